@@ -1,0 +1,401 @@
+//! What client and engine say to each other: one JSON value a frame, a frame being a length
+//! (`u32`, big endian) and so many bytes. A connection carries any number of calls, one at a time.
+
+use model::{
+    GpuIndex, JobId, JobRecord, NodeName, OpenMode, Request, RestartCount, StepId, StepRecord,
+    StepRequest, Timestamp, WaitStatus,
+};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// First message on every connection. Stable between versions.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Hello {
+    /// The client's version.
+    pub version: String,
+    /// The client's [`crate::PROTOCOL`].
+    pub protocol: u32,
+}
+
+/// Answer to [`Hello`]. Stable between versions.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HelloAnswer {
+    /// The engine's version.
+    pub version: String,
+    /// The engine's [`crate::PROTOCOL`]. Where it differs from the client's, the only call that
+    /// may follow is `handover`.
+    pub protocol: u32,
+    /// The engine's process.
+    pub pid: u32,
+    /// The store's identity; with a row's version it is a watcher's cursor.
+    pub store: String,
+}
+
+/// Asks the engine to give its place to a newer one: it answers `handed_over` when its store is
+/// closed and its lock released. Jobs go on. Stable between versions.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Handover {
+    /// Version of the engine that follows.
+    pub to: String,
+}
+
+/// One call after `hello`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "call", rename_all = "snake_case")]
+pub enum Call {
+    /// Give the place to a newer engine.
+    Handover(Handover),
+    /// A new job. Answer: `submitted`.
+    Submit(Box<Submission>),
+    /// Jobs as they are now. Answer: `jobs`.
+    Jobs(JobFilter),
+    /// Jobs that changed after the version, waiting at most `wait_ms` for one. Answer: `watched`.
+    Watch {
+        /// Which jobs.
+        filter: JobFilter,
+        /// Only rows newer than this version.
+        after: u64,
+        /// Longest wait.
+        wait_ms: u64,
+    },
+    /// Steps of a job's current start. Answer: `steps`.
+    Steps {
+        /// Whose.
+        job: JobId,
+    },
+    /// `scancel`. Answer: `done` or a refusal a job.
+    Cancel(CancelRequest),
+    /// `scontrol requeue` and `requeuehold`. Answer: `done`.
+    Requeue {
+        /// Which job.
+        job: JobId,
+        /// Stays held afterwards.
+        hold: bool,
+        /// Only if it is still in this start: makes a repeated call harmless.
+        restart: Option<RestartCount>,
+    },
+    /// `scontrol hold` and `release`. Answer: `done`.
+    Hold {
+        /// Which job.
+        job: JobId,
+        /// True holds, false releases.
+        hold: bool,
+    },
+    /// A step of a running job. Answer: `step`; the refusal `Busy` says to ask again.
+    CreateStep {
+        /// Whose step.
+        job: JobId,
+        /// What it asks for.
+        request: Box<StepRequest>,
+        /// What runs in it.
+        launch: Box<StepLaunch>,
+    },
+    /// Sends a signal to a step's tasks. Answer: `done`.
+    SignalStep {
+        /// Whose step.
+        job: JobId,
+        /// Which.
+        step: StepId,
+        /// Signal number.
+        signal: i32,
+    },
+    /// Ends an allocation without a batch script (`salloc`, `srun` outside a job). Answer: `done`.
+    Release {
+        /// Which job.
+        job: JobId,
+        /// How its last command ended.
+        status: WaitStatus,
+    },
+    /// A supervisor's word that its `exit` file is written. Answer: `done`.
+    StepEnded {
+        /// Whose step.
+        job: JobId,
+        /// Of which start.
+        restart: RestartCount,
+        /// Which.
+        step: StepId,
+        /// Index of the node in the step.
+        node: u32,
+    },
+    /// What the engine is and has. Answer: `facts`.
+    Facts,
+    /// Ends the engine; running jobs go on. Answer: `done`.
+    Stop,
+}
+
+/// One answer to one call.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Answer {
+    /// To `handover`.
+    HandedOver,
+    /// To `submit`: it is on disk.
+    Submitted {
+        /// Its id; for an array, the array's.
+        job: JobId,
+    },
+    /// To `jobs`.
+    Jobs {
+        /// In ascending id.
+        jobs: Vec<JobRecord>,
+    },
+    /// To `watch`.
+    Watched(Watched),
+    /// To `steps`.
+    Steps {
+        /// In ascending step id.
+        steps: Vec<StepRecord>,
+    },
+    /// To `create_step`: its supervisors are being started.
+    Step(StepRecord),
+    /// To `facts`.
+    Facts(Box<EngineFacts>),
+    /// Done, on disk.
+    Done,
+    /// Refused; nothing changed.
+    Refused(Refusal),
+}
+
+/// Which jobs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JobFilter {
+    /// None: all. An array's id stands for its elements.
+    pub ids: Option<Vec<JobId>>,
+    /// Leaves out what ended before this moment; `None` leaves out all that ended (squeue).
+    pub ended_since: Option<Timestamp>,
+    /// Only those with this comment (a run's token).
+    pub comment: Option<String>,
+}
+
+/// Changed jobs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Watched {
+    /// Rows as they are now.
+    pub jobs: Vec<JobRecord>,
+    /// The newest version: `after` of the next call.
+    pub version: u64,
+}
+
+/// A job to be queued.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Submission {
+    /// Made by the client; the same token twice is the same job, answered again.
+    pub token: String,
+    /// What it asks for.
+    pub request: Request,
+    /// The batch script, or `None` for an allocation that ends by `release` or when this
+    /// connection closes.
+    pub script: Option<String>,
+    /// Arguments after the script's name.
+    pub args: Vec<String>,
+    /// The script's path as given.
+    pub command: Option<String>,
+    /// The environment for the job: what `--export` left, without what is not UTF-8.
+    pub environment: Vec<(String, String)>,
+    /// The client's umask.
+    pub umask: u32,
+    /// The client's host name.
+    pub submit_host: String,
+}
+
+/// What runs in a step.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StepLaunch {
+    /// The command, found on the task's PATH.
+    pub command: Vec<String>,
+    /// The environment that `srun` was called with; the supervisor adds the step's variables.
+    pub environment: Vec<(String, String)>,
+    /// Working directory.
+    pub chdir: PathBuf,
+    /// umask.
+    pub umask: u32,
+    /// `--output`, unexpanded: `None` sends to srun's socket.
+    pub output: Option<String>,
+    /// `--error`, unexpanded.
+    pub error: Option<String>,
+    /// `--input`: a file pattern, `none`, or `None` for srun's own stdin sent to every task.
+    pub input: Option<String>,
+    /// `--open-mode`
+    pub open_mode: Option<OpenMode>,
+    /// The socket on which `srun` listens for the supervisors' connections.
+    pub listen: Option<PathBuf>,
+    /// `--pty`: task 0 gets a terminal.
+    pub pty: bool,
+    /// Time limit of the step in seconds.
+    pub time: Option<u64>,
+}
+
+/// One task of a step on one node: for spec files.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StepTask {
+    /// `SLURM_PROCID`
+    pub rank: u32,
+    /// `SLURM_LOCALID`
+    pub local: u32,
+    /// CPUs it may use.
+    pub cpus: Vec<u32>,
+    /// GPUs it sees.
+    pub gpus: Vec<GpuIndex>,
+}
+
+/// `scancel`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CancelRequest {
+    /// Which.
+    pub selector: Selector,
+    /// `--signal`: sends it and nothing else.
+    pub signal: Option<i32>,
+    /// `--batch`: the batch shell alone.
+    pub batch: bool,
+    /// `--full`: batch shell and steps.
+    pub full: bool,
+}
+
+/// Jobs that a `scancel` names.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Selector {
+    /// One job, or an array with all its elements.
+    Job(JobId),
+    /// Elements of an array.
+    Elements(JobId, Vec<u32>),
+    /// One step.
+    Step(JobId, StepId),
+    /// All live jobs that meet every given condition.
+    Matching {
+        /// `--user`
+        uid: Option<u32>,
+        /// `--name`
+        name: Option<String>,
+        /// `--state`: pending or running, in Slurm's words.
+        state: Option<String>,
+        /// `--partition`
+        partition: Option<String>,
+        /// `--account`
+        account: Option<String>,
+        /// `--qos`
+        qos: Option<String>,
+    },
+}
+
+/// Why a call changed nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Refusal {
+    /// No such job.
+    #[error("there is no job {job}")]
+    NoSuchJob {
+        /// Asked.
+        job: JobId,
+    },
+    /// It ended already.
+    #[error("job {job} has already ended")]
+    AlreadyEnded {
+        /// Asked.
+        job: JobId,
+    },
+    /// It does not run.
+    #[error("job {job} is not running")]
+    NotRunning {
+        /// Asked.
+        job: JobId,
+    },
+    /// `--no-requeue`, or no batch script.
+    #[error("job {job} can't be requeued: {because}")]
+    NotRequeueable {
+        /// Asked.
+        job: JobId,
+        /// Why.
+        because: String,
+    },
+    /// The job could never start here.
+    #[error("{asked}: {there}")]
+    NeverFits {
+        /// What was asked, in the option's words.
+        asked: String,
+        /// What there is.
+        there: String,
+        /// What to do.
+        todo: String,
+    },
+    /// Other steps hold what this one needs: ask again.
+    #[error("requested nodes are busy")]
+    Busy,
+    /// Someone else's.
+    #[error("access denied: job {job} belongs to {owner}")]
+    NotYours {
+        /// Asked.
+        job: JobId,
+        /// Its owner.
+        owner: String,
+    },
+    /// The request itself is wrong.
+    #[error("{message}")]
+    Invalid {
+        /// In Slurm's words where it has them.
+        message: String,
+    },
+    /// The store could not be written; nothing was accepted.
+    #[error("the engine's store can't be written: {message}")]
+    Store {
+        /// What the system said.
+        message: String,
+    },
+    /// The engine is handing over or stopping: connect again.
+    #[error("the engine is stopping")]
+    Stopping,
+}
+
+/// What the engine is and has.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EngineFacts {
+    /// Version of the engine.
+    pub version: String,
+    /// Its process.
+    pub pid: u32,
+    /// Since when it runs.
+    pub since: Timestamp,
+    /// Its state folder.
+    pub state: PathBuf,
+    /// The cluster's name: `local`.
+    pub cluster: String,
+    /// The machine's own node first, then virtual ones.
+    pub nodes: Vec<NodeFacts>,
+    /// CPUs of the machine in all; virtual nodes share them.
+    pub cpus: u32,
+    /// MiB of the machine in all.
+    pub memory: u64,
+    /// GPUs of the machine.
+    pub gpus: Vec<String>,
+    /// CPUs in use.
+    pub cpus_used: u32,
+    /// Jobs that run.
+    pub running: u32,
+    /// Jobs that wait.
+    pub pending: u32,
+    /// What this machine can't do, a sentence each (no cgroups, say).
+    pub limits: Vec<String>,
+}
+
+/// A node.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NodeFacts {
+    /// Its name.
+    pub name: NodeName,
+    /// Shares the machine with others; used by jobs that ask for several nodes.
+    pub is_virtual: bool,
+    /// CPUs that one job can get on it.
+    pub cpus: u32,
+    /// MiB that one job can get on it.
+    pub memory: u64,
+    /// Type a GPU.
+    pub gpus: Vec<String>,
+    /// CPUs in use.
+    pub cpus_used: u32,
+    /// MiB in use.
+    pub memory_used: u64,
+    /// GPUs in use.
+    pub gpus_used: u32,
+}

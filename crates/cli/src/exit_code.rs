@@ -1,0 +1,16 @@
+//! Exit codes of `yard` (Slurm's names keep Slurm's own codes).
+
+/// Done.
+pub const DONE: u8 = 0;
+/// The run or job failed.
+pub const FAILED: u8 = 1;
+/// Wrong usage, or a run file that can't be read as one.
+pub const USAGE: u8 = 2;
+/// Refused: it could never start there.
+pub const REFUSED: u8 = 3;
+/// The engine or the cluster can't be reached.
+pub const UNREACHABLE: u8 = 4;
+/// A file or folder can't be read or written.
+pub const IO: u8 = 5;
+/// Interrupted before anything was submitted.
+pub const INTERRUPTED: u8 = 130;
