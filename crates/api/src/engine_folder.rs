@@ -1,0 +1,108 @@
+//! Where the parts of an engine's folder lie. Paths only; nothing is opened here.
+//!
+//! ```text
+//! lock  engine.sock  engine.log  store.sqlite
+//! bin/<version>-<hash>/yard                            the pinned program
+//! bin/<version>-<hash>/slurm/{sbatch,squeue,…}         links to it
+//! jobs/<job>/{script,environment}
+//! jobs/<job>/<restart>/<step>/environment              what srun was called with
+//! jobs/<job>/<restart>/<step>/<node>/{spec,pid,exit,sock}
+//! ```
+
+use model::{JobId, RestartCount, StepId};
+use std::path::{Path, PathBuf};
+
+/// One engine's folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineFolder {
+    root: PathBuf,
+}
+
+impl EngineFolder {
+    /// The engine folder at `root`.
+    #[must_use]
+    pub fn new(root: impl Into<PathBuf>) -> EngineFolder {
+        EngineFolder { root: root.into() }
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Held with `flock` while an engine serves.
+    #[must_use]
+    pub fn lock(&self) -> PathBuf {
+        self.root.join("lock")
+    }
+
+    /// Where the engine answers.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.root.join("engine.sock")
+    }
+
+    /// What the engine has to say to a person.
+    #[must_use]
+    pub fn log(&self) -> PathBuf {
+        self.root.join("engine.log")
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> PathBuf {
+        self.root.join("store.sqlite")
+    }
+
+    /// Pinned programs, one folder each.
+    #[must_use]
+    pub fn bin(&self) -> PathBuf {
+        self.root.join("bin")
+    }
+
+    /// All jobs' folders.
+    #[must_use]
+    pub fn jobs(&self) -> PathBuf {
+        self.root.join("jobs")
+    }
+
+    /// One job's folder.
+    #[must_use]
+    pub fn job(&self, job: JobId) -> PathBuf {
+        self.jobs().join(job.to_string())
+    }
+
+    /// A job's batch script; for an array the one of the array's id, which its elements share.
+    #[must_use]
+    pub fn script(&self, job: JobId) -> PathBuf {
+        self.job(job).join("script")
+    }
+
+    /// The environment that a job was submitted with (JSON: pairs of name and value); for an
+    /// array the one of the array's id.
+    #[must_use]
+    pub fn environment(&self, job: JobId) -> PathBuf {
+        self.job(job).join("environment")
+    }
+
+    /// One step's folder.
+    #[must_use]
+    pub fn step(&self, job: JobId, restart: RestartCount, step: StepId) -> PathBuf {
+        self.job(job)
+            .join(restart.to_string())
+            .join(step.to_string())
+    }
+
+    /// The folder of one supervisor: of a step on one of its nodes, counted from 0 in the step.
+    #[must_use]
+    pub fn supervisor(
+        &self,
+        job: JobId,
+        restart: RestartCount,
+        step: StepId,
+        node: u32,
+    ) -> PathBuf {
+        self.step(job, restart, step).join(node.to_string())
+    }
+}

@@ -1,0 +1,252 @@
+//! What engine and supervisor say to each other: three JSON files in the supervisor's folder
+//! (`<engine>/jobs/<job>/<restart>/<step>/<node>/`) and four verbs on its socket there.
+//!
+//! A supervisor may be older than the engine that reads it, and outlives the one that started it:
+//! the verbs are frozen, and a new field of a file needs `#[serde(default)]`.
+
+use api::StepTask;
+use model::{JobId, NodeName, OpenMode, RestartCount, SignalSpec, StepId, Timestamp, WaitStatus};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Name of the file that holds a [`StepSpec`]; written before the supervisor starts.
+pub const SPEC: &str = "spec";
+/// Name of the file that holds a [`PidFile`]; written by the supervisor before its first task.
+pub const PID: &str = "pid";
+/// Name of the file that holds an [`ExitFile`]; written by the supervisor by rename, last of all.
+pub const EXIT: &str = "exit";
+/// Name of the supervisor's socket; it listens before its `pid` file is there.
+pub const SOCK: &str = "sock";
+
+/// All that a supervisor needs to run its node's part of a step.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StepSpec {
+    /// Whose step.
+    pub job: JobId,
+    /// Of which start.
+    pub restart: RestartCount,
+    /// Which step.
+    pub step: StepId,
+    /// Index of this node in the step (`%n`), counted from 0; the folder's name.
+    pub node_index: u32,
+    /// This node.
+    pub node: NodeName,
+    /// The engine's folder (`TRAINYARD_ENGINE`).
+    pub engine: PathBuf,
+    /// The pinned program, to start an engine with when none answers.
+    pub binary: PathBuf,
+    /// Owner: a supervisor that runs as root starts the tasks as this user.
+    pub uid: u32,
+    /// Owner's group.
+    pub gid: u32,
+    /// Owner's name (`%u`, initgroups).
+    pub user: String,
+    /// The job's name (`%x`).
+    pub job_name: String,
+    /// The array's id (`%A`) and this element (`%a`).
+    #[serde(default)]
+    pub array: Option<(JobId, u32)>,
+    /// What every task runs.
+    pub program: Program,
+    /// File with the environment to begin with (JSON: pairs of name and value).
+    pub environment: PathBuf,
+    /// Set over it, in this order. The supervisor itself adds what differs between tasks:
+    /// `SLURM_PROCID`, `SLURM_LOCALID`, `SLURM_TASK_PID` and, where a task has GPUs,
+    /// `CUDA_VISIBLE_DEVICES`, `ROCR_VISIBLE_DEVICES`, `GPU_DEVICE_ORDINAL`.
+    pub variables: Vec<(String, String)>,
+    /// Taken away from it before `variables` are set: a name, or the beginning of one with `*`.
+    #[serde(default)]
+    pub removed: Vec<String>,
+    /// Working directory.
+    pub chdir: PathBuf,
+    /// umask of the tasks.
+    pub umask: u32,
+    /// The tasks of this node, in rank order. A batch step has one.
+    pub tasks: Vec<StepTask>,
+    /// Tasks of the step on all nodes.
+    pub step_tasks: u32,
+    /// Standard streams.
+    pub streams: Streams,
+    /// MiB that the step may use on this node, for the memory cgroup; `None` is no bound.
+    #[serde(default)]
+    pub memory: Option<u64>,
+    /// When the time limit strikes: SIGCONT, SIGTERM, `kill_wait_ms`, SIGKILL.
+    #[serde(default)]
+    pub deadline: Option<Timestamp>,
+    /// `--signal`; sent `before` the deadline. A batch step obeys `SignalTarget::BatchShell`
+    /// (its first process alone), a numbered step `SignalTarget::Steps` (all its tasks).
+    #[serde(default)]
+    pub warning: Option<SignalSpec>,
+    /// From SIGTERM to SIGKILL.
+    pub kill_wait_ms: u64,
+    /// The first task that ends badly ends the step on this node (the others are told by `srun`).
+    #[serde(default)]
+    pub kill_on_bad_exit: bool,
+}
+
+/// What a task runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Program {
+    /// The batch script: an executable file with its interpreter line.
+    Script {
+        /// The file; also `argv[0]`.
+        path: PathBuf,
+        /// Arguments after it.
+        args: Vec<String>,
+    },
+    /// A command of `srun`; its first word is looked for on the task's `PATH`.
+    Command(Vec<String>),
+}
+
+/// Where a task's standard streams go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Streams {
+    /// Files; folders that are missing are made.
+    Files {
+        /// Pattern, unexpanded, relative to `chdir`.
+        output: String,
+        /// Pattern; `None` joins it with the output.
+        error: Option<String>,
+        /// Pattern; `None` is `/dev/null`.
+        input: Option<String>,
+        /// Whether the files keep what they hold.
+        open_mode: OpenMode,
+    },
+    /// `srun`'s socket, for each stream that has no file of its own.
+    Srun {
+        /// Where `srun` listens.
+        listen: PathBuf,
+        /// Task 0 gets a terminal.
+        pty: bool,
+        /// `--output` as written.
+        output: Option<String>,
+        /// `--error` as written.
+        error: Option<String>,
+        /// `--input` as written: a pattern, `none`, or `None` for srun's stdin.
+        input: Option<String>,
+        /// Whether files keep what they hold.
+        open_mode: OpenMode,
+    },
+}
+
+/// Who the supervisor is: process number, its start time, and the boot that both belong to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PidFile {
+    /// Process number.
+    pub pid: u32,
+    /// Field 22 of `/proc/<pid>/stat`, against a number used again.
+    pub start_time: u64,
+    /// The boot.
+    pub boot_id: String,
+}
+
+/// How the node's part of the step ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExitFile {
+    /// The boot during which it was written.
+    pub boot_id: String,
+    /// When the last process was gone.
+    pub at: Timestamp,
+    /// One entry a task that was started, in rank order.
+    pub tasks: Vec<TaskExit>,
+    /// Why no task could be started (a missing working directory, say).
+    #[serde(default)]
+    pub launch_error: Option<String>,
+    /// What ended the tasks, if it wasn't themselves.
+    #[serde(default)]
+    pub ended_by: Option<EndedBy>,
+}
+
+/// How one task ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskExit {
+    /// Its rank.
+    pub rank: u32,
+    /// What `wait` said.
+    pub status: WaitStatus,
+}
+
+/// What ended a step before its tasks ended by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndedBy {
+    /// The deadline of the spec, or one set with [`Because::Limit`].
+    Limit,
+    /// A deadline set with [`Because::Stop`]: cancelled, requeued, or the job's end.
+    Stop,
+    /// The kernel killed a task for memory.
+    Memory,
+}
+
+/// A line of JSON that the engine (or `srun`) sends to a supervisor's socket. Frozen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verb", rename_all = "snake_case")]
+pub enum SupervisorCall {
+    /// Who is there.
+    Hello,
+    /// How its tasks stand.
+    Status,
+    /// Sends a signal.
+    Signal {
+        /// Its number.
+        signal: i32,
+        /// To whom.
+        reach: Reach,
+    },
+    /// Sets the deadline anew; a moment that has passed begins the end (SIGCONT, SIGTERM, …) at
+    /// once. An end that has begun is not taken back.
+    Deadline {
+        /// When; `None` is never.
+        at: Option<Timestamp>,
+        /// What it will be called in the exit file.
+        because: Because,
+    },
+}
+
+/// Who gets a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// The tasks' first processes alone (`scancel --batch` for a batch step).
+    Tasks,
+    /// Every process of the step.
+    All,
+}
+
+/// Why a deadline is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Because {
+    /// The time limit.
+    Limit,
+    /// Someone wants it to end.
+    Stop,
+}
+
+/// The line of JSON that a supervisor answers with. Frozen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum SupervisorAnswer {
+    /// To `hello`.
+    Hello {
+        /// The program's version.
+        version: String,
+        /// Its process.
+        pid: u32,
+    },
+    /// To `status`.
+    Status {
+        /// Ranks whose task still lives.
+        running: Vec<u32>,
+        /// Tasks that ended.
+        ended: Vec<TaskExit>,
+        /// The deadline as it stands.
+        deadline: Option<Timestamp>,
+    },
+    /// To `signal` and `deadline`.
+    Done,
+    /// Not understood.
+    Unknown,
+}
