@@ -4,13 +4,24 @@
 //! asks an older engine to hand over and starts its own; an older client of a newer engine is told
 //! to update. All other messages may change with any version.
 
+mod call_error;
+mod client;
+mod connect_error;
 mod engine_folder;
+mod frame;
 mod message;
+mod start_engine;
+mod startup;
 mod version;
 
+pub use call_error::CallError;
+pub use client::Client;
+pub use connect_error::ConnectError;
 pub use engine_folder::EngineFolder;
+pub use frame::{LONGEST_ANSWER, LONGEST_CALL, read_frame, write_frame};
 pub use message::{
     Answer, Call, CancelRequest, EngineFacts, Handover, Hello, HelloAnswer, JobFilter, NodeFacts,
     Refusal, Selector, StepLaunch, StepTask, Submission, Watched,
 };
+pub use startup::Startup;
 pub use version::{PROTOCOL, VERSION};

@@ -1,0 +1,441 @@
+//! A client of one engine.
+
+use crate::start_engine::start_engine;
+use crate::{
+    Answer, Call, CallError, CancelRequest, ConnectError, EngineFacts, EngineFolder, Handover,
+    Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, PROTOCOL, Refusal, Startup, StepLaunch,
+    Submission, VERSION, Watched, read_frame, write_frame,
+};
+use model::{JobId, JobRecord, RestartCount, StepId, StepRecord, StepRequest, WaitStatus};
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Longest wait for an engine that holds the lock but does not answer yet.
+const LONGEST_CONNECT: Duration = Duration::from_secs(60);
+/// Pause between two attempts while another engine starts or ends.
+const PAUSE: Duration = Duration::from_millis(5);
+/// Longest wait for an answer, beyond what the call itself asks for.
+const LONGEST_CALL_TIME: Duration = Duration::from_secs(120);
+/// How often a call that may be repeated is sent again.
+const ATTEMPTS: u32 = 5;
+
+/// A connection to the engine of one folder.
+///
+/// The typed methods whose repetition is harmless reconnect by themselves (starting an engine
+/// where none is left) when the engine ended or handed over in between.
+#[derive(Debug)]
+pub struct Client {
+    folder: EngineFolder,
+    program: PathBuf,
+    stream: UnixStream,
+    engine: HelloAnswer,
+}
+
+impl Client {
+    /// Connects to the engine of the folder `engine_dir`; starts one from this very program where
+    /// none answers, and replaces an older one.
+    ///
+    /// # Errors
+    /// No engine can serve that folder, or a newer one does.
+    pub fn connect(engine_dir: &Path) -> Result<Client, ConnectError> {
+        // Through a link named like Slurm's commands this is still the program itself.
+        let program = std::env::current_exe().map_err(|source| ConnectError::Spawn {
+            program: PathBuf::from("/proc/self/exe"),
+            source,
+        })?;
+        Client::connect_with(engine_dir, &program)
+    }
+
+    /// [`Client::connect`] with the program that is started as the engine.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub fn connect_with(engine_dir: &Path, program: &Path) -> Result<Client, ConnectError> {
+        let folder = EngineFolder::new(engine_dir);
+        let (stream, engine) = reach(&folder, program)?;
+        Ok(Client {
+            folder,
+            program: program.to_owned(),
+            stream,
+            engine,
+        })
+    }
+
+    /// Connects only if an engine answers; none is started or replaced. `None`: none answers.
+    ///
+    /// # Errors
+    /// It is newer and speaks another protocol.
+    pub fn connect_running(engine_dir: &Path) -> Result<Option<Client>, ConnectError> {
+        let folder = EngineFolder::new(engine_dir);
+        let Ok((stream, engine)) = greet(&folder) else {
+            return Ok(None);
+        };
+        if engine.protocol > PROTOCOL {
+            return Err(newer(&engine));
+        }
+        Ok(Some(Client {
+            folder,
+            program: PathBuf::from("/proc/self/exe"),
+            stream,
+            engine,
+        }))
+    }
+
+    /// What the engine said of itself.
+    #[must_use]
+    pub fn engine(&self) -> &HelloAnswer {
+        &self.engine
+    }
+
+    /// The engine's folder.
+    #[must_use]
+    pub fn folder(&self) -> &EngineFolder {
+        &self.folder
+    }
+
+    /// Sends one call and waits for its answer; a refusal is an answer like others.
+    ///
+    /// # Errors
+    /// The connection broke; whether the call was carried out is not known.
+    pub fn call(&mut self, call: &Call) -> io::Result<Answer> {
+        let own_wait = match call {
+            Call::Watch { wait_ms, .. } => Duration::from_millis(*wait_ms),
+            _ => Duration::ZERO,
+        };
+        self.stream
+            .set_read_timeout(Some(LONGEST_CALL_TIME.saturating_add(own_wait)))?;
+        write_frame(&mut self.stream, call)?;
+        read_frame(&mut self.stream, LONGEST_ANSWER)?
+            .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// Sends a call that may be carried out twice without harm: reconnects and sends it again
+    /// when the engine ended in between.
+    ///
+    /// # Errors
+    /// Refused, or no engine can be reached any more.
+    pub fn call_again(&mut self, call: &Call) -> Result<Answer, CallError> {
+        let mut attempt = 1;
+        loop {
+            match self.call(call) {
+                Ok(Answer::Refused(Refusal::Stopping)) if attempt < ATTEMPTS => {}
+                Ok(Answer::Refused(refusal)) => return Err(refusal.into()),
+                Ok(answer) => return Ok(answer),
+                Err(error) if attempt >= ATTEMPTS => return Err(error.into()),
+                Err(_) => {}
+            }
+            attempt += 1;
+            self.reconnect()?;
+        }
+    }
+
+    /// Leaves this connection and makes another, starting an engine where none is left.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub fn reconnect(&mut self) -> Result<(), ConnectError> {
+        (self.stream, self.engine) = reach(&self.folder, &self.program)?;
+        Ok(())
+    }
+
+    /// Queues a job; the token makes a repetition harmless. Returns its id: on disk.
+    ///
+    /// A job without a script belongs to its connection: the job ends when this client is dropped.
+    ///
+    /// # Errors
+    /// Refused, or no engine.
+    pub fn submit(&mut self, submission: Submission) -> Result<JobId, CallError> {
+        match self.call_again(&Call::Submit(Box::new(submission)))? {
+            Answer::Submitted { job } => Ok(job),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// Jobs as they are now, in ascending id.
+    ///
+    /// # Errors
+    /// No engine.
+    pub fn jobs(&mut self, filter: JobFilter) -> Result<Vec<JobRecord>, CallError> {
+        match self.call_again(&Call::Jobs(filter))? {
+            Answer::Jobs { jobs } => Ok(jobs),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// Jobs of the filter whose rows are newer than version `after`; waits at most `wait` for one.
+    /// An empty list with the same version: nothing changed.
+    ///
+    /// # Errors
+    /// No engine.
+    pub fn watch(
+        &mut self,
+        filter: JobFilter,
+        after: u64,
+        wait: Duration,
+    ) -> Result<Watched, CallError> {
+        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        let call = Call::Watch {
+            filter,
+            after,
+            wait_ms,
+        };
+        match self.call_again(&call)? {
+            Answer::Watched(watched) => Ok(watched),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// Steps of a job's current or last start, in ascending id.
+    ///
+    /// # Errors
+    /// Refused, or no engine.
+    pub fn steps(&mut self, job: JobId) -> Result<Vec<StepRecord>, CallError> {
+        match self.call_again(&Call::Steps { job })? {
+            Answer::Steps { steps } => Ok(steps),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// Cancels or signals jobs or a step.
+    ///
+    /// # Errors
+    /// Refused, or no engine. A signal is not sent twice: a connection that breaks is an error.
+    pub fn cancel(&mut self, request: CancelRequest) -> Result<(), CallError> {
+        let repeatable = request.signal.is_none();
+        self.done(&Call::Cancel(request), repeatable)
+    }
+
+    /// Requeues a job; `restart` makes a repetition harmless.
+    ///
+    /// # Errors
+    /// Refused, or no engine.
+    pub fn requeue(
+        &mut self,
+        job: JobId,
+        hold: bool,
+        restart: Option<RestartCount>,
+    ) -> Result<(), CallError> {
+        let call = Call::Requeue { job, hold, restart };
+        self.done(&call, restart.is_some())
+    }
+
+    /// Holds or releases a waiting job.
+    ///
+    /// # Errors
+    /// Refused, or no engine.
+    pub fn hold(&mut self, job: JobId, hold: bool) -> Result<(), CallError> {
+        self.done(&Call::Hold { job, hold }, true)
+    }
+
+    /// Makes a step of a running job; its supervisors are being started when this returns.
+    ///
+    /// # Errors
+    /// Refused: [`Refusal::Busy`] says to ask again later. Not repeated by itself.
+    pub fn create_step(
+        &mut self,
+        job: JobId,
+        request: StepRequest,
+        launch: StepLaunch,
+    ) -> Result<StepRecord, CallError> {
+        let call = Call::CreateStep {
+            job,
+            request: Box::new(request),
+            launch: Box::new(launch),
+        };
+        match self.call(&call)? {
+            Answer::Step(step) => Ok(step),
+            Answer::Refused(refusal) => Err(refusal.into()),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// Sends a signal to a step's tasks.
+    ///
+    /// # Errors
+    /// Refused, or the connection broke.
+    pub fn signal_step(&mut self, job: JobId, step: StepId, signal: i32) -> Result<(), CallError> {
+        self.done(&Call::SignalStep { job, step, signal }, false)
+    }
+
+    /// Ends an allocation that has no batch script.
+    ///
+    /// # Errors
+    /// Refused, or no engine.
+    pub fn release(&mut self, job: JobId, status: WaitStatus) -> Result<(), CallError> {
+        self.done(&Call::Release { job, status }, true)
+    }
+
+    /// Tells that a supervisor's `exit` file is there.
+    ///
+    /// # Errors
+    /// Refused, or no engine.
+    pub fn step_ended(
+        &mut self,
+        job: JobId,
+        restart: RestartCount,
+        step: StepId,
+        node: u32,
+    ) -> Result<(), CallError> {
+        let call = Call::StepEnded {
+            job,
+            restart,
+            step,
+            node,
+        };
+        self.done(&call, true)
+    }
+
+    /// What the engine is and has.
+    ///
+    /// # Errors
+    /// No engine.
+    pub fn facts(&mut self) -> Result<EngineFacts, CallError> {
+        match self.call_again(&Call::Facts)? {
+            Answer::Facts(facts) => Ok(*facts),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// Ends the engine; running jobs go on. Its lock is released when this returns.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub fn stop(mut self) -> Result<(), CallError> {
+        self.done(&Call::Stop, false)
+    }
+
+    fn done(&mut self, call: &Call, repeatable: bool) -> Result<(), CallError> {
+        let answer = if repeatable {
+            self.call_again(call)?
+        } else {
+            self.call(call)?
+        };
+        match answer {
+            Answer::Done => Ok(()),
+            Answer::Refused(refusal) => Err(refusal.into()),
+            other => Err(confused(&other)),
+        }
+    }
+}
+
+/// Connects, starting or replacing an engine as needed.
+fn reach(folder: &EngineFolder, program: &Path) -> Result<(UnixStream, HelloAnswer), ConnectError> {
+    let begun = Instant::now();
+    loop {
+        let last = match greet(folder) {
+            Ok((mut stream, engine)) => {
+                if engine.protocol > PROTOCOL {
+                    return Err(newer(&engine));
+                }
+                if !is_older(&engine) {
+                    return Ok((stream, engine));
+                }
+                // Its answer, or the closed connection, says that its lock is free; any other
+                // trouble shows when the next engine finds the lock held.
+                let _either_way = hand_over(&mut stream);
+                format!("engine {} did not hand over", engine.version)
+            }
+            Err(error) => error.to_string(),
+        };
+        match start_engine(folder, program)? {
+            Startup::Ready => {}
+            // Two clients started engines at once, or the former engine is still ending.
+            Startup::Locked => await_other(folder),
+            Startup::Failed { asked, there, todo } => {
+                return Err(ConnectError::Failed { asked, there, todo });
+            }
+        }
+        if begun.elapsed() > LONGEST_CONNECT {
+            return Err(ConnectError::Silent {
+                folder: folder.root().to_owned(),
+                last,
+            });
+        }
+    }
+}
+
+/// Waits a little for the engine that holds the lock to answer, or for its lock to be free again.
+fn await_other(folder: &EngineFolder) {
+    for _ in 0..40 {
+        if UnixStream::connect(folder.socket()).is_ok() {
+            return;
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+fn greet(folder: &EngineFolder) -> io::Result<(UnixStream, HelloAnswer)> {
+    let mut stream = UnixStream::connect(folder.socket())?;
+    stream.set_read_timeout(Some(LONGEST_CONNECT))?;
+    let hello = Hello {
+        version: VERSION.to_owned(),
+        protocol: PROTOCOL,
+    };
+    write_frame(&mut stream, &hello)?;
+    let answer = read_frame(&mut stream, LONGEST_ANSWER)?;
+    let answer = answer.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+    Ok((stream, answer))
+}
+
+fn hand_over(stream: &mut UnixStream) -> io::Result<()> {
+    let to = VERSION.to_owned();
+    write_frame(stream, &Call::Handover(Handover { to }))?;
+    read_frame::<serde_json::Value>(stream, LONGEST_ANSWER).map(|_answer| ())
+}
+
+fn newer(engine: &HelloAnswer) -> ConnectError {
+    ConnectError::Newer {
+        ours: VERSION.to_owned(),
+        theirs: engine.version.clone(),
+    }
+}
+
+/// Whether this program's engine should take the place of the one that answers.
+fn is_older(engine: &HelloAnswer) -> bool {
+    engine.protocol < PROTOCOL
+        || engine.protocol == PROTOCOL && numbers(&engine.version) < numbers(VERSION)
+}
+
+/// `1.12.3-rc1` as 1, 12, 3.
+fn numbers(version: &str) -> Vec<u64> {
+    let release = version.split(['-', '+']).next().unwrap_or_default();
+    release
+        .split('.')
+        .map(|part| part.parse().unwrap_or(0))
+        .collect()
+}
+
+fn confused(answer: &Answer) -> CallError {
+    // The kind alone: an answer can hold a thousand jobs.
+    let text = format!("{answer:?}");
+    let kind = text.split([' ', '(', '{']).next().unwrap_or_default();
+    CallError::Confused(kind.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(protocol: u32, version: &str, older: bool) {
+        let engine = HelloAnswer {
+            version: version.to_owned(),
+            protocol,
+            pid: 1,
+            store: String::new(),
+        };
+        assert_eq!(is_older(&engine), older, "{version} {protocol}");
+    }
+
+    #[test]
+    fn only_an_older_engine_is_replaced() {
+        check(PROTOCOL, VERSION, false);
+        check(PROTOCOL, "999.0.0", false);
+        check(PROTOCOL, "0.0.9", true);
+        check(PROTOCOL - 1, VERSION, true);
+        check(PROTOCOL + 1, "0.0.1", false);
+    }
+}

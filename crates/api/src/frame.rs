@@ -1,0 +1,92 @@
+//! Frames: a length (`u32`, big endian) and so many bytes of JSON.
+
+use serde::{Serialize, de::DeserializeOwned};
+use std::io::{self, Read, Write};
+
+/// Longest call that an engine reads: a script has at most 4 MiB.
+pub const LONGEST_CALL: usize = 16 << 20;
+
+/// Longest answer that a client reads: some hundred thousand jobs.
+pub const LONGEST_ANSWER: usize = 512 << 20;
+
+/// Writes one value as a frame, in one write.
+///
+/// # Errors
+/// The stream's own.
+pub fn write_frame(stream: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    let mut frame = vec![0; 4];
+    serde_json::to_writer(&mut frame, value)?;
+    let length = u32::try_from(frame.len() - 4)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "message over 4 GiB"))?;
+    frame[..4].copy_from_slice(&length.to_be_bytes());
+    stream.write_all(&frame)
+}
+
+/// Reads one frame; `None` when the other side closed between two frames.
+///
+/// # Errors
+/// The stream's own; `InvalidData` for a frame over `longest` or one that holds no `T`.
+pub fn read_frame<T: DeserializeOwned>(
+    stream: &mut impl Read,
+    longest: usize,
+) -> io::Result<Option<T>> {
+    let mut length = [0; 4];
+    let mut got = 0;
+    while got < length.len() {
+        match stream.read(&mut length[got..]) {
+            Ok(0) if got == 0 => return Ok(None),
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => got += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let length = u32::from_be_bytes(length) as usize;
+    if length > longest {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("message of {length} bytes, at most {longest} are read"),
+        ));
+    }
+    let mut body = Vec::new();
+    // Grows with what really comes: a length alone reserves no memory.
+    stream.take(length as u64).read_to_end(&mut body)?;
+    if body.len() < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(Some(serde_json::from_slice(&body)?))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut wire = Vec::new();
+        write_frame(&mut wire, &vec!["a", "b"]).unwrap();
+        write_frame(&mut wire, &vec!["c"]).unwrap();
+        let mut wire = wire.as_slice();
+        let mut read = || read_frame::<Vec<String>>(&mut wire, 100).unwrap();
+        assert_eq!(read(), Some(vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(read(), Some(vec!["c".to_owned()]));
+        assert_eq!(read(), None);
+    }
+
+    #[test]
+    fn a_frame_that_is_cut_too_long_or_garbage_is_an_error() {
+        let mut wire = Vec::new();
+        write_frame(&mut wire, &"word").unwrap();
+        let read = |bytes: &[u8], longest| {
+            read_frame::<String>(&mut &*bytes, longest)
+                .map(|_| ())
+                .unwrap_err()
+                .kind()
+        };
+        assert_eq!(read(&wire[..2], 100), io::ErrorKind::UnexpectedEof);
+        assert_eq!(read(&wire[..7], 100), io::ErrorKind::UnexpectedEof);
+        assert_eq!(read(&wire, 3), io::ErrorKind::InvalidData);
+        assert_eq!(read(&[0, 0, 0, 1, b'x'], 3), io::ErrorKind::InvalidData);
+    }
+}

@@ -1,0 +1,82 @@
+//! Starting an engine for a folder that has none.
+
+use crate::{ConnectError, EngineFolder, Startup};
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// Longest wait for an engine's first word; reading a large store takes its time.
+const LONGEST_START: Duration = Duration::from_secs(60);
+
+/// Starts `program engine serve --dir FOLDER` and waits for its first word.
+///
+/// The engine makes a session of its own; its standard error goes to `engine.log`.
+pub(crate) fn start_engine(folder: &EngineFolder, program: &Path) -> Result<Startup, ConnectError> {
+    let log = make_folder(folder).map_err(|source| ConnectError::Folder {
+        folder: folder.root().to_owned(),
+        source,
+    })?;
+    let mut engine = Command::new(program)
+        .args(["engine", "serve", "--dir"])
+        .arg(folder.root())
+        // Not a folder that someone may want to unmount.
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .map_err(|source| ConnectError::Spawn {
+            program: program.to_owned(),
+            source,
+        })?;
+    let words = engine.stdout.take();
+    let (sender, receiver) = mpsc::channel();
+    // A thread because a pipe can't be read with a time-out; it stays as the engine's reaper, so
+    // that a client that lives long leaves no zombie.
+    thread::spawn(move || {
+        let mut line = String::new();
+        if let Some(words) = words {
+            // An error leaves the line empty, which is the same as an engine that died.
+            let _unread = BufReader::new(words).read_line(&mut line);
+        }
+        let _nobody_waits = sender.send(line);
+        engine.wait()
+    });
+    let line = receiver
+        .recv_timeout(LONGEST_START)
+        .map_err(|_| ConnectError::Silent {
+            folder: folder.root().to_owned(),
+            last: format!(
+                "nothing heard of its start for {} s",
+                LONGEST_START.as_secs()
+            ),
+        })?;
+    serde_json::from_str(&line).map_err(|_| ConnectError::Died {
+        folder: folder.root().to_owned(),
+        last: last_line(&folder.log()),
+    })
+}
+
+/// Makes the folder, for its owner alone, and opens the log in it.
+fn make_folder(folder: &EngineFolder) -> std::io::Result<File> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder.root())?;
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(folder.log())
+}
+
+fn last_line(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let last = text.lines().rev().find(|line| !line.trim().is_empty());
+    last.unwrap_or("its log is empty").to_owned()
+}
