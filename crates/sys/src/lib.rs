@@ -1,1 +1,29 @@
-//! placeholder
+//! Everything unsafe, and every edge to the system: processes, locks, atomic files, sockets, CPUs,
+//! GPUs. Each newer system call has its fallback.
+//!
+//! **Invariant:** knows no job. All `unsafe` of the project lives here.
+
+#![expect(unsafe_code, reason = "this crate is where it lives")]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
+
+pub mod atomic;
+mod boot_id;
+pub mod copy;
+pub mod cpu;
+pub mod daemon;
+mod disk_free;
+pub mod env_vars;
+pub mod fs_kind;
+mod host_name;
+pub mod lock;
+pub mod memory;
+mod now;
+mod places;
+pub mod process;
+pub mod socket;
+
+pub use boot_id::boot_id;
+pub use disk_free::disk_free;
+pub use host_name::host_name;
+pub use now::now;
+pub use places::{PlaceFacts, Places, PlacesError};

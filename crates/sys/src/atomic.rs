@@ -1,0 +1,85 @@
+//! Files that are there whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Puts `bytes` at `path`, in place of what is there; durable when it returns: written beside it,
+/// fsync, rename, fsync of the folder.
+///
+/// # Errors
+/// What the system says; `path` is then as it was.
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, bytes, true)?;
+    File::open(folder_of(path))?.sync_all()
+}
+
+/// Like [`write()`] without the two fsyncs: whole or not at all for readers, but a power cut may
+/// take it back.
+///
+/// # Errors
+/// What the system says; `path` is then as it was.
+pub fn write_relaxed(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, bytes, false)
+}
+
+fn replace(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
+    let beside = beside(path);
+    let result = fill(&beside, bytes, durable).and_then(|()| fs::rename(&beside, path));
+    if result.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    result
+}
+
+fn fill(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).open(path)?;
+    file.write_all(bytes)?;
+    if durable {
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
+/// A name that no other writer uses: pid and a counter.
+fn beside(path: &Path) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.{count}.new", std::process::id()));
+    path.with_file_name(name)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replaces_and_leaves_nothing_beside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("exit");
+        write(&path, b"one").unwrap();
+        write_relaxed(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("is-a-folder");
+        fs::create_dir_all(path.join("full")).unwrap();
+        assert!(write(&path, b"x").is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,40 @@
+//! The machine's CPUs by number.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::io;
+
+/// CPUs that this process may use, ascending. Never empty.
+#[must_use]
+pub fn available() -> Vec<u32> {
+    let Ok(set) = sched_getaffinity(None) else {
+        return vec![0];
+    };
+    let mut cpus = Vec::new();
+    for number in 0..CpuSet::MAX_CPU {
+        if set.is_set(number) {
+            cpus.push(u32::try_from(number).unwrap_or(u32::MAX));
+        }
+    }
+    if cpus.is_empty() {
+        cpus.push(0);
+    }
+    cpus
+}
+
+/// Binds this thread, and what it starts, to `cpus`. An empty list changes nothing.
+///
+/// # Errors
+/// None of them is there, or the system forbids it.
+pub fn bind(cpus: &[u32]) -> io::Result<()> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let mut set = CpuSet::new();
+    for cpu in cpus {
+        let number = usize::try_from(*cpu).unwrap_or(usize::MAX);
+        if number < CpuSet::MAX_CPU {
+            set.set(number);
+        }
+    }
+    Ok(sched_setaffinity(None, &set)?)
+}

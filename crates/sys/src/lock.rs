@@ -1,0 +1,68 @@
+//! A lock that dies with its holder.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::Path;
+
+/// An exclusive `flock` on a file, held until dropped. Not inherited by programs that the holder
+/// starts; a forked child without exec shares it.
+#[derive(Debug)]
+pub struct FileLock {
+    file: File,
+}
+
+impl FileLock {
+    /// Takes the lock, making the file where it is missing; `None` where another holds it.
+    ///
+    /// # Errors
+    /// The file can't be opened, or its file system knows no locks.
+    pub fn try_acquire(path: &Path) -> io::Result<Option<FileLock>> {
+        let file = open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(FileLock { file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Takes the lock, waiting for it.
+    ///
+    /// # Errors
+    /// As [`FileLock::try_acquire`].
+    pub fn acquire(path: &Path) -> io::Result<FileLock> {
+        let file = open(path)?;
+        file.lock()?;
+        Ok(FileLock { file })
+    }
+
+    /// The locked file.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_holder_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let held = FileLock::try_acquire(&path).unwrap();
+        assert!(held.is_some());
+        assert!(FileLock::try_acquire(&path).unwrap().is_none());
+        drop(held);
+        FileLock::acquire(&path).unwrap();
+    }
+}

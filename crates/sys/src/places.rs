@@ -1,0 +1,324 @@
+//! Where the project's files of one user lie.
+
+use crate::env_vars::TRAINYARD_HOME;
+use crate::fs_kind::{self, FsKind};
+use std::ffi::OsString;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The user's folders. None of them has to be there yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Engines: stores, sockets, jobs. On a local file system, unless `TRAINYARD_HOME` says
+    /// otherwise.
+    pub state: PathBuf,
+    /// What can be made again.
+    pub cache: PathBuf,
+    /// What the user writes.
+    pub config: PathBuf,
+    /// Run folders of a machine without shared storage.
+    pub scratch: PathBuf,
+    /// Where runs are found again.
+    pub index: PathBuf,
+    /// This machine: its engines' folder in `state`.
+    pub host: String,
+}
+
+/// What [`Places::resolve`] must know of the machine.
+pub struct PlaceFacts<'a> {
+    /// The user.
+    pub uid: u32,
+    /// The machine's short name.
+    pub host: String,
+    /// Whether a folder (or its nearest ancestor) is the user's to write and to search.
+    pub usable: &'a dyn Fn(&Path) -> bool,
+    /// Whether it lies on a network file system.
+    pub on_network: &'a dyn Fn(&Path) -> bool,
+}
+
+/// Why there is no place.
+#[derive(Debug, thiserror::Error)]
+pub enum PlacesError {
+    /// `TRAINYARD_HOME` or an XDG folder is relative.
+    #[error("{variable} is `{}`, which is not an absolute path: give it one, or unset it", value.display())]
+    Relative {
+        /// Which variable.
+        variable: &'static str,
+        /// What it holds.
+        value: PathBuf,
+    },
+    /// The fallback under `/var/tmp` is someone else's.
+    #[error("{} {problem}: remove it, or set TRAINYARD_HOME to a folder of your own", path.display())]
+    NotOurs {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl Places {
+    /// Finds them by environment and machine. Makes nothing but the fallback folder
+    /// `/var/tmp/trainyard-<uid>`, where it is needed.
+    ///
+    /// # Errors
+    /// A relative path in the environment, or a fallback folder that is someone else's.
+    pub fn from_env() -> Result<Places, PlacesError> {
+        let facts = PlaceFacts {
+            uid: rustix::process::getuid().as_raw(),
+            host: crate::host_name(),
+            usable: &usable,
+            on_network: &|path| matches!(fs_kind::of(path), Ok(FsKind::Network(_))),
+        };
+        let places = Places::resolve(&|name| std::env::var_os(name), &facts)?;
+        let fallback = fallback(facts.uid);
+        if places.all().iter().any(|path| path.starts_with(&fallback)) {
+            claim(&fallback, facts.uid)?;
+        }
+        Ok(places)
+    }
+
+    /// The choice itself, of values alone.
+    ///
+    /// # Errors
+    /// A relative path in a variable.
+    pub fn resolve(
+        vars: &dyn Fn(&str) -> Option<OsString>,
+        facts: &PlaceFacts<'_>,
+    ) -> Result<Places, PlacesError> {
+        if let Some(home) = absolute(vars, TRAINYARD_HOME)? {
+            return Ok(Places::under(&home, facts));
+        }
+        let fallback = fallback(facts.uid);
+        let home = absolute(vars, "HOME")?.filter(|home| (facts.usable)(home));
+        let place = |variable: &'static str, default: &str| -> Result<PathBuf, PlacesError> {
+            let xdg = absolute(vars, variable)?.filter(|path| (facts.usable)(path));
+            Ok(match (xdg, &home) {
+                (Some(xdg), _) => xdg.join("trainyard"),
+                (None, Some(home)) => home.join(default).join("trainyard"),
+                (None, None) => fallback.join(default.trim_start_matches('.')),
+            })
+        };
+        let mut state = place("XDG_STATE_HOME", ".local/state")?;
+        if (facts.on_network)(&state) || (home.is_none() && state.starts_with(&fallback)) {
+            state = fallback.join("state");
+        }
+        let data = place("XDG_DATA_HOME", ".local/share")?;
+        Ok(Places {
+            state,
+            cache: place("XDG_CACHE_HOME", ".cache")?,
+            config: place("XDG_CONFIG_HOME", ".config")?,
+            scratch: data.join("scratch"),
+            index: data.join("index"),
+            host: facts.host.clone(),
+        })
+    }
+
+    fn under(home: &Path, facts: &PlaceFacts<'_>) -> Places {
+        Places {
+            state: home.join("state"),
+            cache: home.join("cache"),
+            config: home.join("config"),
+            scratch: home.join("scratch"),
+            index: home.join("index"),
+            host: facts.host.clone(),
+        }
+    }
+
+    /// The folder of this machine's engine of that name: `<state>/<host>/<name>`.
+    #[must_use]
+    pub fn engine_dir(&self, name: &str) -> PathBuf {
+        self.state.join(&self.host).join(name)
+    }
+
+    fn all(&self) -> [&PathBuf; 5] {
+        [
+            &self.state,
+            &self.cache,
+            &self.config,
+            &self.scratch,
+            &self.index,
+        ]
+    }
+}
+
+fn fallback(uid: u32) -> PathBuf {
+    PathBuf::from(format!("/var/tmp/trainyard-{uid}"))
+}
+
+/// A variable's folder; an empty variable counts as unset, as the XDG base directories demand.
+fn absolute(
+    vars: &dyn Fn(&str) -> Option<OsString>,
+    variable: &'static str,
+) -> Result<Option<PathBuf>, PlacesError> {
+    let Some(value) = vars(variable).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let value = PathBuf::from(value);
+    if value.is_absolute() {
+        Ok(Some(value))
+    } else {
+        Err(PlacesError::Relative { variable, value })
+    }
+}
+
+/// Whether the folder, or the nearest ancestor that is there, can be written and searched.
+fn usable(path: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    let mut path = path;
+    loop {
+        match access(path, Access::WRITE_OK | Access::EXEC_OK) {
+            Ok(()) => return true,
+            Err(rustix::io::Errno::NOENT) => match path.parent() {
+                Some(parent) => path = parent,
+                None => return false,
+            },
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Makes the fallback folder ours alone, or says why it is not: anyone may write `/var/tmp`.
+fn claim(path: &Path, uid: u32) -> Result<(), PlacesError> {
+    let not_ours = |problem: String| PlacesError::NotOurs {
+        path: path.to_owned(),
+        problem,
+    };
+    match std::fs::DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(not_ours(format!("can't be made ({error})"))),
+    }
+    let facts = std::fs::symlink_metadata(path)
+        .map_err(|error| not_ours(format!("can't be read ({error})")))?;
+    if !facts.is_dir() {
+        return Err(not_ours("is not a folder".to_owned()));
+    }
+    if facts.uid() != uid {
+        return Err(not_ours(format!("belongs to user {}", facts.uid())));
+    }
+    if facts.permissions().mode() & 0o077 != 0 {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o700))
+            .map_err(|error| not_ours(format!("is open to others ({error})")))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(vars: &[(&str, &str)], broken: &[&str], network: &[&str], want: [&str; 5]) {
+        let under = |list: &[&str], path: &Path| list.iter().any(|prefix| path.starts_with(prefix));
+        let facts = PlaceFacts {
+            uid: 7,
+            host: "box".to_owned(),
+            usable: &|path| !under(broken, path),
+            on_network: &|path| under(network, path),
+        };
+        let vars = |name: &str| {
+            let (_, value) = vars.iter().find(|(known, _)| *known == name)?;
+            Some(OsString::from(value))
+        };
+        let places = Places::resolve(&vars, &facts).unwrap();
+        assert_eq!(places.all().map(|path| path.to_str().unwrap()), want);
+        assert!(places.engine_dir("main").ends_with("box/main"));
+    }
+
+    #[test]
+    fn one_home_for_all() {
+        check(
+            &[
+                ("TRAINYARD_HOME", "/t"),
+                ("HOME", "/h"),
+                ("XDG_CACHE_HOME", "/c"),
+            ],
+            &[],
+            &["/t"],
+            [
+                "/t/state",
+                "/t/cache",
+                "/t/config",
+                "/t/scratch",
+                "/t/index",
+            ],
+        );
+    }
+
+    #[test]
+    fn xdg_and_its_defaults() {
+        check(
+            &[
+                ("HOME", "/h"),
+                ("XDG_CACHE_HOME", "/c"),
+                ("XDG_DATA_HOME", ""),
+            ],
+            &[],
+            &[],
+            [
+                "/h/.local/state/trainyard",
+                "/c/trainyard",
+                "/h/.config/trainyard",
+                "/h/.local/share/trainyard/scratch",
+                "/h/.local/share/trainyard/index",
+            ],
+        );
+    }
+
+    #[test]
+    fn state_leaves_a_network_home() {
+        check(
+            &[("HOME", "/h")],
+            &[],
+            &["/h"],
+            [
+                "/var/tmp/trainyard-7/state",
+                "/h/.cache/trainyard",
+                "/h/.config/trainyard",
+                "/h/.local/share/trainyard/scratch",
+                "/h/.local/share/trainyard/index",
+            ],
+        );
+    }
+
+    #[test]
+    fn no_home() {
+        let want = [
+            "/var/tmp/trainyard-7/state",
+            "/var/tmp/trainyard-7/cache",
+            "/var/tmp/trainyard-7/config",
+            "/var/tmp/trainyard-7/local/share/scratch",
+            "/var/tmp/trainyard-7/local/share/index",
+        ];
+        check(&[], &[], &[], want);
+        check(&[("HOME", "/h")], &["/h"], &[], want);
+    }
+
+    #[test]
+    fn relative_paths_are_refused() {
+        let facts = PlaceFacts {
+            uid: 7,
+            host: "box".to_owned(),
+            usable: &|_| true,
+            on_network: &|_| false,
+        };
+        let error = Places::resolve(&|_| Some(OsString::from("x")), &facts).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "TRAINYARD_HOME is `x`, which is not an absolute path: give it one, or unset it"
+        );
+    }
+
+    #[test]
+    fn the_fallback_is_made_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trainyard");
+        let uid = rustix::process::getuid().as_raw();
+        std::fs::create_dir(&path).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o777)).unwrap();
+        claim(&path, uid).unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        assert!(claim(&path, uid + 1).is_err());
+    }
+}

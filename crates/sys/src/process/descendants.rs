@@ -1,0 +1,69 @@
+//! The tree below a process.
+
+use super::stat;
+use std::collections::HashMap;
+
+/// All processes below `pid`, parents before children, zombies left out. Those that were forked
+/// while this looked may be missing: who must reach all looks until nothing is left.
+#[must_use]
+pub fn descendants(pid: u32) -> Vec<u32> {
+    let mut children: HashMap<u32, Vec<(u32, bool)>> = HashMap::new();
+    for other in all() {
+        if let Some(stat) = stat::read(other) {
+            children
+                .entry(stat.parent)
+                .or_default()
+                .push((other, stat.dead));
+        }
+    }
+    let mut found = Vec::new();
+    let mut next = vec![pid];
+    while let Some(parent) = next.pop() {
+        for (child, dead) in children.remove(&parent).unwrap_or_default() {
+            if !dead {
+                found.push(child);
+            }
+            next.push(child);
+        }
+    }
+    found
+}
+
+/// The direct children of `pid`, zombies left out.
+#[must_use]
+pub fn children(pid: u32) -> Vec<u32> {
+    all()
+        .filter(|other| stat::read(*other).is_some_and(|stat| stat.parent == pid && !stat.dead))
+        .collect()
+}
+
+fn all() -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir("/proc").ok().into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn finds_grandchildren() {
+        let mut child = Command::new("sh")
+            .args(["-c", "sleep 60 & echo $!; wait"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let grandchild: u32 = line.trim().parse().unwrap();
+        let found = descendants(std::process::id());
+        assert!(found.contains(&grandchild), "{found:?}");
+        assert!(children(child.id()).contains(&grandchild));
+        super::super::signal(grandchild, libc::SIGKILL).unwrap();
+        child.wait().unwrap();
+    }
+}

@@ -1,0 +1,49 @@
+//! Processes by number, safe against a number that is used again.
+
+mod descendants;
+mod pid_fd;
+mod stat;
+
+pub use descendants::{children, descendants};
+pub use pid_fd::PidFd;
+pub use stat::{is_same, parent, start_time};
+
+use std::io;
+
+/// Sends a signal to a process; 0 only asks whether it is there.
+///
+/// # Errors
+/// `NotFound` where there is no such process; `PermissionDenied`.
+pub fn signal(pid: u32, signal: i32) -> io::Result<()> {
+    let pid = i32::try_from(pid).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    if pid == 0 {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    kill(pid, signal)
+}
+
+/// Sends a signal to every process of a group.
+///
+/// # Errors
+/// `NotFound` where the group is empty; `PermissionDenied`.
+pub fn kill_group(pgid: u32, signal: i32) -> io::Result<()> {
+    match i32::try_from(pgid) {
+        // 0 and 1 would be this process's own group, and everything.
+        Ok(pgid) if pgid > 1 => kill(-pgid, signal),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+fn kill(pid: i32, signal: i32) -> io::Result<()> {
+    // SAFETY: kill takes two integers and touches no memory.
+    match unsafe { libc::kill(pid, signal) } {
+        0 => Ok(()),
+        _ => {
+            let error = io::Error::last_os_error();
+            match error.raw_os_error() {
+                Some(libc::ESRCH) => Err(io::ErrorKind::NotFound.into()),
+                _ => Err(error),
+            }
+        }
+    }
+}

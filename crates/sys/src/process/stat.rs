@@ -1,0 +1,75 @@
+//! `/proc/<pid>/stat`.
+
+/// When a process started, in clock ticks since boot; `None` where there is none, or only its
+/// zombie.
+#[must_use]
+pub fn start_time(pid: u32) -> Option<u64> {
+    let stat = read(pid)?;
+    (!stat.dead).then_some(stat.start_time)
+}
+
+/// Whether process `pid` lives and is the one that started at `start_time`.
+#[must_use]
+pub fn is_same(pid: u32, start_time: u64) -> bool {
+    self::start_time(pid) == Some(start_time)
+}
+
+/// A process's parent.
+#[must_use]
+pub fn parent(pid: u32) -> Option<u32> {
+    read(pid).map(|stat| stat.parent)
+}
+
+/// What is read of `/proc/<pid>/stat`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Stat {
+    /// Zombie, or about to vanish.
+    pub dead: bool,
+    pub parent: u32,
+    pub start_time: u64,
+}
+
+pub(super) fn read(pid: u32) -> Option<Stat> {
+    parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+fn parse(text: &[u8]) -> Option<Stat> {
+    // The command's name stands in parentheses and may hold anything, parentheses too.
+    let end = text.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(text.get(end + 1..)?).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    // Field 22 of the line; state is field 3, the parent's is field 4.
+    let start_time = fields.nth(17)?.parse().ok()?;
+    Some(Stat {
+        dead: matches!(state, "Z" | "X" | "x"),
+        parent,
+        start_time,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_parentheses() {
+        let line = b"7 (a) b (c) S 3 7 7 0 -1 4194560 1 2 0 0 0 0 0 0 20 0 1 0 12345 1 1\n";
+        let want = Stat {
+            dead: false,
+            parent: 3,
+            start_time: 12345,
+        };
+        assert_eq!(parse(line), Some(want));
+    }
+
+    #[test]
+    fn this_process_is_itself() {
+        let pid = std::process::id();
+        let started = start_time(pid).unwrap();
+        assert!(is_same(pid, started));
+        assert!(!is_same(pid, started + 1));
+        assert!(parent(pid).is_some());
+    }
+}

@@ -1,0 +1,107 @@
+//! Unix sockets, at paths of any length.
+
+use rustix::fs::{CWD, Mode, OFlags};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// Longest path that fits into a socket's address, its final NUL left out.
+const LONGEST: usize = 107;
+
+/// Listens at `path`, in place of a socket that a dead process left there. Only the owner can
+/// connect, where the file system keeps modes.
+///
+/// # Errors
+/// What the system says.
+pub fn listen(path: &Path) -> io::Result<UnixListener> {
+    match std::fs::remove_file(path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let short = Short::of(path)?;
+    UnixListener::bind(&short.path)
+}
+
+/// Connects to the socket at `path`.
+///
+/// # Errors
+/// What the system says: `NotFound` or `ConnectionRefused` where nobody listens.
+pub fn connect(path: &Path) -> io::Result<UnixStream> {
+    let short = Short::of(path)?;
+    UnixStream::connect(&short.path)
+}
+
+/// The user at the other end.
+///
+/// # Errors
+/// What the system says.
+pub fn peer_uid(stream: &UnixStream) -> io::Result<u32> {
+    Ok(rustix::net::sockopt::socket_peercred(stream)?.uid.as_raw())
+}
+
+/// A path for the same socket that fits: the path itself, or one through its opened folder.
+struct Short {
+    path: PathBuf,
+    _folder: Option<OwnedFd>,
+}
+
+impl Short {
+    fn of(path: &Path) -> io::Result<Short> {
+        if path.as_os_str().len() <= LONGEST {
+            return Ok(Short {
+                path: path.to_owned(),
+                _folder: None,
+            });
+        }
+        let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
+        let folder = path.parent().ok_or_else(invalid)?;
+        let name = path.file_name().ok_or_else(invalid)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::openat(CWD, folder, flags, Mode::empty())?;
+        let mut path = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+        path.push(name);
+        Ok(Short {
+            path,
+            _folder: Some(folder),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+
+    #[track_caller]
+    fn check(folder: &Path) {
+        std::fs::create_dir_all(folder).unwrap();
+        let path = folder.join("sock");
+        drop(listen(&path).unwrap());
+        let listener = listen(&path).unwrap();
+        let mut client = connect(&path).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        assert_eq!(
+            peer_uid(&server).unwrap(),
+            rustix::process::getuid().as_raw()
+        );
+        client.write_all(b"x").unwrap();
+        drop(client);
+        let mut text = String::new();
+        server.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "x");
+    }
+
+    #[test]
+    fn short_and_long_paths() {
+        let folder = tempfile::tempdir().unwrap();
+        check(folder.path());
+        check(
+            &folder
+                .path()
+                .join("long".repeat(40))
+                .join("longer".repeat(30)),
+        );
+    }
+}
