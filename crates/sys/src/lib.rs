@@ -14,13 +14,17 @@ pub mod daemon;
 mod disk_free;
 pub mod env_vars;
 pub mod fs_kind;
+pub mod gpus;
 mod host_name;
 pub mod lock;
 pub mod memory;
 mod now;
 mod places;
+pub mod poll;
 pub mod process;
+pub mod signals;
 pub mod socket;
+pub mod terminal;
 
 pub use boot_id::boot_id;
 pub use disk_free::disk_free;

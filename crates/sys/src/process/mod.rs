@@ -1,12 +1,23 @@
 //! Processes by number, safe against a number that is used again.
 
 mod descendants;
+mod fork;
 mod pid_fd;
+mod reap;
+mod spawn;
 mod stat;
+mod this;
 
 pub use descendants::{children, descendants};
+pub use fork::{Fork, exit_now, fork};
 pub use pid_fd::PidFd;
+pub use reap::{Reaped, reap};
+pub use spawn::{Spawn, User};
 pub use stat::{is_same, parent, start_time};
+pub use this::{
+    become_subreaper, close_all_but, new_session, oom_score_adj, parent_of_this, set_name,
+    set_umask, user,
+};
 
 use std::io;
 

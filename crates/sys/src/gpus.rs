@@ -1,0 +1,147 @@
+//! The machine's GPUs, and who holds them.
+
+use nvml_wrapper::Nvml;
+use nvml_wrapper::error::NvmlError;
+use std::ffi::OsStr;
+use std::fs::{File, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// One GPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gpu {
+    /// NVML's index: PCI bus order.
+    pub index: u32,
+    /// Stays with the device: `GPU-…`.
+    pub uuid: String,
+    /// What it calls itself: `NVIDIA H200`.
+    pub name: String,
+    /// MiB of its memory.
+    pub memory_mib: u64,
+}
+
+/// A driver is there and gave no answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the NVIDIA driver does not answer ({message}): see whether nvidia-smi works")]
+pub struct GpusError {
+    /// What NVML said.
+    pub message: String,
+}
+
+/// The machine's GPUs in NVML's order; none without a driver, or where it does not answer.
+#[must_use]
+pub fn list() -> Vec<Gpu> {
+    ask().unwrap_or_default()
+}
+
+/// The machine's GPUs in NVML's order; none without a driver.
+///
+/// # Errors
+/// A driver is installed and NVML fails.
+pub fn ask() -> Result<Vec<Gpu>, GpusError> {
+    // The library is loaded at run time: the same program runs where there is none. Its name with
+    // the version is what the driver installs; the plain one comes with development files.
+    let path = OsStr::new("libnvidia-ml.so.1");
+    let nvml = match Nvml::builder().lib_path(path).init() {
+        Ok(nvml) => nvml,
+        Err(NvmlError::LibloadingError(_) | NvmlError::DriverNotLoaded) => return Ok(Vec::new()),
+        Err(error) => return Err(failed(&error)),
+    };
+    read(&nvml).map_err(|error| failed(&error))
+}
+
+fn read(nvml: &Nvml) -> Result<Vec<Gpu>, NvmlError> {
+    let mut gpus = Vec::new();
+    for index in 0..nvml.device_count()? {
+        let device = nvml.device_by_index(index)?;
+        gpus.push(Gpu {
+            index,
+            uuid: device.uuid()?,
+            name: device.name()?,
+            memory_mib: device.memory_info()?.total >> 20,
+        });
+    }
+    Ok(gpus)
+}
+
+fn failed(error: &NvmlError) -> GpusError {
+    GpusError {
+        message: error.to_string(),
+    }
+}
+
+/// A GPU that is ours until this is dropped or its process ends.
+#[derive(Debug)]
+pub struct GpuLock {
+    _file: File,
+}
+
+/// Takes the machine-wide lock of a GPU, which engines of all users respect; `None` where another
+/// holds it.
+///
+/// # Errors
+/// The lock's file can't be opened.
+pub fn lock(uuid: &str) -> io::Result<Option<GpuLock>> {
+    lock_in(Path::new("/var/tmp"), uuid)
+}
+
+fn lock_in(folder: &Path, uuid: &str) -> io::Result<Option<GpuLock>> {
+    let file = open(&lock_path(folder, uuid))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(GpuLock { _file: file })),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn lock_path(folder: &Path, uuid: &str) -> PathBuf {
+    let plain: String = uuid
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    folder.join(format!(".trainyard-{plain}.lock"))
+}
+
+/// Opens for reading alone, which is enough for `flock` and is allowed to every user; with
+/// O_CREAT, `fs.protected_regular` would refuse another user's file in a sticky folder.
+fn open(path: &Path) -> io::Result<File> {
+    loop {
+        match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => return other,
+        }
+        let made = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o444)
+            .open(path);
+        match made {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_holder_a_gpu() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = lock_in(folder.path(), "GPU-1/../x").unwrap();
+        assert!(held.is_some());
+        assert!(lock_in(folder.path(), "GPU-1/../x").unwrap().is_none());
+        assert!(lock_in(folder.path(), "GPU-2").unwrap().is_some());
+        drop(held);
+        assert!(lock_in(folder.path(), "GPU-1/../x").unwrap().is_some());
+    }
+
+    #[test]
+    fn the_driver_answers_or_is_not_there() {
+        let gpus = ask().unwrap();
+        assert!(gpus.iter().all(|gpu| gpu.memory_mib > 0));
+    }
+}

@@ -1,0 +1,86 @@
+//! Waiting for descriptors.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+/// What to wait for on one descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Something to read, or its end.
+    Read,
+    /// Room to write.
+    Write,
+    /// Both.
+    Both,
+    /// Only that the other end is gone.
+    Hangup,
+}
+
+/// One round of waiting: add descriptors, wait, ask which are ready.
+#[derive(Debug, Default)]
+pub struct Poll<'fd> {
+    fds: Vec<PollFd<'fd>>,
+}
+
+impl<'fd> Poll<'fd> {
+    /// Nothing to wait for yet.
+    #[must_use]
+    pub fn new() -> Poll<'fd> {
+        Poll { fds: Vec::new() }
+    }
+
+    /// Adds a descriptor; the number asks for it later.
+    pub fn add(&mut self, fd: &'fd impl AsFd, interest: Interest) -> usize {
+        self.add_fd(fd.as_fd(), interest)
+    }
+
+    /// As [`Poll::add`].
+    pub fn add_fd(&mut self, fd: BorrowedFd<'fd>, interest: Interest) -> usize {
+        let flags = match interest {
+            Interest::Read => PollFlags::IN,
+            Interest::Write => PollFlags::OUT,
+            Interest::Both => PollFlags::IN | PollFlags::OUT,
+            Interest::Hangup => PollFlags::empty(),
+        };
+        self.fds.push(PollFd::from_borrowed_fd(fd, flags));
+        self.fds.len() - 1
+    }
+
+    /// Waits until one is ready, a signal came, or the time is over (`None`: for ever).
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+        match poll(&mut self.fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether reading from it, accepting, or seeing its end would not block.
+    #[must_use]
+    pub fn readable(&self, index: usize) -> bool {
+        self.has(index, PollFlags::IN | PollFlags::HUP | PollFlags::ERR)
+    }
+
+    /// Whether writing to it would not block.
+    #[must_use]
+    pub fn writable(&self, index: usize) -> bool {
+        self.has(index, PollFlags::OUT | PollFlags::ERR | PollFlags::HUP)
+    }
+
+    /// Whether the other end is gone.
+    #[must_use]
+    pub fn hung_up(&self, index: usize) -> bool {
+        self.has(index, PollFlags::HUP | PollFlags::ERR)
+    }
+
+    fn has(&self, index: usize, flags: PollFlags) -> bool {
+        self.fds
+            .get(index)
+            .is_some_and(|fd| fd.revents().intersects(flags))
+    }
+}

@@ -1,0 +1,322 @@
+//! Starting a program with everything about it decided beforehand.
+
+use crate::cpu;
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+
+/// A program to be started by [`Spawn::start`].
+///
+/// The child becomes the leader of a process group of its own, gets every signal, and inherits no
+/// other descriptors than those that are not close-on-exec. When the program can't be executed it
+/// says so on its stderr as `slurmstepd` does and exits with the error's number.
+#[derive(Debug)]
+pub struct Spawn<'a> {
+    /// The file to execute.
+    pub program: &'a OsStr,
+    /// Arguments, the program's own name first.
+    pub args: &'a [OsString],
+    /// The whole environment.
+    pub environment: &'a [(String, String)],
+    /// A variable that gets the child's process number.
+    pub pid_variable: Option<&'a str>,
+    /// Standard streams.
+    pub streams: [BorrowedFd<'a>; 3],
+    /// Its stdin is a terminal, and becomes the controlling one of a session of its own.
+    pub terminal: bool,
+    /// CPUs that it is bound to; an empty list binds to none.
+    pub cpus: &'a [u32],
+    /// Its umask.
+    pub umask: u32,
+    /// How readily the kernel kills it for memory.
+    pub oom_score_adj: i32,
+    /// Becomes this user first.
+    pub user: Option<&'a User>,
+}
+
+/// A user to become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// The user.
+    pub uid: u32,
+    /// The main group.
+    pub gid: u32,
+    /// All groups.
+    pub groups: Vec<u32>,
+}
+
+impl User {
+    /// The user with the groups that the system's data base knows; the main one alone where it
+    /// does not know the name.
+    #[must_use]
+    pub fn look_up(name: &str, uid: u32, gid: u32) -> User {
+        let mut groups = vec![gid];
+        if let Ok(name) = CString::new(name) {
+            let mut buffer = vec![0; 1024];
+            let mut count = 1024;
+            // SAFETY: `name` ends with NUL; the buffer holds `count` groups.
+            let found = unsafe {
+                libc::getgrouplist(name.as_ptr(), gid, buffer.as_mut_ptr(), &raw mut count)
+            };
+            if found >= 0 {
+                buffer.truncate(usize::try_from(count).unwrap_or(0));
+                groups = buffer;
+            }
+        }
+        User { uid, gid, groups }
+    }
+}
+
+impl Spawn<'_> {
+    /// Forks and executes. Returns the child's process number without waiting for the execution.
+    ///
+    /// # Errors
+    /// A NUL byte in a text, or the system refused to fork.
+    pub fn start(&self) -> io::Result<u32> {
+        let program = CString::new(self.program.as_bytes())?;
+        let args: Vec<CString> = self
+            .args
+            .iter()
+            .map(|arg| CString::new(arg.as_bytes()))
+            .collect::<Result<_, _>>()?;
+        let mut environment: Vec<Vec<u8>> = Vec::with_capacity(self.environment.len() + 1);
+        for (name, value) in self.environment {
+            let mut text = Vec::with_capacity(name.len() + value.len() + 2);
+            text.extend_from_slice(name.as_bytes());
+            text.push(b'=');
+            text.extend_from_slice(value.as_bytes());
+            if text.contains(&0) {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            text.push(0);
+            environment.push(text);
+        }
+        let mut pid_text = None;
+        if let Some(name) = self.pid_variable {
+            let mut text = format!("{name}=").into_bytes();
+            let digits = text.len();
+            // Room for the largest number and the final NUL; the child fills it in.
+            text.resize(digits + 11, 0);
+            environment.push(text);
+            pid_text = Some((environment.len() - 1, digits));
+        }
+        let complaint = [
+            b"slurmstepd: error: execve(): ",
+            self.program.as_bytes(),
+            b": ",
+        ]
+        .concat();
+        let argv = pointers(args.iter().map(|arg| arg.as_ptr()));
+        // Taken as mutable, since the child writes its number into one of them.
+        let pid_pointer =
+            pid_text.map(|(index, digits)| environment[index].as_mut_ptr().wrapping_add(digits));
+        let envp = pointers(environment.iter().map(|text| text.as_ptr().cast()));
+
+        // SAFETY: after the fork the child calls only what is safe there (see `child`), on memory
+        // that was prepared above.
+        match unsafe { libc::fork() } {
+            0 => {
+                // SAFETY: the pointers lead to NUL-terminated texts that live until exec, and
+                // `pid_pointer` to eleven bytes of one of them.
+                let error = unsafe {
+                    self.child(&program, &argv, &envp, pid_pointer);
+                    io::Error::last_os_error().raw_os_error().unwrap_or(1)
+                };
+                complain(&complaint, error);
+                // SAFETY: ends the child without running anything of the parent's.
+                unsafe { libc::_exit(error & 0xff) }
+            }
+            pid => match u32::try_from(pid) {
+                Ok(pid) => {
+                    // In both processes, so that whoever comes first a signal to the group works.
+                    // SAFETY: setpgid takes two integers.
+                    unsafe { libc::setpgid(libc::pid_t::from(pid.cast_signed()), 0) };
+                    Ok(pid)
+                }
+                Err(_) => Err(io::Error::last_os_error()),
+            },
+        }
+    }
+
+    /// The child's way to its program; returns only when it failed, with `errno` set.
+    ///
+    /// # Safety
+    /// Runs after a fork, so it may neither allocate nor lock: only system calls.
+    unsafe fn child(
+        &self,
+        program: &CString,
+        argv: &[*const libc::c_char],
+        envp: &[*const libc::c_char],
+        pid_text: Option<*mut u8>,
+    ) {
+        // SAFETY: system calls on integers, and on memory that the caller vouches for.
+        unsafe {
+            if self.terminal {
+                libc::setsid();
+                libc::ioctl(self.streams[0].as_raw_fd(), libc::TIOCSCTTY, 0);
+            } else {
+                libc::setpgid(0, 0);
+            }
+            if let Some(place) = pid_text {
+                write_number(place, libc::getpid().unsigned_abs());
+            }
+            // First out of the way of 0, 1 and 2, which may be among them in another order.
+            let mut high = [-1; 3];
+            for (copy, stream) in high.iter_mut().zip(&self.streams) {
+                *copy = libc::fcntl(stream.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3);
+                if *copy < 0 {
+                    return;
+                }
+            }
+            for (number, copy) in (0..).zip(high) {
+                if libc::dup2(copy, number) < 0 {
+                    return;
+                }
+            }
+            // Best effort: a CPU that went away, or a container that forbids these, must not keep
+            // the program from running.
+            let _ = cpu::bind(self.cpus);
+            set_oom_score_adj(self.oom_score_adj);
+            libc::umask(self.umask & 0o777);
+            if let Some(user) = self.user
+                && (libc::setgroups(user.groups.len() as _, user.groups.as_ptr()) != 0
+                    || libc::setgid(user.gid) != 0
+                    || libc::setuid(user.uid) != 0)
+            {
+                return;
+            }
+            for signal in 1..32 {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+            libc::sigemptyset(none.as_mut_ptr());
+            libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+            libc::execve(program.as_ptr(), argv.as_ptr(), envp.as_ptr());
+        }
+    }
+}
+
+fn pointers(texts: impl Iterator<Item = *const libc::c_char>) -> Vec<*const libc::c_char> {
+    texts.chain([std::ptr::null()]).collect()
+}
+
+/// Writes a number in decimal, and nothing after it.
+///
+/// # Safety
+/// `place` leads to at least ten writable bytes.
+unsafe fn write_number(place: *mut u8, number: u32) {
+    let mut digits = [0_u8; 10];
+    let mut left = number;
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (left % 10) as u8;
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    let text = &digits[first..];
+    // SAFETY: at most ten bytes, which the caller vouches for.
+    unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), place, text.len()) };
+}
+
+/// Best effort, after a fork: no allocation.
+fn set_oom_score_adj(score: i32) {
+    let mut text = [0_u8; 12];
+    let mut length = 0;
+    if score < 0 {
+        text[0] = b'-';
+        length = 1;
+    }
+    // SAFETY: the text has room for a sign and ten digits; the path ends with NUL.
+    unsafe {
+        write_number(text.as_mut_ptr().add(length), score.unsigned_abs());
+        while text[length.min(11)] != 0 && length < 11 {
+            length += 1;
+        }
+        let path = c"/proc/self/oom_score_adj".as_ptr();
+        let fd = libc::open(path, libc::O_WRONLY | libc::O_CLOEXEC);
+        if fd >= 0 {
+            libc::write(fd, text.as_ptr().cast(), length);
+            libc::close(fd);
+        }
+    }
+}
+
+/// Says on stderr why nothing was executed, after a fork: no allocation.
+fn complain(prefix: &[u8], error: i32) {
+    let reason: &[u8] = match error {
+        libc::ENOENT => b"No such file or directory",
+        libc::EACCES => b"Permission denied",
+        libc::ENOEXEC => b"Exec format error",
+        libc::E2BIG => b"Argument list too long",
+        libc::ENOMEM => b"Cannot allocate memory",
+        libc::EPERM => b"Operation not permitted",
+        libc::ENOTDIR => b"Not a directory",
+        libc::EISDIR => b"Is a directory",
+        libc::ELOOP => b"Too many levels of symbolic links",
+        _ => b"Unknown error",
+    };
+    for text in [prefix, reason, b"\n"] {
+        // SAFETY: writes bytes that live here.
+        unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    #[track_caller]
+    fn run(program: &str, args: &[&str]) -> (i32, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("output");
+        let (null, output) = (
+            File::open("/dev/null").unwrap(),
+            File::create(&path).unwrap(),
+        );
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        let pid = Spawn {
+            program: OsStr::new(program),
+            args: &args,
+            environment: &[("A".to_owned(), "b c".to_owned())],
+            pid_variable: Some("PID"),
+            streams: [null.as_fd(), output.as_fd(), output.as_fd()],
+            terminal: false,
+            cpus: &[crate::cpu::available()[0]],
+            umask: 0o27,
+            oom_score_adj: 250,
+            user: None,
+        }
+        .start()
+        .unwrap();
+        let mut status = 0;
+        // SAFETY: waits for the child made above.
+        unsafe { libc::waitpid(pid.cast_signed(), &raw mut status, 0) };
+        let text = std::fs::read_to_string(&path).unwrap();
+        (status, text.replace(&pid.to_string(), "<pid>"))
+    }
+
+    #[test]
+    fn everything_is_as_decided() {
+        let script = "echo $A $PID $$; umask; cat /proc/self/oom_score_adj; nproc; \
+                      ps -o pgid= -p $$ | tr -d ' '; kill -USR1 $$";
+        let (status, text) = run("/bin/sh", &["sh", "-c", script]);
+        assert_eq!(text, "b c <pid> <pid>\n0027\n250\n1\n<pid>\n");
+        assert_eq!(status, libc::SIGUSR1);
+    }
+
+    #[test]
+    fn a_missing_program_is_said_as_slurmstepd_does() {
+        let (status, text) = run("/no/such", &["such"]);
+        assert_eq!(status, libc::ENOENT << 8);
+        assert_eq!(
+            text,
+            "slurmstepd: error: execve(): /no/such: No such file or directory\n"
+        );
+    }
+}

@@ -1,0 +1,74 @@
+//! Properties of this process.
+
+use rustix::process::{getpid, getppid, set_child_subreaper, setsid};
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Becomes the parent of descendants whose own parent ends, so that none escapes.
+///
+/// # Errors
+/// A kernel before 3.4.
+pub fn become_subreaper() -> io::Result<()> {
+    // Any number other than 0 switches it on.
+    Ok(set_child_subreaper(Some(getpid()))?)
+}
+
+/// Begins a session of its own: no terminal, and signals to the old group pass it by.
+///
+/// # Errors
+/// This process leads a group already.
+pub fn new_session() -> io::Result<()> {
+    Ok(setsid().map(drop)?)
+}
+
+/// Sets the name that `ps -o comm` and `top` show; 15 bytes of it.
+pub fn set_name(name: &str) {
+    if let Ok(name) = CString::new(name) {
+        let _ = rustix::thread::set_name(&name);
+    }
+}
+
+/// The parent's number; 0 where it lies outside this PID namespace.
+#[must_use]
+pub fn parent_of_this() -> u32 {
+    getppid().map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs())
+}
+
+/// The user that this process is.
+#[must_use]
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Sets the mask of permissions that new files don't get; returns the former.
+pub fn set_umask(mask: u32) -> u32 {
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(mask)).as_raw_mode()
+}
+
+/// How readily the kernel kills this process for memory: -1000 (never) to 1000.
+#[must_use]
+pub fn oom_score_adj() -> i32 {
+    std::fs::read_to_string("/proc/self/oom_score_adj")
+        .ok()
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or(0)
+}
+
+/// Closes every descriptor from 3 on but `keep`: what whoever started this process left open.
+pub fn close_all_but(keep: &[BorrowedFd<'_>]) {
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else {
+        return;
+    };
+    let open: Vec<i32> = entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect();
+    for fd in open {
+        if fd > 2 && keep.iter().all(|kept| kept.as_raw_fd() != fd) {
+            // SAFETY: called in a freshly forked process before it opens anything of its own, so
+            // no owner of these descriptors is left that would use or close them again. (One of
+            // them is the folder just read, closed already: an error that does no harm.)
+            unsafe { libc::close(fd) };
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Signals that are read like a file.
+
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Signals that were blocked for this thread (and the threads and programs that it starts, until
+/// they unblock them) and arrive here instead.
+#[derive(Debug)]
+pub struct SignalFd {
+    fd: OwnedFd,
+}
+
+impl SignalFd {
+    /// Blocks `signals` and opens their descriptor, which never blocks a reader.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn block(signals: &[i32]) -> io::Result<SignalFd> {
+        let set = set_of(signals);
+        // SAFETY: `set` is initialised; the old mask is not asked for.
+        let result =
+            unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
+        if result != 0 {
+            return Err(io::Error::from_raw_os_error(result));
+        }
+        // SAFETY: `set` is initialised; -1 makes a new descriptor.
+        let fd =
+            unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: signalfd made it for us.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(SignalFd { fd })
+    }
+
+    /// The next signal that arrived, if any.
+    #[must_use]
+    pub fn next(&self) -> Option<i32> {
+        let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
+        let size = size_of::<libc::signalfd_siginfo>();
+        // SAFETY: the buffer has the size that is given, and the kernel writes whole records.
+        let read = unsafe { libc::read(self.fd.as_raw_fd(), info.as_mut_ptr().cast(), size) };
+        if read != isize::try_from(size).unwrap_or(isize::MAX) {
+            return None;
+        }
+        // SAFETY: a whole record was read.
+        let info = unsafe { info.assume_init() };
+        i32::try_from(info.ssi_signo).ok()
+    }
+}
+
+impl AsFd for SignalFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Lets this thread, and the programs that it starts, get every signal again.
+pub fn unblock_all() {
+    let set = set_of(&[]);
+    // SAFETY: `set` is initialised; the old mask is not asked for.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut()) };
+}
+
+fn set_of(signals: &[i32]) -> libc::sigset_t {
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: sigemptyset initialises the set; sigaddset refuses numbers that are no signals.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in signals {
+            libc::sigaddset(set.as_mut_ptr(), *signal);
+        }
+        set.assume_init()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::poll::{Interest, Poll};
+
+    #[test]
+    fn a_blocked_signal_is_read() {
+        // A thread of its own: the mask is a thread's, and tests share their process.
+        let thread = std::thread::spawn(|| {
+            let signals = SignalFd::block(&[libc::SIGUSR2]).unwrap();
+            assert_eq!(signals.next(), None);
+            // SAFETY: raises a signal that this thread has blocked.
+            unsafe { libc::pthread_kill(libc::pthread_self(), libc::SIGUSR2) };
+            let mut poll = Poll::new();
+            let index = poll.add(&signals, Interest::Read);
+            poll.wait(None).unwrap();
+            assert!(poll.readable(index));
+            assert_eq!(signals.next(), Some(libc::SIGUSR2));
+            assert_eq!(signals.next(), None);
+        });
+        thread.join().unwrap();
+    }
+}
