@@ -4,6 +4,7 @@
 //! names and host facts come in as arguments.
 
 mod allocation;
+mod cluster_facts;
 mod ids;
 mod job_record;
 mod job_state;
@@ -12,6 +13,7 @@ mod step;
 mod timestamp;
 
 pub use allocation::{Allocation, GpuIndex, NodeShare};
+pub use cluster_facts::{ClusterFacts, GpuGroup, Internet, NodeGroup};
 pub use ids::{JobId, NodeName, RestartCount, StepId};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
 pub use job_state::{Ending, JobState, Outcome, PendingReason, Ran, WaitStatus};
