@@ -1,0 +1,350 @@
+//! Tells from its own bytes whether a checkpoint is whole, for the formats that say so.
+//!
+//! Nothing here is guessed from time: a format is either recognised, and then it says itself
+//! whether it is whole, or it is unknown and the watcher falls back to waiting.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// What an entry's bytes say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recognised {
+    /// Of a known format, and whole.
+    Whole(Format),
+    /// Of a known format, and something is still missing.
+    Partial(Format),
+    /// Of no format that is known here.
+    Unknown,
+}
+
+/// The formats that tell by themselves whether they are whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A zip archive: `torch.save`, Lightning's `.ckpt`, NumPy's `.npz`. Its directory is last.
+    Zip,
+    /// safetensors: the header names how long the file is.
+    Safetensors,
+    /// A folder of Hugging Face's `Trainer` or `save_pretrained`.
+    HuggingFace,
+    /// PyTorch's distributed checkpoint: `.metadata` is written last.
+    Distributed,
+    /// DeepSpeed: the file `latest` beside the folder is written last and names it.
+    DeepSpeed,
+    /// Orbax: renamed into place with its metadata.
+    Orbax,
+}
+
+/// Looks at a top-level entry of the checkpoints folder.
+///
+/// # Errors
+/// What the system says; an entry that was removed meanwhile is `NotFound`.
+pub fn recognise(path: &Path) -> io::Result<Recognised> {
+    if fs::metadata(path)?.is_dir() {
+        folder(path)
+    } else {
+        file(path)
+    }
+}
+
+fn folder(path: &Path) -> io::Result<Recognised> {
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(path)? {
+        if let Ok(name) = entry?.file_name().into_string() {
+            names.insert(name);
+        }
+    }
+    let has = |name: &str| names.contains(name);
+    let ends = |end: &str| names.iter().any(|name| name.ends_with(end));
+    if has("_CHECKPOINT_METADATA") || has("commit_success.txt") {
+        return Ok(Recognised::Whole(Format::Orbax));
+    }
+    if ends("_model_states.pt") || ends("_optim_states.pt") {
+        return Ok(verdict(Format::DeepSpeed, named_by_latest(path)));
+    }
+    if has(".metadata") {
+        return Ok(Recognised::Whole(Format::Distributed));
+    }
+    if ends(".distcp") {
+        return Ok(Recognised::Partial(Format::Distributed));
+    }
+    if has("config.json") || has("trainer_state.json") || has("adapter_config.json") {
+        return Ok(verdict(Format::HuggingFace, hugging_face(path, &names)?));
+    }
+    Ok(Recognised::Unknown)
+}
+
+fn verdict(format: Format, whole: bool) -> Recognised {
+    if whole {
+        Recognised::Whole(format)
+    } else {
+        Recognised::Partial(format)
+    }
+}
+
+/// DeepSpeed writes `latest` after all ranks have met at a barrier behind their shards. Once it
+/// names a later folder, the earlier ones are whole too; so is this one when `latest` is at least
+/// as new as every shard.
+fn named_by_latest(path: &Path) -> bool {
+    let latest = path.with_file_name("latest");
+    let (Ok(text), Some(name)) = (fs::read_to_string(latest), path.file_name()) else {
+        return false;
+    };
+    name.to_str() == Some(text.trim())
+}
+
+/// `Trainer` writes the weights, then the optimizer, and `trainer_state.json` at the end;
+/// `save_pretrained` alone has no such file. Weights must be there and each be whole.
+fn hugging_face(path: &Path, names: &BTreeSet<String>) -> io::Result<bool> {
+    let is_weights = |name: &str| {
+        name.ends_with(".safetensors") || (name.ends_with(".bin") && name.contains("model"))
+    };
+    let mut weights = 0;
+    for name in names {
+        let whole = match file(&path.join(name)) {
+            Ok(whole) => whole,
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => continue,
+            Err(error) => return Err(error),
+        };
+        if matches!(whole, Recognised::Partial(_)) {
+            return Ok(false);
+        }
+        if name.ends_with(".json") && json(&path.join(name)).is_none() {
+            return Ok(false);
+        }
+        weights += u32::from(is_weights(name));
+    }
+    for name in names.iter().filter(|name| name.ends_with(".index.json")) {
+        let shards = json(&path.join(name));
+        let shards = shards
+            .as_ref()
+            .and_then(|index| index["weight_map"].as_object());
+        let there =
+            |shard: &serde_json::Value| shard.as_str().is_some_and(|shard| names.contains(shard));
+        if !shards.is_some_and(|shards| shards.values().all(there)) {
+            return Ok(false);
+        }
+    }
+    let trainer = names
+        .iter()
+        .any(|name| name == "optimizer.pt" || name == "rng_state.pth");
+    Ok(weights > 0 && (!trainer || names.contains("trainer_state.json")))
+}
+
+fn json(path: &Path) -> Option<serde_json::Value> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+fn file(path: &Path) -> io::Result<Recognised> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut head = [0; 8];
+    let read = read_up_to(&mut file, &mut head)?;
+    if head.starts_with(b"PK\x03\x04") {
+        return Ok(verdict(
+            Format::Zip,
+            zip_directory_is_last(&mut file, length)?,
+        ));
+    }
+    if path.extension().is_some_and(|end| end == "safetensors") {
+        let whole = read == 8 && safetensors_is_whole(&mut file, u64::from_le_bytes(head), length)?;
+        return Ok(verdict(Format::Safetensors, whole));
+    }
+    let zip_name = path.extension().is_some_and(|end| end == "npz");
+    Ok(if zip_name {
+        Recognised::Partial(Format::Zip)
+    } else {
+        Recognised::Unknown
+    })
+}
+
+fn read_up_to(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut read = 0;
+    while read < bytes.len() {
+        match file.read(&mut bytes[read..])? {
+            0 => break,
+            more => read += more,
+        }
+    }
+    Ok(read)
+}
+
+/// A zip's directory stands at its end, behind all data: `PK 05 06`, 16 bytes, and the length of a
+/// comment that reaches exactly to the end of the file. It names where the directory starts and
+/// how long it is, which must lie before it.
+fn zip_directory_is_last(file: &mut File, length: u64) -> io::Result<bool> {
+    const RECORD: u64 = 22;
+    const LONGEST_COMMENT: u64 = 0xffff;
+    let tail_length = length.min(RECORD + LONGEST_COMMENT);
+    file.seek(SeekFrom::Start(length - tail_length))?;
+    let mut tail = Vec::new();
+    file.take(tail_length).read_to_end(&mut tail)?;
+    let record = usize::try_from(RECORD).expect("invariant: 22 fits");
+    let number = |at: usize, bytes: usize| {
+        tail[at..at + bytes]
+            .iter()
+            .rev()
+            .fold(0u64, |sum, byte| sum << 8 | u64::from(*byte))
+    };
+    let Some(last) = tail.len().checked_sub(record) else {
+        return Ok(false);
+    };
+    Ok((0..=last).rev().any(|at| {
+        let in_tail = u64::try_from(at).expect("invariant: under 64 KiB");
+        tail[at..].starts_with(b"PK\x05\x06")
+            && in_tail + RECORD + number(at + 20, 2) == tail_length
+            // A zip64 archive has all ones here and the true place in a record before this one.
+            && (number(at + 16, 4) == 0xffff_ffff
+                || number(at + 12, 4) + number(at + 16, 4) <= length - tail_length + in_tail)
+    }))
+}
+
+/// safetensors: 8 bytes with the header's length, a JSON header whose `data_offsets` say how far
+/// the data reach, the data.
+fn safetensors_is_whole(file: &mut File, header: u64, length: u64) -> io::Result<bool> {
+    const LONGEST_HEADER: u64 = 100 << 20; // the format's own limit
+    if header > LONGEST_HEADER || header + 8 > length {
+        return Ok(false);
+    }
+    let mut bytes = Vec::new();
+    file.take(header).read_to_end(&mut bytes)?;
+    let Ok(tensors) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&bytes)
+    else {
+        return Ok(false);
+    };
+    let end = tensors
+        .values()
+        .filter_map(|tensor| tensor["data_offsets"][1].as_u64())
+        .max();
+    Ok(8 + header + end.unwrap_or(0) == length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Format::*;
+    use Recognised::*;
+
+    /// The smallest zip: one empty directory record.
+    fn zip() -> Vec<u8> {
+        let mut bytes = b"PK\x03\x04 and some data".to_vec();
+        let place = u8::try_from(bytes.len()).unwrap();
+        bytes.extend(b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0");
+        bytes.extend([place, 0, 0, 0, 0, 0]);
+        bytes
+    }
+
+    fn safetensors() -> Vec<u8> {
+        let header = br#"{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}"#;
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(header);
+        bytes.extend([1, 2, 3, 4]);
+        bytes
+    }
+
+    #[track_caller]
+    fn check(entry: &str, files: &[(&str, &[u8])], want: Recognised) {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, bytes) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+        assert_eq!(
+            recognise(&folder.path().join(entry)).unwrap(),
+            want,
+            "{entry} of {files:?}"
+        );
+    }
+
+    #[test]
+    fn single_files() {
+        check("a.pt", &[("a.pt", &zip())], Whole(Zip));
+        for cut in [zip().len() - 1, 20, 8, 4] {
+            check("a.pt", &[("a.pt", &zip()[..cut])], Partial(Zip));
+        }
+        let mut grown = zip();
+        grown.extend(b"more data behind the directory of an archive that is being appended to");
+        check("a.pt", &[("a.pt", &grown)], Partial(Zip));
+        check("a.npz", &[("a.npz", b"")], Partial(Zip));
+        check("a.pkl", &[("a.pkl", b"\x80\x04")], Unknown);
+        check(
+            "m.safetensors",
+            &[("m.safetensors", &safetensors())],
+            Whole(Safetensors),
+        );
+        check(
+            "m.safetensors",
+            &[("m.safetensors", &safetensors()[..60])],
+            Partial(Safetensors),
+        );
+        check(
+            "m.safetensors",
+            &[("m.safetensors", b"ab")],
+            Partial(Safetensors),
+        );
+    }
+
+    #[test]
+    fn hugging_face_folders() {
+        let weights = safetensors();
+        let model: (&str, &[u8]) = ("c-5/model.safetensors", &weights);
+        let config: (&str, &[u8]) = ("c-5/config.json", b"{}");
+        check("c-5", &[config], Partial(HuggingFace));
+        check("c-5", &[config, model], Whole(HuggingFace));
+        check(
+            "c-5",
+            &[config, ("c-5/model.safetensors", &weights[..50])],
+            Partial(HuggingFace),
+        );
+        let optimizer: (&str, &[u8]) = ("c-5/optimizer.pt", &zip());
+        check("c-5", &[config, model, optimizer], Partial(HuggingFace));
+        let state: (&str, &[u8]) = ("c-5/trainer_state.json", b"{}");
+        check(
+            "c-5",
+            &[config, model, optimizer, state],
+            Whole(HuggingFace),
+        );
+        let cut: (&str, &[u8]) = ("c-5/trainer_state.json", b"{");
+        check(
+            "c-5",
+            &[config, model, optimizer, cut],
+            Partial(HuggingFace),
+        );
+        let index: (&str, &[u8]) = (
+            "c-5/model.safetensors.index.json",
+            br#"{"weight_map":{"a":"model.safetensors","b":"two.safetensors"}}"#,
+        );
+        check("c-5", &[config, model, index], Partial(HuggingFace));
+        check(
+            "c-5",
+            &[config, model, index, ("c-5/two.safetensors", &weights)],
+            Whole(HuggingFace),
+        );
+    }
+
+    #[test]
+    fn folders_with_a_last_file() {
+        check("9", &[("9/__0_0.distcp", b"x")], Partial(Distributed));
+        check(
+            "9",
+            &[("9/__0_0.distcp", b"x"), ("9/.metadata", b"x")],
+            Whole(Distributed),
+        );
+        check("9", &[("9/_CHECKPOINT_METADATA", b"{}")], Whole(Orbax));
+        let shard: (&str, &[u8]) = ("global_step9/mp_rank_00_model_states.pt", &zip());
+        check("global_step9", &[shard], Partial(DeepSpeed));
+        check(
+            "global_step9",
+            &[shard, ("latest", b"global_step8")],
+            Partial(DeepSpeed),
+        );
+        check(
+            "global_step9",
+            &[shard, ("latest", b"global_step9\n")],
+            Whole(DeepSpeed),
+        );
+        check("x", &[("x/model.pkl", b"x")], Unknown);
+    }
+}

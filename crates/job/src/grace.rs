@@ -1,0 +1,110 @@
+//! When a job must stop training so that everything is out before its limit. Pure.
+
+use model::Timestamp;
+use std::time::Duration;
+
+/// The moments of a job's end, each after the one before. All of them are before the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// The program is told (where the run file wants that) and the last copying out begins.
+    pub warn: Timestamp,
+    /// The ranks get SIGTERM, whatever is still being copied.
+    pub stop: Timestamp,
+    /// Ranks that are still there get SIGKILL.
+    pub kill: Timestamp,
+    /// Copying is given up, the job is requeued.
+    pub leave: Timestamp,
+}
+
+/// Slurm's own time between SIGTERM and SIGKILL where nothing else is known (`KillWait`).
+pub const KILL_WAIT: Duration = Duration::from_secs(30);
+/// A grace that nobody asked for is no longer than this.
+pub const DEFAULT_GRACE: Duration = Duration::from_secs(120);
+/// Grace in parts of the whole limit, where the limit is short: 25 s leave 3.1 s.
+const LARGEST_PART: u32 = 8;
+/// The least that a copy, a stop and a requeue need.
+const LEAST: Duration = Duration::from_secs(2);
+
+impl Deadlines {
+    /// From the job's end.
+    ///
+    /// `asked` is the run file's grace. It is followed as far as it leaves half of the limit for
+    /// work; a grace that nobody asked for is an eighth of the limit, at most two minutes.
+    #[must_use]
+    pub fn before_limit(start: Timestamp, end: Timestamp, asked: Option<Duration>) -> Deadlines {
+        let limit = Duration::from_millis(end.since(start).unsigned_abs());
+        let grace = match asked {
+            Some(asked) => asked.min(limit / 2),
+            None => DEFAULT_GRACE.min(limit / LARGEST_PART),
+        };
+        Deadlines::within(end, grace.max(LEAST.min(limit / 2)))
+    }
+
+    /// After SIGTERM came from outside: everything within `wait`, of which a sixth is left so that
+    /// SIGKILL never comes first.
+    #[must_use]
+    pub fn after_signal(now: Timestamp, wait: Duration) -> Deadlines {
+        let wait = wait - wait / 6;
+        let mut deadlines = Deadlines::within(after(now, wait), wait);
+        deadlines.warn = now;
+        deadlines
+    }
+
+    /// Half of the grace belongs to the program's last checkpoint, a quarter to its going down, a
+    /// quarter to copying what it left; a tenth at the very end to the requeue.
+    fn within(end: Timestamp, grace: Duration) -> Deadlines {
+        let millis = |part: u32| i64::try_from((grace * part / 20).as_millis()).unwrap_or(i64::MAX);
+        let before = |part| Timestamp(end.0.saturating_sub(millis(part)));
+        Deadlines {
+            warn: before(20),
+            stop: before(10),
+            kill: before(6),
+            leave: before(2),
+        }
+    }
+}
+
+fn after(now: Timestamp, wait: Duration) -> Timestamp {
+    Timestamp(
+        now.0
+            .saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seconds from the start at which each moment comes.
+    #[track_caller]
+    fn check(limit: i64, asked: Option<u64>, want: [f64; 4]) {
+        let start = Timestamp(1_000_000);
+        let end = Timestamp(start.0 + limit * 1000);
+        let found = Deadlines::before_limit(start, end, asked.map(Duration::from_secs));
+        let seconds = [found.warn, found.stop, found.kill, found.leave]
+            .map(|at| f64::from(i32::try_from(at.0 - start.0).unwrap()) / 1000.0);
+        assert_eq!(seconds, want);
+    }
+
+    #[test]
+    fn short_and_long_limits() {
+        check(25, Some(3), [22.0, 23.5, 24.1, 24.7]);
+        check(25, None, [21.875, 23.438, 24.063, 24.688]);
+        check(86_400, None, [86_280.0, 86_340.0, 86_364.0, 86_388.0]);
+        check(86_400, Some(600), [85_800.0, 86_100.0, 86_220.0, 86_340.0]);
+    }
+
+    #[test]
+    fn never_more_than_half_of_the_limit() {
+        check(60, Some(120), [30.0, 45.0, 51.0, 57.0]);
+        check(2, None, [1.0, 1.5, 1.7, 1.9]);
+    }
+
+    #[test]
+    fn a_signal_from_outside() {
+        let found = Deadlines::after_signal(Timestamp(0), KILL_WAIT);
+        assert_eq!(found.warn, Timestamp(0));
+        assert!(found.stop > found.warn && found.kill > found.stop && found.leave > found.kill);
+        assert!(found.leave.0 < 25_000);
+    }
+}

@@ -1,0 +1,291 @@
+//! What conductor and agents say to each other: JSON lines, orders on the agents' standard input
+//! (srun sends it to all of them), reports on their labelled standard output.
+//!
+//! A line stays under [`LONGEST`]: Slurm's srun passes output on in messages of 1,024 bytes and
+//! breaks a longer line in two, with a label in the middle. Lists of files therefore travel through
+//! the run folder and not through here.
+
+use model::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The longest line in bytes, its end included.
+pub const LONGEST: usize = 1000;
+
+/// The number of an agent: its task number in the agents' step.
+pub type AgentId = u32;
+
+/// A folder that several agents may share: machine and boot, disk, folder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct DiskId {
+    /// The boot id of the machine.
+    pub boot_id: String,
+    /// `st_dev` of the folder.
+    pub device: u64,
+    /// `st_ino` of the folder.
+    pub inode: u64,
+}
+
+/// The conductor's orders; each agent reads all of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "kebab-case")]
+pub enum Order {
+    /// Says which agents move files: one for each distinct disk. The others only hand on signals.
+    Roles {
+        /// Their numbers.
+        copiers: Vec<AgentId>,
+    },
+    /// Bring this checkpoint of the run folder to `{resume}`, checking its hashes on the way.
+    Restore {
+        /// Its name in the run folder.
+        name: String,
+    },
+    /// The ranks are about to start: watch `{checkpoints}` from now on.
+    Watch,
+    /// Copy your part of this entry; say so when there is none.
+    Copy {
+        /// The entry's name in `{checkpoints}`.
+        name: String,
+        /// Who is asked.
+        from: Vec<AgentId>,
+    },
+    /// Tell the rank processes: the file, or the signal, that the run file names.
+    Notify,
+    /// Send a signal to the ranks of this node.
+    Signal {
+        /// Whether they can't catch it: SIGKILL to all their processes, else SIGTERM to the ranks.
+        kill: bool,
+    },
+    /// Copy out everything that is complete, then say [`Report::Drained`].
+    Drain {
+        /// Tells this drain from an earlier one.
+        round: u32,
+        /// How long an entry that is just being written is waited for.
+        until: Timestamp,
+    },
+    /// End; with `clean`, remove the node-local folders first.
+    Finish {
+        /// Whether all that was complete is out.
+        clean: bool,
+    },
+}
+
+/// What agents report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "report", rename_all = "kebab-case")]
+pub enum Report {
+    /// The first line of an agent.
+    Hello {
+        /// The node's name (`SLURMD_NODENAME`, else the host's).
+        node: String,
+        /// Its index in the job.
+        node_index: u32,
+        /// The folder that holds `{checkpoints}`.
+        disk: DiskId,
+        /// An address at which the other nodes reach this one.
+        address: String,
+        /// A TCP port that was free a moment ago.
+        port: u16,
+    },
+    /// The checkpoint is in `{resume}` and its hashes fit.
+    Restored {
+        /// Its name.
+        name: String,
+    },
+    /// It could not be brought, or its bytes are not those of the manifest.
+    NotRestored {
+        /// Its name.
+        name: String,
+        /// In words.
+        why: String,
+    },
+    /// An entry of `{checkpoints}` is complete; nothing was copied yet.
+    Complete {
+        /// Its name.
+        name: String,
+    },
+    /// This agent's part of an entry stands in the run folder's incoming place.
+    Part {
+        /// The entry's name.
+        name: String,
+        /// The folder below the incoming place that holds the part and its list of files.
+        incoming: String,
+        /// Its size.
+        bytes: u64,
+        /// How long the copy took, in milliseconds.
+        took_ms: u64,
+        /// Whether its completeness was seen and not only waited for.
+        proven: bool,
+    },
+    /// This agent has no part of the entry.
+    NoPart {
+        /// The entry's name.
+        name: String,
+    },
+    /// The part could not be copied; nothing of it was left in the run folder.
+    NotCopied {
+        /// The entry's name.
+        name: String,
+        /// In words.
+        why: String,
+    },
+    /// All that was complete is out.
+    Drained {
+        /// The order's number.
+        round: u32,
+    },
+    /// Something that a person should read.
+    Note {
+        /// In words.
+        text: String,
+    },
+    /// The agent can't go on.
+    Broken {
+        /// In words.
+        why: String,
+    },
+}
+
+impl Order {
+    /// The order as a line, its end included.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let mut line = serde_json::to_string(self).expect("invariant: strings and numbers only");
+        line.push('\n');
+        line
+    }
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// It is not an order.
+    pub fn parse(line: &str) -> Result<Order, serde_json::Error> {
+        serde_json::from_str(line)
+    }
+}
+
+impl Report {
+    /// The report as a line, its end included; words that would make it too long are cut.
+    #[must_use]
+    pub fn line(mut self) -> String {
+        loop {
+            let mut line =
+                serde_json::to_string(&self).expect("invariant: strings and numbers only");
+            line.push('\n');
+            if line.len() <= LONGEST {
+                return line;
+            }
+            match self.words() {
+                // Escapes make a character longer, never shorter: halving ends.
+                Some(words) if words.chars().count() > 1 => {
+                    let half = words.char_indices().nth(words.chars().count() / 2);
+                    words.truncate(half.map_or(0, |(at, _)| at));
+                    words.push('…');
+                }
+                _ => return line,
+            }
+        }
+    }
+
+    fn words(&mut self) -> Option<&mut String> {
+        match self {
+            Report::NotRestored { why, .. }
+            | Report::NotCopied { why, .. }
+            | Report::Broken { why }
+            | Report::Note { text: why } => Some(why),
+            Report::Hello { .. }
+            | Report::Restored { .. }
+            | Report::Complete { .. }
+            | Report::Part { .. }
+            | Report::NoPart { .. }
+            | Report::Drained { .. } => None,
+        }
+    }
+
+    /// Reads a line as `srun --label` prints it: the task's number, a colon, a blank, the report.
+    /// `None` for anything else: what a library prints into an agent's output is not ours.
+    #[must_use]
+    pub fn parse_labelled(line: &str) -> Option<(AgentId, Report)> {
+        let (task, report) = line.split_once(':')?;
+        Some((
+            task.trim().parse().ok()?,
+            serde_json::from_str(report).ok()?,
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, want: Option<(AgentId, Report)>) {
+        assert_eq!(Report::parse_labelled(line), want);
+    }
+
+    #[test]
+    fn labelled_lines() {
+        let drained = Report::Drained { round: 2 };
+        check(
+            r#"0: {"report":"drained","round":2}"#,
+            Some((0, drained.clone())),
+        );
+        check(
+            r#" 7: {"report":"drained","round":2}"#,
+            Some((7, drained.clone())),
+        );
+        check(
+            &format!("12: {}", drained.clone().line()),
+            Some((12, drained)),
+        );
+        check("slurmstepd: error: something", None);
+        check("0: {\"report\":\"dra", None);
+        check("", None);
+    }
+
+    #[test]
+    fn orders_come_back() {
+        let orders = [
+            Order::Roles {
+                copiers: vec![0, 1],
+            },
+            Order::Copy {
+                name: "a b".into(),
+                from: vec![1],
+            },
+            Order::Watch,
+            Order::Drain {
+                round: 1,
+                until: Timestamp(5),
+            },
+            Order::Finish { clean: true },
+        ];
+        for order in orders {
+            assert_eq!(Order::parse(&order.line()).unwrap(), order);
+        }
+        assert!(Order::parse("{\"order\":\"dance\"}").is_err());
+    }
+
+    #[test]
+    fn a_line_fits_one_message_of_srun() {
+        let why = "\"é\u{1}".repeat(5000);
+        let line = Report::NotCopied {
+            name: "x".repeat(255),
+            why,
+        }
+        .line();
+        assert!(line.len() <= LONGEST, "{}", line.len());
+        check(
+            &format!("0: {line}"),
+            serde_json::from_str(&line).ok().map(|report| (0, report)),
+        );
+        let name = "n".repeat(255);
+        let part = Report::Part {
+            name: name.clone(),
+            incoming: name,
+            bytes: u64::MAX,
+            took_ms: u64::MAX,
+            proven: true,
+        };
+        assert!(part.line().len() <= LONGEST);
+    }
+}

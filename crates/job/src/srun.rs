@@ -1,0 +1,206 @@
+//! The one place that knows how srun is called: arguments and environment of the inner steps. Pure.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// What a step needs to know of the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Nodes of the job.
+    pub nodes: u32,
+    /// Tasks on each node.
+    pub per_node: u32,
+    /// CPUs of each task; `None` where the job asked for none.
+    pub cpus: Option<u32>,
+}
+
+/// The agents' step: one a node, beside whatever else runs, with all GPUs in sight and no claim on
+/// CPUs or memory.
+#[must_use]
+pub fn agents(nodes: u32, gpus: bool, command: &[OsString]) -> Vec<OsString> {
+    let mut args = step(Shape {
+        nodes,
+        per_node: 1,
+        cpus: None,
+    });
+    // A task that ends must not take the others along: they have checkpoints to bring out.
+    push(
+        &mut args,
+        &[
+            "--overlap",
+            "--mem=0",
+            "--wait=0",
+            "--label",
+            "--unbuffered",
+            "--kill-on-bad-exit=0",
+        ],
+    );
+    if gpus {
+        push(&mut args, &["--gpu-bind=none"]);
+    }
+    args.extend_from_slice(command);
+    args
+}
+
+/// The staging step: one task a node with all of the job's CPUs there.
+#[must_use]
+pub fn stage(nodes: u32, cpus_per_node: Option<u32>, command: &[OsString]) -> Vec<OsString> {
+    let mut args = step(Shape {
+        nodes,
+        per_node: 1,
+        cpus: cpus_per_node,
+    });
+    push(
+        &mut args,
+        &[
+            "--overlap",
+            "--mem=0",
+            "--label",
+            "--unbuffered",
+            "--kill-on-bad-exit=1",
+        ],
+    );
+    args.extend_from_slice(command);
+    args
+}
+
+/// The ranks' step. `output` is a pattern for both streams; `folder` is where the ranks start.
+#[must_use]
+pub fn ranks(
+    shape: Shape,
+    extra: &[String],
+    output: &Path,
+    folder: &Path,
+    command: &[OsString],
+) -> Vec<OsString> {
+    let mut args = step(shape);
+    // Beside the agents, which hold the same CPUs: without it the step would wait for ever.
+    push(
+        &mut args,
+        &["--overlap", "--kill-on-bad-exit=1", "--input=none"],
+    );
+    args.push(glued("--output=", output.as_os_str()));
+    args.push(glued("--chdir=", folder.as_os_str()));
+    args.extend(extra.iter().map(OsString::from));
+    args.extend_from_slice(command);
+    args
+}
+
+/// Nodes and tasks both: srun takes `SLURM_NTASKS` from the job when one is missing, and starts as
+/// many tasks as the job has instead of one a node.
+fn step(shape: Shape) -> Vec<OsString> {
+    let mut args = Vec::new();
+    push(&mut args, &["--nodes", &shape.nodes.to_string()]);
+    push(
+        &mut args,
+        &["--ntasks", &(shape.nodes * shape.per_node).to_string()],
+    );
+    push(
+        &mut args,
+        &[&format!("--ntasks-per-node={}", shape.per_node)],
+    );
+    // srun of 22.05 and 23.02 takes no CPUs from the job: always said.
+    if let Some(cpus) = shape.cpus {
+        push(&mut args, &[&format!("--cpus-per-task={cpus}")]);
+    }
+    args
+}
+
+fn push(args: &mut Vec<OsString>, more: &[&str]) {
+    args.extend(more.iter().map(OsString::from));
+}
+
+fn glued(option: &str, value: &OsStr) -> OsString {
+    let mut glued = OsString::from(option);
+    glued.push(value);
+    glued
+}
+
+/// Whether an inherited variable would change an inner step behind our back: each of these is read
+/// by srun as if it were an option, though it was made for the job's own shape.
+#[must_use]
+pub fn is_scrubbed(name: &str) -> bool {
+    const NAMES: [&str; 14] = [
+        "SLURM_CPU_BIND",
+        "SLURM_MEM_BIND",
+        "SLURM_GPU_BIND",
+        "SLURM_GPUS_PER_TASK",
+        "SLURM_TRES_PER_TASK",
+        "SLURM_NTASKS",
+        "SLURM_NPROCS",
+        "SLURM_NTASKS_PER_NODE",
+        "SLURM_CPUS_PER_TASK",
+        "SLURM_DISTRIBUTION",
+        "SLURM_EXACT",
+        "SLURM_KILL_BAD_EXIT",
+        "SLURM_LABELIO",
+        "SLURM_WAIT",
+    ];
+    NAMES.contains(&name)
+        || name.starts_with("SLURM_MEM_PER_")
+        || (name.starts_with("SLURM_") && name.contains("_BIND_"))
+        || name.starts_with("SRUN_")
+        // Set by `sbatch --export=NONE`: inner steps would start without the job's environment.
+        || name == "SLURM_EXPORT_ENV"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    #[track_caller]
+    fn check(args: &[OsString], want: Expect) {
+        want.assert_eq(
+            &args
+                .iter()
+                .map(|arg| arg.to_string_lossy())
+                .collect::<Vec<_>>()
+                .join(" "),
+        );
+    }
+
+    #[test]
+    fn the_steps() {
+        let command = ["yard", "job", "agent"].map(OsString::from);
+        check(&agents(2, false, &command), expect!["--nodes 2 --ntasks 2 --ntasks-per-node=1 --overlap --mem=0 --wait=0 --label --unbuffered --kill-on-bad-exit=0 yard job agent"]);
+        check(&stage(2, Some(8), &command), expect!["--nodes 2 --ntasks 2 --ntasks-per-node=1 --cpus-per-task=8 --overlap --mem=0 --label --unbuffered --kill-on-bad-exit=1 yard job agent"]);
+        let shape = Shape {
+            nodes: 2,
+            per_node: 4,
+            cpus: Some(6),
+        };
+        check(
+            &ranks(
+                shape,
+                &["--mpi=pmix".into()],
+                Path::new("/r/logs/7.0.%t"),
+                Path::new("/r/code"),
+                &command,
+            ),
+            expect!["--nodes 2 --ntasks 8 --ntasks-per-node=4 --cpus-per-task=6 --overlap --kill-on-bad-exit=1 --input=none --output=/r/logs/7.0.%t --chdir=/r/code --mpi=pmix yard job agent"],
+        );
+    }
+
+    #[test]
+    fn what_is_scrubbed() {
+        for name in [
+            "SLURM_MEM_PER_NODE",
+            "SLURM_MEM_PER_CPU",
+            "SLURM_CPU_BIND_TYPE",
+            "SLURM_GPUS_PER_TASK",
+            "SLURM_NTASKS_PER_NODE",
+        ] {
+            assert!(is_scrubbed(name), "{name}");
+        }
+        for name in [
+            "SLURM_JOB_ID",
+            "SLURM_JOB_NODELIST",
+            "SLURM_RESTART_COUNT",
+            "PATH",
+            "SLURM_CONF",
+        ] {
+            assert!(!is_scrubbed(name), "{name}");
+        }
+    }
+}
