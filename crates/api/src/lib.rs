@@ -12,6 +12,7 @@ mod frame;
 mod message;
 mod start_engine;
 mod startup;
+pub mod step_io;
 mod version;
 
 pub use call_error::CallError;

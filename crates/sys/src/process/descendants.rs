@@ -7,6 +7,12 @@ use std::collections::HashMap;
 /// while this looked may be missing: who must reach all looks until nothing is left.
 #[must_use]
 pub fn descendants(pid: u32) -> Vec<u32> {
+    descendants_where(pid, &|_| true)
+}
+
+/// As [`descendants`], without those for which `belongs` says no, and all that is below them.
+#[must_use]
+pub fn descendants_where(pid: u32, belongs: &dyn Fn(u32) -> bool) -> Vec<u32> {
     let mut children: HashMap<u32, Vec<(u32, bool)>> = HashMap::new();
     for other in all() {
         if let Some(stat) = stat::read(other) {
@@ -21,6 +27,9 @@ pub fn descendants(pid: u32) -> Vec<u32> {
     while let Some(parent) = next.pop() {
         for (child, dead) in children.remove(&parent).unwrap_or_default() {
             if !dead {
+                if !belongs(child) {
+                    continue;
+                }
                 found.push(child);
             }
             next.push(child);

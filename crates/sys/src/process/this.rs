@@ -46,6 +46,16 @@ pub fn set_umask(mask: u32) -> u32 {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(mask)).as_raw_mode()
 }
 
+/// The mask of permissions that new files don't get, without changing it for a moment: another
+/// thread may be making a file.
+#[must_use]
+pub fn umask() -> u32 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let text = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    text.and_then(|text| u32::from_str_radix(text.trim(), 8).ok())
+        .unwrap_or(0o022)
+}
+
 /// How readily the kernel kills this process for memory: -1000 (never) to 1000.
 #[must_use]
 pub fn oom_score_adj() -> i32 {
