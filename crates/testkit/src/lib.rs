@@ -1,1 +1,16 @@
-//! placeholder
+//! Sealed environments for end-to-end tests, and a real Slurm beside them.
+//!
+//! **Invariant:** never shipped; drives the built binary from outside and knows nothing of its
+//! insides.
+
+mod outcome;
+mod processes;
+mod slurm;
+mod test_env;
+mod wait;
+
+pub use outcome::Outcome;
+pub use processes::{end_all_that_mention, that_mention};
+pub use slurm::{RealSlurm, SlurmShape};
+pub use test_env::TestEnv;
+pub use wait::{skip, wait_until};

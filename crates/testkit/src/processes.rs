@@ -1,0 +1,46 @@
+//! Processes that belong to a test: those that carry its folder's path in their environment or
+//! their command line.
+
+use crate::wait_until;
+use std::fs;
+use std::path::Path;
+
+const SIGKILL: i32 = 9;
+
+/// Numbers and command lines of living processes whose environment or command line names the
+/// folder; this process is left out.
+#[must_use]
+pub fn that_mention(folder: &Path) -> Vec<(u32, String)> {
+    let needle = folder.as_os_str().as_encoded_bytes();
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        // Both are empty for a zombie, and unreadable for a process that has just gone.
+        let read = |name: &str| fs::read(entry.path().join(name)).unwrap_or_default();
+        let command = read("cmdline");
+        let mentions = |bytes: &[u8]| bytes.windows(needle.len()).any(|part| part == needle);
+        if pid != std::process::id() && (mentions(&command) || mentions(&read("environ"))) {
+            let words = String::from_utf8_lossy(&command).replace('\0', " ");
+            found.push((pid, words.trim_end().to_owned()));
+        }
+    }
+    found
+}
+
+/// Kills such processes until none is left: one may start another while we look.
+pub fn end_all_that_mention(folder: &Path) {
+    wait_until("every process of the test has ended", || {
+        let left = that_mention(folder);
+        for (pid, _) in &left {
+            // It may have ended since.
+            let _ = sys::process::signal(*pid, SIGKILL);
+        }
+        left.is_empty()
+    });
+}

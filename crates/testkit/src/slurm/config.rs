@@ -1,0 +1,126 @@
+//! The files that such a Slurm reads.
+
+use super::SlurmShape;
+use std::ffi::OsString;
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+pub(super) struct Config {
+    folder: PathBuf,
+    shape: SlurmShape,
+    controller_port: u16,
+    node_ports: Vec<u16>,
+}
+
+impl Config {
+    /// `ports`: the controller's, then one for each node.
+    pub(super) fn new(folder: &Path, shape: SlurmShape, ports: &[u16]) -> Config {
+        let folder = folder.to_owned();
+        let (controller_port, node_ports) = (ports[0], ports[1..].to_vec());
+        Config {
+            folder,
+            shape,
+            controller_port,
+            node_ports,
+        }
+    }
+
+    pub(super) fn node_names(&self) -> Vec<String> {
+        (1..=self.shape.nodes).map(|n| format!("node{n}")).collect()
+    }
+
+    pub(super) fn munge_socket(&self) -> PathBuf {
+        self.folder.join("munge/socket")
+    }
+
+    pub(super) fn munged_args(&self) -> Vec<OsString> {
+        let mut args: Vec<OsString> = vec!["--foreground".into(), "--force".into()];
+        for (option, file) in [
+            ("socket", "socket"),
+            ("key-file", "key"),
+            ("pid-file", "pid"),
+            ("seed-file", "seed"),
+            ("log-file", "log"),
+        ] {
+            let mut arg = OsString::from(format!("--{option}="));
+            arg.push(self.folder.join("munge").join(file));
+            args.push(arg);
+        }
+        args
+    }
+
+    pub(super) fn write(&self) -> std::io::Result<()> {
+        for folder in ["munge", "state", "log", "spool"] {
+            fs::create_dir(self.folder.join(folder))?;
+        }
+        for node in self.node_names() {
+            fs::create_dir(self.folder.join("spool").join(node))?;
+        }
+        let mut key = [0; 128];
+        fs::File::open("/dev/urandom")?.read_exact(&mut key)?;
+        let key_file = self.folder.join("munge/key");
+        fs::write(&key_file, key)?;
+        fs::set_permissions(key_file, fs::Permissions::from_mode(0o400))?;
+
+        let hosts = fs::read_to_string("/etc/hosts").unwrap_or_default();
+        let ours = format!("127.0.0.1 {}\n", self.node_names().join(" "));
+        // Ours first: a name that the machine knows already must mean our node here.
+        fs::write(self.folder.join("hosts"), ours + &hosts)?;
+        fs::write(self.folder.join("slurm.conf"), self.slurm_conf())
+    }
+
+    fn slurm_conf(&self) -> String {
+        let at = self.folder.display();
+        let SlurmShape { cpus, nodes } = self.shape;
+        let mut text = format!(
+            "ClusterName=rig
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+CredType=cred/munge
+# An expiry of 10 s makes a requeued job start again after 10 s, not 120.
+AuthInfo=socket={socket},cred_expire=10
+MpiDefault=none
+StateSaveLocation={at}/state
+SlurmdSpoolDir={at}/spool/%n
+SlurmctldPidFile={at}/slurmctld.pid
+SlurmdPidFile={at}/slurmd-%n.pid
+MailProg=/bin/true
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SwitchType=switch/none
+ReturnToService=2
+# CPUs are pretended: more than this machine has.
+SlurmdParameters=config_overrides
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+DefMemPerCPU=100
+SchedulerType=sched/backfill
+# Batch jobs start at once, not after a batching delay of 3 s.
+SchedulerParameters=batch_sched_delay=0,sched_interval=1
+JobRequeue=1
+KillWait=5
+MinJobAge=300
+",
+            host = sys::host_name(),
+            port = self.controller_port,
+            socket = self.munge_socket().display(),
+        );
+        for (node, port) in self.node_names().iter().zip(&self.node_ports) {
+            text += &format!(
+                "NodeName={node} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={cpus} \
+                 Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory=16000 \
+                 State=UNKNOWN\n"
+            );
+        }
+        text + &format!(
+            "PartitionName=main Nodes=node[1-{nodes}] Default=YES MaxTime=INFINITE DefaultTime=01:00:00 State=UP\n"
+        )
+    }
+}

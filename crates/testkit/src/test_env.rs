@@ -1,0 +1,158 @@
+//! A sealed place in which the built `yard` runs.
+
+use crate::{Outcome, end_all_that_mention, that_mention};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A temporary folder with a home, a `TRAINYARD_HOME` and a working folder of its own. Commands
+/// see only the environment variables that are set here.
+///
+/// Dropping it stops the engine and fails the test when any process of it is left.
+pub struct TestEnv {
+    root: TempDir,
+    yard: PathBuf,
+    vars: BTreeMap<OsString, OsString>,
+}
+
+/// What commands keep of the outer environment: where programs are found, and how this machine
+/// reaches package registries.
+fn is_kept(name: &str) -> bool {
+    name == "PATH"
+        || ["PIP_", "SSL_CERT_"]
+            .iter()
+            .any(|start| name.starts_with(start))
+        || name.to_ascii_lowercase().ends_with("_proxy")
+}
+
+impl TestEnv {
+    /// A new one for the program at `yard`: `TestEnv::new(env!("CARGO_BIN_EXE_yard"))`.
+    ///
+    /// # Panics
+    /// When the temporary folders can't be made.
+    #[must_use]
+    pub fn new(yard: impl Into<PathBuf>) -> TestEnv {
+        let root = tempfile::Builder::new()
+            .prefix("yard-")
+            .tempdir()
+            .expect("a temporary folder can be made");
+        let mut vars: BTreeMap<OsString, OsString> = std::env::vars_os()
+            .filter(|(name, _)| name.to_str().is_some_and(is_kept))
+            .collect();
+        for (name, folder) in [
+            ("HOME", "home"),
+            ("TRAINYARD_HOME", "yard"),
+            ("PWD", "work"),
+        ] {
+            let folder = root.path().join(folder);
+            fs::create_dir(&folder).expect("a folder can be made in a new one");
+            vars.insert(name.into(), folder.into());
+        }
+        for (name, value) in [("LANG", "C.UTF-8"), ("TZ", "UTC"), ("USER", "tester")] {
+            vars.insert(name.into(), value.into());
+        }
+        let yard = yard.into();
+        TestEnv { root, yard, vars }
+    }
+
+    /// The folder that holds everything.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// `TRAINYARD_HOME`: state, cache, config, scratch and index.
+    #[must_use]
+    pub fn trainyard_home(&self) -> PathBuf {
+        self.root().join("yard")
+    }
+
+    /// Where commands run.
+    #[must_use]
+    pub fn work(&self) -> PathBuf {
+        self.root().join("work")
+    }
+
+    /// Sets a variable for the commands that follow.
+    pub fn set_var(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
+        self.vars
+            .insert(name.as_ref().into(), value.as_ref().into());
+    }
+
+    /// Writes a file below the working folder, with the folders above it.
+    ///
+    /// # Panics
+    /// When it can't be written.
+    pub fn write(&self, path: impl AsRef<Path>, text: &str) -> PathBuf {
+        let path = self.work().join(path);
+        let folder = path.parent().expect("invariant: below the working folder");
+        fs::create_dir_all(folder).expect("a folder can be made");
+        fs::write(&path, text).expect("a file can be written");
+        path
+    }
+
+    /// `yard` with these arguments, in the working folder, not yet started.
+    #[must_use]
+    pub fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
+        self.program(&self.yard, args)
+    }
+
+    /// Another program in the same environment, not yet started.
+    #[must_use]
+    pub fn program<A: AsRef<OsStr>>(&self, program: impl AsRef<OsStr>, args: &[A]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(args)
+            .env_clear()
+            .envs(&self.vars)
+            .current_dir(self.work())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `yard` to its end, without a terminal and without input.
+    ///
+    /// # Panics
+    /// When it can't be started.
+    pub fn yard<A: AsRef<OsStr>>(&self, args: &[A]) -> Outcome {
+        Outcome::of(&self.command(args).output().expect("yard can be started"))
+    }
+
+    /// Runs one of Slurm's commands of ours: `slurm("sbatch", &["job.sh"])`.
+    ///
+    /// # Panics
+    /// When it can't be started.
+    pub fn slurm<A: AsRef<OsStr>>(&self, name: &str, args: &[A]) -> Outcome {
+        let mut all: Vec<&OsStr> = vec!["slurm".as_ref(), name.as_ref()];
+        all.extend(args.iter().map(AsRef::as_ref));
+        self.yard(&all)
+    }
+
+    /// A text in which what differs from test to test has names: `$TEST` is [`TestEnv::root`],
+    /// `$HOST` the machine's name.
+    #[must_use]
+    pub fn normalise(&self, text: &str) -> String {
+        text.replace(&*self.root().to_string_lossy(), "$TEST")
+            .replace(&sys::host_name(), "$HOST")
+    }
+}
+
+impl Drop for TestEnv {
+    fn drop(&mut self) {
+        let stopped = self.yard(&["engine", "stop"]);
+        // What is on its way out gets a moment; what stays was forgotten by the test, or by us.
+        let began = Instant::now();
+        while !that_mention(self.root()).is_empty() && began.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let left = that_mention(self.root());
+        end_all_that_mention(self.root());
+        if !left.is_empty() && !std::thread::panicking() {
+            panic!("processes were left: {left:#?}\n{}", stopped.snapshot());
+        }
+    }
+}
