@@ -1,0 +1,120 @@
+//! A run file resolved against one cluster.
+
+use crate::{Complete, EnvironmentPlan, GpuMemory, Keep, Launcher, Notify, Resolved, ResumeOn};
+use model::{MailEvent, Seconds, TimeLimitRequest};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Everything that a run's jobs do, each value with its source. Paths are absolute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The run's name.
+    pub name: Resolved<String>,
+    /// The cluster that it was made for.
+    pub cluster: String,
+    /// Whether that is the embedded engine.
+    pub embedded: bool,
+    /// Who starts the ranks.
+    pub launcher: Resolved<Launcher>,
+    /// Program and arguments, placeholders unreplaced; never empty.
+    pub command: Resolved<Vec<String>>,
+    /// Which of the repeats this is, from 1.
+    pub repeat: Resolved<u32>,
+    /// Nodes, at least 1.
+    pub nodes: Resolved<u32>,
+    /// Training processes on each node, at least 1.
+    pub ranks_per_node: Resolved<u32>,
+    /// Tasks of the ranks' step on each node: `ranks_per_node`, or 1 where the launcher's agent
+    /// starts them.
+    pub tasks_per_node: Resolved<u32>,
+    /// CPUs of one rank, at least 1.
+    pub cpus_per_rank: Resolved<u32>,
+    /// GPUs of each node.
+    pub gpus_per_node: Resolved<u32>,
+    /// Their type; `None` is any.
+    pub gpu_type: Option<Resolved<String>>,
+    /// The least memory of one.
+    pub gpu_memory: Option<Resolved<GpuMemory>>,
+    /// Memory of each node in MiB, 0 is all of it; `None` leaves it to the cluster.
+    pub memory: Option<Resolved<u64>>,
+    /// The limit of one job; `None` leaves it to the cluster.
+    pub time: Option<Resolved<TimeLimitRequest>>,
+    /// `--account`
+    pub account: Option<Resolved<String>>,
+    /// `--qos`
+    pub qos: Option<Resolved<String>>,
+    /// `--partition`
+    pub partition: Option<Resolved<String>>,
+    /// `--exclusive`
+    pub exclusive: Resolved<bool>,
+    /// `--constraint`
+    pub constraint: Option<Resolved<String>>,
+    /// Further options for Slurm's sbatch, as they are.
+    pub sbatch: Resolved<Vec<String>>,
+    /// Modules and Python.
+    pub environment: EnvironmentPlan,
+    /// What is brought to the nodes.
+    pub data: DataPlan,
+    /// How checkpoints are seen and kept.
+    pub checkpoints: CheckpointPlan,
+    /// When and how the run comes back.
+    pub resume: ResumePlan,
+    /// Who gets mail.
+    pub mail: Option<Resolved<String>>,
+    /// About what.
+    pub mail_on: Resolved<Vec<MailEvent>>,
+    /// A folder on each node's own disk.
+    pub node_local: Resolved<PathBuf>,
+    /// What a person should know and can't see in the values, in words.
+    pub notes: Vec<String>,
+}
+
+/// What is brought to the nodes before the ranks start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataPlan {
+    /// Files and folders; `.tar`, `.tar.gz`, `.tar.zst` and `.tgz` are unpacked.
+    pub stage: Resolved<Vec<PathBuf>>,
+}
+
+/// How checkpoints are seen and kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckpointPlan {
+    /// Which stay in the run folder.
+    pub keep: Resolved<Keep>,
+    /// How it is seen that one is whole.
+    pub complete: Resolved<Complete>,
+}
+
+/// When and how the run comes back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResumePlan {
+    /// After what; empty is never.
+    pub on: Resolved<Vec<ResumeOn>>,
+    /// How long before the limit the ranks are ended, so that checkpoints get out.
+    pub grace: Resolved<Seconds>,
+    /// How the program hears of it.
+    pub notify: Resolved<Notify>,
+    /// Added to the command when there is something to resume, placeholders unreplaced.
+    pub args: Resolved<Vec<String>>,
+}
+
+impl Plan {
+    /// All training processes.
+    #[must_use]
+    pub fn world_size(&self) -> u32 {
+        self.nodes.value.saturating_mul(self.ranks_per_node.value)
+    }
+}
+
+/// What a job of a run is submitted with beside its plan.
+#[derive(Clone, Copy, Debug)]
+pub struct JobPlace<'a> {
+    /// The binary that the nodes run.
+    pub yard: &'a Path,
+    /// The run folder.
+    pub run_folder: &'a Path,
+    /// Where the batch step's own output goes, with `%j`.
+    pub output: &'a str,
+    /// Tells this submission from all others; goes into `--comment`.
+    pub token: &'a str,
+}

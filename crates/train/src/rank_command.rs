@@ -1,0 +1,52 @@
+//! What one task of the ranks' step is started with.
+
+use model::{NodeName, RestartCount};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What one task of the ranks' `srun` runs: a rank, or an agent that starts the node's ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankCommand {
+    /// The task's number in the step (`SLURM_PROCID`).
+    pub task: u32,
+    /// The index of its node in the job (`SLURM_NODEID`).
+    pub node: u32,
+    /// What changes in its environment.
+    pub env: BTreeMap<String, EnvChange>,
+    /// Program and arguments, placeholders replaced.
+    pub argv: Vec<String>,
+}
+
+/// A change to one environment variable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EnvChange {
+    /// Set, whatever it was.
+    Set(String),
+    /// Set only where it is unset: the person's own value wins.
+    Default(String),
+    /// Removed.
+    Remove,
+}
+
+/// The allocation as the conductor sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobShape {
+    /// `SLURM_JOB_ID`
+    pub job: u32,
+    /// `SLURM_RESTART_COUNT`, 0 where unset.
+    pub restart: RestartCount,
+    /// The job's nodes in the order of `SLURM_NODEID`; never empty.
+    pub nodes: Vec<NodeName>,
+    /// GPUs that the job has on each of them, in the same order.
+    pub gpus: Vec<u32>,
+}
+
+/// Where the ranks meet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rendezvous {
+    /// An address of the first node that all others reach, without brackets around IPv6.
+    pub address: String,
+    /// A TCP port that is free there.
+    pub port: u16,
+}

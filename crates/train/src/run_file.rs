@@ -1,0 +1,217 @@
+//! What a run file says, typed, each value with its line.
+
+use crate::{Launcher, Resolved};
+use model::{MailEvent, Seconds, TimeLimitRequest};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A run file (`yard.toml`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFile {
+    /// What holds everywhere.
+    pub body: Sections,
+    /// `[cluster.NAME]`: only what differs there.
+    pub clusters: BTreeMap<String, Sections>,
+}
+
+/// The keys of a run file, or of one `[cluster.NAME]` of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sections {
+    /// `name`
+    pub name: Option<Resolved<String>>,
+    /// `launcher`
+    pub launcher: Option<Resolved<Launcher>>,
+    /// `command`, placeholders unreplaced; never empty.
+    pub command: Option<Resolved<Vec<String>>>,
+    /// `repeat`
+    pub repeat: Option<Resolved<u32>>,
+    /// `[resources]`
+    pub resources: ResourceSection,
+    /// `[environment]`
+    pub environment: EnvironmentSection,
+    /// `[data]`
+    pub data: DataSection,
+    /// `[checkpoints]`
+    pub checkpoints: CheckpointSection,
+    /// `[resume]`
+    pub resume: ResumeSection,
+    /// `[notify]`
+    pub notify: NotifySection,
+}
+
+/// `[resources]`: also what the flags of `yard run` give.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResourceSection {
+    /// `nodes`, at least 1.
+    pub nodes: Option<Resolved<u32>>,
+    /// `ranks_per_node`, at least 1.
+    pub ranks_per_node: Option<Resolved<u32>>,
+    /// `gpus_per_node`
+    pub gpus_per_node: Option<Resolved<u32>>,
+    /// `gpu_type`
+    pub gpu_type: Option<Resolved<String>>,
+    /// `gpu_memory`: at least so much on each GPU.
+    pub gpu_memory: Option<Resolved<GpuMemory>>,
+    /// `cpus_per_rank`, at least 1.
+    pub cpus_per_rank: Option<Resolved<u32>>,
+    /// `memory`, of a node.
+    pub memory: Option<Resolved<MemorySize>>,
+    /// `time`
+    pub time: Option<Resolved<TimeLimitRequest>>,
+    /// `account`
+    pub account: Option<Resolved<String>>,
+    /// `qos`
+    pub qos: Option<Resolved<String>>,
+    /// `partition`
+    pub partition: Option<Resolved<String>>,
+    /// `exclusive`
+    pub exclusive: Option<Resolved<bool>>,
+    /// `constraint`
+    pub constraint: Option<Resolved<String>>,
+    /// `sbatch`: options that a site demands, as they are.
+    pub sbatch: Option<Resolved<Vec<String>>>,
+}
+
+/// An amount of a node's memory in MiB; 0 is all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MemorySize(pub u64);
+
+/// The least memory of a GPU in MiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GpuMemory(pub u64);
+
+/// `[environment]`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EnvironmentSection {
+    /// `venv`, `requirements` or `conda`: at most one.
+    pub python: Option<Resolved<PythonChoice>>,
+    /// `modules`
+    pub modules: Option<Resolved<Vec<String>>>,
+}
+
+/// Which Python the ranks get. Paths are as written: against the run file's folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PythonChoice {
+    /// A virtual environment that exists.
+    Venv(String),
+    /// A requirements file, from which one is made.
+    Requirements(String),
+    /// A conda environment: its name or its folder.
+    Conda(String),
+}
+
+/// `[data]`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DataSection {
+    /// `stage`: files and folders; archives are unpacked.
+    pub stage: Option<Resolved<Vec<String>>>,
+}
+
+/// `[checkpoints]`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckpointSection {
+    /// `keep`
+    pub keep: Option<Resolved<Keep>>,
+    /// `complete`
+    pub complete: Option<Resolved<CompleteWord>>,
+    /// `marker`: the file's name.
+    pub marker: Option<Resolved<String>>,
+    /// `settle`: how long.
+    pub settle: Option<Resolved<Seconds>>,
+}
+
+/// Which checkpoints of the run folder stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Keep {
+    /// All.
+    All,
+    /// The newest so many, at least 1.
+    Newest(u32),
+}
+
+/// The words of `complete`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompleteWord {
+    /// `"rename"`
+    Rename,
+    /// `"marker"`
+    Marker,
+    /// `"settle"`
+    Settle,
+}
+
+/// How it is seen that a checkpoint is whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Complete {
+    /// By its format; one of an unknown format when nothing of it changed for so long.
+    Recognise {
+        /// Seconds without a change.
+        settle: Seconds,
+    },
+    /// The program renames it into place: what has a name without a leading dot and without the
+    /// endings `.tmp`, `.part` and `.incomplete` is whole.
+    Rename,
+    /// A file of this name beside (`<entry>.<marker>`) or inside (`<entry>/<marker>`) it is
+    /// written last.
+    Marker {
+        /// The name.
+        name: String,
+    },
+    /// Nothing of it changed for so long, whatever its format.
+    Settle {
+        /// Seconds without a change.
+        settle: Seconds,
+    },
+}
+
+/// `[resume]`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResumeSection {
+    /// `on`
+    pub on: Option<Resolved<Vec<ResumeOn>>>,
+    /// `grace`
+    pub grace: Option<Resolved<Seconds>>,
+    /// `notify`
+    pub notify: Option<Resolved<Notify>>,
+    /// `args`
+    pub args: Option<Resolved<Vec<String>>>,
+}
+
+/// After what a run comes back by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResumeOn {
+    /// The time limit.
+    Timeout,
+    /// Preemption.
+    Preemption,
+    /// A lost node.
+    NodeFailure,
+}
+
+/// How the program hears that its job is about to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Notify {
+    /// Not at all: an unhandled signal would kill it.
+    None,
+    /// A file `stop` in the folder of `{checkpoints}`' parent; its path is in `YARD_STOP_FILE`.
+    File,
+    /// SIGTERM
+    Sigterm,
+    /// SIGUSR1
+    Sigusr1,
+}
+
+/// `[notify]`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NotifySection {
+    /// `mail`: an address.
+    pub mail: Option<Resolved<String>>,
+    /// `on`
+    pub on: Option<Resolved<Vec<MailEvent>>>,
+}
