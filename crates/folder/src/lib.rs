@@ -1,1 +1,23 @@
-//! placeholder
+//! The run folder: its layout, what stands in its files, and who writes them.
+//!
+//! **Invariant:** nothing else knows a path inside a run folder.
+
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
+
+mod attempt;
+mod event;
+mod exit_file;
+mod launch_file;
+mod link;
+mod manifest;
+mod run_folder;
+mod run_json;
+
+pub use attempt::Attempt;
+pub use event::{ComingBack, Event, EventLine, StopReason};
+pub use exit_file::RankExit;
+pub use launch_file::LaunchFile;
+pub use link::{Link, LinkState};
+pub use manifest::{FileHash, Manifest};
+pub use run_folder::RunFolder;
+pub use run_json::{CodeOrigin, MadeEnvironment, RunJson, Versions};

@@ -1,0 +1,154 @@
+//! What happens in a job, as its conductor writes it down.
+
+use model::{Seconds, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// One line of `links/<job>.<restart>.events`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventLine {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What happened.
+///
+/// An older program that reads a newer one's file gets [`Event::Unknown`] for what it doesn't know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// The conductor runs.
+    Started {
+        /// The job's number.
+        job: u32,
+        /// How often it was requeued before.
+        restart: u32,
+        /// Its nodes' names, in Slurm's order.
+        nodes: Vec<String>,
+    },
+    /// The ranks' environment is there.
+    Environment {
+        /// In words, such as `venv /…/9f2c1a`.
+        what: String,
+        /// How long it took, in milliseconds.
+        took_ms: u64,
+    },
+    /// Data comes to the nodes: written again as it goes on.
+    Staging {
+        /// What comes now.
+        what: String,
+        /// Bytes that have come, over all nodes that copy.
+        done: u64,
+        /// Bytes in all, where known.
+        total: Option<u64>,
+    },
+    /// All data is there.
+    Staged {
+        /// Bytes in all.
+        bytes: u64,
+        /// How long it took, in milliseconds.
+        took_ms: u64,
+    },
+    /// A checkpoint was brought back, on all nodes.
+    Resumed {
+        /// Its name.
+        checkpoint: String,
+        /// Its step, where the name has one.
+        step: Option<u64>,
+    },
+    /// The ranks were started.
+    Launched {
+        /// How many.
+        ranks: u32,
+        /// Where they meet, `address:port`.
+        rendezvous: String,
+    },
+    /// A checkpoint is whole in the run folder.
+    CheckpointOut {
+        /// Its name.
+        name: String,
+        /// Its step, where the name has one.
+        step: Option<u64>,
+        /// Its size.
+        bytes: u64,
+        /// How long copying took, in milliseconds.
+        took_ms: u64,
+        /// Whether it was seen to be whole, and not only that nothing changed.
+        proven: bool,
+    },
+    /// A checkpoint could not be copied; the training goes on.
+    CheckpointNotOut {
+        /// Its name.
+        name: String,
+        /// In words.
+        why: String,
+    },
+    /// The job is about to end: no rank is started from now on.
+    Stopping {
+        /// Why.
+        reason: StopReason,
+        /// How long is left.
+        left: Seconds,
+    },
+    /// The ranks' step ended.
+    RanksEnded {
+        /// The step's exit code as `srun` gives it.
+        status: i32,
+        /// The rank that failed first, with its exit code (128 + signal).
+        first_failed: Option<(u32, i32)>,
+    },
+    /// The run comes back.
+    ComingBack {
+        /// How.
+        how: ComingBack,
+    },
+    /// The training is done.
+    Finished {
+        /// The ranks' exit code: 0.
+        status: i32,
+    },
+    /// The job failed and doesn't come back by itself.
+    Failed {
+        /// In words, one line.
+        cause: String,
+        /// The ranks' exit code, where they ran.
+        status: Option<i32>,
+    },
+    /// Something to know.
+    Note {
+        /// In words, one line.
+        text: String,
+    },
+    /// What a newer program wrote.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Why a job ends before its training does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopReason {
+    /// Its time limit.
+    Limit,
+    /// It was preempted.
+    Preempted,
+    /// A node was lost.
+    NodeLost,
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// How a run comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ComingBack {
+    /// The same job, requeued.
+    Requeue,
+    /// Another job takes over.
+    Successor {
+        /// Its number.
+        job: u32,
+    },
+}

@@ -1,0 +1,42 @@
+//! One job of a run.
+
+use model::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// `links/<n>.json`: one job of a run, written before it is submitted and again after the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// Counted from 1.
+    pub number: u32,
+    /// The cluster that it goes to.
+    pub cluster: String,
+    /// Tells this submission from all others.
+    pub token: String,
+    /// How far it got.
+    pub state: LinkState,
+}
+
+/// How far the submission of a job got.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum LinkState {
+    /// About to be submitted: after a crash the job is looked for by its token.
+    Intent {
+        /// Since when.
+        at: Timestamp,
+    },
+    /// The cluster took it.
+    Submitted {
+        /// Its number there.
+        job: u32,
+        /// When the answer came.
+        at: Timestamp,
+    },
+    /// The cluster refused it.
+    Refused {
+        /// Its words.
+        why: String,
+        /// When.
+        at: Timestamp,
+    },
+}

@@ -1,0 +1,74 @@
+//! `run.json`: enough to run it again.
+
+use model::{ClusterFacts, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use train::Plan;
+
+/// `run.json`: written once, before anything is submitted. A new field needs `#[serde(default)]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunJson {
+    /// The run's id: `<name>-<4 characters>`.
+    pub id: String,
+    /// The git root's name, or that of the run file's folder.
+    pub project: String,
+    /// When it was made.
+    pub created: Timestamp,
+    /// Random; part of each submission's token.
+    pub token: String,
+    /// The cluster's name.
+    pub cluster: String,
+    /// Each value with its source.
+    pub plan: Plan,
+    /// What the cluster had when the plan was made.
+    pub facts: ClusterFacts,
+    /// The run file's text, where there was one.
+    pub run_file: Option<String>,
+    /// The command line that made the run.
+    pub command_line: Vec<String>,
+    /// Where the code came from.
+    pub code: CodeOrigin,
+    /// The binary that the nodes run.
+    pub yard: PathBuf,
+    /// The environment that was made for it.
+    pub environment: Option<MadeEnvironment>,
+    /// Of the programs that took part.
+    pub versions: Versions,
+}
+
+/// Where a run's code came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeOrigin {
+    /// The folder that was copied: the git root, or the run file's folder.
+    pub root: PathBuf,
+    /// Where the run file stood below it: the ranks' working folder below `code/`.
+    pub subfolder: PathBuf,
+    /// The commit that was checked out.
+    pub commit: Option<String>,
+    /// What differed from it, as `git diff HEAD` says; `None` where nothing did.
+    pub diff: Option<String>,
+    /// Files that were copied.
+    pub files: u64,
+    /// Their size.
+    pub bytes: u64,
+}
+
+/// The environment that was made for a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeEnvironment {
+    /// Its folder: the argument of [`train::EnvironmentPlan::preludes`].
+    pub path: PathBuf,
+    /// The hash that names it.
+    pub key: String,
+    /// The interpreter's version.
+    pub python: String,
+}
+
+/// Versions of the programs that took part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Versions {
+    /// Of `yard`.
+    pub yard: String,
+    /// Of the engine or the Slurm that took the job.
+    pub scheduler: String,
+}
