@@ -45,7 +45,7 @@ impl TestEnv {
             .collect();
         for (name, folder) in [
             ("HOME", "home"),
-            ("TRAINYARD_HOME", "yard"),
+            (sys::env_vars::TRAINYARD_HOME, "yard"),
             ("PWD", "work"),
         ] {
             let folder = root.path().join(folder);

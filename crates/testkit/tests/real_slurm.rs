@@ -15,5 +15,9 @@ fn two_nodes_answer_under_their_names() {
 
     let folder = slurm.folder().to_owned();
     drop(slurm);
-    assert_eq!(yard_testkit::that_mention(&folder), [], "nothing of it is left");
+    assert_eq!(
+        yard_testkit::that_mention(&folder),
+        [],
+        "nothing of it is left"
+    );
 }
