@@ -1,1 +1,36 @@
-//! placeholder
+//! The scheduler: events in, actions out.
+//!
+//! ```text
+//! State::apply(event)      what happened: a submission, an end, a hold, a cancel
+//! State::schedule(now)     what to do about it: starts, expiries
+//! State::next_due()        when to ask again though nothing happened
+//! State::take_changes()    which rows to write before anything of it is done
+//! ```
+//! The rows (`JobRecord`) are the truth: [`State::rebuild`] makes the same state from them.
+//!
+//! **Invariant:** pure. No clock, file, process, socket or environment; time is an argument.
+
+mod apply;
+mod array;
+mod dependency;
+mod event;
+mod job;
+mod machine;
+mod never_fits;
+mod outlook;
+mod place_step;
+mod pool;
+mod queue;
+mod refile;
+mod shape;
+mod state;
+
+pub use array::ArrayFacts;
+pub use dependency::{Dependency, DependencyError};
+pub use event::{Action, Changes, Event, Finished};
+pub use machine::{Gpu, Machine};
+pub use never_fits::NeverFits;
+pub use place_step::{Placement, StepRefusal, place_step};
+pub use queue::priority_of;
+pub use shape::{NodeNeed, Shape, shape};
+pub use state::{Saved, State};

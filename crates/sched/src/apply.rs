@@ -1,0 +1,254 @@
+//! What events do to the state.
+
+use crate::job::Job;
+use crate::{Event, Finished, State, priority_of};
+use model::{
+    Ending, JobId, JobRecord, JobState, Outcome, PendingReason, Ran, Timestamp, WaitStatus,
+};
+
+impl State {
+    /// Takes in what happened. What follows from it is up to [`State::schedule`].
+    pub fn apply(&mut self, event: Event) {
+        match event {
+            Event::Submitted {
+                record,
+                history,
+                at,
+            } => self.submitted(*record, history, at),
+            Event::Ending { job, ending } => self.ending(job, ending),
+            Event::Gone { job, outcome, at } => self.gone(job, outcome, at),
+            Event::StartFailed { job, at } => {
+                self.queue_again(job, 0, PendingReason::LaunchFailedRequeuedHeld, at);
+            }
+            Event::CancelledWaiting { job, by, at } => {
+                if self.jobs.get(&job).is_some_and(Job::is_pending) {
+                    self.remove(job, cancelled(by), at);
+                }
+            }
+            Event::CancelledElements { job, tasks, by, at } => {
+                for task in tasks {
+                    let row = self.jobs.get(&job);
+                    if row.is_some_and(|row| row.waiting().contains(&task)) {
+                        let element = self.split_off(job, task);
+                        self.remove(element, cancelled(by), at);
+                    }
+                }
+            }
+            Event::Held { job, hold, at } => self.held(job, hold, at),
+            Event::GpusBarred(gpus) => self.barred = gpus.into_iter().collect(),
+        }
+    }
+
+    fn submitted(&mut self, record: JobRecord, history: Vec<Finished>, at: Timestamp) {
+        let id = record.id;
+        self.next_id = self.next_id.max(id.0.saturating_add(1));
+        self.insert(record);
+        self.touch(id);
+        let job = &self.jobs[&id];
+        // Queued again: what it was before no longer counts.
+        let (target, task) = (job.target(), job.task());
+        if let Some(finished) = self.finished.get_mut(&target) {
+            finished.retain(|finished| task.is_some() && finished.task != task);
+        }
+        if id != target {
+            self.finished.remove(&id);
+        }
+        // The store does not know yet what ended since the changes were last taken.
+        let just_ended = self.ended.iter().flat_map(Finished::of);
+        for finished in history.into_iter().chain(just_ended) {
+            if self.dependents.contains_key(&finished.target) {
+                let all = self.finished.entry(finished.target).or_default();
+                all.insert(finished);
+            }
+        }
+        self.refile(id, at);
+    }
+
+    fn ending(&mut self, id: JobId, new: Ending) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let JobState::Running {
+            ending,
+            since,
+            limit,
+            ..
+        } = &mut job.record.state
+        else {
+            return;
+        };
+        if let Some(limit) = limit {
+            self.expiries.remove(&(*since + *limit, id));
+        }
+        // The first decision stands; only a cancel takes back a requeue.
+        let overrules = match (&*ending, &new) {
+            (None, _) => true,
+            (Some(Ending::Requeue { .. }), Ending::End(Outcome::Cancelled { .. })) => true,
+            (Some(_), _) => false,
+        };
+        if overrules {
+            *ending = Some(new);
+            self.touch(id);
+        }
+    }
+
+    fn gone(&mut self, id: JobId, outcome: Outcome, at: Timestamp) {
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        let JobState::Running { ending, .. } = &job.record.state else {
+            return;
+        };
+        match ending {
+            Some(Ending::Requeue { hold: true }) => {
+                self.queue_again(id, 0, PendingReason::JobHeldUser, at);
+            }
+            Some(Ending::Requeue { hold: false }) => {
+                let priority = priority_of(&job.record.request);
+                self.queue_again(id, priority, PendingReason::None, at);
+            }
+            Some(Ending::End(_)) | None => self.remove(id, outcome, at),
+        }
+    }
+
+    /// A running job waits again, behind those that wait already.
+    fn queue_again(&mut self, id: JobId, priority: u32, reason: PendingReason, at: Timestamp) {
+        if !self.stop_running(id) {
+            return;
+        }
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.record.state = JobState::Pending { reason };
+            job.record.restarts += 1;
+            job.record.submitted = at;
+            job.record.eligible = None;
+            job.record.priority = priority;
+            self.touch(id);
+        }
+        self.refile(id, at);
+        if let Some(job) = self.jobs.get(&id) {
+            let (target, array_job) = (job.target(), job.array_job());
+            self.notify_by_name(id, target, at);
+            if let Some(array_job) = array_job {
+                self.unpark(array_job, at);
+            }
+        }
+    }
+
+    /// Gives back what a running job holds; false when it doesn't run.
+    fn stop_running(&mut self, id: JobId) -> bool {
+        let Some(job) = self.jobs.get(&id) else {
+            return false;
+        };
+        let JobState::Running {
+            allocation,
+            since,
+            limit,
+            ..
+        } = &job.record.state
+        else {
+            return false;
+        };
+        if let Some(limit) = limit {
+            self.expiries.remove(&(*since + *limit, id));
+        }
+        let exclusive = job.record.request.exclusive;
+        self.pool.give(allocation, exclusive, &self.machine);
+        self.unfile(id);
+        true
+    }
+
+    /// Files anew the rows of an array that waited for a place under its throttle.
+    fn unpark(&mut self, array_job: JobId, at: Timestamp) {
+        let array = self.arrays.get(&array_job);
+        let parked = array.map(|array| array.parked.clone());
+        for id in parked.unwrap_or_default() {
+            self.refile(id, at);
+        }
+    }
+
+    /// A live job ended.
+    fn remove(&mut self, id: JobId, outcome: Outcome, at: Timestamp) {
+        self.stop_running(id);
+        self.unfile(id);
+        self.forget_targets(id);
+        let Some(job) = self.jobs.remove(&id) else {
+            return;
+        };
+        self.changed.remove(&id);
+        let (target, array_job) = (job.target(), job.array_job());
+        let mut record = job.record;
+        let ran = match record.state {
+            JobState::Running {
+                since,
+                allocation,
+                limit,
+                ..
+            } => Some(Ran {
+                since,
+                allocation,
+                limit,
+            }),
+            JobState::Pending { .. } | JobState::Ended { .. } => None,
+        };
+        record.state = JobState::Ended { outcome, at, ran };
+        self.version += 1;
+        record.version = self.version;
+        for finished in Finished::of(&record) {
+            if self.dependents.contains_key(&finished.target) {
+                let all = self.finished.entry(finished.target).or_default();
+                all.insert(finished);
+            }
+        }
+        let name = (record.uid, record.request.name.clone());
+        self.ended.push(record);
+        if let Some(ids) = self.names.get_mut(&name) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.names.remove(&name);
+            }
+        }
+        if let Some(array_job) = array_job
+            && let Some(array) = self.arrays.get_mut(&array_job)
+        {
+            array.rows.remove(&id);
+            if array.rows.is_empty() {
+                self.arrays.remove(&array_job);
+            } else {
+                self.unpark(array_job, at);
+            }
+        }
+        self.notify_by_name(id, target, at);
+        self.notify_singletons(&name, at);
+    }
+
+    fn held(&mut self, id: JobId, hold: bool, at: Timestamp) {
+        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.is_pending()) else {
+            return;
+        };
+        if hold == (job.record.priority == 0) {
+            return;
+        }
+        if hold {
+            job.record.priority = 0;
+            job.record.eligible = None;
+        } else {
+            job.record.priority = priority_of(&job.record.request);
+            job.record.state = JobState::Pending {
+                reason: PendingReason::None,
+            };
+        }
+        self.touch(id);
+        self.refile(id, at);
+    }
+}
+
+fn cancelled(by: u32) -> Outcome {
+    Outcome::Cancelled {
+        by,
+        status: WaitStatus::default(),
+    }
+}
+
+#[cfg(test)]
+#[path = "apply_tests.rs"]
+mod tests;

@@ -1,0 +1,138 @@
+//! What the scheduler is told, and what it says.
+
+use model::{Ending, JobId, JobRecord, Outcome, Timestamp};
+
+/// Something that happened. An event that names no live job changes nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A new job, checked before with [`crate::State::admit`]; its state is `Pending`. Or an
+    /// ended job that is queued again.
+    Submitted {
+        /// Its row; the version is set here.
+        record: Box<JobRecord>,
+        /// What became of ended jobs that its dependency names.
+        history: Vec<Finished>,
+        /// Now.
+        at: Timestamp,
+    },
+    /// The end of a running job was decided while processes of it still live.
+    Ending {
+        /// Which.
+        job: JobId,
+        /// How it will end. A requeue that was decided stays one unless it is cancelled.
+        ending: Ending,
+    },
+    /// No process of a running job is left. It ends with `outcome`, or is queued again when its
+    /// ending is a requeue.
+    Gone {
+        /// Which.
+        job: JobId,
+        /// How it ended.
+        outcome: Outcome,
+        /// When.
+        at: Timestamp,
+    },
+    /// A running job could not be started, and waits, held, for someone to look.
+    StartFailed {
+        /// Which.
+        job: JobId,
+        /// When.
+        at: Timestamp,
+    },
+    /// A waiting job was cancelled.
+    CancelledWaiting {
+        /// Which; a row of several elements goes as a whole.
+        job: JobId,
+        /// Who did it.
+        by: u32,
+        /// When.
+        at: Timestamp,
+    },
+    /// Elements of an array that still wait in one row were cancelled.
+    CancelledElements {
+        /// The row.
+        job: JobId,
+        /// Which elements; others are ignored.
+        tasks: Vec<u32>,
+        /// Who did it.
+        by: u32,
+        /// When.
+        at: Timestamp,
+    },
+    /// A waiting job is held or released.
+    Held {
+        /// Which.
+        job: JobId,
+        /// True holds.
+        hold: bool,
+        /// When.
+        at: Timestamp,
+    },
+    /// GPUs that other users of the machine hold now.
+    GpusBarred(Vec<model::GpuIndex>),
+}
+
+/// What to do, once the rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Start the job: its row is `Running` and holds what it got.
+    Start(JobId),
+    /// The time limit of an allocation without a batch script is over: end its steps.
+    Expire(JobId),
+}
+
+/// Rows that changed since they were last asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changes {
+    /// Live jobs; [`crate::State::job`] has their rows.
+    pub live: Vec<JobId>,
+    /// Jobs that ended.
+    pub ended: Vec<JobRecord>,
+}
+
+/// What became of an ended job, as far as others may wait for it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finished {
+    /// Its id, or its array's.
+    pub target: JobId,
+    /// Its element; `None` for a job outside arrays, and for elements cancelled before they
+    /// started.
+    pub task: Option<u32>,
+    /// It ended with 0.
+    pub ok: bool,
+    /// When it started.
+    pub started: Option<Timestamp>,
+}
+
+impl Finished {
+    /// Reads it off a row, once for each id that names the job: an element of an array is named by
+    /// the array's id and by its own. Empty while the job lives.
+    #[must_use]
+    pub fn of(record: &JobRecord) -> Vec<Finished> {
+        let model::JobState::Ended { outcome, ran, .. } = &record.state else {
+            return Vec::new();
+        };
+        let own = Finished {
+            target: record.id,
+            task: None,
+            ok: *outcome == Outcome::Completed,
+            started: ran.as_ref().map(|ran| ran.since),
+        };
+        let Some(place) = &record.array else {
+            return vec![own];
+        };
+        let element = Finished {
+            target: place.array_job,
+            task: match place.task {
+                model::ArrayTask::One(task) => Some(task),
+                model::ArrayTask::Waiting(_) => None,
+            },
+            ..own
+        };
+        if element.target == own.target {
+            vec![element]
+        } else {
+            vec![element, own]
+        }
+    }
+}

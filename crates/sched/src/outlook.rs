@@ -1,0 +1,137 @@
+//! Whether what a job waits for has come, will, or never can.
+
+use crate::dependency::{Condition, Kind};
+use crate::job::Job;
+use crate::{Dependency, Finished, State};
+use model::{JobId, JobState, Seconds, Timestamp};
+
+/// How a condition stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outlook {
+    Met,
+    /// At a known moment, or when another job changes.
+    NotYet(Option<Timestamp>),
+    Never,
+}
+
+impl State {
+    /// How a dependency of `job` stands; `task` is the element for which `aftercorr` is asked.
+    pub(crate) fn outlook(
+        &self,
+        job: &Job,
+        dependency: &Dependency,
+        task: Option<u32>,
+        now: Timestamp,
+    ) -> Outlook {
+        let each = dependency.conditions.iter();
+        let each: Vec<Outlook> = each
+            .map(|condition| self.condition(job, condition, task, now))
+            .collect();
+        let (decides, excludes) = if dependency.any {
+            (Outlook::Met, Outlook::Never)
+        } else {
+            (Outlook::Never, Outlook::Met)
+        };
+        if each.contains(&decides) {
+            return decides;
+        }
+        if each.iter().all(|outlook| *outlook == excludes) {
+            return excludes;
+        }
+        let moments = each.iter().filter_map(|outlook| match outlook {
+            Outlook::NotYet(at) => *at,
+            Outlook::Met | Outlook::Never => None,
+        });
+        Outlook::NotYet(moments.min())
+    }
+
+    fn condition(
+        &self,
+        job: &Job,
+        condition: &Condition,
+        task: Option<u32>,
+        now: Timestamp,
+    ) -> Outlook {
+        let (kind, target, only, delay) = match condition {
+            Condition::Singleton => return self.singleton(job),
+            Condition::Job {
+                kind: Kind::AfterCorr,
+                target,
+                ..
+            } => (Kind::AfterOk, *target, task, Seconds(0)),
+            Condition::Job {
+                kind,
+                target,
+                task,
+                delay,
+            } => (*kind, *target, *task, *delay),
+        };
+        let live = self.live_of(target, only);
+        let finished = self.finished_of(target, only);
+        let failed = finished.iter().any(|finished| !finished.ok);
+        match kind {
+            // A job that nobody remembers is taken as Slurm takes a purged one: the wait is over.
+            _ if live.is_empty() && finished.is_empty() => Outlook::Met,
+            Kind::After => after(&live, &finished, delay, now),
+            Kind::AfterAny if live.is_empty() => Outlook::Met,
+            Kind::AfterOk | Kind::AfterCorr if failed => Outlook::Never,
+            Kind::AfterOk | Kind::AfterCorr if live.is_empty() => Outlook::Met,
+            Kind::AfterNotOk if live.is_empty() && failed => Outlook::Met,
+            Kind::AfterNotOk if live.is_empty() => Outlook::Never,
+            Kind::AfterAny | Kind::AfterOk | Kind::AfterCorr | Kind::AfterNotOk => {
+                Outlook::NotYet(None)
+            }
+        }
+    }
+
+    fn singleton(&self, job: &Job) -> Outlook {
+        let key = (job.record.uid, job.record.request.name.clone());
+        let first = self.names.get(&key).and_then(|ids| ids.first());
+        let first = first.and_then(|id| self.jobs.get(id));
+        match first {
+            Some(first) if first.target() != job.target() && first.record.id < job.record.id => {
+                Outlook::NotYet(None)
+            }
+            _ => Outlook::Met,
+        }
+    }
+
+    fn live_of(&self, target: JobId, task: Option<u32>) -> Vec<&Job> {
+        let Some(array) = self.arrays.get(&target) else {
+            return self.jobs.get(&target).into_iter().collect();
+        };
+        let rows = array.rows.iter().filter_map(|id| self.jobs.get(id));
+        rows.filter(|job| match task {
+            None => true,
+            Some(task) => job.task() == Some(task) || job.waiting().contains(&task),
+        })
+        .collect()
+    }
+
+    fn finished_of(&self, target: JobId, task: Option<u32>) -> Vec<&Finished> {
+        let all = self.finished.get(&target).into_iter().flatten();
+        all.filter(|finished| task.is_none() || finished.task.is_none() || finished.task == task)
+            .collect()
+    }
+}
+
+fn after(live: &[&Job], finished: &[&Finished], delay: Seconds, now: Timestamp) -> Outlook {
+    let mut due = Timestamp::default();
+    for job in live {
+        match &job.record.state {
+            JobState::Running { since, .. } => due = due.max(*since + delay),
+            JobState::Pending { .. } if job.record.restarts > 0 => {}
+            _ => return Outlook::NotYet(None),
+        }
+    }
+    for finished in finished {
+        if let Some(started) = finished.started {
+            due = due.max(started + delay);
+        }
+    }
+    if due > now {
+        Outlook::NotYet(Some(due))
+    } else {
+        Outlook::Met
+    }
+}

@@ -1,0 +1,36 @@
+//! The order in which waiting jobs are considered.
+
+use model::{JobId, JobRecord, Request, Timestamp};
+use std::cmp::Reverse;
+
+/// Priority of a job with `--nice=0`. Slurm without weights gives all jobs the same, and the
+/// order of submission decides.
+const ORDINARY: i64 = 2_147_483_646;
+
+/// The priority that a request has while it isn't held; at least 1, since 0 is held.
+#[must_use]
+pub fn priority_of(request: &Request) -> u32 {
+    if let Some(priority) = request.priority.filter(|priority| *priority > 0) {
+        return priority;
+    }
+    let priority = ORDINARY.saturating_sub(request.nice);
+    u32::try_from(priority.clamp(1, i64::from(u32::MAX))).unwrap_or(1)
+}
+
+/// A place in the queue: high priority first, then early submission, then low id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    priority: Reverse<u32>,
+    submitted: Timestamp,
+    pub(crate) job: JobId,
+}
+
+impl Key {
+    pub(crate) fn of(record: &JobRecord) -> Key {
+        Key {
+            priority: Reverse(record.priority),
+            submitted: record.submitted,
+            job: record.id,
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Filing a live job where its row says it belongs.
+
+use crate::State;
+use crate::job::{Job, Place};
+use crate::outlook::Outlook;
+use crate::queue::Key;
+use model::{JobId, JobState, PendingReason, Timestamp};
+
+impl State {
+    /// Files a job anew after something about it, or about what it waits for, changed.
+    pub(crate) fn refile(&mut self, id: JobId, now: Timestamp) {
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        if job.depends()
+            && job
+                .derived
+                .dependency
+                .as_ref()
+                .is_some_and(|it| it.by_element())
+        {
+            self.split_decided(id, now);
+        }
+        self.unfile(id);
+        let place = self.place(id, now);
+        match place {
+            Place::Timed(at) | Place::Dependent(Some(at)) => {
+                self.timed.insert((at, id));
+            }
+            Place::Ready(key) => {
+                self.ready.insert(key);
+                if self.jobs[&id].reason() == Some(&PendingReason::None) {
+                    self.unseen.insert(id);
+                }
+            }
+            Place::Parked => {
+                let array = self.jobs[&id].array_job();
+                if let Some(array) = array.and_then(|array| self.arrays.get_mut(&array)) {
+                    array.parked.insert(id);
+                }
+            }
+            Place::Running => {
+                let array = self.jobs[&id].array_job();
+                if let Some(array) = array.and_then(|array| self.arrays.get_mut(&array)) {
+                    array.running += 1;
+                }
+            }
+            Place::Nowhere | Place::Held | Place::Dependent(None) | Place::Impossible => {}
+        }
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.derived.place = place;
+        }
+    }
+
+    fn drop_dependency(&mut self, id: JobId) {
+        self.forget_targets(id);
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.derived.dependency = None;
+            job.record.request.dependency = None;
+        }
+        self.touch(id);
+    }
+
+    /// Where a job belongs; writes the reason that follows, and when it became eligible.
+    fn place(&mut self, id: JobId, now: Timestamp) -> Place {
+        let job = &self.jobs[&id];
+        if let JobState::Running {
+            since,
+            limit,
+            ending,
+            ..
+        } = &job.record.state
+        {
+            if let (false, Some(limit), None) = (job.record.batch, limit, ending) {
+                self.expiries.insert((*since + *limit, id));
+            }
+            return Place::Running;
+        }
+        if job.record.priority == 0 {
+            if job.reason() != Some(&PendingReason::LaunchFailedRequeuedHeld) {
+                self.set_reason(id, PendingReason::JobHeldUser);
+            }
+            return Place::Held;
+        }
+        if job.record.eligible.is_none() {
+            if let Some(place) = self.place_before_eligible(id, now) {
+                return place;
+            }
+            if let Some(job) = self.jobs.get_mut(&id) {
+                job.record.eligible = Some(now);
+                self.touch(id);
+            }
+        }
+        let job = &self.jobs[&id];
+        if job.derived.shape.is_none() {
+            self.set_reason(id, PendingReason::Resources);
+            return Place::Impossible;
+        }
+        let array = job.array_job().and_then(|array| self.arrays.get(&array));
+        if array.is_some_and(crate::array::Array::is_full) {
+            self.set_reason(id, PendingReason::JobArrayTaskLimit);
+            return Place::Parked;
+        }
+        let key = Key::of(&job.record);
+        // A reason of an earlier place is over; one that a pass gave stays until the next.
+        let from_a_pass = [PendingReason::Resources, PendingReason::Priority];
+        if !job
+            .reason()
+            .is_some_and(|reason| from_a_pass.contains(reason))
+        {
+            self.set_reason(id, PendingReason::None);
+        }
+        Place::Ready(key)
+    }
+
+    fn place_before_eligible(&mut self, id: JobId, now: Timestamp) -> Option<Place> {
+        let job = &self.jobs[&id];
+        if job.depends()
+            && let Some(dependency) = &job.derived.dependency
+        {
+            // Elements whose own conditions are decided have rows of their own by now.
+            let outlook = if dependency.by_element() && !job.waiting().is_empty() {
+                Outlook::NotYet(None)
+            } else {
+                self.outlook(job, dependency, job.task(), now)
+            };
+            match outlook {
+                Outlook::Met => self.drop_dependency(id),
+                Outlook::NotYet(at) => {
+                    self.set_reason(id, PendingReason::Dependency);
+                    return Some(Place::Dependent(at));
+                }
+                Outlook::Never => {
+                    self.set_reason(id, PendingReason::DependencyNeverSatisfied);
+                    return Some(Place::Dependent(None));
+                }
+            }
+        }
+        let begin = self.jobs[&id].record.request.begin;
+        if let Some(begin) = begin.filter(|begin| *begin > now) {
+            self.set_reason(id, PendingReason::BeginTime);
+            return Some(Place::Timed(begin));
+        }
+        None
+    }
+
+    /// Gives each waiting element whose `aftercorr` is decided a row of its own.
+    fn split_decided(&mut self, id: JobId, now: Timestamp) {
+        let job = &self.jobs[&id];
+        let Some(dependency) = &job.derived.dependency else {
+            return;
+        };
+        if job.record.priority == 0 {
+            return;
+        }
+        let decided: Vec<u32> = job
+            .waiting()
+            .iter()
+            .copied()
+            .filter(|task| {
+                let outlook = self.outlook(job, dependency, Some(*task), now);
+                !matches!(outlook, Outlook::NotYet(_))
+            })
+            .collect();
+        for task in decided {
+            let element = self.split_off(id, task);
+            if element != id {
+                self.refile(element, now);
+            }
+        }
+    }
+
+    /// Files anew the jobs that wait for a job, which an array's id and its own may name.
+    pub(crate) fn notify_by_name(&mut self, id: JobId, target: JobId, now: Timestamp) {
+        self.notify(target, now);
+        if id != target {
+            self.notify(id, now);
+        }
+    }
+
+    fn notify(&mut self, target: JobId, now: Timestamp) {
+        let waiting = self.dependents.get(&target).cloned().unwrap_or_default();
+        for id in waiting {
+            self.refile(id, now);
+        }
+    }
+
+    /// Ends a job's interest in what it waited for.
+    pub(crate) fn forget_targets(&mut self, id: JobId) {
+        let dependency = self.jobs.get(&id).map(|job| &job.derived.dependency);
+        let Some(Some(dependency)) = dependency else {
+            return;
+        };
+        let targets: Vec<JobId> = dependency.targets().collect();
+        for target in targets {
+            if let Some(waiting) = self.dependents.get_mut(&target) {
+                waiting.remove(&id);
+                if waiting.is_empty() {
+                    self.dependents.remove(&target);
+                    self.finished.remove(&target);
+                }
+            }
+        }
+    }
+
+    /// The jobs that `singleton` may let go once a job of this name ended.
+    pub(crate) fn notify_singletons(&mut self, key: &(u32, String), now: Timestamp) {
+        let Some(first) = self.names.get(key).and_then(|ids| ids.first()).copied() else {
+            return;
+        };
+        let target = self.jobs.get(&first).map(Job::target);
+        let Some(target) = target else { return };
+        let mut ids = vec![first];
+        ids.extend(self.rows_of_array(target).map(|record| record.id));
+        for id in ids {
+            if matches!(self.jobs.get(&id), Some(job) if job.depends()) {
+                self.refile(id, now);
+            }
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! All live jobs and what is free: the scheduler itself.
+
+use crate::array::Array;
+use crate::job::{Job, Place};
+use crate::pool::Pool;
+use crate::queue::Key;
+use crate::{Action, ArrayFacts, Changes, Finished, Machine, NeverFits, shape};
+use model::{
+    ArraySpec, ArrayTask, GpuIndex, JobId, JobRecord, JobState, PendingReason, Request,
+    TimeLimitRequest, Timestamp,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The scheduler's state. Everything but the rows follows from the rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    pub(crate) machine: Machine,
+    pub(crate) pool: Pool,
+    pub(crate) jobs: BTreeMap<JobId, Job>,
+    /// Jobs that could start, in order.
+    pub(crate) ready: BTreeSet<Key>,
+    /// Of these, the ones that no pass has looked at.
+    pub(crate) unseen: BTreeSet<JobId>,
+    /// Jobs that wait for a moment.
+    pub(crate) timed: BTreeSet<(Timestamp, JobId)>,
+    /// Ends of allocations that no supervisor holds.
+    pub(crate) expiries: BTreeSet<(Timestamp, JobId)>,
+    /// Who waits for a job.
+    pub(crate) dependents: BTreeMap<JobId, BTreeSet<JobId>>,
+    /// What became of ended jobs for which somebody waits.
+    pub(crate) finished: BTreeMap<JobId, BTreeSet<Finished>>,
+    /// Live jobs by user and name, for `singleton`.
+    pub(crate) names: BTreeMap<(u32, String), BTreeSet<JobId>>,
+    pub(crate) arrays: BTreeMap<JobId, Array>,
+    /// GPUs that other users of the machine hold.
+    pub(crate) barred: BTreeSet<GpuIndex>,
+    pub(crate) next_id: u32,
+    pub(crate) version: u64,
+    pub(crate) changed: BTreeSet<JobId>,
+    pub(crate) ended: Vec<JobRecord>,
+}
+
+/// What a store keeps of a [`State`].
+#[derive(Clone, Debug, Default)]
+pub struct Saved {
+    /// The next job's id.
+    pub next_id: u32,
+    /// The newest row's version.
+    pub version: u64,
+    /// Rows of live jobs.
+    pub live: Vec<JobRecord>,
+    /// As submitted: the elements of each array that has a live row.
+    pub arrays: Vec<(JobId, ArraySpec)>,
+    /// What became of ended jobs that dependencies of live ones name.
+    pub history: Vec<Finished>,
+}
+
+impl State {
+    /// A state without jobs.
+    #[must_use]
+    pub fn new(machine: Machine) -> State {
+        State {
+            pool: Pool::new(&machine),
+            machine,
+            jobs: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            unseen: BTreeSet::new(),
+            timed: BTreeSet::new(),
+            expiries: BTreeSet::new(),
+            dependents: BTreeMap::new(),
+            finished: BTreeMap::new(),
+            names: BTreeMap::new(),
+            arrays: BTreeMap::new(),
+            barred: BTreeSet::new(),
+            next_id: 1,
+            version: 0,
+            changed: BTreeSet::new(),
+            ended: Vec::new(),
+        }
+    }
+
+    /// The state that the rows tell of.
+    #[must_use]
+    pub fn rebuild(machine: Machine, saved: Saved, now: Timestamp) -> State {
+        let mut state = State::new(machine);
+        state.next_id = saved.next_id.max(1);
+        state.version = saved.version;
+        for (array_job, spec) in saved.arrays {
+            let array = Array::new(ArrayFacts::of(&spec));
+            state.arrays.insert(array_job, array);
+        }
+        // All rows are in before any is filed: a dependency may name a later one.
+        // Running ones are filed first: whether an array is full shows in them.
+        let runs = |record: &JobRecord| matches!(record.state, JobState::Running { .. });
+        let (running, waiting): (Vec<_>, Vec<_>) = saved.live.iter().partition(|row| runs(row));
+        let ids: Vec<JobId> = running.iter().chain(&waiting).map(|row| row.id).collect();
+        for record in saved.live {
+            if let JobState::Running { allocation, .. } = &record.state {
+                state.pool.hold(allocation, record.request.exclusive);
+            }
+            state.insert(record);
+        }
+        for finished in saved.history {
+            if state.dependents.contains_key(&finished.target) {
+                let all = state.finished.entry(finished.target).or_default();
+                all.insert(finished);
+            }
+        }
+        for id in ids {
+            state.refile(id, now);
+        }
+        state
+    }
+
+    /// Whether a request could ever start here.
+    ///
+    /// # Errors
+    /// It could not; what was asked, what there is, what to do.
+    pub fn admit(&self, request: &Request) -> Result<(), NeverFits> {
+        shape(request, &self.machine).map(|_shape| ())
+    }
+
+    /// Takes the next job id.
+    pub fn new_id(&mut self) -> JobId {
+        let id = JobId(self.next_id);
+        self.next_id += 1;
+        id
+    }
+
+    /// The id that the next job will get.
+    #[must_use]
+    pub fn next_id(&self) -> u32 {
+        self.next_id
+    }
+
+    /// The newest row's version.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// CPUs that no job holds.
+    #[must_use]
+    pub fn cpus_free(&self) -> usize {
+        self.pool.cpus_free()
+    }
+
+    /// A live job's row.
+    #[must_use]
+    pub fn job(&self, id: JobId) -> Option<&JobRecord> {
+        self.jobs.get(&id).map(|job| &job.record)
+    }
+
+    /// Rows of all live jobs, in ascending id.
+    pub fn live(&self) -> impl Iterator<Item = &JobRecord> {
+        self.jobs.values().map(|job| &job.record)
+    }
+
+    /// Live rows of an array, in ascending id; empty for a job outside arrays.
+    pub fn rows_of_array(&self, array_job: JobId) -> impl Iterator<Item = &JobRecord> {
+        let rows = self.arrays.get(&array_job).map(|array| &array.rows);
+        rows.into_iter().flatten().filter_map(|id| self.job(*id))
+    }
+
+    /// An array as it was submitted, while any element lives.
+    #[must_use]
+    pub fn array_facts(&self, array_job: JobId) -> Option<&ArrayFacts> {
+        self.arrays.get(&array_job).map(|array| &array.facts)
+    }
+
+    /// When [`State::schedule`] has something to do though nothing happens before.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Timestamp> {
+        let first = |set: &BTreeSet<(Timestamp, JobId)>| set.first().map(|(at, _)| *at);
+        [first(&self.timed), first(&self.expiries)]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Rows that changed since this was last called.
+    pub fn take_changes(&mut self) -> Changes {
+        Changes {
+            live: std::mem::take(&mut self.changed).into_iter().collect(),
+            ended: std::mem::take(&mut self.ended),
+        }
+    }
+
+    /// Starts what can start now, in order, and ends allocations whose time is over.
+    ///
+    /// The first job that can't start for want of resources keeps all behind it waiting, as in
+    /// Slurm's main scheduler: there is one partition.
+    pub fn schedule(&mut self, now: Timestamp) -> Vec<Action> {
+        let mut actions = Vec::new();
+        while let Some((at, job)) = self.timed.first().copied()
+            && at <= now
+        {
+            self.timed.remove(&(at, job));
+            self.refile(job, now);
+        }
+        while let Some((at, job)) = self.expiries.first().copied()
+            && at <= now
+        {
+            self.expiries.remove(&(at, job));
+            actions.push(Action::Expire(job));
+        }
+        let mut blocked = None;
+        while let Some(key) = self.ready.first().copied() {
+            let Some(started) = self.start_first(key, now) else {
+                blocked = Some(key.job);
+                break;
+            };
+            actions.push(Action::Start(started));
+        }
+        if let Some(first) = blocked {
+            self.set_reason(first, PendingReason::Resources);
+            for job in std::mem::take(&mut self.unseen) {
+                if job != first {
+                    self.set_reason(job, PendingReason::Priority);
+                }
+            }
+        }
+        actions
+    }
+
+    /// Starts the job at the queue's head, or an element of it; `None`: nothing is free for it.
+    fn start_first(&mut self, key: Key, now: Timestamp) -> Option<JobId> {
+        let job = &self.jobs[&key.job];
+        let shape = job.derived.shape.as_ref()?;
+        let allocation = self.pool.take(shape, &self.machine, &self.barred)?;
+        let id = match job.waiting() {
+            [] => key.job,
+            [first, ..] => {
+                let first = *first;
+                self.split_off(key.job, first)
+            }
+        };
+        self.unfile(id);
+        let job = self.jobs.get_mut(&id)?;
+        let limit = match job.record.request.time {
+            Some(TimeLimitRequest::Limit(limit)) => Some(limit),
+            Some(TimeLimitRequest::Unlimited) | None => None,
+        };
+        job.record.state = JobState::Running {
+            since: now,
+            allocation,
+            limit,
+            ending: None,
+        };
+        self.touch(id);
+        self.refile(id, now);
+        let target = self.jobs[&id].target();
+        if let Some(array) = self.arrays.get(&target).filter(|array| array.is_full()) {
+            for row in array.rows.clone() {
+                if matches!(self.jobs[&row].derived.place, Place::Ready(_)) {
+                    self.refile(row, now);
+                }
+            }
+        }
+        self.notify_by_name(id, target, now);
+        Some(id)
+    }
+
+    /// Gives one of a row's waiting elements a row of its own, filed nowhere yet, and returns its
+    /// id. The last one keeps the row, so that an array's id is never without a job.
+    pub(crate) fn split_off(&mut self, row: JobId, task: u32) -> JobId {
+        if self.jobs[&row].waiting().len() <= 1 {
+            let job = self.jobs.get_mut(&row).expect("invariant: the row is live");
+            if let Some(place) = &mut job.record.array {
+                place.task = ArrayTask::One(task);
+            }
+            self.touch(row);
+            return row;
+        }
+        let id = self.new_id();
+        let job = self.jobs.get_mut(&row).expect("invariant: the row is live");
+        if let Some(place) = &mut job.record.array
+            && let ArrayTask::Waiting(spec) = &mut place.task
+        {
+            spec.indices.retain(|index| *index != task);
+        }
+        let mut record = JobRecord {
+            id,
+            ..job.record.clone()
+        };
+        // The elements as submitted stay in the array's own row alone.
+        record.request.array = None;
+        if let Some(place) = &mut record.array {
+            place.task = ArrayTask::One(task);
+        }
+        self.touch(row);
+        self.insert(record);
+        self.touch(id);
+        id
+    }
+
+    /// Takes a row in; it is filed nowhere yet.
+    pub(crate) fn insert(&mut self, record: JobRecord) {
+        let id = record.id;
+        let key = (record.uid, record.request.name.clone());
+        self.names.entry(key).or_default().insert(id);
+        let job = Job::new(record, &self.machine);
+        if let Some(array_job) = job.array_job() {
+            let spec = job.record.request.array.as_ref();
+            let array = self.arrays.entry(array_job).or_insert_with(|| {
+                Array::new(ArrayFacts::of(spec.unwrap_or(&ArraySpec {
+                    indices: job.task().into_iter().collect(),
+                    throttle: None,
+                })))
+            });
+            array.rows.insert(id);
+        }
+        if job.depends() {
+            for target in job.derived.dependency.iter().flat_map(|it| it.targets()) {
+                self.dependents.entry(target).or_default().insert(id);
+            }
+        }
+        self.jobs.insert(id, job);
+    }
+
+    pub(crate) fn touch(&mut self, id: JobId) {
+        self.version += 1;
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.record.version = self.version;
+            self.changed.insert(id);
+        }
+    }
+
+    pub(crate) fn set_reason(&mut self, id: JobId, reason: PendingReason) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        if job.is_pending() && job.reason() != Some(&reason) {
+            job.record.state = JobState::Pending { reason };
+            self.touch(id);
+        }
+    }
+
+    /// Takes a job out of the index that holds it.
+    pub(crate) fn unfile(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let place = std::mem::replace(&mut job.derived.place, Place::Nowhere);
+        let array_job = job.array_job();
+        match place {
+            Place::Timed(at) | Place::Dependent(Some(at)) => {
+                self.timed.remove(&(at, id));
+            }
+            Place::Ready(key) => {
+                self.ready.remove(&key);
+                self.unseen.remove(&id);
+            }
+            Place::Parked => {
+                if let Some(array) = array_job.and_then(|array| self.arrays.get_mut(&array)) {
+                    array.parked.remove(&id);
+                }
+            }
+            Place::Running => {
+                if let Some(array) = array_job.and_then(|array| self.arrays.get_mut(&array)) {
+                    array.running -= 1;
+                }
+            }
+            Place::Nowhere | Place::Held | Place::Dependent(None) | Place::Impossible => {}
+        }
+    }
+}
