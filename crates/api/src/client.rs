@@ -360,7 +360,7 @@ fn reach(folder: &EngineFolder, program: &Path) -> Result<(UnixStream, HelloAnsw
 /// Waits a little for the engine that holds the lock to answer, or for its lock to be free again.
 fn await_other(folder: &EngineFolder) {
     for _ in 0..40 {
-        if UnixStream::connect(folder.socket()).is_ok() {
+        if sys::socket::connect(&folder.socket()).is_ok() {
             return;
         }
         thread::sleep(PAUSE);
@@ -368,7 +368,7 @@ fn await_other(folder: &EngineFolder) {
 }
 
 fn greet(folder: &EngineFolder) -> io::Result<(UnixStream, HelloAnswer)> {
-    let mut stream = UnixStream::connect(folder.socket())?;
+    let mut stream = sys::socket::connect(&folder.socket())?;
     stream.set_read_timeout(Some(LONGEST_CONNECT))?;
     let hello = Hello {
         version: VERSION.to_owned(),

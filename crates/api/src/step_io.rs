@@ -227,7 +227,7 @@ impl FrameReader {
     ///
     /// # Errors
     /// The bytes are no frames: nothing more can be read.
-    pub fn next<F: StepFrame>(&mut self) -> Result<Option<F>, FrameError> {
+    pub fn take<F: StepFrame>(&mut self) -> Result<Option<F>, FrameError> {
         let bytes = &self.bytes[self.used..];
         let Some((&[kind, r0, r1, r2, r3, l0, l1, l2, l3], rest)) = bytes.split_first_chunk()
         else {
@@ -266,7 +266,7 @@ mod tests {
             let mut seen = Vec::new();
             for part in bytes.chunks(size) {
                 reader.push(part);
-                while let Some(frame) = reader.next::<F>().unwrap() {
+                while let Some(frame) = reader.take::<F>().unwrap() {
                     seen.push(frame);
                 }
             }
@@ -313,6 +313,6 @@ mod tests {
     fn garbage_is_refused() {
         let mut reader = FrameReader::default();
         reader.push(b"GET / HTTP/1.1\r\n");
-        assert!(reader.next::<ToSupervisor>().is_err());
+        assert!(reader.take::<ToSupervisor>().is_err());
     }
 }

@@ -11,7 +11,9 @@ use std::path::PathBuf;
 
 /// Name of the file that holds a [`StepSpec`]; written before the supervisor starts.
 pub const SPEC: &str = "spec";
-/// Name of the file that holds a [`PidFile`]; written by the supervisor before its first task.
+/// Name of the file that holds a [`PidFile`]; made by the supervisor before its first task, and
+/// never in place of another (`link`): a supervisor that finds one there ends at once. So an engine
+/// that can't know whether the supervisor of a killed one was forked may start another.
 pub const PID: &str = "pid";
 /// Name of the file that holds an [`ExitFile`]; written by the supervisor by rename, last of all.
 pub const EXIT: &str = "exit";

@@ -41,6 +41,14 @@ pub fn peer_uid(stream: &UnixStream) -> io::Result<u32> {
     Ok(rustix::net::sockopt::socket_peercred(stream)?.uid.as_raw())
 }
 
+/// The group of the user at the other end.
+///
+/// # Errors
+/// What the system says.
+pub fn peer_gid(stream: &UnixStream) -> io::Result<u32> {
+    Ok(rustix::net::sockopt::socket_peercred(stream)?.gid.as_raw())
+}
+
 /// A path for the same socket that fits: the path itself, or one through its opened folder.
 struct Short {
     path: PathBuf,
