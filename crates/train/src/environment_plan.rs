@@ -2,7 +2,7 @@
 
 use crate::Resolved;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Modules and Python of the ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,4 +44,95 @@ pub enum Prelude {
         /// The environment's folder.
         path: PathBuf,
     },
+}
+
+impl EnvironmentPlan {
+    /// What activates the environment, in order. `made` is the folder of the environment that was
+    /// made of the requirements; without it a plan with requirements activates modules alone.
+    #[must_use]
+    pub fn preludes(&self, made: Option<&Path>) -> Vec<Prelude> {
+        let mut lines = Vec::new();
+        for module in &self.modules.value {
+            lines.push(format!("module load {}", quoted(module)));
+        }
+        let mut venv = None;
+        match &self.python.value {
+            Python::AsItIs => {}
+            Python::Venv(path) => venv = Some(path.clone()),
+            Python::Requirements(_) => venv = made.map(Path::to_owned),
+            Python::CondaName(name) => conda(&mut lines, name),
+            Python::CondaFolder(path) => conda(&mut lines, &path.display().to_string()),
+        }
+        let shell = (!lines.is_empty()).then_some(Prelude::Shell { lines });
+        let venv = venv.map(|path| Prelude::Venv { path });
+        shell.into_iter().chain(venv).collect()
+    }
+}
+
+/// The hook makes `conda activate` work in a shell that never ran `conda init`.
+fn conda(lines: &mut Vec<String>, environment: &str) {
+    lines.push("eval \"$(conda shell.bash hook)\"".to_owned());
+    lines.push(format!("conda activate {}", quoted(environment)));
+}
+
+/// One word of a shell.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-+=./:,@%".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Source;
+    use expect_test::{Expect, expect};
+
+    #[track_caller]
+    fn check(modules: &[&str], python: Python, made: Option<&str>, want: Expect) {
+        let asked = || Source::default("asked");
+        let plan = EnvironmentPlan {
+            modules: Resolved::new(modules.iter().map(ToString::to_string).collect(), asked()),
+            python: Resolved::new(python, asked()),
+        };
+        want.assert_debug_eq(&plan.preludes(made.map(Path::new)));
+    }
+
+    #[test]
+    fn modules_come_before_conda() {
+        let python = Python::CondaFolder(PathBuf::from("/e/my env"));
+        check(&["cuda/10.1.243"], python, None, expect![[r#"
+            [
+                Shell {
+                    lines: [
+                        "module load cuda/10.1.243",
+                        "eval \"$(conda shell.bash hook)\"",
+                        "conda activate '/e/my env'",
+                    ],
+                },
+            ]
+        "#]]);
+    }
+
+    #[test]
+    fn a_made_environment_is_a_venv() {
+        let python = Python::Requirements(PathBuf::from("/c/requirements.txt"));
+        check(&[], python, Some("/cache/9f"), expect![[r#"
+            [
+                Venv {
+                    path: "/cache/9f",
+                },
+            ]
+        "#]]);
+    }
+
+    #[test]
+    fn nothing_asked_nothing_done() {
+        check(&[], Python::AsItIs, None, expect![[r#"
+            []
+        "#]]);
+    }
 }

@@ -4,18 +4,28 @@
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
+mod amounts;
+pub mod env_vars;
 mod environment_plan;
+mod launch;
 mod launcher;
+mod nearest;
 mod overrides;
+mod placeholders;
 mod plan;
+mod problem;
 mod rank_command;
 mod resolved;
 mod run_file;
 
+pub use amounts::{say_mebibytes, say_seconds};
 pub use environment_plan::{EnvironmentPlan, Prelude, Python};
+pub use launch::launch;
 pub use launcher::{Launcher, Shape};
 pub use overrides::Overrides;
+pub use placeholders::{PLACEHOLDERS, UnknownPlaceholder, Values, fill};
 pub use plan::{CheckpointPlan, DataPlan, JobPlace, Plan, ResumePlan};
+pub use problem::{Problem, render};
 pub use rank_command::{EnvChange, JobShape, RankCommand, Rendezvous};
 pub use resolved::{Resolved, Source};
 pub use run_file::{

@@ -1,0 +1,188 @@
+//! `{data}`, `{checkpoints}` and the rest in commands.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// All names, in the order in which they are told to people.
+pub const PLACEHOLDERS: [&str; 10] = [
+    "data",
+    "checkpoints",
+    "resume",
+    "resume_file",
+    "logs",
+    "run",
+    "nodes",
+    "gpus_per_node",
+    "world_size",
+    "repeat",
+];
+
+/// What the placeholders stand for in one start of a job; the ranks have the same in `YARD_*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Values {
+    /// The node-local folder with the staged data.
+    pub data: PathBuf,
+    /// The node-local folder that the program writes checkpoints to.
+    pub checkpoints: PathBuf,
+    /// The node-local folder with the checkpoint to resume from; empty at the first start.
+    pub resume: PathBuf,
+    /// The checkpoint's own path in it; `None` when there is nothing to resume.
+    pub resume_file: Option<PathBuf>,
+    /// The run folder's `tensorboard`.
+    pub logs: PathBuf,
+    /// The run's id.
+    pub run: String,
+}
+
+/// A `{name}` that isn't known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown placeholder {{{name}}}")]
+pub struct UnknownPlaceholder {
+    /// What stands in the braces.
+    pub name: String,
+    /// Where, in bytes.
+    pub span: Range<usize>,
+}
+
+/// Replaces the placeholders of one argument. `{{name}}` and `{{` are `{name}` and `{`; `${name}`
+/// and a brace before anything but lower-case letters, digits, `_` and `.` are left alone, so
+/// shell and JSON pass.
+///
+/// # Errors
+/// The first name that is not in `values`.
+pub fn fill(text: &str, values: &BTreeMap<&str, String>) -> Result<String, UnknownPlaceholder> {
+    replace(text, |name| values.get(name).map(String::as_str))
+}
+
+/// Finds the first unknown placeholder.
+///
+/// # Errors
+/// That one.
+pub(crate) fn check(text: &str) -> Result<(), UnknownPlaceholder> {
+    let known = |name: &str| PLACEHOLDERS.contains(&name).then_some("");
+    replace(text, known).map(|_| ())
+}
+
+fn replace<'v>(
+    text: &str,
+    value: impl Fn(&str) -> Option<&'v str>,
+) -> Result<String, UnknownPlaceholder> {
+    let mut filled = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(found) = text[at..].find('{') {
+        let brace = at + found;
+        filled.push_str(&text[at..brace]);
+        let rest = &text[brace + 1..];
+        if rest.starts_with('{') {
+            filled.push('{');
+            at = brace + 2;
+            if let Some(name) =
+                name_in(&text[at..]).filter(|name| text[at + name.len()..].starts_with("}}"))
+            {
+                filled.push_str(name);
+                filled.push('}');
+                at += name.len() + 2;
+            }
+            continue;
+        }
+        match name_in(rest) {
+            Some(name) if !text[..brace].ends_with('$') => {
+                let Some(value) = value(name) else {
+                    return Err(UnknownPlaceholder {
+                        name: name.to_owned(),
+                        span: brace..brace + name.len() + 2,
+                    });
+                };
+                filled.push_str(value);
+                at = brace + name.len() + 2;
+            }
+            _ => {
+                filled.push('{');
+                at = brace + 1;
+            }
+        }
+    }
+    filled.push_str(&text[at..]);
+    Ok(filled)
+}
+
+/// The name before the next closing brace, when all of it could be one.
+fn name_in(text: &str) -> Option<&str> {
+    let name = &text[..text.find('}')?];
+    let fits = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_' || byte == b'.'
+    };
+    let starts = name
+        .bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_lowercase());
+    (starts && name.bytes().all(fits)).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn check_all(rows: &[&str], want: Expect) {
+        let values = BTreeMap::from([("data", "/d".to_owned()), ("nodes", "2".to_owned())]);
+        let shown = rows.iter().map(|text| match fill(text, &values) {
+            Ok(filled) => format!("{text} -> {filled}\n"),
+            Err(unknown) => format!("{text} -> {unknown} at {:?}\n", unknown.span),
+        });
+        want.assert_eq(&shown.collect::<String>());
+    }
+
+    #[test]
+    fn known_names_are_replaced_and_the_rest_is_left_alone() {
+        check_all(
+            &[
+                "{data}/imagenet",
+                "{nodes}x{nodes}",
+                "plain",
+                "{{data}}",
+                "{{",
+                "a{{data}b",
+                "${data}",
+                r#"{"lr": {"x": 1}}"#,
+                "{HOME}",
+                "{dat}",
+                "{data",
+                "}{}",
+                "x{trial.lr}",
+                "ü{nodes}ü",
+            ],
+            expect![[r#"
+                {data}/imagenet -> /d/imagenet
+                {nodes}x{nodes} -> 2x2
+                plain -> plain
+                {{data}} -> {data}
+                {{ -> {
+                a{{data}b -> a{data}b
+                ${data} -> ${data}
+                {"lr": {"x": 1}} -> {"lr": {"x": 1}}
+                {HOME} -> {HOME}
+                {dat} -> unknown placeholder {dat} at 0..5
+                {data -> {data
+                }{} -> }{}
+                x{trial.lr} -> unknown placeholder {trial.lr} at 1..11
+                ü{nodes}ü -> ü2ü
+            "#]],
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn text_without_braces_stays(text in "[^{]{0,30}") {
+            prop_assert_eq!(fill(&text, &BTreeMap::new()).unwrap(), text);
+        }
+
+        #[test]
+        fn no_text_panics(text in "[{}$a-zü.]{0,20}") {
+            let _ = check(&text);
+        }
+    }
+}
