@@ -12,6 +12,24 @@ mod request;
 mod step;
 mod timestamp;
 
+// What Slurm's commands print.
+mod amount_text;
+mod array_text;
+mod duration_text;
+mod field_table;
+mod job_files;
+mod job_info;
+mod job_reason;
+mod job_state_name;
+mod long_options;
+mod scontrol_show_job;
+mod squeue;
+mod squeue_args;
+mod squeue_format;
+mod squeue_json;
+mod squeue_order;
+mod step_field_table;
+
 pub use allocation::{Allocation, GpuIndex, NodeShare};
 pub use cluster_facts::{ClusterFacts, GpuGroup, Internet, NodeGroup};
 pub use ids::{JobId, NodeName, RestartCount, StepId};
@@ -23,3 +41,20 @@ pub use request::{
 };
 pub use step::{StepRecord, StepRequest, StepState};
 pub use timestamp::{Seconds, Timestamp};
+
+pub use amount_text::mebibytes_text;
+pub use array_text::array_elements_text;
+pub use duration_text::{elapsed_text, moment_text, padded_elapsed_text};
+pub use field_table::{Cell, FieldKind, JOB_FIELDS, JobField};
+pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, ViewFacts};
+pub use job_reason::reason_text;
+pub use job_state_name::JobStateName;
+pub use long_options::{LongOption, OptionValue, ParsedOptions, parse_long_options};
+pub use scontrol_show_job::{ShowStyle, show_job};
+pub use squeue::Printed;
+pub use squeue_args::{
+    JobName, SQUEUE_USAGE, SqueueAction, SqueueArgs, SqueueUsageError, StateFilter,
+};
+pub use squeue_format::{FieldTable, Format, Part};
+pub use squeue_json::JobJson;
+pub use step_field_table::{STEP_FIELDS, StepField, StepInfo};

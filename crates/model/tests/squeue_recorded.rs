@@ -1,0 +1,157 @@
+//! `squeue` prints what a real Slurm printed, character for character.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use yard_model::{
+    GpuCount, JobId, JobRecord, JobState, PendingReason, Request, Seconds, SqueueArgs,
+    TimeLimitRequest, Timestamp, ViewFacts,
+};
+
+const RECORDED: &str = include_str!("data/squeue-22.05.8.tsv");
+const JOB: u32 = 20_001;
+
+/// Rows that are not met, and why.
+const NOT_MET: &[(&str, &str, &str)] = &[
+    (
+        "squeue-O",
+        "AssocID",
+        "an id of Slurm's accounting database, which the embedded engine has not",
+    ),
+    (
+        "squeue-O",
+        "LastSchedEval",
+        "the embedded engine keeps no time of its last look at a job",
+    ),
+    (
+        "squeue-O",
+        "PendingTime",
+        "recorded without its value, which depends on the clock",
+    ),
+    (
+        "cmd",
+        "squeue --version",
+        "Trainyard says that it is Trainyard",
+    ),
+    (
+        "cmd",
+        "squeue --usage",
+        "Trainyard lists the options that it has",
+    ),
+];
+
+#[test]
+fn recorded_answers_are_met() {
+    let mut wrong = Vec::new();
+    let mut met = 0;
+    for line in RECORDED.lines().filter(|line| !line.starts_with('#')) {
+        let mut parts = line.splitn(3, '\t');
+        let (category, input, want) = (
+            parts.next().unwrap(),
+            parts.next().unwrap(),
+            parts.next().unwrap(),
+        );
+        let got = answer(category, input);
+        let left_out = NOT_MET
+            .iter()
+            .any(|(row, name, _)| (*row, *name) == (category, input));
+        match (got == want, left_out) {
+            (true, false) => met += 1,
+            (false, true) => {}
+            (true, true) => wrong.push(format!("{category} {input}: met, but listed as not met")),
+            (false, false) => wrong.push(format!("{category} {input}\n want {want}\n  got {got}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(met, 106);
+}
+
+fn answer(category: &str, input: &str) -> String {
+    let line: Vec<String> = match category {
+        "squeue%" => vec![
+            "-h".to_owned(),
+            "-o".to_owned(),
+            format!("[%{input}][%.12{input}][%5{input}]"),
+        ],
+        "squeue%hdr" => vec!["-o".to_owned(), format!("%{input}")],
+        "squeue-O" => vec!["-O".to_owned(), format!("{input}:30")],
+        "squeuefmt" => vec!["-h".to_owned(), "-o".to_owned(), input.to_owned()],
+        _ => input.split(' ').skip(1).map(str::to_owned).collect(),
+    };
+    // The name by which the option parser knows the recorded program.
+    let args = match SqueueArgs::parse("/usr/bin/squeue", &line, &|_| None) {
+        Ok(args) => args,
+        Err(error) => return format!("rc=1 {}", escaped(&format!("{error}\n"))),
+    };
+    let facts = facts();
+    let jobs = args.select(&[held_job()], &facts, 0, None);
+    let printed = args.print_jobs(&jobs, &facts);
+    let mut text: String = printed
+        .stderr
+        .iter()
+        .map(|line| format!("{line}\n"))
+        .collect();
+    text.push_str(&printed.stdout);
+    if category == "squeue%hdr" {
+        text = text.lines().next().unwrap_or_default().to_owned();
+    }
+    format!("rc=0 {}", escaped(&text).replace(&JOB.to_string(), "<JOB>"))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\n', "\\n").replace('\t', "\\t")
+}
+
+fn facts() -> ViewFacts {
+    ViewFacts {
+        now: Timestamp(1_700_000_000_000),
+        zone: jiff::tz::TimeZone::UTC,
+        cluster: "lab".to_owned(),
+        partition: "gpu".to_owned(),
+        qos: "normal".to_owned(),
+        node_cpus: 8,
+        node_memory: 16_000,
+        memory_per_cpu: 100,
+    }
+}
+
+fn held_job() -> JobRecord {
+    JobRecord {
+        id: JobId(JOB),
+        array: None,
+        uid: 1005,
+        gid: 1005,
+        user: "dave".to_owned(),
+        group: "dave".to_owned(),
+        request: Request {
+            name: "fmtjob".to_owned(),
+            account: Some("proj1".to_owned()),
+            min_nodes: Some(1),
+            max_nodes: Some(1),
+            tasks: Some(2),
+            cpus_per_task: Some(2),
+            gpus_per_node: Some(GpuCount {
+                kind: None,
+                count: 1,
+            }),
+            time: Some(TimeLimitRequest::Limit(Seconds(63 * 60))),
+            hold: true,
+            nice: 5,
+            output: Some("/dev/null".to_owned()),
+            chdir: "/home/dave/golden".into(),
+            comment: Some("cm".to_owned()),
+            constraint: Some("v100".to_owned()),
+            ..Request::default()
+        },
+        state: JobState::Pending {
+            reason: PendingReason::JobHeldUser,
+        },
+        submitted: Timestamp(1_700_000_000_000),
+        eligible: None,
+        priority: 0,
+        restarts: 0,
+        batch: true,
+        command: None,
+        submit_host: "host".to_owned(),
+        version: 1,
+    }
+}
