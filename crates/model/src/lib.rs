@@ -12,6 +12,10 @@ mod request;
 mod step;
 mod timestamp;
 
+pub mod file_pattern;
+pub mod job_environment;
+pub mod node_list;
+
 // What Slurm's commands print.
 mod amount_text;
 mod array_text;

@@ -1,0 +1,471 @@
+//! Slurm's node lists: `a[1-3,7],b[01-10]`, expanded and folded as `scontrol show hostnames`,
+//! `hostlist` and `hostlistsorted` do.
+//!
+//! Seen on 22.05.8 and in its `hostlist.c`: the last bracket of a name varies fastest and the others
+//! from right to left; nothing may follow the last bracket; names given twice stay twice.
+
+use crate::NodeName;
+use std::cmp::Ordering;
+
+/// Most names in one range, as Slurm has it.
+const LONGEST_RANGE: u64 = 64 * 1024;
+/// Most names in one list: ours, so that no text can fill the memory.
+const MOST_NAMES: usize = 4 << 20;
+
+/// Why a node list can't be read. Its text is what `scontrol` prints.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NodeListError {
+    /// A range that is no range: `[5-3]`, `[a]`, `[1-5:2]`.
+    #[error("Invalid hostlist: {list}")]
+    Range {
+        /// The whole list.
+        list: String,
+        /// The range.
+        range: String,
+    },
+    /// More than 65,536 names in one range.
+    #[error("Invalid hostlist: {list}")]
+    LongRange {
+        /// The whole list.
+        list: String,
+        /// The range.
+        range: String,
+    },
+    /// Text after the last bracket, or brackets inside brackets.
+    #[error("Invalid hostlist: {list}")]
+    Brackets {
+        /// The whole list.
+        list: String,
+    },
+    /// More names than anyone has nodes.
+    #[error("Invalid hostlist: more than {MOST_NAMES} names")]
+    TooMany,
+}
+
+impl NodeListError {
+    /// The line that Slurm's commands print before, after their name and `error: `.
+    #[must_use]
+    pub fn detail(&self) -> Option<String> {
+        match self {
+            NodeListError::Range { range, .. } => {
+                Some(format!("_parse_single_range: Invalid range: `{range}'"))
+            }
+            NodeListError::LongRange { range, .. } => Some(format!(
+                "_parse_single_range: Too many hosts in range `{range}'"
+            )),
+            NodeListError::Brackets { .. } | NodeListError::TooMany => None,
+        }
+    }
+}
+
+/// Expands a list into its names, in the list's order, names given twice twice. Commas and white
+/// space part its entries; an empty list has no names.
+pub fn expand(list: &str) -> Result<Vec<NodeName>, NodeListError> {
+    let mut names = Vec::new();
+    for entry in entries(list) {
+        expand_entry(entry, &mut names).map_err(|wrong| wrong.in_list(list))?;
+    }
+    Ok(names)
+}
+
+/// Folds names into a list, keeping their order: `n3 n1 n2` → `n[3,1-2]`.
+#[must_use]
+pub fn fold<'a>(names: impl IntoIterator<Item = &'a NodeName>) -> String {
+    let mut ranges: Vec<Range<'_>> = Vec::new();
+    for name in names {
+        let next = Range::of(name.as_str());
+        if !ranges.last_mut().is_some_and(|last| last.take(&next)) {
+            ranges.push(next);
+        }
+    }
+    print(&ranges)
+}
+
+/// Sorts names as `hostlistsorted` does before folding: by the text before the number, in which
+/// digits count as numbers, then by the number.
+pub fn sort(names: &mut [NodeName]) {
+    names.sort_by(|left, right| {
+        let (left, right) = (Range::of(left.as_str()), Range::of(right.as_str()));
+        natural(left.prefix, right.prefix).then_with(|| left.key().cmp(&right.key()))
+    });
+}
+
+/// What is wrong with an entry, before the list around it is known.
+enum Wrong {
+    Range(String),
+    LongRange(String),
+    Brackets,
+    TooMany,
+}
+
+impl Wrong {
+    fn in_list(self, list: &str) -> NodeListError {
+        let list = list.to_owned();
+        match self {
+            Wrong::Range(range) => NodeListError::Range { list, range },
+            Wrong::LongRange(range) => NodeListError::LongRange { list, range },
+            Wrong::Brackets => NodeListError::Brackets { list },
+            Wrong::TooMany => NodeListError::TooMany,
+        }
+    }
+}
+
+/// Parts a list at separators that stand outside of brackets.
+fn entries(list: &str) -> impl Iterator<Item = &str> {
+    let mut rest = list;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(is_separator);
+        if rest.is_empty() {
+            return None;
+        }
+        let mut end = 0;
+        // A bracket that nobody closes does not hold separators together.
+        while let Some(offset) = rest[end..].find(|c| is_separator(c) || c == '[') {
+            end += offset;
+            if !rest[end..].starts_with('[') {
+                let (entry, tail) = rest.split_at(end);
+                rest = tail;
+                return Some(entry);
+            }
+            end += rest[end..].find(']').unwrap_or(1);
+        }
+        Some(std::mem::take(&mut rest))
+    })
+}
+
+fn is_separator(c: char) -> bool {
+    matches!(c, ',' | ' ' | '\t' | '\n')
+}
+
+fn expand_entry(entry: &str, names: &mut Vec<NodeName>) -> Result<(), Wrong> {
+    let Some((prefix, tail)) = entry.rsplit_once('[') else {
+        return push(names, entry.to_owned());
+    };
+    let Some((inside, after)) = tail.split_once(']') else {
+        // Slurm's own reading of a bracket that is never closed: what stands in it is dropped.
+        let name = if prefix.is_empty() {
+            tail.to_owned()
+        } else {
+            format!("{prefix}]")
+        };
+        return push(names, name);
+    };
+    if !after.is_empty() {
+        return Err(Wrong::Brackets);
+    }
+    let last = numbers(inside)?;
+    expand_prefix(prefix, &last, names)
+}
+
+/// Expands the brackets of `prefix`, rightmost outermost, and puts each number of `last` behind.
+fn expand_prefix(prefix: &str, last: &[Numbers], names: &mut Vec<NodeName>) -> Result<(), Wrong> {
+    let bracket = prefix
+        .rsplit_once('[')
+        .and_then(|(before, tail)| Some((before, tail.rsplit_once(']')?)));
+    let Some((before, (inside, after))) = bracket else {
+        for numbers in last {
+            for number in numbers.low..=numbers.high {
+                push(
+                    names,
+                    format!("{prefix}{number:0width$}", width = numbers.width),
+                )?;
+            }
+        }
+        return Ok(());
+    };
+    for numbers in numbers(inside)? {
+        for number in numbers.low..=numbers.high {
+            let prefix = format!("{before}{number:0width$}{after}", width = numbers.width);
+            expand_prefix(&prefix, last, names)?;
+        }
+    }
+    Ok(())
+}
+
+fn push(names: &mut Vec<NodeName>, name: String) -> Result<(), Wrong> {
+    if names.len() >= MOST_NAMES {
+        return Err(Wrong::TooMany);
+    }
+    names.push(NodeName(name));
+    Ok(())
+}
+
+/// One range inside a bracket.
+struct Numbers {
+    low: u64,
+    high: u64,
+    width: usize,
+}
+
+fn numbers(inside: &str) -> Result<Vec<Numbers>, Wrong> {
+    inside.split(',').map(range).collect()
+}
+
+/// Reads `3`, `1-5`, `01-10` as C's `strtoul` does: blanks and a sign before the number count
+/// towards its width; `1-` is 1.
+fn range(text: &str) -> Result<Numbers, Wrong> {
+    let wrong = || Wrong::Range(text.to_owned());
+    let (first, second) = match text.split_once('-') {
+        Some((first, second)) => (first, Some(second)),
+        None => (text, None),
+    };
+    let (low, rest) = leading_number(first).ok_or_else(wrong)?;
+    let (high, rest) = match second {
+        Some(second) if !second.is_empty() => leading_number(second).ok_or_else(wrong)?,
+        _ => (low, rest),
+    };
+    if !rest.is_empty() || low > high {
+        return Err(wrong());
+    }
+    if high - low >= LONGEST_RANGE {
+        return Err(Wrong::LongRange(text.to_owned()));
+    }
+    Ok(Numbers {
+        low,
+        high,
+        width: first.len(),
+    })
+}
+
+fn leading_number(text: &str) -> Option<(u64, &str)> {
+    let digits = text.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
+    let digits = digits.strip_prefix('+').unwrap_or(digits);
+    let end = digits
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(digits.len());
+    Some((digits[..end].parse().ok()?, &digits[end..]))
+}
+
+/// Names that differ in their number alone, and follow each other.
+struct Range<'a> {
+    prefix: &'a str,
+    /// Lowest and highest number, and the width of both; none for a name without a number.
+    numbers: Option<Numbers>,
+}
+
+impl<'a> Range<'a> {
+    fn of(name: &'a str) -> Range<'a> {
+        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let digits = &name[prefix.len()..];
+        match digits.parse() {
+            Ok(number) => Range {
+                prefix,
+                numbers: Some(Numbers {
+                    low: number,
+                    high: number,
+                    width: digits.len(),
+                }),
+            },
+            Err(_) => Range {
+                prefix: name,
+                numbers: None,
+            },
+        }
+    }
+
+    /// Grows by `next` if that is the name that follows.
+    fn take(&mut self, next: &Range<'_>) -> bool {
+        let (Some(mine), Some(its)) = (&mut self.numbers, &next.numbers) else {
+            return false;
+        };
+        let follows = self.prefix == next.prefix && its.low.checked_sub(1) == Some(mine.high);
+        if !follows {
+            return false;
+        }
+        let Some(width) = common_width(mine, its) else {
+            return false;
+        };
+        *mine = Numbers {
+            low: mine.low,
+            high: its.high,
+            width,
+        };
+        true
+    }
+
+    /// Orders names with one prefix: numbers first, by width and number, so that a number without
+    /// leading zeros counts as its own width.
+    fn key(&self) -> (bool, usize, bool, u64) {
+        match &self.numbers {
+            None => (true, 0, false, 0),
+            Some(numbers) if padding(numbers.low, numbers.width) > 0 => {
+                (false, numbers.width, false, numbers.low)
+            }
+            Some(numbers) => (false, numbers.width, true, numbers.low),
+        }
+    }
+}
+
+/// The width in which both ranges print as they were written.
+fn common_width(left: &Numbers, right: &Numbers) -> Option<usize> {
+    if left.width == right.width
+        || padding(right.low, right.width) == padding(right.low, left.width)
+    {
+        Some(left.width)
+    } else if padding(left.low, left.width) == padding(left.low, right.width) {
+        Some(right.width)
+    } else {
+        None
+    }
+}
+
+/// How many zeros stand before `number` in `width` places.
+fn padding(number: u64, width: usize) -> usize {
+    let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
+    width.saturating_sub(digits)
+}
+
+/// Compares texts with the numbers in them as numbers.
+fn natural(left: &str, right: &str) -> Ordering {
+    let (mut left_rest, mut right_rest) = (left, right);
+    loop {
+        let (left_text, left_number, left_next) = chunk(left_rest);
+        let (right_text, right_number, right_next) = chunk(right_rest);
+        let order = left_text
+            .cmp(right_text)
+            .then_with(|| left_number.len().cmp(&right_number.len()))
+            .then_with(|| left_number.cmp(right_number));
+        if order != Ordering::Equal {
+            return order;
+        }
+        if left_next.is_empty() || right_next.is_empty() {
+            // `a01` and `a1` are told apart by the whole text, so that equal means the same.
+            return left_next
+                .len()
+                .cmp(&right_next.len())
+                .then_with(|| left.cmp(right));
+        }
+        (left_rest, right_rest) = (left_next, right_next);
+    }
+}
+
+/// Text up to a number, the number without its leading zeros, and what follows.
+fn chunk(text: &str) -> (&str, &str, &str) {
+    let start = text
+        .find(|c: char| c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (before, rest) = text.split_at(start);
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    let (number, rest) = rest.split_at(end);
+    (before, number.trim_start_matches('0'), rest)
+}
+
+fn print(ranges: &[Range<'_>]) -> String {
+    let mut text = String::new();
+    let same = |left: &Range<'_>, right: &Range<'_>| {
+        left.numbers.is_some() && right.numbers.is_some() && left.prefix == right.prefix
+    };
+    for group in ranges.chunk_by(same) {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        let numbers: Vec<String> = group
+            .iter()
+            .filter_map(|range| range.numbers.as_ref())
+            .map(|n| match n.low == n.high {
+                true => format!("{:0width$}", n.low, width = n.width),
+                false => format!("{:0width$}-{:0width$}", n.low, n.high, width = n.width),
+            })
+            .collect();
+        let numbers = numbers.join(",");
+        text.push_str(group[0].prefix);
+        let bracket = numbers.contains([',', '-']);
+        text.push_str(if bracket { "[" } else { "" });
+        text.push_str(&numbers);
+        text.push_str(if bracket { "]" } else { "" });
+    }
+    text
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails loudly")]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn check(list: &str, names: &str) {
+        let got = expand(list).map(|names| {
+            let names: Vec<String> = names.into_iter().map(|name| name.0).collect();
+            names.join(" ")
+        });
+        assert_eq!(got.unwrap_or_else(|error| error.to_string()), names);
+    }
+
+    #[track_caller]
+    fn check_fold(names: &str, kept: &str, sorted: &str) {
+        let mut names = expand(names).unwrap();
+        assert_eq!(fold(&names), kept);
+        sort(&mut names);
+        assert_eq!(fold(&names), sorted);
+    }
+
+    #[test]
+    fn brackets_expand() {
+        check("a[9-11]", "a9 a10 a11");
+        check(
+            "a[1-2]b[3-4]c[5-6]",
+            "a1b3c5 a1b3c6 a2b3c5 a2b3c6 a1b4c5 a1b4c6 a2b4c5 a2b4c6",
+        );
+        check("n[1-]", "n1");
+        check("n[1", "n]");
+        check("n[+1-3]", "n01 n02 n03");
+        check("a,,b\tc\nd", "a b c d");
+        check("a]b[1-2]", "a]b1 a]b2");
+        check("", "");
+    }
+
+    #[test]
+    fn what_slurm_refuses_is_refused() {
+        for list in [
+            "c[1-2]-ib",
+            "n[1-2]]",
+            "n[[1-2]]",
+            "n[]",
+            "n[1,,2]",
+            "n[-3]",
+            "n[0-70000]",
+        ] {
+            check(list, &format!("Invalid hostlist: {list}"));
+        }
+        let detail = expand("n[0-70000]").unwrap_err().detail();
+        assert_eq!(
+            detail.as_deref(),
+            Some("_parse_single_range: Too many hosts in range `0-70000'")
+        );
+    }
+
+    #[test]
+    fn a_list_that_would_fill_the_memory_is_refused() {
+        let error = expand("a[0-60000]b[0-60000]").unwrap_err();
+        assert_eq!(error, NodeListError::TooMany);
+    }
+
+    #[test]
+    fn folding_keeps_the_order_or_sorts() {
+        check_fold(
+            "n01,n02,n03,n05,m1,n10,n4",
+            "n[01-03,05],m1,n[10,4]",
+            "m1,n[4,01-03,05,10]",
+        );
+        check_fold("a3,b,n[01-02,05]", "a3,b,n[01-02,05]", "a3,b,n[01-02,05]");
+        check_fold("x,x,1,2,x", "x,x,[1-2],x", "[1-2],x,x,x");
+        check_fold("a10b,a9b,a10,a9", "a10b,a9b,a[10,9]", "a[9-10],a9b,a10b");
+        check_fold("rack10n1,rack9n1", "rack10n1,rack9n1", "rack9n1,rack10n1");
+    }
+
+    proptest! {
+        #[test]
+        fn fold_then_expand_is_the_same(names in prop::collection::vec("[a-c]{1,2}[0-9]{0,4}(x[0-9]{1,2})?", 0..40)) {
+            let names: Vec<NodeName> = names.into_iter().map(NodeName).collect();
+            prop_assert_eq!(expand(&fold(&names)).unwrap(), names);
+        }
+
+        #[test]
+        fn no_text_panics(list in "[a-c\\[\\],0-9 x-]{0,24}") {
+            let _ = expand(&list);
+        }
+    }
+}
