@@ -11,12 +11,12 @@ mod this;
 pub use descendants::{children, descendants, descendants_where};
 pub use fork::{Fork, exit_now, fork};
 pub use pid_fd::PidFd;
-pub use reap::{Reaped, reap};
+pub use reap::{Reaped, reap, wait};
 pub use spawn::{Spawn, User};
 pub use stat::{is_same, parent, start_time};
 pub use this::{
-    become_subreaper, close_all_but, new_session, oom_score_adj, parent_of_this, set_name,
-    set_umask, umask, user,
+    become_subreaper, close_all_but, leave_stdio, new_session, oom_score_adj, parent_of_this,
+    set_name, set_umask, umask, user,
 };
 
 use std::io;

@@ -28,3 +28,19 @@ pub fn reap() -> Reaped {
         }
     }
 }
+
+/// Waits for one child to end and takes its `wait` status; `None` where it is no child.
+#[must_use]
+pub fn wait(pid: u32) -> Option<i32> {
+    let pid = i32::try_from(pid).ok().filter(|pid| *pid > 0)?;
+    let mut status = 0;
+    loop {
+        // SAFETY: `status` lives here; a positive number asks for that child alone.
+        if unsafe { libc::waitpid(pid, &raw mut status, 0) } == pid {
+            return Some(status);
+        }
+        if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return None;
+        }
+    }
+}

@@ -82,3 +82,16 @@ pub fn close_all_but(keep: &[BorrowedFd<'_>]) {
         }
     }
 }
+
+/// Makes stdin and stdout `/dev/null`; stderr stays.
+///
+/// # Errors
+/// There is no `/dev/null`.
+pub fn leave_stdio() -> io::Result<()> {
+    let null = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    Ok(rustix::stdio::dup2_stdout(&null)?)
+}

@@ -1,0 +1,141 @@
+//! The supervisor's socket: one JSON line a call, one a answer.
+
+use crate::spec::{Because, Reach, SOCK, SupervisorAnswer, SupervisorCall};
+use model::Timestamp;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use sys::poll::{Interest, Poll};
+
+/// Longest call that is read; more is no call of ours.
+const LONGEST: usize = 64 * 1024;
+
+/// Who listens, and who is connected.
+pub(super) struct Control {
+    listener: UnixListener,
+    callers: Vec<Caller>,
+}
+
+struct Caller {
+    stream: UnixStream,
+    text: Vec<u8>,
+}
+
+/// What a wake-up was about.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Token {
+    /// A new caller.
+    Listener,
+    /// A caller by place.
+    Caller(usize),
+}
+
+/// What callers ask of the supervisor.
+pub(super) trait Obey {
+    /// Sends a signal.
+    fn signal(&mut self, signal: i32, reach: Reach);
+    /// Sets the deadline anew.
+    fn set_deadline(&mut self, at: Option<Timestamp>, because: Because);
+    /// How the tasks stand.
+    fn status(&self) -> SupervisorAnswer;
+}
+
+impl Control {
+    /// Listens in the supervisor's folder.
+    pub(super) fn listen(folder: &Path) -> io::Result<Control> {
+        let listener = sys::socket::listen(&folder.join(SOCK))?;
+        listener.set_nonblocking(true)?;
+        Ok(Control {
+            listener,
+            callers: Vec::new(),
+        })
+    }
+
+    /// Adds listener and callers.
+    pub(super) fn watch<'a>(&'a self, poll: &mut Poll<'a>, mut token: impl FnMut(Token)) {
+        poll.add(&self.listener, Interest::Read);
+        token(Token::Listener);
+        for (place, caller) in self.callers.iter().enumerate() {
+            poll.add(&caller.stream, Interest::Read);
+            token(Token::Caller(place));
+        }
+    }
+
+    /// Answers those who are ready, in the places of the last [`Control::watch`].
+    pub(super) fn answer(&mut self, ready: &[Token], supervisor: &mut dyn Obey) {
+        for token in ready.iter().rev() {
+            match token {
+                Token::Caller(place) => {
+                    if self.callers[*place].answer(supervisor) {
+                        self.callers.remove(*place);
+                    }
+                }
+                Token::Listener => self.accept(),
+            }
+        }
+    }
+
+    fn accept(&mut self) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            let ours = sys::process::user();
+            // The owner and root: the folder's mode keeps others out already.
+            let known = sys::socket::peer_uid(&stream).is_ok_and(|uid| uid == ours || uid == 0);
+            if known && stream.set_nonblocking(true).is_ok() {
+                self.callers.push(Caller {
+                    stream,
+                    text: Vec::new(),
+                });
+            }
+        }
+    }
+}
+
+impl Caller {
+    /// Whether the caller is gone.
+    fn answer(&mut self, supervisor: &mut dyn Obey) -> bool {
+        let mut chunk = [0; 4096];
+        let mut gone = false;
+        loop {
+            match self.stream.read(&mut chunk) {
+                Ok(0) => gone = true,
+                Ok(length) => {
+                    self.text.extend_from_slice(&chunk[..length]);
+                    continue;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => gone = true,
+            }
+            break;
+        }
+        while let Some(end) = self.text.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.text.drain(..=end).collect();
+            let answer = obey(&line, supervisor);
+            let mut line = serde_json::to_vec(&answer).unwrap_or_default();
+            line.push(b'\n');
+            // An answer is far smaller than a socket's buffer: one that does not fit belongs to a
+            // caller who never reads.
+            gone |= self.stream.write_all(&line).is_err();
+        }
+        gone || self.text.len() > LONGEST
+    }
+}
+
+fn obey(line: &[u8], supervisor: &mut dyn Obey) -> SupervisorAnswer {
+    match serde_json::from_slice(line) {
+        Ok(SupervisorCall::Hello) => SupervisorAnswer::Hello {
+            version: api::VERSION.to_owned(),
+            pid: std::process::id(),
+        },
+        Ok(SupervisorCall::Status) => supervisor.status(),
+        Ok(SupervisorCall::Signal { signal, reach }) => {
+            supervisor.signal(signal, reach);
+            SupervisorAnswer::Done
+        }
+        Ok(SupervisorCall::Deadline { at, because }) => {
+            supervisor.set_deadline(at, because);
+            SupervisorAnswer::Done
+        }
+        Err(_) => SupervisorAnswer::Unknown,
+    }
+}

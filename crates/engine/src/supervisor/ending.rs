@@ -1,0 +1,206 @@
+//! When a step is warned and ended: pure, so that its clock is the test's.
+//!
+//! ```text
+//!              warning          deadline              kill_wait
+//!  Running ───────────► Running ─────────► Terminating ─────────► Killing
+//!            (signal)             (CONT, TERM)            (KILL, until none is left)
+//! ```
+
+use crate::spec::{Because, StepSpec};
+use model::{SignalSpec, Timestamp};
+
+/// What is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// Send the warning signal.
+    Warn(i32),
+    /// SIGCONT and SIGTERM to all.
+    Terminate(Because),
+    /// SIGKILL to all.
+    Kill,
+}
+
+/// Where the end of a step stands.
+#[derive(Clone, Debug)]
+pub(super) struct Ending {
+    deadline: Option<Timestamp>,
+    because: Because,
+    warning: Option<SignalSpec>,
+    kill_wait_ms: u64,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Running,
+    Terminating { until: Timestamp },
+    Killing { next: Timestamp, pause_ms: i64 },
+}
+
+/// First and longest pause between two rounds of SIGKILL: a process that forks may outrun one.
+const FIRST_PAUSE_MS: i64 = 10;
+const LONGEST_PAUSE_MS: i64 = 1000;
+
+impl Ending {
+    /// As the spec says.
+    pub(super) fn of(spec: &StepSpec) -> Ending {
+        Ending {
+            deadline: spec.deadline,
+            because: Because::Limit,
+            warning: spec.warning,
+            kill_wait_ms: spec.kill_wait_ms,
+            phase: Phase::Running,
+        }
+    }
+
+    /// The deadline as it stands.
+    pub(super) fn deadline(&self) -> Option<Timestamp> {
+        self.deadline
+    }
+
+    /// Sets it anew; an end that has begun is not taken back.
+    pub(super) fn set(&mut self, deadline: Option<Timestamp>, because: Because) {
+        if self.phase == Phase::Running {
+            self.deadline = deadline;
+            self.because = because;
+        }
+    }
+
+    /// Nothing of the step may live on from now: SIGKILL at once.
+    pub(super) fn kill(&mut self, now: Timestamp) {
+        if !matches!(self.phase, Phase::Killing { .. }) {
+            self.phase = Phase::Killing {
+                next: now,
+                pause_ms: FIRST_PAUSE_MS,
+            };
+        }
+    }
+
+    /// When to look again; `None` is never.
+    pub(super) fn next(&self) -> Option<Timestamp> {
+        match self.phase {
+            Phase::Running => [self.warning_at(), self.deadline]
+                .into_iter()
+                .flatten()
+                .min(),
+            Phase::Terminating { until } => Some(until),
+            Phase::Killing { next, .. } => Some(next),
+        }
+    }
+
+    /// What is due at `now`, once; ask until there is nothing.
+    pub(super) fn due(&mut self, now: Timestamp) -> Option<Due> {
+        match self.phase {
+            Phase::Running => {
+                if self.deadline.is_some_and(|deadline| deadline <= now) {
+                    let until = plus(now, i64::try_from(self.kill_wait_ms).unwrap_or(i64::MAX));
+                    self.phase = Phase::Terminating { until };
+                    return Some(Due::Terminate(self.because));
+                }
+                if self.warning_at().is_some_and(|at| at <= now) {
+                    let warning = self.warning.take()?;
+                    return Some(Due::Warn(warning.signal));
+                }
+                None
+            }
+            Phase::Terminating { until } if until <= now => {
+                self.kill(now);
+                self.due(now)
+            }
+            Phase::Killing { next, pause_ms } if next <= now => {
+                self.phase = Phase::Killing {
+                    next: plus(now, pause_ms),
+                    pause_ms: (pause_ms * 2).min(LONGEST_PAUSE_MS),
+                };
+                Some(Due::Kill)
+            }
+            Phase::Terminating { .. } | Phase::Killing { .. } => None,
+        }
+    }
+
+    /// A stop that someone asks for is no limit: nobody is warned of it.
+    fn warning_at(&self) -> Option<Timestamp> {
+        match (self.warning, self.because) {
+            (Some(warning), Because::Limit) => Some(self.deadline? - warning.before),
+            _ => None,
+        }
+    }
+}
+
+fn plus(moment: Timestamp, millis: i64) -> Timestamp {
+    Timestamp(moment.0.saturating_add(millis))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Seconds, SignalTarget};
+
+    fn ending(deadline: Option<i64>, warning_before: Option<u64>) -> Ending {
+        Ending {
+            deadline: deadline.map(Timestamp),
+            because: Because::Limit,
+            warning: warning_before.map(|before| SignalSpec {
+                signal: 10,
+                before: Seconds(before),
+                target: SignalTarget::Steps,
+            }),
+            kill_wait_ms: 500,
+            phase: Phase::Running,
+        }
+    }
+
+    /// Lives through it and tells what happened when, as far as `until`.
+    #[track_caller]
+    fn check(mut ending: Ending, until: i64, want: &[(i64, Due)]) {
+        let mut seen = Vec::new();
+        let mut now = Timestamp(0);
+        while now.0 <= until {
+            while let Some(due) = ending.due(now) {
+                seen.push((now.0, due));
+            }
+            match ending.next() {
+                Some(next) => now = next.max(now),
+                None => break,
+            }
+        }
+        assert_eq!(seen, want);
+    }
+
+    #[test]
+    fn warned_then_terminated_then_killed_until_none_is_left() {
+        let want = [
+            (8_000, Due::Warn(10)),
+            (10_000, Due::Terminate(Because::Limit)),
+            (10_500, Due::Kill),
+            (10_510, Due::Kill),
+            (10_530, Due::Kill),
+        ];
+        check(ending(Some(10_000), Some(2)), 10_550, &want);
+    }
+
+    #[test]
+    fn warned_at_once_where_the_limit_is_nearer() {
+        let want = [(0, Due::Warn(10)), (1_000, Due::Terminate(Because::Limit))];
+        check(ending(Some(1_000), Some(60)), 1_000, &want);
+    }
+
+    #[test]
+    fn no_limit_no_end() {
+        check(ending(None, Some(60)), 1_000_000, &[]);
+    }
+
+    #[test]
+    fn a_stop_warns_nobody_and_is_not_taken_back() {
+        let mut stopped = ending(Some(100_000), Some(60));
+        stopped.set(Some(Timestamp(0)), Because::Stop);
+        check(stopped.clone(), 0, &[(0, Due::Terminate(Because::Stop))]);
+        assert_eq!(
+            stopped.due(Timestamp(0)),
+            Some(Due::Terminate(Because::Stop))
+        );
+        stopped.set(None, Because::Limit);
+        assert_eq!(stopped.next(), Some(Timestamp(500)));
+        assert_eq!(stopped.due(Timestamp(500)), Some(Due::Kill));
+    }
+}

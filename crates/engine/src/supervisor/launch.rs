@@ -1,0 +1,162 @@
+//! Starts the tasks of a step.
+
+use super::relay::Relay;
+use super::task_files::words;
+use super::{slurm_links, step_files, task_environment, task_streams};
+use crate::spec::{Program, StepSpec, Streams};
+use model::{StepId, WaitStatus};
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use sys::process::{Spawn, User};
+
+/// Tasks are killed for memory before their supervisor is.
+const OOM_SCORE_ABOVE_OURS: i32 = 300;
+
+/// A started task.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) rank: u32,
+    pub(super) pid: u32,
+    /// What `wait` said, once it ended.
+    pub(super) status: Option<WaitStatus>,
+}
+
+/// Opens the streams and starts every task. When it fails, tasks may have been started; the
+/// message is for the user. Returns where the supervisor writes for the user when that is not
+/// `srun`: the first task's stderr.
+pub(super) fn launch(
+    spec: &StepSpec,
+    folder: &Path,
+    mut relay: Option<&mut Relay>,
+    tasks: &mut Vec<Task>,
+) -> Result<Option<File>, String> {
+    let read = step_files::read_environment(&spec.environment);
+    let environment = read.map_err(|error| {
+        format!(
+            "could not read {}: {}",
+            spec.environment.display(),
+            words(&error)
+        )
+    })?;
+    let environment = task_environment::of_step(environment, spec);
+    if let Err(error) = slurm_links::prepare(&spec.binary) {
+        super::log(&format!("links beside {}: {error}", spec.binary.display()));
+    }
+    sys::process::set_umask(spec.umask);
+    let elsewhere = enter(&spec.chdir);
+    let streams = task_streams::open(spec, folder, relay.as_deref_mut())?;
+    let messages = match (&spec.streams, streams.first()) {
+        (Streams::Srun { error: None, .. }, _) | (_, None) => None,
+        (_, Some(first)) => first.error.try_clone().ok().map(File::from),
+    };
+    if let Some(text) = elsewhere {
+        say(&text, relay, messages.as_ref());
+    }
+    let program = program(&spec.program, &environment);
+    let user = (sys::process::user() == 0 && spec.uid != 0)
+        .then(|| User::look_up(&spec.user, spec.uid, spec.gid));
+    let oom_score_adj = (sys::process::oom_score_adj() + OOM_SCORE_ABOVE_OURS).min(1000);
+    for (task, streams) in spec.tasks.iter().zip(streams) {
+        let environment = task_environment::of_task(&environment, task);
+        let spawn = Spawn {
+            program: &program.file,
+            args: &program.args,
+            environment: &environment,
+            pid_variable: Some("SLURM_TASK_PID"),
+            streams: [
+                streams.input.as_fd(),
+                streams.output.as_fd(),
+                streams.error.as_fd(),
+            ],
+            terminal: streams.terminal,
+            cpus: &task.cpus,
+            umask: spec.umask,
+            oom_score_adj,
+            user: user.as_ref(),
+        };
+        let pid = spawn
+            .start()
+            .map_err(|error| format!("could not start task {}: {}", task.rank, words(&error)))?;
+        tasks.push(Task {
+            rank: task.rank,
+            pid,
+            status: None,
+        });
+    }
+    Ok(messages)
+}
+
+/// Writes a line for the user, as `slurmstepd` does: through `srun`, or where the step's errors go.
+pub(super) fn say(text: &str, relay: Option<&mut Relay>, messages: Option<&File>) {
+    let line = format!("slurmstepd: error: {text}");
+    match (messages, relay) {
+        (Some(mut file), _) => {
+            let _ = std::io::Write::write_all(&mut file, format!("{line}\n").as_bytes());
+        }
+        (None, Some(relay)) => relay.send(&api::step_io::FromSupervisor::Say(line)),
+        (None, None) => super::log(&line),
+    }
+}
+
+/// The step's name in messages: `JOB 7` for a batch script, `STEP 7.0` for a step.
+pub(super) fn step_name(spec: &StepSpec) -> String {
+    match spec.step {
+        StepId::Batch => format!("JOB {}", spec.job),
+        StepId::Number(step) => format!("STEP {}.{step}", spec.job),
+    }
+}
+
+/// Changes to the working directory, or to `/tmp` with a message, as Slurm does.
+fn enter(folder: &Path) -> Option<String> {
+    let error = std::env::set_current_dir(folder).err()?;
+    let _ = std::env::set_current_dir("/tmp").or_else(|_| std::env::set_current_dir("/"));
+    Some(format!(
+        "couldn't chdir to `{}': {}: going to /tmp instead",
+        folder.display(),
+        words(&error)
+    ))
+}
+
+struct Executable {
+    file: OsString,
+    args: Vec<OsString>,
+}
+
+fn program(program: &Program, environment: &[(String, String)]) -> Executable {
+    match program {
+        Program::Script { path, args } => Executable {
+            file: path.clone().into(),
+            args: std::iter::once(path.clone().into())
+                .chain(args.iter().map(OsString::from))
+                .collect(),
+        },
+        Program::Command(words) => {
+            let name = words.first().map_or("", String::as_str);
+            let path = environment.iter().find(|(name, _)| name == "PATH");
+            let path = path.map_or("/usr/local/bin:/usr/bin:/bin", |(_, path)| path);
+            Executable {
+                file: find(name, path),
+                args: words.iter().map(OsString::from).collect(),
+            }
+        }
+    }
+}
+
+/// The file that a command's name means; the name itself where none is found, so that executing it
+/// says what is wrong.
+fn find(name: &str, path: &str) -> OsString {
+    if name.contains('/') {
+        return name.into();
+    }
+    let found = path
+        .split(':')
+        .map(|folder| Path::new(if folder.is_empty() { "." } else { folder }).join(name))
+        .find(|file| {
+            let facts = std::fs::metadata(file);
+            facts.is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+        });
+    found.map_or_else(|| name.into(), OsString::from)
+}

@@ -1,0 +1,380 @@
+//! Tasks' streams on their way to and from `srun`.
+//!
+//! Nothing here waits. When `srun` reads slowly, tasks' pipes are left alone until what was read
+//! has gone, so that memory stays bounded and the tasks feel it as a full pipe.
+
+use crate::spec::StepSpec;
+use api::step_io::{
+    FrameReader, FromSupervisor, StepFrame, StepHeader, TaskStream, ToSupervisor, encode_output,
+};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+use sys::poll::{Interest, Poll};
+use sys::terminal::{self, Size};
+
+/// Tasks' pipes are read while less than this waits for `srun`.
+const ENOUGH: usize = 512 * 1024;
+/// Bytes read at once.
+const CHUNK: usize = 64 * 1024;
+/// Longest wait for `srun` to take the last words.
+const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
+
+/// The connection with `srun`, and our ends of the tasks' streams.
+pub(super) struct Relay {
+    stream: UnixStream,
+    /// `srun` is gone: what comes from tasks is read and dropped.
+    broken: bool,
+    out: Vec<u8>,
+    sent: usize,
+    reader: FrameReader,
+    sources: Vec<Source>,
+    sinks: Vec<Sink>,
+    /// The terminal of task 0, beside its place among sources and sinks.
+    terminal: Option<std::fs::File>,
+    /// Input that came and was not reported as taken.
+    untaken: usize,
+    ended: bool,
+}
+
+/// Our end of a stream that a task writes.
+struct Source {
+    file: std::fs::File,
+    rank: u32,
+    stream: TaskStream,
+}
+
+/// Our end of a stream that a task reads.
+struct Sink {
+    file: std::fs::File,
+    waiting: VecDeque<u8>,
+    /// A terminal's end of input is a character; a pipe's is its close.
+    is_terminal: bool,
+}
+
+/// What a wake-up was about.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Token {
+    /// The connection.
+    Stream,
+    /// A source by place.
+    Source(usize),
+    /// A sink by place.
+    Sink(usize),
+}
+
+/// What `srun` wants of the supervisor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// A signal for all.
+    Signal(i32),
+    /// The end.
+    End,
+    /// `srun` is gone.
+    Gone,
+}
+
+impl Relay {
+    /// Greets `srun`.
+    pub(super) fn new(stream: UnixStream, spec: &StepSpec) -> io::Result<Relay> {
+        stream.set_nonblocking(true)?;
+        let mut relay = Relay {
+            stream,
+            broken: false,
+            out: Vec::new(),
+            sent: 0,
+            reader: FrameReader::default(),
+            sources: Vec::new(),
+            sinks: Vec::new(),
+            terminal: None,
+            untaken: 0,
+            ended: false,
+        };
+        relay.send(&FromSupervisor::Header(StepHeader {
+            node_index: spec.node_index,
+            node: spec.node.to_string(),
+            step: spec.step,
+            ranks: spec.tasks.iter().map(|task| task.rank).collect(),
+        }));
+        Ok(relay)
+    }
+
+    /// A pipe for a stream that task `rank` writes; returns the task's end.
+    pub(super) fn output(&mut self, rank: u32, stream: TaskStream) -> io::Result<OwnedFd> {
+        let (ours, theirs) = io::pipe()?;
+        sys::set_nonblocking(&ours)?;
+        self.sources.push(Source {
+            file: OwnedFd::from(ours).into(),
+            rank,
+            stream,
+        });
+        Ok(theirs.into())
+    }
+
+    /// A pipe for a stream that a task reads; returns the task's end.
+    pub(super) fn input(&mut self) -> io::Result<OwnedFd> {
+        let (theirs, ours) = io::pipe()?;
+        sys::set_nonblocking(&ours)?;
+        self.sinks.push(Sink {
+            file: OwnedFd::from(ours).into(),
+            waiting: VecDeque::new(),
+            is_terminal: false,
+        });
+        Ok(theirs.into())
+    }
+
+    /// A terminal for task `rank`; returns the task's side.
+    pub(super) fn terminal(&mut self, rank: u32) -> io::Result<OwnedFd> {
+        let pair = terminal::open()?;
+        sys::set_nonblocking(&pair.ours)?;
+        let ours = std::fs::File::from(pair.ours);
+        self.sources.push(Source {
+            file: ours.try_clone()?,
+            rank,
+            stream: TaskStream::Out,
+        });
+        self.sinks.push(Sink {
+            file: ours.try_clone()?,
+            waiting: VecDeque::new(),
+            is_terminal: true,
+        });
+        self.terminal = Some(ours);
+        Ok(pair.theirs)
+    }
+
+    /// Puts a frame behind what waits.
+    pub(super) fn send(&mut self, frame: &FromSupervisor) {
+        if !self.broken {
+            frame.encode(&mut self.out);
+        }
+    }
+
+    /// Adds all that can be gone on with.
+    pub(super) fn watch<'a>(&'a self, poll: &mut Poll<'a>, mut token: impl FnMut(Token)) {
+        if !self.broken {
+            let interest = if self.sent < self.out.len() {
+                Interest::Both
+            } else {
+                Interest::Read
+            };
+            poll.add(&self.stream, interest);
+            token(Token::Stream);
+        }
+        if self.waiting() < ENOUGH {
+            for (place, source) in self.sources.iter().enumerate() {
+                poll.add(&source.file, Interest::Read);
+                token(Token::Source(place));
+            }
+        }
+        for (place, sink) in self.sinks.iter().enumerate() {
+            if !sink.waiting.is_empty() {
+                poll.add(&sink.file, Interest::Write);
+                token(Token::Sink(place));
+            }
+        }
+    }
+
+    /// Goes on with what is ready; places of the tokens are those of the last [`Relay::watch`].
+    pub(super) fn go_on(&mut self, ready: &[(Token, bool, bool)]) -> Vec<Wish> {
+        let mut wishes = Vec::new();
+        // From the last place to the first, so that taking one away moves none that is to come.
+        for (token, readable, writable) in ready.iter().rev() {
+            match token {
+                Token::Source(place) if *readable && self.read_source(*place) => {
+                    self.sources.remove(*place);
+                }
+                Token::Sink(place) if *writable && self.sinks[*place].write() => {
+                    self.sinks.remove(*place);
+                }
+                Token::Stream if *readable => self.read_stream(&mut wishes),
+                _ => {}
+            }
+        }
+        self.report_taken();
+        self.flush();
+        wishes
+    }
+
+    /// Reads what the tasks left in their pipes, as far as there is room; whether all of it is
+    /// read and sent, or nobody is there to send it to. For when no task lives any more.
+    pub(super) fn drained(&mut self) -> bool {
+        let mut place = 0;
+        let mut all_read = true;
+        while place < self.sources.len() {
+            if self.waiting() >= ENOUGH {
+                all_read = false;
+                break;
+            }
+            let before = self.out.len();
+            if self.read_source(place) {
+                self.sources.remove(place);
+            } else if self.out.len() == before {
+                // Empty, and held open by someone who is not of this step.
+                place += 1;
+            }
+        }
+        self.flush();
+        all_read && self.waiting() == 0
+    }
+
+    /// Says the last words, and waits until they are on their way.
+    pub(super) fn finish(mut self, launch_error: Option<String>) {
+        if let Some(message) = launch_error {
+            self.send(&FromSupervisor::Failed(message));
+        }
+        self.send(&FromSupervisor::Done);
+        // An `srun` that is stopped must not keep the supervisor for ever.
+        let patient = self.stream.set_nonblocking(false).is_ok()
+            && self
+                .stream
+                .set_write_timeout(Some(LONGEST_FAREWELL))
+                .is_ok();
+        if patient {
+            let _ = self.stream.write_all(&self.out[self.sent..]);
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.out.len() - self.sent
+    }
+
+    /// Whether the source has ended.
+    fn read_source(&mut self, place: usize) -> bool {
+        let source = &mut self.sources[place];
+        let mut chunk = [0; CHUNK];
+        match source.file.read(&mut chunk) {
+            Ok(0) => true,
+            Ok(length) => {
+                if !self.broken {
+                    encode_output(&mut self.out, source.rank, source.stream, &chunk[..length]);
+                }
+                false
+            }
+            Err(error) => !is_temporary(&error),
+        }
+    }
+
+    fn read_stream(&mut self, wishes: &mut Vec<Wish>) {
+        let mut chunk = [0; CHUNK];
+        loop {
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return self.gone(wishes),
+                Ok(length) => self.reader.push(&chunk[..length]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if is_temporary(&error) => {}
+                Err(_) => return self.gone(wishes),
+            }
+        }
+        loop {
+            match self.reader.take::<ToSupervisor>() {
+                Ok(Some(frame)) => self.obey(frame, wishes),
+                Ok(None) => return,
+                Err(error) => {
+                    super::log(&error.to_string());
+                    return self.gone(wishes);
+                }
+            }
+        }
+    }
+
+    fn gone(&mut self, wishes: &mut Vec<Wish>) {
+        self.broken = true;
+        self.out.clear();
+        self.sent = 0;
+        self.end_input();
+        wishes.push(Wish::Gone);
+    }
+
+    fn obey(&mut self, frame: ToSupervisor, wishes: &mut Vec<Wish>) {
+        match frame {
+            ToSupervisor::Input(bytes) => {
+                self.untaken += bytes.len();
+                for sink in &mut self.sinks {
+                    sink.waiting.extend(&bytes);
+                }
+            }
+            ToSupervisor::InputEnd => self.end_input(),
+            ToSupervisor::Size { rows, columns } => {
+                if let Some(terminal) = &self.terminal {
+                    let _ = terminal::set_size(terminal, Size { rows, columns });
+                }
+            }
+            ToSupervisor::Signal(signal) => wishes.push(Wish::Signal(signal)),
+            ToSupervisor::End => wishes.push(Wish::End),
+        }
+    }
+
+    fn end_input(&mut self) {
+        self.ended = true;
+        for sink in &mut self.sinks {
+            if sink.is_terminal {
+                // What a terminal's user types to end the input.
+                sink.waiting.push_back(4);
+            }
+        }
+        self.sinks
+            .retain(|sink| sink.is_terminal || !sink.waiting.is_empty());
+    }
+
+    /// Gives credit for what every sink has taken, in portions that are worth a frame.
+    fn report_taken(&mut self) {
+        if self.ended {
+            self.sinks
+                .retain(|sink| sink.is_terminal || !sink.waiting.is_empty());
+        }
+        let most = self.sinks.iter().map(|sink| sink.waiting.len()).max();
+        let taken = self.untaken.saturating_sub(most.unwrap_or(0));
+        if taken > 0 && (most.unwrap_or(0) == 0 || taken >= CHUNK) {
+            self.untaken -= taken;
+            self.send(&FromSupervisor::Taken(
+                u32::try_from(taken).unwrap_or(u32::MAX),
+            ));
+        }
+    }
+
+    fn flush(&mut self) {
+        while self.sent < self.out.len() && !self.broken {
+            match self.stream.write(&self.out[self.sent..]) {
+                Ok(length) => self.sent += length,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if is_temporary(&error) => {}
+                // The reader will see the end of the stream, and tell.
+                Err(_) => {
+                    self.out.clear();
+                    self.sent = 0;
+                }
+            }
+        }
+        if self.sent == self.out.len() {
+            self.out.clear();
+            self.sent = 0;
+        } else if self.sent >= ENOUGH {
+            self.out.drain(..self.sent);
+            self.sent = 0;
+        }
+    }
+}
+
+impl Sink {
+    /// Whether the task will not take more: its end is closed.
+    fn write(&mut self) -> bool {
+        while !self.waiting.is_empty() {
+            let (first, _) = self.waiting.as_slices();
+            match self.file.write(first) {
+                Ok(length) => {
+                    self.waiting.drain(..length);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+                Err(error) if is_temporary(&error) => {}
+                Err(_) => return true,
+            }
+        }
+        false
+    }
+}
+
+fn is_temporary(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock)
+}

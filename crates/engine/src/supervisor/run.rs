@@ -1,0 +1,266 @@
+//! A step's life from its first task to its last process.
+
+use super::control::{Control, Obey, Token as ControlToken};
+use super::ending::{Due, Ending};
+use super::launch::{self, Task};
+use super::processes;
+use super::relay::{Relay, Token as RelayToken, Wish};
+use crate::spec::{Because, EndedBy, ExitFile, Reach, StepSpec, SupervisorAnswer, TaskExit};
+use api::step_io::FromSupervisor;
+use model::{Timestamp, WaitStatus};
+use std::fs::File;
+use std::time::Duration;
+use sys::poll::{Interest, Poll};
+use sys::process::{self, Reaped};
+use sys::signals::SignalFd;
+
+const SIGCHLD: i32 = 17;
+const SIGCONT: i32 = 18;
+const SIGTERM: i32 = 15;
+const SIGKILL: i32 = 9;
+
+/// Signals that the supervisor reads: an ended process; the end of the machine.
+pub(super) const SIGNALS: &[i32] = &[SIGCHLD, SIGTERM, 1, 2];
+
+/// Longest sleep while a deadline lies ahead: a clock that is set, or a machine that slept, must
+/// not move it.
+const LONGEST_SLEEP_MS: i64 = 30_000;
+
+/// A step that runs.
+pub(super) struct Run<'a> {
+    spec: &'a StepSpec,
+    tasks: Vec<Task>,
+    relay: Option<Relay>,
+    messages: Option<File>,
+    ending: Ending,
+    ended_by: Option<EndedBy>,
+}
+
+#[derive(Clone, Copy)]
+enum Token {
+    Signals,
+    Control(ControlToken),
+    Relay(RelayToken),
+}
+
+impl<'a> Run<'a> {
+    /// The started tasks, some or all of the step's.
+    pub(super) fn new(
+        spec: &'a StepSpec,
+        tasks: Vec<Task>,
+        relay: Option<Relay>,
+        messages: Option<File>,
+    ) -> Run<'a> {
+        Run {
+            spec,
+            tasks,
+            relay,
+            messages,
+            ending: Ending::of(spec),
+            ended_by: None,
+        }
+    }
+
+    /// Kills what was started of a step that could not be started whole.
+    pub(super) fn give_up(&mut self) {
+        self.ending.kill(now());
+    }
+
+    /// Lives until every process of the step is gone and every byte has been read.
+    pub(super) fn live(&mut self, signals: &SignalFd, control: &mut Control) {
+        loop {
+            while signals.next().is_some_and(|signal| self.signalled(signal)) {}
+            let children = self.reap();
+            if self.is_over(children) {
+                return;
+            }
+            while let Some(due) = self.ending.due(now()) {
+                self.act(due);
+            }
+            self.wait(signals, control);
+        }
+    }
+
+    /// What is written in the end.
+    pub(super) fn exit_file(&self, boot_id: String, launch_error: Option<String>) -> ExitFile {
+        ExitFile {
+            boot_id,
+            at: now(),
+            tasks: self.exits(),
+            launch_error,
+            ended_by: self.ended_by,
+        }
+    }
+
+    /// The connection with `srun`, to say the last words.
+    pub(super) fn into_relay(self) -> Option<Relay> {
+        self.relay
+    }
+
+    fn signalled(&mut self, signal: i32) -> bool {
+        if signal == SIGTERM {
+            self.ending.set(Some(now()), Because::Stop);
+        }
+        true
+    }
+
+    /// Takes ended children; whether some live.
+    fn reap(&mut self) -> bool {
+        loop {
+            let (pid, status) = match process::reap() {
+                Reaped::Child(pid, status) => (pid, WaitStatus(status)),
+                Reaped::AllLive => return true,
+                Reaped::NoChildren => return false,
+            };
+            // Others are orphans of the step, taken over as its subreaper.
+            let Some(task) = self
+                .tasks
+                .iter_mut()
+                .find(|task| task.pid == pid && task.status.is_none())
+            else {
+                continue;
+            };
+            task.status = Some(status);
+            let rank = task.rank;
+            if let Some(relay) = &mut self.relay {
+                relay.send(&FromSupervisor::Exit { rank, status });
+            }
+            if self.spec.kill_on_bad_exit && !status.success() {
+                self.ending.set(Some(now()), Because::Stop);
+            }
+        }
+    }
+
+    fn is_over(&mut self, children: bool) -> bool {
+        if self.tasks.iter().any(|task| task.status.is_none()) {
+            return false;
+        }
+        if children && !processes::list().is_empty() {
+            // The tasks decide how long a step lives; what they left behind is killed.
+            self.ending.kill(now());
+            return false;
+        }
+        self.relay.as_mut().is_none_or(Relay::drained)
+    }
+
+    fn act(&mut self, due: Due) {
+        match due {
+            Due::Warn(signal) => match self.spec.step {
+                model::StepId::Batch => self.signal(signal, Reach::Tasks),
+                model::StepId::Number(_) => {
+                    processes::signal_all(SIGCONT);
+                    processes::signal_all(signal);
+                }
+            },
+            Due::Terminate(because) => {
+                self.ended_by = Some(match because {
+                    Because::Limit => EndedBy::Limit,
+                    Because::Stop => EndedBy::Stop,
+                });
+                self.tell_the_end(because);
+                processes::signal_all(SIGCONT);
+                processes::signal_all(SIGTERM);
+            }
+            Due::Kill => processes::signal_all(SIGKILL),
+        }
+    }
+
+    /// The line that Slurm writes into the output of what it ends.
+    fn tell_the_end(&mut self, because: Because) {
+        let text = format!(
+            "*** {} ON {} CANCELLED AT {}{} ***",
+            launch::step_name(self.spec),
+            self.spec.node,
+            sys::local_time(now().seconds()),
+            match because {
+                Because::Limit => " DUE TO TIME LIMIT",
+                Because::Stop => "",
+            }
+        );
+        launch::say(&text, self.relay.as_mut(), self.messages.as_ref());
+    }
+
+    /// Sleeps until something happens, and goes on with what did.
+    fn wait(&mut self, signals: &SignalFd, control: &mut Control) {
+        let mut tokens = vec![Token::Signals];
+        let mut poll = Poll::new();
+        poll.add(signals, Interest::Read);
+        control.watch(&mut poll, |token| tokens.push(Token::Control(token)));
+        if let Some(relay) = &self.relay {
+            relay.watch(&mut poll, |token| tokens.push(Token::Relay(token)));
+        }
+        let sleep = self.ending.next().map(|next| {
+            let millis = next.since(now()).min(LONGEST_SLEEP_MS);
+            Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+        });
+        if let Err(error) = poll.wait(sleep) {
+            super::log(&format!("poll: {error}"));
+            std::thread::sleep(Duration::from_millis(100));
+            return;
+        }
+        let mut callers = Vec::new();
+        let mut streams = Vec::new();
+        for (index, token) in tokens.into_iter().enumerate() {
+            let (readable, writable) = (poll.readable(index), poll.writable(index));
+            match token {
+                Token::Control(token) if readable => callers.push(token),
+                Token::Relay(token) if readable || writable => {
+                    streams.push((token, readable, writable));
+                }
+                _ => {}
+            }
+        }
+        drop(poll);
+        control.answer(&callers, self);
+        let wishes = match &mut self.relay {
+            Some(relay) => relay.go_on(&streams),
+            None => Vec::new(),
+        };
+        for wish in wishes {
+            match wish {
+                Wish::Signal(signal) => processes::signal_all(signal),
+                Wish::End | Wish::Gone => self.ending.set(Some(now()), Because::Stop),
+            }
+        }
+    }
+
+    fn exits(&self) -> Vec<TaskExit> {
+        let exit = |task: &Task| {
+            Some(TaskExit {
+                rank: task.rank,
+                status: task.status?,
+            })
+        };
+        self.tasks.iter().filter_map(exit).collect()
+    }
+}
+
+impl Obey for Run<'_> {
+    fn signal(&mut self, signal: i32, reach: Reach) {
+        match reach {
+            Reach::Tasks => {
+                for task in self.tasks.iter().filter(|task| task.status.is_none()) {
+                    processes::send(task.pid, signal);
+                }
+            }
+            Reach::All => processes::signal_all(signal),
+        }
+    }
+
+    fn set_deadline(&mut self, at: Option<Timestamp>, because: Because) {
+        self.ending.set(at, because);
+    }
+
+    fn status(&self) -> SupervisorAnswer {
+        let running = self.tasks.iter().filter(|task| task.status.is_none());
+        SupervisorAnswer::Status {
+            running: running.map(|task| task.rank).collect(),
+            ended: self.exits(),
+            deadline: self.ending.deadline(),
+        }
+    }
+}
+
+fn now() -> Timestamp {
+    Timestamp(sys::now())
+}

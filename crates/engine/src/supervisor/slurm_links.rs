@@ -1,0 +1,209 @@
+//! Makes commands named like Slurm's ones found inside a job: `sbatch`, `srun`, ….
+//!
+//! PATH alone is not enough: a login shell (`#!/bin/bash -l`) lets `/etc/profile` set PATH anew.
+//! So there are three layers, each for what the one before can't reach:
+//!
+//! | shell | what helps |
+//! |---|---|
+//! | anything that keeps PATH (`sh`, `bash`, `module purge`, `conda activate`) | PATH |
+//! | `bash -l` scripts, `bash -lc`, non-interactive | `BASH_ENV`: bash reads it after the profile |
+//! | `bash -l` at a terminal | exported functions, which the first call replaces by PATH |
+//!
+//! The functions are forgotten where `BASH_ENV` could do its work: `$!` of a function in the
+//! background is a subshell, and signals to it would not reach `srun`. `sh -l` where `sh` is dash,
+//! and login shells of other families, find the commands only where their profile keeps PATH.
+
+use std::path::{Path, PathBuf};
+use sys::env_vars::TRAINYARD_BASH_ENV;
+
+/// Commands of which there are links.
+const NAMES: &[&str] = &["sbatch", "squeue", "scancel", "srun", "scontrol"];
+/// The file that bash reads, beside the pinned program.
+const BASH_ENV_FILE: &str = "trainyard-bash-env";
+
+/// The folder with the links that belong to a pinned program.
+pub(super) fn links_of(program: &Path) -> PathBuf {
+    program.with_file_name("slurm")
+}
+
+/// Writes what [`add_to`] points to, beside the pinned program, where it is missing.
+///
+/// # Errors
+/// What the system says.
+pub(super) fn prepare(program: &Path) -> std::io::Result<()> {
+    let path = program.with_file_name(BASH_ENV_FILE);
+    if path.exists() {
+        return Ok(());
+    }
+    sys::atomic::write_relaxed(&path, bash_env(&links_of(program)).as_bytes())
+}
+
+/// Changes a job's environment so that the links are found.
+pub(super) fn add_to(environment: &mut Vec<(String, String)>, program: &Path) {
+    let links = links_of(program);
+    let (Some(links), Some(ours)) = (
+        links.to_str(),
+        program
+            .with_file_name(BASH_ENV_FILE)
+            .to_str()
+            .map(str::to_owned),
+    ) else {
+        return;
+    };
+    let path = get(environment, "PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin");
+    let without: Vec<&str> = path.split(':').filter(|entry| *entry != links).collect();
+    let path = format!("{links}:{}", without.join(":"));
+    set(environment, "PATH", path);
+    match get(environment, "BASH_ENV").map(str::to_owned) {
+        // A job that was submitted from a job: ours is there, the user's beside it.
+        Some(theirs) if Path::new(&theirs).ends_with(BASH_ENV_FILE) => {}
+        Some(theirs) if theirs != ours && !theirs.is_empty() => {
+            set(environment, TRAINYARD_BASH_ENV, theirs);
+        }
+        _ => {}
+    }
+    set(environment, "BASH_ENV", ours);
+    for name in NAMES {
+        // The form in which bash exports functions since 4.3 (Shellshock).
+        set(
+            environment,
+            &format!("BASH_FUNC_{name}%%"),
+            function(links, name),
+        );
+    }
+}
+
+/// Read by every non-interactive bash of the job, after the profile of a login shell.
+fn bash_env(links: &Path) -> String {
+    let links = quoted(&links.to_string_lossy());
+    let names = NAMES.join(" ");
+    // The user's own file first, expanded as bash would have: it may set PATH anew too.
+    format!(
+        "# Keeps the commands of the job's engine on PATH.\n\
+         if [[ -n \"${{{TRAINYARD_BASH_ENV}-}}\" ]]; then eval \". \\\"${TRAINYARD_BASH_ENV}\\\"\"; fi\n\
+         if [[ \":$PATH:\" != *:{links}:* ]]; then PATH={links}:$PATH; fi\n\
+         unset -f {names}\n"
+    )
+}
+
+fn function(links: &str, name: &str) -> String {
+    let links = quoted(links);
+    let names = NAMES.join(" ");
+    format!("() {{ unset -f {names}; PATH={links}:$PATH; {name} \"$@\"\n}}")
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+fn get<'a>(environment: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let (_, value) = environment.iter().find(|(known, _)| known == name)?;
+    Some(value)
+}
+
+fn set(environment: &mut Vec<(String, String)>, name: &str, value: String) {
+    match environment.iter_mut().find(|(known, _)| known == name) {
+        Some((_, old)) => *old = value,
+        None => environment.push((name.to_owned(), value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
+
+    struct Job {
+        folder: tempfile::TempDir,
+        environment: Vec<(String, String)>,
+    }
+
+    /// A job whose `srun` says `ours` and its arguments.
+    fn job(own: &[(&str, &str)]) -> Job {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("it's trainyard/yard");
+        let links = links_of(&program);
+        std::fs::create_dir_all(&links).unwrap();
+        write_program(&links.join("srun"), "#!/bin/sh\necho ours \"$@\"\n");
+        prepare(&program).unwrap();
+        let mut environment = vec![
+            ("PATH".to_owned(), "/usr/bin:/bin".to_owned()),
+            (
+                "HOME".to_owned(),
+                folder.path().to_str().unwrap().to_owned(),
+            ),
+        ];
+        for (name, value) in own {
+            set(&mut environment, name, (*value).to_owned());
+        }
+        add_to(&mut environment, &program);
+        Job {
+            folder,
+            environment,
+        }
+    }
+
+    fn write_program(path: &Path, text: &str) {
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+
+    impl Job {
+        #[track_caller]
+        fn check(&self, command: &[&str], want: &str) {
+            let output = Command::new(command[0])
+                .args(&command[1..])
+                .env_clear()
+                .envs(self.environment.clone())
+                .current_dir(self.folder.path())
+                .output()
+                .unwrap();
+            // An interactive shell complains on stderr that it has no terminal.
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(text, want);
+        }
+    }
+
+    #[test]
+    fn found_by_every_shell_that_can() {
+        let job = job(&[]);
+        job.check(&["sh", "-c", "srun 'a b'"], "ours a b\n");
+        job.check(&["bash", "-c", "srun x"], "ours x\n");
+        job.check(&["bash", "-lc", "exec srun x"], "ours x\n");
+        job.check(&["bash", "-lc", "bash -lc 'command srun x'"], "ours x\n");
+        job.check(
+            &["bash", "-lic", "srun x; command srun y"],
+            "ours x\nours y\n",
+        );
+        let script = job.folder.path().join("script");
+        write_program(&script, "#!/bin/bash -l\nset -eu\nenv srun x\n");
+        job.check(&[script.to_str().unwrap()], "ours x\n");
+    }
+
+    #[test]
+    fn in_the_background_it_is_the_command_itself() {
+        let job = job(&[]);
+        let program = links_of(&job.folder.path().join("it's trainyard/yard")).join("srun");
+        write_program(&program, "#!/bin/sh\necho $$ > pid\n");
+        let script = "srun & pid=$!; wait; [ \"$(cat pid)\" = $pid ] && echo same";
+        job.check(&["bash", "-lc", script], "same\n");
+    }
+
+    #[test]
+    fn the_users_own_bash_env_works() {
+        let job = job(&[("BASH_ENV", "$HOME/own env")]);
+        let own = job.folder.path().join("own env");
+        std::fs::write(own, "PATH=/usr/bin:/bin; mine=yes\n").unwrap();
+        job.check(&["bash", "-c", "srun $mine"], "ours yes\n");
+        job.check(&["bash", "-c", "bash -c 'srun $mine'"], "ours yes\n");
+    }
+
+    #[test]
+    fn a_job_in_a_job_changes_nothing() {
+        let job = job(&[("BASH_ENV", "/x")]);
+        let mut again = job.environment.clone();
+        add_to(&mut again, &job.folder.path().join("it's trainyard/yard"));
+        assert_eq!(again, job.environment);
+    }
+}

@@ -1,0 +1,188 @@
+//! Files that tasks read and write.
+
+use super::file_pattern::{expand, is_shared};
+use crate::spec::StepSpec;
+use api::StepTask;
+use model::OpenMode;
+use std::collections::HashMap;
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use sys::lock::FileLock;
+
+/// Opens tasks' files, each name once: tasks that name one file share it.
+pub(super) struct TaskFiles<'a> {
+    spec: &'a StepSpec,
+    /// The supervisor's own folder.
+    folder: &'a Path,
+    open_mode: OpenMode,
+    open: HashMap<PathBuf, File>,
+}
+
+impl<'a> TaskFiles<'a> {
+    pub(super) fn new(spec: &'a StepSpec, folder: &'a Path, open_mode: OpenMode) -> TaskFiles<'a> {
+        TaskFiles {
+            spec,
+            folder,
+            open_mode,
+            open: HashMap::new(),
+        }
+    }
+
+    /// Opens the file that `pattern` names for the task to be written; what it is called, for the
+    /// message, when it can't be.
+    pub(super) fn output(&mut self, pattern: &str, task: &StepTask) -> Result<File, String> {
+        let name = expand(pattern, self.spec, task);
+        let path = self.spec.chdir.join(&name);
+        if let Some(file) = self.open.get(&path) {
+            return file.try_clone().map_err(|error| complaint(&path, &error));
+        }
+        let file = self
+            .make_folders(Path::new(&name), &path)
+            .and_then(|()| self.open_output(pattern, &path))
+            .map_err(|error| complaint(&path, &error))?;
+        let copy = file.try_clone().map_err(|error| complaint(&path, &error))?;
+        self.open.insert(path, copy);
+        Ok(file)
+    }
+
+    /// Opens the file that `pattern` names for the task to be read.
+    pub(super) fn input(&self, pattern: &str, task: &StepTask) -> Result<File, String> {
+        let path = self.spec.chdir.join(expand(pattern, self.spec, task));
+        File::open(&path).map_err(|error| complaint(&path, &error))
+    }
+
+    /// Makes the folders that the pattern itself names, as Slurm does since 23.02; a working
+    /// directory that is missing stays missing.
+    fn make_folders(&self, name: &Path, path: &Path) -> io::Result<()> {
+        match (name.parent(), path.parent()) {
+            (Some(named), Some(folder)) if !named.as_os_str().is_empty() => {
+                if name.is_absolute() || self.spec.chdir.is_dir() {
+                    DirBuilder::new().recursive(true).create(folder)
+                } else {
+                    Ok(())
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn open_output(&self, pattern: &str, path: &Path) -> io::Result<File> {
+        // Always for appending, so that several writers of one file don't overwrite each other.
+        let open = |truncate: bool| -> io::Result<File> {
+            let file = File::options().append(true).create(true).open(path)?;
+            // Not O_TRUNC, which excludes appending; a device or pipe has nothing to empty.
+            if truncate && file.metadata()?.is_file() {
+                file.set_len(0)?;
+            }
+            Ok(file)
+        };
+        let several_nodes =
+            usize::try_from(self.spec.step_tasks).unwrap_or(usize::MAX) > self.spec.tasks.len();
+        match self.open_mode {
+            OpenMode::Append => open(false),
+            OpenMode::Truncate if several_nodes && is_shared(pattern) => self.emptied_once(&open),
+            OpenMode::Truncate => open(true),
+        }
+    }
+
+    /// Of the step's nodes that share a file, the first to come empties it.
+    fn emptied_once(&self, open: &dyn Fn(bool) -> io::Result<File>) -> io::Result<File> {
+        let step = self.folder.parent().unwrap_or(self.folder);
+        let lock = FileLock::acquire(&step.join("emptied"))?;
+        let first = lock.file().metadata()?.len() == 0;
+        let file = open(first)?;
+        if first {
+            io::Write::write_all(&mut lock.file(), b"1")?;
+        }
+        Ok(file)
+    }
+}
+
+fn complaint(path: &Path, error: &io::Error) -> String {
+    format!("could not open {}: {}", path.display(), words(error))
+}
+
+/// The system's words without Rust's error number.
+pub(super) fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::supervisor::test_spec::spec;
+    use std::io::Write;
+
+    struct Step {
+        folder: tempfile::TempDir,
+        spec: StepSpec,
+    }
+
+    fn step() -> Step {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spec = spec();
+        spec.chdir = folder.path().join("work");
+        std::fs::create_dir(&spec.chdir).unwrap();
+        std::fs::create_dir_all(folder.path().join("step/0")).unwrap();
+        Step { folder, spec }
+    }
+
+    impl Step {
+        fn write(&self, mode: OpenMode, pattern: &str, text: &str) -> Result<(), String> {
+            let own = self.folder.path().join("step/0");
+            let mut files = TaskFiles::new(&self.spec, &own, mode);
+            for _ in 0..2 {
+                let mut file = files.output(pattern, &self.spec.tasks[0])?;
+                file.write_all(text.as_bytes()).unwrap();
+            }
+            Ok(())
+        }
+
+        #[track_caller]
+        fn check(&self, name: &str, want: &str) {
+            let text = std::fs::read_to_string(self.spec.chdir.join(name)).unwrap();
+            assert_eq!(text, want);
+        }
+    }
+
+    #[test]
+    fn missing_folders_are_made_and_files_emptied() {
+        let step = step();
+        step.write(OpenMode::Truncate, "logs/%x/%j", "one,")
+            .unwrap();
+        step.check("logs/job/7", "one,one,");
+        step.write(OpenMode::Truncate, "logs/%x/%j", "two,")
+            .unwrap();
+        step.check("logs/job/7", "two,two,");
+        step.write(OpenMode::Append, "logs/%x/%j", "3,").unwrap();
+        step.check("logs/job/7", "two,two,3,3,");
+    }
+
+    #[test]
+    fn nodes_share_a_file_that_one_of_them_empties() {
+        let mut step = step();
+        step.spec.step_tasks = 2;
+        std::fs::write(step.spec.chdir.join("out"), "old").unwrap();
+        step.write(OpenMode::Truncate, "out", "a").unwrap();
+        step.write(OpenMode::Truncate, "out", "b").unwrap();
+        step.check("out", "aabb");
+    }
+
+    #[test]
+    fn a_missing_working_directory_is_not_made() {
+        let mut step = step();
+        step.spec.chdir = "/no/such".into();
+        let error = step.write(OpenMode::Truncate, "out", "").unwrap_err();
+        assert_eq!(
+            error,
+            "could not open /no/such/out: No such file or directory"
+        );
+        assert!(step.write(OpenMode::Truncate, "logs/out", "").is_err());
+        step.write(OpenMode::Truncate, "/dev/null", "").unwrap();
+    }
+}

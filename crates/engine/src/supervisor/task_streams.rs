@@ -1,0 +1,182 @@
+//! The three standard streams of a task.
+
+use super::relay::Relay;
+use super::task_files::{TaskFiles, words};
+use crate::spec::{StepSpec, Streams};
+use api::StepTask;
+use api::step_io::TaskStream;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+/// The task's ends of its streams.
+pub(super) struct TaskStreams {
+    pub(super) input: OwnedFd,
+    pub(super) output: OwnedFd,
+    pub(super) error: OwnedFd,
+    /// All three are a terminal.
+    pub(super) terminal: bool,
+}
+
+/// Where one stream goes, as `--output`, `--error` and `--input` of srun(1) say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place<'a> {
+    /// `srun`'s own.
+    Srun,
+    /// `none`
+    Null,
+    /// A task's rank: `srun`'s own for this task, none for the others.
+    Only(u32),
+    /// A file.
+    File(&'a str),
+}
+
+/// Opens the streams of every task, in their order.
+pub(super) fn open(
+    spec: &StepSpec,
+    folder: &Path,
+    relay: Option<&mut Relay>,
+) -> Result<Vec<TaskStreams>, String> {
+    match (&spec.streams, relay) {
+        (
+            Streams::Files {
+                output,
+                error,
+                input,
+                open_mode,
+            },
+            _,
+        ) => {
+            let mut files = TaskFiles::new(spec, folder, *open_mode);
+            let open = |task| {
+                let input = match input {
+                    Some(pattern) => files.input(pattern, task)?.into(),
+                    None => null()?,
+                };
+                let output = OwnedFd::from(files.output(output, task)?);
+                let error = match error {
+                    Some(pattern) => files.output(pattern, task)?.into(),
+                    None => copy(&output)?,
+                };
+                Ok(TaskStreams {
+                    input,
+                    output,
+                    error,
+                    terminal: false,
+                })
+            };
+            spec.tasks.iter().map(open).collect()
+        }
+        (
+            Streams::Srun {
+                pty,
+                output,
+                error,
+                input,
+                open_mode,
+                ..
+            },
+            Some(relay),
+        ) => {
+            let mut files = TaskFiles::new(spec, folder, *open_mode);
+            let places = Places {
+                input: Place::of(input.as_deref()),
+                output: Place::of(output.as_deref()),
+                // Where only the output is named, the error goes with it.
+                error: error.as_deref().map(|text| Place::of(Some(text))),
+            };
+            let open = |task: &StepTask| {
+                if *pty && task.rank == 0 {
+                    let terminal = relay.terminal(task.rank).map_err(|error| system(&error))?;
+                    return Ok(TaskStreams {
+                        input: copy(&terminal)?,
+                        output: copy(&terminal)?,
+                        error: terminal,
+                        terminal: true,
+                    });
+                }
+                places.open(task, &mut files, relay, *pty)
+            };
+            spec.tasks.iter().map(open).collect()
+        }
+        (Streams::Srun { .. }, None) => Err("no connection with srun".to_owned()),
+    }
+}
+
+struct Places<'a> {
+    input: Place<'a>,
+    output: Place<'a>,
+    error: Option<Place<'a>>,
+}
+
+impl<'a> Place<'a> {
+    fn of(text: Option<&'a str>) -> Place<'a> {
+        match text {
+            None | Some("all") => Place::Srun,
+            Some("none") => Place::Null,
+            Some(text) => match text.parse() {
+                Ok(rank) => Place::Only(rank),
+                Err(_) => Place::File(text),
+            },
+        }
+    }
+
+    /// The place for one task.
+    fn for_rank(self, rank: u32) -> Place<'a> {
+        match self {
+            Place::Only(only) if only == rank => Place::Srun,
+            Place::Only(_) => Place::Null,
+            other => other,
+        }
+    }
+}
+
+impl Places<'_> {
+    fn open(
+        &self,
+        task: &StepTask,
+        files: &mut TaskFiles<'_>,
+        relay: &mut Relay,
+        pty: bool,
+    ) -> Result<TaskStreams, String> {
+        let input = match self.input.for_rank(task.rank) {
+            // The terminal's keys are for task 0 alone.
+            Place::Srun if !pty => relay.input().map_err(|error| system(&error))?,
+            Place::File(pattern) => files.input(pattern, task)?.into(),
+            _ => null()?,
+        };
+        let mut written = |place: Place<'_>, stream| match place.for_rank(task.rank) {
+            Place::Srun => relay
+                .output(task.rank, stream)
+                .map_err(|error| system(&error)),
+            Place::File(pattern) => Ok(files.output(pattern, task)?.into()),
+            Place::Null | Place::Only(_) => null(),
+        };
+        let output = written(self.output, TaskStream::Out)?;
+        let error = match (self.error, self.output) {
+            (Some(place), _) => written(place, TaskStream::Err)?,
+            (None, Place::File(_) | Place::Null) => copy(&output)?,
+            (None, place) => written(place, TaskStream::Err)?,
+        };
+        Ok(TaskStreams {
+            input,
+            output,
+            error,
+            terminal: false,
+        })
+    }
+}
+
+fn null() -> Result<OwnedFd, String> {
+    let null = File::options().read(true).write(true).open("/dev/null");
+    null.map(OwnedFd::from).map_err(|error| system(&error))
+}
+
+fn copy(fd: &OwnedFd) -> Result<OwnedFd, String> {
+    fd.try_clone().map_err(|error| system(&error))
+}
+
+fn system(error: &io::Error) -> String {
+    format!("could not set up the task's streams: {}", words(error))
+}

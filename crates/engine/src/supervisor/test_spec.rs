@@ -1,0 +1,47 @@
+//! A spec for tests.
+
+use crate::spec::{Program, StepSpec, Streams};
+use api::StepTask;
+use model::{JobId, NodeName, OpenMode, StepId};
+
+/// A batch step of job 7 with one task, on node `n1`.
+pub(super) fn spec() -> StepSpec {
+    StepSpec {
+        job: JobId(7),
+        restart: 0,
+        step: StepId::Batch,
+        node_index: 0,
+        node: NodeName("n1".to_owned()),
+        engine: "/e".into(),
+        binary: "/e/bin/1/yard".into(),
+        uid: 0,
+        gid: 0,
+        user: "me".to_owned(),
+        job_name: "job".to_owned(),
+        array: None,
+        program: Program::Command(vec!["true".to_owned()]),
+        environment: "/e/jobs/7/environment".into(),
+        variables: Vec::new(),
+        removed: Vec::new(),
+        chdir: "/".into(),
+        umask: 0o22,
+        tasks: vec![StepTask {
+            rank: 0,
+            local: 0,
+            cpus: Vec::new(),
+            gpus: Vec::new(),
+        }],
+        step_tasks: 1,
+        streams: Streams::Files {
+            output: "out".to_owned(),
+            error: None,
+            input: None,
+            open_mode: OpenMode::Truncate,
+        },
+        memory: None,
+        deadline: None,
+        warning: None,
+        kill_wait_ms: 30_000,
+        kill_on_bad_exit: false,
+    }
+}
