@@ -6,7 +6,7 @@
 use crate::{
     Allocation, ArrayTask, GpuCount, JobRecord, JobState, JobStateName, MemoryRequest, NodeName,
     Outcome, PendingReason, Request, Seconds, TimeLimitRequest, Timestamp, WaitStatus,
-    mebibytes_text, reason_text,
+    mebibytes_text, node_list, reason_text,
 };
 use jiff::tz::TimeZone;
 
@@ -553,8 +553,9 @@ fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// Nodes in Slurm's folded form.
+/// Nodes in Slurm's folded form, sorted as Slurm's commands print them.
 pub(crate) fn node_list_text(nodes: &[NodeName]) -> String {
-    let names: Vec<&str> = nodes.iter().map(NodeName::as_str).collect();
-    names.join(",")
+    let mut names = nodes.to_vec();
+    node_list::sort(&mut names);
+    node_list::fold(&names)
 }

@@ -2,10 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
-use yard_model::{
-    GpuCount, JobId, JobRecord, JobState, PendingReason, Request, Seconds, SqueueArgs,
-    TimeLimitRequest, Timestamp, ViewFacts,
-};
+#[expect(dead_code, reason = "other tests use the rest")]
+mod jobs;
+
+use jobs::{facts, held_job};
+use yard_model::SqueueArgs;
 
 const RECORDED: &str = include_str!("data/squeue-22.05.8.tsv");
 const JOB: u32 = 20_001;
@@ -83,7 +84,7 @@ fn answer(category: &str, input: &str) -> String {
         Err(error) => return format!("rc=1 {}", escaped(&format!("{error}\n"))),
     };
     let facts = facts();
-    let jobs = args.select(&[held_job()], &facts, 0, None);
+    let jobs = args.select(&[held_job(JOB)], &facts, 0, None);
     let printed = args.print_jobs(&jobs, &facts);
     let mut text: String = printed
         .stderr
@@ -99,59 +100,4 @@ fn answer(category: &str, input: &str) -> String {
 
 fn escaped(text: &str) -> String {
     text.replace('\n', "\\n").replace('\t', "\\t")
-}
-
-fn facts() -> ViewFacts {
-    ViewFacts {
-        now: Timestamp(1_700_000_000_000),
-        zone: jiff::tz::TimeZone::UTC,
-        cluster: "lab".to_owned(),
-        partition: "gpu".to_owned(),
-        qos: "normal".to_owned(),
-        node_cpus: 8,
-        node_memory: 16_000,
-        memory_per_cpu: 100,
-    }
-}
-
-fn held_job() -> JobRecord {
-    JobRecord {
-        id: JobId(JOB),
-        array: None,
-        uid: 1005,
-        gid: 1005,
-        user: "dave".to_owned(),
-        group: "dave".to_owned(),
-        request: Request {
-            name: "fmtjob".to_owned(),
-            account: Some("proj1".to_owned()),
-            min_nodes: Some(1),
-            max_nodes: Some(1),
-            tasks: Some(2),
-            cpus_per_task: Some(2),
-            gpus_per_node: Some(GpuCount {
-                kind: None,
-                count: 1,
-            }),
-            time: Some(TimeLimitRequest::Limit(Seconds(63 * 60))),
-            hold: true,
-            nice: 5,
-            output: Some("/dev/null".to_owned()),
-            chdir: "/home/dave/golden".into(),
-            comment: Some("cm".to_owned()),
-            constraint: Some("v100".to_owned()),
-            ..Request::default()
-        },
-        state: JobState::Pending {
-            reason: PendingReason::JobHeldUser,
-        },
-        submitted: Timestamp(1_700_000_000_000),
-        eligible: None,
-        priority: 0,
-        restarts: 0,
-        batch: true,
-        command: None,
-        submit_host: "host".to_owned(),
-        version: 1,
-    }
 }

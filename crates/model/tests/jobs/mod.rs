@@ -1,0 +1,81 @@
+//! Jobs for the tests of what Slurm's commands print.
+
+use yard_model::{
+    Allocation, GpuCount, JobId, JobRecord, JobState, NodeName, NodeShare, PendingReason, Request,
+    Seconds, TimeLimitRequest, Timestamp, ViewFacts,
+};
+
+/// The moment of looking.
+pub const NOW: Timestamp = Timestamp(1_700_000_000_000);
+
+/// The recorded cluster.
+pub fn facts() -> ViewFacts {
+    ViewFacts {
+        now: NOW,
+        zone: jiff::tz::TimeZone::UTC,
+        cluster: "lab".to_owned(),
+        partition: "gpu".to_owned(),
+        qos: "normal".to_owned(),
+        node_cpus: 8,
+        node_memory: 16_000,
+        memory_per_cpu: 100,
+    }
+}
+
+/// The job of the recorded answers.
+pub fn held_job(id: u32) -> JobRecord {
+    JobRecord {
+        id: JobId(id),
+        array: None,
+        uid: 1005,
+        gid: 1005,
+        user: "dave".to_owned(),
+        group: "dave".to_owned(),
+        request: Request {
+            name: "fmtjob".to_owned(),
+            account: Some("proj1".to_owned()),
+            min_nodes: Some(1),
+            max_nodes: Some(1),
+            tasks: Some(2),
+            cpus_per_task: Some(2),
+            gpus_per_node: Some(GpuCount {
+                kind: None,
+                count: 1,
+            }),
+            time: Some(TimeLimitRequest::Limit(Seconds(63 * 60))),
+            hold: true,
+            nice: 5,
+            output: Some("/dev/null".to_owned()),
+            chdir: "/home/dave/golden".into(),
+            comment: Some("cm".to_owned()),
+            constraint: Some("v100".to_owned()),
+            ..Request::default()
+        },
+        state: JobState::Pending {
+            reason: PendingReason::JobHeldUser,
+        },
+        submitted: NOW,
+        eligible: None,
+        priority: 0,
+        restarts: 0,
+        batch: true,
+        command: None,
+        submit_host: "host".to_owned(),
+        version: 1,
+    }
+}
+
+/// Shares of as many nodes `node1`, `node2` …, alike.
+pub fn allocation(nodes: u32, cpus: &[u32], gpus: &[u32]) -> Allocation {
+    Allocation {
+        nodes: (1..=nodes)
+            .map(|node| NodeShare {
+                node: NodeName(format!("node{node}")),
+                cpus: cpus.to_vec(),
+                memory: 200,
+                gpus: gpus.to_vec(),
+                tasks: 1,
+            })
+            .collect(),
+    }
+}

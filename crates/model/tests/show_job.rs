@@ -1,0 +1,200 @@
+//! What `scontrol show job` prints, line by line.
+
+mod jobs;
+
+use expect_test::{Expect, expect};
+use jobs::{NOW, allocation, facts, held_job};
+use yard_model::{
+    ArrayPlace, ArraySpec, ArrayTask, GpuCount, JobId, JobInfo, JobRecord, JobState, MailEvent,
+    MemoryRequest, Outcome, PendingReason, Ran, Seconds, ShowStyle, Timestamp, WaitStatus,
+    show_job,
+};
+
+#[track_caller]
+fn check(job: &JobRecord, style: ShowStyle, want: Expect) {
+    want.assert_eq(&show_job(&JobInfo::of(job, &facts()), style).replace(" \n", "·\n"));
+}
+
+#[test]
+fn a_held_job() {
+    check(
+        &held_job(12),
+        ShowStyle::default(),
+        expect![[r#"
+        JobId=12 JobName=fmtjob
+           UserId=dave(1005) GroupId=dave(1005) MCS_label=N/A
+           Priority=0 Nice=5 Account=proj1 QOS=normal
+           JobState=PENDING Reason=JobHeldUser Dependency=(null)
+           Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0
+           RunTime=00:00:00 TimeLimit=01:03:00 TimeMin=N/A
+           SubmitTime=2023-11-14T22:13:20 EligibleTime=Unknown
+           AccrueTime=Unknown
+           StartTime=Unknown EndTime=Unknown Deadline=N/A
+           SuspendTime=None SecsPreSuspend=0 LastSchedEval=Unknown Scheduler=Main
+           Partition=gpu AllocNode:Sid=host:0
+           ReqNodeList=(null) ExcNodeList=(null)
+           NodeList=
+           NumNodes=1-1 NumCPUs=4 NumTasks=2 CPUs/Task=2 ReqB:S:C:T=0:0:*:*
+           TRES=cpu=4,mem=400M,node=1,billing=4,gres/gpu=1
+           Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*
+           MinCPUsNode=2 MinMemoryCPU=100M MinTmpDiskNode=0
+           Features=v100 DelayBoot=00:00:00
+           OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null)
+           Command=(null)
+           WorkDir=/home/dave/golden
+           Comment=cm·
+           StdErr=/dev/null
+           StdIn=/dev/null
+           StdOut=/dev/null
+           Power=
+           TresPerNode=gres:gpu:1
+          ·
+
+    "#]],
+    );
+}
+
+#[test]
+fn a_running_job_with_its_holdings() {
+    let mut job = held_job(13);
+    job.eligible = Some(NOW);
+    job.restarts = 1;
+    job.command = Some("/home/dave/job.sh".to_owned());
+    job.request.output = Some("logs/%x-%j.out".to_owned());
+    job.request.memory = Some(MemoryRequest::PerNode(2048));
+    job.request.min_nodes = Some(2);
+    job.request.gpus_per_node = Some(GpuCount {
+        kind: Some("v100".to_owned()),
+        count: 2,
+    });
+    job.request.mail_types = vec![MailEvent::End, MailEvent::Fail];
+    job.state = JobState::Running {
+        since: Timestamp(NOW.0 - 93_784_000),
+        allocation: allocation(2, &[0, 1, 4], &[0, 1]),
+        limit: Some(Seconds(100_000)),
+        ending: None,
+    };
+    let details = ShowStyle {
+        details: true,
+        ..ShowStyle::default()
+    };
+    check(
+        &job,
+        details,
+        expect![[r#"
+        JobId=13 JobName=fmtjob
+           UserId=dave(1005) GroupId=dave(1005) MCS_label=N/A
+           Priority=0 Nice=5 Account=proj1 QOS=normal
+           JobState=RUNNING Reason=None Dependency=(null)
+           Requeue=1 Restarts=1 BatchFlag=1 Reboot=0 ExitCode=0:0
+           DerivedExitCode=0:0
+           RunTime=1-02:03:04 TimeLimit=1-03:46:40 TimeMin=N/A
+           SubmitTime=2023-11-14T22:13:20 EligibleTime=2023-11-14T22:13:20
+           AccrueTime=2023-11-14T22:13:20
+           StartTime=2023-11-13T20:10:16 EndTime=2023-11-14T23:56:56 Deadline=N/A
+           SuspendTime=None SecsPreSuspend=0 LastSchedEval=Unknown Scheduler=Main
+           Partition=gpu AllocNode:Sid=host:0
+           ReqNodeList=(null) ExcNodeList=(null)
+           NodeList=node[1-2]
+           BatchHost=node1
+           NumNodes=2 NumCPUs=6 NumTasks=2 CPUs/Task=2 ReqB:S:C:T=0:0:*:*
+           TRES=cpu=6,mem=400M,node=2,billing=6,gres/gpu=4,gres/gpu:v100=4
+           Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*
+           JOB_GRES=gpu:v100:4
+             Nodes=node[1-2] CPU_IDs=0-1,4 Mem=200 GRES=gpu:v100:2(IDX:0-1)
+           MinCPUsNode=2 MinMemoryNode=2G MinTmpDiskNode=0
+           Features=v100 DelayBoot=00:00:00
+           OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null)
+           Command=/home/dave/job.sh
+           WorkDir=/home/dave/golden
+           Comment=cm·
+           StdErr=/home/dave/golden/logs/fmtjob-13.out
+           StdIn=/dev/null
+           StdOut=/home/dave/golden/logs/fmtjob-13.out
+           Power=
+           TresPerNode=gres:gpu:v100:2
+           MailUser=dave MailType=END,FAIL
+          ·
+
+    "#]],
+    );
+}
+
+#[test]
+fn an_array_that_waits_for_others_on_one_line() {
+    let mut job = held_job(20);
+    job.request.dependency = Some("afterok:3:4,singleton".to_owned());
+    job.request.output = None;
+    job.request.comment = None;
+    job.state = JobState::Pending {
+        reason: PendingReason::Dependency,
+    };
+    job.array = Some(ArrayPlace {
+        array_job: JobId(20),
+        task: ArrayTask::Waiting(ArraySpec {
+            indices: vec![0, 5, 10, 15, 20],
+            throttle: Some(3),
+        }),
+    });
+    let line = ShowStyle {
+        one_line: true,
+        details: false,
+    };
+    check(
+        &job,
+        line,
+        expect![[r#"
+        JobId=20 ArrayJobId=20 ArrayTaskId=0,5,10,15,20%3 ArrayTaskThrottle=3 JobName=fmtjob UserId=dave(1005) GroupId=dave(1005) MCS_label=N/A Priority=0 Nice=5 Account=proj1 QOS=normal JobState=PENDING Reason=Dependency Dependency=afterok:3(unfulfilled),afterok:4(unfulfilled),singleton(unfulfilled) Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0 RunTime=00:00:00 TimeLimit=01:03:00 TimeMin=N/A SubmitTime=2023-11-14T22:13:20 EligibleTime=Unknown AccrueTime=Unknown StartTime=Unknown EndTime=Unknown Deadline=N/A SuspendTime=None SecsPreSuspend=0 LastSchedEval=Unknown Scheduler=Main Partition=gpu AllocNode:Sid=host:0 ReqNodeList=(null) ExcNodeList=(null) NodeList= NumNodes=1-1 NumCPUs=4 NumTasks=2 CPUs/Task=2 ReqB:S:C:T=0:0:*:* TRES=cpu=4,mem=400M,node=1,billing=4,gres/gpu=1 Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=* MinCPUsNode=2 MinMemoryCPU=100M MinTmpDiskNode=0 Features=v100 DelayBoot=00:00:00 OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null) Command=(null) WorkDir=/home/dave/golden StdErr=/home/dave/golden/slurm-20_4294967294.out StdIn=/dev/null StdOut=/home/dave/golden/slurm-20_4294967294.out Power= TresPerNode=gres:gpu:1·
+    "#]],
+    );
+}
+
+#[test]
+fn an_allocation_that_was_killed() {
+    let mut job = held_job(30);
+    job.batch = false;
+    job.request.output = None;
+    job.state = JobState::Ended {
+        outcome: Outcome::Failed {
+            status: WaitStatus::signal(11),
+        },
+        at: NOW,
+        ran: Some(Ran {
+            since: Timestamp(NOW.0 - 5000),
+            allocation: allocation(1, &[0], &[]),
+            limit: None,
+        }),
+    };
+    check(
+        &job,
+        ShowStyle::default(),
+        expect![[r#"
+        JobId=30 JobName=fmtjob
+           UserId=dave(1005) GroupId=dave(1005) MCS_label=N/A
+           Priority=0 Nice=5 Account=proj1 QOS=normal
+           JobState=FAILED Reason=RaisedSignal:11(Segmentation_fault) Dependency=(null)
+           Requeue=0 Restarts=0 BatchFlag=0 Reboot=0 ExitCode=0:11
+           RunTime=00:00:05 TimeLimit=UNLIMITED TimeMin=N/A
+           SubmitTime=2023-11-14T22:13:20 EligibleTime=Unknown
+           AccrueTime=Unknown
+           StartTime=2023-11-14T22:13:15 EndTime=2023-11-14T22:13:20 Deadline=N/A
+           SuspendTime=None SecsPreSuspend=0 LastSchedEval=Unknown Scheduler=Main
+           Partition=gpu AllocNode:Sid=host:0
+           ReqNodeList=(null) ExcNodeList=(null)
+           NodeList=node1
+           NumNodes=1 NumCPUs=1 NumTasks=2 CPUs/Task=2 ReqB:S:C:T=0:0:*:*
+           TRES=cpu=1,mem=200M,node=1,billing=1
+           Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*
+           MinCPUsNode=2 MinMemoryCPU=100M MinTmpDiskNode=0
+           Features=v100 DelayBoot=00:00:00
+           OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null)
+           Command=(null)
+           WorkDir=/home/dave/golden
+           Comment=cm·
+           Power=
+           TresPerNode=gres:gpu:1
+          ·
+
+    "#]],
+    );
+}
