@@ -6,18 +6,24 @@
 
 mod attempt;
 mod event;
+mod event_log;
 mod exit_file;
+mod index;
 mod launch_file;
 mod link;
+mod log_tail;
 mod manifest;
 mod run_folder;
 mod run_json;
 
 pub use attempt::Attempt;
 pub use event::{ComingBack, Event, EventLine, StopReason};
+pub use event_log::{EventLog, EventTail};
 pub use exit_file::RankExit;
+pub use index::{Index, IndexEntry};
 pub use launch_file::LaunchFile;
 pub use link::{Link, LinkState};
+pub use log_tail::{LogLine, LogTail};
 pub use manifest::{FileHash, Manifest};
 pub use run_folder::RunFolder;
 pub use run_json::{CodeOrigin, MadeEnvironment, RunJson, Versions};

@@ -11,6 +11,33 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
+    /// The run folder at that path; its last part is the run's id. Nothing is read.
+    #[must_use]
+    pub fn at(path: &Path) -> RunFolder {
+        RunFolder {
+            root: path.to_owned(),
+            id: path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The starts of which a conductor wrote anything, in order: by job, then by restart.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn attempts(&self) -> std::io::Result<Vec<Attempt>> {
+        let mut attempts = Vec::new();
+        for entry in std::fs::read_dir(self.links())? {
+            let name = entry?.file_name();
+            let stem = name.to_str().and_then(|name| name.strip_suffix(".events"));
+            attempts.extend(stem.and_then(|stem| stem.parse::<Attempt>().ok()));
+        }
+        attempts.sort_unstable();
+        Ok(attempts)
+    }
+
     /// The folder itself.
     #[must_use]
     pub fn path(&self) -> &Path {

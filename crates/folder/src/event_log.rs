@@ -1,0 +1,144 @@
+//! The events of one start: appended by its conductor, followed by everybody else.
+
+use crate::{Event, EventLine};
+use model::Timestamp;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Appends to `links/<job>.<restart>.events`: one write a line, so that a reader sees whole lines
+/// or, at the very end, the beginning of one.
+#[derive(Debug)]
+pub struct EventLog {
+    file: File,
+}
+
+impl EventLog {
+    /// Opens the file for appending; makes it where it is not there. What a conductor that was
+    /// killed in mid-line left is closed with a line end, so that it harms no further line.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn open(path: &Path) -> io::Result<EventLog> {
+        let mut file = File::options()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)?;
+        if file.seek(SeekFrom::End(0))? > 0 {
+            let mut last = [0];
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+            if last != [b'\n'] {
+                file.write_all(b"\n")?;
+            }
+        }
+        Ok(EventLog { file })
+    }
+
+    /// Writes one event.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn append(&mut self, at: Timestamp, event: Event) -> io::Result<()> {
+        let mut line = serde_json::to_vec(&EventLine { at, event })?;
+        line.push(b'\n');
+        self.file.write_all(&line)
+    }
+}
+
+/// Follows `links/<job>.<restart>.events`.
+#[derive(Debug)]
+pub struct EventTail {
+    path: PathBuf,
+    offset: u64,
+}
+
+impl EventTail {
+    /// A reader that begins at the beginning. The file need not be there yet.
+    #[must_use]
+    pub fn new(path: PathBuf) -> EventTail {
+        EventTail { path, offset: 0 }
+    }
+
+    /// The events that came since the last call. A line without its end is left for later; a line
+    /// that can't be read is an event [`Event::Unknown`].
+    ///
+    /// # Errors
+    /// What the system says of a file that is there.
+    pub fn read(&mut self) -> io::Result<Vec<EventLine>> {
+        let text = match read_from(&self.path, self.offset) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let whole = text
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |end| end + 1);
+        self.offset += whole as u64;
+        let lines = text[..whole].split(|byte| *byte == b'\n');
+        let lines = lines.filter(|line| !line.is_empty());
+        Ok(lines
+            .map(|line| {
+                serde_json::from_slice(line).unwrap_or(EventLine {
+                    at: Timestamp(0),
+                    event: Event::Unknown,
+                })
+            })
+            .collect())
+    }
+}
+
+/// What a file holds from an offset to its end.
+pub(crate) fn read_from(path: &Path, offset: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(text: &str) -> Event {
+        Event::Note {
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_was_appended_is_read_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("7.0.events");
+        let mut tail = EventTail::new(path.clone());
+        assert_eq!(tail.read().unwrap(), []);
+        let mut log = EventLog::open(&path).unwrap();
+        log.append(Timestamp(1), note("one")).unwrap();
+        log.append(Timestamp(2), note("two")).unwrap();
+        let seen = tail.read().unwrap();
+        assert_eq!(seen.len(), 2);
+        assert_eq!(seen[1].event, note("two"));
+        assert_eq!(tail.read().unwrap(), []);
+    }
+
+    #[test]
+    fn a_torn_line_harms_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("7.0.events");
+        std::fs::write(&path, b"{\"at\":1,\"ev").unwrap();
+        let mut tail = EventTail::new(path.clone());
+        assert_eq!(tail.read().unwrap(), []);
+        let mut log = EventLog::open(&path).unwrap();
+        log.append(Timestamp(2), note("after")).unwrap();
+        let seen: Vec<Event> = tail
+            .read()
+            .unwrap()
+            .into_iter()
+            .map(|line| line.event)
+            .collect();
+        assert_eq!(seen, [Event::Unknown, note("after")]);
+    }
+}

@@ -1,0 +1,162 @@
+//! Where runs are found again, though scratch is purged and projects are many.
+
+use model::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// `<index>/<cluster>/<run>.json`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexEntry {
+    /// The run's id.
+    pub id: String,
+    /// The run's name: its id without the last part.
+    pub name: String,
+    /// The cluster's name.
+    pub cluster: String,
+    /// The run folder.
+    pub folder: PathBuf,
+    /// When it was made.
+    pub created: Timestamp,
+}
+
+/// The index of one user: a file a run, outside scratch.
+#[derive(Clone, Debug)]
+pub struct Index {
+    root: PathBuf,
+}
+
+impl Index {
+    /// The index in that folder, which need not be there yet.
+    #[must_use]
+    pub fn new(root: &Path) -> Index {
+        Index {
+            root: root.to_owned(),
+        }
+    }
+
+    /// Adds a run.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn add(&self, entry: &IndexEntry) -> io::Result<()> {
+        let folder = self.root.join(&entry.cluster);
+        std::fs::create_dir_all(&folder)?;
+        let path = folder.join(format!("{}.json", entry.id));
+        sys::atomic::write(&path, &serde_json::to_vec_pretty(entry)?)
+    }
+
+    /// All runs, the oldest first. A file that is no entry is passed over: it is not ours.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn all(&self) -> io::Result<Vec<IndexEntry>> {
+        let mut entries = Vec::new();
+        for cluster in folder_entries(&self.root)? {
+            for path in folder_entries(&cluster)? {
+                if path
+                    .extension()
+                    .is_some_and(|extension| extension == "json")
+                {
+                    let text = std::fs::read(&path)?;
+                    entries.extend(serde_json::from_slice::<IndexEntry>(&text).ok());
+                }
+            }
+        }
+        entries.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
+        Ok(entries)
+    }
+
+    /// The runs that a person can mean by `text`, the newest first: `@` is the newest of all; else
+    /// the id, or else the name, or else the beginning of ids.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn find(&self, text: &str) -> io::Result<Vec<IndexEntry>> {
+        let mut all = self.all()?;
+        all.reverse();
+        Ok(choose(all, text))
+    }
+}
+
+fn choose(newest_first: Vec<IndexEntry>, text: &str) -> Vec<IndexEntry> {
+    if text == "@" {
+        return newest_first.into_iter().take(1).collect();
+    }
+    let ways: [&dyn Fn(&IndexEntry) -> bool; 3] = [
+        &|entry| entry.id == text,
+        &|entry| entry.name == text,
+        &|entry| entry.id.starts_with(text),
+    ];
+    for way in ways {
+        let found: Vec<IndexEntry> = newest_first
+            .iter()
+            .filter(|entry| way(entry))
+            .cloned()
+            .collect();
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    Vec::new()
+}
+
+/// Paths in a folder; none where it is not there or is no folder.
+fn folder_entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    match std::fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(Vec::new())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(id: &str, name: &str, created: i64) -> IndexEntry {
+        IndexEntry {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            cluster: "local".to_owned(),
+            folder: PathBuf::from("/scratch").join(id),
+            created: Timestamp(created),
+        }
+    }
+
+    #[test]
+    fn found_by_id_name_and_beginning() {
+        let root = tempfile::tempdir().unwrap();
+        let index = Index::new(&root.path().join("index"));
+        assert_eq!(index.find("@").unwrap(), []);
+        for run in [
+            entry("digits-aa11", "digits", 1),
+            entry("digits-bb22", "digits", 3),
+            entry("digits2-cc33", "digits2", 2),
+        ] {
+            index.add(&run).unwrap();
+        }
+        std::fs::write(root.path().join("index/local/other.json"), "{").unwrap();
+        let found = |text: &str| {
+            let ids: Vec<String> = index
+                .find(text)
+                .unwrap()
+                .into_iter()
+                .map(|e| e.id)
+                .collect();
+            ids.join(" ")
+        };
+        assert_eq!(found("@"), "digits-bb22");
+        assert_eq!(found("digits"), "digits-bb22 digits-aa11");
+        assert_eq!(found("digits-a"), "digits-aa11");
+        assert_eq!(found("digits2-cc33"), "digits2-cc33");
+        assert_eq!(found("gan"), "");
+    }
+}
