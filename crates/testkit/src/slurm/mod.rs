@@ -46,12 +46,20 @@ impl RealSlurm {
             .into_iter()
             .filter(|name| daemon::find(name).is_none())
             .collect();
-        match missing.is_empty() {
-            true => None,
-            false => Some(format!(
-                "{} not found; apt-get install slurm-wlm munge",
-                missing.join(", ")
-            )),
+        if !missing.is_empty() {
+            let missing = missing.join(", ");
+            return Some(format!(
+                "{missing} not found: apt-get install slurm-wlm munge"
+            ));
+        }
+        // Tried, not guessed: root of a container may not be allowed to.
+        let tried = Command::new("unshare")
+            .args(["--uts", "--mount", "true"])
+            .output();
+        match tried {
+            Ok(output) if output.status.success() => None,
+            Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+            Err(error) => Some(format!("unshare can't be run: {error}")),
         }
     }
 
