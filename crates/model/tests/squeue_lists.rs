@@ -90,7 +90,14 @@ fn check(line: &str, want: Expect) {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let args = SqueueArgs::parse("squeue", &words, &|_| None).unwrap();
     let jobs = args.select(&queue(), &facts(), 1005, None);
-    want.assert_eq(&args.print_jobs(&jobs, &facts()).stdout);
+    // A bar holds the blanks of right-aligned columns where they are.
+    let lines: Vec<String> = args
+        .print_jobs(&jobs, &facts())
+        .stdout
+        .lines()
+        .map(|line| format!("|{line}\n"))
+        .collect();
+    want.assert_eq(&lines.concat());
 }
 
 #[test]
@@ -98,27 +105,27 @@ fn the_plain_list_is_slurms() {
     check(
         "",
         expect![[r#"
-                     JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)
-                         2       gpu   ending     dave CG       1:35      1 node1
-                         5       gpu     high     dave PD       0:00      1 (Resources)
-               6_[1-4,7%2]       gpu    sweep     dave PD       0:00      1 (JobArrayTaskLimit,BeginTime)
-                         4       gpu      low     dave PD       0:00      1 (Priority)
-                         1       gpu    first     dave  R       1:05      3 node[1-3]
-                       6_0       gpu    sweep     dave  R       0:05      1 node1
-    "#]],
+            |             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)
+            |                 2       gpu   ending     dave CG       1:35      1 node1
+            |                 5       gpu     high     dave PD       0:00      1 (Resources)
+            |       6_[1-4,7%2]       gpu    sweep     dave PD       0:00      1 (JobArrayTaskLimit,BeginTime)
+            |                 4       gpu      low     dave PD       0:00      1 (Priority)
+            |                 1       gpu    first     dave  R       1:05      3 node[1-3]
+            |               6_0       gpu    sweep     dave  R       0:05      1 node1
+        "#]],
     );
     check(
         "-l",
         expect![[r#"
-        Tue Nov 14 22:13:20 2023
-                     JOBID PARTITION     NAME     USER    STATE       TIME TIME_LIMI  NODES NODELIST(REASON)
-                         2       gpu   ending     dave COMPLETI       1:35      1:30      1 node1
-                         5       gpu     high     dave  PENDING       0:00   1:03:00      1 (Resources)
-               6_[1-4,7%2]       gpu    sweep     dave  PENDING       0:00   1:03:00      1 (JobArrayTaskLimit,BeginTime)
-                         4       gpu      low     dave  PENDING       0:00   1:03:00      1 (Priority)
-                         1       gpu    first     dave  RUNNING       1:05      1:30      3 node[1-3]
-                       6_0       gpu    sweep     dave  RUNNING       0:05      1:30      1 node1
-    "#]],
+            |Tue Nov 14 22:13:20 2023
+            |             JOBID PARTITION     NAME     USER    STATE       TIME TIME_LIMI  NODES NODELIST(REASON)
+            |                 2       gpu   ending     dave COMPLETI       1:35      1:30      1 node1
+            |                 5       gpu     high     dave  PENDING       0:00   1:03:00      1 (Resources)
+            |       6_[1-4,7%2]       gpu    sweep     dave  PENDING       0:00   1:03:00      1 (JobArrayTaskLimit,BeginTime)
+            |                 4       gpu      low     dave  PENDING       0:00   1:03:00      1 (Priority)
+            |                 1       gpu    first     dave  RUNNING       1:05      1:30      3 node[1-3]
+            |               6_0       gpu    sweep     dave  RUNNING       0:05      1:30      1 node1
+        "#]],
     );
 }
 
@@ -127,25 +134,25 @@ fn each_element_may_have_its_line() {
     check(
         "-r -h -j 6 -o %i|%K|%F|%A|%r",
         expect![[r#"
-        6_2|2|6|6|JobArrayTaskLimit
-        6_3|3|6|6|JobArrayTaskLimit
-        6_4|4|6|6|JobArrayTaskLimit
-        6_7|7|6|6|JobArrayTaskLimit
-        6_1|1|6|8|BeginTime
-        6_0|0|6|7|None
-    "#]],
+            |6_2|2|6|6|JobArrayTaskLimit
+            |6_3|3|6|6|JobArrayTaskLimit
+            |6_4|4|6|6|JobArrayTaskLimit
+            |6_7|7|6|6|JobArrayTaskLimit
+            |6_1|1|6|8|BeginTime
+            |6_0|0|6|7|None
+        "#]],
     );
     check(
         "-h -j 6_3 -o %i",
         expect![[r#"
-        6_3
-    "#]],
+            |6_3
+        "#]],
     );
     check(
         "-h -j 6_3,6_4,6_9 -o %i",
         expect![[r#"
-        6_[3-4%2]
-    "#]],
+            |6_[3-4%2]
+        "#]],
     );
 }
 
@@ -154,37 +161,37 @@ fn states_choose_and_sort_orders() {
     check(
         "-h -t all -S i -o %i|%t|%T|%R",
         expect![[r#"
-        1|R|RUNNING|node[1-3]
-        2|CG|COMPLETING|node1
-        3|F|FAILED|(NonZeroExitCode)
-        4|PD|PENDING|(Priority)
-        5|PD|PENDING|(Resources)
-        6_0|R|RUNNING|node1
-        6_[1-4,7%2]|PD|PENDING|(JobArrayTaskLimit,BeginTime)
-    "#]],
+            |1|R|RUNNING|node[1-3]
+            |2|CG|COMPLETING|node1
+            |3|F|FAILED|(NonZeroExitCode)
+            |4|PD|PENDING|(Priority)
+            |5|PD|PENDING|(Resources)
+            |6_0|R|RUNNING|node1
+            |6_[1-4,7%2]|PD|PENDING|(JobArrayTaskLimit,BeginTime)
+        "#]],
     );
     check(
         "-h -t PD,CG -S -i -o %i",
         expect![[r#"
-        6_[1-4,7%2]
-        5
-        4
-        2
-    "#]],
+            |6_[1-4,7%2]
+            |5
+            |4
+            |2
+        "#]],
     );
     check(
         "-h -u 1005 -n LOW,high -o %j",
         expect![[r#"
-        high
-        low
-    "#]],
+            |high
+            |low
+        "#]],
     );
     check("-h -u alice", expect![""]);
     check("-h --me -p other", expect![""]);
     check(
         "-h -j 1 -o %N|%L|%l|%e|%S|%B|%C|%D",
         expect![[r#"
-        node[1-3]|0:25|1:30|2023-11-14T22:13:45|2023-11-14T22:12:15|node1|6|3
-    "#]],
+            |node[1-3]|0:25|1:30|2023-11-14T22:13:45|2023-11-14T22:12:15|node1|6|3
+        "#]],
     );
 }
