@@ -17,7 +17,7 @@ pub const SPEC: &str = "spec";
 pub const PID: &str = "pid";
 /// Name of the file that holds an [`ExitFile`]; written by the supervisor by rename, last of all.
 pub const EXIT: &str = "exit";
-/// Name of the supervisor's socket; it listens before its `pid` file is there.
+/// Name of the supervisor's socket; it listens soon after its `pid` file is there.
 pub const SOCK: &str = "sock";
 
 /// All that a supervisor needs to run its node's part of a step.

@@ -1,7 +1,7 @@
 //! The holder of one step on one node: its own small process with one thread.
 //!
 //! ```text
-//! spec ─► sock, pid ─► streams, tasks ─► wait, signal, relay ─► exit ─► word to the engine
+//! spec ─► pid, sock ─► streams, tasks ─► wait, signal, relay ─► exit ─► word to the engine
 //! ```
 
 mod control;
@@ -53,8 +53,9 @@ fn supervise(folder: &Path) -> io::Result<()> {
     process::set_name(&format!("yard:{}.{}", spec.job, spec.step));
     process::become_subreaper()?;
     let signals = SignalFd::block(run::SIGNALS)?;
-    let mut control = Control::listen(folder)?;
+    // Before the socket: the one of another supervisor must stay.
     step_files::write_pid(folder, &boot_id)?;
+    let mut control = Control::listen(folder)?;
 
     let mut tasks = Vec::new();
     let (mut relay, mut result) = match connect(&spec) {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use sys::env_vars::TRAINYARD_BASH_ENV;
 
 /// Commands of which there are links.
-const NAMES: &[&str] = &["sbatch", "squeue", "scancel", "srun", "scontrol"];
+pub(crate) const NAMES: &[&str] = &["sbatch", "squeue", "scancel", "srun", "scontrol"];
 /// The file that bash reads, beside the pinned program.
 const BASH_ENV_FILE: &str = "trainyard-bash-env";
 

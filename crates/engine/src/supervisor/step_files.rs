@@ -14,7 +14,8 @@ pub(super) fn read_environment(path: &Path) -> io::Result<Vec<(String, String)>>
     Ok(serde_json::from_slice(&std::fs::read(path)?)?)
 }
 
-/// Says who holds the step.
+/// Says who holds the step. Never in place of another: of two supervisors that were forked for one
+/// step, before and after an engine's death, the first alone runs it.
 pub(super) fn write_pid(folder: &Path, boot_id: &str) -> io::Result<()> {
     let pid = std::process::id();
     let file = PidFile {
@@ -22,7 +23,11 @@ pub(super) fn write_pid(folder: &Path, boot_id: &str) -> io::Result<()> {
         start_time: sys::process::start_time(pid).unwrap_or(0),
         boot_id: boot_id.to_owned(),
     };
-    sys::atomic::write_relaxed(&folder.join(PID), &serde_json::to_vec(&file)?)
+    let beside = folder.join(format!("{PID}.{pid}"));
+    std::fs::write(&beside, serde_json::to_vec(&file)?)?;
+    let linked = std::fs::hard_link(&beside, folder.join(PID));
+    std::fs::remove_file(&beside)?;
+    linked
 }
 
 /// Says how the step ended. Not fsynced: after a power cut the boot id tells that it is lost.
