@@ -5,6 +5,8 @@
 
 mod allocation;
 mod cluster_facts;
+mod diagnostic;
+mod getopt;
 mod ids;
 mod job_record;
 mod job_state;
@@ -15,6 +17,7 @@ mod timestamp;
 pub mod file_pattern;
 pub mod job_environment;
 pub mod node_list;
+pub mod option_table;
 
 // What Slurm's commands print.
 mod amount_text;
@@ -35,6 +38,7 @@ mod squeue_order;
 mod step_field_table;
 
 pub use allocation::{Allocation, GpuIndex, NodeShare};
+pub use diagnostic::{Diagnostic, Severity, Span, Voice, first_error};
 pub use cluster_facts::{ClusterFacts, GpuGroup, Internet, NodeGroup};
 pub use ids::{JobId, NodeName, RestartCount, StepId};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
