@@ -307,7 +307,8 @@ mod tests {
     fn said() {
         let rows = [0, 25, 90, 5400, 86_400, 90_000, 180_000];
         let shown: Vec<String> = rows.map(|total| say_seconds(Seconds(total))).to_vec();
-        expect!["0 s, 25 s, 1 min 30 s, 1 h 30 min, 24 h, 1 day 1 h, 2 days 2 h"].assert_eq(&shown.join(", "));
+        expect!["0 s, 25 s, 1 min 30 s, 1 h 30 min, 24 h, 1 day 1 h, 2 days 2 h"]
+            .assert_eq(&shown.join(", "));
         let shown: Vec<String> = [500, 1024, 23_450, 92_160, 2_097_152]
             .map(say_mebibytes)
             .to_vec();

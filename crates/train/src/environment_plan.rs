@@ -2,6 +2,7 @@
 
 use crate::Resolved;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Modules and Python of the ranks.
@@ -27,6 +28,18 @@ pub enum Python {
     CondaName(String),
     /// A conda environment by folder.
     CondaFolder(PathBuf),
+}
+
+impl fmt::Display for Python {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Python::AsItIs => f.write_str("as it is"),
+            Python::Venv(path) => write!(f, "venv {}", path.display()),
+            Python::Requirements(path) => write!(f, "made of {}", path.display()),
+            Python::CondaName(name) => write!(f, "conda {name}"),
+            Python::CondaFolder(path) => write!(f, "conda {}", path.display()),
+        }
+    }
 }
 
 /// One thing to do, in order, before the ranks' command; crate `job` does it.
@@ -104,7 +117,11 @@ mod tests {
     #[test]
     fn modules_come_before_conda() {
         let python = Python::CondaFolder(PathBuf::from("/e/my env"));
-        check(&["cuda/10.1.243"], python, None, expect![[r#"
+        check(
+            &["cuda/10.1.243"],
+            python,
+            None,
+            expect![[r#"
             [
                 Shell {
                     lines: [
@@ -114,25 +131,36 @@ mod tests {
                     ],
                 },
             ]
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn a_made_environment_is_a_venv() {
         let python = Python::Requirements(PathBuf::from("/c/requirements.txt"));
-        check(&[], python, Some("/cache/9f"), expect![[r#"
+        check(
+            &[],
+            python,
+            Some("/cache/9f"),
+            expect![[r#"
             [
                 Venv {
                     path: "/cache/9f",
                 },
             ]
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn nothing_asked_nothing_done() {
-        check(&[], Python::AsItIs, None, expect![[r#"
+        check(
+            &[],
+            Python::AsItIs,
+            None,
+            expect![[r#"
             []
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -7,26 +7,37 @@
 mod amounts;
 pub mod env_vars;
 mod environment_plan;
+mod fit;
+mod keys;
 mod launch;
 mod launcher;
 mod nearest;
+mod overlay;
 mod overrides;
+mod parse;
 mod placeholders;
 mod plan;
+mod planner;
 mod problem;
 mod rank_command;
+mod reader;
+mod refusal;
 mod resolved;
 mod run_file;
+mod script;
+mod show;
 
 pub use amounts::{say_mebibytes, say_seconds};
 pub use environment_plan::{EnvironmentPlan, Prelude, Python};
 pub use launch::launch;
 pub use launcher::{Launcher, Shape};
-pub use overrides::Overrides;
+pub use overrides::{OverrideProblem, Overrides};
 pub use placeholders::{PLACEHOLDERS, UnknownPlaceholder, Values, fill};
 pub use plan::{CheckpointPlan, DataPlan, JobPlace, Plan, ResumePlan};
+pub use planner::{PlanInput, plan};
 pub use problem::{Problem, render};
 pub use rank_command::{EnvChange, JobShape, RankCommand, Rendezvous};
+pub use refusal::{Refusal, RefusalKind};
 pub use resolved::{Resolved, Source};
 pub use run_file::{
     CheckpointSection, Complete, CompleteWord, DataSection, EnvironmentSection, GpuMemory, Keep,

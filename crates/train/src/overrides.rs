@@ -1,6 +1,9 @@
 //! What the command line says beside, or instead of, a run file.
 
-use crate::{Launcher, Resolved, ResourceSection};
+use crate::keys::{self, Section};
+use crate::reader::{From, Raw, Reader};
+use crate::{Launcher, Problem, Resolved, ResourceSection, Source, render};
+use std::fmt;
 
 /// The flags of `yard run`: the strongest layer of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,4 +16,98 @@ pub struct Overrides {
     pub command: Option<Resolved<Vec<String>>>,
     /// Slurm's flags.
     pub resources: ResourceSection,
+}
+
+/// A flag whose value is not understood; its text is what a person sees, several lines.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct OverrideProblem {
+    /// The flag and its value as text, `--time=25`.
+    pub text: String,
+    /// What is wrong; spans are of `text`.
+    pub problem: Problem,
+}
+
+impl fmt::Display for OverrideProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = render(&self.problem, &self.text, "command line");
+        let shown = shown.strip_prefix("error: ").unwrap_or(&shown);
+        f.write_str(shown.trim_end())
+    }
+}
+
+impl Overrides {
+    /// Takes one flag: `flag` with its dashes as the person knows it, `key` the run file's own
+    /// (`name`, `launcher`, or one of `[resources]`), `text` what was given.
+    ///
+    /// Values are read as in a run file: a time without a unit is refused here too.
+    ///
+    /// # Errors
+    /// What is wrong with the text, or an unknown key.
+    pub fn set(&mut self, flag: &str, key: &str, text: &str) -> Result<(), OverrideProblem> {
+        let whole = format!("{flag}={text}");
+        let from = From::Flag {
+            flag: flag.to_owned(),
+        };
+        let mut reader = Reader::new(&whole, from);
+        let raw = Raw::Flag(text, flag.len() + 1);
+        match key {
+            "name" => self.name = keys::name(&mut reader, raw),
+            "launcher" => self.launcher = keys::launcher(&mut reader, raw),
+            "sbatch" => self.add_sbatch(flag, text),
+            _ => match ResourceSection::KEYS.iter().find(|known| known.name == key) {
+                Some(known) => (known.read)(&mut self.resources, &mut reader, raw),
+                None => {
+                    let known = keys::names_of::<ResourceSection>();
+                    reader.unknown_key(0..flag.len(), key, "[resources]", &known);
+                }
+            },
+        }
+        match reader.problems.pop() {
+            Some(problem) => Err(OverrideProblem {
+                text: whole,
+                problem,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the command after `--`.
+    ///
+    /// # Errors
+    /// An unknown placeholder.
+    pub fn set_command(&mut self, command: Vec<String>) -> Result<(), OverrideProblem> {
+        let whole = command.join(" ");
+        let from = From::Flag {
+            flag: "--".to_owned(),
+        };
+        let mut reader = Reader::new(&whole, from);
+        let mut start = 0;
+        for word in &command {
+            reader.placeholders(word, start..start + word.len());
+            start += word.len() + 1;
+        }
+        if let Some(problem) = reader.problems.into_iter().next() {
+            return Err(OverrideProblem {
+                text: whole,
+                problem,
+            });
+        }
+        let source = Source::Flag {
+            flag: "command line".to_owned(),
+        };
+        self.command = (!command.is_empty()).then(|| Resolved::new(command, source));
+        Ok(())
+    }
+
+    fn add_sbatch(&mut self, flag: &str, option: &str) {
+        let mut options = match self.resources.sbatch.take() {
+            Some(options) => options.value,
+            None => Vec::new(),
+        };
+        options.push(option.to_owned());
+        let source = Source::Flag {
+            flag: flag.to_owned(),
+        };
+        self.resources.sbatch = Some(Resolved::new(options, source));
+    }
 }

@@ -193,6 +193,18 @@ pub enum ResumeOn {
     NodeFailure,
 }
 
+impl ResumeOn {
+    /// The word of the run file.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            ResumeOn::Timeout => "timeout",
+            ResumeOn::Preemption => "preemption",
+            ResumeOn::NodeFailure => "node-failure",
+        }
+    }
+}
+
 /// How the program hears that its job is about to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,0 +1,82 @@
+//! One layer of a run file over another.
+
+use crate::{ResourceSection, RunFile, Sections, Source};
+
+/// Puts the upper layer's value in place of the lower one's, where it has one.
+macro_rules! overlay {
+    ($lower:expr, $upper:expr, $($field:ident).+) => {
+        if let Some(value) = $upper.$($field).+ {
+            $lower.$($field).+ = Some(value);
+        }
+    };
+}
+
+impl Sections {
+    /// Puts `upper` over `self`, key by key.
+    pub(crate) fn overlay(&mut self, upper: Sections) {
+        self.resources.overlay(upper.resources);
+        overlay!(self, upper, name);
+        overlay!(self, upper, launcher);
+        overlay!(self, upper, command);
+        overlay!(self, upper, repeat);
+        overlay!(self, upper, environment.python);
+        overlay!(self, upper, environment.modules);
+        overlay!(self, upper, data.stage);
+        overlay!(self, upper, checkpoints.keep);
+        overlay!(self, upper, checkpoints.complete);
+        overlay!(self, upper, checkpoints.marker);
+        overlay!(self, upper, checkpoints.settle);
+        overlay!(self, upper, resume.on);
+        overlay!(self, upper, resume.grace);
+        overlay!(self, upper, resume.notify);
+        overlay!(self, upper, resume.args);
+        overlay!(self, upper, notify.mail);
+        overlay!(self, upper, notify.on);
+    }
+}
+
+impl ResourceSection {
+    fn overlay(&mut self, upper: ResourceSection) {
+        overlay!(self, upper, nodes);
+        overlay!(self, upper, ranks_per_node);
+        overlay!(self, upper, gpus_per_node);
+        overlay!(self, upper, gpu_type);
+        overlay!(self, upper, gpu_memory);
+        overlay!(self, upper, cpus_per_rank);
+        overlay!(self, upper, memory);
+        overlay!(self, upper, time);
+        overlay!(self, upper, account);
+        overlay!(self, upper, qos);
+        overlay!(self, upper, partition);
+        overlay!(self, upper, exclusive);
+        overlay!(self, upper, constraint);
+        overlay!(self, upper, sbatch);
+    }
+}
+
+impl RunFile {
+    /// A key that the file sets, with its place: `launcher (yard.toml:2)`.
+    pub(crate) fn first_place(&self) -> Option<String> {
+        let body = &self.body;
+        let named = |key: &str, source: Option<&Source>| Some(format!("{key} ({})", source?));
+        named("name", body.name.as_ref().map(|value| &value.source))
+            .or_else(|| {
+                named(
+                    "launcher",
+                    body.launcher.as_ref().map(|value| &value.source),
+                )
+            })
+            .or_else(|| {
+                named(
+                    "nodes",
+                    body.resources.nodes.as_ref().map(|value| &value.source),
+                )
+            })
+            .or_else(|| {
+                named(
+                    "time",
+                    body.resources.time.as_ref().map(|value| &value.source),
+                )
+            })
+    }
+}

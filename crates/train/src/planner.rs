@@ -1,0 +1,424 @@
+//! Resolves run file and flags against one cluster.
+
+use crate::fit::{Fit, Wanted};
+use crate::{
+    CheckpointPlan, Complete, CompleteWord, DataPlan, EnvironmentPlan, Keep, Launcher, Notify,
+    Overrides, Plan, Python, PythonChoice, Refusal, RefusalKind, Resolved, ResumeOn, ResumePlan,
+    RunFile, Sections, Shape, Source, say_seconds,
+};
+use model::{ClusterFacts, MailEvent, Seconds, TimeLimitRequest};
+use std::path::{Component, Path, PathBuf};
+
+/// What a plan is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanInput<'a> {
+    /// The run file, where there is one.
+    pub run_file: Option<&'a RunFile>,
+    /// The command line.
+    pub overrides: &'a Overrides,
+    /// Where it will run.
+    pub facts: &'a ClusterFacts,
+    /// The absolute folder against which paths are resolved: the run file's, or the current one.
+    pub base: &'a Path,
+    /// The run's name where none is given, such as the folder's; made fit to be one.
+    pub default_name: &'a str,
+}
+
+/// Nothing changed for so long: a checkpoint of an unknown format counts as whole.
+const SETTLE: Seconds = Seconds(10);
+/// Long enough for some gigabytes to a network file system.
+const GRACE: Seconds = Seconds(120);
+
+/// Resolves every value: program < cluster < run file < its `[cluster.NAME]` < flags.
+///
+/// # Errors
+/// What contradicts itself, or can never run there.
+pub fn plan(input: &PlanInput<'_>) -> Result<Plan, Refusal> {
+    let asked = layers(input);
+    let facts = input.facts;
+    let command = asked.command.ok_or_else(|| no_command(input))?;
+    let mut notes = Vec::new();
+
+    let resources = asked.resources;
+    let launcher = asked.launcher.unwrap_or_else(|| {
+        let several = |count: &Option<Resolved<u32>>| count.as_ref().is_some_and(|c| c.value > 1);
+        let many = several(&resources.nodes)
+            || several(&resources.ranks_per_node)
+            || several(&resources.gpus_per_node);
+        if many {
+            Resolved::new(
+                Launcher::Srun,
+                Source::default("more than one rank is asked"),
+            )
+        } else {
+            Resolved::new(Launcher::None, Source::default("one process"))
+        }
+    });
+    let nodes = resources
+        .nodes
+        .unwrap_or_else(|| Resolved::new(1, Source::default("one unless asked")));
+    let gpus_per_node = resources.gpus_per_node.unwrap_or_else(|| {
+        if resources.gpu_type.is_some() || resources.gpu_memory.is_some() {
+            Resolved::new(1, Source::default("a kind of GPU is asked"))
+        } else {
+            Resolved::new(0, Source::default("none unless asked"))
+        }
+    });
+    let ranks_per_node =
+        resources
+            .ranks_per_node
+            .unwrap_or_else(|| match (launcher.value, gpus_per_node.value) {
+                (Launcher::None, _) => Resolved::new(1, Source::launcher("none is one process")),
+                (launcher, 0 | 1) => {
+                    let why = format!("{launcher}: one a node unless asked");
+                    Resolved::new(1, Source::launcher(why))
+                }
+                (launcher, gpus) => {
+                    Resolved::new(gpus, Source::launcher(format!("{launcher}: a rank a GPU")))
+                }
+            });
+    check_one_process(&launcher, &nodes, &ranks_per_node)?;
+    let idle = gpus_per_node.value > ranks_per_node.value
+        && matches!(
+            launcher.value,
+            Launcher::Srun | Launcher::Lightning | Launcher::Torchrun
+        );
+    if idle {
+        notes.push(format!(
+            "{} ranks a node for {} GPUs: the others idle unless a rank uses several",
+            ranks_per_node.value, gpus_per_node.value
+        ));
+    }
+    let tasks_per_node = match launcher.value.shape() {
+        Shape::Ranks => Resolved::new(ranks_per_node.value, Source::launcher("a task is a rank")),
+        Shape::Agents => {
+            let why = format!("{} starts its own {}", launcher.value, ranks_per_node.value);
+            Resolved::new(1, Source::launcher(why))
+        }
+    };
+
+    let fit = Fit::find(&Wanted {
+        facts,
+        nodes: &nodes,
+        ranks_per_node: &ranks_per_node,
+        gpus_per_node: &gpus_per_node,
+        gpu_type: resources.gpu_type.as_ref(),
+        gpu_memory: resources.gpu_memory.as_ref(),
+        cpus_per_rank: resources.cpus_per_rank.as_ref(),
+        memory: resources.memory.as_ref(),
+    })?;
+
+    let time = resources.time.or_else(|| {
+        let why = format!("{}: the default", facts.name);
+        let default = facts.default_time?;
+        Some(Resolved::new(default, Source::cluster(why)))
+    });
+    notes.extend(granularity_note(facts, time.as_ref()));
+    let grace = grace(asked.resume.grace, time.as_ref())?;
+    if facts.embedded {
+        let said = [
+            (
+                asked.notify.mail.is_some(),
+                "the embedded engine sends no mail",
+            ),
+            (
+                resources.sbatch.is_some(),
+                "options for sbatch are left out: the embedded engine has none of a site's own",
+            ),
+        ];
+        let said = said.iter().filter(|(holds, _)| *holds);
+        notes.extend(said.map(|(_, note)| (*note).to_owned()));
+    }
+    let name = name(input, asked.name);
+    check_lightning_name(&launcher, &name)?;
+
+    Ok(Plan {
+        name,
+        cluster: facts.name.clone(),
+        embedded: facts.embedded,
+        launcher,
+        command,
+        repeat: asked.repeat.unwrap_or_else(|| or(1, "the first")),
+        nodes,
+        ranks_per_node,
+        tasks_per_node,
+        cpus_per_rank: fit.cpus_per_rank,
+        gpus_per_node,
+        gpu_type: fit.gpu_type,
+        gpu_memory: resources.gpu_memory,
+        memory: fit.memory,
+        time,
+        account: resources.account,
+        qos: resources.qos,
+        partition: resources.partition,
+        exclusive: resources
+            .exclusive
+            .unwrap_or_else(|| or(false, "nodes may be shared")),
+        constraint: resources.constraint,
+        sbatch: resources.sbatch.unwrap_or_else(|| or(Vec::new(), "none")),
+        environment: environment(input.base, asked.environment),
+        data: DataPlan {
+            stage: match asked.data.stage {
+                Some(stage) => stage.map(|paths| {
+                    paths
+                        .iter()
+                        .map(|path| absolute(input.base, path))
+                        .collect()
+                }),
+                None => or(Vec::new(), "none"),
+            },
+        },
+        checkpoints: CheckpointPlan {
+            keep: asked
+                .checkpoints
+                .keep
+                .unwrap_or_else(|| or(Keep::All, "deleting is asked for")),
+            complete: complete(
+                asked.checkpoints.complete,
+                asked.checkpoints.marker,
+                asked.checkpoints.settle,
+            ),
+        },
+        resume: ResumePlan {
+            on: asked.resume.on.unwrap_or_else(|| {
+                let all = vec![
+                    ResumeOn::Timeout,
+                    ResumeOn::Preemption,
+                    ResumeOn::NodeFailure,
+                ];
+                or(all, "a run goes on to its end")
+            }),
+            grace,
+            notify: asked
+                .resume
+                .notify
+                .unwrap_or_else(|| or(Notify::None, "an unhandled signal would kill it")),
+            args: asked.resume.args.unwrap_or_else(|| or(Vec::new(), "none")),
+        },
+        mail: asked.notify.mail,
+        mail_on: asked
+            .notify
+            .on
+            .unwrap_or_else(|| or(vec![MailEvent::End, MailEvent::Fail], "what one waits for")),
+        node_local: Resolved::new(
+            facts.node_local.clone(),
+            Source::cluster(format!("{}'s disk on each node", facts.name)),
+        ),
+        notes,
+    })
+}
+
+fn or<T>(value: T, why: &str) -> Resolved<T> {
+    Resolved::new(value, Source::default(why))
+}
+
+/// Puts the layers over each other.
+fn layers(input: &PlanInput<'_>) -> Sections {
+    let mut sections = Sections::default();
+    if let Some(run_file) = input.run_file {
+        sections = run_file.body.clone();
+        if let Some(section) = run_file.clusters.get(&input.facts.name) {
+            sections.overlay(section.clone());
+        }
+    }
+    let Overrides {
+        name,
+        launcher,
+        command,
+        resources,
+    } = input.overrides.clone();
+    sections.overlay(Sections {
+        name,
+        launcher,
+        command,
+        resources,
+        ..Sections::default()
+    });
+    sections
+}
+
+fn no_command(input: &PlanInput<'_>) -> Refusal {
+    let (asked, todo) = match input.run_file {
+        Some(run_file) => (
+            match run_file.first_place() {
+                Some(place) => format!("a run file that sets {place}"),
+                None => "a run file that sets nothing".to_owned(),
+            },
+            "add command = [\"python\", \"train.py\"] above its first [section]",
+        ),
+        None => (
+            "a run without a run file".to_owned(),
+            "write the command after --, as in yard run -- python train.py",
+        ),
+    };
+    Refusal {
+        kind: RefusalKind::Usage,
+        message: "there is no command to run".to_owned(),
+        asked,
+        there: "no command in it, and none after -- on the command line".to_owned(),
+        todo: todo.to_owned(),
+    }
+}
+
+/// The given name, else the default made fit.
+fn name(input: &PlanInput<'_>, asked: Option<Resolved<String>>) -> Resolved<String> {
+    if let Some(asked) = asked {
+        return asked;
+    }
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let name: String = input
+        .default_name
+        .chars()
+        .map(|letter| if fits(letter) { letter } else { '-' })
+        .take(64)
+        .collect();
+    let name = name.trim_start_matches(|letter: char| !letter.is_ascii_alphanumeric());
+    let name = if name.is_empty() { "run" } else { name };
+    Resolved::new(name.to_owned(), Source::default("the folder's name"))
+}
+
+fn check_one_process(
+    launcher: &Resolved<Launcher>,
+    nodes: &Resolved<u32>,
+    ranks: &Resolved<u32>,
+) -> Result<(), Refusal> {
+    if launcher.value != Launcher::None || (nodes.value == 1 && ranks.value == 1) {
+        return Ok(());
+    }
+    let (what, count) = match nodes.value {
+        1 => ("ranks_per_node", ranks),
+        _ => ("nodes", nodes),
+    };
+    Err(Refusal {
+        kind: RefusalKind::Usage,
+        message: format!(
+            "launcher none is one process, and {what} is {}",
+            count.value
+        ),
+        asked: format!(
+            "launcher = \"none\" ({}), {what} = {} ({})",
+            launcher.source, count.value, count.source
+        ),
+        there: "srun, torchrun, lightning and jax start several".to_owned(),
+        todo: "launcher = \"srun\" for a rank a GPU, or one node and one rank".to_owned(),
+    })
+}
+
+/// Lightning switches its Slurm mode off in jobs of these names.
+fn check_lightning_name(
+    launcher: &Resolved<Launcher>,
+    name: &Resolved<String>,
+) -> Result<(), Refusal> {
+    if launcher.value != Launcher::Lightning || !["bash", "interactive"].contains(&&*name.value) {
+        return Ok(());
+    }
+    Err(Refusal {
+        kind: RefusalKind::Usage,
+        message: format!(
+            "Lightning takes a job named {} for an interactive one",
+            name.value
+        ),
+        asked: format!("name = {:?} ({})", name.value, name.source),
+        there: "Lightning's Slurm mode is off in jobs named bash or interactive".to_owned(),
+        todo: "give the run another name".to_owned(),
+    })
+}
+
+/// Slurm counts in minutes.
+fn granularity_note(
+    facts: &ClusterFacts,
+    time: Option<&Resolved<TimeLimitRequest>>,
+) -> Option<String> {
+    let TimeLimitRequest::Limit(asked) = time?.value else {
+        return None;
+    };
+    let step = facts.time_granularity.0.max(1);
+    let given = Seconds(asked.0.div_ceil(step) * step);
+    (given != asked).then(|| {
+        format!(
+            "{} counts in steps of {}: the limit becomes {}",
+            facts.name,
+            say_seconds(Seconds(step)),
+            say_seconds(given)
+        )
+    })
+}
+
+/// Two minutes, or a fifth of a short limit.
+fn grace(
+    asked: Option<Resolved<Seconds>>,
+    time: Option<&Resolved<TimeLimitRequest>>,
+) -> Result<Resolved<Seconds>, Refusal> {
+    let limit = match time.map(|time| time.value) {
+        Some(TimeLimitRequest::Limit(limit)) => Some(limit),
+        Some(TimeLimitRequest::Unlimited) | None => None,
+    };
+    match (asked, limit, time) {
+        (Some(grace), Some(limit), Some(time)) if grace.value >= limit => Err(Refusal {
+            kind: RefusalKind::Usage,
+            message: "the grace is as long as the job".to_owned(),
+            asked: format!("grace = {} ({})", say_seconds(grace.value), grace.source),
+            there: format!("time = {} ({})", say_seconds(limit), time.source),
+            todo: "a shorter grace, or a longer time".to_owned(),
+        }),
+        (Some(grace), _, _) => Ok(grace),
+        (None, Some(limit), _) if limit.0 / 5 < GRACE.0 => {
+            Ok(or(Seconds((limit.0 / 5).max(1)), "a fifth of the limit"))
+        }
+        (None, _, _) => Ok(or(GRACE, "before the limit, for the last checkpoint")),
+    }
+}
+
+fn complete(
+    word: Option<Resolved<CompleteWord>>,
+    marker: Option<Resolved<String>>,
+    settle: Option<Resolved<Seconds>>,
+) -> Resolved<Complete> {
+    let length = settle.as_ref().map_or(SETTLE, |settle| settle.value);
+    let recognise = Complete::Recognise { settle: length };
+    match (word, marker) {
+        (Some(word), marker) => word.map(|word| match (word, marker) {
+            (CompleteWord::Rename, _) => Complete::Rename,
+            (CompleteWord::Settle, _) => Complete::Settle { settle: length },
+            (CompleteWord::Marker, Some(marker)) => Complete::Marker { name: marker.value },
+            (CompleteWord::Marker, None) => recognise,
+        }),
+        (None, _) => match settle {
+            Some(settle) => Resolved::new(recognise, settle.source),
+            None => or(recognise, "by its format"),
+        },
+    }
+}
+
+fn environment(base: &Path, asked: crate::EnvironmentSection) -> EnvironmentPlan {
+    EnvironmentPlan {
+        modules: asked.modules.unwrap_or_else(|| or(Vec::new(), "none")),
+        python: match asked.python {
+            None => or(Python::AsItIs, "what the job finds"),
+            Some(choice) => choice.map(|choice| match choice {
+                PythonChoice::Venv(path) => Python::Venv(absolute(base, &path)),
+                PythonChoice::Requirements(path) => Python::Requirements(absolute(base, &path)),
+                PythonChoice::Conda(name) if !name.contains('/') && !name.starts_with('.') => {
+                    Python::CondaName(name)
+                }
+                PythonChoice::Conda(path) => Python::CondaFolder(absolute(base, &path)),
+            }),
+        },
+    }
+}
+
+/// A path against the run file's folder, without `.` and `..` where that needs no look at the
+/// disk.
+fn absolute(base: &Path, path: &str) -> PathBuf {
+    let mut whole = PathBuf::new();
+    for part in base.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                whole.pop();
+            }
+            part => whole.push(part),
+        }
+    }
+    whole
+}

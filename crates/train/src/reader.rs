@@ -1,0 +1,430 @@
+//! Reads single values, of a run file or of a flag, and notes what is wrong with them.
+
+use crate::amounts::{AmountProblem, mebibytes, seconds, time_limit};
+use crate::nearest::nearest;
+use crate::placeholders::{self, PLACEHOLDERS};
+use crate::problem::count_lines;
+use crate::{GpuMemory, MemorySize, Problem, Resolved, Source};
+use model::{Seconds, TimeLimitRequest};
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::DeValue;
+
+/// A value as it was given.
+#[derive(Clone, Copy)]
+pub(crate) enum Raw<'a> {
+    /// In a run file.
+    Toml(&'a Spanned<DeValue<'a>>),
+    /// As a flag's text, which starts at this byte of the reader's text.
+    Flag(&'a str, usize),
+}
+
+/// Reads values of one text.
+pub(crate) struct Reader<'a> {
+    text: &'a str,
+    /// Where the values that are read now come from, but for the line.
+    from: From,
+    pub problems: Vec<Problem>,
+}
+
+/// Where values come from.
+#[derive(Clone)]
+pub(crate) enum From {
+    File { file: String },
+    Section { file: String, cluster: String },
+    Flag { flag: String },
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(text: &'a str, from: From) -> Reader<'a> {
+        Reader {
+            text,
+            from,
+            problems: Vec::new(),
+        }
+    }
+
+    /// From now on values belong to `[cluster.NAME]`, or to the file again.
+    pub fn inside(&mut self, cluster: Option<&str>) {
+        self.from = match (self.from.clone(), cluster) {
+            (From::File { file } | From::Section { file, .. }, Some(cluster)) => From::Section {
+                file,
+                cluster: cluster.to_owned(),
+            },
+            (From::Section { file, .. }, None) => From::File { file },
+            (from, _) => from,
+        };
+    }
+
+    pub fn complain(
+        &mut self,
+        span: Range<usize>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let help = help.into();
+        self.problems.push(Problem {
+            span,
+            message: message.into(),
+            label: label.into(),
+            help: (!help.is_empty()).then_some(help),
+        });
+    }
+
+    fn amount(&mut self, span: Range<usize>, problem: AmountProblem) {
+        self.complain(span, problem.message, "", problem.help);
+    }
+
+    /// An unknown key: the nearest one, and all of them.
+    pub fn unknown_key(&mut self, span: Range<usize>, key: &str, place: &str, known: &[&str]) {
+        let label = match nearest(key, known.iter().copied()) {
+            Some(near) => format!("did you mean {near}?"),
+            None => String::new(),
+        };
+        let help = format!("{place} takes {}", known.join(", "));
+        self.complain(span, format!("unknown key {key}"), label, help);
+    }
+
+    fn resolved<T>(&self, raw: Raw<'_>, value: T) -> Option<Resolved<T>> {
+        let line = || count_lines(&self.text[..span(raw).start.min(self.text.len())]);
+        let source = match self.from.clone() {
+            From::File { file } => Source::RunFile { file, line: line() },
+            From::Section { file, cluster } => Source::ClusterSection {
+                cluster,
+                file,
+                line: line(),
+            },
+            From::Flag { flag } => Source::Flag { flag },
+        };
+        Some(Resolved::new(value, source))
+    }
+
+    fn wrong_type(&mut self, key: &str, raw: Raw<'_>, wanted: &str) {
+        let found = match raw {
+            Raw::Toml(value) => type_name(value.get_ref()),
+            Raw::Flag(..) => "text",
+        };
+        self.complain(
+            span(raw),
+            format!("{key} is {found}"),
+            format!("expected {wanted}"),
+            "",
+        );
+    }
+
+    /// Text that isn't empty.
+    pub fn text(&mut self, key: &str, raw: Raw<'_>, example: &str) -> Option<Resolved<String>> {
+        let text = match raw {
+            Raw::Flag(text, _) => text,
+            Raw::Toml(value) => match value.get_ref() {
+                DeValue::String(text) => text.as_ref(),
+                _ => {
+                    self.wrong_type(key, raw, &format!("text, such as {example}"));
+                    return None;
+                }
+            },
+        };
+        if text.trim().is_empty() {
+            let help = format!("write {example}, or leave the key out");
+            self.complain(span(raw), format!("{key} is empty"), "", help);
+            return None;
+        }
+        if let Some(odd) = text.chars().find(|letter| letter.is_control()) {
+            self.complain(span(raw), format!("{key} holds {odd:?}"), "", "");
+            return None;
+        }
+        self.resolved(raw, text.to_owned())
+    }
+
+    /// A whole number of at least `least`.
+    pub fn count(&mut self, key: &str, raw: Raw<'_>, least: u32) -> Option<Resolved<u32>> {
+        let number = match raw {
+            Raw::Flag(text, _) => text.trim().parse::<i64>().ok(),
+            Raw::Toml(value) => match value.get_ref() {
+                DeValue::Integer(number) => {
+                    Some(i64::from_str_radix(number.as_str(), number.radix()).unwrap_or(i64::MAX))
+                }
+                _ => None,
+            },
+        };
+        let Some(number) = number else {
+            self.wrong_type(key, raw, "a whole number");
+            return None;
+        };
+        match u32::try_from(number) {
+            Ok(number) if number >= least => self.resolved(raw, number),
+            _ => {
+                let message = format!("{key} is {number}");
+                let label = format!("expected a whole number of at least {least}");
+                self.complain(span(raw), message, label, "");
+                None
+            }
+        }
+    }
+
+    /// `true` or `false`.
+    pub fn switch(&mut self, key: &str, raw: Raw<'_>) -> Option<Resolved<bool>> {
+        let value = match raw {
+            Raw::Flag(text, _) => text.parse().ok(),
+            Raw::Toml(value) => value.get_ref().as_bool(),
+        };
+        if value.is_none() {
+            self.wrong_type(key, raw, "true or false");
+        }
+        self.resolved(raw, value?)
+    }
+
+    /// An array of texts, each of which may be any text.
+    pub fn texts(
+        &mut self,
+        key: &str,
+        raw: Raw<'_>,
+        example: &str,
+    ) -> Option<Resolved<Vec<String>>> {
+        let texts = self.spanned_texts(key, raw, example)?;
+        let texts = texts.into_iter().map(|(text, _)| text).collect();
+        self.resolved(raw, texts)
+    }
+
+    /// An array of texts with placeholders in them.
+    pub fn words(
+        &mut self,
+        key: &str,
+        raw: Raw<'_>,
+        example: &str,
+    ) -> Option<Resolved<Vec<String>>> {
+        let texts = self.spanned_texts(key, raw, example)?;
+        for (text, span) in &texts {
+            self.placeholders(text, span.clone());
+        }
+        let texts = texts.into_iter().map(|(text, _)| text).collect();
+        self.resolved(raw, texts)
+    }
+
+    /// Complains about an unknown placeholder in a word.
+    pub fn placeholders(&mut self, word: &str, span: Range<usize>) {
+        let Err(unknown) = placeholders::check(word) else {
+            return;
+        };
+        // Where the word stands in the text without escapes, the placeholder itself is marked.
+        let marked = format!("{{{}}}", unknown.name);
+        let source = self.text.get(span.clone()).unwrap_or_default();
+        let span = match source.find(&marked) {
+            Some(at) => span.start + at..span.start + at + marked.len(),
+            None => span,
+        };
+        let label = match nearest(&unknown.name, PLACEHOLDERS) {
+            Some(near) => format!("did you mean {{{near}}}?"),
+            None => String::new(),
+        };
+        let known = PLACEHOLDERS.map(|name| format!("{{{name}}}")).join(" ");
+        let help = format!("known are {known}; {{{{ is a brace");
+        self.complain(span, unknown.to_string(), label, help);
+    }
+
+    fn spanned_texts(
+        &mut self,
+        key: &str,
+        raw: Raw<'_>,
+        example: &str,
+    ) -> Option<Vec<(String, Range<usize>)>> {
+        let items = match raw {
+            Raw::Toml(value) => match value.get_ref() {
+                DeValue::Array(items) => items,
+                DeValue::String(text) => {
+                    let words: Vec<String> = text
+                        .split_whitespace()
+                        .map(|word| format!("{word:?}"))
+                        .collect();
+                    let message = format!("{key} is one text");
+                    let help = format!("write {key} = [{}]; no shell reads it", words.join(", "));
+                    self.complain(span(raw), message, "expected an array of texts", help);
+                    return None;
+                }
+                _ => {
+                    self.wrong_type(key, raw, &format!("an array of texts, such as {example}"));
+                    return None;
+                }
+            },
+            Raw::Flag(..) => return None,
+        };
+        let mut texts = Vec::new();
+        for item in items.iter() {
+            match item.get_ref() {
+                DeValue::String(text) if text.contains('\0') => {
+                    self.complain(item.span(), format!("{key} holds a NUL character"), "", "");
+                    return None;
+                }
+                DeValue::String(text) => texts.push((text.as_ref().to_owned(), item.span())),
+                other => {
+                    let found = type_name(other);
+                    let source = self.text.get(item.span()).unwrap_or_default();
+                    let message = format!("{key} holds {found}");
+                    let help = format!("write \"{source}\"");
+                    self.complain(item.span(), message, "expected text", help);
+                    return None;
+                }
+            }
+        }
+        Some(texts)
+    }
+
+    /// One of several words.
+    pub fn word<T: Copy>(
+        &mut self,
+        key: &str,
+        raw: Raw<'_>,
+        known: &[(&str, T)],
+    ) -> Option<Resolved<T>> {
+        let names = names(known);
+        let word = self.text(key, raw, &format!("one of {names}"))?.value;
+        let value = self.one_of(key, &word, span(raw), known)?;
+        self.resolved(raw, value)
+    }
+
+    /// An array of words, each once.
+    pub fn several<T: Copy + Ord>(
+        &mut self,
+        key: &str,
+        raw: Raw<'_>,
+        known: &[(&str, T)],
+    ) -> Option<Resolved<Vec<T>>> {
+        let words = self.spanned_texts(key, raw, &format!("some of {}", names(known)))?;
+        let mut values = Vec::new();
+        for (word, span) in words {
+            values.push(self.one_of(key, &word, span, known)?);
+        }
+        values.sort_unstable();
+        values.dedup();
+        self.resolved(raw, values)
+    }
+
+    fn one_of<T: Copy>(
+        &mut self,
+        key: &str,
+        word: &str,
+        span: Range<usize>,
+        known: &[(&str, T)],
+    ) -> Option<T> {
+        if let Some((_, value)) = known
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(word))
+        {
+            return Some(*value);
+        }
+        let label = match nearest(word, known.iter().map(|(name, _)| *name)) {
+            Some(near) => format!("did you mean {near}?"),
+            None => String::new(),
+        };
+        let help = format!("{key} is one of {}", names(known));
+        self.complain(span, format!("unknown {key} {word:?}"), label, help);
+        None
+    }
+
+    /// The text of a value that has a unit.
+    fn with_unit<'v>(&mut self, key: &str, raw: Raw<'v>, units: [&str; 3]) -> Option<&'v str> {
+        let value = match raw {
+            Raw::Flag(text, _) => return Some(text),
+            Raw::Toml(value) => value,
+        };
+        match value.get_ref() {
+            DeValue::String(text) => Some(text),
+            DeValue::Integer(number) => {
+                let number = number.as_str();
+                let said = units.map(|unit| format!("\"{number}{unit}\""));
+                let help = format!("write {}, {} or {}", said[0], said[1], said[2]);
+                let message = format!("{key} = {number} has no unit");
+                self.complain(span(raw), message, "expected text with a unit", help);
+                None
+            }
+            DeValue::Datetime(clock) => {
+                let help = format!("write \"{clock}\"");
+                let message = format!("{key} is a date or a time of day");
+                self.complain(span(raw), message, "expected text", help);
+                None
+            }
+            _ => {
+                let example = units.map(|unit| format!("\"10{unit}\"")).join(" or ");
+                self.wrong_type(key, raw, &format!("text such as {example}"));
+                None
+            }
+        }
+    }
+
+    /// A limit.
+    pub fn time(&mut self, key: &str, raw: Raw<'_>) -> Option<Resolved<TimeLimitRequest>> {
+        let text = self.with_unit(key, raw, ["s", "m", "h"])?;
+        match time_limit(text) {
+            Ok(limit) => self.resolved(raw, limit),
+            Err(problem) => {
+                self.amount(span(raw), problem);
+                None
+            }
+        }
+    }
+
+    /// A length of time.
+    pub fn length(&mut self, key: &str, raw: Raw<'_>) -> Option<Resolved<Seconds>> {
+        let text = self.with_unit(key, raw, ["s", "m", "h"])?;
+        match seconds(text) {
+            Ok(length) => self.resolved(raw, length),
+            Err(problem) => {
+                self.amount(span(raw), problem);
+                None
+            }
+        }
+    }
+
+    /// An amount of memory; `"all"`, and Slurm's `0` in a flag, is all of it.
+    pub fn memory(&mut self, key: &str, raw: Raw<'_>) -> Option<Resolved<MemorySize>> {
+        let text = self.with_unit(key, raw, ["M", "G", "T"])?;
+        if text.eq_ignore_ascii_case("all") || (matches!(raw, Raw::Flag(..)) && text == "0") {
+            return self.resolved(raw, MemorySize(0));
+        }
+        match mebibytes(text) {
+            Ok(size) => self.resolved(raw, MemorySize(size)),
+            Err(problem) => {
+                self.amount(span(raw), problem);
+                None
+            }
+        }
+    }
+
+    /// The memory of a GPU.
+    pub fn gpu_memory(&mut self, key: &str, raw: Raw<'_>) -> Option<Resolved<GpuMemory>> {
+        let text = self.with_unit(key, raw, ["M", "G", "T"])?;
+        match mebibytes(text) {
+            Ok(size) => self.resolved(raw, GpuMemory(size)),
+            Err(problem) => {
+                self.amount(span(raw), problem);
+                None
+            }
+        }
+    }
+}
+
+/// Where a value stands.
+pub(crate) fn span(raw: Raw<'_>) -> Range<usize> {
+    match raw {
+        Raw::Toml(value) => value.span(),
+        Raw::Flag(text, start) => start..start + text.len(),
+    }
+}
+
+fn names<T>(known: &[(&str, T)]) -> String {
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    names.join(", ")
+}
+
+fn type_name(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "text",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number with a point",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date or a time of day",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    }
+}

@@ -1,0 +1,164 @@
+//! From a plan to what is submitted.
+
+use crate::amounts::slurm_minutes;
+use crate::environment_plan::quoted;
+use crate::{JobPlace, Plan, ResumeOn};
+use model::{GpuCount, MailEvent, MemoryRequest, OpenMode, Request, Seconds, TimeLimitRequest};
+use std::fmt::Write as _;
+
+impl Plan {
+    /// What is asked of the engine for one job of the run.
+    #[must_use]
+    pub fn request(&self, place: &JobPlace<'_>) -> Request {
+        let text = |value: &Option<crate::Resolved<String>>| {
+            value.as_ref().map(|value| value.value.clone())
+        };
+        let cpus_per_task = self
+            .cpus_per_rank
+            .value
+            .saturating_mul(self.ranks_per_node.value / self.tasks_per_node.value.max(1));
+        Request {
+            name: self.name.value.clone(),
+            account: text(&self.account),
+            partition: text(&self.partition),
+            qos: text(&self.qos),
+            min_nodes: Some(self.nodes.value),
+            max_nodes: Some(self.nodes.value),
+            tasks_per_node: Some(self.tasks_per_node.value),
+            cpus_per_task: Some(cpus_per_task),
+            memory: self
+                .memory
+                .as_ref()
+                .map(|size| MemoryRequest::PerNode(size.value)),
+            gpus_per_node: (self.gpus_per_node.value > 0).then(|| GpuCount {
+                kind: text(&self.gpu_type),
+                count: self.gpus_per_node.value,
+            }),
+            exclusive: self.exclusive.value,
+            time: self.time.as_ref().map(|time| time.value),
+            requeue: Some(!self.resume.on.value.is_empty()),
+            output: Some(place.output.to_owned()),
+            open_mode: Some(OpenMode::Append),
+            chdir: place.run_folder.to_owned(),
+            comment: Some(place.token.to_owned()),
+            constraint: text(&self.constraint),
+            mail_user: text(&self.mail),
+            mail_types: match self.mail {
+                Some(_) => self.mail_on.value.clone(),
+                None => Vec::new(),
+            },
+            ..Request::default()
+        }
+    }
+
+    /// The batch script: its directives say what [`Plan::request`] says, limits rounded up to
+    /// minutes as Slurm would.
+    #[must_use]
+    pub fn script(&self, place: &JobPlace<'_>) -> String {
+        let request = self.request(place);
+        let mut script = String::from("#!/bin/bash\n");
+        for option in directives(&request).iter().chain(&self.extra()) {
+            let _ = writeln!(script, "#SBATCH {option}");
+        }
+        let yard = quoted(&place.yard.display().to_string());
+        let folder = quoted(&place.run_folder.display().to_string());
+        let _ = writeln!(script, "\nexec {yard} job conductor {folder}");
+        script
+    }
+
+    /// A site's own options: the embedded engine has none of them.
+    fn extra(&self) -> Vec<String> {
+        if self.embedded {
+            return Vec::new();
+        }
+        self.sbatch.value.clone()
+    }
+
+    /// Whether the run comes back after this.
+    #[must_use]
+    pub fn comes_back_after(&self, what: ResumeOn) -> bool {
+        self.resume.on.value.contains(&what)
+    }
+}
+
+fn directives(request: &Request) -> Vec<String> {
+    let mut options = Vec::new();
+    let mut add = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            options.push(format!("--{name}={}", directive_value(&value)));
+        }
+    };
+    add("job-name", Some(request.name.clone()));
+    add("account", request.account.clone());
+    add("partition", request.partition.clone());
+    add("qos", request.qos.clone());
+    add("nodes", request.min_nodes.map(|count| count.to_string()));
+    let count = |count: Option<u32>| count.map(|count| count.to_string());
+    add("ntasks-per-node", count(request.tasks_per_node));
+    add("cpus-per-task", count(request.cpus_per_task));
+    add("gpus-per-node", request.gpus_per_node.as_ref().map(gpus));
+    add("mem", request.memory.map(memory));
+    add("time", request.time.map(time));
+    add("constraint", request.constraint.clone());
+    add("chdir", Some(request.chdir.display().to_string()));
+    add("output", request.output.clone());
+    add("comment", request.comment.clone());
+    add("mail-user", request.mail_user.clone());
+    if !request.mail_types.is_empty() {
+        let types: Vec<&str> = request.mail_types.iter().map(mail_type).collect();
+        add("mail-type", Some(types.join(",")));
+    }
+    options.push("--open-mode=append".to_owned());
+    options.push(match request.requeue {
+        Some(false) => "--no-requeue".to_owned(),
+        Some(true) | None => "--requeue".to_owned(),
+    });
+    if request.exclusive {
+        options.push("--exclusive".to_owned());
+    }
+    options
+}
+
+fn gpus(gpus: &GpuCount) -> String {
+    match &gpus.kind {
+        Some(kind) => format!("{kind}:{}", gpus.count),
+        None => gpus.count.to_string(),
+    }
+}
+
+fn memory(memory: MemoryRequest) -> String {
+    match memory {
+        MemoryRequest::PerNode(0) => "0".to_owned(),
+        MemoryRequest::PerNode(size)
+        | MemoryRequest::PerCpu(size)
+        | MemoryRequest::PerGpu(size) => format!("{size}M"),
+    }
+}
+
+fn time(time: TimeLimitRequest) -> String {
+    match time {
+        TimeLimitRequest::Limit(Seconds(limit)) => slurm_minutes(Seconds(limit)),
+        TimeLimitRequest::Unlimited => "UNLIMITED".to_owned(),
+    }
+}
+
+fn mail_type(event: &MailEvent) -> &'static str {
+    match event {
+        MailEvent::Begin => "BEGIN",
+        MailEvent::End => "END",
+        MailEvent::Fail => "FAIL",
+        MailEvent::Requeue => "REQUEUE",
+        MailEvent::TimeLimit => "TIME_LIMIT",
+    }
+}
+
+/// A directive's value as sbatch reads it: quoted where it has a blank, a quote, a backslash or
+/// the sign that starts a comment.
+fn directive_value(value: &str) -> String {
+    let plain = |letter: char| !letter.is_whitespace() && !"\"'\\#".contains(letter);
+    if value.chars().all(plain) {
+        value.to_owned()
+    } else {
+        format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
+    }
+}

@@ -1,0 +1,190 @@
+//! A plan as a person reads it.
+
+use crate::fit::{describe, describe_machine};
+use crate::{Keep, Plan, Resolved, Source, say_mebibytes, say_seconds};
+use model::{ClusterFacts, TimeLimitRequest};
+use std::fmt::Write as _;
+
+impl Plan {
+    /// One line: `digits · local (2 CPUs, 23 GiB, no GPU) · 2 ranks × 1 CPU · 25 s a job`.
+    #[must_use]
+    pub fn headline(&self, facts: &ClusterFacts) -> String {
+        let place = match (facts.embedded, facts.nodes.first()) {
+            (true, Some(machine)) => format!("{} ({})", self.cluster, describe_machine(machine)),
+            _ => self.cluster.clone(),
+        };
+        let mut parts = vec![self.name.value.clone(), place];
+        parts.push(self.shape());
+        if let Some(partition) = &self.partition {
+            parts.push(format!("partition {}", partition.value));
+        }
+        if let Some(time) = &self.time {
+            parts.push(match time.value {
+                TimeLimitRequest::Limit(limit) => format!("{} a job", say_seconds(limit)),
+                TimeLimitRequest::Unlimited => "no time limit".to_owned(),
+            });
+        }
+        parts.join(" · ")
+    }
+
+    /// `2 nodes × 4 v100 = 8 ranks × 6 CPUs`
+    fn shape(&self) -> String {
+        let ranks = plural(self.world_size(), "rank", "ranks");
+        let cpus = plural(self.cpus_per_rank.value, "CPU", "CPUs");
+        let kind = match &self.gpu_type {
+            Some(kind) => kind.value.as_str(),
+            None if self.gpus_per_node.value == 1 => "GPU",
+            None => "GPUs",
+        };
+        let each = match self.gpus_per_node.value {
+            0 => plural(self.ranks_per_node.value, "rank", "ranks"),
+            gpus => format!("{gpus} {kind}"),
+        };
+        match (self.nodes.value, self.gpus_per_node.value) {
+            (1, 0) => format!("{ranks} × {cpus}"),
+            (1, _) => format!("{each} = {ranks} × {cpus}"),
+            (nodes, _) => format!("{nodes} nodes × {each} = {ranks} × {cpus}"),
+        }
+    }
+
+    /// The headline, a table of names, values and reasons, and the notes. Ends with a line feed.
+    #[must_use]
+    pub fn show(&self, facts: &ClusterFacts) -> String {
+        let rows = self.rows(facts);
+        let names = width(rows.iter().map(|row| row.name));
+        let values = width(rows.iter().map(|row| row.value.as_str())).min(28);
+        let mut shown = format!("{}\n\n", self.headline(facts));
+        for Row { name, value, why } in &rows {
+            let line = format!("  {name:names$}  {value:values$}  {why}");
+            let _ = writeln!(shown, "{}", line.trim_end());
+        }
+        if !self.notes.is_empty() {
+            shown.push('\n');
+        }
+        for note in &self.notes {
+            let _ = writeln!(shown, "  note: {note}");
+        }
+        shown
+    }
+
+    fn rows(&self, facts: &ClusterFacts) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let mut add = |name: &'static str, value: String, source: &Source| {
+            let why = match source.is_asked() {
+                true => format!("asked: {source}"),
+                false => source.to_string(),
+            };
+            rows.push(Row { name, value, why });
+        };
+        add(
+            "launcher",
+            self.launcher.value.to_string(),
+            &self.launcher.source,
+        );
+        add(
+            "command",
+            self.command.value.join(" "),
+            &self.command.source,
+        );
+        add("nodes", self.nodes.value.to_string(), &self.nodes.source);
+        if self.gpus_per_node.value > 0 {
+            let kind = self
+                .gpu_type
+                .as_ref()
+                .map(|kind| format!(" {}", kind.value));
+            let value = format!("{}{}", self.gpus_per_node.value, kind.unwrap_or_default());
+            add("gpus per node", value, &self.gpus_per_node.source);
+        }
+        let ranks = &self.ranks_per_node;
+        add("ranks per node", ranks.value.to_string(), &ranks.source);
+        if self.tasks_per_node.value != ranks.value {
+            let tasks = &self.tasks_per_node;
+            add("tasks per node", tasks.value.to_string(), &tasks.source);
+        }
+        let cpus = &self.cpus_per_rank;
+        add("cpus per rank", cpus.value.to_string(), &cpus.source);
+        match &self.memory {
+            Some(Resolved { value: 0, source }) => add("memory", "all".to_owned(), source),
+            Some(memory) => add("memory", say_mebibytes(memory.value), &memory.source),
+            None => {}
+        }
+        let limit = |time: TimeLimitRequest| match time {
+            TimeLimitRequest::Limit(limit) => say_seconds(limit),
+            TimeLimitRequest::Unlimited => "unlimited".to_owned(),
+        };
+        match &self.time {
+            Some(time) => add("time a job", limit(time.value), &time.source),
+            None => {
+                let why = Source::cluster(format!("{} has the default", self.cluster));
+                add("time a job", "not asked".to_owned(), &why);
+            }
+        }
+        let given = [
+            ("partition", &self.partition),
+            ("account", &self.account),
+            ("qos", &self.qos),
+            ("constraint", &self.constraint),
+        ];
+        for (name, value) in given {
+            if let Some(value) = value {
+                add(name, value.value.clone(), &value.source);
+            }
+        }
+        if self.exclusive.value {
+            add("exclusive", "yes".to_owned(), &self.exclusive.source);
+        }
+        if !self.sbatch.value.is_empty() {
+            add("sbatch", self.sbatch.value.join(" "), &self.sbatch.source);
+        }
+        if !self.environment.modules.value.is_empty() {
+            let modules = &self.environment.modules;
+            add("modules", modules.value.join(" "), &modules.source);
+        }
+        let python = &self.environment.python;
+        add("python", python.value.to_string(), &python.source);
+        for path in &self.data.stage.value {
+            add(
+                "stage in",
+                path.display().to_string(),
+                &self.data.stage.source,
+            );
+        }
+        let keep = &self.checkpoints.keep;
+        let kept = match keep.value {
+            Keep::All => "all are kept".to_owned(),
+            Keep::Newest(count) => format!("the newest {count} are kept"),
+        };
+        add("checkpoints", kept, &keep.source);
+        let on = &self.resume.on;
+        let words: Vec<&str> = on.value.iter().map(|what| what.word()).collect();
+        let back = match words.is_empty() {
+            true => "never".to_owned(),
+            false => words.join(", "),
+        };
+        add("comes back on", back, &on.source);
+        let grace = &self.resume.grace;
+        add("grace", say_seconds(grace.value), &grace.source);
+        if !facts.embedded {
+            let why = Source::cluster(describe(facts));
+            add("cluster", self.cluster.clone(), &why);
+        }
+        rows
+    }
+}
+
+struct Row {
+    name: &'static str,
+    value: String,
+    why: String,
+}
+
+fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
+    texts.map(|text| text.chars().count()).max().unwrap_or(0)
+}
+
+fn plural(count: u32, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
+}
