@@ -131,11 +131,16 @@ impl Task<'_> {
 
     /// `address:port`, IPv6 in brackets.
     fn endpoint(&self) -> String {
-        let Rendezvous { address, port } = self.rendezvous;
+        format!("{}:{}", self.host(), self.rendezvous.port)
+    }
+
+    /// The address as it stands before a colon and a port.
+    fn host(&self) -> String {
+        let address = &self.rendezvous.address;
         if address.contains(':') {
-            format!("[{address}]:{port}")
+            format!("[{address}]")
         } else {
-            format!("{address}:{port}")
+            address.clone()
         }
     }
 
@@ -226,14 +231,15 @@ impl Task<'_> {
     }
 
     /// torchrun with a static rendezvous: no node has to guess whether it hosts the store. The
-    /// options are written with underscores, which every version takes.
+    /// options are written with underscores, which every version takes. It puts address and port
+    /// together itself, so IPv6 comes in brackets.
     fn torchrun(&self, command: &[String]) -> Vec<String> {
         let mut argv = torchrun_program(command);
         let options = [
             ("nnodes", self.nodes.to_string()),
             ("node_rank", self.node.to_string()),
             ("nproc_per_node", self.plan.ranks_per_node.value.to_string()),
-            ("master_addr", self.rendezvous.address.clone()),
+            ("master_addr", self.host()),
             ("master_port", self.rendezvous.port.to_string()),
         ];
         argv.extend(options.map(|(name, value)| format!("--{name}={value}")));

@@ -422,3 +422,7 @@ fn absolute(base: &Path, path: &str) -> PathBuf {
     }
     whole
 }
+
+#[cfg(test)]
+#[path = "planner_tests.rs"]
+mod tests;
