@@ -4,14 +4,22 @@
 //! names and host facts come in as arguments.
 
 mod allocation;
+mod array_spec;
 mod cluster_facts;
 mod diagnostic;
 mod getopt;
+mod gres;
 mod ids;
 mod job_record;
 mod job_state;
+mod mail_type;
+mod memory_size;
+mod node_count;
+mod number;
 mod request;
+mod signal_spec;
 mod step;
+mod time_limit;
 mod timestamp;
 
 pub mod file_pattern;
@@ -29,6 +37,8 @@ mod job_info;
 mod job_reason;
 mod job_state_name;
 mod long_options;
+pub mod scancel;
+pub mod scontrol;
 mod scontrol_show_job;
 mod squeue;
 mod squeue_args;
@@ -38,15 +48,19 @@ mod squeue_order;
 mod step_field_table;
 
 pub use allocation::{Allocation, GpuIndex, NodeShare};
-pub use diagnostic::{Diagnostic, Severity, Span, Voice, first_error};
 pub use cluster_facts::{ClusterFacts, GpuGroup, Internet, NodeGroup};
+pub use diagnostic::{Diagnostic, Severity, Span, Voice, first_error};
 pub use ids::{JobId, NodeName, RestartCount, StepId};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
 pub use job_state::{Ending, JobState, Outcome, PendingReason, Ran, WaitStatus};
+pub use mail_type::{mail_types_text, parse_mail_types};
+pub use memory_size::{mebibytes_option, parse_mebibytes};
+pub use node_count::NodeCount;
 pub use request::{
     ArraySpec, GpuCount, MailEvent, MemoryRequest, OpenMode, Request, SignalSpec, SignalTarget,
     TimeLimitRequest,
 };
+pub use signal_spec::{parse_signal, signal_name};
 pub use step::{StepRecord, StepRequest, StepState};
 pub use timestamp::{Seconds, Timestamp};
 
