@@ -1,1 +1,22 @@
-//! placeholder
+//! The two doors: the embedded engine and a real Slurm; and runs, seen through them.
+//!
+//! **Invariant:** the only place outside `job` that runs a real Slurm command.
+
+mod door;
+mod embedded;
+mod facts;
+mod follow;
+mod job_view;
+mod program;
+mod run_state;
+mod runs;
+mod slurm;
+
+pub use door::{Door, DoorError, NewJob};
+pub use embedded::{EmbeddedDoor, LOCAL};
+pub use follow::{FILE_PAUSE, Follower, Seen};
+pub use job_view::{JobView, ViewState};
+pub use program::pin_program;
+pub use run_state::{RunState, run_state};
+pub use runs::{Run, Start, ask_for};
+pub use slurm::{Discovered, SlurmDoor, discover};

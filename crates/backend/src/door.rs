@@ -1,0 +1,113 @@
+//! What both doors can do: one trait, in the words of runs and jobs.
+
+use crate::job_view::JobView;
+use model::{ClusterFacts, JobId, Request, RestartCount};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A job ready to be submitted.
+#[derive(Debug)]
+pub struct NewJob<'a> {
+    /// The same token twice is the same job.
+    pub token: &'a str,
+    /// What it asks for: what the embedded engine gets.
+    pub request: &'a Request,
+    /// The batch script's text with its `#SBATCH` lines: what a real Slurm gets.
+    pub script: &'a str,
+    /// Where that script stands.
+    pub script_path: &'a Path,
+    /// The job's environment.
+    pub environment: &'a [(String, String)],
+}
+
+/// A way to an engine: the embedded one, or a real Slurm.
+pub trait Door {
+    /// What this cluster is and has.
+    fn facts(&self) -> &ClusterFacts;
+
+    /// Queues a job; when this returns, the answer is on disk there.
+    fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, DoorError>;
+
+    /// The jobs as they are now; one that is no longer known is left out.
+    fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, DoorError>;
+
+    /// All live jobs of this user.
+    fn live_jobs(&mut self) -> Result<Vec<JobView>, DoorError>;
+
+    /// How long to leave between two looks at the same jobs. A cluster is shared: the wait grows
+    /// with the time that nothing changed.
+    fn pause(&self, unchanged_for: Duration) -> Duration;
+
+    /// Ends a job.
+    fn cancel(&mut self, job: JobId) -> Result<(), DoorError>;
+
+    /// Puts a running job back into the queue.
+    fn requeue(&mut self, job: JobId, restart: Option<RestartCount>) -> Result<(), DoorError>;
+}
+
+/// Why a door did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum DoorError {
+    /// No answer from there.
+    #[error("{cluster} can't be reached: {message}")]
+    Unreachable {
+        /// The cluster.
+        cluster: String,
+        /// What was seen.
+        message: String,
+        /// What to do.
+        todo: String,
+    },
+    /// It could never start there.
+    #[error("{cluster} refuses the job: {asked}")]
+    Refused {
+        /// The cluster.
+        cluster: String,
+        /// What was asked.
+        asked: String,
+        /// What there is.
+        there: String,
+        /// What to do.
+        todo: String,
+    },
+    /// The job is not known, has ended, or is someone else's.
+    #[error("{message}")]
+    Job {
+        /// In the engine's words.
+        message: String,
+    },
+    /// One of Slurm's commands failed.
+    #[error("{command} failed ({status}): {message}")]
+    Command {
+        /// The command.
+        command: String,
+        /// Its exit status.
+        status: String,
+        /// Its stderr.
+        message: String,
+    },
+    /// One of Slurm's commands answered something that can't be read.
+    #[error("{command} answered what can't be read: {line:?}")]
+    Answer {
+        /// The command.
+        command: String,
+        /// The line.
+        line: String,
+    },
+    /// Nothing came back in time; the job was looked for and not found.
+    #[error("{command} did not answer within {seconds} s")]
+    TimedOut {
+        /// The command.
+        command: String,
+        /// How long it was given.
+        seconds: u64,
+    },
+    /// A file.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}

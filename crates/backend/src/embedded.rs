@@ -1,0 +1,120 @@
+//! The embedded engine's door.
+
+use crate::door::{Door, DoorError, NewJob};
+use crate::facts::embedded_facts;
+use crate::job_view::JobView;
+use api::{CallError, CancelRequest, Client, JobFilter, Refusal, Selector, Submission};
+use model::{ClusterFacts, JobId, RestartCount};
+use std::path::Path;
+use std::time::Duration;
+
+/// The engine's name as a cluster.
+pub const LOCAL: &str = "local";
+
+/// The door to the embedded engine of one folder.
+#[derive(Debug)]
+pub struct EmbeddedDoor {
+    client: Client,
+    facts: ClusterFacts,
+}
+
+impl EmbeddedDoor {
+    /// Connects, starting an engine where none runs.
+    ///
+    /// # Errors
+    /// No engine can serve that folder.
+    pub fn open(engine_dir: &Path) -> Result<EmbeddedDoor, DoorError> {
+        let mut client = Client::connect(engine_dir).map_err(|error| unreachable(error.into()))?;
+        let facts = client.facts().map_err(unreachable)?;
+        Ok(EmbeddedDoor {
+            client,
+            facts: embedded_facts(&facts),
+        })
+    }
+
+    fn filter(ids: &[JobId]) -> JobFilter {
+        JobFilter {
+            ids: Some(ids.to_vec()),
+            ended_since: Some(model::Timestamp(0)),
+            comment: None,
+        }
+    }
+}
+
+impl Door for EmbeddedDoor {
+    fn facts(&self) -> &ClusterFacts {
+        &self.facts
+    }
+
+    fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, DoorError> {
+        let submission = Submission {
+            token: job.token.to_owned(),
+            request: job.request.clone(),
+            script: Some(job.script.to_owned()),
+            args: Vec::new(),
+            command: Some(job.script_path.display().to_string()),
+            environment: job.environment.to_vec(),
+            umask: sys::process::umask(),
+            submit_host: sys::host_name(),
+        };
+        self.client.submit(submission).map_err(refused)
+    }
+
+    fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, DoorError> {
+        let jobs = self.client.jobs(Self::filter(ids)).map_err(refused)?;
+        Ok(jobs.iter().map(JobView::from).collect())
+    }
+
+    fn live_jobs(&mut self) -> Result<Vec<JobView>, DoorError> {
+        let jobs = self.client.jobs(JobFilter::default()).map_err(refused)?;
+        Ok(jobs.iter().map(JobView::from).collect())
+    }
+
+    fn pause(&self, unchanged_for: Duration) -> Duration {
+        // Its own machine's engine: a look costs tens of microseconds.
+        (unchanged_for / 10).clamp(Duration::from_millis(50), Duration::from_secs(1))
+    }
+
+    fn cancel(&mut self, job: JobId) -> Result<(), DoorError> {
+        let request = CancelRequest {
+            selector: Selector::Job(job),
+            signal: None,
+            batch: false,
+            full: false,
+        };
+        self.client.cancel(request).map_err(refused)
+    }
+
+    fn requeue(&mut self, job: JobId, restart: Option<RestartCount>) -> Result<(), DoorError> {
+        self.client.requeue(job, false, restart).map_err(refused)
+    }
+}
+
+/// What the engine said, in a door's words.
+fn refused(error: CallError) -> DoorError {
+    match error {
+        CallError::Refused(Refusal::NeverFits { asked, there, todo }) => DoorError::Refused {
+            cluster: LOCAL.to_owned(),
+            asked,
+            there,
+            todo,
+        },
+        CallError::Refused(refusal) => DoorError::Job {
+            message: refusal.to_string(),
+        },
+        other => unreachable(other),
+    }
+}
+
+fn unreachable(error: CallError) -> DoorError {
+    let todo = match &error {
+        CallError::Connect(error) => error.todo(),
+        _ => "try again; its log is engine.log in the folder that yard engine status shows"
+            .to_owned(),
+    };
+    DoorError::Unreachable {
+        cluster: LOCAL.to_owned(),
+        message: error.to_string(),
+        todo,
+    }
+}

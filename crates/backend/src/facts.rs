@@ -1,0 +1,44 @@
+//! What the embedded engine's machine is, in the words of planning.
+
+use crate::embedded::LOCAL;
+use api::EngineFacts;
+use model::{ClusterFacts, GpuGroup, Internet, NodeGroup, Seconds};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The machine as a cluster of one node.
+#[must_use]
+pub fn embedded_facts(facts: &EngineFacts) -> ClusterFacts {
+    let mut kinds: BTreeMap<&str, u32> = BTreeMap::new();
+    for kind in &facts.gpus {
+        *kinds.entry(kind).or_default() += 1;
+    }
+    let gpus = kinds.into_iter().map(|(kind, count)| GpuGroup {
+        kind: Some(kind.to_owned()),
+        count,
+        memory_mib: None,
+    });
+    ClusterFacts {
+        name: LOCAL.to_owned(),
+        embedded: true,
+        nodes: vec![NodeGroup {
+            count: 1,
+            cpus: facts.cpus,
+            memory_mib: facts.memory,
+            gpus: gpus.collect(),
+        }],
+        node_local: node_local(),
+        // One machine: what the user can reach, its jobs can.
+        internet: Internet::Compute,
+        default_time: None,
+        time_granularity: Seconds(1),
+    }
+}
+
+/// The folder for a node's own files: `TMPDIR`, else `/tmp`.
+pub(crate) fn node_local() -> PathBuf {
+    match std::env::var_os("TMPDIR") {
+        Some(folder) if !folder.is_empty() => PathBuf::from(folder),
+        _ => PathBuf::from("/tmp"),
+    }
+}

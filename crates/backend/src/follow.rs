@@ -1,0 +1,202 @@
+//! One run, followed: its files first, its cluster as seldom as that allows.
+
+use crate::door::{Door, DoorError};
+use crate::job_view::{JobView, ViewState};
+use crate::run_state::{RunState, run_state};
+use folder::{Attempt, Event, EventLine, EventTail, LinkState, LogLine, LogTail, RunFolder};
+use model::{JobId, Timestamp};
+use std::time::{Duration, Instant};
+
+/// How often the files are looked at.
+pub const FILE_PAUSE: Duration = Duration::from_millis(50);
+
+/// Something new of a followed run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// It waits, for another reason than before.
+    Waiting {
+        /// Slurm's word.
+        reason: String,
+    },
+    /// A conductor wrote something down.
+    Event {
+        /// Which start of the run, from 1.
+        ordinal: u32,
+        /// When that job was submitted or requeued, where known.
+        submitted: Option<Timestamp>,
+        /// When.
+        at: Timestamp,
+        /// What.
+        event: Event,
+    },
+    /// A rank wrote a line.
+    Output {
+        /// Which and what.
+        line: LogLine,
+    },
+    /// The run is over, and everything of it was shown.
+    Over {
+        /// How.
+        state: RunState,
+    },
+}
+
+/// Follows a run from its first line.
+#[derive(Debug)]
+pub struct Follower {
+    folder: RunFolder,
+    link: LinkState,
+    attempts: Vec<Followed>,
+    view: Option<JobView>,
+    asked: Option<Instant>,
+    changed: Instant,
+    reason: Option<String>,
+}
+
+/// One start.
+#[derive(Debug)]
+struct Followed {
+    attempt: Attempt,
+    events: EventTail,
+    logs: LogTail,
+    seen: Vec<EventLine>,
+}
+
+impl Follower {
+    /// Follows the run in that folder whose job has this id.
+    #[must_use]
+    pub fn new(folder: RunFolder, job: JobId, at: Timestamp) -> Follower {
+        Follower {
+            folder,
+            link: LinkState::Submitted { job: job.0, at },
+            attempts: Vec::new(),
+            view: None,
+            asked: None,
+            changed: Instant::now(),
+            reason: None,
+        }
+    }
+
+    /// How many starts there were.
+    #[must_use]
+    pub fn starts(&self) -> usize {
+        self.attempts.len()
+    }
+
+    /// What is new since the last call. Ends with [`Seen::Over`] once.
+    ///
+    /// # Errors
+    /// The cluster does not answer, or a file can't be read.
+    pub fn poll(&mut self, door: &mut dyn Door) -> Result<Vec<Seen>, DoorError> {
+        // The cluster is asked before the files are read: when it says that the job ended, the
+        // files then hold all there is.
+        let answered = self.ask(door)?;
+        let mut seen = Vec::new();
+        self.read_files(&mut seen)
+            .map_err(|source| DoorError::File {
+                path: self.folder.path().to_owned(),
+                source,
+            })?;
+        if !seen.is_empty() {
+            self.changed = Instant::now();
+        }
+        self.waiting(&mut seen);
+        let last = self.attempts.last().map_or(&[][..], |last| &last.seen[..]);
+        let state = run_state(Some(&self.link), last, self.view.as_ref());
+        if answered && !state.is_live() && !self.job_lives() {
+            seen.push(Seen::Over { state });
+        }
+        Ok(seen)
+    }
+
+    /// A conductor says `finished` moments before its job is over: wait for that too.
+    fn job_lives(&self) -> bool {
+        self.view.as_ref().is_some_and(|view| view.state.is_live())
+    }
+
+    /// Asks the cluster if it is time to, and says whether it did.
+    fn ask(&mut self, door: &mut dyn Door) -> Result<bool, DoorError> {
+        let pause = door.pause(self.changed.elapsed());
+        if self.asked.is_some_and(|asked| asked.elapsed() < pause) {
+            return Ok(false);
+        }
+        let LinkState::Submitted { job, .. } = self.link else {
+            return Ok(false);
+        };
+        let view = door.jobs(&[JobId(job)])?.into_iter().next();
+        if view != self.view {
+            self.changed = Instant::now();
+            self.view = view;
+        }
+        self.asked = Some(Instant::now());
+        Ok(true)
+    }
+
+    fn read_files(&mut self, seen: &mut Vec<Seen>) -> std::io::Result<()> {
+        for attempt in self.folder.attempts()? {
+            if self.attempts.iter().all(|known| known.attempt != attempt) {
+                self.attempts.push(Followed {
+                    attempt,
+                    events: EventTail::new(self.folder.events(attempt)),
+                    logs: LogTail::new(&self.folder, attempt),
+                    seen: Vec::new(),
+                });
+            }
+        }
+        let submitted = self.view.as_ref().and_then(|view| view.submitted);
+        let count = self.attempts.len();
+        for (index, followed) in self.attempts.iter_mut().enumerate() {
+            // Events are read first and told last where they end something, so that no rank's line
+            // comes after the word that it ended.
+            let events = followed.events.read()?;
+            let over = index + 1 < count
+                || events
+                    .iter()
+                    .chain(&followed.seen)
+                    .any(|line| ends_ranks(&line.event));
+            let (before, after): (Vec<EventLine>, Vec<EventLine>) =
+                split_at_end_of_ranks(events.clone());
+            let tell = |line: &EventLine| Seen::Event {
+                ordinal: u32::try_from(index + 1).unwrap_or(u32::MAX),
+                submitted,
+                at: line.at,
+                event: line.event.clone(),
+            };
+            seen.extend(before.iter().map(tell));
+            let lines = followed.logs.read(over)?;
+            seen.extend(lines.into_iter().map(|line| Seen::Output { line }));
+            seen.extend(after.iter().map(tell));
+            followed.seen.extend(events);
+        }
+        Ok(())
+    }
+
+    /// Tells why the run waits, once a reason.
+    fn waiting(&mut self, seen: &mut Vec<Seen>) {
+        let reason = match self.view.as_ref().map(|view| &view.state) {
+            Some(ViewState::Waiting { reason }) => Some(reason.clone()),
+            _ => None,
+        };
+        if reason != self.reason {
+            self.reason.clone_from(&reason);
+            seen.extend(reason.map(|reason| Seen::Waiting { reason }));
+        }
+    }
+}
+
+/// After this event the ranks write nothing more.
+fn ends_ranks(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::RanksEnded { .. }
+            | Event::ComingBack { .. }
+            | Event::Finished { .. }
+            | Event::Failed { .. }
+    )
+}
+
+fn split_at_end_of_ranks(mut events: Vec<EventLine>) -> (Vec<EventLine>, Vec<EventLine>) {
+    let end = events.iter().position(|line| ends_ranks(&line.event));
+    let after = events.split_off(end.unwrap_or(events.len()));
+    (events, after)
+}

@@ -1,0 +1,115 @@
+//! A job as both doors show it.
+
+use model::{
+    JobId, JobRecord, JobState, JobStateName, Outcome, RestartCount, Timestamp, WaitStatus,
+};
+use serde::Serialize;
+
+/// A job, seen from outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct JobView {
+    /// Its id.
+    pub id: JobId,
+    /// Its name.
+    pub name: String,
+    /// How often it was requeued.
+    pub restarts: RestartCount,
+    /// When it was submitted, where that is known.
+    pub submitted: Option<Timestamp>,
+    /// Where it stands.
+    pub state: ViewState,
+}
+
+/// Where a job stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum ViewState {
+    /// Waits.
+    Waiting {
+        /// Slurm's word for why.
+        reason: String,
+    },
+    /// Runs, or is being ended.
+    Running {
+        /// Since when.
+        since: Option<Timestamp>,
+        /// On which nodes, folded.
+        nodes: String,
+    },
+    /// Over.
+    Ended {
+        /// Slurm's word for how, such as `COMPLETED`.
+        how: String,
+        /// Its exit code and signal as Slurm prints them, `1:0`.
+        exit: String,
+        /// When.
+        at: Option<Timestamp>,
+    },
+    /// A state that this version doesn't know.
+    Unknown {
+        /// As it was answered.
+        text: String,
+    },
+}
+
+impl ViewState {
+    /// Not over yet.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        matches!(self, ViewState::Waiting { .. } | ViewState::Running { .. })
+    }
+
+    /// Over, with success.
+    #[must_use]
+    pub fn is_completed(&self) -> bool {
+        matches!(self, ViewState::Ended { how, .. } if how == "COMPLETED")
+    }
+}
+
+impl From<&JobRecord> for JobView {
+    fn from(job: &JobRecord) -> JobView {
+        JobView {
+            id: job.id,
+            name: job.request.name.clone(),
+            restarts: job.restarts,
+            submitted: Some(job.submitted),
+            state: match &job.state {
+                JobState::Pending { .. } => ViewState::Waiting {
+                    reason: model::reason_text(&job.state),
+                },
+                JobState::Running {
+                    since, allocation, ..
+                } => ViewState::Running {
+                    since: Some(*since),
+                    nodes: allocation
+                        .nodes
+                        .iter()
+                        .map(|share| share.node.as_str())
+                        .collect::<Vec<_>>()
+                        .join(","),
+                },
+                JobState::Ended { outcome, at, .. } => {
+                    let status = status_of(outcome);
+                    ViewState::Ended {
+                        how: JobStateName::base_of(&job.state).long().to_owned(),
+                        exit: format!("{}:{}", status.code(), status.signal_number()),
+                        at: Some(*at),
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// What `wait` said of the batch script, where it ran.
+fn status_of(outcome: &Outcome) -> WaitStatus {
+    match outcome {
+        Outcome::Failed { status }
+        | Outcome::Cancelled { status, .. }
+        | Outcome::Timeout { status } => *status,
+        Outcome::Completed
+        | Outcome::NodeFail
+        | Outcome::OutOfMemory
+        | Outcome::LaunchFailed { .. } => WaitStatus::default(),
+    }
+}

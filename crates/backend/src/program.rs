@@ -1,0 +1,43 @@
+//! The binary that a run's nodes execute: a copy on the run's own storage, so that a run that comes
+//! back tomorrow still finds the program that it began with.
+
+use crate::door::DoorError;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Copies this program below `scratch`, once a version of its file, and returns the copy's path.
+///
+/// # Errors
+/// The copy can't be made.
+pub fn pin_program(scratch: &Path) -> Result<PathBuf, DoorError> {
+    let program = std::env::current_exe().map_err(at(Path::new("/proc/self/exe")))?;
+    let facts = fs::metadata(&program).map_err(at(&program))?;
+    // Size and time of change tell one build from another; reading megabytes would tell no more.
+    let name = format!(
+        "{}-{:x}-{:x}",
+        env!("CARGO_PKG_VERSION"),
+        facts.size(),
+        facts.mtime_nsec() ^ (facts.mtime() << 30)
+    );
+    let place = scratch.join(".yard").join(name);
+    let pinned = place.join("yard");
+    if pinned.exists() {
+        return Ok(pinned);
+    }
+    fs::create_dir_all(&place).map_err(at(&place))?;
+    let beside = place.join(format!("yard.{}", std::process::id()));
+    let copied = sys::copy::file(&program, &beside)
+        .and_then(|_bytes| fs::set_permissions(&beside, PermissionsExt::from_mode(0o755)))
+        .and_then(|()| fs::rename(&beside, &pinned));
+    if let Err(source) = copied {
+        let _ = fs::remove_file(&beside);
+        return Err(at(&pinned)(source));
+    }
+    Ok(pinned)
+}
+
+fn at(path: &Path) -> impl FnOnce(std::io::Error) -> DoorError {
+    let path = path.to_owned();
+    |source| DoorError::File { path, source }
+}

@@ -1,0 +1,260 @@
+//! Where a run stands, of what its folder and its cluster say.
+
+use crate::job_view::{JobView, ViewState};
+use folder::{Event, EventLine, LinkState};
+use model::Timestamp;
+use serde::Serialize;
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum RunState {
+    /// Nothing is known to have been submitted.
+    NotSubmitted,
+    /// The cluster refused its job.
+    Refused {
+        /// Its words.
+        why: String,
+    },
+    /// Waits for its first start.
+    Waiting {
+        /// Slurm's word for why.
+        reason: String,
+    },
+    /// Runs.
+    Running {
+        /// Since when.
+        since: Option<Timestamp>,
+    },
+    /// Waits to be started again.
+    Resuming {
+        /// Slurm's word for why it waits.
+        reason: String,
+    },
+    /// Trained to its end.
+    Done {
+        /// When.
+        at: Timestamp,
+    },
+    /// Ended without being done.
+    Failed {
+        /// In words.
+        cause: String,
+    },
+    /// Was cancelled.
+    Cancelled,
+    /// The cluster no longer knows the job, and its last word was not an end.
+    Unknown {
+        /// In words.
+        what: String,
+    },
+}
+
+impl RunState {
+    /// Can still change by itself.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        matches!(
+            self,
+            RunState::Waiting { .. } | RunState::Running { .. } | RunState::Resuming { .. }
+        )
+    }
+
+    /// One word for a column.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            RunState::NotSubmitted => "not submitted",
+            RunState::Refused { .. } => "refused",
+            RunState::Waiting { .. } => "waiting",
+            RunState::Running { .. } => "running",
+            RunState::Resuming { .. } => "resuming",
+            RunState::Done { .. } => "done",
+            RunState::Failed { .. } => "failed",
+            RunState::Cancelled => "cancelled",
+            RunState::Unknown { .. } => "unknown",
+        }
+    }
+}
+
+/// Where a run stands by its newest link, what its newest start wrote down, and what the cluster
+/// says of its job (`None`: it no longer knows it).
+///
+/// The conductor's word counts first: it alone knows whether the training is done. A job that ended
+/// without such a word was ended from outside.
+#[must_use]
+pub fn run_state(
+    link: Option<&LinkState>,
+    events: &[EventLine],
+    job: Option<&JobView>,
+) -> RunState {
+    match link {
+        None | Some(LinkState::Intent { .. }) => return RunState::NotSubmitted,
+        Some(LinkState::Refused { why, .. }) => {
+            return RunState::Refused { why: why.clone() };
+        }
+        Some(LinkState::Submitted { .. }) => {}
+    }
+    if let Some(state) = events.iter().rev().find_map(said) {
+        return state;
+    }
+    let started = !events.is_empty();
+    match job.map(|job| (&job.state, job.restarts)) {
+        Some((ViewState::Waiting { reason }, 0)) if !started => RunState::Waiting {
+            reason: reason.clone(),
+        },
+        Some((ViewState::Waiting { reason }, _)) => RunState::Resuming {
+            reason: reason.clone(),
+        },
+        Some((ViewState::Running { since, .. }, _)) => RunState::Running { since: *since },
+        Some((ViewState::Ended { how, .. }, _)) if how == "CANCELLED" => RunState::Cancelled,
+        Some((ViewState::Ended { how, exit, .. }, _)) => RunState::Failed {
+            cause: format!("its job ended as {how} (exit {exit}) without a word of the training"),
+        },
+        Some((ViewState::Unknown { text }, _)) => RunState::Unknown {
+            what: format!("the cluster says {text}"),
+        },
+        None => RunState::Unknown {
+            what: "the cluster no longer knows its job".to_owned(),
+        },
+    }
+}
+
+/// The state that an event settles for good.
+fn said(line: &EventLine) -> Option<RunState> {
+    match &line.event {
+        Event::Finished { .. } => Some(RunState::Done { at: line.at }),
+        Event::Failed { cause, .. } => Some(RunState::Failed {
+            cause: cause.clone(),
+        }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::JobId;
+
+    const SUBMITTED: LinkState = LinkState::Submitted {
+        job: 7,
+        at: Timestamp(0),
+    };
+
+    fn event(event: Event) -> EventLine {
+        EventLine {
+            at: Timestamp(5),
+            event,
+        }
+    }
+
+    fn started() -> EventLine {
+        event(Event::Started {
+            job: 7,
+            restart: 0,
+            nodes: vec!["n1".to_owned()],
+        })
+    }
+
+    fn view(restarts: u32, state: ViewState) -> JobView {
+        JobView {
+            id: JobId(7),
+            name: "digits".to_owned(),
+            restarts,
+            submitted: None,
+            state,
+        }
+    }
+
+    fn waiting() -> ViewState {
+        ViewState::Waiting {
+            reason: "Resources".to_owned(),
+        }
+    }
+
+    fn ended(how: &str) -> ViewState {
+        ViewState::Ended {
+            how: how.to_owned(),
+            exit: "1:0".to_owned(),
+            at: None,
+        }
+    }
+
+    #[track_caller]
+    fn check(link: Option<LinkState>, events: &[EventLine], job: Option<JobView>, want: &str) {
+        let state = run_state(link.as_ref(), events, job.as_ref());
+        assert_eq!(state.word(), want, "{state:?}");
+    }
+
+    #[test]
+    fn before_the_cluster_has_it() {
+        check(None, &[], None, "not submitted");
+        check(
+            Some(LinkState::Intent { at: Timestamp(0) }),
+            &[],
+            None,
+            "not submitted",
+        );
+        let refused = LinkState::Refused {
+            why: "no".to_owned(),
+            at: Timestamp(0),
+        };
+        check(Some(refused), &[], None, "refused");
+    }
+
+    #[test]
+    fn waits_runs_and_comes_back() {
+        check(Some(SUBMITTED), &[], Some(view(0, waiting())), "waiting");
+        check(Some(SUBMITTED), &[], Some(view(1, waiting())), "resuming");
+        check(
+            Some(SUBMITTED),
+            &[started()],
+            Some(view(0, waiting())),
+            "resuming",
+        );
+        let running = ViewState::Running {
+            since: None,
+            nodes: String::new(),
+        };
+        check(
+            Some(SUBMITTED),
+            &[started()],
+            Some(view(0, running)),
+            "running",
+        );
+    }
+
+    #[test]
+    fn the_conductors_word_counts_first() {
+        let done = [started(), event(Event::Finished { status: 0 })];
+        check(
+            Some(SUBMITTED),
+            &done,
+            Some(view(0, ended("FAILED"))),
+            "done",
+        );
+        check(Some(SUBMITTED), &done, None, "done");
+        let failed = event(Event::Failed {
+            cause: "rank 5".to_owned(),
+            status: Some(1),
+        });
+        check(Some(SUBMITTED), &[failed], None, "failed");
+    }
+
+    #[test]
+    fn ended_without_a_word() {
+        check(
+            Some(SUBMITTED),
+            &[started()],
+            Some(view(0, ended("CANCELLED"))),
+            "cancelled",
+        );
+        check(
+            Some(SUBMITTED),
+            &[started()],
+            Some(view(0, ended("COMPLETED"))),
+            "failed",
+        );
+        check(Some(SUBMITTED), &[started()], None, "unknown");
+    }
+}

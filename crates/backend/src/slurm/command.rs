@@ -1,0 +1,118 @@
+//! Runs one of Slurm's commands: bounded in time, with an environment that can't change its meaning.
+
+use crate::door::DoorError;
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a command answered.
+#[derive(Debug)]
+pub struct Answer {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Its stdout.
+    pub stdout: String,
+    /// Its stderr, trimmed.
+    pub stderr: String,
+}
+
+/// Longest wait for one answer; a busy controller can take tens of seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A command by name, found on PATH, without what would change its meaning: a job submitted from
+/// inside another job must not inherit that job's `SLURM_*` and `SBATCH_*`.
+pub fn slurm_command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        if is_inherited_option(&name) {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+/// Whether a variable is an option of a Slurm command in disguise.
+fn is_inherited_option(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else {
+        return false;
+    };
+    // SLURM_CONF says which cluster is meant, so it stays.
+    let prefixes = [
+        "SLURM_", "SBATCH_", "SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "PMIX_",
+    ];
+    name != "SLURM_CONF" && prefixes.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Runs a command to its end. A failed start and a missing answer are errors; a non-zero status is
+/// the caller's to judge.
+pub fn ask(mut command: Command) -> Result<Answer, DoorError> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|source| DoorError::File {
+            path: PathBuf::from(&name),
+            source,
+        })?;
+    let stdout = reader(child.stdout.take());
+    let stderr = reader(child.stderr.take());
+    let Some(status) = wait(&mut child, PATIENCE) else {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(DoorError::TimedOut {
+            command: name,
+            seconds: PATIENCE.as_secs(),
+        });
+    };
+    let text = |handle: std::thread::JoinHandle<Vec<u8>>| {
+        String::from_utf8_lossy(&handle.join().unwrap_or_default()).into_owned()
+    };
+    Ok(Answer {
+        status,
+        stdout: text(stdout),
+        stderr: text(stderr).trim().to_owned(),
+    })
+}
+
+/// Runs a command that must succeed, and returns its stdout.
+pub fn ask_ok(command: Command) -> Result<String, DoorError> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let answer = ask(command)?;
+    if answer.status.success() {
+        return Ok(answer.stdout);
+    }
+    Err(DoorError::Command {
+        command: name,
+        status: answer.status.to_string(),
+        message: answer.stderr,
+    })
+}
+
+/// Reads a pipe to its end beside the waiting, so that a full pipe can't block the command.
+fn reader(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        bytes
+    })
+}
+
+/// Waits for the end, at most so long.
+fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+    let until = Instant::now() + patience;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < until => std::thread::sleep(pause),
+            _ => return None,
+        }
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}

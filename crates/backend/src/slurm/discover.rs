@@ -1,0 +1,185 @@
+//! Whether a real Slurm answers here, and what it has: asked once a command, in three questions.
+
+use super::command::{ask_ok, slurm_command};
+use crate::door::DoorError;
+use model::{ClusterFacts, GpuGroup, Internet, NodeGroup, Seconds, TimeLimitRequest};
+use std::path::{Path, PathBuf};
+
+/// A Slurm that answered.
+#[derive(Debug)]
+pub struct Discovered {
+    /// The folder of its commands.
+    pub bin: PathBuf,
+    /// What it is and has.
+    pub facts: ClusterFacts,
+}
+
+/// Looks for a Slurm on PATH. `None`: there is none on this machine.
+///
+/// # Errors
+/// Its commands are here, but it does not answer: a tool that failed is not an empty answer.
+pub fn discover() -> Result<Option<Discovered>, DoorError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let Some(bin) = std::env::split_paths(&path).find(|folder| folder.join("sinfo").is_file())
+    else {
+        return Ok(None);
+    };
+    let facts = read_facts(&bin).map_err(|error| DoorError::Unreachable {
+        cluster: "the Slurm on this machine".to_owned(),
+        message: error.to_string(),
+        todo: "wait until sinfo answers, or say --on local for the embedded engine".to_owned(),
+    })?;
+    Ok(Some(Discovered { bin, facts }))
+}
+
+fn read_facts(bin: &Path) -> Result<ClusterFacts, DoorError> {
+    let mut config = slurm_command(&bin.join("scontrol"));
+    config.args(["show", "config"]);
+    let config = ask_ok(config)?;
+    let mut nodes = slurm_command(&bin.join("sinfo"));
+    nodes.args(["--noheader", "--format=%P|%D|%c|%m|%G|%L"]);
+    let nodes = ask_ok(nodes)?;
+    facts_of(&config, &nodes)
+}
+
+/// Reads the answers of `scontrol show config` and `sinfo`.
+fn facts_of(config: &str, sinfo: &str) -> Result<ClusterFacts, DoorError> {
+    let name = config
+        .lines()
+        .find_map(|line| line.strip_prefix("ClusterName"))
+        .and_then(|rest| rest.trim().strip_prefix('='))
+        .map(|name| name.trim().to_owned())
+        .ok_or_else(|| DoorError::Answer {
+            command: "scontrol show config".to_owned(),
+            line: config.lines().next().unwrap_or_default().to_owned(),
+        })?;
+    let rows: Vec<Row> = sinfo.lines().map(parse_row).collect::<Result<_, _>>()?;
+    // A job that names no partition goes to the default one.
+    let default: Vec<&Row> = rows.iter().filter(|row| row.is_default).collect();
+    let chosen: Vec<&Row> = if default.is_empty() {
+        rows.iter().collect()
+    } else {
+        default
+    };
+    let mut nodes: Vec<NodeGroup> = chosen.iter().map(|row| row.group.clone()).collect();
+    nodes.sort_by_key(|group| std::cmp::Reverse(group.count));
+    Ok(ClusterFacts {
+        name,
+        embedded: false,
+        nodes,
+        node_local: PathBuf::from("/tmp"),
+        internet: Internet::Login,
+        default_time: chosen.iter().find_map(|row| row.default_time),
+        time_granularity: Seconds(60),
+    })
+}
+
+/// One line of `sinfo --format=%P|%D|%c|%m|%G|%L`.
+struct Row {
+    is_default: bool,
+    group: NodeGroup,
+    default_time: Option<TimeLimitRequest>,
+}
+
+fn parse_row(line: &str) -> Result<Row, DoorError> {
+    let wrong = || DoorError::Answer {
+        command: "sinfo".to_owned(),
+        line: line.to_owned(),
+    };
+    let fields: Vec<&str> = line.split('|').collect();
+    let [partition, count, cpus, memory, gres, default_time] = fields[..] else {
+        return Err(wrong());
+    };
+    // `+` behind a number: the nodes differ, and this is the least of them.
+    let number = |text: &str| text.trim_end_matches('+').parse().map_err(|_| wrong());
+    let memory_mib = memory.trim_end_matches('+').parse().map_err(|_| wrong())?;
+    Ok(Row {
+        is_default: partition.ends_with('*'),
+        group: NodeGroup {
+            count: number(count)?,
+            cpus: number(cpus)?,
+            memory_mib,
+            gpus: gpus_of(gres),
+        },
+        default_time: time_of(default_time),
+    })
+}
+
+/// A partition's default limit; `infinite` is none that could be shown.
+fn time_of(_text: &str) -> Option<TimeLimitRequest> {
+    None
+}
+
+/// GPUs in a node's GRES, such as `gpu:v100:4(S:0-1),nvme:1`.
+fn gpus_of(gres: &str) -> Vec<GpuGroup> {
+    let plain = gres
+        .split(',')
+        .map(|item| item.split('(').next().unwrap_or_default());
+    plain
+        .filter_map(|item| {
+            let mut parts = item.split(':');
+            if parts.next() != Some("gpu") {
+                return None;
+            }
+            let rest: Vec<&str> = parts.collect();
+            let (kind, count) = match rest[..] {
+                [count] => (None, count),
+                [kind, count] => (Some(kind.to_owned()), count),
+                _ => return None,
+            };
+            Some(GpuGroup {
+                kind,
+                count: count.parse().ok()?,
+                memory_mib: None,
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    #[track_caller]
+    fn check(sinfo: &str, want: Expect) {
+        let config =
+            "Configuration data as of 2026-11-21T12:00:00\nClusterName             = lab\n";
+        let text = match facts_of(config, sinfo) {
+            Ok(facts) => {
+                let group = |group: &NodeGroup| {
+                    let gpus = group.gpus.iter().map(|gpus| {
+                        format!(" {}×{}", gpus.count, gpus.kind.as_deref().unwrap_or("?"))
+                    });
+                    let gpus: String = gpus.collect();
+                    format!(
+                        "{}: {} CPUs {} MiB{gpus}",
+                        group.count, group.cpus, group.memory_mib
+                    )
+                };
+                let nodes: Vec<String> = facts.nodes.iter().map(group).collect();
+                format!("{} {}", facts.name, nodes.join("; "))
+            }
+            Err(error) => format!("error: {error}"),
+        };
+        want.assert_eq(&text);
+    }
+
+    #[test]
+    fn default_partition_alone_counts() {
+        check(
+            "gpu*|3|8|16000|gpu:v100:4|1:00:00\ngpu*|1|8+|16000+|gpu:a100:4(S:0-1)|1:00:00\ncpu|2|8|16000|(null)|30:00",
+            expect!["lab 3: 8 CPUs 16000 MiB 4×v100; 1: 8 CPUs 16000 MiB 4×a100"],
+        );
+    }
+
+    #[test]
+    fn an_unreadable_line_is_an_error() {
+        check(
+            "slurm_load_partitions: Unable to contact slurm controller",
+            expect![[
+                r#"error: sinfo answered what can't be read: "slurm_load_partitions: Unable to contact slurm controller""#
+            ]],
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! A real Slurm, through its own commands.
+
+use super::command::{ask, ask_ok, slurm_command};
+use super::discover::Discovered;
+use super::query::{FORMAT, parse_line};
+use crate::door::{Door, DoorError, NewJob};
+use crate::job_view::JobView;
+use model::{ClusterFacts, JobId, RestartCount};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// The door to the Slurm whose commands stand on PATH.
+#[derive(Debug)]
+pub struct SlurmDoor {
+    bin: PathBuf,
+    facts: ClusterFacts,
+}
+
+impl SlurmDoor {
+    /// The door to a discovered Slurm.
+    #[must_use]
+    pub fn new(found: Discovered) -> SlurmDoor {
+        SlurmDoor {
+            bin: found.bin,
+            facts: found.facts,
+        }
+    }
+
+    fn command(&self, name: &str) -> Command {
+        slurm_command(&self.bin.join(name))
+    }
+
+    /// The job that carries this token, if the controller has it: what a submission that was not
+    /// answered may have left.
+    fn find_by_token(&self, token: &str) -> Result<Option<JobId>, DoorError> {
+        let mut command = self.command("squeue");
+        command.args([
+            "--noheader",
+            "--me",
+            "--states=all",
+            "--Format=JobID:12|,Comment:256|",
+        ]);
+        let answer = ask_ok(command)?;
+        Ok(answer.lines().find_map(|line| {
+            let (id, comment) = line.split_once('|')?;
+            let comment = comment.trim_end_matches('|').trim();
+            (comment == token).then(|| id.trim().parse().ok().map(JobId))?
+        }))
+    }
+
+    fn squeue(&self, which: &[String]) -> Result<Vec<JobView>, DoorError> {
+        let mut command = self.command("squeue");
+        command
+            .args(["--noheader", "--states=all"])
+            .arg(format!("--Format={FORMAT}"))
+            .args(which);
+        let answer = ask(command)?;
+        // Asked for one job that was forgotten, squeue fails with these words; asked for several it
+        // leaves the forgotten ones out.
+        if !answer.status.success() && answer.stderr.contains("Invalid job id specified") {
+            return Ok(Vec::new());
+        }
+        if !answer.status.success() {
+            return Err(DoorError::Command {
+                command: "squeue".to_owned(),
+                status: answer.status.to_string(),
+                message: answer.stderr,
+            });
+        }
+        answer.stdout.lines().map(parse_line).collect()
+    }
+}
+
+impl Door for SlurmDoor {
+    fn facts(&self) -> &ClusterFacts {
+        &self.facts
+    }
+
+    fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, DoorError> {
+        let mut command = self.command("sbatch");
+        command
+            .arg("--parsable")
+            .arg(job.script_path)
+            .current_dir(job.script_path.parent().unwrap_or(Path::new("/")))
+            .env_clear()
+            .envs(job.environment.iter().map(|(name, value)| (name, value)));
+        match ask(command) {
+            Ok(answer) if answer.status.success() => parse_parsable(&answer.stdout),
+            Ok(answer) => Err(DoorError::Refused {
+                cluster: self.facts.name.clone(),
+                asked: format!("sbatch {}", job.script_path.display()),
+                there: answer.stderr,
+                todo: "change the request, or choose another cluster with --on".to_owned(),
+            }),
+            // It may have been taken all the same: never send it twice without looking.
+            Err(late @ DoorError::TimedOut { .. }) => match self.find_by_token(job.token)? {
+                Some(id) => Ok(id),
+                None => Err(late),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, DoorError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let list: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        self.squeue(&[format!("--jobs={}", list.join(","))])
+    }
+
+    fn live_jobs(&mut self) -> Result<Vec<JobView>, DoorError> {
+        let mut jobs = self.squeue(&["--me".to_owned()])?;
+        jobs.retain(|job| job.state.is_live());
+        Ok(jobs)
+    }
+
+    fn pause(&self, unchanged_for: Duration) -> Duration {
+        (unchanged_for / 4).clamp(Duration::from_secs(2), Duration::from_secs(60))
+    }
+
+    fn cancel(&mut self, job: JobId) -> Result<(), DoorError> {
+        let mut command = self.command("scancel");
+        command.arg(job.to_string());
+        ask_ok(command).map(drop)
+    }
+
+    fn requeue(&mut self, job: JobId, _restart: Option<RestartCount>) -> Result<(), DoorError> {
+        let mut command = self.command("scontrol");
+        command.args(["requeue", &job.to_string()]);
+        ask_ok(command).map(drop)
+    }
+}
+
+/// `sbatch --parsable` answers `id` or `id;cluster`.
+fn parse_parsable(text: &str) -> Result<JobId, DoorError> {
+    let id = text.trim().split(';').next().unwrap_or_default();
+    id.parse().map(JobId).map_err(|_| DoorError::Answer {
+        command: "sbatch --parsable".to_owned(),
+        line: text.trim().to_owned(),
+    })
+}
