@@ -55,7 +55,7 @@ impl Taken {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (text, None),
         };
-        let option = match lookup(command, name) {
+        let option = match lookup(command, name, text) {
             Ok(option) => option,
             Err(message) => return self.wrong("unknown-option", word, message),
         };
@@ -126,8 +126,8 @@ impl Taken {
     }
 }
 
-/// Finds an option by its name or a unique beginning of it.
-fn lookup(command: Command, name: &str) -> Result<&'static Opt, String> {
+/// Finds an option by its name or a unique beginning of it; `text` is the whole word.
+fn lookup(command: Command, name: &str, text: &str) -> Result<&'static Opt, String> {
     if let Some(exact) = options_of(command).find(|option| option.long == name) {
         return Ok(exact);
     }
@@ -138,7 +138,7 @@ fn lookup(command: Command, name: &str) -> Result<&'static Opt, String> {
         candidates.retain(|option| !option.later);
     }
     match candidates.as_slice() {
-        [] => Err(format!("unrecognized option '--{name}'")),
+        [] => Err(format!("unrecognized option '--{text}'")),
         // Two names of one thing are no ambiguity.
         [first, rest @ ..]
             if matches!(first.effect, Effect::Sets(_))
@@ -152,7 +152,7 @@ fn lookup(command: Command, name: &str) -> Result<&'static Opt, String> {
                 .map(|o| format!("'--{}'", o.long))
                 .collect();
             Err(format!(
-                "option '--{name}' is ambiguous; possibilities: {}",
+                "option '--{text}' is ambiguous; possibilities: {}",
                 names.join(" ")
             ))
         }
@@ -235,15 +235,15 @@ mod tests {
             Command::Srun,
             "--cpu=x -lK0 -n",
             expect![[r#"
-            label None
-            kill-on-bad-exit Some("0")
-            srun: option '--cpu' is ambiguous; possibilities: '--cpu-bind' '--cpu_bind' '--cpu-freq' '--cpus-per-gpu' '--cpus-per-task'
-            Try "srun --help" for more information
+                label None
+                kill-on-bad-exit Some("0")
+                srun: option '--cpu=x' is ambiguous; possibilities: '--cpu-bind' '--cpu_bind' '--cpu-freq' '--cpus-per-gpu' '--cpus-per-task'
+                Try "srun --help" for more information
 
-            srun: option requires an argument -- 'n'
-            Try "srun --help" for more information
+                srun: option requires an argument -- 'n'
+                Try "srun --help" for more information
 
-            rest: "#]],
+                rest: "#]],
         );
     }
 
@@ -253,11 +253,11 @@ mod tests {
             Command::Sbatch,
             "--cluster=a --clus=b",
             expect![[r#"
-            cluster Some("a")
-            sbatch: option '--clus' is ambiguous; possibilities: '--cluster-constraint' '--cluster' '--clusters'
-            Try "sbatch --help" for more information
+                cluster Some("a")
+                sbatch: option '--clus=b' is ambiguous; possibilities: '--cluster-constraint' '--cluster' '--clusters'
+                Try "sbatch --help" for more information
 
-            rest: "#]],
+                rest: "#]],
         );
     }
 }

@@ -432,7 +432,10 @@ mod tests {
 
     #[test]
     fn a_batch_script() {
-        with_job(|job| check(&batch_variables(job), expect![[r#"
+        with_job(|job| {
+            check(
+                &batch_variables(job),
+                expect![[r#"
             SLURM_JOB_ID=45
             SLURM_JOBID=45
             SLURM_JOB_NAME=train
@@ -476,7 +479,9 @@ mod tests {
             ROCR_VISIBLE_DEVICES=0,1
             GPU_DEVICE_ORDINAL=0,1
             SLURM_PROCID=0
-            SLURM_LOCALID=0"#]]));
+            SLURM_LOCALID=0"#]],
+            )
+        });
     }
 
     #[test]
@@ -496,7 +501,9 @@ mod tests {
                 .into_iter()
                 .filter(|pair| !allocation_variables(job).contains(pair))
                 .collect();
-            check(&of_step, expect![[r#"
+            check(
+                &of_step,
+                expect![[r#"
                 SLURM_TASKS_PER_NODE=1(x2)
                 SLURM_NTASKS=2
                 SLURM_NPROCS=2
@@ -507,9 +514,12 @@ mod tests {
                 SLURM_STEP_NUM_TASKS=2
                 SLURM_STEP_TASKS_PER_NODE=1(x2)
                 SLURM_DISTRIBUTION=block
-                SRUN_DEBUG=3"#]]);
+                SRUN_DEBUG=3"#]],
+            );
         });
-        check(&step_node_variables(&step, 1, true), expect![[r#"
+        check(
+            &step_node_variables(&step, 1, true),
+            expect![[r#"
             SLURMD_NODENAME=n2
             SLURM_TOPOLOGY_ADDR=n2
             SLURM_TOPOLOGY_ADDR_PATTERN=node
@@ -520,7 +530,8 @@ mod tests {
             SLURM_GPUS_ON_NODE=1
             CUDA_VISIBLE_DEVICES=2
             ROCR_VISIBLE_DEVICES=2
-            GPU_DEVICE_ORDINAL=2"#]]);
+            GPU_DEVICE_ORDINAL=2"#]],
+        );
     }
 
     #[test]

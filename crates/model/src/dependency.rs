@@ -1,0 +1,185 @@
+//! `--dependency`: `afterok:42:43,afterany:44`, `after:42+10`, `singleton`, `?` for "any of".
+
+use crate::JobId;
+use std::fmt;
+
+/// What a job waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dependency {
+    /// True where one condition is enough (`?`), false where all are needed (`,`).
+    pub any: bool,
+    /// The conditions, in order.
+    pub conditions: Vec<Condition>,
+}
+
+/// One condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// No other job of this name and user is there.
+    Singleton,
+    /// The jobs stand as the kind says.
+    Jobs {
+        /// How they must stand.
+        kind: DependencyKind,
+        /// Which.
+        jobs: Vec<DependedJob>,
+    },
+}
+
+/// How the jobs that another waits for must stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DependencyKind {
+    /// Started or cancelled.
+    After,
+    /// Ended.
+    AfterAny,
+    /// Ended well.
+    AfterOk,
+    /// Ended badly.
+    AfterNotOk,
+    /// The element of the same index ended well.
+    AfterCorr,
+    /// Ended, its burst buffer written out.
+    AfterBurstBuffer,
+}
+
+/// A job that another waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DependedJob {
+    /// The job, or the array.
+    pub job: JobId,
+    /// An element of the array; `None` is the whole.
+    pub element: Option<u32>,
+    /// `+N`: so many minutes after its start.
+    pub minutes: Option<u32>,
+}
+
+const KINDS: &[(&str, DependencyKind)] = &[
+    ("after", DependencyKind::After),
+    ("afterany", DependencyKind::AfterAny),
+    ("afterok", DependencyKind::AfterOk),
+    ("afternotok", DependencyKind::AfterNotOk),
+    ("aftercorr", DependencyKind::AfterCorr),
+    ("afterburstbuffer", DependencyKind::AfterBurstBuffer),
+];
+
+impl Dependency {
+    /// Reads what `--dependency` takes. Where both separators stand, `?` wins; a bare number is
+    /// `afterany`. `None` where Slurm says "Job dependency problem".
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Dependency> {
+        let conditions = text.split([',', '?']).map(condition);
+        Some(Dependency {
+            any: text.contains('?'),
+            conditions: conditions.collect::<Option<_>>()?,
+        })
+    }
+}
+
+impl fmt::Display for Dependency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, condition) in self.conditions.iter().enumerate() {
+            if index > 0 {
+                f.write_str(if self.any { "?" } else { "," })?;
+            }
+            write!(f, "{condition}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Condition::Jobs { kind, jobs } = self else {
+            return f.write_str("singleton");
+        };
+        let found = KINDS.iter().find(|(_, known)| known == kind);
+        f.write_str(found.map_or("", |(name, _)| name))?;
+        for job in jobs {
+            write!(f, ":{}", job.job)?;
+            if let Some(element) = job.element {
+                write!(f, "_{element}")?;
+            }
+            if let Some(minutes) = job.minutes {
+                write!(f, "+{minutes}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn condition(text: &str) -> Option<Condition> {
+    if text.eq_ignore_ascii_case("singleton") {
+        return Some(Condition::Singleton);
+    }
+    let (kind, jobs) = if text.starts_with(|c: char| c.is_ascii_digit()) {
+        (DependencyKind::AfterAny, text)
+    } else {
+        let (name, jobs) = text.split_once(':')?;
+        let found = KINDS
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name));
+        (found?.1, jobs)
+    };
+    let jobs = jobs.split(':').map(|job| depended(kind, job));
+    Some(Condition::Jobs {
+        kind,
+        jobs: jobs.collect::<Option<_>>()?,
+    })
+}
+
+fn depended(kind: DependencyKind, text: &str) -> Option<DependedJob> {
+    let (id, minutes) = match text.split_once('+') {
+        Some((id, minutes)) if kind == DependencyKind::After => (id, Some(minutes.parse().ok()?)),
+        Some(_) => return None,
+        None => (text, None),
+    };
+    let (job, element) = match id.split_once('_') {
+        Some((job, "*")) => (job, None),
+        Some((job, element)) => (job, Some(element.parse().ok()?)),
+        None => (id, None),
+    };
+    let job = job.parse().ok().filter(|job| *job > 0)?;
+    Some(DependedJob {
+        job: JobId(job),
+        element,
+        minutes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, printed: &str) {
+        let read = Dependency::parse(text);
+        assert_eq!(
+            read.map_or("invalid".to_owned(), |d| d.to_string()),
+            printed
+        );
+    }
+
+    #[test]
+    fn forms() {
+        check("afterok:1:2,afterany:3", "afterok:1:2,afterany:3");
+        check(
+            "afterany:1,afterok:2?singleton",
+            "afterany:1?afterok:2?singleton",
+        );
+        check("after:1+5:2", "after:1+5:2");
+        check("aftercorr:7_3:8_*", "aftercorr:7_3:8");
+        check("42", "afterany:42");
+        for wrong in [
+            "afterok:",
+            "afterok:x",
+            "afterok",
+            "nosuch:1",
+            "",
+            "afterok:1+5",
+            "afterok:0",
+        ] {
+            check(wrong, "invalid");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Numbers of nodes: `4`, `2-4`, `1k`, `2-`.
+
+use crate::number::leading;
+use std::fmt;
+
+/// `--nodes`: how many nodes at least and at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeCount {
+    /// At least.
+    pub min: u32,
+    /// At most; `None` leaves it open.
+    pub max: Option<u32>,
+}
+
+impl NodeCount {
+    /// Reads what `--nodes` takes; `k` and `m` stand for 1024 and 1048576. The error is Slurm's
+    /// sentence.
+    pub fn parse(text: &str) -> Result<NodeCount, String> {
+        let invalid = |text: &str| format!("\"{text}\" is not a valid node count");
+        let count = |text: &str| count(text).ok_or_else(|| invalid(text));
+        let (min, max) = match text.split_once('-') {
+            Some((min, max)) => (
+                count(min)?.max(if min.trim().is_empty() { 1 } else { 0 }),
+                count(max)?,
+            ),
+            None => {
+                let number = count(text)?;
+                (number, number)
+            }
+        };
+        let max = u32::try_from(max).map_err(|_| invalid(text))?;
+        let min = u32::try_from(min).map_err(|_| invalid(text))?;
+        if max != 0 && max < min {
+            return Err(format!(
+                "Maximum node count {max} is less than minimum node count {min}"
+            ));
+        }
+        Ok(NodeCount {
+            min,
+            max: (max != 0).then_some(max),
+        })
+    }
+}
+
+impl fmt::Display for NodeCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.max {
+            Some(max) if max == self.min => self.min.fmt(f),
+            Some(max) => write!(f, "{}-{max}", self.min),
+            None => write!(f, "{}-", self.min),
+        }
+    }
+}
+
+fn count(text: &str) -> Option<i64> {
+    let (number, rest) = leading(text);
+    let factor = match rest.chars().next() {
+        Some('k' | 'K') => 1024,
+        Some('m' | 'M') => 1_048_576,
+        _ => 1,
+    };
+    let rest = if factor == 1 { rest } else { &rest[1..] };
+    let number = number.unwrap_or(0).checked_mul(factor)?;
+    rest.trim().is_empty().then_some(number)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails loudly")]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn check(text: &str, printed: &str) {
+        let read = NodeCount::parse(text).map(|count| count.to_string());
+        assert_eq!(read.unwrap_or_else(|error| error), printed);
+    }
+
+    #[test]
+    fn forms() {
+        check("2", "2");
+        check("2-4", "2-4");
+        check("1k", "1024");
+        check("2-", "2-");
+        check(
+            "4-2",
+            "Maximum node count 2 is less than minimum node count 4",
+        );
+        check("1,3", "\"1,3\" is not a valid node count");
+        check("two", "\"two\" is not a valid node count");
+    }
+
+    proptest! {
+        #[test]
+        fn print_then_parse(min in 1_u32..2000, more in prop::option::of(0_u32..50)) {
+            let count = NodeCount { min, max: more.map(|more| min + more) };
+            prop_assert_eq!(NodeCount::parse(&count.to_string()).unwrap(), count);
+        }
+    }
+}

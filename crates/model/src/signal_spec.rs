@@ -1,0 +1,158 @@
+//! Signals by name, and `--signal=[R][B][:]SIGNAL[@SECONDS]`.
+
+use crate::number::leading;
+use crate::{Seconds, SignalSpec, SignalTarget};
+use std::fmt;
+
+/// Names and numbers on Linux, for the architectures that Trainyard runs on.
+const SIGNALS: &[(&str, i32)] = &[
+    ("HUP", 1),
+    ("INT", 2),
+    ("QUIT", 3),
+    ("ILL", 4),
+    ("TRAP", 5),
+    ("ABRT", 6),
+    ("IOT", 6),
+    ("BUS", 7),
+    ("FPE", 8),
+    ("KILL", 9),
+    ("USR1", 10),
+    ("SEGV", 11),
+    ("USR2", 12),
+    ("PIPE", 13),
+    ("ALRM", 14),
+    ("TERM", 15),
+    ("STKFLT", 16),
+    ("CHLD", 17),
+    ("CONT", 18),
+    ("STOP", 19),
+    ("TSTP", 20),
+    ("TTIN", 21),
+    ("TTOU", 22),
+    ("URG", 23),
+    ("XCPU", 24),
+    ("XFSZ", 25),
+    ("VTALRM", 26),
+    ("PROF", 27),
+    ("WINCH", 28),
+    ("IO", 29),
+    ("PWR", 30),
+    ("SYS", 31),
+];
+
+/// Reads `USR1`, `SIGUSR1`, `usr1` or `10`.
+#[must_use]
+pub fn parse_signal(text: &str) -> Option<i32> {
+    if let (Some(number), rest) = leading(text) {
+        let known = rest.trim().is_empty() && (1..=64).contains(&number);
+        return known.then(|| i32::try_from(number).ok())?;
+    }
+    let name = text.trim().to_ascii_uppercase();
+    let name = name.strip_prefix("SIG").unwrap_or(&name);
+    let found = SIGNALS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, number)| *number)
+}
+
+/// The name without `SIG`; a number where there is none.
+#[must_use]
+pub fn signal_name(signal: i32) -> String {
+    let found = SIGNALS.iter().find(|(_, number)| *number == signal);
+    found.map_or_else(|| signal.to_string(), |(name, _)| (*name).to_owned())
+}
+
+impl SignalSpec {
+    /// Reads what `--signal` takes; 60 seconds before the end without a time. `batch` is true for
+    /// `sbatch`, which alone knows `B`. `None` where Slurm says "Invalid --signal specification".
+    #[must_use]
+    pub fn parse(text: &str, batch: bool) -> Option<SignalSpec> {
+        let strip = |text, letter: char| {
+            let text: &str = text;
+            match text.strip_prefix([letter, letter.to_ascii_lowercase()]) {
+                Some(rest) => (rest, true),
+                None => (text, false),
+            }
+        };
+        // `R` allows reservations to overlap; there are none here.
+        let (rest, _) = strip(text, 'R');
+        let (rest, shell) = if batch {
+            strip(rest, 'B')
+        } else {
+            (rest, false)
+        };
+        let (rest, _) = if batch {
+            strip(rest, 'R')
+        } else {
+            (rest, false)
+        };
+        let rest = rest.strip_prefix(':').unwrap_or(rest);
+        let (name, before) = match rest.split_once('@') {
+            Some((name, seconds)) => {
+                let (number, rest) = leading(seconds);
+                let number = u64::try_from(number.unwrap_or(0)).ok()?;
+                (
+                    name,
+                    (rest.is_empty() && number <= 0xffff).then_some(number)?,
+                )
+            }
+            None => (rest, 60),
+        };
+        Some(SignalSpec {
+            signal: parse_signal(name)?,
+            before: Seconds(before),
+            target: match shell {
+                true => SignalTarget::BatchShell,
+                false => SignalTarget::Steps,
+            },
+        })
+    }
+}
+
+impl fmt::Display for SignalSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let target = match self.target {
+            SignalTarget::BatchShell => "B:",
+            SignalTarget::Steps => "",
+        };
+        // A name that begins with a letter of the prefix would be read as one.
+        let name = Some(signal_name(self.signal)).filter(|name| !name.starts_with(['B', 'R']));
+        let name = name.unwrap_or_else(|| self.signal.to_string());
+        write!(f, "{target}{name}@{}", self.before.0)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails loudly")]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn check(text: &str, printed: &str) {
+        let read = SignalSpec::parse(text, true);
+        assert_eq!(
+            read.map_or("invalid".to_owned(), |spec| spec.to_string()),
+            printed
+        );
+    }
+
+    #[test]
+    fn forms() {
+        check("USR1", "USR1@60");
+        check("SIGUSR1@90", "USR1@90");
+        check("B:TERM", "B:TERM@60");
+        check("RB:12@0", "B:USR2@0");
+        check("BR:10", "B:USR1@60");
+        for wrong in ["", "X@1", "USR1@99999", "USR1@-1", "USR1@1x", "0", "B:"] {
+            check(wrong, "invalid");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn print_then_parse(signal in 1_i32..64, before in 0_u64..65_536, shell: bool) {
+            let target = if shell { SignalTarget::BatchShell } else { SignalTarget::Steps };
+            let spec = SignalSpec { signal, before: Seconds(before), target };
+            prop_assert_eq!(SignalSpec::parse(&spec.to_string(), true).unwrap(), spec);
+        }
+    }
+}
