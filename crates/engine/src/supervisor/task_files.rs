@@ -55,15 +55,16 @@ impl<'a> TaskFiles<'a> {
     /// Makes the folders that the pattern itself names, as Slurm does since 23.02; a working
     /// directory that is missing stays missing.
     fn make_folders(&self, name: &Path, path: &Path) -> io::Result<()> {
-        match (name.parent(), path.parent()) {
-            (Some(named), Some(folder)) if !named.as_os_str().is_empty() => {
-                if name.is_absolute() || self.spec.chdir.is_dir() {
-                    DirBuilder::new().recursive(true).create(folder)
-                } else {
-                    Ok(())
-                }
-            }
-            _ => Ok(()),
+        let (Some(named), Some(folder)) = (name.parent(), path.parent()) else {
+            return Ok(());
+        };
+        if named.as_os_str().is_empty() || !(name.is_absolute() || self.spec.chdir.is_dir()) {
+            return Ok(());
+        }
+        match DirBuilder::new().recursive(true).create(folder) {
+            // A file in a folder's place: opening says it better.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            result => result,
         }
     }
 

@@ -1,0 +1,46 @@
+//! Supervisors and the nursery as processes of their own: this program is started again as each,
+//! because both must begin with one thread, which a test harness doesn't have.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+#![expect(clippy::print_stderr, reason = "this is its own test harness")]
+
+extern crate yard_engine as engine;
+
+mod bench;
+mod nursery;
+mod step;
+mod steps;
+mod streams;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+/// A test and its name.
+pub type Test = (&'static str, fn());
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.first().map(String::as_str) {
+        Some("supervise") => return engine::supervisor::main(Path::new(&args[1])),
+        Some("nursery") => return nursery::engine(Path::new(&args[1])),
+        Some("engine") => return nursery::successor(Path::new(&args[3])),
+        Some("bench") => return bench::run(args.get(1)),
+        _ => {}
+    }
+    let filter = args.iter().find(|arg| !arg.starts_with('-'));
+    let tests = [steps::TESTS, streams::TESTS, nursery::TESTS].concat();
+    let mut failed = Vec::new();
+    for (name, test) in tests {
+        if filter.is_some_and(|filter| !name.contains(filter.as_str())) {
+            continue;
+        }
+        match std::panic::catch_unwind(test) {
+            Ok(()) => eprintln!("test {name} ... ok"),
+            Err(_) => failed.push(name),
+        }
+    }
+    for name in &failed {
+        eprintln!("test {name} ... FAILED");
+    }
+    ExitCode::from(u8::from(!failed.is_empty()))
+}
