@@ -101,13 +101,8 @@ fn parse_row(line: &str) -> Result<Row, DoorError> {
             memory_mib,
             gpus: gpus_of(gres),
         },
-        default_time: time_of(default_time),
+        default_time: TimeLimitRequest::parse(default_time),
     })
-}
-
-/// A partition's default limit; `infinite` is none that could be shown.
-fn time_of(_text: &str) -> Option<TimeLimitRequest> {
-    None
 }
 
 /// GPUs in a node's GRES, such as `gpu:v100:4(S:0-1),nvme:1`.
