@@ -28,3 +28,5 @@ pub const YARD_NUM_PROCESSES: &str = "YARD_NUM_PROCESSES";
 pub const YARD_PROCESS_ID: &str = "YARD_PROCESS_ID";
 /// The task's number on its node, from 0.
 pub const YARD_LOCAL_PROCESS_ID: &str = "YARD_LOCAL_PROCESS_ID";
+/// The file whose appearance says that the job is about to end, where `[resume] notify = "file"`.
+pub const YARD_STOP_FILE: &str = "YARD_STOP_FILE";
