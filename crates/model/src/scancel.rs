@@ -1,7 +1,7 @@
 //! The command line and the environment of `scancel`.
 
 use crate::long_options::{LongOption, OptionValue, parse_long_options};
-use crate::{JobId, JobStateName, NodeName, StepId, node_list};
+use crate::{JobId, JobStateName, NodeName, StepId, node_list, parse_signal};
 
 /// What a `scancel` asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -234,7 +234,7 @@ pub fn parse(
             Key::Quiet => (asked.quiet, asked.verbose) = (true, false),
             Key::Reservation => filter.reservation = Some(text),
             Key::Signal => {
-                asked.signal = Some(signal_number(&text).ok_or(ScancelUsageError::Signal(text))?);
+                asked.signal = Some(parse_signal(&text).ok_or(ScancelUsageError::Signal(text))?);
             }
             Key::State => filter.state = Some(state(&text)?),
             Key::User => (filter.user, filter.me) = (Some(text), false),
@@ -334,39 +334,6 @@ fn target(word: &str) -> Option<ScancelTarget> {
         (Some(task), None) => Some(ScancelTarget::Elements(job, vec![task.parse().ok()?])),
         (Some(task), Some(step)) => Some(ScancelTarget::ElementStep(job, task.parse().ok()?, step)),
     }
-}
-
-/// A signal by number or by name, `SIG` before it or not, in any case: those that Slurm knows.
-#[must_use]
-pub fn signal_number(text: &str) -> Option<i32> {
-    const NAMES: &[(&str, i32)] = &[
-        ("HUP", 1),
-        ("INT", 2),
-        ("QUIT", 3),
-        ("ABRT", 6),
-        ("KILL", 9),
-        ("ALRM", 14),
-        ("TERM", 15),
-        ("USR1", 10),
-        ("USR2", 12),
-        ("URG", 23),
-        ("CONT", 18),
-        ("STOP", 19),
-        ("TSTP", 20),
-        ("TTIN", 21),
-        ("TTOU", 22),
-        ("XCPU", 24),
-    ];
-    let text = text.trim();
-    if let Ok(number) = text.parse::<i32>() {
-        return (1..=64).contains(&number).then_some(number);
-    }
-    let upper = text.to_ascii_uppercase();
-    let name = upper.strip_prefix("SIG").unwrap_or(&upper);
-    NAMES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, number)| *number)
 }
 
 #[cfg(test)]
