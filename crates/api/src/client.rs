@@ -6,7 +6,7 @@ use crate::{
     Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, PROTOCOL, Refusal, Startup, StepLaunch,
     Submission, VERSION, Watched, read_frame, write_frame,
 };
-use model::{JobId, JobRecord, RestartCount, StepId, StepRecord, StepRequest, WaitStatus};
+use model::{JobId, JobRecord, Request, RestartCount, StepId, StepRecord, StepRequest, WaitStatus};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -152,6 +152,14 @@ impl Client {
             Answer::Submitted { job } => Ok(job),
             other => Err(confused(&other)),
         }
+    }
+
+    /// Asks whether a job could ever run; nothing is queued.
+    ///
+    /// # Errors
+    /// Refused, or no engine.
+    pub fn test(&mut self, request: Request) -> Result<(), CallError> {
+        self.done(&Call::Test(Box::new(request)), true)
     }
 
     /// Jobs as they are now, in ascending id.

@@ -47,6 +47,8 @@ pub enum Call {
     Handover(Handover),
     /// A new job. Answer: `submitted`.
     Submit(Box<Submission>),
+    /// Whether a job could ever run; nothing is queued. Answer: `done`.
+    Test(Box<Request>),
     /// Jobs as they are now. Answer: `jobs`.
     Jobs(JobFilter),
     /// Jobs that changed after the version, waiting at most `wait_ms` for one. Answer: `watched`.
