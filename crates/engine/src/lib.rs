@@ -1,9 +1,27 @@
 //! The embedded engine: owner, store, supervisors, recovery.
 //!
+//! ```text
+//! clients ─► connection threads ─┐
+//! nursery ─► events ─────────────┼─► owner (one thread) ─► sched ─► store ─► effects
+//! adopted supervisors, signals ──┘
+//! ```
 //! **Invariant:** decides no scheduling; that is `sched`'s.
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
+mod connection;
+mod log;
+mod message;
+mod messenger;
 pub mod nursery;
+mod orphans;
+mod outcome;
+mod owner;
+mod pinned;
+mod serve;
 pub mod spec;
+mod store;
 pub mod supervisor;
+mod users;
+
+pub use serve::serve;

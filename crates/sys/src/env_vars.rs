@@ -13,3 +13,7 @@ pub const TRAINYARD_TEST_FS: &str = "TRAINYARD_TEST_FS";
 
 /// The user's own `BASH_ENV`, kept for bash while ours stands in its place inside a job.
 pub const TRAINYARD_BASH_ENV: &str = "TRAINYARD_BASH_ENV";
+
+/// Milliseconds from SIGTERM to SIGKILL where an engine ends a job, instead of Slurm's 30 s; for
+/// tests.
+pub const TRAINYARD_KILL_WAIT_MS: &str = "TRAINYARD_KILL_WAIT_MS";

@@ -6,12 +6,11 @@
 
 mod control;
 mod ending;
-mod file_pattern;
 mod launch;
 mod processes;
 mod relay;
 mod run;
-mod slurm_links;
+pub(crate) mod slurm_links;
 mod step_files;
 mod task_environment;
 mod task_files;

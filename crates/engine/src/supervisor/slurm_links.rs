@@ -22,7 +22,7 @@ pub(crate) const NAMES: &[&str] = &["sbatch", "squeue", "scancel", "srun", "scon
 const BASH_ENV_FILE: &str = "trainyard-bash-env";
 
 /// The folder with the links that belong to a pinned program.
-pub(super) fn links_of(program: &Path) -> PathBuf {
+pub(crate) fn links_of(program: &Path) -> PathBuf {
     program.with_file_name("slurm")
 }
 
@@ -30,7 +30,7 @@ pub(super) fn links_of(program: &Path) -> PathBuf {
 ///
 /// # Errors
 /// What the system says.
-pub(super) fn prepare(program: &Path) -> std::io::Result<()> {
+pub(crate) fn prepare(program: &Path) -> std::io::Result<()> {
     let path = program.with_file_name(BASH_ENV_FILE);
     if path.exists() {
         return Ok(());

@@ -1,9 +1,9 @@
 //! Files that tasks read and write.
 
-use super::file_pattern::{expand, is_shared};
 use crate::spec::StepSpec;
 use api::StepTask;
 use model::OpenMode;
+use model::file_pattern::{PatternContext, differs_between_tasks, file_name};
 use std::collections::HashMap;
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -32,7 +32,7 @@ impl<'a> TaskFiles<'a> {
     /// Opens the file that `pattern` names for the task to be written; what it is called, for the
     /// message, when it can't be.
     pub(super) fn output(&mut self, pattern: &str, task: &StepTask) -> Result<File, String> {
-        let name = expand(pattern, self.spec, task);
+        let name = self.name(pattern, task);
         let path = self.spec.chdir.join(&name);
         if let Some(file) = self.open.get(&path) {
             return file.try_clone().map_err(|error| complaint(&path, &error));
@@ -48,8 +48,23 @@ impl<'a> TaskFiles<'a> {
 
     /// Opens the file that `pattern` names for the task to be read.
     pub(super) fn input(&self, pattern: &str, task: &StepTask) -> Result<File, String> {
-        let path = self.spec.chdir.join(expand(pattern, self.spec, task));
+        let path = self.spec.chdir.join(self.name(pattern, task));
         File::open(&path).map_err(|error| complaint(&path, &error))
+    }
+
+    fn name(&self, pattern: &str, task: &StepTask) -> String {
+        let spec = self.spec;
+        let context = PatternContext {
+            job: spec.job,
+            array: spec.array,
+            step: spec.step,
+            node: spec.node.as_str(),
+            node_index: spec.node_index,
+            task: task.rank,
+            user: &spec.user,
+            job_name: &spec.job_name,
+        };
+        file_name(pattern, &context)
     }
 
     /// Makes the folders that the pattern itself names, as Slurm does since 23.02; a working
@@ -82,7 +97,9 @@ impl<'a> TaskFiles<'a> {
             usize::try_from(self.spec.step_tasks).unwrap_or(usize::MAX) > self.spec.tasks.len();
         match self.open_mode {
             OpenMode::Append => open(false),
-            OpenMode::Truncate if several_nodes && is_shared(pattern) => self.emptied_once(&open),
+            OpenMode::Truncate if several_nodes && !differs_between_tasks(pattern) => {
+                self.emptied_once(&open)
+            }
             OpenMode::Truncate => open(true),
         }
     }

@@ -1,0 +1,109 @@
+//! Connections: a thread each, which reads calls, hands them to the owner, and writes answers.
+
+use crate::message::{Asked, Message, Peer};
+use api::{
+    Answer, Call, Hello, HelloAnswer, LONGEST_CALL, PROTOCOL, Refusal, VERSION, read_frame,
+    write_frame,
+};
+use std::io;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+/// Enough for reading a job's JSON; most of it is never touched.
+const STACK: usize = 256 << 10;
+
+/// Accepts connections for ever, on this thread.
+pub(crate) fn accept(listener: &UnixListener, store: &str, owner: &mpsc::Sender<Message>) {
+    let store: Arc<str> = store.into();
+    for (number, stream) in (0..).zip(listener.incoming()) {
+        let stream = match stream {
+            Ok(stream) => stream,
+            Err(error) => {
+                // Out of descriptors, say: others end meanwhile.
+                crate::log::line(&format!("a connection was not accepted: {error}"));
+                thread::sleep(Duration::from_millis(100));
+                continue;
+            }
+        };
+        let (store, owner) = (Arc::clone(&store), owner.clone());
+        let thread = thread::Builder::new()
+            .name("connection".to_owned())
+            .stack_size(STACK)
+            .spawn(move || {
+                let mut connection = Connection {
+                    stream,
+                    owner,
+                    number,
+                    has_allocation: false,
+                };
+                // A connection that breaks concerns its client alone.
+                let _broken = connection.serve(&store);
+                if connection.has_allocation {
+                    let _ended = connection.owner.send(Message::Disconnected(number));
+                }
+            });
+        if let Err(error) = thread {
+            crate::log::line(&format!("a connection got no thread: {error}"));
+        }
+    }
+}
+
+struct Connection {
+    stream: UnixStream,
+    owner: mpsc::Sender<Message>,
+    number: u64,
+    /// It asked for a job without a script, which ends with it.
+    has_allocation: bool,
+}
+
+impl Connection {
+    fn serve(&mut self, store: &str) -> io::Result<()> {
+        let peer = Peer {
+            uid: sys::socket::peer_uid(&self.stream)?,
+            gid: sys::socket::peer_gid(&self.stream)?,
+            connection: self.number,
+        };
+        let hello: Option<Hello> = read_frame(&mut self.stream, LONGEST_CALL)?;
+        let Some(hello) = hello else { return Ok(()) };
+        let answer = HelloAnswer {
+            version: VERSION.to_owned(),
+            protocol: PROTOCOL,
+            pid: std::process::id(),
+            store: store.to_owned(),
+        };
+        write_frame(&mut self.stream, &answer)?;
+        loop {
+            let frame: Option<serde_json::Value> = read_frame(&mut self.stream, LONGEST_CALL)?;
+            let Some(frame) = frame else { return Ok(()) };
+            let answer = match serde_json::from_value::<Call>(frame) {
+                Ok(call @ Call::Handover(_)) => self.ask(call, peer),
+                _ if hello.protocol != PROTOCOL => Answer::Refused(Refusal::Invalid {
+                    message: format!(
+                        "yard {} speaks protocol {}, this engine ({VERSION}) {PROTOCOL}",
+                        hello.version, hello.protocol
+                    ),
+                }),
+                Ok(call) => self.ask(call, peer),
+                Err(error) => Answer::Refused(Refusal::Invalid {
+                    message: format!("call not understood: {error}"),
+                }),
+            };
+            write_frame(&mut self.stream, &answer)?;
+        }
+    }
+
+    fn ask(&mut self, call: Call, peer: Peer) -> Answer {
+        if let Call::Submit(submission) = &call {
+            self.has_allocation |= submission.script.is_none();
+        }
+        let (reply, answer) = mpsc::channel();
+        let asked = Asked { call, peer, reply };
+        let sent = self.owner.send(Message::Call(Box::new(asked)));
+        // An owner that ended in between refuses nothing any more; the next engine will answer.
+        sent.ok()
+            .and_then(|()| answer.recv().ok())
+            .unwrap_or(Answer::Refused(Refusal::Stopping))
+    }
+}

@@ -1,0 +1,140 @@
+//! How a job ended, from how its batch script ended and what was decided before.
+
+use crate::spec::{EndedBy, ExitFile};
+use model::{Ending, Outcome, WaitStatus};
+
+/// What became of a step on one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NodeEnd {
+    /// Its exit file.
+    Exit(ExitFile),
+    /// Its supervisor is gone and left no exit file.
+    Lost,
+}
+
+impl NodeEnd {
+    /// The worst of its tasks: a signal is worse than a code, a high number worse than a low one.
+    pub(crate) fn status(&self) -> WaitStatus {
+        match self {
+            NodeEnd::Exit(exit) if exit.launch_error.is_some() => WaitStatus::exit(1),
+            NodeEnd::Exit(exit) => {
+                let statuses = exit.tasks.iter().map(|task| task.status);
+                statuses.fold(WaitStatus::default(), worst)
+            }
+            NodeEnd::Lost => WaitStatus::signal(9),
+        }
+    }
+}
+
+/// The worse of two ends.
+pub(crate) fn worst(left: WaitStatus, right: WaitStatus) -> WaitStatus {
+    let weight = |status: WaitStatus| (status.signal_number(), status.code());
+    if weight(right) > weight(left) {
+        right
+    } else {
+        left
+    }
+}
+
+/// How the job ends whose batch script ended so, if nothing else was decided.
+pub(crate) fn of_batch(end: &NodeEnd) -> Outcome {
+    let status = end.status();
+    match end {
+        NodeEnd::Lost => Outcome::NodeFail,
+        NodeEnd::Exit(ExitFile {
+            launch_error: Some(message),
+            ..
+        }) => Outcome::LaunchFailed {
+            message: message.clone(),
+        },
+        NodeEnd::Exit(exit) => match exit.ended_by {
+            Some(EndedBy::Memory) => Outcome::OutOfMemory,
+            Some(EndedBy::Limit) => Outcome::Timeout { status },
+            Some(EndedBy::Stop) | None => of_status(status),
+        },
+    }
+}
+
+/// How a job ends whose last word is this status.
+pub(crate) fn of_status(status: WaitStatus) -> Outcome {
+    if status.success() {
+        Outcome::Completed
+    } else {
+        Outcome::Failed { status }
+    }
+}
+
+/// How the job ends, given what was decided before its batch script ended with `status`.
+pub(crate) fn of_job(ending: Option<&Ending>, own: Outcome, status: WaitStatus) -> Outcome {
+    match ending {
+        Some(Ending::End(Outcome::Cancelled { by, .. })) => Outcome::Cancelled { by: *by, status },
+        Some(Ending::End(Outcome::Timeout { .. })) => Outcome::Timeout { status },
+        Some(Ending::End(decided)) => decided.clone(),
+        // The scheduler knows that it is queued again; this is what it would have been.
+        Some(Ending::Requeue { .. }) | None => own,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::TaskExit;
+    use expect_test::{Expect, expect};
+    use model::Timestamp;
+
+    fn exit(status: WaitStatus, ended_by: Option<EndedBy>) -> NodeEnd {
+        NodeEnd::Exit(ExitFile {
+            boot_id: String::new(),
+            at: Timestamp(0),
+            tasks: vec![TaskExit { rank: 0, status }],
+            launch_error: None,
+            ended_by,
+        })
+    }
+
+    #[track_caller]
+    fn check(ending: Option<Ending>, end: &NodeEnd, want: Expect) {
+        let outcome = of_job(ending.as_ref(), of_batch(end), end.status());
+        want.assert_eq(&format!("{outcome:?}"));
+    }
+
+    #[test]
+    fn as_slurm_decides() {
+        let cancelled = Ending::End(Outcome::Cancelled {
+            by: 7,
+            status: WaitStatus::default(),
+        });
+        check(None, &exit(WaitStatus::exit(0), None), expect!["Completed"]);
+        check(
+            None,
+            &exit(WaitStatus::exit(143), None),
+            expect!["Failed { status: WaitStatus(36608) }"],
+        );
+        check(
+            None,
+            &exit(WaitStatus::signal(9), None),
+            expect!["Failed { status: WaitStatus(9) }"],
+        );
+        check(
+            Some(cancelled.clone()),
+            &exit(WaitStatus::signal(15), Some(EndedBy::Stop)),
+            expect!["Cancelled { by: 7, status: WaitStatus(15) }"],
+        );
+        check(
+            Some(cancelled),
+            &exit(WaitStatus::exit(0), Some(EndedBy::Stop)),
+            expect!["Cancelled { by: 7, status: WaitStatus(0) }"],
+        );
+        check(
+            None,
+            &exit(WaitStatus::signal(15), Some(EndedBy::Limit)),
+            expect!["Timeout { status: WaitStatus(15) }"],
+        );
+        check(
+            None,
+            &exit(WaitStatus::signal(9), Some(EndedBy::Memory)),
+            expect!["OutOfMemory"],
+        );
+        check(None, &NodeEnd::Lost, expect!["NodeFail"]);
+    }
+}

@@ -1,0 +1,129 @@
+//! Allocations without a batch script (`salloc`, `srun` outside a job): they belong to the
+//! connection that asked for them.
+
+use super::Owner;
+use super::holding::Over;
+use super::turn::Turn;
+use crate::message::Peer;
+use crate::outcome;
+use api::{Answer, Refusal};
+use model::{Ending, JobId, JobState, Outcome, Timestamp, WaitStatus};
+use sched::Event;
+
+/// How long an allocation lives without a connection: time enough for its client to come back
+/// after the engine was replaced.
+const ABANDONED_MS: i64 = 30_000;
+
+/// Whose an allocation is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Owned {
+    /// A connection's.
+    By(u64),
+    /// Nobody's since a restart of the engine; ended at this moment.
+    Until(Timestamp),
+}
+
+impl Owner {
+    pub(super) fn own_allocation(&mut self, job: JobId, connection: u64) {
+        self.allocations.insert(job, Owned::By(connection));
+    }
+
+    /// After a start of the engine: clients of allocations must come again.
+    pub(super) fn abandon_allocations(&mut self, now: Timestamp) {
+        let live = self.state.live().filter(|record| !record.batch);
+        let until = Timestamp(now.0 + ABANDONED_MS);
+        for record in live {
+            let owned = self.allocations.entry(record.id);
+            owned.or_insert(Owned::Until(until));
+        }
+    }
+
+    pub(super) fn disconnected(&mut self, connection: u64, turn: &mut Turn) {
+        let left = self.allocations.iter().filter_map(|(job, owned)| {
+            matches!(owned, Owned::By(by) if *by == connection).then_some(*job)
+        });
+        let left: Vec<JobId> = left.collect();
+        for job in left {
+            self.end_allocation(job, turn);
+        }
+    }
+
+    pub(super) fn release_abandoned(&mut self, turn: &mut Turn) {
+        let left = self.allocations.iter().filter_map(|(job, owned)| {
+            matches!(owned, Owned::Until(at) if *at <= turn.now).then_some(*job)
+        });
+        let left: Vec<JobId> = left.collect();
+        for job in left {
+            self.end_allocation(job, turn);
+        }
+    }
+
+    pub(super) fn next_abandoned(&self) -> Option<Timestamp> {
+        let moments = self.allocations.values().filter_map(|owned| match owned {
+            Owned::Until(at) => Some(*at),
+            Owned::By(_) => None,
+        });
+        moments.min()
+    }
+
+    /// The client is gone without a word.
+    fn end_allocation(&mut self, job: JobId, turn: &mut Turn) {
+        self.allocations.remove(&job);
+        let Some(record) = self.state.job(job) else {
+            return;
+        };
+        let by = record.uid;
+        if matches!(record.state, JobState::Pending { .. }) {
+            let at = turn.now;
+            self.state.apply(Event::CancelledWaiting { job, by, at });
+            return;
+        }
+        let status = WaitStatus::default();
+        self.end_running(job, Outcome::Cancelled { by, status }, status, turn);
+    }
+
+    fn end_running(&mut self, job: JobId, outcome: Outcome, status: WaitStatus, turn: &mut Turn) {
+        if let Some(holding) = self.running.get_mut(&job) {
+            let outcome = outcome.clone();
+            holding.over = Some(Over { outcome, status });
+        }
+        self.decide(job, Ending::End(outcome), turn);
+        self.consider_end(job, turn);
+    }
+
+    pub(super) fn release(
+        &mut self,
+        job: JobId,
+        status: WaitStatus,
+        peer: Peer,
+        turn: &mut Turn,
+    ) -> Result<Answer, Refusal> {
+        match self.owned(job, peer) {
+            // Released before, and the answer was lost.
+            Err(Refusal::AlreadyEnded { .. }) => return Ok(Answer::Done),
+            owned => owned?,
+        }
+        let record = self.state.job(job).ok_or(Refusal::NoSuchJob { job })?;
+        if record.batch {
+            return Err(Refusal::Invalid {
+                message: format!("job {job} has a batch script: cancel it instead"),
+            });
+        }
+        self.allocations.remove(&job);
+        if matches!(record.state, JobState::Pending { .. }) {
+            let (by, at) = (peer.uid, turn.now);
+            self.state.apply(Event::CancelledWaiting { job, by, at });
+        } else {
+            self.end_running(job, outcome::of_status(status), status, turn);
+        }
+        turn.durable = true;
+        Ok(Answer::Done)
+    }
+
+    /// The time limit of an allocation is over.
+    pub(super) fn expire(&mut self, job: JobId, turn: &mut Turn) {
+        let status = WaitStatus::default();
+        self.decide(job, Ending::End(Outcome::Timeout { status }), turn);
+        self.consider_end(job, turn);
+    }
+}

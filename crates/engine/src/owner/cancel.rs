@@ -1,0 +1,244 @@
+//! `cancel`: what `scancel` does.
+
+use super::Owner;
+use super::turn::Turn;
+use crate::message::Peer;
+use crate::spec::{Reach, SupervisorCall};
+use api::{Answer, CancelRequest, Refusal, Selector};
+use model::{ArrayTask, Ending, JobId, JobRecord, JobState, Outcome, StepId, WaitStatus};
+use sched::Event;
+
+const SIGKILL: i32 = 9;
+
+impl Owner {
+    pub(super) fn cancel(
+        &mut self,
+        request: CancelRequest,
+        peer: Peer,
+        turn: &mut Turn,
+    ) -> Result<Answer, Refusal> {
+        let CancelRequest {
+            selector,
+            signal,
+            batch,
+            full,
+        } = request;
+        match selector {
+            Selector::Step(job, step) => {
+                self.owned(job, peer)?;
+                self.cancel_step(job, step, signal, turn)?;
+            }
+            Selector::Elements(array_job, tasks) => {
+                self.owned(array_job, peer)?;
+                self.cancel_elements(array_job, &tasks, signal, batch, full, peer, turn);
+            }
+            Selector::Job(job) => {
+                self.owned(job, peer)?;
+                for id in self.jobs_of_id(job) {
+                    self.cancel_job(id, signal, batch, full, peer, turn);
+                }
+            }
+            Selector::Matching { .. } => {
+                let all = self.state.live();
+                let chosen = all.filter(|record| {
+                    (peer.uid == 0 || record.uid == peer.uid) && matches(&selector, record)
+                });
+                let ids: Vec<JobId> = chosen.map(|record| record.id).collect();
+                for id in ids {
+                    self.cancel_job(id, signal, batch, full, peer, turn);
+                }
+            }
+        }
+        Ok(Answer::Done)
+    }
+
+    /// The live rows that an id stands for: the job, or all of the array.
+    pub(super) fn jobs_of_id(&self, id: JobId) -> Vec<JobId> {
+        let array: Vec<JobId> = self.state.rows_of_array(id).map(|row| row.id).collect();
+        if array.is_empty() { vec![id] } else { array }
+    }
+
+    fn cancel_job(
+        &mut self,
+        job: JobId,
+        signal: Option<i32>,
+        batch: bool,
+        full: bool,
+        peer: Peer,
+        turn: &mut Turn,
+    ) {
+        let Some(record) = self.state.job(job) else {
+            return;
+        };
+        let running = matches!(record.state, JobState::Running { .. });
+        match signal {
+            Some(signal) if signal != SIGKILL => {
+                self.signal_job(job, signal, batch, full, turn);
+            }
+            _ if running => {
+                let outcome = Outcome::Cancelled {
+                    by: peer.uid,
+                    status: WaitStatus::default(),
+                };
+                self.decide(job, Ending::End(outcome), turn);
+                if signal == Some(SIGKILL) {
+                    self.signal_job(job, SIGKILL, false, true, turn);
+                }
+                self.consider_end(job, turn);
+                turn.durable = true;
+            }
+            _ => {
+                let (by, at) = (peer.uid, turn.now);
+                self.state.apply(Event::CancelledWaiting { job, by, at });
+                self.allocations.remove(&job);
+                turn.durable = true;
+            }
+        }
+    }
+
+    /// Without `batch` or `full` the steps get it and the batch script does not.
+    fn signal_job(&self, job: JobId, signal: i32, batch: bool, full: bool, turn: &mut Turn) {
+        let Some(holding) = self.running.get(&job) else {
+            return;
+        };
+        for step in holding.steps.keys() {
+            let is_batch = *step == StepId::Batch;
+            let reach = match (is_batch, batch, full) {
+                (true, _, true) | (false, false, _) | (false, true, true) => Reach::All,
+                (true, true, false) => Reach::Tasks,
+                (true, false, false) | (false, true, false) => continue,
+            };
+            let call = SupervisorCall::Signal { signal, reach };
+            for folder in self.supervisors(job, holding, *step) {
+                turn.words.push((folder, call.clone()));
+            }
+        }
+    }
+
+    fn cancel_step(
+        &self,
+        job: JobId,
+        step: StepId,
+        signal: Option<i32>,
+        turn: &mut Turn,
+    ) -> Result<(), Refusal> {
+        let holding = self.running.get(&job);
+        let holding = holding.ok_or(Refusal::NotRunning { job })?;
+        if !holding.steps.contains_key(&step) {
+            return Err(Refusal::Invalid {
+                message: format!("step {job}.{step} is not running"),
+            });
+        }
+        let Some(signal) = signal else {
+            self.stop_step(job, holding, step, turn);
+            return Ok(());
+        };
+        let call = SupervisorCall::Signal {
+            signal,
+            reach: Reach::All,
+        };
+        for folder in self.supervisors(job, holding, step) {
+            turn.words.push((folder, call.clone()));
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one scancel, taken apart")]
+    fn cancel_elements(
+        &mut self,
+        array_job: JobId,
+        tasks: &[u32],
+        signal: Option<i32>,
+        batch: bool,
+        full: bool,
+        peer: Peer,
+        turn: &mut Turn,
+    ) {
+        let rows = self.state.rows_of_array(array_job);
+        let rows: Vec<(JobId, Option<u32>)> = rows
+            .map(|row| {
+                let task = row.array.as_ref().and_then(|place| match place.task {
+                    ArrayTask::One(task) => Some(task),
+                    ArrayTask::Waiting(_) => None,
+                });
+                (row.id, task)
+            })
+            .collect();
+        for (id, task) in rows {
+            match task {
+                Some(task) if tasks.contains(&task) => {
+                    self.cancel_job(id, signal, batch, full, peer, turn);
+                }
+                Some(_) => {}
+                None if signal.is_none_or(|signal| signal == SIGKILL) => {
+                    self.state.apply(Event::CancelledElements {
+                        job: id,
+                        tasks: tasks.to_vec(),
+                        by: peer.uid,
+                        at: turn.now,
+                    });
+                    turn.durable = true;
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// The owner of a live job, or root, may do something with it.
+    pub(super) fn owned(&self, job: JobId, peer: Peer) -> Result<(), Refusal> {
+        let live = self.state.job(job);
+        let live = live.or_else(|| self.state.rows_of_array(job).next());
+        let Some(record) = live else {
+            let ended = self.store.ended_by_id(job);
+            let ended = ended.map_err(|error| super::submit::store_refusal(&error))?;
+            return Err(if ended.is_empty() {
+                Refusal::NoSuchJob { job }
+            } else {
+                Refusal::AlreadyEnded { job }
+            });
+        };
+        if peer.uid != 0 && peer.uid != record.uid {
+            return Err(Refusal::NotYours {
+                job,
+                owner: record.user.clone(),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn matches(selector: &Selector, record: &JobRecord) -> bool {
+    let Selector::Matching {
+        uid,
+        name,
+        state,
+        partition,
+        account,
+        qos,
+    } = selector
+    else {
+        return false;
+    };
+    let request = &record.request;
+    let state_name = match &record.state {
+        JobState::Pending { .. } => ["PENDING", "PD"],
+        JobState::Running {
+            ending: Some(_), ..
+        } => ["COMPLETING", "CG"],
+        JobState::Running { .. } => ["RUNNING", "R"],
+        JobState::Ended { .. } => return false,
+    };
+    let same = |asked: &Option<String>, has: Option<&str>| {
+        asked.as_deref().is_none_or(|asked| Some(asked) == has)
+    };
+    uid.is_none_or(|uid| uid == record.uid)
+        && same(name, Some(&request.name))
+        && state.as_deref().is_none_or(|asked| {
+            state_name
+                .iter()
+                .any(|name| name.eq_ignore_ascii_case(asked))
+        })
+        && same(partition, request.partition.as_deref())
+        && same(account, request.account.as_deref())
+        && same(qos, request.qos.as_deref())
+}

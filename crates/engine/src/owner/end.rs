@@ -1,0 +1,265 @@
+//! Ends: of supervisors, of steps, of jobs.
+
+use super::Owner;
+use super::holding::{Holding, Over};
+use super::turn::Turn;
+use crate::message::{Message, SupervisorKey};
+use crate::messenger::{lives, read_pid};
+use crate::outcome::{self, NodeEnd};
+use crate::spec::{self, Because, ExitFile, SupervisorCall};
+use model::{
+    Ending, JobId, JobRecord, JobState, Outcome, StepId, StepState, Timestamp, WaitStatus,
+};
+use sched::Event;
+use std::path::Path;
+use std::thread;
+use sys::process::PidFd;
+
+impl Owner {
+    /// The nursery reaped the supervisor of a folder.
+    pub(super) fn folder_ended(&mut self, folder: &Path, turn: &mut Turn) {
+        if let Some(key) = SupervisorKey::of_folder(folder) {
+            self.supervisor_gone(key, turn);
+        }
+    }
+
+    /// A supervisor ended, or says that it is about to.
+    pub(super) fn supervisor_gone(&mut self, key: SupervisorKey, turn: &mut Turn) {
+        if !self.is_awaited(key) {
+            return;
+        }
+        let folder = key.folder(&self.folder);
+        let end = match read_exit(&folder) {
+            Some(exit) => NodeEnd::Exit(exit),
+            // Of two supervisors of this folder another one lives, which a former engine started.
+            None if self.adopt(key) => return,
+            None => NodeEnd::Lost,
+        };
+        self.node_ended(key, end, turn);
+    }
+
+    /// A supervisor could not be forked.
+    pub(super) fn not_started(&mut self, folder: &Path, message: &str, turn: &mut Turn) {
+        let Some(key) = SupervisorKey::of_folder(folder).filter(|key| self.is_awaited(*key)) else {
+            return;
+        };
+        crate::log::line(&format!("{} was not started: {message}", folder.display()));
+        if key.step == StepId::Batch {
+            // Nothing ran: the job waits until someone has looked.
+            if let Some(mut holding) = self.running.remove(&key.job)
+                && let Some(mut step) = holding.steps.remove(&StepId::Batch)
+            {
+                step.row.record.state = StepState::Ended {
+                    at: turn.now,
+                    status: WaitStatus::exit(1),
+                };
+                turn.ended_steps.push(step.row);
+            }
+            let (job, at) = (key.job, turn.now);
+            self.state.apply(Event::StartFailed { job, at });
+            return;
+        }
+        let exit = ExitFile {
+            boot_id: sys::boot_id(),
+            at: turn.now,
+            tasks: Vec::new(),
+            launch_error: Some(message.to_owned()),
+            ended_by: None,
+        };
+        self.node_ended(key, NodeEnd::Exit(exit), turn);
+    }
+
+    /// Whether the end of this supervisor is still to come as far as the owner knows.
+    fn is_awaited(&self, key: SupervisorKey) -> bool {
+        let holding = self.running.get(&key.job);
+        let holding = holding.filter(|holding| holding.restart == key.restart);
+        let step = holding.and_then(|holding| holding.steps.get(&key.step));
+        let end = step.and_then(|step| step.ends.get(key.node as usize));
+        matches!(end, Some(None))
+    }
+
+    /// Waits, on a thread, for a supervisor that is no child of this engine's nursery; false when
+    /// there is none that lives.
+    pub(super) fn adopt(&self, key: SupervisorKey) -> bool {
+        let folder = key.folder(&self.folder);
+        let Some(pid) = read_pid(&folder).filter(lives) else {
+            return false;
+        };
+        let Ok(process) = PidFd::open(pid.pid) else {
+            return false;
+        };
+        if process.start_time() != pid.start_time {
+            return false;
+        }
+        let sender = self.sender.clone();
+        let thread = thread::Builder::new()
+            .name("adopted".to_owned())
+            .stack_size(64 << 10)
+            .spawn(move || {
+                // An error here means that it can't be waited for: then it is looked at now.
+                let _gone = process.wait_exit(None);
+                let _owner = sender.send(Message::Gone(key));
+            });
+        if let Err(error) = &thread {
+            crate::log::line(&format!("can't wait for process {}: {error}", pid.pid));
+        }
+        true
+    }
+
+    fn node_ended(&mut self, key: SupervisorKey, end: NodeEnd, turn: &mut Turn) {
+        let Some(holding) = self.running.get_mut(&key.job) else {
+            return;
+        };
+        let Some(step) = holding.steps.get_mut(&key.step) else {
+            return;
+        };
+        let lost = end == NodeEnd::Lost;
+        step.ends[key.node as usize] = Some(end);
+        let ends: Vec<NodeEnd> = step.ends.iter().flatten().cloned().collect();
+        if ends.len() == step.ends.len()
+            && let Some(mut step) = holding.steps.remove(&key.step)
+        {
+            let status = ends.iter().map(NodeEnd::status);
+            let status = status.fold(WaitStatus::default(), outcome::worst);
+            step.row.record.state = StepState::Ended {
+                at: last_moment(&ends, turn.now),
+                status,
+            };
+            turn.steps.remove(&(key.job, key.step));
+            turn.ended_steps.push(step.row);
+            if let (StepId::Batch, Some(end)) = (key.step, ends.first()) {
+                let outcome = outcome::of_batch(end);
+                holding.over = Some(Over { outcome, status });
+            }
+        }
+        if lost {
+            self.lost(key.job, turn);
+        }
+        self.consider_end(key.job, turn);
+    }
+
+    /// A supervisor was killed: to the job that is as if its node had failed.
+    fn lost(&mut self, job: JobId, turn: &mut Turn) {
+        if let Some(holding) = self.running.get_mut(&job) {
+            holding.lost = true;
+        }
+        let requeue = self.state.job(job).is_some_and(may_requeue);
+        let ending = if requeue {
+            Ending::Requeue { hold: false }
+        } else {
+            Ending::End(Outcome::NodeFail)
+        };
+        crate::log::line(&format!("job {job}: a supervisor was lost"));
+        self.decide(job, ending, turn);
+    }
+
+    /// Decides how a running job ends, and has its steps ended.
+    pub(super) fn decide(&mut self, job: JobId, ending: Ending, turn: &mut Turn) {
+        self.state.apply(Event::Ending { job, ending });
+        self.stop_steps(job, turn);
+    }
+
+    /// Has the live steps of a job ended.
+    pub(super) fn stop_steps(&self, job: JobId, turn: &mut Turn) {
+        let Some(holding) = self.running.get(&job) else {
+            return;
+        };
+        for step in holding.steps.keys() {
+            self.stop_step(job, holding, *step, turn);
+        }
+    }
+
+    /// Has one step ended: SIGCONT, SIGTERM, and SIGKILL after a while.
+    pub(super) fn stop_step(&self, job: JobId, holding: &Holding, step: StepId, turn: &mut Turn) {
+        let call = SupervisorCall::Deadline {
+            at: Some(Timestamp(0)),
+            because: Because::Stop,
+        };
+        for folder in self.supervisors(job, holding, step) {
+            turn.words.push((folder, call.clone()));
+        }
+    }
+
+    /// Folders of a step's live supervisors.
+    pub(super) fn supervisors(
+        &self,
+        job: JobId,
+        holding: &Holding,
+        step: StepId,
+    ) -> Vec<std::path::PathBuf> {
+        let live = holding.steps.get(&step).map(|live| live.live_nodes());
+        let nodes = live.into_iter().flatten();
+        nodes
+            .map(|node| self.folder.supervisor(job, holding.restart, step, node))
+            .collect()
+    }
+
+    /// Ends a running job whose script (or allocation) is over once its last step is.
+    pub(super) fn consider_end(&mut self, job: JobId, turn: &mut Turn) {
+        let Some(holding) = self.running.get(&job) else {
+            return;
+        };
+        let ending = self.ending(job);
+        if !holding.steps.is_empty() {
+            // The script ended before steps that it started: they go with it.
+            if let (Some(over), None) = (&holding.over, ending) {
+                let ending = Ending::End(over.outcome.clone());
+                self.decide(job, ending, turn);
+            }
+            return;
+        }
+        let Some(over) = holding.over.clone().or_else(|| {
+            // An allocation that was cancelled or expired: nothing else will be heard of it.
+            let status = WaitStatus::default();
+            match ending? {
+                Ending::End(outcome) => Some(Over {
+                    outcome: outcome.clone(),
+                    status,
+                }),
+                Ending::Requeue { .. } => Some(Over {
+                    outcome: Outcome::NodeFail,
+                    status,
+                }),
+            }
+        }) else {
+            return;
+        };
+        let outcome = outcome::of_job(ending, over.outcome, over.status);
+        if holding.lost {
+            let killed = crate::orphans::kill(self.folder.root(), job, holding.restart);
+            crate::log::line(&format!(
+                "job {job}: {killed} processes left behind were killed"
+            ));
+        }
+        self.running.remove(&job);
+        self.allocations.remove(&job);
+        let at = turn.now;
+        self.state.apply(Event::Gone { job, outcome, at });
+    }
+
+    fn ending(&self, job: JobId) -> Option<&Ending> {
+        match &self.state.job(job)?.state {
+            JobState::Running { ending, .. } => ending.as_ref(),
+            JobState::Pending { .. } | JobState::Ended { .. } => None,
+        }
+    }
+}
+
+/// Whether a job may be queued again by itself.
+pub(super) fn may_requeue(record: &JobRecord) -> bool {
+    record.batch && record.request.requeue != Some(false)
+}
+
+/// The exit file of a supervisor; `None` where there is none, or half of one after a power cut.
+pub(super) fn read_exit(folder: &Path) -> Option<ExitFile> {
+    let bytes = std::fs::read(folder.join(spec::EXIT)).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn last_moment(ends: &[NodeEnd], now: Timestamp) -> Timestamp {
+    let moments = ends.iter().map(|end| match end {
+        NodeEnd::Exit(exit) => exit.at,
+        NodeEnd::Lost => now,
+    });
+    moments.max().unwrap_or(now)
+}

@@ -1,0 +1,81 @@
+//! `facts`: what the engine is and has.
+
+use super::Owner;
+use super::launch::CLUSTER;
+use crate::message::Peer;
+use api::{EngineFacts, NodeFacts, Refusal, VERSION};
+use model::{JobState, NodeName, NodeShare};
+
+impl Owner {
+    pub(super) fn facts(&self) -> EngineFacts {
+        let machine = self.state.machine();
+        let kinds: Vec<String> = machine.gpus.iter().map(|gpu| gpu.name.clone()).collect();
+        let names = (1..=machine.most_nodes()).map(|number| machine.virtual_node(number));
+        let mut nodes: Vec<NodeFacts> = std::iter::once(machine.host.clone())
+            .chain(names)
+            .map(|name| self.node_facts(name))
+            .collect();
+        nodes[0].is_virtual = false;
+        let running = |record: &&model::JobRecord| matches!(record.state, JobState::Running { .. });
+        let pending = |record: &&model::JobRecord| matches!(record.state, JobState::Pending { .. });
+        EngineFacts {
+            version: VERSION.to_owned(),
+            pid: std::process::id(),
+            since: self.since,
+            state: self.folder.root().to_owned(),
+            cluster: CLUSTER.to_owned(),
+            nodes,
+            cpus: machine.most_nodes(),
+            memory: machine.memory,
+            gpus: kinds,
+            cpus_used: machine.most_nodes()
+                - u32::try_from(self.state.cpus_free()).unwrap_or_default(),
+            running: u32::try_from(self.state.live().filter(running).count()).unwrap_or(u32::MAX),
+            pending: u32::try_from(self.state.live().filter(pending).count()).unwrap_or(u32::MAX),
+            limits: self.limits(),
+        }
+    }
+
+    fn node_facts(&self, name: NodeName) -> NodeFacts {
+        let machine = self.state.machine();
+        let held = self.state.live().filter_map(|record| match &record.state {
+            JobState::Running { allocation, .. } => Some(&allocation.nodes),
+            JobState::Pending { .. } | JobState::Ended { .. } => None,
+        });
+        let held: Vec<&NodeShare> = held.flatten().filter(|share| share.node == name).collect();
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        NodeFacts {
+            is_virtual: true,
+            cpus: machine.most_nodes(),
+            memory: machine.memory,
+            gpus: machine.gpus.iter().map(|gpu| gpu.name.clone()).collect(),
+            cpus_used: count(held.iter().map(|share| share.cpus.len()).sum()),
+            memory_used: held.iter().map(|share| share.memory).sum(),
+            gpus_used: count(held.iter().map(|share| share.gpus.len()).sum()),
+            name,
+        }
+    }
+
+    /// What this machine can't do.
+    fn limits(&self) -> Vec<String> {
+        let mut limits = Vec::new();
+        if self.state.machine().gpus.is_empty() {
+            limits.push("no GPUs: no NVIDIA driver answers".to_owned());
+        }
+        if self.gpus.any_barred() {
+            limits.push("some GPUs are in use by another user's engine".to_owned());
+        }
+        limits.push("virtual nodes share this machine's disk and network".to_owned());
+        limits
+    }
+
+    /// Who may end this engine: its own user, and root.
+    pub(super) fn may_stop(&self, peer: Peer) -> Result<(), Refusal> {
+        if peer.uid == 0 || peer.uid == sys::process::user() {
+            return Ok(());
+        }
+        Err(Refusal::Invalid {
+            message: "access denied: this engine serves all users of the machine".to_owned(),
+        })
+    }
+}

@@ -1,0 +1,63 @@
+//! What a running job has: its steps and their supervisors.
+
+use crate::outcome::NodeEnd;
+use crate::store::StepRow;
+use model::{Outcome, RestartCount, StepId, WaitStatus};
+use std::collections::BTreeMap;
+
+/// What a running job has.
+#[derive(Debug)]
+pub(crate) struct Holding {
+    /// Of which start.
+    pub(crate) restart: RestartCount,
+    /// Steps that have not ended.
+    pub(crate) steps: BTreeMap<StepId, LiveStep>,
+    /// Number of the next step.
+    pub(crate) next_step: u32,
+    /// How its batch script ended, or its allocation was released.
+    pub(crate) over: Option<Over>,
+    /// A supervisor was lost: processes may be left that nobody holds.
+    pub(crate) lost: bool,
+}
+
+/// The end of a batch script or allocation.
+#[derive(Clone, Debug)]
+pub(crate) struct Over {
+    /// How the job ends if nothing else was decided.
+    pub(crate) outcome: Outcome,
+    /// The script's status.
+    pub(crate) status: WaitStatus,
+}
+
+/// A step that has not ended.
+#[derive(Debug)]
+pub(crate) struct LiveStep {
+    pub(crate) row: StepRow,
+    /// Its nodes; `None` while the supervisor lives or is being started.
+    pub(crate) ends: Vec<Option<NodeEnd>>,
+}
+
+impl Holding {
+    pub(crate) fn new(restart: RestartCount) -> Holding {
+        Holding {
+            restart,
+            steps: BTreeMap::new(),
+            next_step: 0,
+            over: None,
+            lost: false,
+        }
+    }
+}
+
+impl LiveStep {
+    pub(crate) fn new(row: StepRow) -> LiveStep {
+        let ends = vec![None; row.record.nodes.len()];
+        LiveStep { row, ends }
+    }
+
+    /// Indices of the nodes whose supervisor has not ended.
+    pub(crate) fn live_nodes(&self) -> impl Iterator<Item = u32> + '_ {
+        let nodes = (0..).zip(&self.ends);
+        nodes.filter_map(|(node, end)| end.is_none().then_some(node))
+    }
+}

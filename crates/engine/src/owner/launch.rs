@@ -1,0 +1,237 @@
+//! Starting jobs and the supervisors of their steps.
+
+use super::Owner;
+use super::holding::{Holding, LiveStep};
+use super::turn::Turn;
+use crate::message::{Message, SupervisorKey};
+use crate::nursery::NurseryEvent;
+use crate::spec::{self, Program, StepSpec, Streams};
+use crate::store::StepRow;
+use api::StepTask;
+use model::job_environment::{self, StartedJob, Variables};
+use model::{
+    ArrayTask, JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId, StepRecord,
+    StepState,
+};
+use std::fs;
+use std::io;
+
+/// The cluster's name.
+pub(super) const CLUSTER: &str = "local";
+
+impl Owner {
+    /// A job was given its allocation: makes its batch step.
+    pub(super) fn start_job(&mut self, job: JobId, turn: &mut Turn) {
+        let Some(record) = self.state.job(job) else {
+            return;
+        };
+        let JobState::Running {
+            since, allocation, ..
+        } = &record.state
+        else {
+            return;
+        };
+        let mut holding = Holding::new(record.restarts);
+        if record.batch {
+            let first = allocation.nodes.first();
+            let nodes: Vec<NodeShare> = first
+                .map(|share| NodeShare {
+                    tasks: 1,
+                    ..share.clone()
+                })
+                .into_iter()
+                .collect();
+            let row = StepRow {
+                record: StepRecord {
+                    job,
+                    restart: record.restarts,
+                    step: StepId::Batch,
+                    name: "batch".to_owned(),
+                    nodes,
+                    since: *since,
+                    state: StepState::Running,
+                },
+                holds: Vec::new(),
+                uid: record.uid,
+                gid: record.gid,
+            };
+            holding.steps.insert(StepId::Batch, LiveStep::new(row));
+            turn.steps.insert((job, StepId::Batch));
+        }
+        self.running.insert(job, holding);
+        self.launch_batch(job, turn);
+    }
+
+    /// Has the supervisor of a job's batch step started.
+    pub(super) fn launch_batch(&mut self, job: JobId, turn: &mut Turn) {
+        let Some(record) = self.state.job(job).filter(|record| record.batch) else {
+            return;
+        };
+        let key = SupervisorKey {
+            job,
+            restart: record.restarts,
+            step: StepId::Batch,
+            node: 0,
+        };
+        if let Some(spec) = self.batch_spec(record) {
+            turn.launches.push((key, Box::new(spec)));
+        }
+    }
+
+    fn batch_spec(&self, record: &JobRecord) -> Option<StepSpec> {
+        let started = started(record, self.state.machine())?;
+        let share = started.allocation.nodes.first()?;
+        let place = record.array.as_ref();
+        let submitted = place.map_or(record.id, |place| place.array_job);
+        // Asked of the store, which has it since the submission; without an answer the defaults
+        // serve all but scripts with arguments.
+        let brought = self.store.brought(submitted).ok().flatten();
+        let array = place.and_then(|place| match place.task {
+            ArrayTask::One(task) => Some((place.array_job, task)),
+            ArrayTask::Waiting(_) => None,
+        });
+        let mut variables = job_environment::batch_variables(&started);
+        self.add_variables(record, &mut variables);
+        let request = &record.request;
+        let default = if array.is_some() {
+            "slurm-%A_%a.out"
+        } else {
+            "slurm-%j.out"
+        };
+        Some(StepSpec {
+            program: Program::Script {
+                path: self.folder.script(submitted),
+                args: brought
+                    .as_ref()
+                    .map(|it| it.arguments.clone())
+                    .unwrap_or_default(),
+            },
+            environment: self.folder.environment(submitted),
+            variables,
+            chdir: request.chdir.clone(),
+            umask: brought.map_or(0o022, |it| it.umask),
+            tasks: vec![StepTask {
+                rank: 0,
+                local: 0,
+                cpus: share.cpus.clone(),
+                gpus: share.gpus.clone(),
+            }],
+            step_tasks: 1,
+            streams: Streams::Files {
+                output: request.output.clone().unwrap_or_else(|| default.to_owned()),
+                error: request.error.clone(),
+                input: request.input.clone(),
+                open_mode: request.open_mode.unwrap_or(OpenMode::Truncate),
+            },
+            warning: request
+                .signal
+                .filter(|signal| signal.target == SignalTarget::BatchShell),
+            ..self.spec_of(&started, StepId::Batch, 0, share)
+        })
+    }
+
+    /// What the specs of all steps of a job have in common; the rest is empty.
+    pub(super) fn spec_of(
+        &self,
+        started: &StartedJob<'_>,
+        step: StepId,
+        node_index: u32,
+        share: &NodeShare,
+    ) -> StepSpec {
+        let record = started.record;
+        StepSpec {
+            job: record.id,
+            restart: record.restarts,
+            step,
+            node_index,
+            node: share.node.clone(),
+            engine: self.folder.root().to_owned(),
+            binary: self.binary.clone(),
+            uid: record.uid,
+            gid: record.gid,
+            user: record.user.clone(),
+            job_name: record.request.name.clone(),
+            array: record.array.as_ref().and_then(|place| match place.task {
+                ArrayTask::One(task) => Some((place.array_job, task)),
+                ArrayTask::Waiting(_) => None,
+            }),
+            program: Program::Command(Vec::new()),
+            environment: self.folder.environment(record.id),
+            variables: Vec::new(),
+            removed: Vec::new(),
+            chdir: record.request.chdir.clone(),
+            umask: 0o022,
+            tasks: Vec::new(),
+            step_tasks: 0,
+            streams: Streams::Files {
+                output: "/dev/null".to_owned(),
+                error: None,
+                input: None,
+                open_mode: OpenMode::Append,
+            },
+            // Enforced only where it was asked for: the even share is a way to count, no promise.
+            memory: record.request.memory.map(|_| share.memory),
+            deadline: started.limit.map(|limit| started.since + limit),
+            warning: None,
+            kill_wait_ms: self.kill_wait_ms,
+            kill_on_bad_exit: false,
+        }
+    }
+
+    /// What only the engine knows of a job's environment.
+    pub(super) fn add_variables(&self, record: &JobRecord, variables: &mut Variables) {
+        let mut set = |name: &str, value: String| variables.push((name.to_owned(), value));
+        let array = record.array.as_ref().map(|place| place.array_job);
+        if let Some(facts) = array.and_then(|array| self.state.array_facts(array)) {
+            set("SLURM_ARRAY_TASK_COUNT", facts.count.to_string());
+            set("SLURM_ARRAY_TASK_MIN", facts.min.to_string());
+            set("SLURM_ARRAY_TASK_MAX", facts.max.to_string());
+            set("SLURM_ARRAY_TASK_STEP", facts.step.to_string());
+        }
+        let engine = self.folder.root().to_string_lossy().into_owned();
+        set(sys::env_vars::TRAINYARD_ENGINE, engine);
+    }
+
+    /// Writes a supervisor's spec and has it forked.
+    pub(super) fn launch(&mut self, key: SupervisorKey, spec: &StepSpec) {
+        let folder = key.folder(&self.folder);
+        let written = || -> io::Result<()> {
+            fs::create_dir_all(&folder)?;
+            let bytes = serde_json::to_vec(spec)?;
+            sys::atomic::write_relaxed(&folder.join(spec::SPEC), &bytes)
+        };
+        let started = written().and_then(|()| self.nursery.start(&folder));
+        if let Err(error) = started {
+            // The owner hears of it as of any other that can't be started.
+            let event = NurseryEvent::Failed {
+                folder,
+                message: error.to_string(),
+            };
+            let _owner = self.sender.send(Message::Nursery(event));
+        }
+    }
+}
+
+/// A running job as the functions of its environment want it.
+pub(super) fn started<'a>(
+    record: &'a JobRecord,
+    machine: &sched::Machine,
+) -> Option<StartedJob<'a>> {
+    let JobState::Running {
+        since,
+        allocation,
+        limit,
+        ..
+    } = &record.state
+    else {
+        return None;
+    };
+    Some(StartedJob {
+        record,
+        allocation,
+        since: *since,
+        limit: *limit,
+        cluster: CLUSTER,
+        has_gpus: !machine.gpus.is_empty(),
+    })
+}

@@ -1,0 +1,235 @@
+//! The owner: one thread that holds all state and drains one channel.
+//!
+//! ```text
+//! messages that wait ─► applied to the scheduler ─► schedule ─► one transaction
+//!   ─► answers ─► effects: supervisors started, signals sent, watchers woken
+//! ```
+//! Nothing is answered or done before it is written. Where writing fails, memory is dropped and
+//! made anew from the store.
+
+mod allocation;
+mod cancel;
+mod end;
+mod facts;
+mod gpu_locks;
+mod holding;
+mod launch;
+mod read;
+pub(crate) mod recover;
+mod requeue;
+mod step;
+mod submit;
+mod sweep;
+mod turn;
+mod watch;
+
+use crate::message::{Asked, Message};
+use crate::messenger::Messenger;
+use crate::nursery::{Nursery, NurseryEvent};
+use crate::store::Store;
+use crate::users::Users;
+use api::{Answer, Call, EngineFolder, Refusal};
+pub(crate) use gpu_locks::GpuLocks;
+use holding::Holding;
+use model::{JobId, Timestamp};
+use sched::State;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+use turn::Turn;
+use watch::Waiter;
+
+/// Most messages of one transaction: an answer must not wait for thousands of others.
+const MOST_MESSAGES: usize = 4096;
+/// Pause after a failed transaction before the ends that could not be written are looked for again.
+const RETRY_MS: i64 = 1000;
+
+/// All state of the engine.
+#[derive(Debug)]
+pub(crate) struct Owner {
+    pub(crate) folder: EngineFolder,
+    /// The pinned program.
+    pub(crate) binary: PathBuf,
+    pub(crate) since: Timestamp,
+    pub(crate) store: Store,
+    pub(crate) state: State,
+    /// What running jobs have.
+    pub(crate) running: BTreeMap<JobId, Holding>,
+    pub(crate) nursery: Nursery,
+    pub(crate) messenger: Messenger,
+    /// For threads that wait for adopted supervisors.
+    pub(crate) sender: mpsc::Sender<Message>,
+    pub(crate) users: Users,
+    pub(crate) waiters: Vec<Waiter>,
+    pub(crate) gpus: GpuLocks,
+    /// Connections that allocations without a script belong to.
+    pub(crate) allocations: BTreeMap<JobId, allocation::Owned>,
+    /// When the next folder of an ended job may go.
+    pub(crate) sweep_at: Option<Timestamp>,
+    /// When to look again for what a failed transaction could not write.
+    pub(crate) retry_at: Option<Timestamp>,
+    /// From SIGTERM to SIGKILL.
+    pub(crate) kill_wait_ms: u64,
+}
+
+/// Why the owner ended.
+#[derive(Debug)]
+pub(crate) enum Parting {
+    /// Somebody asked for it, and waits for the word.
+    Asked(mpsc::Sender<Answer>, Answer),
+    /// SIGTERM.
+    Signal,
+    /// The nursery is gone: only another engine can have one.
+    NurseryLost,
+}
+
+impl Owner {
+    /// Lives until somebody ends it.
+    pub(crate) fn live(&mut self, messages: &mpsc::Receiver<Message>) -> Parting {
+        let mut turn = Turn::new();
+        self.recover(&mut turn, true);
+        self.finish(turn);
+        loop {
+            let first = match self.time_left() {
+                None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(left) => messages.recv_timeout(left),
+            };
+            let first = match first {
+                Ok(message) => Some(message),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return Parting::Signal,
+            };
+            let mut turn = Turn::new();
+            let mut parting = None;
+            let waiting = first.into_iter().chain(messages.try_iter());
+            for message in waiting.take(MOST_MESSAGES) {
+                parting = self.take(message, &mut turn);
+                if parting.is_some() {
+                    break;
+                }
+            }
+            self.on_time(&mut turn);
+            self.finish(turn);
+            if let Some(parting) = parting {
+                self.leave(messages);
+                return parting;
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message, turn: &mut Turn) -> Option<Parting> {
+        match message {
+            Message::Call(asked) => return self.call(*asked, turn),
+            Message::Disconnected(connection) => self.disconnected(connection, turn),
+            Message::Nursery(NurseryEvent::Started { .. }) => {}
+            Message::Nursery(NurseryEvent::Failed { folder, message }) => {
+                self.not_started(&folder, &message, turn);
+            }
+            Message::Nursery(NurseryEvent::Ended { folder }) => self.folder_ended(&folder, turn),
+            Message::Gone(key) => self.supervisor_gone(key, turn),
+            Message::NurseryLost => return Some(Parting::NurseryLost),
+            Message::Stop => return Some(Parting::Signal),
+        }
+        None
+    }
+
+    fn call(&mut self, asked: Asked, turn: &mut Turn) -> Option<Parting> {
+        let Asked { call, peer, reply } = asked;
+        let result = match call {
+            Call::Handover(handover) => {
+                crate::log::line(&format!("handing over to {}", handover.to));
+                return Some(Parting::Asked(reply, Answer::HandedOver));
+            }
+            Call::Stop => {
+                let answer = match self.may_stop(peer) {
+                    Ok(()) => return Some(Parting::Asked(reply, Answer::Done)),
+                    Err(refusal) => Answer::Refused(refusal),
+                };
+                turn.answer(reply, answer);
+                return None;
+            }
+            // What only reads is answered after the transaction, from what it wrote.
+            Call::Jobs(_) | Call::Watch { .. } | Call::Steps { .. } | Call::Facts => {
+                turn.reads.push((call, reply));
+                return None;
+            }
+            Call::Submit(submission) => self.submit(*submission, peer, turn),
+            Call::Test(request) => self
+                .state
+                .admit(&request)
+                .map(|()| Answer::Done)
+                .map_err(submit::never_fits),
+            Call::Cancel(request) => self.cancel(request, peer, turn),
+            Call::Requeue { job, hold, restart } => self.requeue(job, hold, restart, peer, turn),
+            Call::Hold { job, hold } => self.hold(job, hold, peer, turn),
+            Call::CreateStep {
+                job,
+                request,
+                launch,
+            } => self.create_step(job, &request, *launch, peer, turn),
+            Call::SignalStep { job, step, signal } => {
+                self.signal_step(job, step, signal, peer, turn)
+            }
+            Call::Release { job, status } => self.release(job, status, peer, turn),
+            Call::StepEnded {
+                job,
+                restart,
+                step,
+                node,
+            } => {
+                self.supervisor_gone(
+                    crate::message::SupervisorKey {
+                        job,
+                        restart,
+                        step,
+                        node,
+                    },
+                    turn,
+                );
+                Ok(Answer::Done)
+            }
+        };
+        turn.answer(reply, result.unwrap_or_else(Answer::Refused));
+        None
+    }
+
+    /// What is due by the clock.
+    fn on_time(&mut self, turn: &mut Turn) {
+        if self.retry_at.is_some_and(|at| at <= turn.now) {
+            self.retry_at = None;
+            self.recover(turn, false);
+        }
+        self.expire_waiters(turn.now);
+        self.release_abandoned(turn);
+        self.sweep(turn.now);
+    }
+
+    /// Time until something is due; `None`: nothing is.
+    fn time_left(&self) -> Option<Duration> {
+        let due = [
+            self.state.next_due(),
+            self.next_waiter(),
+            self.next_abandoned(),
+            self.gpus.next_look(),
+            self.sweep_at,
+            self.retry_at,
+        ];
+        let due = due.into_iter().flatten().min()?;
+        let left = u64::try_from(due.0 - sys::now()).unwrap_or(0);
+        Some(Duration::from_millis(left))
+    }
+
+    /// Refuses what still waits, so that its clients ask the next engine.
+    fn leave(&mut self, messages: &mpsc::Receiver<Message>) {
+        for message in messages.try_iter() {
+            if let Message::Call(asked) = message {
+                let _gone = asked.reply.send(Answer::Refused(Refusal::Stopping));
+            }
+        }
+        for waiter in self.waiters.drain(..) {
+            let _gone = waiter.reply.send(Answer::Refused(Refusal::Stopping));
+        }
+        self.nursery.farewell();
+    }
+}

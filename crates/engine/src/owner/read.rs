@@ -1,0 +1,133 @@
+//! Calls that change nothing.
+
+use super::Owner;
+use super::watch::Waiter;
+use crate::store::StoreError;
+use api::{Answer, Call, JobFilter, Refusal, Watched};
+use model::{JobId, JobRecord, JobState, Timestamp};
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+
+/// Longest that a watcher waits.
+const LONGEST_WATCH_MS: u64 = 60_000;
+
+impl Owner {
+    /// Answers a call that changes nothing, or keeps a watcher until something changes.
+    pub(super) fn read(&mut self, call: Call, reply: mpsc::Sender<Answer>, now: Timestamp) {
+        let answer = match call {
+            Call::Jobs(filter) => self.jobs(&filter).map(|jobs| Answer::Jobs { jobs }),
+            Call::Steps { job } => self.steps(job),
+            Call::Facts => Ok(Answer::Facts(Box::new(self.facts()))),
+            Call::Watch {
+                filter,
+                after,
+                wait_ms,
+            } => match self.changed(&filter, after) {
+                Ok(jobs) if jobs.is_empty() && wait_ms > 0 => {
+                    let wait = i64::try_from(wait_ms.min(LONGEST_WATCH_MS)).unwrap_or(0);
+                    let until = Timestamp(now.0 + wait);
+                    let ids = filter.ids.as_deref().map(<[JobId]>::to_vec);
+                    self.waiters.push(Waiter {
+                        filter: JobFilter { ids, ..filter },
+                        until,
+                        reply,
+                    });
+                    return;
+                }
+                Ok(jobs) => Ok(Answer::Watched(Watched {
+                    jobs,
+                    version: self.state.version(),
+                })),
+                Err(error) => Err(error),
+            },
+            // Only these come here.
+            _ => return,
+        };
+        let answer = answer.unwrap_or_else(|error| {
+            Answer::Refused(Refusal::Store {
+                message: error.to_string(),
+            })
+        });
+        let _gone = reply.send(answer);
+    }
+
+    fn jobs(&self, filter: &JobFilter) -> Result<Vec<JobRecord>, StoreError> {
+        let mut found: BTreeMap<JobId, JobRecord> = BTreeMap::new();
+        let mut add = |record: JobRecord| {
+            found.insert(record.id, record);
+        };
+        let has_comment = |record: &JobRecord| {
+            let comment = filter.comment.as_deref();
+            comment.is_none_or(|comment| record.request.comment.as_deref() == Some(comment))
+        };
+        match &filter.ids {
+            Some(ids) => {
+                for id in ids {
+                    let rows = self.state.rows_of_array(*id).chain(self.state.job(*id));
+                    rows.cloned().for_each(&mut add);
+                    if filter.ended_since.is_some() {
+                        self.store.ended_by_id(*id)?.into_iter().for_each(&mut add);
+                    }
+                }
+            }
+            None => {
+                let live = self.state.live().filter(|record| has_comment(record));
+                live.cloned().for_each(&mut add);
+                match (filter.ended_since, &filter.comment) {
+                    (Some(_), Some(comment)) => {
+                        let ended = self.store.ended_by_comment(comment)?;
+                        ended.into_iter().for_each(&mut add);
+                    }
+                    (Some(since), None) => {
+                        let ended = self.store.ended_since(since)?;
+                        ended.into_iter().for_each(&mut add);
+                    }
+                    (None, _) => {}
+                }
+            }
+        }
+        let wanted = |record: &JobRecord| match &record.state {
+            JobState::Ended { at, .. } => filter.ended_since.is_some_and(|since| *at >= since),
+            JobState::Pending { .. } | JobState::Running { .. } => true,
+        };
+        let all = found.into_values();
+        Ok(all
+            .filter(|record| wanted(record) && has_comment(record))
+            .collect())
+    }
+
+    /// Rows of a watcher's filter that are newer than `after`. From 0 a watcher of named jobs sees
+    /// how they ended too.
+    fn changed(&self, filter: &JobFilter, after: u64) -> Result<Vec<JobRecord>, StoreError> {
+        if after == 0 || after > self.state.version() {
+            let named = filter.ids.is_some() || filter.comment.is_some();
+            let ended_since = match filter.ended_since {
+                None if named => Some(Timestamp(i64::MIN)),
+                since => since,
+            };
+            return self.jobs(&JobFilter {
+                ended_since,
+                ..filter.clone()
+            });
+        }
+        if after == self.state.version() {
+            return Ok(Vec::new());
+        }
+        let newer = self.store.newer(after)?.into_iter();
+        Ok(newer
+            .filter(|record| super::watch::is_wanted(filter, record))
+            .collect())
+    }
+
+    fn steps(&self, job: JobId) -> Result<Answer, StoreError> {
+        let rows = self.store.steps(job)?;
+        if rows.is_empty()
+            && self.state.job(job).is_none()
+            && self.store.ended_by_id(job)?.is_empty()
+        {
+            return Ok(Answer::Refused(Refusal::NoSuchJob { job }));
+        }
+        let steps = rows.into_iter().map(|row| row.record).collect();
+        Ok(Answer::Steps { steps })
+    }
+}

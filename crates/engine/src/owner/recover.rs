@@ -1,0 +1,160 @@
+//! From the store to memory: at the engine's start, and after a transaction that failed.
+
+use super::Owner;
+use super::holding::{Holding, LiveStep, Over};
+use super::turn::Turn;
+use crate::message::SupervisorKey;
+use crate::outcome;
+use crate::spec;
+use crate::store::{Store, StoreError};
+use model::{Ending, JobId, JobState, StepId, StepState, Timestamp};
+use sched::{Machine, State};
+use std::collections::BTreeMap;
+
+/// Reads the scheduler's state and what running jobs have.
+pub(crate) fn read(
+    store: &Store,
+    machine: Machine,
+    now: Timestamp,
+) -> Result<(State, BTreeMap<JobId, Holding>), StoreError> {
+    let state = State::rebuild(machine, store.saved()?, now);
+    let mut running = BTreeMap::new();
+    for record in state.live() {
+        if let JobState::Running { .. } = record.state {
+            running.insert(record.id, Holding::new(record.restarts));
+        }
+    }
+    for (job, holding) in &mut running {
+        for row in store.steps(*job)? {
+            if row.record.restart != holding.restart {
+                continue;
+            }
+            let step = row.record.step;
+            if let StepId::Number(number) = step {
+                holding.next_step = holding.next_step.max(number + 1);
+            }
+            match row.record.state {
+                StepState::Running => {
+                    holding.steps.insert(step, LiveStep::new(row));
+                }
+                // How the job ends was decided and written when its script ended.
+                StepState::Ended { status, .. } if step == StepId::Batch => {
+                    let outcome = outcome::of_status(status);
+                    holding.over = Some(Over { outcome, status });
+                }
+                StepState::Ended { .. } => {}
+            }
+        }
+    }
+    Ok((state, running))
+}
+
+impl Owner {
+    /// Drops memory and makes it anew from the store.
+    pub(super) fn reload(&mut self, now: Timestamp) {
+        let machine = self.state.machine().clone();
+        match read(&self.store, machine, now) {
+            Ok((state, running)) => {
+                self.state = state;
+                self.running = running;
+                // Versions that were given out may come again for other rows.
+                for waiter in self.waiters.drain(..) {
+                    let _gone = waiter
+                        .reply
+                        .send(api::Answer::Refused(api::Refusal::Stopping));
+                }
+            }
+            // Nothing is accepted until it can be read: it is tried again with the next turn.
+            Err(error) => crate::log::line(&format!("the store can't be read again: {error}")),
+        }
+    }
+
+    /// Looks what became of every supervisor that was alive when the rows were written.
+    /// `start`: this engine just began, and what was never started is started now.
+    pub(super) fn recover(&mut self, turn: &mut Turn, start: bool) {
+        let keys: Vec<SupervisorKey> = self
+            .running
+            .iter()
+            .flat_map(|(job, holding)| {
+                let steps = holding.steps.iter();
+                steps.flat_map(|(step, live)| {
+                    live.live_nodes().map(|node| SupervisorKey {
+                        job: *job,
+                        restart: holding.restart,
+                        step: *step,
+                        node,
+                    })
+                })
+            })
+            .collect();
+        let rebooted = start && self.has_rebooted();
+        if rebooted {
+            self.restore_files();
+        }
+        for key in keys {
+            let folder = key.folder(&self.folder);
+            let begun = folder.join(spec::PID).exists();
+            if begun || rebooted {
+                self.supervisor_gone(key, turn);
+            } else if key.step == StepId::Batch {
+                // Its supervisor was never forked, or was and has not come so far as to say so.
+                // In that case one of the two finds the other's pid file and ends.
+                self.launch_batch(key.job, turn);
+            } else if start {
+                // The srun that asked for it was not answered.
+                self.supervisor_gone(key, turn);
+            }
+        }
+        if start {
+            self.relock_gpus();
+            self.abandon_allocations(turn.now);
+            self.sweep_at = Some(turn.now);
+        }
+        let jobs: Vec<JobId> = self.running.keys().copied().collect();
+        for job in jobs {
+            let ending = self.state.job(job).map(|record| &record.state);
+            let ending = match ending {
+                Some(JobState::Running { ending, .. }) => ending.clone(),
+                _ => None,
+            };
+            // Said again: the former engine may not have come so far.
+            if let Some(Ending::End(_) | Ending::Requeue { .. }) = ending {
+                self.stop_steps(job, turn);
+            }
+            self.consider_end(job, turn);
+        }
+    }
+
+    fn has_rebooted(&mut self) -> bool {
+        let boot_id = sys::boot_id();
+        match self.store.note_boot(&boot_id) {
+            Ok(former) => former.is_some_and(|former| former != boot_id),
+            Err(error) => {
+                crate::log::line(&format!("the boot can't be noted: {error}"));
+                false
+            }
+        }
+    }
+
+    /// Writes the files of waiting jobs again, which were not flushed before the crash.
+    fn restore_files(&self) {
+        let live = self.state.live();
+        let jobs: std::collections::BTreeSet<JobId> = live
+            .map(|record| {
+                let array = record.array.as_ref();
+                array.map_or(record.id, |place| place.array_job)
+            })
+            .collect();
+        for job in jobs {
+            let restored = self.store.files(job).map_err(|error| error.to_string());
+            let restored = restored.and_then(|files| {
+                let environment = files.environment.unwrap_or_default();
+                self.write_files(job, files.script.as_deref(), &environment)
+                    .map_err(|error| error.to_string())
+            });
+            if let Err(error) = restored {
+                crate::log::line(&format!("files of job {job} can't be restored: {error}"));
+            }
+        }
+    }
+}

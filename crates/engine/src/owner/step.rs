@@ -1,0 +1,270 @@
+//! `create_step` and `signal_step`.
+
+use super::Owner;
+use super::holding::LiveStep;
+use super::launch::started;
+use super::turn::Turn;
+use crate::message::{Peer, SupervisorKey};
+use crate::spec::{Program, Reach, StepSpec, Streams, SupervisorCall};
+use crate::store::StepRow;
+use api::{Answer, Refusal, StepLaunch, StepTask};
+use model::job_environment;
+use model::{
+    JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId, StepRecord, StepRequest,
+    StepState,
+};
+use sched::{StepRefusal, place_step};
+
+impl Owner {
+    pub(super) fn create_step(
+        &mut self,
+        job: JobId,
+        request: &StepRequest,
+        launch: StepLaunch,
+        peer: Peer,
+        turn: &mut Turn,
+    ) -> Result<Answer, Refusal> {
+        self.owned(job, peer)?;
+        let placed = match self.place(job, request) {
+            // The last step's word to srun overtakes its end's way to the owner.
+            Err(Refusal::Busy) if self.look_for_ends(job, turn) => self.place(job, request),
+            placed => placed,
+        };
+        let placement = placed?;
+        let record = self.state.job(job).ok_or(Refusal::NoSuchJob { job })?;
+        let holding = self.running.get_mut(&job);
+        let holding = holding.ok_or(Refusal::NotRunning { job })?;
+        let step = StepId::Number(holding.next_step);
+        let row = StepRow {
+            record: StepRecord {
+                job,
+                restart: record.restarts,
+                step,
+                name: request.name.clone(),
+                nodes: placement.nodes,
+                since: turn.now,
+                state: StepState::Running,
+            },
+            holds: placement.holds,
+            uid: record.uid,
+            gid: record.gid,
+        };
+        let answer = Answer::Step(row.record.clone());
+        let environment = self.folder.step(job, record.restarts, step);
+        let written = std::fs::create_dir_all(&environment).and_then(|()| {
+            let bytes = serde_json::to_vec(&launch.environment)?;
+            std::fs::write(environment.join("environment"), bytes)
+        });
+        written.map_err(|error| Refusal::Store {
+            message: format!("{}: {error}", environment.display()),
+        })?;
+        holding.next_step += 1;
+        holding.steps.insert(step, LiveStep::new(row));
+        turn.steps.insert((job, step));
+        self.launch_step(job, step, request, &launch, turn);
+        Ok(answer)
+    }
+
+    fn place(&self, job: JobId, request: &StepRequest) -> Result<sched::Placement, Refusal> {
+        let record = self.state.job(job).ok_or(Refusal::NoSuchJob { job })?;
+        let JobState::Running {
+            allocation,
+            ending: None,
+            ..
+        } = &record.state
+        else {
+            return Err(Refusal::NotRunning { job });
+        };
+        let holding = self.running.get(&job);
+        let holding = holding.ok_or(Refusal::NotRunning { job })?;
+        let steps = holding.steps.values();
+        let held: Vec<&[NodeShare]> = steps.map(|step| step.row.holds.as_slice()).collect();
+        place_step(request, allocation, record.request.cpus_per_task, &held).map_err(|refusal| {
+            match refusal {
+                StepRefusal::Busy => Refusal::Busy,
+                StepRefusal::Never { message } => Refusal::Invalid { message },
+            }
+        })
+    }
+
+    /// Takes in the ends of a job's steps that are written but not yet heard of.
+    fn look_for_ends(&mut self, job: JobId, turn: &mut Turn) -> bool {
+        let Some(holding) = self.running.get(&job) else {
+            return false;
+        };
+        let restart = holding.restart;
+        let live = holding.steps.iter().flat_map(|(step, live)| {
+            live.live_nodes().map(|node| SupervisorKey {
+                job,
+                restart,
+                step: *step,
+                node,
+            })
+        });
+        let ended: Vec<SupervisorKey> = live
+            .filter(|key| super::end::read_exit(&key.folder(&self.folder)).is_some())
+            .collect();
+        for key in &ended {
+            self.supervisor_gone(*key, turn);
+        }
+        !ended.is_empty()
+    }
+
+    fn launch_step(
+        &self,
+        job: JobId,
+        step: StepId,
+        request: &StepRequest,
+        launch: &StepLaunch,
+        turn: &mut Turn,
+    ) {
+        let Some(record) = self.state.job(job) else {
+            return;
+        };
+        let live = self.running.get(&job);
+        let Some(live) = live.and_then(|holding| holding.steps.get(&step)) else {
+            return;
+        };
+        let mut first_rank = 0;
+        for (node, share) in (0..).zip(&live.row.record.nodes) {
+            let key = SupervisorKey {
+                job,
+                restart: record.restarts,
+                step,
+                node,
+            };
+            let spec = self.step_spec(record, &live.row.record, node, first_rank, request, launch);
+            if let Some(spec) = spec {
+                turn.launches.push((key, Box::new(spec)));
+            }
+            first_rank += share.tasks;
+        }
+    }
+
+    fn step_spec(
+        &self,
+        record: &JobRecord,
+        step: &StepRecord,
+        node: u32,
+        first_rank: u32,
+        request: &StepRequest,
+        launch: &StepLaunch,
+    ) -> Option<StepSpec> {
+        let started = started(record, self.state.machine())?;
+        let share = step.nodes.get(node as usize)?;
+        let mut variables = job_environment::step_variables(&started, step);
+        variables.extend(job_environment::step_node_variables(
+            step,
+            node as usize,
+            started.has_gpus,
+        ));
+        self.add_variables(record, &mut variables);
+        let base = self.spec_of(&started, step.step, node, share);
+        // The step's own limit, where it comes first.
+        let own = launch.time.map(|time| step.since + model::Seconds(time));
+        let deadline = base.deadline.into_iter().chain(own).min();
+        let signal = record.request.signal;
+        Some(StepSpec {
+            program: Program::Command(launch.command.clone()),
+            environment: self
+                .folder
+                .step(record.id, record.restarts, step.step)
+                .join("environment"),
+            variables,
+            chdir: launch.chdir.clone(),
+            umask: launch.umask,
+            tasks: tasks(record, share, first_rank, request),
+            step_tasks: step.nodes.iter().map(|share| share.tasks).sum(),
+            streams: streams(launch),
+            deadline,
+            warning: signal.filter(|signal| signal.target == SignalTarget::Steps),
+            kill_on_bad_exit: request.kill_on_bad_exit,
+            ..base
+        })
+    }
+
+    pub(super) fn signal_step(
+        &mut self,
+        job: JobId,
+        step: StepId,
+        signal: i32,
+        peer: Peer,
+        turn: &mut Turn,
+    ) -> Result<Answer, Refusal> {
+        self.owned(job, peer)?;
+        let holding = self.running.get(&job);
+        let holding = holding.ok_or(Refusal::NotRunning { job })?;
+        if !holding.steps.contains_key(&step) {
+            return Err(Refusal::Invalid {
+                message: format!("step {job}.{step} is not running"),
+            });
+        }
+        let call = SupervisorCall::Signal {
+            signal,
+            reach: Reach::All,
+        };
+        for folder in self.supervisors(job, holding, step) {
+            turn.words.push((folder, call.clone()));
+        }
+        Ok(Answer::Done)
+    }
+}
+
+/// The tasks of one node. Where CPUs and tasks come out even each task is bound to its own;
+/// otherwise all share the node's.
+fn tasks(
+    record: &JobRecord,
+    share: &NodeShare,
+    first_rank: u32,
+    request: &StepRequest,
+) -> Vec<StepTask> {
+    let each = request.cpus_per_task.or(record.request.cpus_per_task);
+    let each = each.unwrap_or(1).max(1) as usize;
+    let even = each * share.tasks as usize == share.cpus.len();
+    let gpus_each = request
+        .gpus_per_task
+        .as_ref()
+        .map(|gpus| gpus.count as usize);
+    let task = |local: u32| {
+        let from = local as usize;
+        let cpus = share.cpus.iter().copied();
+        let gpus = share.gpus.iter().copied();
+        StepTask {
+            rank: first_rank + local,
+            local,
+            cpus: if even {
+                cpus.skip(from * each).take(each).collect()
+            } else {
+                cpus.collect()
+            },
+            gpus: match gpus_each {
+                Some(count) => gpus.skip(from * count).take(count).collect(),
+                None => gpus.collect(),
+            },
+        }
+    };
+    (0..share.tasks).map(task).collect()
+}
+
+fn streams(launch: &StepLaunch) -> Streams {
+    let open_mode = launch.open_mode.unwrap_or(OpenMode::Truncate);
+    match &launch.listen {
+        Some(listen) => Streams::Srun {
+            listen: listen.clone(),
+            pty: launch.pty,
+            output: launch.output.clone(),
+            error: launch.error.clone(),
+            input: launch.input.clone(),
+            open_mode,
+        },
+        None => Streams::Files {
+            output: launch
+                .output
+                .clone()
+                .unwrap_or_else(|| "/dev/null".to_owned()),
+            error: launch.error.clone(),
+            input: launch.input.clone().filter(|input| input != "none"),
+            open_mode,
+        },
+    }
+}

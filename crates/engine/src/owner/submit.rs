@@ -1,0 +1,204 @@
+//! `submit`: a new job.
+
+use super::Owner;
+use super::turn::Turn;
+use crate::message::Peer;
+use crate::store::NewSubmission;
+use api::{Answer, Refusal, Submission};
+use model::{ArrayPlace, ArrayTask, JobId, JobRecord, JobState, PendingReason};
+use sched::{Dependency, Event, NeverFits, priority_of};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+/// The only partition.
+pub(super) const PARTITION: &str = "local";
+
+impl Owner {
+    pub(super) fn submit(
+        &mut self,
+        submission: Submission,
+        peer: Peer,
+        turn: &mut Turn,
+    ) -> Result<Answer, Refusal> {
+        if let Some(job) = self.answered_before(&submission, peer, turn)? {
+            if submission.script.is_none() {
+                self.own_allocation(job, peer.connection);
+            }
+            return Ok(Answer::Submitted { job });
+        }
+        let Submission {
+            token,
+            mut request,
+            script,
+            args,
+            command,
+            environment,
+            umask,
+            submit_host,
+        } = submission;
+        self.state.admit(&request).map_err(never_fits)?;
+        self.check_dependency(request.dependency.as_deref())?;
+        let history = self.store.history(request.dependency.as_deref());
+        let history = history.map_err(|error| store_refusal(&error))?;
+        let invalid = |message: &str| Refusal::Invalid {
+            message: message.to_owned(),
+        };
+        let elements = request.array.clone();
+        if elements
+            .as_ref()
+            .is_some_and(|spec| spec.indices.is_empty())
+        {
+            return Err(invalid("Invalid job array specification"));
+        }
+        if elements.is_some() && script.is_none() {
+            return Err(invalid("a job array needs a batch script"));
+        }
+        request.partition = Some(PARTITION.to_owned());
+
+        let id = self.state.new_id();
+        let environment =
+            serde_json::to_string(&environment).map_err(|error| Refusal::Invalid {
+                message: format!("environment: {error}"),
+            })?;
+        let submission = NewSubmission {
+            job: id,
+            token,
+            uid: peer.uid,
+            gid: peer.gid,
+            umask,
+            arguments: args,
+            script,
+            environment,
+            elements: elements.clone(),
+        };
+        self.write_files(
+            id,
+            submission.script.as_deref().map(str::as_bytes),
+            submission.environment.as_bytes(),
+        )
+        .map_err(|error| Refusal::Store {
+            message: format!("{}: {error}", self.folder.job(id).display()),
+        })?;
+        let priority = if request.hold || request.priority == Some(0) {
+            0
+        } else {
+            priority_of(&request)
+        };
+        let record = JobRecord {
+            id,
+            array: elements.map(|spec| ArrayPlace {
+                array_job: id,
+                task: ArrayTask::Waiting(spec),
+            }),
+            uid: peer.uid,
+            gid: peer.gid,
+            user: self.users.user(peer.uid),
+            group: self.users.group(peer.gid),
+            state: JobState::Pending {
+                reason: PendingReason::None,
+            },
+            submitted: turn.now,
+            eligible: None,
+            priority,
+            restarts: 0,
+            batch: submission.script.is_some(),
+            command,
+            submit_host,
+            version: 0,
+            request,
+        };
+        if submission.script.is_none() {
+            self.own_allocation(id, peer.connection);
+        }
+        self.state.apply(Event::Submitted {
+            record: Box::new(record),
+            history,
+            at: turn.now,
+        });
+        turn.submissions.push(submission);
+        turn.durable = true;
+        Ok(Answer::Submitted { job: id })
+    }
+
+    /// The job that this token was answered with before.
+    fn answered_before(
+        &self,
+        submission: &Submission,
+        peer: Peer,
+        turn: &Turn,
+    ) -> Result<Option<JobId>, Refusal> {
+        let mut new = turn.submissions.iter();
+        let known = match new.find(|new| new.token == submission.token) {
+            Some(new) => Some((new.job, new.uid)),
+            None => self
+                .store
+                .by_token(&submission.token)
+                .map_err(|error| store_refusal(&error))?,
+        };
+        match known {
+            Some((job, uid)) if uid == peer.uid => Ok(Some(job)),
+            Some(_) => Err(Refusal::Invalid {
+                message: "this token was used by another user".to_owned(),
+            }),
+            None => Ok(None),
+        }
+    }
+
+    fn check_dependency(&self, dependency: Option<&str>) -> Result<(), Refusal> {
+        let Some(text) = dependency else {
+            return Ok(());
+        };
+        let dependency = Dependency::parse(text).map_err(|error| Refusal::Invalid {
+            message: error.to_string(),
+        })?;
+        for target in dependency.targets() {
+            if target.0 >= self.state.next_id() {
+                return Err(Refusal::Invalid {
+                    message: format!("Job dependency problem: there is no job {target}"),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what the job brought along. Not flushed: the store has it too, and a start after a
+    /// crash of the machine writes it again.
+    pub(super) fn write_files(
+        &self,
+        job: JobId,
+        script: Option<&[u8]>,
+        environment: &[u8],
+    ) -> io::Result<()> {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o711)
+            .create(self.folder.job(job))?;
+        if let Some(script) = script {
+            write(&self.folder.script(job), script, 0o755)?;
+        }
+        write(&self.folder.environment(job), environment, 0o600)
+    }
+}
+
+fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(mode)
+        .open(path)?;
+    io::Write::write_all(&mut file, bytes)
+}
+
+pub(super) fn never_fits(refusal: NeverFits) -> Refusal {
+    let NeverFits { asked, there, todo } = refusal;
+    Refusal::NeverFits { asked, there, todo }
+}
+
+pub(super) fn store_refusal(error: &crate::store::StoreError) -> Refusal {
+    Refusal::Store {
+        message: error.to_string(),
+    }
+}

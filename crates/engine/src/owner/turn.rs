@@ -1,0 +1,126 @@
+//! One turn of the owner: what its messages led to, written at once, then answered and done.
+
+use super::holding::Holding;
+use super::{Owner, RETRY_MS};
+use crate::message::SupervisorKey;
+use crate::spec::{StepSpec, SupervisorCall};
+use crate::store::{Batch, NewSubmission, StepRow};
+use api::{Answer, Call, Refusal};
+use model::{JobId, JobRecord, StepId, Timestamp};
+use sched::Action;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::mpsc;
+
+/// What the messages of one turn led to so far.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    pub(crate) now: Timestamp,
+    /// Something that a client waits for: flush it to disk.
+    pub(crate) durable: bool,
+    pub(crate) submissions: Vec<NewSubmission>,
+    /// Steps that are new or changed.
+    pub(crate) steps: BTreeSet<(JobId, StepId)>,
+    /// Steps that ended.
+    pub(crate) ended_steps: Vec<StepRow>,
+    /// Supervisors to start.
+    pub(crate) launches: Vec<(SupervisorKey, Box<StepSpec>)>,
+    /// Words to supervisors.
+    pub(crate) words: Vec<(PathBuf, SupervisorCall)>,
+    /// Calls that only read.
+    pub(crate) reads: Vec<(Call, mpsc::Sender<Answer>)>,
+    answers: Vec<(mpsc::Sender<Answer>, Answer)>,
+}
+
+impl Turn {
+    pub(crate) fn new() -> Turn {
+        Turn {
+            now: Timestamp(sys::now()),
+            durable: false,
+            submissions: Vec::new(),
+            steps: BTreeSet::new(),
+            ended_steps: Vec::new(),
+            launches: Vec::new(),
+            words: Vec::new(),
+            reads: Vec::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// Answers once the turn is written.
+    pub(crate) fn answer(&mut self, reply: mpsc::Sender<Answer>, answer: Answer) {
+        self.answers.push((reply, answer));
+    }
+}
+
+impl Owner {
+    /// Schedules, writes, answers and does what the turn led to.
+    pub(super) fn finish(&mut self, mut turn: Turn) {
+        self.bar_gpus(turn.now);
+        for action in self.state.schedule(turn.now) {
+            match action {
+                Action::Start(job) => self.start_job(job, &mut turn),
+                Action::Expire(job) => self.expire(job, &mut turn),
+            }
+        }
+        self.keep_gpu_locks();
+        let changes = self.state.take_changes();
+        if !changes.ended.is_empty() {
+            self.note_ended(turn.now);
+        }
+        let live = changes.live.iter().filter_map(|id| self.state.job(*id));
+        let jobs: Vec<&JobRecord> = live.chain(&changes.ended).collect();
+        let steps = turn.steps.iter().filter_map(|(job, step)| {
+            let holding: &Holding = self.running.get(job)?;
+            Some(&holding.steps.get(step)?.row)
+        });
+        let batch = Batch {
+            durable: turn.durable,
+            next_id: self.state.next_id(),
+            steps: steps.chain(&turn.ended_steps).collect(),
+            submissions: turn.submissions.iter().collect(),
+            jobs,
+        };
+        let nothing =
+            batch.jobs.is_empty() && batch.steps.is_empty() && batch.submissions.is_empty();
+        if !nothing && let Err(error) = self.store.write(&batch) {
+            self.failed(turn, &error.to_string());
+            return;
+        }
+        super::watch::wake(&mut self.waiters, &batch.jobs, self.state.version());
+        for (reply, answer) in turn.answers.drain(..) {
+            // A client that is gone asks again, or never will.
+            let _gone = reply.send(answer);
+        }
+        for (call, reply) in turn.reads.drain(..) {
+            self.read(call, reply, turn.now);
+        }
+        for (key, spec) in turn.launches {
+            self.launch(key, &spec);
+        }
+        for (folder, call) in turn.words {
+            self.messenger.send(folder, call);
+        }
+    }
+
+    /// The turn could not be written: nothing of it happened.
+    fn failed(&mut self, turn: Turn, message: &str) {
+        crate::log::line(&format!("nothing was accepted: {message}"));
+        let refusal = || {
+            Answer::Refused(Refusal::Store {
+                message: message.to_owned(),
+            })
+        };
+        let reads = turn.reads.into_iter().map(|(_call, reply)| reply);
+        let waiting = turn.answers.into_iter().map(|(reply, _answer)| reply);
+        for reply in waiting.chain(reads) {
+            let _gone = reply.send(refusal());
+        }
+        for submission in turn.submissions {
+            // Nobody will run it; what is left would only take room.
+            let _left = std::fs::remove_dir_all(self.folder.job(submission.job));
+        }
+        self.retry_at = Some(Timestamp(turn.now.0 + RETRY_MS));
+        self.reload(turn.now);
+    }
+}

@@ -1,0 +1,61 @@
+//! Watchers: calls that are answered once something changes.
+
+use super::Owner;
+use api::{Answer, JobFilter, Watched};
+use model::{JobRecord, Timestamp};
+use std::sync::mpsc;
+
+/// A watcher for whom nothing has changed yet.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    pub(crate) filter: JobFilter,
+    pub(crate) until: Timestamp,
+    pub(crate) reply: mpsc::Sender<Answer>,
+}
+
+/// Answers the watchers of rows that were just written.
+pub(super) fn wake(waiters: &mut Vec<Waiter>, changed: &[&JobRecord], version: u64) {
+    waiters.retain(|waiter| {
+        let jobs = changed.iter().filter(|row| is_wanted(&waiter.filter, row));
+        let jobs: Vec<JobRecord> = jobs.map(|row| (*row).clone()).collect();
+        if jobs.is_empty() {
+            return true;
+        }
+        let _gone = waiter
+            .reply
+            .send(Answer::Watched(Watched { jobs, version }));
+        false
+    });
+}
+
+impl Owner {
+    /// Answers the watchers whose time is over.
+    pub(super) fn expire_waiters(&mut self, now: Timestamp) {
+        let version = self.state.version();
+        self.waiters.retain(|waiter| {
+            if waiter.until > now {
+                return true;
+            }
+            let jobs = Vec::new();
+            let _gone = waiter
+                .reply
+                .send(Answer::Watched(Watched { jobs, version }));
+            false
+        });
+    }
+
+    pub(super) fn next_waiter(&self) -> Option<Timestamp> {
+        self.waiters.iter().map(|waiter| waiter.until).min()
+    }
+}
+
+/// Whether a changed row is one that the filter is about; that it ended is news in any case.
+pub(super) fn is_wanted(filter: &JobFilter, record: &JobRecord) -> bool {
+    let array = record.array.as_ref().map(|place| place.array_job);
+    let by_id = filter
+        .ids
+        .as_ref()
+        .is_none_or(|ids| ids.iter().any(|id| *id == record.id || Some(*id) == array));
+    let comment = filter.comment.as_deref();
+    by_id && comment.is_none_or(|comment| record.request.comment.as_deref() == Some(comment))
+}

@@ -1,0 +1,71 @@
+//! The pinned program: a copy of this binary in the engine's folder, so that supervisors and the
+//! commands of running jobs stay what they are while the original is replaced.
+
+use crate::supervisor::slurm_links;
+use api::{EngineFolder, VERSION};
+use std::collections::hash_map::DefaultHasher;
+use std::fs::{self, File};
+use std::hash::Hasher;
+use std::io::{self, Read};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// Makes the copy and the links named like Slurm's commands beside it, where they are missing;
+/// returns the copy's path.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn pin(folder: &EngineFolder, program: &Path) -> io::Result<PathBuf> {
+    if program.starts_with(folder.bin()) {
+        return Ok(program.to_owned());
+    }
+    let place = folder.bin().join(format!("{VERSION}-{}", hash(program)?));
+    let pinned = place.join("yard");
+    if !pinned.exists() {
+        fs::create_dir_all(&place)?;
+        // Two engines may do this at once: whoever renames last, the file is the same.
+        let beside = place.join(format!("yard.{}", std::process::id()));
+        sys::copy::file(program, &beside)?;
+        fs::set_permissions(&beside, PermissionsExt::from_mode(0o755))?;
+        fs::rename(&beside, &pinned)?;
+    }
+    let links = slurm_links::links_of(&pinned);
+    fs::create_dir_all(&links)?;
+    for name in slurm_links::NAMES {
+        match symlink("../yard", links.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+    slurm_links::prepare(&pinned)?;
+    Ok(pinned)
+}
+
+/// Removes pinned programs other than `keep` that no process runs from.
+pub(crate) fn remove_others(folder: &EngineFolder, keep: &Path, used: &dyn Fn(&Path) -> bool) {
+    let Ok(entries) = fs::read_dir(folder.bin()) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let place = entry.path();
+        if !keep.starts_with(&place) && !used(&place.join("yard")) {
+            // What can't be removed now is tried again at the next start.
+            let _left = fs::remove_dir_all(place);
+        }
+    }
+}
+
+/// Twelve hexadecimal digits that differ where the content does. Not against an adversary: the
+/// folder is its owner's alone.
+fn hash(program: &Path) -> io::Result<String> {
+    let mut hasher = DefaultHasher::new();
+    let mut file = File::open(program)?;
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            count => hasher.write(&buffer[..count]),
+        }
+    }
+    Ok(format!("{:012x}", hasher.finish() >> 16))
+}

@@ -1,0 +1,279 @@
+//! `yard engine serve`: an engine's whole life.
+
+use crate::connection;
+use crate::message::Message;
+use crate::messenger::Messenger;
+use crate::nursery::{self, Nursery, NurseryEvents};
+use crate::owner::{Owner, Parting, recover};
+use crate::pinned;
+use crate::store::{Store, StoreError};
+use api::{EngineFolder, Startup};
+use model::{NodeName, Timestamp};
+use sched::{Gpu, Machine};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::fs::DirBuilder;
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+use sys::lock::FileLock;
+
+/// From SIGTERM to SIGKILL, as Slurm's `KillWait`.
+const KILL_WAIT_MS: u64 = 30_000;
+/// For the last answer to get through before the process ends.
+const LAST_WORD: Duration = Duration::from_millis(50);
+
+/// Why an engine can't serve, in three parts.
+#[derive(Debug)]
+struct CantServe {
+    asked: String,
+    there: String,
+    todo: String,
+}
+
+/// Serves the engine folder `dir` until somebody ends it. One line on standard output says how the
+/// start went ([`Startup`]); all else goes to standard error.
+///
+/// Must be called while the process has one thread.
+#[must_use]
+pub fn serve(dir: &Path) -> ExitCode {
+    // Of one's own, so that a closed terminal is none of the engine's business. An error says
+    // that this process leads its group already, as when a shell started it.
+    let _leads = sys::process::new_session();
+    match try_serve(dir) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(CantServe { asked, there, todo }) => {
+            crate::log::line(&format!("{asked}: {there}; {todo}"));
+            say(&Startup::Failed { asked, there, todo });
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn try_serve(dir: &Path) -> Result<(), CantServe> {
+    let failed = |there: String, todo: &str| CantServe {
+        asked: format!("engine in {}", dir.display()),
+        there,
+        todo: todo.to_owned(),
+    };
+    let system = |error: &io::Error| {
+        failed(
+            error.to_string(),
+            "make room or give the rights that are missing, or set TRAINYARD_HOME to another folder",
+        )
+    };
+    refuse_network(dir)?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
+        .map_err(|error| system(&error))?;
+    let dir = dir.canonicalize().map_err(|error| system(&error))?;
+    let folder = EngineFolder::new(&dir);
+    let binary = run_pinned(&folder).map_err(|error| system(&error))?;
+    let lock = FileLock::try_acquire(&folder.lock()).map_err(|error| system(&error))?;
+    let Some(lock) = lock else {
+        say(&Startup::Locked);
+        return Ok(());
+    };
+    // Before the first thread, and before the store fills memory that each fork would copy.
+    let (nursery, events) = nursery::fork(&dir).map_err(|error| system(&error))?;
+    let parting = match open(&folder, &binary, nursery) {
+        Ok((owner, messages)) => live(owner, &messages, events).map_err(|error| system(&error))?,
+        Err((error, nursery)) => {
+            nursery.farewell();
+            return Err(failed(error.to_string(), &error.todo()));
+        }
+    };
+    let _gone = std::fs::remove_file(folder.socket());
+    drop(lock);
+    match parting {
+        Parting::Asked(reply, answer) => {
+            let _gone = reply.send(answer);
+            // The connection's thread writes it; nothing is lost if it doesn't come so far: the
+            // client sees the end of the connection.
+            thread::sleep(LAST_WORD);
+        }
+        Parting::Signal => {}
+        Parting::NurseryLost => {
+            crate::log::line("the nursery was lost: another engine takes over");
+            if let Err(error) = start_another(&binary, &dir) {
+                crate::log::line(&format!("it can't be started: {error}"));
+            }
+        }
+    }
+    crate::log::line("ended; running jobs go on");
+    Ok(())
+}
+
+/// Before the folder is made or locked: a lock there would be no lock.
+fn refuse_network(dir: &Path) -> Result<(), CantServe> {
+    let there = dir.ancestors().find(|folder| folder.exists());
+    let kind = sys::fs_kind::of(there.unwrap_or(dir));
+    let Ok(sys::fs_kind::FsKind::Network(kind)) = kind else {
+        return Ok(());
+    };
+    let error = StoreError::Network {
+        folder: dir.to_owned(),
+        kind: kind.to_string(),
+    };
+    Err(CantServe {
+        asked: format!("engine in {}", dir.display()),
+        there: error.to_string(),
+        todo: error.todo(),
+    })
+}
+
+/// Goes on as the pinned program, unless this is it; returns its path.
+fn run_pinned(folder: &EngineFolder) -> io::Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    if program.starts_with(folder.bin()) {
+        return Ok(program);
+    }
+    // By this name even after the file was replaced.
+    let pinned = pinned::pin(folder, Path::new("/proc/self/exe"))?;
+    Err(Command::new(&pinned)
+        .args(["engine", "serve", "--dir"])
+        .arg(folder.root())
+        .exec())
+}
+
+type Opened = (Owner, mpsc::Receiver<Message>);
+
+fn open(
+    folder: &EngineFolder,
+    binary: &Path,
+    nursery: Nursery,
+) -> Result<Opened, (StoreError, Nursery)> {
+    let now = Timestamp(sys::now());
+    let gpus = sys::gpus::list();
+    let opened = Store::open(&folder.store()).and_then(|store| {
+        let (state, running) = recover::read(&store, machine(&gpus), now)?;
+        Ok((store, state, running))
+    });
+    let (store, state, running) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return Err((error, nursery)),
+    };
+    let messenger = match Messenger::start() {
+        Ok(messenger) => messenger,
+        Err(error) => {
+            let error = StoreError::Failed {
+                path: folder.store(),
+                what: error.to_string(),
+            };
+            return Err((error, nursery));
+        }
+    };
+    let (sender, messages) = mpsc::channel();
+    let owner = Owner {
+        folder: folder.clone(),
+        binary: binary.to_owned(),
+        since: now,
+        store,
+        state,
+        running,
+        nursery,
+        messenger,
+        sender,
+        users: crate::users::Users::default(),
+        waiters: Vec::new(),
+        gpus: crate::owner::GpuLocks::new(&gpus),
+        allocations: std::collections::BTreeMap::new(),
+        sweep_at: None,
+        retry_at: None,
+        kill_wait_ms: kill_wait_ms(),
+    };
+    Ok((owner, messages))
+}
+
+fn machine(gpus: &[sys::gpus::Gpu]) -> Machine {
+    let host = sys::host_name();
+    let short = host.split('.').next().unwrap_or("localhost");
+    Machine {
+        host: NodeName(short.to_owned()),
+        cpus: sys::cpu::available(),
+        memory: sys::memory::total_mib(),
+        gpus: gpus
+            .iter()
+            .map(|gpu| Gpu {
+                index: gpu.index,
+                name: gpu.name.clone(),
+            })
+            .collect(),
+    }
+}
+
+/// Tests can't wait half a minute.
+fn kill_wait_ms() -> u64 {
+    let set = std::env::var(sys::env_vars::TRAINYARD_KILL_WAIT_MS).ok();
+    set.and_then(|text| text.parse().ok())
+        .unwrap_or(KILL_WAIT_MS)
+}
+
+fn live(
+    mut owner: Owner,
+    messages: &mpsc::Receiver<Message>,
+    events: NurseryEvents,
+) -> io::Result<Parting> {
+    let listener = sys::socket::listen(&owner.folder.socket())?;
+    let store = owner.store.uuid().to_owned();
+    let sender = owner.sender.clone();
+    spawn("listener", move || {
+        connection::accept(&listener, &store, &sender);
+    })?;
+    let sender = owner.sender.clone();
+    spawn("nursery", move || {
+        while let Ok(Some(event)) = events.next() {
+            let _owner = sender.send(Message::Nursery(event));
+        }
+        let _owner = sender.send(Message::NurseryLost);
+    })?;
+    let sender = owner.sender.clone();
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
+    spawn("signals", move || {
+        if signals.forever().next().is_some() {
+            let _owner = sender.send(Message::Stop);
+        }
+    })?;
+    say(&Startup::Ready);
+    crate::log::line(&format!("{} serves", api::VERSION));
+    remove_old_programs(&owner);
+    Ok(owner.live(messages))
+}
+
+/// Pinned programs of earlier versions that no running step was started from.
+fn remove_old_programs(owner: &Owner) {
+    let used = |program: &Path| {
+        let links = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let mut programs =
+            links.filter_map(|entry| std::fs::read_link(entry.path().join("exe")).ok());
+        programs.any(|running| running == program)
+    };
+    pinned::remove_others(&owner.folder, &owner.binary, &used);
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new()
+        .name(name.to_owned())
+        .stack_size(128 << 10)
+        .spawn(work)
+        .map(drop)
+}
+
+/// Says how the start went. Who doesn't listen any more can't be told.
+fn say(startup: &Startup) {
+    if let Ok(line) = serde_json::to_string(startup) {
+        let _unheard = writeln!(io::stdout(), "{line}");
+    }
+}
+
+fn start_another(binary: &Path, dir: &Path) -> io::Result<()> {
+    let mut command = Command::new(binary);
+    command.args(["engine", "serve", "--dir"]).arg(dir);
+    sys::daemon::spawn(command.stdin(std::process::Stdio::null()))
+}

@@ -1,0 +1,61 @@
+//! The store's schema, as the list of changes that led to it. A change is never edited once it
+//! was released; `PRAGMA user_version` is the count of those applied.
+
+/// One batch of SQL a version.
+pub(super) const MIGRATIONS: &[&str] = &["
+CREATE TABLE facts (
+    name TEXT PRIMARY KEY,
+    value ANY NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- `record` is the row as JSON; the columns beside it are what is searched by.
+CREATE TABLE jobs (
+    id INTEGER PRIMARY KEY,
+    uid INTEGER NOT NULL,
+    gid INTEGER NOT NULL,
+    array_job INTEGER,
+    live INTEGER NOT NULL,
+    ended_at INTEGER,
+    version INTEGER NOT NULL,
+    comment TEXT,
+    record TEXT NOT NULL
+) STRICT;
+CREATE INDEX jobs_live ON jobs (id) WHERE live = 1;
+CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX jobs_version ON jobs (version);
+CREATE INDEX jobs_array ON jobs (array_job) WHERE array_job IS NOT NULL;
+CREATE INDEX jobs_comment ON jobs (comment) WHERE comment IS NOT NULL;
+
+-- What a submission brought along, an array's once; emptied when its folder is removed.
+CREATE TABLE submissions (
+    job INTEGER PRIMARY KEY,
+    token TEXT NOT NULL UNIQUE,
+    uid INTEGER NOT NULL,
+    gid INTEGER NOT NULL,
+    umask INTEGER NOT NULL,
+    arguments TEXT NOT NULL,
+    script BLOB,
+    environment BLOB,
+    elements TEXT
+) STRICT;
+
+-- `step` is -1 for the batch script. `row` is JSON.
+CREATE TABLE steps (
+    job INTEGER NOT NULL,
+    restart INTEGER NOT NULL,
+    step INTEGER NOT NULL,
+    uid INTEGER NOT NULL,
+    gid INTEGER NOT NULL,
+    live INTEGER NOT NULL,
+    row TEXT NOT NULL,
+    PRIMARY KEY (job, restart, step)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX steps_live ON steps (job) WHERE live = 1;
+
+-- Folders of jobs that ended and that are still on disk.
+CREATE TABLE folders (
+    job INTEGER PRIMARY KEY,
+    ended_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX folders_ended ON folders (ended_at);
+"];

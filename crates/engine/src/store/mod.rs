@@ -1,0 +1,49 @@
+//! The store: tables in one SQLite file, which are the truth of the engine.
+//!
+//! What a client was answered is on disk (`synchronous = FULL` for its transaction); starts and
+//! ends of jobs are in the file but not flushed by themselves: after a crash of the machine the
+//! exit files, which carry the boot id, tell what became of them.
+
+mod migrations;
+mod open;
+mod read;
+mod store_error;
+mod write;
+
+pub(crate) use read::StepRow;
+pub use store_error::StoreError;
+pub(crate) use write::{Batch, NewSubmission};
+
+use rusqlite::Connection;
+use std::path::PathBuf;
+
+/// An opened store; no other process has it open.
+#[derive(Debug)]
+pub(crate) struct Store {
+    db: Connection,
+    path: PathBuf,
+    uuid: String,
+    /// The mode that the connection is in, so that it is set only where it changes.
+    durable: bool,
+}
+
+impl Store {
+    /// The store's identity.
+    pub(crate) fn uuid(&self) -> &str {
+        &self.uuid
+    }
+
+    fn failed(&self, error: &dyn std::fmt::Display) -> StoreError {
+        StoreError::Failed {
+            path: self.path.clone(),
+            what: error.to_string(),
+        }
+    }
+
+    fn garbage(&self, error: &dyn std::fmt::Display) -> StoreError {
+        StoreError::Garbage {
+            path: self.path.clone(),
+            what: error.to_string(),
+        }
+    }
+}

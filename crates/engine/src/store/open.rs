@@ -1,0 +1,237 @@
+//! Opening the store: refusing what is not ours to touch, bringing an older one up to date.
+
+use super::migrations::MIGRATIONS;
+use super::{Store, StoreError};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use sys::fs_kind::FsKind;
+
+/// What every SQLite file begins with.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+impl Store {
+    /// Opens the store at `path`, making it where there is none. The folder's lock is held.
+    ///
+    /// # Errors
+    /// It lies on a network file system, is newer, is no store, or can't be opened: nothing was
+    /// changed.
+    pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
+        let failed = |error: &dyn std::fmt::Display| StoreError::Failed {
+            path: path.to_owned(),
+            what: error.to_string(),
+        };
+        refuse_network(path)?;
+        refuse_by_header(path)?;
+        let mut db = Connection::open(path).map_err(|error| failed(&error))?;
+        prepare(&mut db).map_err(|error| kind_of(path, &error))?;
+        let found: u32 = db
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .map_err(|error| kind_of(path, &error))?;
+        refuse_newer(path, found)?;
+        migrate(&mut db, found).map_err(|error| kind_of(path, &error))?;
+        let uuid = db
+            .query_row("SELECT value FROM facts WHERE name = 'uuid'", [], |row| {
+                row.get(0)
+            })
+            .map_err(|error| kind_of(path, &error))?;
+        Ok(Store {
+            db,
+            path: path.to_owned(),
+            uuid,
+            durable: true,
+        })
+    }
+}
+
+fn refuse_network(path: &Path) -> Result<(), StoreError> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    match sys::fs_kind::of(folder) {
+        Ok(FsKind::Network(kind)) => Err(StoreError::Network {
+            folder: folder.to_owned(),
+            kind: kind.to_string(),
+        }),
+        Ok(FsKind::Local) => Ok(()),
+        Err(error) => Err(StoreError::Failed {
+            path: path.to_owned(),
+            what: error.to_string(),
+        }),
+    }
+}
+
+/// Looks at the file before SQLite does, which would write beside it.
+fn refuse_by_header(path: &Path) -> Result<(), StoreError> {
+    let garbage = |what: &str| StoreError::Garbage {
+        path: path.to_owned(),
+        what: what.to_owned(),
+    };
+    let mut header = Vec::new();
+    match File::open(path) {
+        Ok(file) => file
+            .take(100)
+            .read_to_end(&mut header)
+            .map_err(|error| garbage(&error.to_string()))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => {
+            return Err(StoreError::Failed {
+                path: path.to_owned(),
+                what: error.to_string(),
+            });
+        }
+    };
+    // Made but never written to: the engine was killed in between.
+    if header.is_empty() {
+        return Ok(());
+    }
+    if !header.starts_with(MAGIC) {
+        return Err(garbage("it is no SQLite file"));
+    }
+    let Some(version) = header.get(60..64) else {
+        return Err(garbage("it is cut off"));
+    };
+    let version = version.try_into().map(u32::from_be_bytes);
+    refuse_newer(path, version.unwrap_or(0))
+}
+
+fn refuse_newer(path: &Path, found: u32) -> Result<(), StoreError> {
+    let known = newest();
+    if found > known {
+        return Err(StoreError::Newer {
+            path: path.to_owned(),
+            found,
+            known,
+        });
+    }
+    Ok(())
+}
+
+fn newest() -> u32 {
+    u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
+}
+
+fn prepare(db: &mut Connection) -> rusqlite::Result<()> {
+    // Alone with the file (a lock says so): no shared memory file is needed.
+    db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    let _mode: String =
+        db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    db.pragma_update(None, "synchronous", "FULL")?;
+    // KiB; an engine is small.
+    db.pragma_update(None, "cache_size", -2048)?;
+    db.pragma_update(None, "journal_size_limit", 4 << 20)?;
+    db.set_prepared_statement_cache_capacity(64);
+    Ok(())
+}
+
+fn migrate(db: &mut Connection, found: u32) -> rusqlite::Result<()> {
+    if found == newest() {
+        return Ok(());
+    }
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Exclusive)?;
+    for migration in &MIGRATIONS[found as usize..] {
+        transaction.execute_batch(migration)?;
+    }
+    let uuid = transaction
+        .query_row("SELECT value FROM facts WHERE name = 'uuid'", [], |row| {
+            row.get::<_, String>(0)
+        })
+        .optional()?;
+    if uuid.is_none() {
+        transaction.execute_batch(
+            "INSERT INTO facts VALUES ('uuid', lower(hex(randomblob(16)))), ('next_id', 1)",
+        )?;
+    }
+    transaction.pragma_update(None, "user_version", newest())?;
+    transaction.commit()
+}
+
+fn kind_of(path: &Path, error: &rusqlite::Error) -> StoreError {
+    let garbage = matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    ) || matches!(
+        error,
+        // A table of ours is missing or of another shape.
+        rusqlite::Error::SqliteFailure(failure, _) if failure.extended_code == 1
+    ) || matches!(error, rusqlite::Error::QueryReturnedNoRows);
+    let (path, what) = (path.to_owned(), error.to_string());
+    if garbage {
+        StoreError::Garbage { path, what }
+    } else {
+        StoreError::Failed { path, what }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+    use super::*;
+    use expect_test::{Expect, expect};
+    use std::fs;
+
+    /// What opening says, with the folder's name left out; the file stays as it was.
+    #[track_caller]
+    fn check(before: &dyn Fn(&Path), want: Expect) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.sqlite");
+        before(&path);
+        let was = fs::read(&path).unwrap();
+        let error = Store::open(&path).unwrap_err();
+        let text = format!("{error}\n{}", error.todo());
+        want.assert_eq(&text.replace(&*folder.path().to_string_lossy(), "…"));
+        assert_eq!(fs::read(&path).unwrap(), was);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn garbage_is_refused_and_kept() {
+        check(
+            &|path| fs::write(path, "hello, this is no store at all").unwrap(),
+            expect![[r#"
+                …/store.sqlite can't be read as a store: it is no SQLite file
+                restore it from a backup, or move it away to begin anew without the jobs that it knew: mv …/store.sqlite …/store.sqlite.damaged"#]],
+        );
+        check(
+            &|path| fs::write(path, "SQLite format 3\0 and no more").unwrap(),
+            expect![[r#"
+                …/store.sqlite can't be read as a store: it is cut off
+                restore it from a backup, or move it away to begin anew without the jobs that it knew: mv …/store.sqlite …/store.sqlite.damaged"#]],
+        );
+    }
+
+    #[test]
+    fn a_store_damaged_within_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.sqlite");
+        drop(Store::open(&path).unwrap());
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[100..4096].fill(0xff);
+        fs::write(&path, &bytes).unwrap();
+        let error = Store::open(&path).unwrap_err();
+        assert!(matches!(error, StoreError::Garbage { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_newer_store_is_refused_and_kept() {
+        check(
+            &|path| {
+                drop(Store::open(path).unwrap());
+                let db = Connection::open(path).unwrap();
+                db.pragma_update(None, "user_version", 99).unwrap();
+            },
+            expect![[r#"
+                …/store.sqlite was written by a newer yard (schema 99, known up to 1)
+                use the newer yard; nothing was changed in the file"#]],
+        );
+    }
+
+    #[test]
+    fn it_keeps_its_identity() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.sqlite");
+        fs::write(&path, "").unwrap();
+        let uuid = Store::open(&path).unwrap().uuid().to_owned();
+        assert_eq!(Store::open(&path).unwrap().uuid(), uuid);
+        assert_eq!(uuid.len(), 32);
+    }
+}

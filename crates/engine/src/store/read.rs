@@ -1,0 +1,239 @@
+//! Reading: what a start needs, and what clients ask for of ended jobs.
+
+use super::{Store, StoreError};
+use model::{ArraySpec, JobId, JobRecord, NodeShare, StepRecord, Timestamp};
+use rusqlite::{OptionalExtension, Params};
+use sched::{Dependency, Finished, Saved};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::collections::BTreeSet;
+
+/// A step as the table holds it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct StepRow {
+    /// What clients are told.
+    pub(crate) record: StepRecord,
+    /// What no other step of the job may hold meanwhile.
+    #[serde(default)]
+    pub(crate) holds: Vec<NodeShare>,
+    /// Owner.
+    pub(crate) uid: u32,
+    /// Owner's group.
+    pub(crate) gid: u32,
+}
+
+/// What a submission brought along besides its row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Brought {
+    pub(crate) umask: u32,
+    pub(crate) arguments: Vec<String>,
+}
+
+/// A submission's files, as far as the store still has them.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    pub(crate) script: Option<Vec<u8>>,
+    pub(crate) environment: Option<Vec<u8>>,
+}
+
+impl Store {
+    pub(super) fn fact<T: rusqlite::types::FromSql>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, StoreError> {
+        self.db
+            .query_row("SELECT value FROM facts WHERE name = ?1", [name], |row| {
+                row.get(0)
+            })
+            .optional()
+            .map_err(|error| self.failed(&error))
+    }
+
+    /// All that the scheduler's state is rebuilt from.
+    pub(crate) fn saved(&self) -> Result<Saved, StoreError> {
+        let live: Vec<JobRecord> = self.rows("SELECT record FROM jobs WHERE live = 1", [])?;
+        let version: i64 = self
+            .db
+            .query_row("SELECT coalesce(max(version), 0) FROM jobs", [], |row| {
+                row.get(0)
+            })
+            .map_err(|error| self.failed(&error))?;
+        let mut arrays = Vec::new();
+        let array_jobs = live.iter().filter_map(|record| record.array.as_ref());
+        let array_jobs: BTreeSet<JobId> = array_jobs.map(|place| place.array_job).collect();
+        for job in array_jobs {
+            if let Some(elements) = self.elements(job)? {
+                arrays.push((job, elements));
+            }
+        }
+        let mut history = Vec::new();
+        for record in &live {
+            history.extend(self.history(record.request.dependency.as_deref())?);
+        }
+        Ok(Saved {
+            next_id: self.fact("next_id")?.unwrap_or(1),
+            version: u64::try_from(version).unwrap_or(0),
+            live,
+            arrays,
+            history,
+        })
+    }
+
+    /// An array's elements as they were submitted.
+    fn elements(&self, array_job: JobId) -> Result<Option<ArraySpec>, StoreError> {
+        let text: Option<Option<String>> = self
+            .db
+            .query_row(
+                "SELECT elements FROM submissions WHERE job = ?1",
+                [array_job.0],
+                |row| row.get(0),
+            )
+            .optional()
+            .map_err(|error| self.failed(&error))?;
+        text.flatten().map(|text| self.parse(&text)).transpose()
+    }
+
+    /// What became of ended jobs that a dependency names.
+    pub(crate) fn history(&self, dependency: Option<&str>) -> Result<Vec<Finished>, StoreError> {
+        let dependency = dependency.and_then(|text| Dependency::parse(text).ok());
+        let mut finished = Vec::new();
+        for target in dependency
+            .iter()
+            .flat_map(|dependency| dependency.targets())
+        {
+            for record in self.ended_by_id(target)? {
+                let named = Finished::of(&record).into_iter();
+                finished.extend(named.filter(|finished| finished.target == target));
+            }
+        }
+        Ok(finished)
+    }
+
+    /// Ended jobs of this id: the job, or the elements of the array.
+    pub(crate) fn ended_by_id(&self, id: JobId) -> Result<Vec<JobRecord>, StoreError> {
+        self.rows(
+            "SELECT record FROM jobs WHERE live = 0 AND (id = ?1 OR array_job = ?1) ORDER BY id",
+            [id.0],
+        )
+    }
+
+    /// Jobs that ended at or after a moment.
+    pub(crate) fn ended_since(&self, since: Timestamp) -> Result<Vec<JobRecord>, StoreError> {
+        self.rows(
+            "SELECT record FROM jobs WHERE ended_at >= ?1 ORDER BY id",
+            [since.0],
+        )
+    }
+
+    /// Ended jobs with this comment.
+    pub(crate) fn ended_by_comment(&self, comment: &str) -> Result<Vec<JobRecord>, StoreError> {
+        self.rows(
+            "SELECT record FROM jobs WHERE comment = ?1 AND live = 0 ORDER BY id",
+            [comment],
+        )
+    }
+
+    /// Rows newer than a version.
+    pub(crate) fn newer(&self, version: u64) -> Result<Vec<JobRecord>, StoreError> {
+        self.rows(
+            "SELECT record FROM jobs WHERE version > ?1 ORDER BY id",
+            [i64::try_from(version).unwrap_or(i64::MAX)],
+        )
+    }
+
+    /// The job that a token was answered with, and its owner.
+    pub(crate) fn by_token(&self, token: &str) -> Result<Option<(JobId, u32)>, StoreError> {
+        self.db
+            .prepare_cached("SELECT job, uid FROM submissions WHERE token = ?1")
+            .and_then(|mut statement| {
+                let row = statement.query_row([token], |row| Ok((JobId(row.get(0)?), row.get(1)?)));
+                row.optional()
+            })
+            .map_err(|error| self.failed(&error))
+    }
+
+    /// What a submission brought along, under the id that it was answered with.
+    pub(crate) fn brought(&self, job: JobId) -> Result<Option<Brought>, StoreError> {
+        let row: Option<(u32, String)> = self
+            .db
+            .prepare_cached("SELECT umask, arguments FROM submissions WHERE job = ?1")
+            .and_then(|mut statement| {
+                let row = statement.query_row([job.0], |row| Ok((row.get(0)?, row.get(1)?)));
+                row.optional()
+            })
+            .map_err(|error| self.failed(&error))?;
+        row.map(|(umask, arguments)| {
+            Ok(Brought {
+                umask,
+                arguments: self.parse(&arguments)?,
+            })
+        })
+        .transpose()
+    }
+
+    /// The script and environment that a submission brought along, as its files hold them.
+    pub(crate) fn files(&self, job: JobId) -> Result<Files, StoreError> {
+        self.db
+            .query_row(
+                "SELECT script, environment FROM submissions WHERE job = ?1",
+                [job.0],
+                |row| {
+                    Ok(Files {
+                        script: row.get(0)?,
+                        environment: row.get(1)?,
+                    })
+                },
+            )
+            .optional()
+            .map(Option::unwrap_or_default)
+            .map_err(|error| self.failed(&error))
+    }
+
+    /// Steps of a job's newest start.
+    pub(crate) fn steps(&self, job: JobId) -> Result<Vec<StepRow>, StoreError> {
+        self.rows(
+            "SELECT row FROM steps WHERE job = ?1 AND restart =
+             (SELECT max(restart) FROM steps WHERE job = ?1) ORDER BY step",
+            [job.0],
+        )
+    }
+
+    /// Folders whose jobs ended before a moment, and when the next one follows.
+    pub(crate) fn folders_ended_before(
+        &self,
+        moment: Timestamp,
+    ) -> Result<(Vec<JobId>, Option<Timestamp>), StoreError> {
+        let read = || -> rusqlite::Result<(Vec<JobId>, Option<Timestamp>)> {
+            let mut statement = self
+                .db
+                .prepare_cached("SELECT job FROM folders WHERE ended_at < ?1")?;
+            let jobs = statement.query_map([moment.0], |row| Ok(JobId(row.get(0)?)))?;
+            let jobs = jobs.collect::<rusqlite::Result<Vec<_>>>()?;
+            let mut next = self
+                .db
+                .prepare_cached("SELECT min(ended_at) FROM folders WHERE ended_at >= ?1")?;
+            let next: Option<i64> = next.query_row([moment.0], |row| row.get(0))?;
+            Ok((jobs, next.map(Timestamp)))
+        };
+        read().map_err(|error| self.failed(&error))
+    }
+
+    fn rows<T: DeserializeOwned>(
+        &self,
+        sql: &str,
+        params: impl Params,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self
+            .db
+            .prepare_cached(sql)
+            .map_err(|error| self.failed(&error))?;
+        let texts = statement
+            .query_map(params, |row| row.get::<_, String>(0))
+            .and_then(Iterator::collect::<rusqlite::Result<Vec<String>>>)
+            .map_err(|error| self.failed(&error))?;
+        texts.iter().map(|text| self.parse(text)).collect()
+    }
+
+    fn parse<T: DeserializeOwned>(&self, text: &str) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|error| self.garbage(&error))
+    }
+}

@@ -1,0 +1,67 @@
+//! Why the store can't be opened or written.
+
+use std::path::PathBuf;
+
+/// Why the store can't be opened or written. Opening changes nothing where it is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A network file system.
+    #[error("{folder} lies on a network file system ({kind})")]
+    Network {
+        /// The engine's folder.
+        folder: PathBuf,
+        /// Which.
+        kind: String,
+    },
+    /// It was written by a newer version.
+    #[error("{path} was written by a newer yard (schema {found}, known up to {known})")]
+    Newer {
+        /// The store.
+        path: PathBuf,
+        /// Its schema.
+        found: u32,
+        /// The newest known one.
+        known: u32,
+    },
+    /// It is no store, or a damaged one.
+    #[error("{path} can't be read as a store: {what}")]
+    Garbage {
+        /// The store.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The system or SQLite refused.
+    #[error("{path}: {what}")]
+    Failed {
+        /// The store.
+        path: PathBuf,
+        /// What was said.
+        what: String,
+    },
+}
+
+impl StoreError {
+    /// What to do about it.
+    #[must_use]
+    pub fn todo(&self) -> String {
+        match self {
+            StoreError::Network { .. } => {
+                "set TRAINYARD_HOME to a folder on a local disk: locks and the store are not safe \
+                 on a network file system"
+                    .to_owned()
+            }
+            StoreError::Newer { .. } => {
+                "use the newer yard; nothing was changed in the file".to_owned()
+            }
+            StoreError::Garbage { path, .. } => format!(
+                "restore it from a backup, or move it away to begin anew without the jobs that it \
+                 knew: mv {0} {0}.damaged",
+                path.display()
+            ),
+            StoreError::Failed { .. } => {
+                "make room or give the rights that are missing, and try again".to_owned()
+            }
+        }
+    }
+}
