@@ -91,7 +91,7 @@ impl EventTail {
 }
 
 /// What a file holds from an offset to its end.
-pub(crate) fn read_from(path: &Path, offset: u64) -> io::Result<Vec<u8>> {
+fn read_from(path: &Path, offset: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(offset))?;
     let mut bytes = Vec::new();
@@ -140,5 +140,54 @@ mod tests {
             .map(|line| line.event)
             .collect();
         assert_eq!(seen, [Event::Unknown, note("after")]);
+    }
+
+    #[test]
+    fn a_newer_program_s_events_are_unknown() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("7.0.events");
+        std::fs::write(
+            &path,
+            "{\"at\":5,\"event\":\"moon-landing\",\"crew\":[1]}\n",
+        )
+        .unwrap();
+        let events = EventTail::new(path).read().unwrap();
+        assert_eq!(events[0].event, Event::Unknown);
+        assert_eq!(events[0].at, Timestamp(5));
+    }
+
+    #[test]
+    fn every_event_comes_back_as_it_was() {
+        let events = [
+            Event::Started {
+                job: 1,
+                restart: 2,
+                nodes: vec!["n1".to_owned()],
+            },
+            Event::RanksEnded {
+                status: 137,
+                first_failed: Some((5, 1)),
+            },
+            Event::ComingBack {
+                how: crate::ComingBack::Successor { job: 9 },
+            },
+            Event::Stopping {
+                reason: crate::StopReason::Limit,
+                left: model::Seconds(5),
+            },
+            Event::Staging {
+                what: "x.tar".to_owned(),
+                done: 1,
+                total: None,
+            },
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("7.0.events");
+        let mut log = EventLog::open(&path).unwrap();
+        for event in &events {
+            log.append(Timestamp(0), event.clone()).unwrap();
+        }
+        let read = EventTail::new(path).read().unwrap();
+        assert!(read.iter().map(|line| &line.event).eq(&events));
     }
 }

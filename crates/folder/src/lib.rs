@@ -5,10 +5,14 @@
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
 mod attempt;
+mod checkpoints;
+mod code_snapshot;
 mod event;
 mod event_log;
 mod exit_file;
+mod folder_error;
 mod index;
+mod json_file;
 mod launch_file;
 mod link;
 mod log_tail;
@@ -17,13 +21,16 @@ mod run_folder;
 mod run_json;
 
 pub use attempt::Attempt;
+pub use checkpoints::Damage;
+pub use code_snapshot::{CODE_LIMIT, CodeError, CodeSource, copy_code, find_source};
 pub use event::{ComingBack, Event, EventLine, StopReason};
 pub use event_log::{EventLog, EventTail};
 pub use exit_file::RankExit;
+pub use folder_error::FolderError;
 pub use index::{Index, IndexEntry};
 pub use launch_file::LaunchFile;
 pub use link::{Link, LinkState};
 pub use log_tail::{LogLine, LogTail};
-pub use manifest::{FileHash, Manifest};
+pub use manifest::{FileHash, Manifest, step_of};
 pub use run_folder::RunFolder;
 pub use run_json::{CodeOrigin, MadeEnvironment, RunJson, Versions};

@@ -30,3 +30,52 @@ pub struct FileHash {
     /// BLAKE3 of its bytes, in hex.
     pub blake3: String,
 }
+
+/// The step in a checkpoint's name: its last integer that is not part of the ending, as in
+/// `step-260.npz`, `epoch=3-step=1000.ckpt`, `checkpoint-500`, `global_step5`, `260`.
+#[must_use]
+pub fn step_of(name: &str) -> Option<u64> {
+    let stem = match name.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() && is_ending(ending) => stem,
+        _ => name,
+    };
+    let end = stem.rfind(|letter: char| letter.is_ascii_digit())? + 1;
+    let start = stem[..end]
+        .rfind(|letter: char| !letter.is_ascii_digit())
+        .map_or(0, |at| {
+            at + stem[at..].chars().next().map_or(1, char::len_utf8)
+        });
+    stem[start..end].parse().ok()
+}
+
+/// `npz`, `ckpt`, `mp4`, `h5`: begins with a letter.
+fn is_ending(text: &str) -> bool {
+    text.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, want: Option<u64>) {
+        assert_eq!(step_of(name), want, "{name}");
+    }
+
+    #[test]
+    fn steps() {
+        check("step-00000260.npz", Some(260));
+        check("epoch=3-step=1000.ckpt", Some(1000));
+        check("checkpoint-500", Some(500));
+        check("global_step5", Some(5));
+        check("260", Some(260));
+        check("weights.42.h5", Some(42));
+        check("model.h5", None);
+        check("v2.500", Some(500));
+        check("last", None);
+        check("ünd7ü.pt", Some(7));
+        check("99999999999999999999999", None);
+        check("", None);
+    }
+}

@@ -1,6 +1,8 @@
 //! The layout.
 
-use crate::Attempt;
+use crate::{Attempt, FolderError, LaunchFile, Link, RankExit, RunJson, json_file};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// One run's folder, `<scratch>/<project>/<run>/`.
@@ -11,31 +13,159 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
+    /// Makes the folder of a new run with all its sub-folders.
+    ///
+    /// # Errors
+    /// It can't be made, or there is one of that id.
+    pub fn create(scratch: &Path, project: &str, id: &str) -> Result<RunFolder, FolderError> {
+        let folder = RunFolder::at(&scratch.join(project).join(id));
+        let error = |path: &Path| {
+            let (path, scratch) = (path.to_owned(), scratch.to_owned());
+            move |source| FolderError::Make {
+                path,
+                scratch,
+                source,
+            }
+        };
+        let above = scratch.join(project);
+        fs::create_dir_all(&above).map_err(error(&above))?;
+        match fs::create_dir(&folder.root) {
+            Err(source) if source.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(FolderError::Exists { path: folder.root });
+            }
+            made => made.map_err(error(&folder.root))?,
+        }
+        let inside = [
+            folder.links(),
+            folder.logs(),
+            folder.incoming(),
+            folder.manifests(),
+            folder.tensorboard(),
+            folder.monitor(),
+        ];
+        for path in inside {
+            fs::create_dir_all(&path).map_err(error(&path))?;
+        }
+        Ok(folder)
+    }
+
     /// The run folder at that path; its last part is the run's id. Nothing is read.
     #[must_use]
     pub fn at(path: &Path) -> RunFolder {
+        let name = path.file_name().unwrap_or_default();
         RunFolder {
             root: path.to_owned(),
-            id: path
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default(),
+            id: name.to_string_lossy().into_owned(),
         }
+    }
+
+    /// The run folder at that path, and what its `run.json` says.
+    ///
+    /// # Errors
+    /// It is no run folder, can't be read, or is of a version that this one does not know.
+    pub fn open(path: &Path) -> Result<(RunFolder, RunJson), FolderError> {
+        let folder = RunFolder::at(path);
+        let run = json_file::read(&folder.run_json())?;
+        Ok((folder, run))
+    }
+
+    /// Writes `run.json`.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn write_run(&self, run: &RunJson) -> Result<(), FolderError> {
+        json_file::write(&self.run_json(), run)
+    }
+
+    /// Writes `links/<n>.json`.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn write_link(&self, link: &Link) -> Result<(), FolderError> {
+        json_file::write(&self.link(link.number), link)
+    }
+
+    /// All links, by number.
+    ///
+    /// # Errors
+    /// One can't be read.
+    pub fn read_links(&self) -> Result<Vec<Link>, FolderError> {
+        let names = self.names_in_links()?;
+        let mut numbers: Vec<u32> = names
+            .iter()
+            .filter_map(|name| name.strip_suffix(".json")?.parse().ok())
+            .collect();
+        numbers.sort_unstable();
+        let read = |number: &u32| json_file::read(&self.link(*number));
+        numbers.iter().map(read).collect()
+    }
+
+    /// Writes `links/<job>.<restart>.launch.json`.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn write_launch(&self, launch: &LaunchFile) -> Result<(), FolderError> {
+        json_file::write(&self.launch(launch.attempt), launch)
+    }
+
+    /// Reads `links/<job>.<restart>.launch.json`.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn read_launch(&self, attempt: Attempt) -> Result<LaunchFile, FolderError> {
+        json_file::read(&self.launch(attempt))
+    }
+
+    /// Writes `links/<job>.<restart>.exit.<rank>`.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn write_exit(&self, attempt: Attempt, exit: &RankExit) -> Result<(), FolderError> {
+        json_file::write(&self.exit(attempt, exit.rank), exit)
+    }
+
+    /// How the ranks of one start ended, as far as they wrote it down, the first one first.
+    ///
+    /// # Errors
+    /// One can't be read.
+    pub fn read_exits(&self, attempt: Attempt) -> Result<Vec<RankExit>, FolderError> {
+        let start = format!("{attempt}.exit.");
+        let names = self.names_in_links()?;
+        let ranks = names
+            .iter()
+            .filter_map(|name| name.strip_prefix(&start)?.parse().ok());
+        let read = |rank: u32| json_file::read(&self.exit(attempt, rank));
+        let mut exits = ranks.map(read).collect::<Result<Vec<RankExit>, _>>()?;
+        exits.sort_by_key(|exit| (exit.at, exit.rank));
+        Ok(exits)
     }
 
     /// The starts of which a conductor wrote anything, in order: by job, then by restart.
     ///
     /// # Errors
     /// What the system says.
-    pub fn attempts(&self) -> std::io::Result<Vec<Attempt>> {
+    pub fn attempts(&self) -> io::Result<Vec<Attempt>> {
         let mut attempts = Vec::new();
-        for entry in std::fs::read_dir(self.links())? {
+        for entry in fs::read_dir(self.links())? {
             let name = entry?.file_name();
             let stem = name.to_str().and_then(|name| name.strip_suffix(".events"));
             attempts.extend(stem.and_then(|stem| stem.parse::<Attempt>().ok()));
         }
         attempts.sort_unstable();
         Ok(attempts)
+    }
+
+    fn names_in_links(&self) -> Result<Vec<String>, FolderError> {
+        let folder = self.links();
+        let read = || -> io::Result<Vec<String>> {
+            let names = fs::read_dir(&folder)?.map(|entry| Ok(entry?.file_name().into_string()));
+            let names = names.collect::<io::Result<Vec<_>>>()?;
+            Ok(names.into_iter().flatten().collect())
+        };
+        read().map_err(|source| FolderError::Read {
+            path: folder.clone(),
+            source,
+        })
     }
 
     /// The folder itself.
@@ -113,17 +243,20 @@ impl RunFolder {
     /// `srun --output` of the ranks' step: `logs/<job>.<restart>.%t`.
     #[must_use]
     pub fn rank_log_pattern(&self, attempt: Attempt) -> String {
-        self.logs()
-            .join(format!("{attempt}.%t"))
-            .display()
-            .to_string()
+        self.pattern(&format!("{attempt}.%t"))
     }
 
     /// `logs/%j.conductor`, the batch step's output: Slurm knows no pattern for the restart, so
     /// all starts of a job append to one file.
     #[must_use]
     pub fn conductor_log_pattern(&self) -> String {
-        self.logs().join("%j.conductor").display().to_string()
+        self.pattern("%j.conductor")
+    }
+
+    /// A file name pattern of Slurm below `logs/`: a percent sign of the path itself is doubled.
+    fn pattern(&self, name: &str) -> String {
+        let folder = self.logs().display().to_string();
+        format!("{}/{name}", folder.replace('%', "%%"))
     }
 
     /// `logs/<job>.conductor`
@@ -150,12 +283,16 @@ impl RunFolder {
         self.checkpoints().join(".incoming")
     }
 
+    /// `checkpoints/.manifests/`
+    #[must_use]
+    pub fn manifests(&self) -> PathBuf {
+        self.checkpoints().join(".manifests")
+    }
+
     /// `checkpoints/.manifests/<name>.json`
     #[must_use]
     pub fn manifest(&self, name: &str) -> PathBuf {
-        self.checkpoints()
-            .join(".manifests")
-            .join(format!("{name}.json"))
+        self.manifests().join(format!("{name}.json"))
     }
 
     /// `tensorboard/`
@@ -174,5 +311,108 @@ impl RunFolder {
     #[must_use]
     pub fn report(&self) -> PathBuf {
         self.root.join("report.html")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Timestamp;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_new_folder_has_its_parts_and_is_made_once() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(scratch.path(), "shop", "digits-k3f9").unwrap();
+        assert_eq!(folder.id(), "digits-k3f9");
+        assert!(folder.manifests().is_dir() && folder.incoming().is_dir());
+        assert_eq!(folder.attempts().unwrap(), []);
+        let again = RunFolder::create(scratch.path(), "shop", "digits-k3f9");
+        assert!(matches!(again, Err(FolderError::Exists { .. })));
+        let (file, run) = (scratch.path().join("file"), "x");
+        fs::write(&file, "").unwrap();
+        let error = RunFolder::create(&file, "shop", run)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("can't be made") && error.contains("set TRAINYARD_HOME"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_unwritable_folder_is_said() {
+        let scratch = tempfile::tempdir().unwrap();
+        fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o500)).unwrap();
+        let made = RunFolder::create(scratch.path(), "shop", "x");
+        // Root may write everywhere.
+        if fs::write(scratch.path().join("probe"), "").is_err() {
+            assert!(matches!(made, Err(FolderError::Make { .. })));
+        }
+        fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    }
+
+    #[test]
+    fn exits_and_links_are_read_in_order() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(scratch.path(), "shop", "x").unwrap();
+        let attempt = Attempt { job: 7, restart: 1 };
+        for (rank, at) in [(0, 30), (11, 10), (2, 20)] {
+            let exit = RankExit {
+                rank,
+                status: 1,
+                signal: None,
+                at: Timestamp(at),
+                host: "n1".to_owned(),
+            };
+            folder.write_exit(attempt, &exit).unwrap();
+        }
+        let ranks = folder.read_exits(attempt).unwrap();
+        assert_eq!(
+            ranks.iter().map(|exit| exit.rank).collect::<Vec<_>>(),
+            [11, 2, 0]
+        );
+        for number in [10, 2, 1] {
+            let state = crate::LinkState::Intent { at: Timestamp(0) };
+            let link = Link {
+                number,
+                cluster: "local".to_owned(),
+                token: "t".to_owned(),
+                state,
+            };
+            folder.write_link(&link).unwrap();
+        }
+        let links = folder.read_links().unwrap();
+        assert_eq!(
+            links.iter().map(|link| link.number).collect::<Vec<_>>(),
+            [1, 2, 10]
+        );
+    }
+
+    #[test]
+    fn attempts_are_those_with_events() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(scratch.path(), "shop", "x").unwrap();
+        for name in [
+            "12.0.events",
+            "7.10.events",
+            "7.2.events",
+            "7.2.launch.json",
+            "1.json",
+        ] {
+            fs::write(folder.links().join(name), "").unwrap();
+        }
+        let attempts = folder.attempts().unwrap();
+        let shown: Vec<String> = attempts.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["7.2", "7.10", "12.0"]);
+    }
+
+    #[test]
+    fn patterns_double_a_percent_sign() {
+        let folder = RunFolder::at(Path::new("/scratch/50%/x"));
+        assert_eq!(
+            folder.conductor_log_pattern(),
+            "/scratch/50%%/x/logs/%j.conductor"
+        );
     }
 }

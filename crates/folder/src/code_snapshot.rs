@@ -1,0 +1,467 @@
+//! The copy of a run's code as it was at submission.
+
+use crate::{CodeOrigin, RunFolder};
+use ignore::WalkBuilder;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The most that is copied.
+pub const CODE_LIMIT: u64 = 200_000_000;
+
+/// A diff that is longer is cut: `code/` has the files themselves.
+const DIFF_LIMIT: usize = 1_000_000;
+
+/// Where a run's code lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeSource {
+    /// The git root, or the run file's folder.
+    root: PathBuf,
+    /// Where the run file stands below it.
+    subfolder: PathBuf,
+    /// Whether git knows the root.
+    git: bool,
+}
+
+/// Why the code could not be copied.
+#[derive(Debug, thiserror::Error)]
+pub enum CodeError {
+    /// A file could not be read, or its copy not written.
+    #[error("{} can't be copied to {} ({source})", from.display(), to.display())]
+    Copy {
+        /// The file.
+        from: PathBuf,
+        /// Its copy.
+        to: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The files could not be listed.
+    #[error("the files of {} can't be listed ({why})", root.display())]
+    List {
+        /// The root.
+        root: PathBuf,
+        /// In the words of git or the system.
+        why: String,
+    },
+    /// There is more than is copied.
+    #[error(
+        "the code in {} has {} MB and at most {} MB are copied; the largest: {}: \
+         put data into .gitignore, or move it out of {}",
+        root.display(),
+        bytes / 1_000_000,
+        CODE_LIMIT / 1_000_000,
+        largest(files),
+        root.display()
+    )]
+    TooLarge {
+        /// The root.
+        root: PathBuf,
+        /// Bytes in all.
+        bytes: u64,
+        /// The largest files with their sizes.
+        files: Vec<(PathBuf, u64)>,
+    },
+}
+
+fn largest(files: &[(PathBuf, u64)]) -> String {
+    let said = files
+        .iter()
+        .map(|(path, bytes)| format!("{} ({} MB)", path.display(), bytes / 1_000_000));
+    said.collect::<Vec<_>>().join(", ")
+}
+
+/// Finds the code that a run file in `base` belongs to: the git root above it, or `base` itself.
+#[must_use]
+pub fn find_source(base: &Path) -> CodeSource {
+    let alone = CodeSource {
+        root: base.to_owned(),
+        subfolder: PathBuf::new(),
+        git: false,
+    };
+    let Ok(answer) = git(base, &["rev-parse", "--show-toplevel"]) else {
+        return alone;
+    };
+    let root = PathBuf::from(OsStr::from_bytes(answer.trim_ascii_end()));
+    // A folder that git ignores is not in what git lists.
+    let ignored = git(base, &["check-ignore", "-q", "."]).is_ok();
+    match (base.strip_prefix(&root), ignored) {
+        (Ok(subfolder), false) => CodeSource {
+            subfolder: subfolder.to_owned(),
+            root,
+            git: true,
+        },
+        _ => alone,
+    }
+}
+
+impl CodeSource {
+    /// The project's name: the root's, made fit for a folder.
+    #[must_use]
+    pub fn project(&self) -> String {
+        let name = self.root.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.trim_start_matches('.');
+        if name.is_empty() {
+            "project".to_owned()
+        } else {
+            name.to_owned()
+        }
+    }
+
+    /// The git root, or the run file's folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Tracked and unignored files, relative to the root, sorted.
+    fn list(&self, scratch: &Path) -> Result<Vec<PathBuf>, CodeError> {
+        let error = |why: String| CodeError::List {
+            root: self.root.clone(),
+            why,
+        };
+        let mut files = Vec::new();
+        if self.git {
+            let list = [
+                "ls-files",
+                "-z",
+                "--cached",
+                "--others",
+                "--exclude-standard",
+            ];
+            let answer = git(&self.root, &list).map_err(error)?;
+            for name in answer
+                .split(|byte| *byte == 0)
+                .filter(|name| !name.is_empty())
+            {
+                let path = PathBuf::from(OsStr::from_bytes(name));
+                if is_folder(&self.root.join(&path)) {
+                    // A submodule, or a repository inside this one: git names its folder alone.
+                    walk(&self.root, &path, &mut files).map_err(error)?;
+                } else {
+                    files.push(path);
+                }
+            }
+        } else {
+            walk(&self.root, Path::new(""), &mut files).map_err(error)?;
+        }
+        let scratch = scratch
+            .canonicalize()
+            .unwrap_or_else(|_| scratch.to_owned());
+        let root = self
+            .root
+            .canonicalize()
+            .unwrap_or_else(|_| self.root.clone());
+        files.retain(|path| !root.join(path).starts_with(&scratch));
+        files.sort();
+        files.dedup();
+        Ok(files)
+    }
+}
+
+/// Runs git without what an outer git may have left in the environment.
+fn git(folder: &Path, args: &[&str]) -> Result<Vec<u8>, String> {
+    let answer = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(args)
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_INDEX_FILE")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("git: {error}"))?;
+    if answer.status.success() {
+        Ok(answer.stdout)
+    } else {
+        Err(String::from_utf8_lossy(&answer.stderr).trim().to_owned())
+    }
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir())
+}
+
+/// All files below a folder but those that a `.gitignore` names, and what is never code: git's own
+/// folders, Python's caches and virtual environments.
+fn walk(root: &Path, below: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let walk = WalkBuilder::new(root.join(below))
+        .hidden(false)
+        .parents(false)
+        .require_git(false)
+        .follow_links(false)
+        .filter_entry(|entry| {
+            let name = entry.file_name();
+            let depth = entry.depth();
+            let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let never = name == ".git" || name == "__pycache__";
+            let python = folder && entry.path().join("pyvenv.cfg").exists();
+            depth == 0 || !(never || python)
+        })
+        .build();
+    for entry in walk {
+        let entry = entry.map_err(|error| error.to_string())?;
+        let file = entry
+            .file_type()
+            .is_some_and(|kind| kind.is_file() || kind.is_symlink());
+        if file && let Ok(path) = entry.path().strip_prefix(root) {
+            files.push(path.to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Copies the code to `code/`, which is there whole or not at all. Symbolic links stay links (one
+/// that leaves the root names its target in full), the right to execute stays. Nothing below
+/// `scratch` is copied.
+///
+/// # Errors
+/// It can't be listed or copied, or is too large.
+pub fn copy_code(
+    source: &CodeSource,
+    folder: &RunFolder,
+    scratch: &Path,
+) -> Result<CodeOrigin, CodeError> {
+    let files = with_sizes(source, source.list(scratch)?)?;
+    let bytes = files.iter().map(|(_, size)| size).sum();
+    if bytes > CODE_LIMIT {
+        let mut files = files;
+        files.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
+        files.truncate(3);
+        return Err(CodeError::TooLarge {
+            root: source.root.clone(),
+            bytes,
+            files,
+        });
+    }
+    let target = folder.code();
+    let beside = target.with_file_name(".code.incoming");
+    let error = |from: &Path, to: &Path| {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        move |source| CodeError::Copy { from, to, source }
+    };
+    // The run file's folder is there even when all of its files are ignored.
+    let working = beside.join(&source.subfolder);
+    fs::create_dir_all(&working).map_err(error(&source.root, &working))?;
+    let mut made = PathBuf::new();
+    for (path, _) in &files {
+        let (from, to) = (source.root.join(path), beside.join(path));
+        if let Some(parent) = to.parent().filter(|parent| *parent != made) {
+            fs::create_dir_all(parent).map_err(error(&from, parent))?;
+            made = parent.to_owned();
+        }
+        copy(&from, &to, path).map_err(error(&from, &to))?;
+    }
+    fs::rename(&beside, &target).map_err(error(&beside, &target))?;
+    let (commit, diff) = commit_and_diff(source);
+    Ok(CodeOrigin {
+        root: source.root.clone(),
+        subfolder: source.subfolder.clone(),
+        commit,
+        diff,
+        files: files.len() as u64,
+        bytes,
+    })
+}
+
+/// Leaves out what isn't there (tracked and removed) and what is no file.
+fn with_sizes(source: &CodeSource, paths: Vec<PathBuf>) -> Result<Vec<(PathBuf, u64)>, CodeError> {
+    let mut files = Vec::new();
+    for path in paths {
+        match fs::symlink_metadata(source.root.join(&path)) {
+            Ok(facts) if facts.is_file() => files.push((path, facts.len())),
+            Ok(facts) if facts.is_symlink() => files.push((path, 0)),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                return Err(CodeError::List {
+                    root: source.root.clone(),
+                    why: format!("{}: {error}", path.display()),
+                });
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn copy(from: &Path, to: &Path, path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(from)?.is_symlink() {
+        let mut target = fs::read_link(from)?;
+        if target.is_relative() && leaves(path, &target) {
+            target = from.parent().unwrap_or(Path::new("/")).join(target);
+        }
+        return std::os::unix::fs::symlink(target, to);
+    }
+    sys::copy::file(from, to).map(|_| ())
+}
+
+/// Whether a link at `path` with this relative target points out of the root.
+fn leaves(path: &Path, target: &Path) -> bool {
+    let mut depth = path.components().count() as i64 - 1;
+    for part in target.components() {
+        match part {
+            Component::ParentDir => depth -= 1,
+            Component::Normal(_) => depth += 1,
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+        if depth < 0 {
+            return true;
+        }
+    }
+    false
+}
+
+fn commit_and_diff(source: &CodeSource) -> (Option<String>, Option<String>) {
+    if !source.git {
+        return (None, None);
+    }
+    let text = |args: &[&str]| -> Option<String> {
+        let answer = git(&source.root, args).ok()?;
+        Some(String::from_utf8_lossy(&answer).into_owned())
+    };
+    let commit = text(&["rev-parse", "HEAD"]).map(|commit| commit.trim().to_owned());
+    let diff = text(&["diff", "--no-ext-diff", "--no-color", "HEAD"]);
+    let diff = diff.filter(|diff| !diff.is_empty()).map(|mut diff| {
+        if diff.len() > DIFF_LIMIT {
+            let end = (0..=DIFF_LIMIT).rev().find(|at| diff.is_char_boundary(*at));
+            diff.truncate(end.unwrap_or(0));
+            diff.push_str("\n(cut here)\n");
+        }
+        diff
+    });
+    (commit, diff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A project with a bit of everything, and a scratch folder inside it.
+    fn project(with_git: bool) -> (tempfile::TempDir, PathBuf) {
+        let root = tempfile::tempdir().unwrap();
+        let base = root.path().canonicalize().unwrap().join("shop");
+        fs::create_dir_all(base.join("run/pkg/__pycache__")).unwrap();
+        fs::create_dir_all(base.join("scratch/old")).unwrap();
+        fs::create_dir_all(base.join("env/bin")).unwrap();
+        for (path, text) in [
+            ("run/yard.toml", "x"),
+            ("run/pkg/a b.py", "x"),
+            ("run/pkg/__pycache__/a.pyc", "x"),
+            ("train.sh", "#!/bin/sh"),
+            (".gitignore", "*.ckpt\n__pycache__/\nenv/\n"),
+            ("big.ckpt", "weights"),
+            ("scratch/old/code.py", "x"),
+            ("env/pyvenv.cfg", "x"),
+            ("env/bin/python", "x"),
+        ] {
+            fs::write(base.join(path), text).unwrap();
+        }
+        fs::set_permissions(base.join("train.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+        std::os::unix::fs::symlink("../train.sh", base.join("run/start")).unwrap();
+        std::os::unix::fs::symlink("../../datasets", base.join("run/data")).unwrap();
+        if with_git {
+            git(&base, &["init", "-q"]).unwrap();
+            fs::write(base.join("removed.py"), "x").unwrap();
+            git(&base, &["add", "removed.py", "train.sh"]).unwrap();
+            fs::remove_file(base.join("removed.py")).unwrap();
+        }
+        (root, base)
+    }
+
+    fn copied(base: &Path) -> (Vec<String>, CodeOrigin, RunFolder) {
+        let scratch = base.join("scratch");
+        let source = find_source(&base.join("run"));
+        let folder = RunFolder::create(&scratch, &source.project(), "x").unwrap();
+        let origin = copy_code(&source, &folder, &scratch).unwrap();
+        let mut names = Vec::new();
+        let mut folders = vec![folder.code()];
+        while let Some(next) = folders.pop() {
+            for entry in fs::read_dir(next).unwrap() {
+                let path = entry.unwrap().path();
+                if is_folder(&path) {
+                    folders.push(path);
+                } else {
+                    let name = path.strip_prefix(folder.code()).unwrap();
+                    names.push(name.display().to_string());
+                }
+            }
+        }
+        names.sort();
+        (names, origin, folder)
+    }
+
+    #[test]
+    fn git_says_what_is_code() {
+        let (_root, base) = project(true);
+        let (names, origin, folder) = copied(&base);
+        assert_eq!(
+            names,
+            [
+                ".gitignore",
+                "run/data",
+                "run/pkg/a b.py",
+                "run/start",
+                "run/yard.toml",
+                "train.sh"
+            ]
+        );
+        assert_eq!(
+            (origin.root, origin.subfolder),
+            (base.clone(), PathBuf::from("run"))
+        );
+        assert_eq!(folder.path().parent().unwrap().file_name().unwrap(), "shop");
+        let mode = fs::metadata(folder.code().join("train.sh"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o111, 0o111);
+        let link = |name: &str| fs::read_link(folder.code().join(name)).unwrap();
+        assert_eq!(link("run/start"), Path::new("../train.sh"));
+        assert_eq!(link("run/data"), base.join("run/../../datasets"));
+        assert!(!folder.code().with_file_name(".code.incoming").exists());
+    }
+
+    #[test]
+    fn without_git_it_is_the_run_file_s_folder() {
+        let (root, base) = project(false);
+        // Should the temporary folder itself lie in a repository, this says nothing.
+        if git(root.path(), &["rev-parse"]).is_ok() {
+            return;
+        }
+        let (names, origin, _) = copied(&base);
+        assert_eq!(names, ["data", "pkg/a b.py", "start", "yard.toml"]);
+        assert_eq!((origin.commit, origin.subfolder), (None, PathBuf::new()));
+        let source = CodeSource {
+            root: base.clone(),
+            subfolder: PathBuf::new(),
+            git: false,
+        };
+        let files = source.list(&base.join("scratch")).unwrap();
+        assert!(
+            !files
+                .iter()
+                .any(|path| path.starts_with("env") || path.starts_with("scratch"))
+        );
+    }
+
+    #[test]
+    fn too_much_is_refused_by_name() {
+        let (_root, base) = project(false);
+        let large = fs::File::create(base.join("run/weights.bin")).unwrap();
+        large.set_len(CODE_LIMIT + 5_000_000).unwrap();
+        let scratch = base.join("scratch");
+        let folder = RunFolder::create(&scratch, "shop", "x").unwrap();
+        let source = find_source(&base.join("run"));
+        let error = copy_code(&source, &folder, &scratch)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("205 MB and at most 200 MB"), "{error}");
+        assert!(error.contains("weights.bin (205 MB)"), "{error}");
+        assert!(!folder.code().exists());
+    }
+}
