@@ -1,0 +1,243 @@
+//! Jobs from submission to their end.
+
+use crate::Test;
+use crate::house::{House, all, ended, is_there, row, running, until};
+use api::{CancelRequest, Refusal, Selector};
+use model::{
+    ArraySpec, JobState, Outcome, PendingReason, Request, Seconds, SignalSpec, SignalTarget,
+    TimeLimitRequest, WaitStatus,
+};
+
+pub const TESTS: &[Test] = &[
+    ("jobs::runs_and_is_recorded", runs_and_is_recorded),
+    ("jobs::knows_its_environment", knows_its_environment),
+    ("jobs::fails_with_its_status", fails_with_its_status),
+    ("jobs::an_array", an_array),
+    ("jobs::the_same_token_is_the_same_job", the_same_token),
+    ("jobs::cancelled", cancelled),
+    ("jobs::held_and_released", held_and_released),
+    ("jobs::requeued_from_within", requeued_from_within),
+    ("jobs::time_limit", time_limit),
+    ("jobs::what_never_fits_is_refused", never_fits),
+    ("jobs::dependency", dependency),
+    ("jobs::two_clients_one_engine", two_clients_one_engine),
+    ("jobs::two_virtual_nodes", two_virtual_nodes),
+];
+
+fn scancel(job: model::JobId) -> CancelRequest {
+    CancelRequest {
+        selector: Selector::Job(job),
+        signal: None,
+        batch: false,
+        full: false,
+    }
+}
+
+fn runs_and_is_recorded() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = house.submit(&mut client, "echo hello; pwd");
+    let (outcome, row) = ended(&mut client, job);
+    assert_eq!(outcome, Outcome::Completed);
+    assert_eq!(row.restarts, 0);
+    let text = house.text(&format!("slurm-{job}.out"));
+    assert_eq!(text, format!("hello\n{}\n", house.work().display()));
+    let steps = client.steps(job).unwrap();
+    assert_eq!(steps.len(), 1);
+}
+
+fn knows_its_environment() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = house.submit(
+        &mut client,
+        "echo $SLURM_JOB_ID $SLURM_JOB_NAME $SLURM_NNODES $SLURM_JOB_PARTITION \
+         ${SLURM_RESTART_COUNT-unset} $SLURM_PROCID; echo $TRAINYARD_ENGINE; command -v srun",
+    );
+    ended(&mut client, job);
+    let text = house.text(&format!("slurm-{job}.out"));
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("1 test 1 local unset 0"));
+    let engine = house.dir().canonicalize().unwrap();
+    assert_eq!(lines.next(), engine.to_str());
+    assert!(lines.next().unwrap().ends_with("/slurm/srun"));
+}
+
+fn fails_with_its_status() {
+    let house = House::new();
+    let mut client = house.client();
+    let failed = house.submit(&mut client, "exit 3");
+    let killed = house.submit(&mut client, "kill -9 $$");
+    let failed = ended(&mut client, failed).0;
+    let status = WaitStatus::exit(3);
+    assert_eq!(failed, Outcome::Failed { status });
+    let killed = ended(&mut client, killed).0;
+    let status = WaitStatus::signal(9);
+    assert_eq!(killed, Outcome::Failed { status });
+    let mut submission = house.script("true");
+    submission.request.chdir = "/no/such/folder".into();
+    let job = client.submit(submission).unwrap();
+    let outcome = ended(&mut client, job).0;
+    assert!(!matches!(outcome, Outcome::Completed), "{outcome:?}");
+}
+
+fn an_array() {
+    let house = House::new();
+    let mut client = house.client();
+    let mut submission =
+        house.script("echo $SLURM_ARRAY_JOB_ID $SLURM_ARRAY_TASK_ID $SLURM_ARRAY_TASK_COUNT");
+    submission.request.array = Some(ArraySpec {
+        indices: vec![1, 3, 5, 7],
+        throttle: None,
+    });
+    let job = client.submit(submission).unwrap();
+    until("all four ended", || {
+        let rows = all(&mut client);
+        rows.len() == 4 && rows.iter().all(|row| !row.state.is_live())
+    });
+    for task in [1, 3, 5, 7] {
+        let text = house.text(&format!("slurm-{job}_{task}.out"));
+        assert_eq!(text, format!("{job} {task} 4\n"));
+    }
+}
+
+fn the_same_token() {
+    let house = House::new();
+    let mut client = house.client();
+    let submission = house.script("echo once >> runs");
+    let job = client.submit(submission.clone()).unwrap();
+    assert_eq!(client.submit(submission.clone()).unwrap(), job);
+    ended(&mut client, job);
+    assert_eq!(client.submit(submission).unwrap(), job);
+    assert_eq!(all(&mut client).len(), 1);
+    assert_eq!(house.text("runs"), "once\n");
+}
+
+fn cancelled() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = house.submit(&mut client, "touch begun; exec sleep 600");
+    until("it runs", || is_there(&house.work(), "begun"));
+    client.cancel(scancel(job)).unwrap();
+    let (outcome, _) = ended(&mut client, job);
+    let status = WaitStatus::signal(15);
+    let by = sys::process::user();
+    assert_eq!(outcome, Outcome::Cancelled { by, status });
+    let again = client.cancel(scancel(job)).unwrap_err();
+    assert_eq!(again.refusal(), Some(&Refusal::AlreadyEnded { job }));
+}
+
+fn held_and_released() {
+    let house = House::new();
+    let mut client = house.client();
+    let mut submission = house.script("true");
+    submission.request.hold = true;
+    let job = client.submit(submission).unwrap();
+    let reason = PendingReason::JobHeldUser;
+    assert_eq!(row(&mut client, job).state, JobState::Pending { reason });
+    client.hold(job, false).unwrap();
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+}
+
+fn requeued_from_within() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = house.submit(
+        &mut client,
+        "echo ${SLURM_RESTART_COUNT:-0} >> starts\n\
+         [ -n \"$SLURM_RESTART_COUNT\" ] || { touch first; exec sleep 600; }",
+    );
+    until("it runs", || is_there(&house.work(), "first"));
+    client.requeue(job, false, Some(0)).unwrap();
+    let (outcome, row) = ended(&mut client, job);
+    assert_eq!(outcome, Outcome::Completed);
+    assert_eq!(row.restarts, 1);
+    assert_eq!(house.text("starts"), "0\n1\n");
+    // Said twice, it counts once.
+    client.requeue(job, false, Some(0)).unwrap();
+    assert_eq!(all(&mut client).len(), 1);
+}
+
+fn time_limit() {
+    let house = House::new();
+    let mut client = house.client();
+    let mut submission =
+        house.script("trap 'echo warned' USR1; sleep 600 & while :; do wait; done");
+    submission.request.time = Some(TimeLimitRequest::Limit(Seconds(2)));
+    submission.request.signal = Some(SignalSpec {
+        signal: 10,
+        before: Seconds(1),
+        target: SignalTarget::BatchShell,
+    });
+    let job = client.submit(submission).unwrap();
+    let (outcome, _) = ended(&mut client, job);
+    assert!(matches!(outcome, Outcome::Timeout { .. }), "{outcome:?}");
+    let text = house.text(&format!("slurm-{job}.out"));
+    assert!(text.contains("warned"), "{text}");
+}
+
+fn never_fits() {
+    let house = House::new();
+    let mut client = house.client();
+    let mut submission = house.script("true");
+    submission.request.tasks = Some(100_000);
+    let refused = client.submit(submission).unwrap_err();
+    assert!(matches!(refused.refusal(), Some(Refusal::NeverFits { .. })));
+    assert_eq!(all(&mut client).len(), 0);
+}
+
+fn dependency() {
+    let house = House::new();
+    let mut client = house.client();
+    let first = house.submit(&mut client, "sleep 0.2; echo first >> order; exit 1");
+    let mut submission = house.script("echo second >> order");
+    submission.request.dependency = Some(format!("afterany:{first}"));
+    let second = client.submit(submission).unwrap();
+    let mut submission = house.script("echo never >> order");
+    submission.request.dependency = Some(format!("afterok:{first}"));
+    let never = client.submit(submission).unwrap();
+    assert_eq!(ended(&mut client, second).0, Outcome::Completed);
+    assert_eq!(house.text("order"), "first\nsecond\n");
+    let reason = PendingReason::DependencyNeverSatisfied;
+    assert_eq!(row(&mut client, never).state, JobState::Pending { reason });
+    let mut submission = house.script("true");
+    submission.request.dependency = Some("afterok:4711".to_owned());
+    let refused = client.submit(submission).unwrap_err();
+    assert!(refused.to_string().contains("Job dependency problem"));
+}
+
+fn two_clients_one_engine() {
+    let house = House::new();
+    let pids: Vec<u32> = std::thread::scope(|scope| {
+        let one = || house.client().engine().pid;
+        let threads: Vec<_> = (0..6).map(|_| scope.spawn(one)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert!(pids.iter().all(|pid| *pid == pids[0]), "{pids:?}");
+}
+
+fn two_virtual_nodes() {
+    let house = House::new();
+    let mut client = house.client();
+    if client.facts().unwrap().cpus < 2 {
+        return;
+    }
+    let mut submission = house.script("echo $SLURM_JOB_NUM_NODES $SLURM_NTASKS; exec sleep 600");
+    submission.request = Request {
+        min_nodes: Some(2),
+        tasks: Some(2),
+        ..submission.request
+    };
+    let job = client.submit(submission).unwrap();
+    running(&mut client, job);
+    let JobState::Running { allocation, .. } = row(&mut client, job).state else {
+        panic!("it runs")
+    };
+    assert_eq!(allocation.nodes.len(), 2);
+    assert_ne!(allocation.nodes[0].cpus, allocation.nodes[1].cpus);
+    client.cancel(scancel(job)).unwrap();
+    ended(&mut client, job);
+}

@@ -1,0 +1,139 @@
+//! Engines and supervisors that are killed.
+
+use crate::Test;
+use crate::house::{House, all, ended, is_there, until};
+use api::Client;
+use model::{ArraySpec, Outcome};
+use std::collections::BTreeMap;
+
+pub const TESTS: &[Test] = &[
+    ("kill::a_running_job_goes_on", a_running_job_goes_on),
+    ("kill::it_comes_back_by_itself", it_comes_back_by_itself),
+    (
+        "kill::nothing_lost_nothing_twice",
+        nothing_lost_nothing_twice,
+    ),
+    (
+        "kill::a_lost_supervisor_requeues",
+        a_lost_supervisor_requeues,
+    ),
+    ("kill::stopped_jobs_go_on", stopped_jobs_go_on),
+];
+
+fn a_running_job_goes_on() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = house.submit(
+        &mut client,
+        "touch begun; while [ ! -e go ]; do sleep 0.01; done; echo through",
+    );
+    until("it runs", || is_there(&house.work(), "begun"));
+    house.kill_engine(&client);
+    std::fs::write(house.work().join("go"), "").unwrap();
+    let (outcome, row) = ended(&mut client, job);
+    assert_eq!(outcome, Outcome::Completed);
+    assert_eq!(row.restarts, 0);
+    assert_eq!(house.text(&format!("slurm-{job}.out")), "through\n");
+}
+
+fn it_comes_back_by_itself() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = house.submit(
+        &mut client,
+        "touch begun; while [ ! -e go ]; do sleep 0.01; done",
+    );
+    until("it runs", || is_there(&house.work(), "begun"));
+    house.kill_engine(&client);
+    std::fs::write(house.work().join("go"), "").unwrap();
+    let mut again = None;
+    until("an engine answers that nobody called", || {
+        again = Client::connect_running(&house.dir()).unwrap();
+        again.is_some()
+    });
+    let mut again = again.unwrap();
+    assert_ne!(again.engine().pid, client.engine().pid);
+    assert_eq!(ended(&mut again, job).0, Outcome::Completed);
+}
+
+fn nothing_lost_nothing_twice() {
+    let house = House::new();
+    let mut client = house.client();
+    let mut submission = house.script("echo $SLURM_ARRAY_TASK_ID >> runs.$SLURM_ARRAY_TASK_ID");
+    let count = 150;
+    submission.request.array = Some(ArraySpec {
+        indices: (0..count).collect(),
+        throttle: None,
+    });
+    client.submit(submission).unwrap();
+    // Moments that no clock of ours chose: so many ends apart.
+    for round in 1..=8 {
+        let mut ends = 0;
+        until("some more ended", || {
+            ends = all(&mut client)
+                .iter()
+                .filter(|row| !row.state.is_live())
+                .count();
+            ends >= round * 12 + round % 3
+        });
+        house.kill_engine(&client);
+        client.reconnect().unwrap();
+    }
+    until("all ended", || {
+        let rows = all(&mut client);
+        rows.len() == count as usize && rows.iter().all(|row| !row.state.is_live())
+    });
+    let mut wrong = BTreeMap::new();
+    for task in 0..count {
+        let text = house.text(&format!("runs.{task}"));
+        if text != format!("{task}\n") {
+            wrong.insert(task, text);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+    for row in all(&mut client) {
+        assert_eq!(row.restarts, 0, "{row:?}");
+    }
+}
+
+fn a_lost_supervisor_requeues() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = house.submit(
+        &mut client,
+        "echo $$ >> starts\n[ -n \"$SLURM_RESTART_COUNT\" ] || { touch begun; exec sleep 600; }",
+    );
+    until("it runs", || is_there(&house.work(), "begun"));
+    let supervisor = house.dir().join(format!("jobs/{job}/0/batch/0"));
+    let pid = std::fs::read(supervisor.join("pid")).unwrap();
+    let pid: engine::spec::PidFile = serde_json::from_slice(&pid).unwrap();
+    sys::process::signal(pid.pid, 9).unwrap();
+    let (outcome, row) = ended(&mut client, job);
+    assert_eq!(outcome, Outcome::Completed);
+    assert_eq!(row.restarts, 1);
+    let first: u32 = house
+        .text("starts")
+        .lines()
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    until("what the lost one left behind is gone", || {
+        sys::process::start_time(first).is_none()
+    });
+}
+
+fn stopped_jobs_go_on() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = house.submit(
+        &mut client,
+        "touch begun; while [ ! -e go ]; do sleep 0.01; done",
+    );
+    until("it runs", || is_there(&house.work(), "begun"));
+    client.stop().unwrap();
+    assert!(Client::connect_running(&house.dir()).unwrap().is_none());
+    std::fs::write(house.work().join("go"), "").unwrap();
+    let mut client = house.client();
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+}

@@ -1,0 +1,135 @@
+//! Steps of running jobs.
+
+use crate::Test;
+use crate::house::{House, ended, is_there, until};
+use api::{Client, Refusal, StepLaunch};
+use model::{JobId, Outcome, StepId, StepRequest, StepState, WaitStatus};
+
+pub const TESTS: &[Test] = &[
+    ("steps::runs_beside_the_script", runs_beside_the_script),
+    ("steps::a_second_one_waits", a_second_one_waits),
+    ("steps::end_with_the_script", end_with_the_script),
+    ("steps::an_allocation_without_a_script", an_allocation),
+];
+
+/// A job that runs until the file `go` is there.
+fn job(house: &House, client: &mut Client) -> JobId {
+    let job = house.submit(
+        client,
+        "touch begun; while [ ! -e go ]; do sleep 0.01; done",
+    );
+    until("it runs", || is_there(&house.work(), "begun"));
+    job
+}
+
+fn launch(house: &House, command: &str) -> StepLaunch {
+    StepLaunch {
+        command: ["sh", "-c", command].map(str::to_owned).to_vec(),
+        environment: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
+        chdir: house.work(),
+        umask: 0o022,
+        output: Some("step.%s.%t".to_owned()),
+        input: Some("none".to_owned()),
+        ..StepLaunch::default()
+    }
+}
+
+fn step_ended(client: &mut Client, job: JobId, step: u32) -> WaitStatus {
+    let mut found = None;
+    until("the step ended", || {
+        let steps = client.steps(job).unwrap();
+        let step = steps
+            .into_iter()
+            .find(|row| row.step == StepId::Number(step));
+        found = step.and_then(|row| match row.state {
+            StepState::Ended { status, .. } => Some(status),
+            StepState::Running => None,
+        });
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+fn runs_beside_the_script() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = job(&house, &mut client);
+    let say = launch(
+        &house,
+        "echo $SLURM_JOB_ID.$SLURM_STEP_ID $SLURM_PROCID/$SLURM_NTASKS; exit 2",
+    );
+    let step = client
+        .create_step(job, StepRequest::default(), say)
+        .unwrap();
+    assert_eq!(step.step, StepId::Number(0));
+    assert_eq!(step_ended(&mut client, job, 0), WaitStatus::exit(2));
+    assert_eq!(house.text("step.0.0"), format!("{job}.0 0/1\n"));
+    std::fs::write(house.work().join("go"), "").unwrap();
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+}
+
+fn a_second_one_waits() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = job(&house, &mut client);
+    let wait = launch(
+        &house,
+        "touch step-begun; while [ ! -e go ]; do sleep 0.01; done",
+    );
+    let create = |client: &mut Client, request: StepRequest, launch: StepLaunch| {
+        client.create_step(job, request, launch)
+    };
+    create(&mut client, StepRequest::default(), wait.clone()).unwrap();
+    let busy = create(&mut client, StepRequest::default(), wait.clone()).unwrap_err();
+    assert_eq!(busy.refusal(), Some(&Refusal::Busy));
+    let overlap = StepRequest {
+        overlap: true,
+        ..StepRequest::default()
+    };
+    let step = create(&mut client, overlap, launch(&house, "true")).unwrap();
+    assert_eq!(step.step, StepId::Number(1));
+    until("the first runs", || is_there(&house.work(), "step-begun"));
+    std::fs::write(house.work().join("go"), "").unwrap();
+    ended(&mut client, job);
+    assert_eq!(client.steps(job).unwrap().len(), 3);
+}
+
+fn end_with_the_script() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = job(&house, &mut client);
+    let sleep = launch(&house, "touch step-begun; exec sleep 600");
+    client
+        .create_step(job, StepRequest::default(), sleep)
+        .unwrap();
+    until("the step runs", || is_there(&house.work(), "step-begun"));
+    std::fs::write(house.work().join("go"), "").unwrap();
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+    assert_eq!(step_ended(&mut client, job, 0), WaitStatus::signal(15));
+}
+
+fn an_allocation() {
+    let house = House::new();
+    let mut client = house.client();
+    let mut submission = house.script("");
+    submission.script = None;
+    let job = client.submit(submission.clone()).unwrap();
+    crate::house::running(&mut client, job);
+    let step = launch(&house, "exit 3");
+    client
+        .create_step(job, StepRequest::default(), step)
+        .unwrap();
+    let status = step_ended(&mut client, job, 0);
+    client.release(job, status).unwrap();
+    assert_eq!(ended(&mut client, job).0, Outcome::Failed { status });
+    // It ends with its connection.
+    let mut owner = house.client();
+    submission.token = "another".to_owned();
+    let job = owner.submit(submission).unwrap();
+    crate::house::running(&mut client, job);
+    drop(owner);
+    assert!(matches!(
+        ended(&mut client, job).0,
+        Outcome::Cancelled { .. }
+    ));
+}
