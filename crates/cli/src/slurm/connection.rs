@@ -1,0 +1,92 @@
+//! The engine that Slurm's commands speak to, and what printing needs of it.
+
+use crate::printer::Printer;
+use api::{CallError, Client, ConnectError, Refusal};
+use model::{Timestamp, ViewFacts};
+use std::path::PathBuf;
+
+/// Why a command could not have its answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// No place for an engine.
+    #[error(transparent)]
+    Places(#[from] sys::PlacesError),
+    /// No engine.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// No answer, or a refusal.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
+impl Trouble {
+    /// The refusal, if it is one.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Trouble::Call(error) => error.refusal(),
+            Trouble::Places(_) | Trouble::Connect(_) => None,
+        }
+    }
+
+    /// Says it in the name of a command, with what to do where that is known.
+    pub fn say(&self, command: &str, printer: &Printer) {
+        printer.say(&format!("{command}: error: {self}"));
+        let connect = match self {
+            Trouble::Connect(error) | Trouble::Call(CallError::Connect(error)) => Some(error),
+            Trouble::Places(_) | Trouble::Call(_) => None,
+        };
+        if let Some(error) = connect {
+            printer.say(&format!("{command}: do: {}", error.todo()));
+        }
+    }
+}
+
+/// The folder of the engine that is meant: a job's own inside a job, else the user's.
+pub fn engine_dir() -> Result<PathBuf, Trouble> {
+    if let Some(folder) = std::env::var_os(sys::env_vars::TRAINYARD_ENGINE) {
+        return Ok(PathBuf::from(folder));
+    }
+    Ok(sys::Places::from_env()?.engine_dir("main"))
+}
+
+/// A connection to it; one is started where none answers.
+pub fn connect() -> Result<Client, Trouble> {
+    Ok(Client::connect(&engine_dir()?)?)
+}
+
+/// A connection to it for a look only: `None` where no engine ever ran, so that looking starts
+/// none.
+pub fn connect_to_look() -> Result<Option<Client>, Trouble> {
+    let folder = engine_dir()?;
+    if let Some(client) = Client::connect_running(&folder)? {
+        return Ok(Some(client));
+    }
+    if !api::EngineFolder::new(&folder).store().exists() {
+        return Ok(None);
+    }
+    Ok(Some(Client::connect(&folder)?))
+}
+
+/// What printing jobs needs to know; without a client of a cluster that has no job.
+pub fn view_facts(client: Option<&mut Client>) -> Result<ViewFacts, Trouble> {
+    let mut facts = ViewFacts {
+        now: Timestamp(sys::now()),
+        zone: jiff::tz::TimeZone::system(),
+        cluster: "local".to_owned(),
+        partition: "local".to_owned(),
+        qos: "normal".to_owned(),
+        node_cpus: 1,
+        node_memory: 0,
+        memory_per_cpu: 0,
+    };
+    if let Some(client) = client {
+        let engine = client.facts()?;
+        facts.cluster = engine.cluster;
+        if let Some(node) = engine.nodes.first() {
+            facts.node_cpus = node.cpus.max(1);
+            facts.node_memory = node.memory;
+            facts.memory_per_cpu = node.memory / u64::from(node.cpus.max(1));
+        }
+    }
+    Ok(facts)
+}

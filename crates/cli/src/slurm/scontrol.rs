@@ -1,0 +1,482 @@
+//! `scontrol`: shows jobs and what there is, folds node lists, holds, releases and requeues.
+
+use super::connection::{Trouble, connect, connect_to_look, engine_dir, view_facts};
+use crate::printer::Printer;
+use api::{CallError, Client, EngineFacts, JobFilter, Refusal};
+use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolJob, ScontrolUsageError};
+use model::{
+    ArrayTaskInfo, JobId, JobInfo, NodeName, Timestamp, mebibytes_text, node_list, show_job,
+};
+
+/// Runs it; returns its exit status.
+pub fn run(args: &[String], printer: &Printer) -> u8 {
+    let asked = match scontrol::parse("scontrol", args) {
+        Ok(asked) => asked,
+        Err(error) => {
+            printer.say(&error.to_string());
+            if error == ScontrolUsageError::NoNames {
+                printer.data(HELP);
+            }
+            return 1;
+        }
+    };
+    match carry_out(&asked, printer) {
+        Ok(status) => status,
+        Err(trouble) => {
+            trouble.say("scontrol", printer);
+            1
+        }
+    }
+}
+
+fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, Trouble> {
+    match &asked.command {
+        ScontrolCommand::Nothing => {
+            printer.say("scontrol: error: a command is missing, and this scontrol asks for none: see scontrol --help");
+            Ok(1)
+        }
+        ScontrolCommand::Help => {
+            printer.data(HELP);
+            Ok(0)
+        }
+        ScontrolCommand::Version => {
+            printer.line(&super::version_line());
+            Ok(0)
+        }
+        ScontrolCommand::HostNames(list) => Ok(host_names(list.as_deref(), printer)),
+        ScontrolCommand::HostList { names, sorted } => Ok(host_list(names, *sorted, printer)),
+        ScontrolCommand::Ping => ping(printer),
+        ScontrolCommand::ShowJob(job) => show_jobs(job.as_deref(), asked, printer),
+        ScontrolCommand::ShowNode(name) => {
+            let text = nodes_text(&facts()?, name.as_deref(), asked.style.one_line);
+            Ok(show(text, "Node", name.as_deref(), printer))
+        }
+        ScontrolCommand::ShowPartition(name) => {
+            let text = partition_text(&facts()?, name.as_deref(), asked.style.one_line);
+            Ok(show(text, "Partition", name.as_deref(), printer))
+        }
+        ScontrolCommand::ShowConfig => {
+            printer.data(&config_text(&facts()?));
+            Ok(0)
+        }
+        ScontrolCommand::Requeue { jobs, hold } => {
+            each_job(jobs, asked.quiet, printer, &mut |client, job| {
+                client.requeue(job, *hold, None)
+            })
+        }
+        ScontrolCommand::Hold { jobs, hold } => {
+            let jobs = by_name(jobs)?;
+            let status = each_job(&jobs, asked.quiet, printer, &mut |client, job| {
+                client.hold(job, *hold)
+            })?;
+            Ok(status)
+        }
+    }
+}
+
+fn facts() -> Result<EngineFacts, Trouble> {
+    Ok(connect()?.facts()?)
+}
+
+fn host_names(list: Option<&str>, printer: &Printer) -> u8 {
+    let from_job =
+        || super::variable("SLURM_NODELIST").or_else(|| super::variable("SLURM_JOB_NODELIST"));
+    let Some(list) = list.map(str::to_owned).or_else(from_job) else {
+        printer.say("host list is empty");
+        return 0;
+    };
+    match node_list::expand(&list) {
+        Ok(names) => {
+            let lines: String = names.iter().map(|name| format!("{name}\n")).collect();
+            printer.data(&lines);
+        }
+        Err(error) => complain(&error, printer),
+    }
+    // Slurm's exit status is 0 for a list that can't be read, too.
+    0
+}
+
+fn host_list(names: &str, sorted: bool, printer: &Printer) -> u8 {
+    match node_list::expand(names) {
+        Ok(mut names) => {
+            if sorted {
+                node_list::sort(&mut names);
+            }
+            printer.line(&node_list::fold(&names));
+            0
+        }
+        Err(error) => {
+            complain(&error, printer);
+            1
+        }
+    }
+}
+
+fn complain(error: &node_list::NodeListError, printer: &Printer) {
+    if let Some(detail) = error.detail() {
+        printer.say(&format!("scontrol: error: {detail}"));
+    }
+    printer.say(&error.to_string());
+}
+
+fn ping(printer: &Printer) -> Result<u8, Trouble> {
+    let folder = engine_dir()?;
+    let answers = Client::connect_running(&folder)?.is_some();
+    let state = if answers { "UP" } else { "DOWN" };
+    printer.line(&format!(
+        "Slurmctld(primary) at {} is {state}",
+        sys::host_name()
+    ));
+    Ok(u8::from(!answers))
+}
+
+fn show_jobs(
+    asked_job: Option<&str>,
+    asked: &ScontrolArgs,
+    printer: &Printer,
+) -> Result<u8, Trouble> {
+    let job = match asked_job.map(|text| (text, single_job(text))) {
+        None => None,
+        Some((_, Some(job))) => Some(job),
+        Some((_, None)) => {
+            say_unless(
+                asked.quiet,
+                printer,
+                "scontrol_print_job error: Invalid job id specified",
+            );
+            return Ok(1);
+        }
+    };
+    let jobs = match connect_to_look()? {
+        Some(mut client) => jobs(job, &mut client)?,
+        None => Vec::new(),
+    };
+    match (job, jobs.is_empty()) {
+        (Some(_), true) => {
+            say_unless(
+                asked.quiet,
+                printer,
+                "slurm_load_jobs error: Invalid job id specified",
+            );
+            return Ok(1);
+        }
+        (None, true) => {
+            if !asked.quiet {
+                printer.line("No jobs in the system");
+            }
+            return Ok(0);
+        }
+        (_, false) => {}
+    }
+    let shown: Vec<JobInfo> = jobs
+        .into_iter()
+        .filter_map(|info| element(info, job.and_then(|job| job.task)))
+        .collect();
+    if let (Some(job), true) = (job, shown.is_empty()) {
+        if !asked.quiet {
+            printer.line(&format!(
+                "Job {}_{} not found",
+                job.job,
+                job.task.unwrap_or_default()
+            ));
+        }
+        return Ok(1);
+    }
+    let text: String = shown
+        .iter()
+        .map(|info| show_job(info, asked.style))
+        .collect();
+    printer.data(&text);
+    Ok(0)
+}
+
+/// `12`, `12_3`
+fn single_job(text: &str) -> Option<ScontrolJob> {
+    match text.split_once('_') {
+        None => Some(ScontrolJob {
+            job: text.parse().ok()?,
+            task: None,
+        }),
+        Some((job, task)) => Some(ScontrolJob {
+            job: job.parse().ok()?,
+            task: Some(task.parse().ok()?),
+        }),
+    }
+}
+
+/// The job that is named, however long ago it ended; without a name those that live and, as in
+/// Slurm, those that ended in the last five minutes.
+fn jobs(job: Option<ScontrolJob>, client: &mut Client) -> Result<Vec<JobInfo>, Trouble> {
+    let since = match job {
+        Some(_) => Timestamp(0),
+        None => Timestamp(sys::now() - 300_000),
+    };
+    let records = client.jobs(JobFilter {
+        ids: job.map(|job| vec![JobId(job.job)]),
+        ended_since: Some(since),
+        ..JobFilter::default()
+    })?;
+    let facts = view_facts(Some(client))?;
+    Ok(records
+        .iter()
+        .map(|record| JobInfo::of(record, &facts))
+        .collect())
+}
+
+/// The job, if it is or has the element; one of several that wait is shown as if alone.
+fn element(mut info: JobInfo, task: Option<u32>) -> Option<JobInfo> {
+    let Some(task) = task else {
+        return Some(info);
+    };
+    let array = info.array.as_mut()?;
+    let has = match &array.task {
+        ArrayTaskInfo::One(one) => *one == task,
+        ArrayTaskInfo::Waiting(tasks) => tasks.contains(&task),
+    };
+    array.task = ArrayTaskInfo::One(task);
+    has.then_some(info)
+}
+
+/// `Name=x` and `JobName=x` as the ids of the jobs that wait under that name.
+fn by_name(words: &[String]) -> Result<Vec<String>, Trouble> {
+    let mut ids = Vec::new();
+    for word in words {
+        let name = word.split_once('=').filter(|(key, _)| {
+            key.eq_ignore_ascii_case("name") || key.eq_ignore_ascii_case("jobname")
+        });
+        match name {
+            None => ids.push(word.clone()),
+            Some((_, name)) => {
+                let jobs = connect()?.jobs(JobFilter::default())?;
+                ids.extend(
+                    jobs.iter()
+                        .filter(|job| job.request.name == name)
+                        .map(|job| job.id.to_string()),
+                );
+            }
+        }
+    }
+    Ok(ids)
+}
+
+/// Does something to each job that the words name; a refusal is said and the next one tried.
+fn each_job(
+    words: &[String],
+    quiet: bool,
+    printer: &Printer,
+    act: &mut dyn FnMut(&mut Client, JobId) -> Result<(), CallError>,
+) -> Result<u8, Trouble> {
+    let mut client = None;
+    let mut status = 0;
+    for word in words {
+        let Some(jobs) = scontrol::job_ids(word) else {
+            say_unless(
+                quiet,
+                printer,
+                &format!("Invalid job id specified for job {word}"),
+            );
+            status = 1;
+            continue;
+        };
+        for job in jobs {
+            let client = match &mut client {
+                Some(client) => client,
+                none => none.insert(connect()?),
+            };
+            let name = match job.task {
+                None => job.job.to_string(),
+                Some(task) => format!("{}_{task}", job.job),
+            };
+            let outcome = match its_own_id(job, client)? {
+                Ok(id) => act(client, id),
+                Err(refusal) => Err(refusal.into()),
+            };
+            if let Err(error) = outcome {
+                let Some(refusal) = error.refusal() else {
+                    return Err(error.into());
+                };
+                say_unless(
+                    quiet,
+                    printer,
+                    &format!("{} for job {name}", words_of(refusal)),
+                );
+                status = 1;
+            }
+        }
+    }
+    Ok(status)
+}
+
+/// The id under which the engine keeps an element of an array.
+fn its_own_id(job: ScontrolJob, client: &mut Client) -> Result<Result<JobId, Refusal>, Trouble> {
+    let Some(task) = job.task else {
+        return Ok(Ok(JobId(job.job)));
+    };
+    let found = jobs(Some(job), client)?.into_iter().find_map(|info| {
+        Some((JobId(info.id), info.array?.task)).filter(|(_, tasks)| match tasks {
+            ArrayTaskInfo::One(one) => *one == task,
+            ArrayTaskInfo::Waiting(tasks) => tasks.contains(&task),
+        })
+    });
+    Ok(match found {
+        None => Err(Refusal::NoSuchJob {
+            job: JobId(job.job),
+        }),
+        Some((id, ArrayTaskInfo::One(_))) => Ok(id),
+        Some((_, ArrayTaskInfo::Waiting(_))) => Err(Refusal::Invalid {
+            message: "elements that wait are held, released and requeued together: name the array"
+                .to_owned(),
+        }),
+    })
+}
+
+/// A refusal in Slurm's words.
+fn words_of(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::NoSuchJob { .. } => "Invalid job id specified".to_owned(),
+        Refusal::AlreadyEnded { .. } => "Job/step already completing or completed".to_owned(),
+        Refusal::NotRunning { .. } => "Job is pending execution".to_owned(),
+        Refusal::NotYours { .. } => "Access/permission denied".to_owned(),
+        Refusal::NotRequeueable { because, .. } => {
+            format!("Requested operation is presently disabled ({because})")
+        }
+        other => other.to_string(),
+    }
+}
+
+fn say_unless(quiet: bool, printer: &Printer, text: &str) {
+    if !quiet {
+        printer.say(text);
+    }
+}
+
+fn show(text: Option<String>, what: &str, name: Option<&str>, printer: &Printer) -> u8 {
+    match text {
+        Some(text) => {
+            printer.data(&text);
+            0
+        }
+        None => {
+            printer.line(&format!("{what} {} not found", name.unwrap_or_default()));
+            1
+        }
+    }
+}
+
+/// What the embedded engine knows of its nodes, under Slurm's names.
+fn nodes_text(facts: &EngineFacts, name: Option<&str>, one_line: bool) -> Option<String> {
+    let wanted: Option<Vec<NodeName>> =
+        name.map(|list| node_list::expand(list).unwrap_or_default());
+    let separator = if one_line { " " } else { "\n   " };
+    let end = if one_line { "\n" } else { "\n\n" };
+    let text: String = facts
+        .nodes
+        .iter()
+        .filter(|node| {
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| wanted.contains(&node.name))
+        })
+        .map(|node| {
+            let state = match (node.cpus_used, node.cpus) {
+                (0, _) => "IDLE",
+                (used, all) if used >= all => "ALLOCATED",
+                _ => "MIXED",
+            };
+            let gres = match node.gpus.len() {
+                0 => "(null)".to_owned(),
+                count => format!("gpu:{count}"),
+            };
+            let lines = [
+                format!("NodeName={}", node.name),
+                format!(
+                    "CPUAlloc={} CPUEfctv={} CPUTot={}",
+                    node.cpus_used, node.cpus, node.cpus
+                ),
+                format!("Gres={gres}"),
+                format!("RealMemory={} AllocMem={}", node.memory, node.memory_used),
+                format!("State={state} Partitions=local"),
+            ];
+            format!("{}{end}", lines.join(separator))
+        })
+        .collect();
+    (!text.is_empty()).then_some(text)
+}
+
+/// The one partition of the embedded engine.
+fn partition_text(facts: &EngineFacts, name: Option<&str>, one_line: bool) -> Option<String> {
+    if name.is_some_and(|name| name != "local") {
+        return None;
+    }
+    let separator = if one_line { " " } else { "\n   " };
+    let end = if one_line { "\n" } else { "\n\n" };
+    let nodes: Vec<NodeName> = facts
+        .nodes
+        .iter()
+        .filter(|node| !node.is_virtual)
+        .map(|node| node.name.clone())
+        .collect();
+    let lines = [
+        "PartitionName=local".to_owned(),
+        "AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL".to_owned(),
+        "Default=YES DefaultTime=NONE".to_owned(),
+        "MaxNodes=UNLIMITED MaxTime=UNLIMITED MinNodes=0".to_owned(),
+        format!("Nodes={}", node_list::fold(&nodes)),
+        format!(
+            "State=UP TotalCPUs={} TotalNodes={}",
+            facts.cpus,
+            nodes.len()
+        ),
+        format!(
+            "TRES=cpu={},mem={},node={}",
+            facts.cpus,
+            mebibytes_text(facts.memory),
+            nodes.len()
+        ),
+    ];
+    Some(format!("{}{end}", lines.join(separator)))
+}
+
+/// What programs read of a configuration, as far as the embedded engine has it.
+fn config_text(facts: &EngineFacts) -> String {
+    let rows = [
+        ("AccountingStorageType", "(null)".to_owned()),
+        ("ClusterName", facts.cluster.clone()),
+        ("JobRequeue", "1".to_owned()),
+        ("KillOnBadExit", "0".to_owned()),
+        ("KillWait", "30 sec".to_owned()),
+        ("MinJobAge", "300 sec".to_owned()),
+        ("PreemptMode", "OFF".to_owned()),
+        ("SLURM_VERSION", super::version_line()),
+        ("SelectType", "select/cons_tres".to_owned()),
+        ("StateSaveLocation", facts.state.display().to_string()),
+    ];
+    let mut text = String::from("Configuration data of Trainyard's embedded engine\n");
+    for (name, value) in rows {
+        text.push_str(&format!("{name:<23} = {value}\n"));
+    }
+    text
+}
+
+const HELP: &str = "\
+Usage: scontrol [OPTIONS] COMMAND
+Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does those of a cluster.
+
+  show job [ID]              a job, or all
+  show node [LIST]           nodes
+  show partition [NAME]      the partition
+  show config                some of what programs read of a configuration
+  show hostnames [LIST]      a node list, a name a line; without a list the job's
+  show hostlist NAMES        names as a list; hostlistsorted sorts first
+  hold ID ...                keeps jobs that wait from starting; Name=NAME too
+  release ID ...             lets them start again
+  requeue ID ...             ends jobs and lets them start again from the top
+  requeuehold ID ...         the same, and holds them
+  ping                       whether the engine answers
+  version                    what this is
+
+  -d, --details              a job with what it holds node by node
+  -o, --oneliner             one line an entry
+  -Q, --quiet                no word about what is wrong
+  -V, --version              what this is
+";

@@ -1,0 +1,54 @@
+//! Where `sbatch` takes the script from: a file, found on PATH too, stdin, or `--wrap`.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// A script as it was found.
+#[derive(Debug)]
+pub struct ScriptSource {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Its absolute path; `None` for stdin.
+    pub path: Option<PathBuf>,
+}
+
+/// Reads the script that the command line names, or stdin. The error is a line in Slurm's words.
+pub fn read(name: Option<&str>) -> Result<ScriptSource, String> {
+    let Some(name) = name.filter(|name| *name != "-") else {
+        let mut bytes = Vec::new();
+        io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map_err(|error| format!("Unable to read the script from stdin: {error}"))?;
+        return Ok(ScriptSource { bytes, path: None });
+    };
+    let path = find(name).ok_or_else(|| format!("Unable to open file {name}"))?;
+    let bytes = fs::read(&path).map_err(|_| format!("Unable to open file {name}"))?;
+    Ok(ScriptSource {
+        bytes,
+        path: Some(path),
+    })
+}
+
+/// The script of `--wrap`, as Slurm makes it.
+pub fn wrapped(command: &str) -> Vec<u8> {
+    format!("#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{command}\n").into_bytes()
+}
+
+/// A name with a slash as it stands, else in the working folder, else on PATH, as Slurm searches.
+fn find(name: &str) -> Option<PathBuf> {
+    let here = std::path::absolute(name).ok()?;
+    if name.contains('/') || is_file(&here) {
+        return is_file(&here).then_some(here);
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|candidate| is_file(candidate))
+}
+
+fn is_file(path: &Path) -> bool {
+    // Anything that can be read will do: /dev/fd/63 is a pipe.
+    fs::metadata(path).is_ok_and(|data| !data.is_dir())
+}

@@ -1,0 +1,190 @@
+//! `squeue`: jobs and steps as they stand.
+
+use super::connection::{Trouble, connect_to_look, view_facts};
+use crate::printer::Printer;
+use api::{Client, JobFilter, Refusal};
+use model::{
+    JobId, JobInfo, JobJson, JobRecord, JobStateName, NodeName, Printed, SQUEUE_USAGE,
+    SqueueAction, SqueueArgs, StateFilter, StepRecord, Timestamp,
+};
+use serde_json::json;
+
+/// How long Slurm's controller remembers a job that ended (its default MinJobAge).
+const REMEMBERED_MS: i64 = 300_000;
+
+/// Runs it; returns its exit status.
+pub fn run(args: &[String], printer: &Printer) -> u8 {
+    let asked = match SqueueArgs::parse("squeue", args, &super::variable) {
+        Ok(asked) => asked,
+        Err(error) => {
+            printer.say(&error.to_string());
+            return 1;
+        }
+    };
+    match asked.action {
+        SqueueAction::Help => {
+            printer.data(HELP);
+            return 0;
+        }
+        SqueueAction::Usage => {
+            printer.data(SQUEUE_USAGE);
+            return 0;
+        }
+        SqueueAction::Version => {
+            printer.line(&super::version_line());
+            return 0;
+        }
+        SqueueAction::List | SqueueAction::Json => {}
+    }
+    match answer(&asked) {
+        Ok(printed) => {
+            for line in &printed.stderr {
+                printer.say(line);
+            }
+            printer.data(&printed.stdout);
+            0
+        }
+        Err(trouble) => {
+            match trouble.refusal() {
+                Some(Refusal::NoSuchJob { .. }) => {
+                    printer.say("slurm_load_jobs error: Invalid job id specified");
+                }
+                _ => trouble.say("squeue", printer),
+            }
+            1
+        }
+    }
+}
+
+fn answer(asked: &SqueueArgs) -> Result<Printed, Trouble> {
+    let mut client = connect_to_look()?;
+    let records = match &mut client {
+        Some(client) => records(asked, client)?,
+        None => {
+            refuse_unknown(asked, &[])?;
+            Vec::new()
+        }
+    };
+    // Facts of nodes matter for jobs alone: an empty queue costs one call.
+    let used = client.as_mut().filter(|_| !records.is_empty());
+    let facts = view_facts(used)?;
+    let nodes = nodes(asked);
+    let me = sys::process::user();
+    let jobs = asked.select(&records, &facts, me, nodes.as_deref());
+    if asked.by_step {
+        let steps = steps(&jobs, client.as_mut())?;
+        return Ok(asked.print_steps(&jobs, &steps, &facts));
+    }
+    if asked.action == SqueueAction::Json {
+        return Ok(Printed {
+            stdout: json_text(&jobs, &facts.cluster),
+            stderr: Vec::new(),
+        });
+    }
+    Ok(asked.print_jobs(&jobs, &facts))
+}
+
+fn records(asked: &SqueueArgs, client: &mut Client) -> Result<Vec<JobRecord>, Trouble> {
+    let now = sys::now();
+    let ids = asked.jobs.as_ref().map(|names| {
+        let mut ids: Vec<JobId> = names.iter().map(|name| JobId(name.job)).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    });
+    // Ended jobs are asked for only where they can be shown, or where one job is named: then it
+    // matters whether there is such a job at all.
+    let single = ids.as_ref().is_some_and(|ids| ids.len() == 1);
+    let shows_ended = asked.states != StateFilter::Live || asked.action == SqueueAction::Json;
+    let ended_since = match (single, shows_ended) {
+        (true, _) => Some(Timestamp(0)),
+        (false, true) => Some(Timestamp(now - REMEMBERED_MS)),
+        (false, false) => None,
+    };
+    let records = client.jobs(JobFilter {
+        ids,
+        ended_since,
+        ..JobFilter::default()
+    })?;
+    refuse_unknown(asked, &records)?;
+    Ok(records)
+}
+
+/// As Slurm does it for one job alone; a list of jobs is shown as far as there are any.
+fn refuse_unknown(asked: &SqueueArgs, records: &[JobRecord]) -> Result<(), Trouble> {
+    match asked.jobs.as_deref() {
+        Some([name]) if records.is_empty() => {
+            let job = JobId(name.job);
+            Err(Trouble::Call(Refusal::NoSuchJob { job }.into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn nodes(asked: &SqueueArgs) -> Option<Vec<NodeName>> {
+    let list = asked.nodes.as_ref()?;
+    let here = |name: NodeName| match name.as_str() {
+        "localhost" => NodeName(sys::host_name()),
+        _ => name,
+    };
+    // A list that can't be read names no node.
+    let names = model::node_list::expand(list).unwrap_or_default();
+    Some(names.into_iter().map(here).collect())
+}
+
+fn steps(jobs: &[JobInfo], client: Option<&mut Client>) -> Result<Vec<StepRecord>, Trouble> {
+    let Some(client) = client else {
+        return Ok(Vec::new());
+    };
+    let mut steps = Vec::new();
+    for job in jobs {
+        if matches!(job.state, JobStateName::Running | JobStateName::Completing) {
+            let all = client.steps(JobId(job.id))?;
+            steps.extend(
+                all.into_iter()
+                    .filter(|step| step.state == model::StepState::Running),
+            );
+        }
+    }
+    Ok(steps)
+}
+
+fn json_text(jobs: &[JobInfo], cluster: &str) -> String {
+    let jobs: Vec<JobJson> = jobs.iter().map(JobJson::of).collect();
+    let value = json!({
+        "meta": { "program": "trainyard", "version": api::VERSION, "cluster": cluster },
+        "errors": [],
+        "jobs": jobs,
+    });
+    format!("{value:#}\n")
+}
+
+const HELP: &str = "\
+Usage: squeue [OPTIONS]
+Lists jobs of Trainyard's embedded engine as Slurm's squeue lists those of a cluster.
+
+  -A, --account=LIST     jobs of these accounts
+  -h, --noheader         no headers
+  -j, --jobs[=LIST]      these jobs: 12, 12_3
+      --json             as JSON: an object whose `jobs` is a list
+  -l, --long             with states in words and time limits
+      --me               your own jobs
+  -n, --name=LIST        jobs of these names
+  -o, --format=FORMAT    columns by letter: %.18i %.9P %j
+  -O, --Format=FORMAT    columns by name: jobid:.18 ,name
+  -p, --partition=LIST   jobs in these partitions
+  -q, --qos=LIST         jobs of these QOS
+  -r, --array            one line an array element
+  -R, --reservation=NAME jobs in this reservation
+  -s, --steps[=LIST]     steps instead of jobs
+  -S, --sort=FIELDS      order by letters, such as P,t,-p
+      --start            jobs that wait, and when they may start
+  -t, --states=LIST      states, long or short; `all` for all
+  -u, --user=LIST        jobs of these users
+  -w, --nodelist=LIST    jobs on these nodes
+      --usage            a short list of options
+  -V, --version          what this is
+
+Taken and without effect: --all, --hide, --local, --federation, --sibling, --array-unique,
+--noconvert, --priority, --verbose.
+";
