@@ -5,12 +5,17 @@
 
 mod allocation;
 mod array_spec;
-mod cluster_facts;
-mod diagnostic;
-mod getopt;
-mod export;
 mod begin_time;
+mod cluster_facts;
 mod dependency;
+mod diagnostic;
+mod export;
+mod getopt;
+pub mod srun;
+pub mod sbatch;
+mod asked_job;
+mod given_options;
+mod script;
 mod gres;
 mod ids;
 mod job_record;
@@ -51,11 +56,12 @@ mod squeue_order;
 mod step_field_table;
 
 pub use allocation::{Allocation, GpuIndex, NodeShare};
-pub use cluster_facts::{ClusterFacts, GpuGroup, Internet, NodeGroup};
 pub use begin_time::parse_moment;
+pub use cluster_facts::{ClusterFacts, GpuGroup, Internet, NodeGroup};
 pub use dependency::{Condition, DependedJob, Dependency, DependencyKind};
-pub use export::{Export, ExportedVariable};
+pub use given_options::{Show, Surroundings};
 pub use diagnostic::{Diagnostic, Severity, Span, Voice, first_error};
+pub use export::{Export, ExportedVariable};
 pub use ids::{JobId, NodeName, RestartCount, StepId};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
 pub use job_state::{Ending, JobState, Outcome, PendingReason, Ran, WaitStatus};
