@@ -6,6 +6,7 @@
 
 extern crate yard_engine as engine;
 
+mod bench;
 mod house;
 mod jobs;
 mod kill;
@@ -22,6 +23,10 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|word| word == "engine") {
         return engine::serve(Path::new(&args[3]));
+    }
+    if args.iter().any(|word| word == "bench") {
+        bench::run();
+        return ExitCode::SUCCESS;
     }
     let filter = args.iter().find(|arg| !arg.starts_with('-'));
     let tests = [jobs::TESTS, steps::TESTS, kill::TESTS, trouble::TESTS].concat();
