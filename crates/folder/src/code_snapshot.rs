@@ -148,14 +148,17 @@ impl CodeSource {
         } else {
             walk(&self.root, Path::new(""), &mut files).map_err(error)?;
         }
-        let scratch = scratch
-            .canonicalize()
-            .unwrap_or_else(|_| scratch.to_owned());
+        // All of ours may lie inside the project, when it is tried there.
+        let home = std::env::var_os(sys::env_vars::TRAINYARD_HOME).map(PathBuf::from);
+        let ours = [Some(scratch.to_owned()), home].into_iter().flatten();
+        let ours: Vec<PathBuf> = ours
+            .map(|path| path.canonicalize().unwrap_or(path))
+            .collect();
         let root = self
             .root
             .canonicalize()
             .unwrap_or_else(|_| self.root.clone());
-        files.retain(|path| !root.join(path).starts_with(&scratch));
+        files.retain(|path| !ours.iter().any(|ours| root.join(path).starts_with(ours)));
         files.sort();
         files.dedup();
         Ok(files)

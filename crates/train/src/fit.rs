@@ -259,7 +259,11 @@ impl Wanted<'_> {
                 self.facts.name,
                 say_mebibytes(needed)
             ),
-            asked: format!("memory = \"{asked}M\"   ({})", source.unwrap_or_default()),
+            asked: format!(
+                "memory = {}   ({})",
+                say_mebibytes(asked),
+                source.unwrap_or_default()
+            ),
             there: describe(self.facts),
             todo: format!("memory = \"{}M\" or less", most / u64::from(self.on_one())),
         })

@@ -199,8 +199,12 @@ impl Task<'_> {
     /// Lightning's Slurm mode stops without these, and looks for nodes by the older name.
     fn lightning(&self, env: &mut Env) {
         set(env, "SLURM_NTASKS_PER_NODE", self.plan.tasks_per_node.value);
+        set(env, "SLURM_NODELIST", self.node_list());
+    }
+
+    fn node_list(&self) -> String {
         let nodes: Vec<&str> = self.shape.nodes.iter().map(|node| node.as_str()).collect();
-        set(env, "SLURM_NODELIST", nodes.join(","));
+        nodes.join(",")
     }
 
     /// What a plain `jax.distributed.initialize()` reads beside Slurm's own variables. The address
@@ -213,6 +217,9 @@ impl Task<'_> {
         set(env, "SLURM_NTASKS", self.tasks());
         set(env, "SLURM_PROCID", self.number);
         set(env, "SLURM_LOCALID", self.local);
+        // Only its presence counts, beside the address above.
+        let nodes = EnvChange::Default(self.node_list());
+        env.insert("SLURM_STEP_NODELIST".to_owned(), nodes);
         // JAX asks for Open MPI before Slurm; a job that was submitted from inside mpirun has this.
         env.insert("OMPI_MCA_orte_hnp_uri".to_owned(), EnvChange::Remove);
         let (gpus, tasks) = (self.gpus(), self.plan.tasks_per_node.value);

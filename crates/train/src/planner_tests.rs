@@ -122,19 +122,20 @@ fn digits_on_a_laptop() {
         &[],
         &laptop(2, vec![]),
         expect![[r#"
-        digits · local (2 CPUs, 23 GiB, no GPU) · 2 ranks × 1 CPU · 25 s a job
+            digits · local (2 CPUs, 23 GiB, no GPU) · 2 ranks × 1 CPU · 25 s a job
 
-          launcher        jax                           asked: yard.toml:1
-          command         python train.py --read-checkpoints-from {resume} --write-checkpoints-to {checkpoints}  asked: yard.toml:2
-          nodes           1                             one unless asked
-          ranks per node  2                             asked: yard.toml:4
-          cpus per rank   1                             2 CPUs for 2 ranks
-          time a job      25 s                          asked: yard.toml:5
-          python          made of /home/me/digits/requirements.txt  asked: yard.toml:7
-          checkpoints     all are kept                  deleting is asked for
-          comes back on   timeout, preemption, node-failure  a run goes on to its end
-          grace           5 s                           a fifth of the limit
-    "#]],
+              launcher        jax                           asked: yard.toml:1
+              command         python train.py --read-checkpoints-from {resume} --write-checkpoints-to {checkpoints}
+                                                            asked: yard.toml:2
+              nodes           1                             one unless asked
+              ranks per node  2                             asked: yard.toml:4
+              cpus per rank   1                             2 CPUs for 2 ranks
+              time a job      25 s                          asked: yard.toml:5
+              python          made of /home/me/digits/requirements.txt  asked: yard.toml:7
+              checkpoints     all are kept                  deleting is asked for
+              comes back on   timeout, preemption, node-failure  a run goes on to its end
+              grace           5 s                           a fifth of the limit
+        "#]],
     );
 }
 
@@ -150,19 +151,20 @@ fn flags_are_the_strongest_layer() {
         &flags,
         &laptop(2, vec![]),
         expect![[r#"
-        digits · local (2 CPUs, 23 GiB, no GPU) · 2 nodes × 1 rank = 2 ranks × 1 CPU · 10 min a job
+            digits · local (2 CPUs, 23 GiB, no GPU) · 2 nodes × 1 rank = 2 ranks × 1 CPU · 10 min a job
 
-          launcher        jax                           asked: yard.toml:1
-          command         python train.py --read-checkpoints-from {resume} --write-checkpoints-to {checkpoints}  asked: yard.toml:2
-          nodes           2                             asked: --nodes
-          ranks per node  1                             asked: --ntasks-per-node
-          cpus per rank   1                             2 CPUs for 2 ranks
-          time a job      10 min                        asked: --time
-          python          made of /home/me/digits/requirements.txt  asked: yard.toml:7
-          checkpoints     all are kept                  deleting is asked for
-          comes back on   timeout, preemption, node-failure  a run goes on to its end
-          grace           2 min                         before the limit, for the last checkpoint
-    "#]],
+              launcher        jax                           asked: yard.toml:1
+              command         python train.py --read-checkpoints-from {resume} --write-checkpoints-to {checkpoints}
+                                                            asked: yard.toml:2
+              nodes           2                             asked: --nodes
+              ranks per node  1                             asked: --ntasks-per-node
+              cpus per rank   1                             2 CPUs for 2 ranks
+              time a job      10 min                        asked: --time
+              python          made of /home/me/digits/requirements.txt  asked: yard.toml:7
+              checkpoints     all are kept                  deleting is asked for
+              comes back on   timeout, preemption, node-failure  a run goes on to its end
+              grace           2 min                         before the limit, for the last checkpoint
+        "#]],
     );
 }
 
@@ -297,7 +299,7 @@ fn refusals() {
           do      cpus_per_rank = 1
 
         local has no node with 1 TiB of memory
-          asked   memory = "1048576M"   (yard.toml:3)
+          asked   memory = 1 TiB   (yard.toml:3)
           there   2 CPUs, 23 GiB, no GPU
           do      memory = "23552M" or less
 
@@ -509,6 +511,7 @@ fn jax_ranks() {
               SLURM_LOCALID = 0
               SLURM_NTASKS = 2
               SLURM_PROCID = 0
+              SLURM_STEP_NODELIST ?= n1
               YARD_CHECKPOINTS = /l/checkpoints
               YARD_COORDINATOR = 127.0.0.1:41733
               YARD_DATA = /l/data
@@ -533,6 +536,7 @@ fn jax_ranks() {
               SLURM_LOCALID = 1
               SLURM_NTASKS = 2
               SLURM_PROCID = 1
+              SLURM_STEP_NODELIST ?= n1
         "#]],
     );
 }
@@ -557,6 +561,7 @@ fn jax_with_several_gpus_a_rank() {
               SLURM_LOCALID = 0
               SLURM_NTASKS = 2
               SLURM_PROCID = 0
+              SLURM_STEP_NODELIST ?= n1
               YARD_CHECKPOINTS = /l/checkpoints
               YARD_COORDINATOR = 127.0.0.1:41733
               YARD_DATA = /l/data
@@ -583,6 +588,7 @@ fn jax_with_several_gpus_a_rank() {
               SLURM_LOCALID = 1
               SLURM_NTASKS = 2
               SLURM_PROCID = 1
+              SLURM_STEP_NODELIST ?= n1
         "#]],
     );
 }
@@ -802,4 +808,37 @@ fn a_plan_survives_its_file() {
     let plan = planned(RESNET, &[], &wilson()).unwrap();
     let text = serde_json::to_string(&plan).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_wish_panics(
+        nodes in 1_u32..,
+        ranks in 1_u32..,
+        cpus in 1_u32..,
+        gpus in proptest::prelude::any::<u32>(),
+        launcher in 0_usize..5,
+        small in proptest::prelude::any::<bool>(),
+    ) {
+        let clamp = |number: u32| if small { number % 4 + 1 } else { number };
+        let word = crate::Launcher::ALL[launcher].word();
+        let text = format!(
+            "launcher = \"{word}\"\ncommand = [\"x\"]\n[resources]\nnodes = {}\nranks_per_node = {}\ncpus_per_rank = {}\ngpus_per_node = {}\n",
+            clamp(nodes), clamp(ranks), clamp(cpus), if small { gpus % 3 } else { gpus },
+        );
+        for facts in [laptop(4, gpus_of_test()), wilson()] {
+            if let Ok(plan) = planned(&text, &[], &facts) {
+                // Never more than there is.
+                let on_one = if facts.embedded { plan.nodes.value } else { 1 };
+                let used = plan.cpus_per_rank.value * plan.ranks_per_node.value * on_one;
+                let most = facts.nodes.iter().map(|group| group.cpus).max();
+                proptest::prop_assert!(Some(used) <= most);
+                let _ = (plan.show(&facts), plan.script(&place()));
+            }
+        }
+    }
+}
+
+fn gpus_of_test() -> Vec<GpuGroup> {
+    gpus("a100", 2, 81_920)
 }

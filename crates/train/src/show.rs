@@ -5,6 +5,9 @@ use crate::{Keep, Plan, Resolved, Source, say_mebibytes, say_seconds};
 use model::{ClusterFacts, TimeLimitRequest};
 use std::fmt::Write as _;
 
+/// Longer lines are broken before their reason.
+const WIDTH: usize = 100;
+
 impl Plan {
     /// One line: `digits · local (2 CPUs, 23 GiB, no GPU) · 2 ranks × 1 CPU · 25 s a job`.
     #[must_use]
@@ -55,7 +58,11 @@ impl Plan {
         let values = width(rows.iter().map(|row| row.value.as_str())).min(28);
         let mut shown = format!("{}\n\n", self.headline(facts));
         for Row { name, value, why } in &rows {
-            let line = format!("  {name:names$}  {value:values$}  {why}");
+            let mut line = format!("  {name:names$}  {value:values$}  {why}");
+            if line.chars().count() > WIDTH && value.chars().count() > values {
+                let indent = names + values + 6;
+                line = format!("  {name:names$}  {value}\n{:indent$}{why}", "");
+            }
             let _ = writeln!(shown, "{}", line.trim_end());
         }
         if !self.notes.is_empty() {
