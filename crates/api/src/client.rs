@@ -32,6 +32,8 @@ pub struct Client {
     program: PathBuf,
     stream: UnixStream,
     engine: HelloAnswer,
+    /// The allocation that ends with this connection, said again on the next one.
+    allocation: Option<(JobId, Box<Submission>)>,
 }
 
 impl Client {
@@ -61,6 +63,7 @@ impl Client {
             program: program.to_owned(),
             stream,
             engine,
+            allocation: None,
         })
     }
 
@@ -81,6 +84,7 @@ impl Client {
             program: PathBuf::from("/proc/self/exe"),
             stream,
             engine,
+            allocation: None,
         }))
     }
 
@@ -138,6 +142,11 @@ impl Client {
     /// As [`Client::connect`].
     pub fn reconnect(&mut self) -> Result<(), ConnectError> {
         (self.stream, self.engine) = reach(&self.folder, &self.program)?;
+        // By its token it is the same job, which belongs to this connection now. A connection that
+        // broke again shows at the next call.
+        if let Some((_, submission)) = self.allocation.clone() {
+            let _broken = self.call(&Call::Submit(submission));
+        }
         Ok(())
     }
 
@@ -148,8 +157,15 @@ impl Client {
     /// # Errors
     /// Refused, or no engine.
     pub fn submit(&mut self, submission: Submission) -> Result<JobId, CallError> {
-        match self.call_again(&Call::Submit(Box::new(submission)))? {
-            Answer::Submitted { job } => Ok(job),
+        let submission = Box::new(submission);
+        let allocation = submission.script.is_none().then(|| submission.clone());
+        match self.call_again(&Call::Submit(submission))? {
+            Answer::Submitted { job } => {
+                if let Some(submission) = allocation {
+                    self.allocation = Some((job, submission));
+                }
+                Ok(job)
+            }
             other => Err(confused(&other)),
         }
     }
@@ -273,7 +289,10 @@ impl Client {
     /// # Errors
     /// Refused, or no engine.
     pub fn release(&mut self, job: JobId, status: WaitStatus) -> Result<(), CallError> {
-        self.done(&Call::Release { job, status }, true)
+        self.done(&Call::Release { job, status }, true)?;
+        self.allocation
+            .take_if(|(allocation, _)| *allocation == job);
+        Ok(())
     }
 
     /// Tells that a supervisor's `exit` file is there.

@@ -140,7 +140,8 @@ fn live(mut engine: UnixStream, folder: &Path) -> io::Result<()> {
     process::new_session()?;
     process::set_name("yard:nursery");
     let program = std::env::current_exe()?;
-    let signals = SignalFd::block(&[SIGCHLD, 1, 2])?;
+    // It ends with its engine, not before: whoever ends both at once means the engine.
+    let signals = SignalFd::block(&[SIGCHLD, 1, 2, 15])?;
     engine.set_nonblocking(true)?;
     let mut supervisors: HashMap<u32, PathBuf> = HashMap::new();
     let mut text = Vec::new();

@@ -18,6 +18,7 @@ pub const TESTS: &[Test] = &[
         a_lost_supervisor_requeues,
     ),
     ("kill::stopped_jobs_go_on", stopped_jobs_go_on),
+    ("kill::an_allocation_stays_its_clients", an_allocation),
 ];
 
 fn a_running_job_goes_on() {
@@ -136,4 +137,20 @@ fn stopped_jobs_go_on() {
     std::fs::write(house.work().join("go"), "").unwrap();
     let mut client = house.client();
     assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+}
+
+fn an_allocation() {
+    let house = House::new();
+    let mut owner = house.client();
+    let mut submission = house.script("");
+    submission.script = None;
+    let job = owner.submit(submission).unwrap();
+    crate::house::running(&mut owner, job);
+    house.kill_engine(&owner);
+    // The next call finds the engine again, and the allocation is this connection's.
+    crate::house::running(&mut owner, job);
+    drop(owner);
+    let mut client = house.client();
+    let (outcome, _) = ended(&mut client, job);
+    assert!(matches!(outcome, Outcome::Cancelled { .. }), "{outcome:?}");
 }

@@ -1,13 +1,19 @@
 //! Stores that can't be used, other versions, full disks.
 
 use crate::Test;
-use crate::house::{House, program};
-use api::{Answer, Call, Client, Handover, Hello, HelloAnswer, LONGEST_ANSWER, PROTOCOL};
-use api::{read_frame, write_frame};
+use crate::house::{House, ended, program};
+use api::{
+    Answer, Call, Client, Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, PROTOCOL,
+    Refusal, read_frame, write_frame,
+};
+use model::{JobId, Outcome};
+use std::os::unix::fs::PermissionsExt;
 
 pub const TESTS: &[Test] = &[
     ("trouble::garbage_in_the_store", garbage),
     ("trouble::a_newer_store", newer_store),
+    ("trouble::a_network_file_system", network),
+    ("trouble::a_full_disk", full_disk),
     ("trouble::handover", handover),
     ("trouble::another_protocol", another_protocol),
 ];
@@ -41,6 +47,70 @@ fn newer_store() {
     let text = refused(&house);
     assert!(text.contains("written by a newer yard"), "{text}");
     assert_eq!(std::fs::read(&store).unwrap(), bytes);
+}
+
+/// A program that becomes an engine after the shell said something.
+fn wrapped(house: &House, before: &str) -> std::path::PathBuf {
+    let path = house.work().join("wrapped");
+    let text = format!(
+        "#!/bin/sh\n{before}\nexec '{}' \"$@\"\n",
+        program().display()
+    );
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    path
+}
+
+fn network() {
+    let house = House::new();
+    let home = house.dir();
+    let before = format!(
+        "export TRAINYARD_TEST_FS='nfs:{}'",
+        home.parent().unwrap().display()
+    );
+    let error = Client::connect_with(&home, &wrapped(&house, &before)).unwrap_err();
+    let text = format!("{error}\n{}", error.todo());
+    assert!(
+        text.contains("lies on a network file system (nfs)"),
+        "{text}"
+    );
+    assert!(text.contains("set TRAINYARD_HOME"), "{text}");
+    assert!(!home.join("store.sqlite").exists());
+}
+
+/// No file may grow beyond a size: what the store says then is what it says on a full disk.
+fn full_disk() {
+    let house = House::new();
+    // The pinned copy of the program is larger than that.
+    house.client().stop().unwrap();
+    let small = wrapped(&house, "trap '' XFSZ; ulimit -f 4096");
+    let mut client = Client::connect_with(&house.dir(), &small).unwrap();
+    let mut accepted = Vec::new();
+    let refusal = loop {
+        let mut submission = house.script(&"# much to store\n".repeat(20_000));
+        submission.request.hold = true;
+        submission.token = format!("token {}", accepted.len());
+        match client.submit(submission) {
+            Ok(job) => accepted.push(job),
+            Err(error) => break error,
+        }
+        assert!(accepted.len() < 1000, "the disk was never full");
+    };
+    assert!(
+        matches!(refusal.refusal(), Some(Refusal::Store { .. })),
+        "{refusal}"
+    );
+    let ids = |client: &mut Client| -> Vec<JobId> {
+        let jobs = client.jobs(JobFilter::default()).unwrap();
+        jobs.into_iter().map(|job| job.id).collect()
+    };
+    assert_eq!(ids(&mut client), accepted);
+    client.stop().unwrap();
+    let mut client = house.client();
+    assert_eq!(ids(&mut client), accepted);
+    let job = house.submit(&mut client, "echo there is room again");
+    assert!(!accepted.contains(&job));
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
 }
 
 fn handover() {
