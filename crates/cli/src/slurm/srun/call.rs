@@ -1,0 +1,46 @@
+//! What one `srun` was called for.
+
+use api::StepLaunch;
+use model::{JobId, Request, StepRequest};
+use std::time::Duration;
+
+/// A step to be run, in a job that is there or in one of its own.
+#[derive(Clone, Debug, Default)]
+pub struct StepCall {
+    /// The job that it belongs to; `None`: a job of its own is asked for.
+    pub job: Option<JobId>,
+    /// What the job of its own asks for.
+    pub allocation: Request,
+    /// What the step asks for.
+    pub request: StepRequest,
+    /// What runs in it; where to listen is filled in later.
+    pub launch: StepLaunch,
+    /// `--label`
+    pub label: bool,
+    /// `--unbuffered`
+    pub unbuffered: bool,
+    /// `--pty`
+    pub pty: bool,
+    /// `--kill-on-bad-exit`
+    pub kill_on_bad_exit: bool,
+    /// `--wait`: so long after the first task's end the others are ended.
+    pub wait: Option<Duration>,
+    /// `--quit-on-interrupt`
+    pub quit_on_interrupt: bool,
+    /// `--disable-status`
+    pub disable_status: bool,
+    /// `--quiet`: only errors are said.
+    pub quiet: bool,
+    /// `--immediate`: gives up where the resources are not free within so long.
+    pub immediate: Option<Duration>,
+}
+
+impl StepCall {
+    /// Whether `srun`'s own stdin goes to the tasks.
+    pub fn reads_stdin(&self) -> bool {
+        match self.launch.input.as_deref() {
+            None | Some("all") => true,
+            Some(text) => text.parse::<u32>().is_ok(),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What Ctrl-C and other signals mean to `srun`: pure.
+
+/// What is to be done about a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reaction {
+    /// Say how the tasks stand, and that one more ends the step.
+    Tell,
+    /// Pass it to the tasks and end the step.
+    Interrupt,
+    /// End the step.
+    End,
+    /// Pass it to the tasks.
+    Forward(i32),
+    /// The terminal's size changed.
+    Resize,
+}
+
+/// Signals that `srun` reads: HUP, INT, QUIT, USR1, USR2, ALRM, TERM, CONT, WINCH.
+pub const SIGNALS: &[i32] = &[1, SIGINT, 3, 10, 12, 14, 15, 18, SIGWINCH];
+
+/// Ctrl-C.
+pub const SIGINT: i32 = 2;
+/// The terminal's size changed.
+pub const SIGWINCH: i32 = 28;
+
+/// Two Ctrl-C within so many milliseconds end the step.
+const TWICE_MS: i64 = 1000;
+
+/// The rules, and when the last Ctrl-C came.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Interrupts {
+    /// `--quit-on-interrupt`: the first one ends the step.
+    pub quit_at_once: bool,
+    /// `--disable-status`: the first one goes to the tasks.
+    pub no_status: bool,
+    last: Option<i64>,
+}
+
+impl Interrupts {
+    /// With the two options.
+    pub fn new(quit_at_once: bool, no_status: bool) -> Interrupts {
+        Interrupts {
+            quit_at_once,
+            no_status,
+            last: None,
+        }
+    }
+
+    /// What `signal` means at `now`, in milliseconds.
+    pub fn react(&mut self, signal: i32, now: i64) -> Reaction {
+        match signal {
+            SIGINT => {
+                let twice = self.last.is_some_and(|last| now - last <= TWICE_MS);
+                self.last = Some(now);
+                if twice || self.quit_at_once {
+                    Reaction::Interrupt
+                } else if self.no_status {
+                    Reaction::Forward(SIGINT)
+                } else {
+                    Reaction::Tell
+                }
+            }
+            1 | 3 | 15 => Reaction::End,
+            SIGWINCH => Reaction::Resize,
+            other => Reaction::Forward(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(mut rules: Interrupts, signals: &[(i64, i32)], want: &[Reaction]) {
+        let seen: Vec<Reaction> = signals
+            .iter()
+            .map(|(at, signal)| rules.react(*signal, *at))
+            .collect();
+        assert_eq!(seen, want);
+    }
+
+    #[test]
+    fn one_tells_two_end() {
+        use Reaction::{Interrupt, Tell};
+        let signals = [(0, SIGINT), (1500, SIGINT), (2400, SIGINT)];
+        check(Interrupts::default(), &signals, &[Tell, Tell, Interrupt]);
+    }
+
+    #[test]
+    fn options() {
+        use Reaction::{Forward, Interrupt};
+        let twice = [(0, SIGINT), (900, SIGINT)];
+        check(Interrupts::new(true, false), &twice[..1], &[Interrupt]);
+        check(
+            Interrupts::new(false, true),
+            &twice,
+            &[Forward(2), Interrupt],
+        );
+    }
+
+    #[test]
+    fn others() {
+        use Reaction::{End, Forward, Resize};
+        let signals = [(0, 10), (0, 12), (0, 15), (0, 1), (0, SIGWINCH)];
+        let want = [Forward(10), Forward(12), End, End, Resize];
+        check(Interrupts::default(), &signals, &want);
+    }
+}

@@ -1,0 +1,363 @@
+//! A step that runs, seen from its `srun`: streams, signals, ends.
+
+use super::call::StepCall;
+use super::input::Input;
+use super::interrupts::{Interrupts, Reaction, SIGINT};
+use super::output::Output;
+use super::task_ends::TaskEnds;
+use crate::printer::Printer;
+use api::Client;
+use api::step_io::{FromSupervisor, StepFrame, StepHeader, ToSupervisor, WINDOW};
+use model::{StepRecord, StepState, WaitStatus};
+use std::collections::{HashMap, HashSet};
+use std::io::{Stderr, Stdout, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Event {
+    /// A supervisor called.
+    Joined(StepHeader, UnixStream),
+    /// The supervisor of this node said something.
+    Frame(u32, FromSupervisor),
+    /// The supervisor of this node hung up.
+    Left(u32),
+    /// `srun` got a signal.
+    Signal(i32),
+    /// There is input.
+    Input(Vec<u8>),
+    /// There is no more input.
+    InputEnd,
+}
+
+/// How often a step whose supervisors don't call is asked after.
+const ASK_AFTER: Duration = Duration::from_secs(1);
+/// From SIGTERM to SIGKILL, and a little: what Slurm says of it with its default `KillWait`.
+const ABORT_SECONDS: u64 = 32;
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// `srun`'s exit code.
+    pub code: u8,
+    /// The worst of the tasks, for the job's record.
+    pub status: WaitStatus,
+}
+
+/// A step and its supervisors.
+pub struct Session<'a> {
+    call: &'a StepCall,
+    record: StepRecord,
+    printer: &'a Printer,
+    ends: TaskEnds,
+    output: Output<Stdout, Stderr>,
+    input: Option<Input>,
+    interrupts: Interrupts,
+    nodes: HashMap<u32, Node>,
+    done: HashSet<u32>,
+    /// Tasks that ended and were not spoken of.
+    untold: Vec<u32>,
+    first_end: Option<Instant>,
+    aborted: bool,
+    failed: bool,
+}
+
+/// One supervisor.
+struct Node {
+    stream: UnixStream,
+    /// Input on its way.
+    untaken: usize,
+}
+
+impl<'a> Session<'a> {
+    /// A step that was just made.
+    pub fn new(
+        call: &'a StepCall,
+        record: StepRecord,
+        printer: &'a Printer,
+        input: Option<Input>,
+    ) -> Session<'a> {
+        let ends = TaskEnds::new(&record);
+        let (out, err) = (std::io::stdout(), std::io::stderr());
+        let unbuffered = call.unbuffered || call.pty;
+        let output = Output::new(out, err, ends.count(), call.label, unbuffered);
+        Session {
+            call,
+            record,
+            printer,
+            ends,
+            output,
+            input,
+            interrupts: Interrupts::new(call.quit_on_interrupt, call.disable_status),
+            nodes: HashMap::new(),
+            done: HashSet::new(),
+            untold: Vec::new(),
+            first_end: None,
+            aborted: false,
+            failed: false,
+        }
+    }
+
+    /// Lives until every node has said its last word.
+    pub fn live(mut self, events: &Receiver<Event>, client: &mut Client) -> Ended {
+        while self.done.len() < self.record.nodes.len() {
+            // What ended together is told together, once nothing else waits.
+            let event = match events.try_recv() {
+                Ok(event) => Ok(event),
+                Err(_) => {
+                    self.tell_ends();
+                    events.recv_timeout(self.patience())
+                }
+            };
+            match event {
+                Ok(event) => self.take(event),
+                Err(RecvTimeoutError::Timeout) => self.look_after(client),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.tell_ends();
+        let code = self.ends.exit_code();
+        Ended {
+            code: if self.failed { code.max(1) } else { code },
+            status: if self.failed && code == 0 {
+                WaitStatus::exit(1)
+            } else {
+                self.ends.worst()
+            },
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        match (self.call.wait, self.first_end) {
+            (Some(wait), Some(first)) if !self.aborted => {
+                wait.saturating_sub(first.elapsed()).min(ASK_AFTER)
+            }
+            _ => ASK_AFTER,
+        }
+    }
+
+    /// Nothing happened for a while.
+    fn look_after(&mut self, client: &mut Client) {
+        if let (Some(wait), Some(first)) = (self.call.wait, self.first_end)
+            && !self.aborted
+            && first.elapsed() >= wait
+        {
+            let seconds = first.elapsed().as_secs();
+            self.printer
+                .say(&format!("srun: First task exited {seconds}s ago"));
+            self.stand();
+            self.terminate();
+        }
+        if self.nodes.len() + self.done.len() >= self.record.nodes.len() {
+            return;
+        }
+        // A supervisor that could not be started never calls; the engine knows.
+        let Ok(steps) = client.steps(self.record.job) else {
+            return;
+        };
+        let ours = steps.iter().find(|step| step.step == self.record.step);
+        let over = ours.is_none_or(|step| matches!(step.state, StepState::Ended { .. }));
+        if over {
+            for (index, share) in (0..).zip(self.record.nodes.clone()) {
+                if !self.nodes.contains_key(&index) && self.done.insert(index) {
+                    self.lose(
+                        index,
+                        &format!("{}: the step could not be started", share.node),
+                    );
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Joined(header, stream) => self.join(&header, stream),
+            Event::Frame(node, frame) => self.obey(node, frame),
+            Event::Left(node) => {
+                self.nodes.remove(&node);
+                if self.done.insert(node) {
+                    let index = usize::try_from(node).unwrap_or(usize::MAX);
+                    let name = self
+                        .record
+                        .nodes
+                        .get(index)
+                        .map(|share| share.node.to_string());
+                    let name = name.unwrap_or_default();
+                    self.lose(node, &format!("{name}: its supervisor is gone"));
+                }
+            }
+            Event::Signal(signal) => self.signalled(signal),
+            Event::Input(bytes) => {
+                for node in self.nodes.values_mut() {
+                    node.untaken += bytes.len();
+                }
+                self.send_all(&ToSupervisor::Input(bytes));
+                self.ask_for_input();
+            }
+            Event::InputEnd => self.send_all(&ToSupervisor::InputEnd),
+        }
+    }
+
+    fn join(&mut self, header: &StepHeader, stream: UnixStream) {
+        let mut node = Node { stream, untaken: 0 };
+        if self.call.pty
+            && let Some(size) = sys::terminal::size(&std::io::stdin())
+        {
+            let (rows, columns) = (size.rows, size.columns);
+            send(&mut node.stream, &ToSupervisor::Size { rows, columns });
+        }
+        if self.aborted {
+            send(&mut node.stream, &ToSupervisor::End);
+        }
+        self.nodes.insert(header.node_index, node);
+        // Input that came before the last node called would not reach it.
+        if self.nodes.len() + self.done.len() == self.record.nodes.len() {
+            match self.input.as_mut() {
+                Some(input) => input.start(),
+                None => self.send_all(&ToSupervisor::InputEnd),
+            }
+        }
+    }
+
+    fn obey(&mut self, node: u32, frame: FromSupervisor) {
+        match frame {
+            FromSupervisor::Output {
+                rank,
+                stream,
+                bytes,
+            } => {
+                if self.output.write(rank, stream, &bytes).is_err() && !self.aborted {
+                    // Nobody reads what the step writes: `srun yes | head`.
+                    self.abort();
+                }
+            }
+            FromSupervisor::Taken(bytes) => {
+                if let Some(node) = self.nodes.get_mut(&node) {
+                    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+                    node.untaken = node.untaken.saturating_sub(bytes);
+                }
+                self.ask_for_input();
+            }
+            FromSupervisor::Say(text) => self.printer.say(&text),
+            FromSupervisor::Exit { rank, status } => {
+                self.ends.ended(rank, status);
+                self.untold.push(rank);
+                self.first_end.get_or_insert_with(Instant::now);
+                if self.call.kill_on_bad_exit && !status.success() {
+                    self.tell_ends();
+                    self.terminate();
+                }
+            }
+            FromSupervisor::Failed(text) => {
+                self.failed = true;
+                self.printer.say(&format!("slurmstepd: error: {text}"));
+                let index = usize::try_from(node).unwrap_or(usize::MAX);
+                self.ends.lost(index);
+                self.printer.say(&format!(
+                    "srun: error: {} could not be launched",
+                    self.ends.step()
+                ));
+            }
+            FromSupervisor::Done => {
+                self.done.insert(node);
+            }
+            FromSupervisor::Header(_) => {}
+        }
+    }
+
+    fn lose(&mut self, node: u32, why: &str) {
+        let index = usize::try_from(node).unwrap_or(usize::MAX);
+        self.ends.lost(index);
+        self.failed = true;
+        self.printer.say(&format!("srun: error: {why}"));
+    }
+
+    fn signalled(&mut self, signal: i32) {
+        match self.interrupts.react(signal, sys::now()) {
+            Reaction::Tell => {
+                self.printer
+                    .say("srun: interrupt (one more within 1 sec to abort)");
+                self.stand();
+            }
+            Reaction::Interrupt => {
+                let step = self.ends.step();
+                self.printer.say(&format!("srun: sending Ctrl-C to {step}"));
+                self.send_all(&ToSupervisor::Signal(SIGINT));
+                self.abort();
+            }
+            Reaction::End => {
+                self.printer.say("srun: forcing job termination");
+                self.abort();
+            }
+            Reaction::Forward(signal) => self.send_all(&ToSupervisor::Signal(signal)),
+            Reaction::Resize => {
+                if let Some(size) = sys::terminal::size(&std::io::stdin()) {
+                    let (rows, columns) = (size.rows, size.columns);
+                    self.send_all(&ToSupervisor::Size { rows, columns });
+                }
+            }
+        }
+    }
+
+    /// Ends the step because of what one of its tasks did.
+    fn terminate(&mut self) {
+        if !self.aborted {
+            let step = self.ends.step();
+            self.printer.say(&format!("srun: Terminating {step}"));
+            self.abort();
+        }
+    }
+
+    fn abort(&mut self) {
+        if !std::mem::replace(&mut self.aborted, true) {
+            self.printer.say(&format!(
+                "srun: Job step aborted: Waiting up to {ABORT_SECONDS} seconds for job step to finish."
+            ));
+        }
+        self.send_all(&ToSupervisor::End);
+    }
+
+    fn stand(&self) {
+        for line in self.ends.standing() {
+            self.printer.say(&line);
+        }
+    }
+
+    fn tell_ends(&mut self) {
+        if self.untold.is_empty() {
+            return;
+        }
+        let mut ranks = std::mem::take(&mut self.untold);
+        ranks.sort_unstable();
+        for rank in &ranks {
+            let _ = self.output.end(*rank);
+        }
+        for line in self.ends.complaints(&ranks) {
+            self.printer.say(&line);
+        }
+    }
+
+    fn ask_for_input(&mut self) {
+        let most = self.nodes.values().map(|node| node.untaken).max();
+        if let Some(input) = &mut self.input
+            && most.unwrap_or(0) + Input::PORTION <= WINDOW
+        {
+            input.more();
+        }
+    }
+
+    fn send_all(&mut self, frame: &ToSupervisor) {
+        for node in self.nodes.values_mut() {
+            send(&mut node.stream, frame);
+        }
+    }
+}
+
+/// That the supervisor is gone shows where it is read.
+fn send(stream: &mut UnixStream, frame: &ToSupervisor) {
+    let mut bytes = Vec::new();
+    frame.encode(&mut bytes);
+    let _ = stream.write_all(&bytes);
+}

@@ -1,0 +1,181 @@
+//! Makes the step and runs it.
+
+use super::call::StepCall;
+use super::input::Input;
+use super::interrupts::SIGNALS;
+use super::listening::Listening;
+use super::session::{Ended, Event, Session};
+use crate::printer::Printer;
+use api::{CallError, Client, Refusal};
+use model::{JobId, StepRecord, WaitStatus};
+use std::io;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+use sys::poll::{Interest, Poll};
+use sys::signals::SignalFd;
+use sys::terminal::Raw;
+
+/// Events on their way; tasks that write feel it when `srun` is slower.
+const QUEUE: usize = 64;
+/// First and longest pause between two requests for a busy step.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// So long a busy step is asked for without a word: the one before may just be ending.
+const SILENT: Duration = Duration::from_millis(250);
+
+/// Why there was no step.
+pub const NO_STEP: Ended = Ended {
+    code: 1,
+    status: WaitStatus(1 << 8),
+};
+
+/// Runs the step in `job`, from its creation to its end.
+pub fn run(
+    call: &StepCall,
+    job: JobId,
+    client: &mut Client,
+    printer: &Printer,
+    signals: SignalFd,
+) -> Ended {
+    let listening = match Listening::below(client.folder().root()) {
+        Ok(listening) => listening,
+        Err(error) => {
+            printer.say(&format!("srun: error: no socket for the step: {error}"));
+            return NO_STEP;
+        }
+    };
+    let (sender, events) = sync_channel(QUEUE);
+    if let Err(error) = listening.take_calls(&sender) {
+        printer.say(&format!("srun: error: no socket for the step: {error}"));
+        return NO_STEP;
+    }
+    let Some(record) = create(call, job, client, printer, &listening, &signals) else {
+        return NO_STEP;
+    };
+    watch_signals(signals, sender.clone());
+    // Restored when this returns or panics.
+    let _raw = (call.pty && sys::terminal::is_terminal(&io::stdin()))
+        .then(|| Raw::enter(io::stdin()))
+        .and_then(Result::ok);
+    let input = call.reads_stdin().then(|| Input::new(sender));
+    Session::new(call, record, printer, input).live(&events, client)
+}
+
+/// Asks for the step until it is there, or can't be; `None` was said.
+fn create(
+    call: &StepCall,
+    job: JobId,
+    client: &mut Client,
+    printer: &Printer,
+    listening: &Listening,
+    signals: &SignalFd,
+) -> Option<StepRecord> {
+    let mut launch = call.launch.clone();
+    launch.listen = Some(listening.path());
+    let begun = Instant::now();
+    let mut pause = FIRST_PAUSE;
+    let mut told = false;
+    loop {
+        match client.create_step(job, call.request.clone(), launch.clone()) {
+            Ok(record) => {
+                if told && !call.quiet {
+                    let step = format!("StepId={}.{}", record.job, record.step);
+                    printer.say(&format!("srun: Step created for {step}"));
+                }
+                return Some(record);
+            }
+            Err(CallError::Refused(Refusal::Busy)) => {
+                if call.immediate.is_some_and(|most| begun.elapsed() >= most) {
+                    printer.say(&format!(
+                        "srun: error: Unable to create step for job {job}: Requested nodes are busy"
+                    ));
+                    return None;
+                }
+                if !told && begun.elapsed() >= SILENT {
+                    told = true;
+                    if !call.quiet {
+                        printer.say(
+                            "srun: Job step creation temporarily disabled, retrying (Requested nodes are busy)",
+                        );
+                    }
+                }
+            }
+            // The engine ended in between; whether it made the step is not known, but a step whose
+            // `srun` is gone ends by itself: the socket of this attempt is the same, so both would
+            // call. Only a refusal to stop is certain to have made none.
+            Err(CallError::Refused(Refusal::Stopping)) => {
+                if let Err(error) = client.reconnect() {
+                    printer.say(&format!("srun: error: {error}"));
+                    return None;
+                }
+            }
+            Err(error) => {
+                refuse(&error, job, printer);
+                return None;
+            }
+        }
+        if let Some(signal) = pause_for(pause, signals) {
+            printer.say(&format!(
+                "srun: Cancelled pending job step with signal {signal}"
+            ));
+            printer.say(&format!("srun: error: Unable to create step for job {job}"));
+            return None;
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+fn refuse(error: &CallError, job: JobId, printer: &Printer) {
+    let why = match error.refusal() {
+        Some(Refusal::NoSuchJob { .. }) => {
+            printer.say(&format!(
+                "srun: error: Unable to confirm allocation for job {job}: Invalid job id specified"
+            ));
+            printer.say(&format!(
+                "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job {job}"
+            ));
+            return;
+        }
+        Some(Refusal::AlreadyEnded { .. }) => "Job/step already completing or completed".to_owned(),
+        Some(Refusal::NotRunning { .. }) => "Job is pending execution".to_owned(),
+        Some(Refusal::NeverFits { asked, there, todo }) => format!("{asked}: {there}: {todo}"),
+        _ => error.to_string(),
+    };
+    printer.say(&format!(
+        "srun: error: Unable to create step for job {job}: {why}"
+    ));
+}
+
+/// Waits, or returns the signal that means to give up.
+pub fn pause_for(pause: Duration, signals: &SignalFd) -> Option<i32> {
+    let mut poll = Poll::new();
+    poll.add(signals, Interest::Read);
+    let _ = poll.wait(Some(pause));
+    signals
+        .next()
+        .filter(|signal| matches!(signal, 1 | 2 | 3 | 15))
+}
+
+/// Blocks the signals that `srun` reads. Before any thread starts: threads inherit it.
+pub fn block_signals() -> io::Result<SignalFd> {
+    SignalFd::block(SIGNALS)
+}
+
+fn watch_signals(signals: SignalFd, events: SyncSender<Event>) {
+    thread::spawn(move || {
+        loop {
+            let mut poll = Poll::new();
+            poll.add(&signals, Interest::Read);
+            if poll.wait(None).is_err() {
+                return;
+            }
+            drop(poll);
+            while let Some(signal) = signals.next() {
+                if events.send(Event::Signal(signal)).is_err() {
+                    return;
+                }
+            }
+        }
+    });
+}
