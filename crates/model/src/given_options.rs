@@ -250,10 +250,7 @@ impl<'a> Reading<'a> {
         };
         let gpus = || match GpuCount::parse(text) {
             Some(gpus) => Ok(Some(gpus)),
-            None => Err(refused_by_controller(
-                command,
-                "Invalid generic resource (gres) specification",
-            )),
+            None => Err(wrong_gres()),
         };
         let o = &mut self.options;
         match key {
@@ -324,9 +321,7 @@ impl<'a> Reading<'a> {
             Key::GpusPerNode => o.gpus_per_node = gpus()?,
             Key::GpusPerTask => o.gpus_per_task = gpus()?,
             Key::Gres => {
-                let message = "Invalid generic resource (gres) specification";
-                let found = GpuCount::parse_gres(text);
-                o.gres = Some(found.map_err(|_| refused_by_controller(command, message))?);
+                o.gres = Some(GpuCount::parse_gres(text).map_err(|_| wrong_gres())?);
             }
             Key::Help => o.show = Some(Show::Help),
             Key::Usage => o.show = Some(Show::Usage),
@@ -642,4 +637,10 @@ fn refused_by_controller(command: Command, message: &str) -> Wrong {
         Command::Srun => "Unable to allocate resources",
     };
     Wrong("refused", format!("{before}: {message}"), 1)
+}
+
+/// GPUs are the only generic resource here.
+fn wrong_gres() -> Wrong {
+    let message = "Invalid generic resource (gres) specification";
+    Wrong("refused", message.to_owned(), 1)
 }

@@ -204,3 +204,164 @@ fn words(args: &[String]) -> Vec<Word> {
     };
     args.iter().enumerate().map(word).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Timestamp;
+    use expect_test::{Expect, expect};
+    use jiff::tz::TimeZone;
+
+    fn read(line: &str, variables: &[(&str, &str)], script: &str) -> (Sbatch, Vec<Diagnostic>) {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let lookup = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let surroundings = Surroundings {
+            now: Timestamp(0),
+            zone: &TimeZone::UTC,
+            cwd: Path::new("/work"),
+        };
+        resolve(&args, &lookup, Some(script), &surroundings)
+    }
+
+    /// Shows what differs from an empty request, and what there is to say.
+    #[track_caller]
+    fn check(line: &str, variables: &[(&str, &str)], script: &str, want: Expect) {
+        let (sbatch, diagnostics) = read(line, variables, script);
+        let shown = format!("{:#?}", sbatch.request);
+        let plain = format!("{:#?}", Request::default());
+        let plain: Vec<&str> = plain.lines().collect();
+        let mut lines: Vec<String> = shown
+            .lines()
+            .filter(|line| !plain.contains(line))
+            .map(|line| line.trim().to_owned())
+            .collect();
+        lines.extend(diagnostics.iter().map(|d| format!("{} {d}", d.code)));
+        want.assert_eq(&lines.join(" "));
+    }
+
+    #[test]
+    fn the_command_line_goes_before_the_environment_before_the_script() {
+        let script = "#!/bin/sh\n#SBATCH -J script -t 1 -p script\n";
+        let variables = [("SBATCH_JOB_NAME", "env"), ("SBATCH_TIMELIMIT", "2")];
+        check(
+            "-J args job.sh",
+            &variables,
+            script,
+            expect![[
+                r#"name: "args", partition: Some( "script", ), time: Some( Limit( Seconds( 120, ), ), ), chdir: "/work","#
+            ]],
+        );
+    }
+
+    #[test]
+    fn a_real_script_of_eight_gpus() {
+        let script = "#!/bin/bash --login\n#SBATCH --time=24:00:00\n#SBATCH --gpus=8\n#SBATCH --constraint=v100\n\
+                      #SBATCH --gpus-per-task=1\n#SBATCH --tasks-per-node=8\n#SBATCH --cpus-per-gpu=6\n\
+                      #SBATCH --mem-per-gpu=90G\n#SBATCH --constraint=cpu_intel_platinum_8260\n\
+                      #SBATCH --partition=batch\n#SBATCH --output=../results/%x/slurm-%j.out\n";
+        check(
+            "dir/job.sh a b",
+            &[],
+            script,
+            expect![[
+                r#"name: "job.sh", partition: Some( "batch", ), tasks: Some( 8, ), tasks_per_node: Some( 8, ), memory: Some( PerGpu( 92160, ), ), gpus: Some( GpuCount { kind: None, count: 8, }, ), gpus_per_task: Some( GpuCount { kind: None, count: 1, }, ), cpus_per_gpu: Some( 6, ), time: Some( Limit( Seconds( 86400, ), ), ), output: Some( "../results/%x/slurm-%j.out", ), chdir: "/work", constraint: Some( "cpu_intel_platinum_8260", ),"#
+            ]],
+        );
+        let (sbatch, _) = read("dir/job.sh a b", &[], script);
+        assert_eq!(sbatch.args, ["a", "b"]);
+        assert_eq!(sbatch.source, ScriptSource::File("dir/job.sh".to_owned()));
+    }
+
+    #[test]
+    fn gpus_that_are_asked_for_twice() {
+        let script = "#!/bin/bash\n#SBATCH --gres=gpu:4\n#SBATCH --gpus-per-node=4\n#SBATCH --nodes=1\n\
+                      #SBATCH --ntasks-per-node=4\n#SBATCH --mem=0\n#SBATCH --exclusive\n#SBATCH --mail-type=ALL\n";
+        check(
+            "job.sh",
+            &[],
+            script,
+            expect![[
+                r#"name: "job.sh", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 4, ), tasks_per_node: Some( 4, ), memory: Some( PerNode( 0, ), ), gpus_per_node: Some( GpuCount { kind: None, count: 4, }, ), exclusive: true, chdir: "/work", mail_types: [ Begin, End, Fail, Requeue, ],"#
+            ]],
+        );
+        check(
+            "--gpus-per-node=2 job.sh",
+            &[],
+            script,
+            expect![[
+                r#"name: "job.sh", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 4, ), tasks_per_node: Some( 4, ), memory: Some( PerNode( 0, ), ), gpus_per_node: Some( GpuCount { kind: None, count: 2, }, ), exclusive: true, chdir: "/work", mail_types: [ Begin, End, Fail, Requeue, ], gpus-twice --gpus-per-node=2 and --gres=gpu:4 ask for GPUs twice: the first is taken; leave one out"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn nothing_is_passed_over_in_silence() {
+        let script =
+            "#!/bin/sh\n#SBATCH --switches=1 -v --wckey=x\n#SBATCH --mem=1G --mem-per-cpu=1G\n";
+        check(
+            "--x11 --nosuch --licenses=a job.sh",
+            &[],
+            script,
+            expect![[
+                r#"name: "job.sh", memory: Some( PerNode( 1024, ), ), chdir: "/work", unknown-option argument 1: unrecognized option '--x11' unknown-option argument 2: unrecognized option '--nosuch' no-effect 2:22: --verbose in a script has no effect no-effect 2:9: --switches has no effect here: there is one machine no-effect 2:25: --wckey has no effect here: nothing is counted under keys refused argument 3: Batch job submission failed: Invalid license specification conflict --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive."#
+            ]],
+        );
+    }
+
+    #[test]
+    fn memory_by_hand_goes_before_the_environment() {
+        let variables = [("SBATCH_MEM_PER_CPU", "1G")];
+        check(
+            "--mem=2G --wrap true",
+            &variables,
+            "",
+            expect![[r#"name: "wrap", memory: Some( PerNode( 2048, ), ), chdir: "/work","#]],
+        );
+    }
+
+    #[test]
+    fn wrapped_commands() {
+        let (sbatch, diagnostics) = read("--parsable -W --wrap true", &[], "");
+        assert_eq!(diagnostics, []);
+        assert!(sbatch.parsable && sbatch.wait);
+        assert_eq!(
+            sbatch.script,
+            "#!/bin/sh\n# This script was created by sbatch --wrap.\n\ntrue\n"
+        );
+        let (_, diagnostics) = read("--wrap true x", &[], "");
+        assert_eq!(
+            diagnostics[0].message,
+            "Script arguments not permitted with --wrap option"
+        );
+    }
+
+    #[test]
+    fn the_environment_of_a_job_that_another_job_submits() {
+        let (sbatch, _) = read("--export=HOME,A=b job.sh", &[], "#!/bin/sh\n");
+        let caller = [
+            ("HOME", "/h"),
+            ("SLURM_JOB_ID", "1"),
+            ("SLURM_NTASKS", "4"),
+            ("X", "y"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let environment = sbatch.environment(&caller, "login", Path::new("/work"), 0o22);
+        let lines: Vec<String> = environment
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        expect![[r#"
+            HOME=/h
+            A=b
+            SLURM_SUBMIT_DIR=/work
+            SLURM_SUBMIT_HOST=login
+            SLURM_JOB_NAME=job.sh
+            SLURM_UMASK=0022
+            SLURM_PRIO_PROCESS=0
+            SLURM_EXPORT_ENV=HOME,A=b"#]]
+        .assert_eq(&lines.join("\n"));
+    }
+}

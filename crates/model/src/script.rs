@@ -152,6 +152,8 @@ impl Reader<'_> {
                     let rest = &line[rest_from..];
                     return self.fatal(line, number, format!("Unexpected `:` in [{rest}]"));
                 }
+                // A separator behind other words ends the line, and parts nothing.
+                Some(_) if SEPARATORS.iter().any(|word| is_word(&line[at..], word)) => return,
                 Some(_) => {}
             }
             let (word, end) = match argument(bytes, at) {
@@ -251,21 +253,54 @@ mod tests {
         check_words(
             "#!/bin/bash\n#SBATCH -J 'q name' --comment=\"a 'b'\" x\\ y\n# c\n\n##SBATCH no\n #SBATCH no\n\
              #sbatch no\n#SBATCH--time=3 a#b\n#SBATCH \"a \\\" b\"\ncmd\n#SBATCH late\n",
-            expect![[r#""#]],
+            expect![[r#"
+                "-J"
+                "q name"
+                "--comment=a 'b'"
+                "x"
+                "y"
+                "--time=3"
+                "a"
+                "a \" b""#]],
         );
     }
 
     #[test]
     fn what_is_wrong() {
-        check_words("#SBATCH -n 1\n#SBATCH -J \"a b\n", expect![[r#""#]]);
-        check_words("#SBATCH : -N 2\n", expect![[r#""#]]);
+        check_words(
+            "#SBATCH -n 1\n#SBATCH -J \"a b\n",
+            expect![[r#"
+            "-n"
+            "1"
+            "-J"
+            sbatch: fatal: job.sh: line 2: Unmatched `"` in [ "a b]
+        "#]],
+        );
+        check_words(
+            "#SBATCH : -N 2\n",
+            expect![[r#"
+            sbatch: fatal: job.sh: line 1: Unexpected `:` in [: -N 2]
+        "#]],
+        );
         check_words(
             "#SLURM -t 1\n#SLURM -n 2\n#PBS -l x\n#PBS y\n",
-            expect![[r#""#]],
+            expect![[r#"
+                "-t"
+                "1"
+                "-n"
+                "2"
+                sbatch: error: Change from #SLURM to #SBATCH in your script and verify the options are valid in sbatch
+
+                sbatch: #PBS lines are not read here; a real Slurm translates them, after the #SBATCH lines
+            "#]],
         );
         check_words(
             "#SBATCH -N 1\n#SBATCH HetJob\n#SBATCH -N 2\n",
-            expect![[r#""#]],
+            expect![[r#"
+                "-N"
+                "1"
+                sbatch: error: heterogeneous jobs are not run on one machine: submit each component as a job of its own
+            "#]],
         );
     }
 

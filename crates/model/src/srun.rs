@@ -311,3 +311,169 @@ fn launch(o: &GivenOptions, surroundings: &Surroundings<'_>) -> LaunchOptions {
         overcommit: o.overcommit,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Timestamp;
+    use expect_test::{Expect, expect};
+    use jiff::tz::TimeZone;
+    use std::path::Path;
+
+    fn read(line: &str, variables: &[(&str, &str)]) -> (Srun, Vec<Diagnostic>) {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let lookup = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let surroundings = Surroundings {
+            now: Timestamp(0),
+            zone: &TimeZone::UTC,
+            cwd: Path::new("/work"),
+        };
+        resolve(&args, &lookup, &surroundings)
+    }
+
+    #[track_caller]
+    fn check_step(line: &str, variables: &[(&str, &str)], want: Expect) {
+        let (srun, diagnostics) = read(line, variables);
+        let shown = format!("{:#?}", srun.step);
+        let plain = format!("{:#?}", StepRequest::default());
+        let plain: Vec<&str> = plain.lines().collect();
+        let mut lines: Vec<String> = shown
+            .lines()
+            .filter(|line| !plain.contains(line))
+            .map(|line| line.trim().to_owned())
+            .collect();
+        lines.extend(diagnostics.iter().map(|d| format!("{} {d}", d.code)));
+        lines.push(format!("job {:?}", srun.job.map(|job| job.0)));
+        want.assert_eq(&lines.join(" "));
+    }
+
+    /// A job of two nodes with two tasks each.
+    const JOB: &[(&str, &str)] = &[
+        ("SLURM_JOB_ID", "42"),
+        ("SLURM_JOB_NAME", "train"),
+        ("SLURM_JOB_NUM_NODES", "2"),
+        ("SLURM_NTASKS", "4"),
+        ("SLURM_NTASKS_PER_NODE", "2"),
+        ("SLURM_CPUS_PER_TASK", "3"),
+        ("SLURM_MEM_PER_NODE", "1000"),
+        ("SLURM_GPUS", "4"),
+    ];
+
+    #[test]
+    fn a_step_is_as_its_job() {
+        check_step(
+            "/bin/hostname -f",
+            JOB,
+            expect![[
+                r#"name: "hostname", min_nodes: Some( 2, ), max_nodes: Some( 2, ), tasks: Some( 4, ), tasks_per_node: Some( 2, ), cpus_per_task: Some( 3, ), job Some(42)"#
+            ]],
+        );
+        let (srun, _) = read("/bin/hostname -f", JOB);
+        assert_eq!(srun.command, ["/bin/hostname", "-f"]);
+    }
+
+    #[test]
+    fn a_smaller_step() {
+        check_step(
+            "-N1 -n1 -c1 --mem=0 --overlap --gres=none true",
+            JOB,
+            expect![[
+                r#"name: "true", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 1, ), cpus_per_task: Some( 1, ), memory: Some( 0, ), gpus_per_node: Some( GpuCount { kind: None, count: 0, }, ), overlap: true, exact: true, job Some(42)"#
+            ]],
+        );
+        check_step(
+            "-n1 true",
+            JOB,
+            expect![[
+                r#"name: "true", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 1, ), cpus_per_task: Some( 3, ), fewer-nodes Warning: can't run 1 processes on 2 nodes, setting nnodes to 1 job Some(42)"#
+            ]],
+        );
+        check_step(
+            "--ntasks-per-node=1 true",
+            JOB,
+            expect![[
+                r#"name: "true", min_nodes: Some( 2, ), max_nodes: Some( 2, ), tasks: Some( 4, ), cpus_per_task: Some( 3, ), tasks-per-node Warning: can't honor --ntasks-per-node set to 1 which doesn't match the requested tasks 4 with the number of requested nodes 2. Ignoring --ntasks-per-node. job Some(42)"#
+            ]],
+        );
+        check_step(
+            "-N2 --gpus=4 --mem-per-cpu=10 -K true",
+            JOB,
+            expect![[
+                r#"name: "true", min_nodes: Some( 2, ), max_nodes: Some( 2, ), tasks: Some( 4, ), tasks_per_node: Some( 2, ), cpus_per_task: Some( 3, ), memory: Some( 60, ), gpus_per_node: Some( GpuCount { kind: None, count: 2, }, ), kill_on_bad_exit: true, job Some(42)"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn an_allocation_of_its_own() {
+        let (srun, diagnostics) = read("-N2 --gres=gpu:v100:1 -t 5 --pty bash", &[]);
+        assert_eq!(diagnostics, []);
+        assert_eq!(srun.job, None);
+        assert_eq!(
+            (srun.request.min_nodes, srun.request.tasks),
+            (Some(2), Some(2))
+        );
+        assert_eq!(
+            srun.request
+                .gpus_per_node
+                .map(|gpus| gpus.to_string())
+                .as_deref(),
+            Some("v100:1")
+        );
+        assert!(srun.launch.pty);
+        assert_eq!(srun.launch.time, Some(Seconds(300)));
+    }
+
+    #[test]
+    fn streams() {
+        let (srun, _) = read("-n4 -o %t -e none -i 2 -l true", &[]);
+        let launch = srun.launch;
+        assert_eq!(launch.output, Stream::File("%t".to_owned()));
+        assert_eq!(launch.error, Stream::File("/dev/null".to_owned()));
+        assert_eq!(launch.input, Stream::Task(2));
+        assert!(launch.label);
+        assert_eq!(
+            read("-n4 -o 4 true", &[]).0.launch.output,
+            Stream::File("4".to_owned())
+        );
+        assert_eq!(read("-o all true", &[]).0.launch.output, Stream::All);
+    }
+
+    #[track_caller]
+    fn check_refused(line: &str, want: &str) {
+        let (_, diagnostics) = read(line, &[]);
+        let error = crate::first_error(&diagnostics);
+        assert_eq!(
+            error.map(|error| error.printed(Command::Srun)),
+            Some(format!("{want}\n"))
+        );
+    }
+
+    #[test]
+    fn slurms_words() {
+        check_refused("", "srun: fatal: No command given to execute.");
+        check_refused(
+            "-n 0 true",
+            "srun: error: Invalid numeric value \"0\" for --ntasks.",
+        );
+        check_refused(
+            "--exact --whole true",
+            "srun: error: --exact and --whole are mutually exclusive.",
+        );
+        check_refused(
+            "-r 1 -w n1 true",
+            "srun: error: -r,--relative not allowed with -w,--nodelist or -x,--exclude.",
+        );
+        check_refused(
+            "--exclusive --overlap true",
+            "srun: error: --exclusive and --overlap are mutually exclusive",
+        );
+        check_refused(
+            "--multi-prog x",
+            "srun: error: --multi-prog is refused here: start one srun a program, or branch on SLURM_PROCID",
+        );
+    }
+}
