@@ -1,4 +1,4 @@
-//! Where `sbatch` takes the script from: a file, found on PATH too, stdin, or `--wrap`.
+//! Where `sbatch` takes the script from: a file, found on PATH too, or stdin.
 
 use std::fs;
 use std::io::{self, Read};
@@ -6,34 +6,32 @@ use std::path::{Path, PathBuf};
 
 /// A script as it was found.
 #[derive(Debug)]
-pub struct ScriptSource {
+pub struct FoundScript {
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// Its absolute path; `None` for stdin.
     pub path: Option<PathBuf>,
 }
 
-/// Reads the script that the command line names, or stdin. The error is a line in Slurm's words.
-pub fn read(name: Option<&str>) -> Result<ScriptSource, String> {
-    let Some(name) = name.filter(|name| *name != "-") else {
-        let mut bytes = Vec::new();
-        io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(|error| format!("Unable to read the script from stdin: {error}"))?;
-        return Ok(ScriptSource { bytes, path: None });
-    };
-    let path = find(name).ok_or_else(|| format!("Unable to open file {name}"))?;
-    let bytes = fs::read(&path).map_err(|_| format!("Unable to open file {name}"))?;
-    Ok(ScriptSource {
+/// Reads stdin to its end. The error is a line in Slurm's manner.
+pub fn from_stdin() -> Result<FoundScript, String> {
+    let mut bytes = Vec::new();
+    io::stdin()
+        .lock()
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("Unable to read the script from stdin: {error}"))?;
+    Ok(FoundScript { bytes, path: None })
+}
+
+/// Reads the file that the command line names. The error is a line in Slurm's words.
+pub fn from_file(name: &str) -> Result<FoundScript, String> {
+    let unable = || format!("Unable to open file {name}");
+    let path = find(name).ok_or_else(unable)?;
+    let bytes = fs::read(&path).map_err(|_| unable())?;
+    Ok(FoundScript {
         bytes,
         path: Some(path),
     })
-}
-
-/// The script of `--wrap`, as Slurm makes it.
-pub fn wrapped(command: &str) -> Vec<u8> {
-    format!("#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{command}\n").into_bytes()
 }
 
 /// A name with a slash as it stands, else in the working folder, else on PATH, as Slurm searches.

@@ -1,0 +1,247 @@
+//! `sbatch`: queues a batch script.
+
+use super::connection::{Trouble, connect};
+use super::script_source::{FoundScript, from_file, from_stdin};
+use crate::printer::Printer;
+use api::{Refusal, Submission};
+use model::option_table::{Command, options_of};
+use model::sbatch::{Sbatch, ScriptSource, resolve, script_source};
+use model::{Diagnostic, Show, Surroundings, Timestamp, first_error};
+use std::fs;
+use std::io::Read;
+use std::path::PathBuf;
+
+/// Runs it; returns its exit status.
+pub fn run(args: &[String], printer: &Printer) -> u8 {
+    match submit(args, printer) {
+        Ok(status) => status,
+        Err(Stop::Status(status)) => status,
+        Err(Stop::Trouble(trouble)) => {
+            trouble.say("sbatch", printer);
+            1
+        }
+    }
+}
+
+/// Why it goes no further.
+enum Stop {
+    /// All was said.
+    Status(u8),
+    /// No engine, or no answer of its.
+    Trouble(Trouble),
+}
+
+impl<E: Into<Trouble>> From<E> for Stop {
+    fn from(trouble: E) -> Stop {
+        Stop::Trouble(trouble.into())
+    }
+}
+
+fn submit(args: &[String], printer: &Printer) -> Result<u8, Stop> {
+    let cwd = std::env::current_dir().map_err(|error| {
+        printer.say(&format!("sbatch: error: getcwd failed: {error}"));
+        Stop::Status(1)
+    })?;
+    let zone = jiff::tz::TimeZone::system();
+    let surroundings = Surroundings {
+        now: Timestamp(sys::now()),
+        zone: &zone,
+        cwd: &cwd,
+    };
+    // The command line alone first: what is wrong there is said before a script is waited for.
+    let stand_in = "#!/bin/sh\n";
+    let (asked, said) = resolve(args, &super::variable, Some(stand_in), &surroundings);
+    if let Some(show) = asked.show {
+        shown(show, printer);
+        return Ok(0);
+    }
+    stop_at_error(&said, printer)?;
+
+    let source = script_source(args);
+    let found = match &source {
+        ScriptSource::Wrap(_) => None,
+        ScriptSource::Stdin => Some(from_stdin()),
+        ScriptSource::File(name) => Some(from_file(name)),
+    };
+    let found = found.transpose().map_err(|message| {
+        printer.say(&format!("sbatch: error: {message}"));
+        Stop::Status(1)
+    })?;
+    let text = found.as_ref().map(|found| script_text(found, printer));
+    let (asked, said) = resolve(args, &super::variable, text.as_deref(), &surroundings);
+    stop_at_error(&said, printer)?;
+    if !asked.quiet {
+        for remark in &said {
+            printer.say(remark.printed(Command::Sbatch).trim_end());
+        }
+    }
+    refuse_other_clusters(&asked, printer)?;
+    let mut client = connect()?;
+    if asked.test_only {
+        return match client.test(asked.request) {
+            Ok(()) => Ok(0),
+            Err(error) => refused("allocation failure: ", error.into(), printer),
+        };
+    }
+    let environment = environment(&asked, &cwd, printer)?;
+    let (parsable, quiet, wait) = (asked.parsable, asked.quiet, asked.wait);
+    let submission = Submission {
+        token: token(),
+        request: asked.request,
+        script: Some(asked.script),
+        args: asked.args,
+        command: found
+            .and_then(|found| found.path)
+            .map(|path| path.to_string_lossy().into_owned()),
+        environment,
+        umask: sys::process::umask(),
+        submit_host: sys::host_name(),
+    };
+    let job = match client.submit(submission) {
+        Ok(job) => job,
+        Err(error) => {
+            let prefix = "sbatch: error: Batch job submission failed: ";
+            return refused(prefix, error.into(), printer);
+        }
+    };
+    if !quiet {
+        printer.line(&if parsable {
+            job.to_string()
+        } else {
+            format!("Submitted batch job {job}")
+        });
+    }
+    if wait {
+        return Ok(super::sbatch_wait::wait(&mut client, job)?);
+    }
+    Ok(0)
+}
+
+/// Says the first error, at which Slurm stops too, with what was remarked before it.
+fn stop_at_error(said: &[Diagnostic], printer: &Printer) -> Result<(), Stop> {
+    let Some(error) = first_error(said) else {
+        return Ok(());
+    };
+    printer.say(error.printed(Command::Sbatch).trim_end());
+    Err(Stop::Status(error.exit))
+}
+
+/// The engine's wire is text; a byte that is none can only stand in a comment or a string.
+fn script_text(found: &FoundScript, printer: &Printer) -> String {
+    let text = String::from_utf8_lossy(&found.bytes);
+    if matches!(text, std::borrow::Cow::Owned(_)) {
+        printer.say(
+            "sbatch: the script holds bytes that are not UTF-8: the job's copy has \u{fffd} in their place",
+        );
+    }
+    text.into_owned()
+}
+
+fn refuse_other_clusters(asked: &Sbatch, printer: &Printer) -> Result<(), Stop> {
+    match asked.clusters.as_deref() {
+        None | Some("local" | "all") => Ok(()),
+        Some(name) => {
+            printer.say(&format!(
+                "sbatch: error: No cluster '{name}' known: this sbatch submits to the embedded engine, whose cluster is `local`; leave --clusters out"
+            ));
+            Err(Stop::Status(1))
+        }
+    }
+}
+
+/// What `--export` leaves of the caller's environment, or of the file that `--export-file` names.
+fn environment(
+    asked: &Sbatch,
+    cwd: &std::path::Path,
+    printer: &Printer,
+) -> Result<Vec<(String, String)>, Stop> {
+    let caller = match &asked.export_file {
+        None => std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect(),
+        Some(name) => exported(name).ok_or_else(|| {
+            printer.say(&format!(
+                "sbatch: error: Unable to read --export-file {name}"
+            ));
+            Stop::Status(1)
+        })?,
+    };
+    Ok(asked.environment(&caller, &sys::host_name(), cwd, sys::process::umask()))
+}
+
+/// Variables of a file, or of an open descriptor by its number; a NUL ends each.
+fn exported(name: &str) -> Option<Vec<(String, String)>> {
+    let path = match name.parse::<u32>() {
+        Ok(number) => PathBuf::from(format!("/proc/self/fd/{number}")),
+        Err(_) => PathBuf::from(name),
+    };
+    let text = String::from_utf8(fs::read(path).ok()?).ok()?;
+    let pairs = text
+        .split('\0')
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Some(pairs.collect())
+}
+
+/// Says a refusal as Slurm does, and what its three parts are where it has them.
+fn refused(prefix: &str, trouble: Trouble, printer: &Printer) -> Result<u8, Stop> {
+    let Some(refusal) = trouble.refusal() else {
+        return Err(trouble.into());
+    };
+    match refusal {
+        Refusal::NeverFits { asked, there, todo } => {
+            printer.say(&format!(
+                "{prefix}Requested node configuration is not available"
+            ));
+            for (title, text) in [("asked", asked), ("there", there), ("do", todo)] {
+                printer.say(&format!("sbatch:   {title:<7} {text}"));
+            }
+        }
+        other => printer.say(&format!("{prefix}{other}")),
+    }
+    Ok(1)
+}
+
+/// Names this submission: sent twice, it is one job.
+fn token() -> String {
+    let mut random = [0_u8; 8];
+    let filled = fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut random));
+    // Host, process and time differ already; the random part is for clones of a machine.
+    if filled.is_err() {
+        random = [0; 8];
+    }
+    format!(
+        "sbatch-{}-{}-{}-{:016x}",
+        sys::host_name(),
+        std::process::id(),
+        sys::now(),
+        u64::from_ne_bytes(random)
+    )
+}
+
+fn shown(show: Show, printer: &Printer) {
+    match show {
+        Show::Version => printer.line(&super::version_line()),
+        Show::Usage => printer.line("Usage: sbatch [OPTIONS(0)...] [script [args(0)...]]"),
+        Show::Help => printer.data(&help()),
+    }
+}
+
+/// Every option, from the table.
+fn help() -> String {
+    let mut text = String::from(
+        "Usage: sbatch [OPTIONS] SCRIPT [ARGUMENT ...]\n       sbatch [OPTIONS] --wrap COMMAND\n\
+         Queues a batch script on Trainyard's embedded engine as Slurm's sbatch does on a cluster.\n\n",
+    );
+    for option in options_of(Command::Sbatch) {
+        let letter = match option.short {
+            Some(letter) => format!("-{letter},"),
+            None => "   ".to_owned(),
+        };
+        text.push_str(&format!(
+            "  {letter} --{:<24} {}\n",
+            option.long, option.help
+        ));
+    }
+    text
+}
