@@ -102,6 +102,9 @@ pub enum DoorError {
         /// How long it was given.
         seconds: u64,
     },
+    /// A run folder.
+    #[error(transparent)]
+    Folder(#[from] folder::FolderError),
     /// A file.
     #[error("{path}: {source}")]
     File {

@@ -56,7 +56,7 @@ impl Run {
                 .map_err(file)?;
             starts.push(Start { attempt, events });
         }
-        let link = newest_link(&folder).map_err(file)?;
+        let link = folder.read_links()?.pop();
         Ok(Run {
             entry,
             folder,
@@ -141,23 +141,4 @@ pub fn ask_for(door: &mut dyn Door, runs: &[&Run]) -> Result<Vec<JobView>, DoorE
         return Ok(Vec::new());
     }
     door.jobs(&ids)
-}
-
-/// The newest `links/<n>.json` that can be read.
-fn newest_link(folder: &RunFolder) -> io::Result<Option<Link>> {
-    let mut newest: Option<Link> = None;
-    for entry in std::fs::read_dir(folder.links())? {
-        let path = entry?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "json")
-            && let Ok(link) = serde_json::from_slice::<Link>(&std::fs::read(&path)?)
-            && newest
-                .as_ref()
-                .is_none_or(|newest| newest.number < link.number)
-        {
-            newest = Some(link);
-        }
-    }
-    Ok(newest)
 }

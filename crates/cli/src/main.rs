@@ -2,19 +2,34 @@
 //!
 //! **Invariant:** no domain rules here.
 
+mod commands;
 mod exit_code;
+mod failure;
 mod printer;
 mod slurm;
+mod words;
 
 use printer::Printer;
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
-    // Slurm's names first: `srun` found on a job's PATH is this program under another name.
+    let word = |index: usize| args.get(index).and_then(|word| word.to_str());
+    // The engine first: it forks its nursery, which must happen before any thread exists.
+    if (word(1), word(2), word(3)) == (Some("engine"), Some("serve"), Some("--dir"))
+        && let Some(dir) = args.get(4)
+    {
+        return engine::serve(Path::new(dir));
+    }
+    // Then what runs inside a job, and Slurm's names: `srun` found on a job's PATH is this program
+    // under another name.
     if let Some((name, rest)) = slurm::by_name(&args) {
         return slurm::main(name, rest, &Printer::new());
     }
-    ExitCode::SUCCESS
+    if word(1) == Some("job") {
+        return job::main(&args[2..]);
+    }
+    commands::main(args, &Printer::new())
 }

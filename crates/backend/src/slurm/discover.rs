@@ -24,12 +24,22 @@ pub fn discover() -> Result<Option<Discovered>, DoorError> {
     else {
         return Ok(None);
     };
-    let facts = read_facts(&bin).map_err(|error| DoorError::Unreachable {
-        cluster: "the Slurm on this machine".to_owned(),
-        message: error.to_string(),
-        todo: "wait until sinfo answers, or say --on local for the embedded engine".to_owned(),
-    })?;
-    Ok(Some(Discovered { bin, facts }))
+    match read_facts(&bin) {
+        Ok(facts) => Ok(Some(Discovered { bin, facts })),
+        Err(error) if is_unconfigured(&error) => Ok(None),
+        Err(error) => Err(DoorError::Unreachable {
+            cluster: "the Slurm on this machine".to_owned(),
+            message: error.to_string(),
+            todo: "wait until sinfo answers, or say --on local for the embedded engine".to_owned(),
+        }),
+    }
+}
+
+/// Slurm's programs are installed, but belong to no cluster: there is neither a `slurm.conf` nor a
+/// host that would hand one out. Seen with Slurm 22.05.
+fn is_unconfigured(error: &DoorError) -> bool {
+    matches!(error, DoorError::Command { message, .. }
+        if message.contains("Could not establish a configuration source"))
 }
 
 fn read_facts(bin: &Path) -> Result<ClusterFacts, DoorError> {

@@ -1,0 +1,194 @@
+//! What `yard run` and `yard plan` are asked for, read and resolved against a cluster.
+
+use super::place;
+use super::resource_flags::ResourceFlags;
+use crate::exit_code;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use backend::Door;
+use clap::Args as ClapArgs;
+use std::path::{Path, PathBuf};
+use sys::Places;
+use train::{Overrides, Plan, PlanInput, Refusal, RefusalKind, RunFile};
+
+/// The run file's name in a folder.
+const RUN_FILE: &str = "yard.toml";
+
+/// A run: a run file, or a command
+#[derive(Debug, ClapArgs)]
+pub struct Asked {
+    /// A run file, or a folder that holds a yard.toml
+    file: Option<PathBuf>,
+    /// The cluster: local for the embedded engine, or the name of the Slurm that answers here
+    #[arg(long, value_name = "CLUSTER")]
+    on: Option<String>,
+    /// The run's name
+    #[arg(long, short = 'J', alias = "job-name", value_name = "NAME")]
+    name: Option<String>,
+    /// Who starts the ranks: srun, none, torchrun, jax, lightning
+    #[arg(long, value_name = "LAUNCHER")]
+    launcher: Option<String>,
+    #[command(flatten)]
+    resources: ResourceFlags,
+    /// The command of a rank; instead of the run file's
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// What was asked, resolved.
+pub struct Planned {
+    /// Each value with its source.
+    pub plan: Plan,
+    /// The run file's text, where there is one.
+    pub text: Option<String>,
+    /// Where the run file stands, or the current folder.
+    pub base: PathBuf,
+    /// The way to the cluster.
+    pub door: Box<dyn Door>,
+}
+
+impl Asked {
+    /// Reads the run file, opens the door and makes the plan.
+    pub fn plan(&self, places: &Places, printer: &Printer) -> Result<Planned, Failure> {
+        let file = self.run_file()?;
+        let overrides = self.overrides()?;
+        let base = match &file {
+            Some((path, _)) => folder_of(path),
+            None => PathBuf::from("."),
+        };
+        let base = std::path::absolute(&base)
+            .and_then(|base| base.canonicalize())
+            .map_err(|error| unreadable(&base, &error))?;
+        let (run_file, text) = match file {
+            Some((path, text)) => (Some(parse(&path, &text, printer)?), Some(text)),
+            None => (None, None),
+        };
+        let door = place::open(places, self.on.as_deref())?;
+        let folder = base.file_name().unwrap_or_default().to_string_lossy();
+        let program = self.command.first().map(|program| stem(program));
+        let plan = train::plan(&PlanInput {
+            run_file: run_file.as_ref(),
+            overrides: &overrides,
+            facts: door.facts(),
+            base: &base,
+            default_name: match (&run_file, &program) {
+                (None, Some(program)) => program,
+                _ => &folder,
+            },
+        })
+        .map_err(refused)?;
+        Ok(Planned {
+            plan,
+            text,
+            base,
+            door,
+        })
+    }
+
+    /// The run file's path as the person would name it, and its text. Without a file and without a
+    /// command, the current folder's.
+    fn run_file(&self) -> Result<Option<(PathBuf, String)>, Failure> {
+        let path = match &self.file {
+            Some(path) if path.is_dir() => path.join(RUN_FILE),
+            Some(path) => path.clone(),
+            None if self.command.is_empty() => PathBuf::from(RUN_FILE),
+            None => return Ok(None),
+        };
+        let text = std::fs::read_to_string(&path).map_err(|error| match &self.file {
+            None => Failure::new(exit_code::USAGE, "there is nothing to run")
+                .there(format!("no {RUN_FILE} in this folder"))
+                .todo("yard run FILE, or yard run -- COMMAND"),
+            Some(_) => unreadable(&path, &error),
+        })?;
+        if text.starts_with("#!") {
+            return Err(Failure::new(
+                exit_code::USAGE,
+                format!("{} is a script, not a run file", path.display()),
+            )
+            .there("yard run takes a yard.toml or a command")
+            .todo(format!(
+                "yard slurm sbatch {0} submits it as it stands; yard run -- bash {0} runs it as a command",
+                path.display()
+            )));
+        }
+        Ok(Some((path, text)))
+    }
+
+    fn overrides(&self) -> Result<Overrides, Failure> {
+        let mut overrides = Overrides::default();
+        let wrong =
+            |error: train::OverrideProblem| Failure::new(exit_code::USAGE, error.to_string());
+        if let Some(name) = &self.name {
+            overrides.set("--name", "name", name).map_err(wrong)?;
+        }
+        if let Some(launcher) = &self.launcher {
+            overrides
+                .set("--launcher", "launcher", launcher)
+                .map_err(wrong)?;
+        }
+        for (flag, key, text) in &self.resources.given {
+            overrides
+                .set(&format!("--{flag}"), key, text)
+                .map_err(wrong)?;
+        }
+        if !self.command.is_empty() {
+            overrides.set_command(self.command.clone()).map_err(wrong)?;
+        }
+        Ok(overrides)
+    }
+}
+
+/// Reads a run file; all that is wrong with it is said at once.
+fn parse(path: &Path, text: &str, printer: &Printer) -> Result<RunFile, Failure> {
+    let origin = path.display().to_string();
+    let (run_file, problems) = RunFile::parse(text, &origin);
+    if problems.is_empty() {
+        return Ok(run_file);
+    }
+    for problem in &problems {
+        printer.say(train::render(problem, text, &origin).trim_end());
+        printer.say("");
+    }
+    let count = match problems.len() {
+        1 => "1 mistake".to_owned(),
+        n => format!("{n} mistakes"),
+    };
+    Err(Failure::new(
+        exit_code::USAGE,
+        format!("{origin} has {count}; nothing was started"),
+    ))
+}
+
+fn refused(refusal: Refusal) -> Failure {
+    let code = match refusal.kind {
+        RefusalKind::Usage => exit_code::USAGE,
+        RefusalKind::NeverFits => exit_code::REFUSED,
+    };
+    Failure::new(code, refusal.message)
+        .asked(refusal.asked)
+        .there(refusal.there)
+        .todo(refusal.todo)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(
+        exit_code::USAGE,
+        format!("{} can't be read: {error}", path.display()),
+    )
+    .todo("name a run file, or a folder that holds a yard.toml")
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// A program's name without its folder and ending.
+fn stem(program: &str) -> String {
+    Path::new(program).file_stem().map_or_else(
+        || program.to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
+}

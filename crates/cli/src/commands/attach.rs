@@ -1,0 +1,71 @@
+//! `yard attach`
+
+use super::select::select;
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use clap::Args as ClapArgs;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Open a shell inside a running job, beside its ranks
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// A run's id or name, a job's id, or @ for the newest run
+    #[arg(value_name = "RUN", default_value = "@")]
+    run: String,
+    /// On this node of the job; the first one if left out
+    node: Option<String>,
+    /// Run this instead of a shell
+    #[arg(last = true)]
+    command: Vec<OsString>,
+}
+
+/// Runs `yard attach`: an overlapping `srun` of one task.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    let mut selected = select(&args.run)?;
+    let job = selected.job()?;
+    match selected.view()?.map(|view| view.state) {
+        Some(backend::ViewState::Running { .. }) => {}
+        state => {
+            let there = match state {
+                Some(backend::ViewState::Waiting { reason }) => format!("it waits ({reason})"),
+                _ => "it is over".to_owned(),
+            };
+            return Err(Failure::new(
+                exit_code::FAILED,
+                format!("{} does not run", selected.name()),
+            )
+            .there(there)
+            .todo("yard ls shows what runs"));
+        }
+    }
+    let mut options: Vec<OsString> = vec![
+        format!("--jobid={job}").into(),
+        "--overlap".into(),
+        "--nodes=1".into(),
+        "--ntasks=1".into(),
+        "--mem=0".into(),
+    ];
+    options.extend(
+        args.node
+            .as_ref()
+            .map(|node| format!("--nodelist={node}").into()),
+    );
+    if args.command.is_empty() {
+        options.push("--pty".into());
+        options.push(std::env::var_os("SHELL").unwrap_or_else(|| "/bin/bash".into()));
+    } else {
+        options.extend(args.command.iter().cloned());
+    }
+    if selected.door.facts().embedded {
+        return Ok(crate::slurm::srun::run_code(&options, printer));
+    }
+    // This process becomes the srun, which owns the terminal from here on.
+    let error = Command::new("srun").args(&options).exec();
+    Err(Failure::new(
+        exit_code::UNREACHABLE,
+        format!("srun can't be started: {error}"),
+    ))
+}

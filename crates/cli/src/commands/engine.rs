@@ -1,0 +1,162 @@
+//! `yard engine`: the embedded engine by hand. It starts by itself on first use.
+
+use super::place::{engine_dir, places};
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use crate::words;
+use api::{CallError, Client, ConnectError, EngineFacts};
+use clap::{Args as ClapArgs, Subcommand};
+use serde_json::json;
+
+/// Start, stop or look at the embedded engine
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Start it, if it doesn't run yet
+    Start,
+    /// Stop it; running jobs go on, and the engine comes back when one of them ends
+    Stop,
+    /// Show what it is and has
+    Status {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs `yard engine`.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    let dir = engine_dir(&places()?);
+    match args.verb {
+        Verb::Start => {
+            let client = Client::connect(&dir)?;
+            let engine = client.engine();
+            printer.line(&format!(
+                "engine {} runs (process {}, {})",
+                engine.version,
+                engine.pid,
+                dir.display()
+            ));
+            Ok(exit_code::DONE)
+        }
+        Verb::Stop => {
+            match Client::connect_running(&dir)? {
+                Some(client) => {
+                    let facts = stop(client)?;
+                    printer.line(&stopped(&facts));
+                }
+                None => printer.line("no engine runs"),
+            }
+            Ok(exit_code::DONE)
+        }
+        Verb::Status { json } => match Client::connect_running(&dir)? {
+            Some(mut client) => {
+                let facts = client.facts()?;
+                if json {
+                    printer.line(&status_json(&facts).to_string());
+                } else {
+                    printer.data(&status_text(&facts));
+                }
+                Ok(exit_code::DONE)
+            }
+            None if json => {
+                printer.line(&json!({ "running": false, "state": dir }).to_string());
+                Ok(exit_code::FAILED)
+            }
+            None => {
+                printer.line("no engine runs; yard engine start starts one, and so does yard run");
+                Ok(exit_code::FAILED)
+            }
+        },
+    }
+}
+
+fn stop(mut client: Client) -> Result<EngineFacts, Failure> {
+    let facts = client.facts()?;
+    client.stop()?;
+    Ok(facts)
+}
+
+fn stopped(facts: &EngineFacts) -> String {
+    match facts.running {
+        0 => "engine stopped".to_owned(),
+        1 => "engine stopped; 1 job goes on, and the engine comes back when it ends".to_owned(),
+        n => format!("engine stopped; {n} jobs go on, and the engine comes back when one ends"),
+    }
+}
+
+fn status_text(facts: &EngineFacts) -> String {
+    let gpus = match facts.gpus.len() {
+        0 => "no GPU".to_owned(),
+        n => format!("{n} GPUs ({})", facts.gpus.join(", ")),
+    };
+    let up = words::length(sys::now() - facts.since.0);
+    let mut text = format!(
+        "engine    {} · process {} · up {up}\n\
+         state     {}\n\
+         machine   {} CPUs ({} in use) · {} GiB · {gpus}\n\
+         jobs      {} running, {} waiting\n",
+        facts.version,
+        facts.pid,
+        facts.state.display(),
+        facts.cpus,
+        facts.cpus_used,
+        facts.memory / 1024,
+        facts.running,
+        facts.pending,
+    );
+    for limit in &facts.limits {
+        text.push_str(&format!("note      {limit}\n"));
+    }
+    text
+}
+
+fn status_json(facts: &EngineFacts) -> serde_json::Value {
+    json!({
+        "running": true,
+        "version": facts.version,
+        "pid": facts.pid,
+        "since": facts.since,
+        "state": facts.state,
+        "cluster": facts.cluster,
+        "cpus": facts.cpus,
+        "cpus_used": facts.cpus_used,
+        "memory_mib": facts.memory,
+        "gpus": facts.gpus,
+        "jobs_running": facts.running,
+        "jobs_waiting": facts.pending,
+        "notes": facts.limits,
+    })
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Failure {
+        let todo = error.todo();
+        let failure = match error {
+            ConnectError::Failed { asked, there, .. } => {
+                Failure::new(exit_code::UNREACHABLE, "the engine can't start")
+                    .asked(asked)
+                    .there(there)
+            }
+            other => Failure::new(exit_code::UNREACHABLE, other.to_string()),
+        };
+        failure.todo(todo)
+    }
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Failure {
+        match error {
+            CallError::Connect(error) => error.into(),
+            CallError::Refused(refusal) => Failure::new(exit_code::FAILED, refusal.to_string()),
+            other => Failure::new(exit_code::UNREACHABLE, other.to_string())
+                .todo("try again; yard engine status shows where its log is"),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Follows a run on the terminal until it is over or the person leaves.
+
+use super::interrupt::Interrupt;
+use super::prepare::Submitted;
+use super::story::{Line, Story, row};
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::words;
+use backend::{Door, FILE_PAUSE, Follower, RunState, Seen};
+use model::TimeLimitRequest;
+use std::time::Instant;
+
+/// How following ended.
+pub enum Ended {
+    /// The run is over.
+    Over(Summary),
+    /// The person left; it goes on.
+    Detached,
+}
+
+/// What is said at the end.
+pub struct Summary {
+    /// `done in`, `failed after`, `cancelled after`.
+    pub how: &'static str,
+    /// Trained to its end.
+    pub done: bool,
+    /// Starts of its jobs.
+    pub starts: usize,
+    /// The last line of rank 0: what a training prints when it is done.
+    pub last_line: Option<String>,
+}
+
+/// Follows it.
+pub fn follow(
+    submitted: &Submitted,
+    time: Option<TimeLimitRequest>,
+    door: &mut dyn Door,
+    interrupt: &Interrupt,
+    printer: &Printer,
+) -> Result<Ended, Failure> {
+    let limit = match time {
+        Some(TimeLimitRequest::Limit(limit)) => Some(train::say_seconds(limit)),
+        Some(TimeLimitRequest::Unlimited) | None => None,
+    };
+    let mut story = Story::new(limit);
+    let mut follower = Follower::new(submitted.folder.clone(), submitted.job, submitted.at);
+    let mut last_line = None;
+    let begun = Instant::now();
+    let mut waits = None;
+    loop {
+        if interrupt.asked() {
+            return Ok(Ended::Detached);
+        }
+        for seen in follower.poll(door)? {
+            match seen {
+                Seen::Waiting { reason } => waits = Some(reason),
+                Seen::Event {
+                    ordinal,
+                    submitted,
+                    at,
+                    event,
+                } => {
+                    waits = None;
+                    for line in story.tell(ordinal, at, submitted, &event) {
+                        match line {
+                            Line::Say(text) => printer.line(&text),
+                            Line::Moving(title, detail) => printer.moving(&title, &detail),
+                        }
+                    }
+                }
+                Seen::Output { line } => {
+                    printer.line(&format!("  [{}] {}", line.rank, line.text));
+                    if line.rank == 0 && !line.text.trim().is_empty() {
+                        last_line = Some(line.text);
+                    }
+                }
+                Seen::Over { state } => {
+                    return Ok(Ended::Over(summary(&state, &follower, last_line, printer)));
+                }
+            }
+        }
+        // A wait of a moment is not worth a line.
+        if let Some(reason) = &waits
+            && begun.elapsed().as_millis() > 500
+            && reason != "None"
+        {
+            let since = i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
+            printer.moving("waits", &format!("{reason} · {}", words::length(since)));
+        }
+        std::thread::sleep(FILE_PAUSE);
+    }
+}
+
+fn summary(
+    state: &RunState,
+    follower: &Follower,
+    last_line: Option<String>,
+    printer: &Printer,
+) -> Summary {
+    let (how, done) = match state {
+        RunState::Done { .. } => ("done in", true),
+        RunState::Cancelled => ("cancelled after", false),
+        RunState::Unknown { what } => {
+            printer.line(&row("unknown", what));
+            ("of unknown end after", false)
+        }
+        RunState::Failed { cause } => {
+            if follower.starts() == 0 {
+                printer.line(&row("failed", cause));
+            }
+            ("failed after", false)
+        }
+        RunState::NotSubmitted
+        | RunState::Refused { .. }
+        | RunState::Waiting { .. }
+        | RunState::Running { .. }
+        | RunState::Resuming { .. } => ("ended after", false),
+    };
+    Summary {
+        how,
+        done,
+        starts: follower.starts(),
+        last_line: last_line.filter(|_line| done),
+    }
+}

@@ -1,0 +1,47 @@
+//! Ctrl-C: it ends what is being prepared, and leaves alone what was submitted.
+
+use crate::exit_code;
+use crate::failure::Failure;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether the person asked to stop.
+#[derive(Debug)]
+pub struct Interrupt {
+    asked: Arc<AtomicBool>,
+}
+
+impl Interrupt {
+    /// Begins to watch. A second Ctrl-C ends the program at once, whatever it does.
+    pub fn watch() -> Result<Interrupt, Failure> {
+        let asked = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            let code = i32::from(exit_code::INTERRUPTED);
+            let twice =
+                signal_hook::flag::register_conditional_shutdown(signal, code, asked.clone());
+            twice
+                .and_then(|_id| signal_hook::flag::register(signal, asked.clone()))
+                .map_err(|error| {
+                    Failure::new(exit_code::IO, format!("signals can't be caught: {error}"))
+                })?;
+        }
+        Ok(Interrupt { asked })
+    }
+
+    /// Asked to stop.
+    pub fn asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Ends what is being prepared.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.asked() {
+            true => Err(Failure::new(
+                exit_code::INTERRUPTED,
+                "interrupted; nothing was submitted",
+            )),
+            false => Ok(()),
+        }
+    }
+}

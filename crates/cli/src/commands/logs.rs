@@ -1,0 +1,80 @@
+//! `yard logs`
+
+use super::select::select;
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use backend::{FILE_PAUSE, Follower, Run, Seen};
+use clap::Args as ClapArgs;
+use folder::{LogLine, LogTail};
+
+/// Show what the ranks of a run wrote
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// A run's id or name, a job's id, or @ for the newest run
+    #[arg(value_name = "RUN", default_value = "@")]
+    run: String,
+    /// Go on until the run is over
+    #[arg(short, long)]
+    follow: bool,
+    /// Of this rank alone
+    #[arg(short, long)]
+    rank: Option<u32>,
+    /// Of the last start alone
+    #[arg(long)]
+    last: bool,
+}
+
+/// Runs `yard logs`.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    let mut selected = select(&args.run)?;
+    let Some(run) = selected.run.take() else {
+        return Err(Failure::new(
+            exit_code::USAGE,
+            format!("{} is no run of yard", selected.name()),
+        )
+        .there("its output is where its script said (slurm-<job>.out, if it said nothing)")
+        .todo(format!("scontrol show job {} names the file", args.run)));
+    };
+    if args.follow {
+        return follow(args, &run, &mut *selected.door, printer);
+    }
+    let starts = match args.last {
+        true => run.starts.last().map_or(&[][..], std::slice::from_ref),
+        false => &run.starts[..],
+    };
+    for start in starts {
+        let lines = LogTail::new(&run.folder, start.attempt)
+            .read(true)
+            .map_err(|error| Failure::new(exit_code::IO, format!("logs can't be read: {error}")))?;
+        for line in lines {
+            show(args, &line, printer);
+        }
+    }
+    Ok(exit_code::DONE)
+}
+
+fn follow(args: &Args, run: &Run, door: &mut dyn backend::Door, printer: &Printer) -> Outcome {
+    let (Some(job), Some(at)) = (run.job(), run.submitted()) else {
+        return Ok(exit_code::DONE);
+    };
+    let mut follower = Follower::new(run.folder.clone(), job, at);
+    loop {
+        for seen in follower.poll(door)? {
+            match seen {
+                Seen::Output { line } => show(args, &line, printer),
+                Seen::Over { .. } => return Ok(exit_code::DONE),
+                Seen::Waiting { .. } | Seen::Event { .. } => {}
+            }
+        }
+        std::thread::sleep(FILE_PAUSE);
+    }
+}
+
+fn show(args: &Args, line: &LogLine, printer: &Printer) {
+    match args.rank {
+        Some(rank) if rank == line.rank => printer.line(&line.text),
+        Some(_) => {}
+        None => printer.line(&format!("[{}] {}", line.rank, line.text)),
+    }
+}

@@ -1,0 +1,100 @@
+//! `yard`'s own commands, one file each.
+
+mod asked;
+mod attach;
+mod cancel;
+mod engine;
+mod follow;
+mod interrupt;
+mod logs;
+mod ls;
+mod place;
+mod plan;
+mod prepare;
+mod requeue;
+mod resource_flags;
+mod run;
+mod select;
+mod show;
+mod story;
+mod wait;
+
+use crate::exit_code;
+use crate::failure::Outcome;
+use crate::printer::Printer;
+use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs AI training jobs, once described, everywhere, correctly, to their end
+#[derive(Debug, Parser)]
+#[command(name = "yard", version, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Args),
+    Plan(plan::Args),
+    Ls(ls::Args),
+    Show(show::Args),
+    Logs(logs::Args),
+    Wait(wait::Args),
+    Cancel(cancel::Args),
+    Requeue(requeue::Args),
+    Attach(attach::Args),
+    Engine(engine::Args),
+    /// Slurm's own commands: sbatch, squeue, scancel, srun, scontrol
+    #[command(name = "slurm")]
+    Slurm {
+        /// The command and its arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        words: Vec<OsString>,
+    },
+}
+
+/// Runs one of `yard`'s commands.
+pub fn main(args: Vec<OsString>, printer: &Printer) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(message) if message.use_stderr() => {
+            printer.say(message.to_string().trim_end());
+            return ExitCode::from(exit_code::USAGE);
+        }
+        // --help and --version are answers, not errors.
+        Err(answer) => {
+            printer.data(&answer.to_string());
+            return ExitCode::from(exit_code::DONE);
+        }
+    };
+    match dispatch(cli.command, printer) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => failure.report(printer),
+    }
+}
+
+fn dispatch(command: Command, printer: &Printer) -> Outcome {
+    match command {
+        Command::Run(args) => run::run(args, printer),
+        Command::Plan(args) => plan::run(args, printer),
+        Command::Ls(args) => ls::run(&args, printer),
+        Command::Show(args) => show::run(&args, printer),
+        Command::Logs(args) => logs::run(&args, printer),
+        Command::Wait(args) => wait::run(&args, printer),
+        Command::Cancel(args) => cancel::run(&args, printer),
+        Command::Requeue(args) => requeue::run(&args, printer),
+        Command::Attach(args) => attach::run(&args, printer),
+        Command::Engine(args) => engine::run(&args, printer),
+        // Known names never come here: main takes them first.
+        Command::Slurm { words } => Err(crate::failure::Failure::new(
+            exit_code::USAGE,
+            format!(
+                "{} is none of Slurm's commands that yard knows",
+                words[0].display()
+            ),
+        )
+        .there(crate::slurm::NAMES.join(", "))),
+    }
+}

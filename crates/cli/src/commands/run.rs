@@ -1,0 +1,121 @@
+//! `yard run`
+
+use super::asked::{Asked, Planned};
+use super::follow::{self, Ended};
+use super::interrupt::Interrupt;
+use super::place::places;
+use super::prepare::{self, Submitted};
+use super::story::row;
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use crate::words;
+use clap::Args as ClapArgs;
+use std::time::Instant;
+use sys::Places;
+
+/// Plan, submit and follow a run; Ctrl-C leaves it running
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    #[command(flatten)]
+    asked: Asked,
+    /// Submit and return
+    #[arg(long, short)]
+    detach: bool,
+}
+
+/// Runs `yard run`.
+pub fn run(args: Args, printer: &Printer) -> Outcome {
+    let begun = Instant::now();
+    let interrupt = Interrupt::watch()?;
+    let places = places()?;
+    let mut planned = args.asked.plan(&places, printer)?;
+    printer.line(&planned.plan.headline(planned.door.facts()));
+    for note in &planned.plan.notes {
+        printer.line(&row("note", note));
+    }
+    let environment = environment(&planned, &places, &interrupt, printer)?;
+    let submitted = prepare::submit(&mut planned, environment, &places, &interrupt)?;
+    if args.detach {
+        printer.line(&row("job", &format!("{} submitted", submitted.job)));
+        printer.line(&come_back(&submitted));
+        return Ok(exit_code::DONE);
+    }
+    let time = planned.plan.time.as_ref().map(|time| time.value);
+    match follow::follow(&submitted, time, &mut *planned.door, &interrupt, printer)? {
+        Ended::Over(summary) => {
+            let took =
+                words::length(i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX));
+            let name = &planned.plan.name.value;
+            let jobs = match summary.starts {
+                1 => "1 job".to_owned(),
+                n => format!("{n} jobs"),
+            };
+            let last = summary.last_line.map(|line| format!(" · {line}"));
+            printer.line(&format!(
+                "{name} {} {took} · {jobs}{} · yard show {}",
+                summary.how,
+                last.unwrap_or_default(),
+                submitted.id
+            ));
+            printer.line(&row(
+                "kept in",
+                &submitted.folder.path().display().to_string(),
+            ));
+            Ok(if summary.done {
+                exit_code::DONE
+            } else {
+                exit_code::FAILED
+            })
+        }
+        Ended::Detached => {
+            printer.line(&format!("{} goes on without this terminal", submitted.id));
+            printer.line(&come_back(&submitted));
+            Ok(exit_code::DONE)
+        }
+    }
+}
+
+/// How to see it again, and how to end it.
+fn come_back(submitted: &Submitted) -> String {
+    let id = &submitted.id;
+    format!(
+        "{}\n{}\n{}",
+        row("follow", &format!("yard logs -f {id}")),
+        row("look", &format!("yard show {id}")),
+        row("end", &format!("yard cancel {id}"))
+    )
+}
+
+/// Makes or finds the ranks' environment before anything is submitted.
+fn environment(
+    planned: &Planned,
+    places: &Places,
+    interrupt: &Interrupt,
+    printer: &Printer,
+) -> Result<Option<folder::MadeEnvironment>, Failure> {
+    let begun = Instant::now();
+    let title = "environment";
+    let plan = &planned.plan.environment;
+    let mut progress = |line: &str| printer.moving(title, line.trim());
+    let internet = planned.door.facts().internet;
+    let prepared = job::environment::prepare(plan, &places.cache, internet, &mut progress);
+    interrupt.check()?;
+    let prepared = prepared.map_err(|error| environment_failure(&error))?;
+    if prepared.made {
+        let took = words::length(i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX));
+        printer.line(&row(title, &format!("made in {took}, kept for next time")));
+    }
+    Ok(prepared.environment)
+}
+
+/// Its message holds all three parts, and the last lines of the maker.
+fn environment_failure(error: &job::environment::EnvironmentError) -> Failure {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(inner) = source {
+        text.push_str(&format!(": {inner}"));
+        source = inner.source();
+    }
+    Failure::new(exit_code::FAILED, text)
+}

@@ -1,0 +1,141 @@
+//! Which run or job a person means: a run's id or name, a job's id, or `@` for the newest run.
+
+use super::place::{self, places};
+use crate::exit_code;
+use crate::failure::Failure;
+use backend::{Door, JobView, Run};
+use folder::{Index, IndexEntry};
+use model::JobId;
+use sys::Places;
+
+/// What was meant, with the door to its cluster.
+pub struct Selected {
+    /// The run; `None` for a job that is none of a run.
+    pub run: Option<Run>,
+    /// The job; `None` for a run that was never submitted.
+    pub job: Option<JobId>,
+    /// The way to its cluster.
+    pub door: Box<dyn Door>,
+}
+
+impl Selected {
+    /// Its name for a sentence.
+    pub fn name(&self) -> String {
+        match (&self.run, self.job) {
+            (Some(run), _) => run.entry.id.clone(),
+            (None, Some(job)) => format!("job {job}"),
+            (None, None) => "nothing".to_owned(),
+        }
+    }
+
+    /// Its job, or why there is none.
+    pub fn job(&self) -> Result<JobId, Failure> {
+        self.job.ok_or_else(|| {
+            Failure::new(
+                exit_code::FAILED,
+                format!("{} was never submitted", self.name()),
+            )
+            .todo("start it again with yard run")
+        })
+    }
+
+    /// What the cluster says of its job now.
+    pub fn view(&mut self) -> Result<Option<JobView>, Failure> {
+        match self.job {
+            Some(job) => Ok(self.door.jobs(&[job])?.into_iter().next()),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Finds what `text` means.
+pub fn select(text: &str) -> Result<Selected, Failure> {
+    let places = places()?;
+    let index = Index::new(&places.index);
+    let found = index
+        .find(text)
+        .map_err(|error| unreadable(&places, &error))?;
+    if let [newest, others @ ..] = &found[..] {
+        // One name for several runs means the newest; one beginning for several is a question.
+        if newest.id != text && newest.name != text && text != "@" && !others.is_empty() {
+            let ids: Vec<&str> = found.iter().map(|entry| entry.id.as_str()).collect();
+            return Err(
+                Failure::new(exit_code::USAGE, format!("{text} can mean several runs"))
+                    .asked(text)
+                    .there(ids.join(", "))
+                    .todo("say more of the id"),
+            );
+        }
+        return of_run(&places, newest.clone());
+    }
+    let Ok(job) = text.parse::<u32>() else {
+        return Err(nothing(text, &index));
+    };
+    of_job(&places, &index, JobId(job), text)
+}
+
+fn of_run(places: &Places, entry: IndexEntry) -> Result<Selected, Failure> {
+    let run = Run::read(entry)?;
+    let door = place::open(places, Some(&run.entry.cluster))?;
+    Ok(Selected {
+        job: run.job(),
+        run: Some(run),
+        door,
+    })
+}
+
+/// A job's id: of a run, if one has it on the cluster that is meant here; else of a plain job there.
+fn of_job(places: &Places, index: &Index, job: JobId, text: &str) -> Result<Selected, Failure> {
+    let mut door = place::open(places, None)?;
+    let cluster = door.facts().name.clone();
+    let entries = index.all().map_err(|error| unreadable(places, &error))?;
+    for entry in entries
+        .into_iter()
+        .rev()
+        .filter(|entry| entry.cluster == cluster)
+    {
+        let run = Run::read(entry)?;
+        if run.job() == Some(job) {
+            return Ok(Selected {
+                job: Some(job),
+                run: Some(run),
+                door,
+            });
+        }
+    }
+    if door.jobs(&[job])?.is_empty() {
+        return Err(nothing(text, index));
+    }
+    Ok(Selected {
+        run: None,
+        job: Some(job),
+        door,
+    })
+}
+
+fn nothing(text: &str, index: &Index) -> Failure {
+    let newest: Vec<String> = index
+        .find("")
+        .map(|entries| entries.into_iter().take(3).map(|entry| entry.id).collect())
+        .unwrap_or_default();
+    let there = match newest.len() {
+        0 => "no run yet".to_owned(),
+        _ => format!("newest: {}", newest.join(", ")),
+    };
+    let what = match text {
+        "@" => "there is no run yet".to_owned(),
+        _ => format!("no run or job is called {text}"),
+    };
+    Failure::new(exit_code::FAILED, what)
+        .there(there)
+        .todo("yard ls shows all runs; @ is the newest")
+}
+
+fn unreadable(places: &Places, error: &std::io::Error) -> Failure {
+    Failure::new(
+        exit_code::IO,
+        format!("the index of runs can't be read: {error}"),
+    )
+    .asked(places.index.display().to_string())
+    .todo("make that folder readable, or set TRAINYARD_HOME")
+}

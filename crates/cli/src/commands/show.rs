@@ -1,0 +1,167 @@
+//! `yard show`
+
+use super::select::{Selected, select};
+use crate::exit_code;
+use crate::failure::Outcome;
+use crate::printer::Printer;
+use crate::words;
+use backend::{JobView, Run, RunState, Start, ViewState};
+use clap::Args as ClapArgs;
+use folder::{Event, LogTail};
+use model::Timestamp;
+use serde_json::json;
+
+/// Show one run: where it stands, its jobs, its checkpoints, its last lines
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// A run's id or name, a job's id, or @ for the newest run
+    #[arg(value_name = "RUN", default_value = "@")]
+    run: String,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How many last lines of rank 0 are shown.
+const LAST_LINES: usize = 5;
+
+/// Runs `yard show`.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    let mut selected = select(&args.run)?;
+    let view = selected.view()?;
+    let now = Timestamp(sys::now());
+    match &selected.run {
+        Some(run) if args.json => printer.line(&run_json(run, view.as_ref()).to_string()),
+        Some(run) => printer.data(&run_text(run, view.as_ref(), now)),
+        None if args.json => printer.line(&json!({ "job": view }).to_string()),
+        None => printer.data(&job_text(&selected, view.as_ref())),
+    }
+    Ok(exit_code::DONE)
+}
+
+fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
+    let state = run.state(view);
+    let mut text = format!(
+        "{} · {} · {}\n",
+        run.entry.id,
+        run.entry.cluster,
+        state.word()
+    );
+    let mut add = |title: &str, value: &str| text.push_str(&format!("  {title:<12} {value}\n"));
+    match &state {
+        RunState::Waiting { reason } | RunState::Resuming { reason } => add("waits for", reason),
+        RunState::Failed { cause } => add("cause", cause),
+        RunState::Refused { why } => add("refused", why),
+        RunState::Unknown { what } => add("why", what),
+        RunState::Running { since: Some(since) } => {
+            add("running for", &words::length(now.since(*since)));
+        }
+        RunState::NotSubmitted
+        | RunState::Running { since: None }
+        | RunState::Done { .. }
+        | RunState::Cancelled => {}
+    }
+    add(
+        "made",
+        &format!("{} ago", words::length(now.since(run.entry.created))),
+    );
+    for (index, start) in run.starts.iter().enumerate() {
+        let title = format!("job {}", index + 1);
+        add(&title, &start_text(start));
+    }
+    if let Some((name, _, at)) = run.last_checkpoint() {
+        let age = words::length(now.since(at));
+        add("checkpoint", &format!("{name}, {age} ago"));
+    }
+    add("folder", &run.entry.folder.display().to_string());
+    for line in last_lines(run) {
+        text.push_str(&format!("  [0] {line}\n"));
+    }
+    text
+}
+
+/// `17, restart 1: 25 s on box, resumed at step 260, 3 checkpoints out, came back`
+fn start_text(start: &Start) -> String {
+    let mut parts = Vec::new();
+    let (first, last) = (start.events.first(), start.events.last());
+    if let (Some(first), Some(last)) = (first, last) {
+        parts.push(words::length(last.at.since(first.at)));
+    }
+    let mut out = 0;
+    let mut end = None;
+    for line in &start.events {
+        match &line.event {
+            Event::Started { nodes, .. } => parts.push(format!("on {}", nodes.join(", "))),
+            Event::Resumed { checkpoint, step } => parts.push(match step {
+                Some(step) => format!("resumed at step {step}"),
+                None => format!("resumed at {checkpoint}"),
+            }),
+            Event::CheckpointOut { .. } => out += 1,
+            Event::ComingBack { .. } => end = Some("came back".to_owned()),
+            Event::Finished { .. } => end = Some("finished".to_owned()),
+            Event::Failed { .. } => end = Some("failed".to_owned()),
+            _ => {}
+        }
+    }
+    match out {
+        0 => {}
+        1 => parts.push("1 checkpoint out".to_owned()),
+        n => parts.push(format!("{n} checkpoints out")),
+    }
+    parts.extend(end);
+    let restart = match start.attempt.restart {
+        0 => String::new(),
+        n => format!(", restart {n}"),
+    };
+    format!("{}{restart}: {}", start.attempt.job, parts.join(", "))
+}
+
+fn last_lines(run: &Run) -> Vec<String> {
+    let Some(start) = run.starts.last() else {
+        return Vec::new();
+    };
+    // A log that can't be read is not worth failing for: all else was shown.
+    let lines = LogTail::new(&run.folder, start.attempt)
+        .read(true)
+        .unwrap_or_default();
+    let own: Vec<String> = lines
+        .into_iter()
+        .filter(|line| line.rank == 0)
+        .map(|line| line.text)
+        .collect();
+    own[own.len().saturating_sub(LAST_LINES)..].to_vec()
+}
+
+fn run_json(run: &Run, view: Option<&JobView>) -> serde_json::Value {
+    let starts: Vec<_> = run
+        .starts
+        .iter()
+        .map(|start| json!({ "job": start.attempt.job, "restart": start.attempt.restart, "events": start.events }))
+        .collect();
+    json!({
+        "run": run.entry.id,
+        "name": run.entry.name,
+        "cluster": run.entry.cluster,
+        "folder": run.entry.folder,
+        "created": run.entry.created,
+        "state": run.state(view),
+        "job": view,
+        "starts": starts,
+    })
+}
+
+fn job_text(selected: &Selected, view: Option<&JobView>) -> String {
+    let state = match view.map(|view| &view.state) {
+        Some(ViewState::Waiting { reason }) => format!("waiting ({reason})"),
+        Some(ViewState::Running { nodes, .. }) => format!("running on {nodes}"),
+        Some(ViewState::Ended { how, exit, .. }) => format!("{how} (exit {exit})"),
+        Some(ViewState::Unknown { text }) => text.clone(),
+        None => "not known".to_owned(),
+    };
+    let name = view.map_or("", |view| view.name.as_str());
+    let id = selected.job.map_or(0, |job| job.0);
+    format!(
+        "{} · {name} · {state}\n  all of it    yard slurm scontrol show job {id}\n",
+        selected.name()
+    )
+}

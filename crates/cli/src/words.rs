@@ -1,0 +1,109 @@
+//! Lengths, sizes and tables as `yard` prints them.
+
+/// A length of time: `12 ms`, `3.4 s`, `71 s`, `4 min`, `2 h 10`, `3 d 4 h`.
+#[must_use]
+pub fn length(ms: i64) -> String {
+    let ms = ms.max(0);
+    let seconds = ms / 1000;
+    match seconds {
+        0 => format!("{ms} ms"),
+        1..10 => format!("{:.1} s", ms as f64 / 1000.0),
+        10..120 => format!("{seconds} s"),
+        120..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h {:02}", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
+/// A size in decimal units: `512 B`, `1.2 MB`, `144 GB`.
+#[must_use]
+pub fn bytes(count: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let mut value = count as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 || value >= 99.5 {
+        format!("{value:.0} {}", units[unit])
+    } else {
+        format!("{value:.1} {}", units[unit])
+    }
+}
+
+/// Rows under a head, two blanks between columns, each as wide as its widest cell; nothing behind
+/// the last.
+#[must_use]
+pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let cells = |row: &Vec<String>, column: usize| row.get(column).map_or(0, |c| c.chars().count());
+    let widths: Vec<usize> = (0..head.len())
+        .map(|column| {
+            let widest = rows.iter().map(|row| cells(row, column)).max().unwrap_or(0);
+            widest.max(head[column].chars().count())
+        })
+        .collect();
+    let line = |row: &[&str]| {
+        let mut text = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            text.push_str(&format!("{cell:<width$}  "));
+        }
+        format!("{}\n", text.trim_end())
+    };
+    let mut text = line(head);
+    for row in rows {
+        let row: Vec<&str> = row.iter().map(String::as_str).collect();
+        text.push_str(&line(&row));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn lengths() {
+        let shown: Vec<String> = [
+            0,
+            12,
+            999,
+            1000,
+            9_940,
+            71_000,
+            150_000,
+            7_800_000,
+            273_600_000,
+        ]
+        .map(length)
+        .to_vec();
+        expect![[r#"
+            0 ms | 12 ms | 999 ms | 1.0 s | 9.9 s | 71 s | 2 min | 2 h 10 | 3 d 4 h"#]]
+        .assert_eq(&shown.join(" | "));
+    }
+
+    #[test]
+    fn sizes() {
+        let shown: Vec<String> = [0, 999, 1000, 1_234_567, 144_000_000_000, u64::MAX]
+            .map(bytes)
+            .to_vec();
+        expect!["0 B | 999 B | 1.0 kB | 1.2 MB | 144 GB | 18447 PB"].assert_eq(&shown.join(" | "));
+    }
+
+    #[test]
+    fn tables_have_no_trailing_blanks() {
+        expect![[r#"
+            RUN   NOTE
+            a     –
+            long
+        "#]]
+        .assert_eq(&table(
+            &["RUN", "NOTE"],
+            &[
+                vec!["a".to_owned(), "–".to_owned()],
+                vec!["long".to_owned(), String::new()],
+            ],
+        ));
+    }
+}
