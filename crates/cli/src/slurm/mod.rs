@@ -1,4 +1,14 @@
-//! Slurm's own commands, by name: `sbatch …`, or `yard slurm sbatch …`.
+//! Slurm's own commands, by name: `sbatch …`, or `yard slurm sbatch …`. They speak to the embedded
+//! engine alone: inside a job to the job's own, elsewhere to the user's.
+
+mod connection;
+mod sbatch;
+mod sbatch_wait;
+mod scancel;
+mod scontrol;
+mod script_source;
+mod squeue;
+pub mod srun;
 
 use crate::printer::Printer;
 use std::ffi::OsString;
@@ -26,9 +36,37 @@ pub fn by_name(args: &[OsString]) -> Option<(&'static str, &[OsString])> {
     None
 }
 
-/// Runs one of Slurm's commands.
+/// Runs one of Slurm's commands; its exit status is Slurm's.
 #[must_use]
-pub fn main(name: &str, _args: &[OsString], printer: &Printer) -> ExitCode {
-    printer.say(&format!("{name}: not built in"));
-    ExitCode::FAILURE
+pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
+    // What is not UTF-8 can't travel to the engine; it shows as it will be.
+    let args: Vec<String> = args
+        .iter()
+        .map(|arg| arg.to_string_lossy().into_owned())
+        .collect();
+    let status = match name {
+        "sbatch" => sbatch::run(&args, printer),
+        "squeue" => squeue::run(&args, printer),
+        "scancel" => scancel::run(&args, printer),
+        "scontrol" => scontrol::run(&args, printer),
+        "srun" => srun::run(&args, printer),
+        _ => {
+            printer.say(&format!("{name}: not built in"));
+            1
+        }
+    };
+    ExitCode::from(status)
+}
+
+/// What `--version` says: that this is Slurm's language, spoken by another program.
+fn version_line() -> String {
+    format!(
+        "trainyard {} (speaks Slurm's command language; not Slurm)",
+        api::VERSION
+    )
+}
+
+/// An environment variable, where it is text.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }

@@ -1,0 +1,417 @@
+//! Slurm's commands against an engine of their own: submission, arrays, dependencies, hold,
+//! requeue, cancellation, where output goes.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use expect_test::expect;
+use std::fs;
+use std::path::Path;
+use testkit::{TestEnv, wait_until};
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_yard"))
+}
+
+/// Submits and returns the id.
+#[track_caller]
+fn submit(env: &TestEnv, args: &[&str]) -> String {
+    let mut all = vec!["--parsable"];
+    all.extend(args);
+    env.slurm("sbatch", &all).success().trim().to_owned()
+}
+
+/// State of a job or element by its compact name, over or not.
+fn state(env: &TestEnv, job: &str) -> String {
+    let said = env
+        .slurm("squeue", &["-h", "-t", "all", "-o", "%t", "-j", job])
+        .success();
+    said.lines().collect::<Vec<_>>().join(" ")
+}
+
+#[track_caller]
+fn wait_for_state(env: &TestEnv, job: &str, wanted: &str) {
+    wait_until(&format!("job {job} is {wanted}"), || {
+        state(env, job) == wanted
+    });
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+/// A value of `scontrol show job`.
+#[track_caller]
+fn shown(env: &TestEnv, job: &str, key: &str) -> String {
+    let line = env.slurm("scontrol", &["-o", "show", "job", job]).success();
+    line.split(' ')
+        .find_map(|word| word.strip_prefix(&format!("{key}=")))
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[test]
+fn a_script_runs_and_its_output_stands_beside_it() {
+    let env = env();
+    env.write(
+        "job.sh",
+        "#!/bin/bash\n#SBATCH --job-name=greet\n#SBATCH --time=5\n\
+         echo \"hello $1 from $SLURM_JOB_NAME\"\nsrun hostname >/dev/null && echo stepped\n",
+    );
+    let said = env.slurm("sbatch", &["job.sh", "you"]).success();
+    assert_eq!(said, "Submitted batch job 1\n");
+    wait_for_state(&env, "1", "CD");
+    expect![[r#"
+        hello you from greet
+        stepped
+    "#]]
+    .assert_eq(&text(&env.work().join("slurm-1.out")));
+    assert_eq!(shown(&env, "1", "ExitCode"), "0:0");
+    assert_eq!(shown(&env, "1", "TimeLimit"), "00:05:00");
+    assert_eq!(
+        shown(&env, "1", "Command"),
+        env.work().join("job.sh").to_string_lossy()
+    );
+}
+
+#[test]
+fn a_script_may_come_from_stdin_or_be_wrapped() {
+    let env = env();
+    let mut child = env.command(&["slurm", "sbatch", "-o", "in.out"]);
+    let script = env.write("script", "#!/bin/sh\necho from stdin\n");
+    child.stdin(fs::File::open(script).unwrap());
+    let output = child.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let wrapped = submit(
+        &env,
+        &["-o", "%x-%j.out", "-J", "wr", "--wrap", "echo wrapped"],
+    );
+    wait_for_state(&env, "1", "CD");
+    wait_for_state(&env, &wrapped, "CD");
+    assert_eq!(text(&env.work().join("in.out")), "from stdin\n");
+    assert_eq!(text(&env.work().join("wr-2.out")), "wrapped\n");
+}
+
+#[test]
+fn wait_ends_with_the_jobs_exit_code() {
+    let env = env();
+    let outcome = env.slurm("sbatch", &["--wait", "--wrap", "exit 7"]);
+    assert_eq!(outcome.code(7).stdout, "Submitted batch job 1\n");
+    assert_eq!(shown(&env, "1", "ExitCode"), "7:0");
+    assert_eq!(shown(&env, "1", "Reason"), "NonZeroExitCode");
+    let killed = env.slurm("sbatch", &["--wait", "--wrap", "kill -9 $$"]);
+    let _told = killed.code(1);
+    assert_eq!(shown(&env, "2", "Reason"), "RaisedSignal:9(Killed)");
+}
+
+#[test]
+fn a_held_job_waits_until_it_is_released() {
+    let env = env();
+    let job = submit(&env, &["--hold", "--wrap", "true"]);
+    let listed = env
+        .slurm("squeue", &["-o", "%i|%j|%t|%r|%R|%Q", "-j", &job])
+        .success();
+    expect![[r#"
+        JOBID|NAME|ST|REASON|NODELIST(REASON)|PRIORITY
+        1|wrap|PD|JobHeldUser|(JobHeldUser)|0
+    "#]]
+    .assert_eq(&listed);
+    env.slurm("scontrol", &["release", &job]).success();
+    wait_for_state(&env, &job, "CD");
+    let again = env.slurm("scontrol", &["hold", "77"]);
+    assert_eq!(
+        again.code(1).stderr,
+        "Invalid job id specified for job 77\n"
+    );
+}
+
+#[test]
+fn an_array_runs_each_element_once() {
+    let env = env();
+    let job = submit(
+        &env,
+        &[
+            "--array=1-3,7%2",
+            "-o",
+            "%A-%a.out",
+            "--wrap",
+            "echo $SLURM_ARRAY_TASK_ID",
+        ],
+    );
+    wait_for_state(&env, &job, "CD CD CD CD");
+    for task in [1, 3, 7] {
+        let path = env.work().join(format!("{job}-{task}.out"));
+        assert_eq!(text(&path), format!("{task}\n"));
+    }
+    let ids = env
+        .slurm("squeue", &["-h", "-t", "all", "-S", "i", "-o", "%i %F %K"])
+        .success();
+    expect![[r#"
+        1_1 1 1
+        1_2 1 2
+        1_3 1 3
+        1_7 1 7
+    "#]]
+    .assert_eq(&ids);
+}
+
+#[test]
+fn elements_are_cancelled_by_index() {
+    let env = env();
+    let job = submit(&env, &["--hold", "--array=0-9", "--wrap", "true"]);
+    env.slurm("scancel", &[&format!("{job}_[0-6]"), &format!("{job}_9")])
+        .success();
+    let left = env
+        .slurm("squeue", &["-h", "-o", "%i", "-t", "PD"])
+        .success();
+    assert_eq!(left, format!("{job}_[7-8]\n"));
+    env.slurm("scancel", &[&job]).success();
+    assert_eq!(env.slurm("squeue", &["-h"]).success(), "");
+}
+
+#[test]
+fn a_dependent_job_follows() {
+    let env = env();
+    let first = submit(&env, &["--hold", "--wrap", "exit 3"]);
+    let after = submit(
+        &env,
+        &["-d", &format!("afternotok:{first}"), "--wrap", "true"],
+    );
+    let never = submit(&env, &["-d", &format!("afterok:{first}"), "--wrap", "true"]);
+    assert_eq!(shown(&env, &after, "Reason"), "Dependency");
+    assert_eq!(
+        shown(&env, &after, "Dependency"),
+        format!("afternotok:{first}(unfulfilled)")
+    );
+    env.slurm("scontrol", &["release", &first]).success();
+    wait_for_state(&env, &after, "CD");
+    wait_until("the other can never start", || {
+        shown(&env, &never, "Reason") == "DependencyNeverSatisfied"
+    });
+    env.slurm("scancel", &[&never]).success();
+    wait_for_state(&env, &never, "CA");
+}
+
+#[test]
+fn a_running_job_is_cancelled_and_says_so() {
+    let env = env();
+    let job = submit(&env, &["--wrap", "echo up; exec sleep 600"]);
+    let out = env.work().join("slurm-1.out");
+    wait_until("it runs", || text(&out) == "up\n");
+    assert_eq!(state(&env, &job), "R");
+    env.slurm("scancel", &[&job]).success();
+    wait_for_state(&env, &job, "CA");
+    // As Slurm: what is over is no error, and neither is what never was.
+    env.slurm("scancel", &[&job, "99999"]).success();
+    let told = env.slurm("scancel", &["-v", "99999"]);
+    expect![[r#"
+        status 0
+        -- stdout
+        -- stderr
+        scancel: Terminating job 99999
+        scancel: error: Kill job error on job id 99999: Invalid job id specified
+    "#]]
+    .assert_eq(&told.snapshot());
+    let filtered = env.slurm("scancel", &["-n", "nosuch", "99999"]);
+    assert_eq!(
+        filtered.code(1).stderr,
+        "scancel: error: Kill job error on job id 99999: Invalid job id specified\n"
+    );
+}
+
+#[test]
+fn jobs_are_cancelled_by_name_and_state() {
+    let env = env();
+    for name in ["one", "two", "one"] {
+        submit(&env, &["--hold", "-J", name, "--wrap", "true"]);
+    }
+    env.slurm("scancel", &["-n", "one", "-t", "PENDING"])
+        .success();
+    let left = env.slurm("squeue", &["-h", "-o", "%j"]).success();
+    assert_eq!(left, "two\n");
+    env.slurm("scancel", &["--me"]).success();
+    assert_eq!(env.slurm("squeue", &["-h"]).success(), "");
+}
+
+#[test]
+fn a_signal_reaches_the_batch_shell() {
+    let env = env();
+    let job = submit(
+        &env,
+        &[
+            "--wrap",
+            "trap 'echo caught; exit 0' USR1; echo up; while :; do sleep 0.05; done",
+        ],
+    );
+    let out = env.work().join("slurm-1.out");
+    wait_until("it runs", || text(&out) == "up\n");
+    env.slurm("scancel", &["--batch", "-s", "USR1", &job])
+        .success();
+    wait_for_state(&env, &job, "CD");
+    assert_eq!(text(&out), "up\ncaught\n");
+}
+
+#[test]
+fn a_job_requeues_itself_once() {
+    let env = env();
+    env.write(
+        "again.sh",
+        "#!/bin/bash\n#SBATCH --requeue --open-mode=append -o again.out\n\
+         echo \"start ${SLURM_RESTART_COUNT:-0}\"\n\
+         [ -n \"$SLURM_RESTART_COUNT\" ] && exit 0\n\
+         scontrol requeue $SLURM_JOB_ID\nsleep 600\n",
+    );
+    let job = submit(&env, &["again.sh"]);
+    wait_for_state(&env, &job, "CD");
+    assert_eq!(
+        text(&env.work().join("again.out"))
+            .lines()
+            .filter(|line| line.starts_with("start"))
+            .collect::<Vec<_>>(),
+        ["start 0", "start 1"]
+    );
+    assert_eq!(shown(&env, &job, "Restarts"), "1");
+}
+
+#[test]
+fn what_can_never_fit_is_refused_with_what_there_is() {
+    let env = env();
+    let outcome = env.slurm("sbatch", &["-c", "100000", "--wrap", "true"]);
+    let said = outcome.code(1).stderr;
+    let first = said.lines().next().unwrap();
+    assert_eq!(
+        first,
+        "sbatch: error: Batch job submission failed: Requested node configuration is not available"
+    );
+    assert!(said.contains("asked"), "{said}");
+    assert!(said.contains("there"), "{said}");
+    let tested = env.slurm("sbatch", &["--test-only", "-N100000", "--wrap", "true"]);
+    let said = tested.code(1).stderr;
+    assert!(
+        said.starts_with("allocation failure: Requested node configuration is not available\n"),
+        "{said}"
+    );
+    assert_eq!(env.slurm("squeue", &["-h", "-t", "all"]).success(), "");
+}
+
+#[test]
+fn wrong_options_are_refused_without_an_engine() {
+    let env = env();
+    let outcome = env.slurm("sbatch", &["--nosuch", "--wrap", "true"]);
+    expect![[r#"
+        status 255
+        -- stdout
+        -- stderr
+        sbatch: unrecognized option '--nosuch'
+        Try "sbatch --help" for more information
+    "#]]
+    .assert_eq(&outcome.snapshot());
+    let missing = env.slurm("sbatch", &["/nonexist"]);
+    expect![[r#"
+        status 1
+        -- stdout
+        -- stderr
+        sbatch: error: Unable to open file /nonexist
+    "#]]
+    .assert_eq(&missing.snapshot());
+    env.write("plain", "echo hi\n");
+    let plain = env.slurm("sbatch", &["plain"]);
+    expect![[r#"
+        status 1
+        -- stdout
+        -- stderr
+        sbatch: error: This does not look like a batch script.  The first
+        sbatch: error: line must start with #! followed by the path to an interpreter.
+        sbatch: error: For instance: #!/bin/sh
+    "#]]
+    .assert_eq(&plain.snapshot());
+    let empty = env.slurm::<&str>("sbatch", &[]);
+    expect![[r#"
+        status 1
+        -- stdout
+        -- stderr
+        sbatch: error: Batch script is empty!
+    "#]]
+    .assert_eq(&empty.snapshot());
+    // Nothing of an engine was made.
+    assert!(!env.trainyard_home().join("state").exists());
+}
+
+#[test]
+fn the_environment_is_what_export_says() {
+    let mut env = env();
+    env.set_var("KEPT", "kept");
+    env.set_var("LEFT", "left");
+    submit(&env, &["-o", "a", "--wrap", "echo $KEPT,$LEFT"]);
+    submit(
+        &env,
+        &[
+            "-o",
+            "b",
+            "--export=KEPT,NEW=new",
+            "--wrap",
+            "echo $KEPT,$LEFT,$NEW",
+        ],
+    );
+    submit(
+        &env,
+        &["-o", "c", "--export=NONE", "--wrap", "echo $KEPT,$LEFT"],
+    );
+    for job in ["1", "2", "3"] {
+        wait_for_state(&env, job, "CD");
+    }
+    assert_eq!(text(&env.work().join("a")), "kept,left\n");
+    assert_eq!(text(&env.work().join("b")), "kept,,new\n");
+    assert_eq!(text(&env.work().join("c")), ",\n");
+}
+
+#[test]
+fn jobs_are_told_as_json() {
+    let env = env();
+    submit(
+        &env,
+        &["--hold", "-t", "1:30", "-J", "js", "--wrap", "true"],
+    );
+    let said = env.slurm("squeue", &["--json"]).success();
+    let value: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let job = &value["jobs"][0];
+    assert_eq!(job["job_id"], 1);
+    assert_eq!(job["name"], "js");
+    assert_eq!(job["job_state"], "PENDING");
+    assert_eq!(job["state_reason"], "JobHeldUser");
+    assert_eq!(job["time_limit_seconds"], 120);
+}
+
+#[test]
+fn node_lists_fold_and_unfold() {
+    let env = env();
+    let names = env.slurm("scontrol", &["show", "hostnames", "a[1-2],b"]);
+    assert_eq!(names.success(), "a1\na2\nb\n");
+    let list = env.slurm("scontrol", &["show", "hostlistsorted", "b2,b1,a"]);
+    assert_eq!(list.success(), "a,b[1-2]\n");
+    let wrong = env.slurm("scontrol", &["show", "hostnames", "n[5-1]"]);
+    assert_eq!(wrong.code(0).stdout, "");
+    let bad = env.slurm("scontrol", &["bad"]);
+    assert_eq!(bad.code(1).stderr, "invalid keyword: bad\n");
+}
+
+#[test]
+fn looking_starts_no_engine() {
+    let env = env();
+    let listed = env.slurm::<&str>("squeue", &[]).success();
+    assert_eq!(
+        listed,
+        "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n"
+    );
+    let ping = env.slurm("scontrol", &["ping"]);
+    assert!(ping.code(1).stdout.ends_with(" is DOWN\n"));
+    let one = env.slurm("squeue", &["-j", "5"]);
+    assert_eq!(
+        one.code(1).stderr,
+        "slurm_load_jobs error: Invalid job id specified\n"
+    );
+    let shown = env.slurm("scontrol", &["show", "job", "5"]);
+    assert_eq!(
+        shown.code(1).stderr,
+        "slurm_load_jobs error: Invalid job id specified\n"
+    );
+}
