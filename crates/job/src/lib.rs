@@ -1,8 +1,21 @@
-//! What runs inside a job: the conductor, the agents, the rank wrapper.
+//! What runs inside a job: the conductor, the agents, the rank wrapper; and the environment that
+//! is made before it.
+//!
+//! **Invariant:** links no engine; of Slurm it runs `srun` and `scontrol requeue`, nothing else.
+
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
 mod agent;
+mod conductor;
+pub mod environment;
 mod grace;
 mod hashed_copy;
+mod local_folder;
+mod main_branch;
+mod part_list;
 mod protocol;
+mod rank;
 mod srun;
+mod stage;
+
+pub use main_branch::main;

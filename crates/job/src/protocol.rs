@@ -40,7 +40,10 @@ pub enum Order {
         name: String,
     },
     /// The ranks are about to start: watch `{checkpoints}` from now on.
-    Watch,
+    Watch {
+        /// What `{resume}` must hold, and nothing else; `None`: nothing at all.
+        resume: Option<String>,
+    },
     /// Copy your part of this entry; say so when there is none.
     Copy {
         /// The entry's name in `{checkpoints}`.
@@ -61,6 +64,8 @@ pub enum Order {
         round: u32,
         /// How long an entry that is just being written is waited for.
         until: Timestamp,
+        /// Whether nobody writes any more: what has a temporary name stays unfinished.
+        ranks_gone: bool,
     },
     /// End; with `clean`, remove the node-local folders first.
     Finish {
@@ -252,10 +257,11 @@ mod tests {
                 name: "a b".into(),
                 from: vec![1],
             },
-            Order::Watch,
+            Order::Watch { resume: None },
             Order::Drain {
                 round: 1,
                 until: Timestamp(5),
+                ranks_gone: false,
             },
             Order::Finish { clean: true },
         ];

@@ -68,7 +68,7 @@ pub fn stage(nodes: u32, cpus_per_node: Option<u32>, command: &[OsString]) -> Ve
 #[must_use]
 pub fn ranks(
     shape: Shape,
-    extra: &[String],
+    gpus: bool,
     output: &Path,
     folder: &Path,
     command: &[OsString],
@@ -77,11 +77,20 @@ pub fn ranks(
     // Beside the agents, which hold the same CPUs: without it the step would wait for ever.
     push(
         &mut args,
-        &["--overlap", "--kill-on-bad-exit=1", "--input=none"],
+        &[
+            "--overlap",
+            "--kill-on-bad-exit=1",
+            "--input=none",
+            "--distribution=block",
+        ],
     );
+    if gpus {
+        // Each rank sees all GPUs of its node and takes the one of its local rank; hidden peers
+        // break direct copies between GPUs.
+        push(&mut args, &["--gpu-bind=none"]);
+    }
     args.push(glued("--output=", output.as_os_str()));
     args.push(glued("--chdir=", folder.as_os_str()));
-    args.extend(extra.iter().map(OsString::from));
     args.extend_from_slice(command);
     args
 }
@@ -163,22 +172,29 @@ mod tests {
     #[test]
     fn the_steps() {
         let command = ["yard", "job", "agent"].map(OsString::from);
-        check(&agents(2, false, &command), expect!["--nodes 2 --ntasks 2 --ntasks-per-node=1 --overlap --mem=0 --wait=0 --label --unbuffered --kill-on-bad-exit=0 yard job agent"]);
-        check(&stage(2, Some(8), &command), expect!["--nodes 2 --ntasks 2 --ntasks-per-node=1 --cpus-per-task=8 --overlap --mem=0 --label --unbuffered --kill-on-bad-exit=1 yard job agent"]);
+        check(
+            &agents(2, false, &command),
+            expect![
+                "--nodes 2 --ntasks 2 --ntasks-per-node=1 --overlap --mem=0 --wait=0 --label --unbuffered --kill-on-bad-exit=0 yard job agent"
+            ],
+        );
+        check(
+            &stage(2, Some(8), &command),
+            expect![
+                "--nodes 2 --ntasks 2 --ntasks-per-node=1 --cpus-per-task=8 --overlap --mem=0 --label --unbuffered --kill-on-bad-exit=1 yard job agent"
+            ],
+        );
         let shape = Shape {
             nodes: 2,
             per_node: 4,
             cpus: Some(6),
         };
+        let (output, folder) = (Path::new("/r/logs/7.0.%t"), Path::new("/r/code"));
         check(
-            &ranks(
-                shape,
-                &["--mpi=pmix".into()],
-                Path::new("/r/logs/7.0.%t"),
-                Path::new("/r/code"),
-                &command,
-            ),
-            expect!["--nodes 2 --ntasks 8 --ntasks-per-node=4 --cpus-per-task=6 --overlap --kill-on-bad-exit=1 --input=none --output=/r/logs/7.0.%t --chdir=/r/code --mpi=pmix yard job agent"],
+            &ranks(shape, true, output, folder, &command),
+            expect![
+                "--nodes 2 --ntasks 8 --ntasks-per-node=4 --cpus-per-task=6 --overlap --kill-on-bad-exit=1 --input=none --distribution=block --gpu-bind=none --output=/r/logs/7.0.%t --chdir=/r/code yard job agent"
+            ],
         );
     }
 

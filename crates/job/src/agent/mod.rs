@@ -1,7 +1,465 @@
-//! The agent: one on each node, beside the ranks.
+//! The agent: one on each node, beside the ranks, for as long as the job lasts.
+//!
+//! It takes orders from the conductor and reports to it; it watches `{checkpoints}`, keeps what is
+//! complete from vanishing, copies it out, and brings one back at the start. It ignores SIGTERM:
+//! when a job is ended there are checkpoints to bring out, and the conductor says when to go.
 
+mod address;
+mod copy_out;
 mod hold;
 mod ranks;
 mod recognise;
+mod restore;
 mod scan;
 mod watcher;
+mod work;
+
+pub use ranks::RankProcess;
+
+use crate::local_folder::{LocalFolder, LocalFolderError};
+use crate::part_list::PartPlace;
+use crate::protocol::{AgentId, DiskId, Order, Report};
+use folder::{Attempt, RunFolder};
+use model::Timestamp;
+use scan::{FolderInside, scan};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+use train::{Notify, Plan, Shape};
+use watcher::{Found, Watcher};
+use work::{Work, Worked};
+
+/// Why an agent ended before it was told to.
+#[derive(Debug, Error)]
+pub enum AgentError {
+    /// The node's disk.
+    #[error(transparent)]
+    Local(#[from] LocalFolderError),
+    /// Anything else that the system refused.
+    #[error("{what} failed: {source}")]
+    System {
+        /// What.
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Where an agent works.
+#[derive(Debug)]
+pub struct Surroundings {
+    /// The run's plan.
+    pub plan: Plan,
+    /// The run folder.
+    pub run: RunFolder,
+    /// Which start of which job.
+    pub attempt: Attempt,
+    /// Its number: `SLURM_PROCID`.
+    pub id: AgentId,
+    /// The node's name.
+    pub node: String,
+    /// The node's index: `SLURM_NODEID`.
+    pub node_index: u32,
+}
+
+/// What the agent's loop waits for.
+enum Heard {
+    Order(Order),
+    /// The conductor is gone.
+    NoMoreOrders,
+    Worked(Worked),
+}
+
+/// A complete entry that is not copied yet.
+struct Held {
+    path: PathBuf,
+    /// Whether `path` is ours to remove.
+    linked: bool,
+    proven: bool,
+}
+
+struct Draining {
+    round: u32,
+    until: Timestamp,
+}
+
+struct Agent {
+    at: Surroundings,
+    local: LocalFolder,
+    work: Sender<Work>,
+    watcher: Watcher,
+    copier: bool,
+    watching: bool,
+    held: BTreeMap<String, Held>,
+    /// Asked for while it was not complete yet.
+    owed: BTreeSet<String>,
+    /// In the worker's hands.
+    copying: BTreeMap<String, Held>,
+    draining: Option<Draining>,
+    /// Keeps the port free until the ranks start.
+    port: Option<TcpListener>,
+    count: u64,
+}
+
+/// How often `{checkpoints}` is looked at; a look that takes long is made less often.
+const LOOK: Duration = Duration::from_millis(100);
+const RAREST_LOOK: Duration = Duration::from_secs(2);
+
+/// Works until the conductor says that it is over.
+///
+/// # Errors
+/// The node can't be used; the conductor was told.
+pub fn run(at: Surroundings) -> Result<(), AgentError> {
+    let broken = |error: AgentError| {
+        let _ = say(Report::Broken {
+            why: error.to_string(),
+        });
+        error
+    };
+    ignore_signals().map_err(broken)?;
+    let local = LocalFolder::new(&at.plan.node_local.value, at.run.id(), at.attempt);
+    let owned = local.make().map_err(AgentError::from).map_err(broken)?;
+    let (heard, hear) = channel();
+    let (work, works) = channel();
+    listen(heard.clone());
+    let (run, resume) = (at.run.clone(), local.resume());
+    std::thread::spawn(move || {
+        for one in works {
+            if heard
+                .send(Heard::Worked(work::perform(one, &run, &resume)))
+                .is_err()
+            {
+                return;
+            }
+        }
+    });
+    let watcher = Watcher::new(at.plan.checkpoints.complete.value.clone());
+    let mut agent = Agent {
+        at,
+        local,
+        work,
+        watcher,
+        copier: false,
+        watching: false,
+        held: BTreeMap::new(),
+        owed: BTreeSet::new(),
+        copying: BTreeMap::new(),
+        draining: None,
+        port: None,
+        count: 0,
+    };
+    agent.hello().map_err(broken)?;
+    let result = agent.work_on(&hear).map_err(broken);
+    drop(owned);
+    result
+}
+
+/// Slurm and people signal all tasks of a job; only the conductor ends an agent.
+fn ignore_signals() -> Result<(), AgentError> {
+    for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2] {
+        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).map_err(
+            |source| AgentError::System {
+                what: "catching signals",
+                source,
+            },
+        )?;
+    }
+    Ok(())
+}
+
+fn listen(heard: Sender<Heard>) {
+    std::thread::spawn(move || {
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            // A conductor of the same version wrote it: an order that can't be read is a line that
+            // someone else put into the step's input.
+            if let Ok(order) = Order::parse(&line)
+                && heard.send(Heard::Order(order)).is_err()
+            {
+                return;
+            }
+        }
+        let _ = heard.send(Heard::NoMoreOrders);
+    });
+}
+
+fn say(report: Report) -> Result<(), AgentError> {
+    let mut out = io::stdout().lock();
+    out.write_all(report.line().as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|source| AgentError::System {
+            what: "reporting to the conductor",
+            source,
+        })
+}
+
+impl Agent {
+    fn hello(&mut self) -> Result<(), AgentError> {
+        let system = |what| move |source| AgentError::System { what, source };
+        let facts =
+            std::fs::metadata(self.local.path()).map_err(system("looking at the node's folder"))?;
+        let listener = TcpListener::bind("0.0.0.0:0").map_err(system("finding a free port"))?;
+        let port = listener
+            .local_addr()
+            .map_err(system("finding a free port"))?
+            .port();
+        self.port = Some(listener);
+        say(Report::Hello {
+            node: self.at.node.clone(),
+            node_index: self.at.node_index,
+            disk: DiskId {
+                boot_id: sys::boot_id(),
+                device: facts.dev(),
+                inode: facts.ino(),
+            },
+            address: address::address(&self.at.node, self.at.plan.embedded),
+            port,
+        })
+    }
+
+    fn work_on(&mut self, hear: &Receiver<Heard>) -> Result<(), AgentError> {
+        let mut wait = LOOK;
+        loop {
+            match hear.recv_timeout(wait) {
+                Ok(Heard::Order(Order::Finish { clean })) => {
+                    // One that does not copy shares the folder of one that does.
+                    if clean && self.copier {
+                        self.local.remove();
+                    }
+                    return Ok(());
+                }
+                Ok(Heard::Order(order)) => self.obey(order)?,
+                Ok(Heard::Worked(worked)) => self.worked(worked)?,
+                Ok(Heard::NoMoreOrders) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => {
+                    let begun = Instant::now();
+                    self.look()?;
+                    wait = (begun.elapsed() * 10).clamp(LOOK, RAREST_LOOK);
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order) -> Result<(), AgentError> {
+        match order {
+            Order::Roles { copiers } => self.copier = copiers.contains(&self.at.id),
+            Order::Restore { name } => {
+                if self.copier {
+                    self.give(Work::Restore { name });
+                }
+            }
+            Order::Watch { resume } => {
+                self.port = None;
+                self.watching = self.copier;
+                if resume.is_none() && self.copier {
+                    restore::clear(&self.local.resume()).map_err(|source| AgentError::System {
+                        what: "emptying {resume}",
+                        source,
+                    })?;
+                }
+            }
+            Order::Copy { name, from } => {
+                if from.contains(&self.at.id) {
+                    self.copy(name)?;
+                }
+            }
+            Order::Notify => self.notify()?,
+            Order::Signal { kill } => {
+                let ranks = ranks::on_node(&self.local.path(), self.at.node_index);
+                if kill {
+                    ranks::kill(&ranks)
+                } else {
+                    ranks::terminate(&ranks)
+                }
+            }
+            Order::Drain {
+                round,
+                until,
+                ranks_gone,
+            } => {
+                if self.copier {
+                    // First what has come since the last look, so that it counts as in work.
+                    self.look()?;
+                    self.watcher.drain(Timestamp(sys::now()), ranks_gone);
+                    self.draining = Some(Draining { round, until });
+                    self.look()?;
+                }
+            }
+            // The loop has taken it.
+            Order::Finish { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn give(&self, work: Work) {
+        // The worker lives as long as the agent: it ends when this sender does.
+        let _ = self.work.send(work);
+    }
+
+    fn notify(&self) -> Result<(), AgentError> {
+        let workers = self.at.plan.launcher.value.shape() == Shape::Agents;
+        let ranks = || ranks::on_node(&self.local.path(), self.at.node_index);
+        match self.at.plan.resume.notify.value {
+            Notify::None => Ok(()),
+            Notify::File => {
+                std::fs::write(self.local.stop_file(), b"").map_err(|source| AgentError::System {
+                    what: "writing the stop file",
+                    source,
+                })
+            }
+            Notify::Sigterm => {
+                ranks::notify(&ranks(), SIGTERM, workers);
+                Ok(())
+            }
+            Notify::Sigusr1 => {
+                ranks::notify(&ranks(), SIGUSR1, workers);
+                Ok(())
+            }
+        }
+    }
+
+    /// Looks at `{checkpoints}` once.
+    fn look(&mut self) -> Result<(), AgentError> {
+        if !self.watching {
+            return self.drained();
+        }
+        let folder = self.local.checkpoints();
+        let there = scan(&folder).map_err(|source| AgentError::System {
+            what: "looking at {checkpoints}",
+            source,
+        })?;
+        let now = Timestamp(sys::now());
+        let found = self
+            .watcher
+            .look(&there, now, &mut FolderInside { folder: &folder });
+        for one in found {
+            self.found(one)?;
+        }
+        self.drained()
+    }
+
+    fn found(&mut self, Found { name, proven }: Found) -> Result<(), AgentError> {
+        self.count += 1;
+        let entry = self.local.checkpoints().join(&name);
+        let path = self.local.held().join(self.count.to_string());
+        let held = match hold::hold(&entry, &path) {
+            Ok(()) => Held {
+                path,
+                linked: true,
+                proven,
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // Gone or replaced between the look and now.
+                self.watcher.look_again(&name);
+                return Ok(());
+            }
+            // A disk without hard links: copied from where it stands.
+            Err(_) => Held {
+                path: entry,
+                linked: false,
+                proven,
+            },
+        };
+        if let Some(older) = self.held.insert(name.clone(), held) {
+            release(&older);
+        }
+        if self.owed.remove(&name) {
+            return self.copy(name);
+        }
+        say(Report::Complete { name })
+    }
+
+    /// Copies an entry, or promises to, or says that there is none.
+    fn copy(&mut self, name: String) -> Result<(), AgentError> {
+        if let Some(held) = self.held.remove(&name) {
+            self.count += 1;
+            let incoming = format!("{}.{}.{}", self.at.attempt, self.at.id, self.count);
+            let from = held.path.clone();
+            self.copying.insert(name.clone(), held);
+            self.give(Work::CopyOut {
+                name,
+                from,
+                incoming,
+            });
+            Ok(())
+        } else if self.watcher.is_unfinished(&name) {
+            self.owed.insert(name);
+            Ok(())
+        } else {
+            say(Report::NoPart { name })
+        }
+    }
+
+    fn worked(&mut self, worked: Worked) -> Result<(), AgentError> {
+        match worked {
+            Worked::CopiedOut {
+                name,
+                incoming,
+                result,
+            } => {
+                let held = self.copying.remove(&name);
+                let proven = held.as_ref().is_some_and(|held| held.proven);
+                if let Some(held) = &held {
+                    release(held);
+                }
+                match result {
+                    Ok((bytes, took_ms)) => say(Report::Part {
+                        name,
+                        incoming,
+                        bytes,
+                        took_ms,
+                        proven,
+                    }),
+                    Err(error) => {
+                        if matches!(error, copy_out::CopyOutError::Changed) {
+                            self.watcher.look_again(&name);
+                        }
+                        PartPlace::new(&self.at.run, &incoming).remove();
+                        say(Report::NotCopied {
+                            name,
+                            why: error.to_string(),
+                        })
+                    }
+                }
+            }
+            Worked::Restored { name, result } => match result {
+                Ok(()) => say(Report::Restored { name }),
+                Err(restore::RestoreError::Damaged { what }) => {
+                    say(Report::NotRestored { name, why: what })
+                }
+                Err(error @ restore::RestoreError::Disk { .. }) => say(Report::Broken {
+                    why: error.to_string(),
+                }),
+            },
+        }
+    }
+
+    /// Answers a drain once nothing is left to wait for.
+    fn drained(&mut self) -> Result<(), AgentError> {
+        let Some(Draining { round, until }) = self.draining else {
+            return Ok(());
+        };
+        if self.watcher.waits() && Timestamp(sys::now()) < until {
+            return Ok(());
+        }
+        self.draining = None;
+        for name in std::mem::take(&mut self.owed) {
+            let why = "this node had not finished writing its part".to_owned();
+            say(Report::NotCopied { name, why })?;
+        }
+        say(Report::Drained { round })
+    }
+}
+
+fn release(held: &Held) {
+    if held.linked {
+        hold::release(&held.path);
+    }
+}

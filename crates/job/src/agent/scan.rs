@@ -99,13 +99,9 @@ impl Inside for FolderInside<'_> {
         recognise(&self.folder.join(name)).unwrap_or(Recognised::Unknown)
     }
 
-    fn marked(&mut self, name: &str) -> bool {
-        const INSIDE: [&str; 5] = ["DONE", "COMPLETE", "_SUCCESS", ".done", ".complete"];
-        let entry = self.folder.join(name);
-        let beside = |end: &str| self.folder.join(format!("{name}{end}")).exists();
-        beside(".done")
-            || beside(".complete")
-            || INSIDE.iter().any(|marker| entry.join(marker).exists())
+    fn marked(&mut self, name: &str, marker: &str) -> bool {
+        self.folder.join(format!("{name}.{marker}")).exists()
+            || self.folder.join(name).join(marker).exists()
     }
 
     fn open(&mut self, name: &str) -> bool {
@@ -195,9 +191,9 @@ mod tests {
         let mut inside = FolderInside {
             folder: folder.path(),
         };
-        assert!(!inside.marked("a") && !inside.marked("b"));
-        fs::write(folder.path().join("a/_SUCCESS"), b"").unwrap();
+        assert!(!inside.marked("a", "done") && !inside.marked("b", "done"));
+        fs::write(folder.path().join("a/done"), b"").unwrap();
         fs::write(folder.path().join("b.done"), b"").unwrap();
-        assert!(inside.marked("a") && inside.marked("b"));
+        assert!(inside.marked("a", "done") && inside.marked("b", "done"));
     }
 }

@@ -6,21 +6,9 @@
 //! ```
 
 use super::recognise::Recognised;
-use model::Timestamp;
+use model::{Seconds, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// How the run file says that an entry is complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// It says nothing: known formats tell by themselves, others are waited for.
-    Recognise,
-    /// The program renames a finished entry into place.
-    Rename,
-    /// The program makes a marker file when it is done: see [`Inside::marked`].
-    Marker,
-    /// Nothing changes any more.
-    Settle,
-}
+use train::Complete;
 
 /// What makes two states of an entry differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +23,8 @@ pub struct Fingerprint {
 pub trait Inside {
     /// What its format says.
     fn recognised(&mut self, name: &str) -> Recognised;
-    /// Whether there is a marker: `NAME.done` or `NAME.complete` beside it, or in the folder one of
-    /// `DONE`, `COMPLETE`, `_SUCCESS`, `.done`, `.complete`.
-    fn marked(&mut self, name: &str) -> bool;
+    /// Whether there is a marker: `<name>.<marker>` beside it, or `<name>/<marker>`.
+    fn marked(&mut self, name: &str, marker: &str) -> bool;
     /// Whether a process has one of its files open for writing.
     fn open(&mut self, name: &str) -> bool;
 }
@@ -51,17 +38,17 @@ pub struct Found {
     pub proven: bool,
 }
 
-/// How long an entry must stand still where nothing better tells that it is complete.
-pub const SETTLED_MS: i64 = 2_000;
-/// The same for an entry whose format says that something is missing: the format may be mistaken
+/// How long an entry must stand still whose format says that something is missing: the format may be mistaken
 /// (a folder with a `config.json` that is not Hugging Face's), and a lost checkpoint is worse than
 /// one that is marked as unproven.
 pub const SETTLED_PARTIAL_MS: i64 = 30_000;
+/// What changed so recently is taken to be in work.
+const RECENT_MS: i64 = 2_000;
 
 /// Remembers what was seen at the looks before.
 #[derive(Debug)]
 pub struct Watcher {
-    rule: Rule,
+    rule: Complete,
     entries: BTreeMap<String, Entry>,
     /// While draining: the entries that are still waited for.
     draining: Option<BTreeSet<String>>,
@@ -78,7 +65,7 @@ struct Entry {
 impl Watcher {
     /// One that has seen nothing yet.
     #[must_use]
-    pub fn new(rule: Rule) -> Watcher {
+    pub fn new(rule: Complete) -> Watcher {
         Watcher {
             rule,
             entries: BTreeMap::new(),
@@ -121,14 +108,17 @@ impl Watcher {
                 };
             }
             entry.looks += 1;
-            if !entry.told && entry.looks >= 2 && !looks_temporary(name) {
-                if let Some(proven) = complete(self.rule, name, entry, now, inside) {
-                    entry.told = true;
-                    found.push(Found {
-                        name: name.clone(),
-                        proven,
-                    });
-                }
+            if !entry.told
+                && entry.looks >= 2
+                && !looks_temporary(name)
+                && !is_marker(&self.rule, name)
+                && let Some(proven) = complete(&self.rule, name, entry, now, inside)
+            {
+                entry.told = true;
+                found.push(Found {
+                    name: name.clone(),
+                    proven,
+                });
             }
             // What was waited for under another name has been renamed to this one.
             if let Some(waited) = &mut self.draining
@@ -138,7 +128,7 @@ impl Watcher {
                 waited.insert(name.clone());
             }
         }
-        let (entries, rule) = (&self.entries, self.rule);
+        let (entries, rule) = (&self.entries, &self.rule);
         if let Some(waited) = &mut self.draining {
             waited.retain(|name| {
                 entries
@@ -150,10 +140,11 @@ impl Watcher {
     }
 
     /// From now on only what is being written at this moment is waited for; entries that are begun
-    /// later are not.
-    pub fn drain(&mut self, now: Timestamp) {
+    /// later are not. `ranks_gone`: nobody will rename what has a temporary name now.
+    pub fn drain(&mut self, now: Timestamp, ranks_gone: bool) {
+        let lost = |name: &str| ranks_gone && looks_temporary(name);
         let in_work = |(name, entry): (&String, &Entry)| {
-            in_work(self.rule, name, entry, now).then(|| name.clone())
+            (!lost(name) && in_work(&self.rule, name, entry, now)).then(|| name.clone())
         };
         self.draining = Some(self.entries.iter().filter_map(in_work).collect());
     }
@@ -184,7 +175,7 @@ impl Watcher {
 
 /// `Some(proven)` once it is complete.
 fn complete(
-    rule: Rule,
+    rule: &Complete,
     name: &str,
     entry: &Entry,
     now: Timestamp,
@@ -195,27 +186,38 @@ fn complete(
         (still >= after && !inside.open(name)).then_some(false)
     };
     match rule {
-        Rule::Rename => Some(true),
-        Rule::Marker => inside.marked(name).then_some(true),
-        Rule::Settle => settled(inside, SETTLED_MS),
-        Rule::Recognise => match inside.recognised(name) {
+        Complete::Rename => Some(true),
+        Complete::Marker { name: marker } => inside.marked(name, marker).then_some(true),
+        Complete::Settle { settle } => settled(inside, millis(*settle)),
+        Complete::Recognise { settle } => match inside.recognised(name) {
             Recognised::Whole(_) => Some(true),
-            Recognised::Partial(_) => settled(inside, SETTLED_PARTIAL_MS),
-            Recognised::Unknown if inside.marked(name) => Some(true),
-            Recognised::Unknown => settled(inside, SETTLED_MS),
+            Recognised::Partial(_) => settled(inside, SETTLED_PARTIAL_MS.max(millis(*settle))),
+            Recognised::Unknown => settled(inside, millis(*settle)),
         },
     }
 }
 
+fn millis(length: Seconds) -> i64 {
+    i64::try_from(length.0.saturating_mul(1000)).unwrap_or(i64::MAX)
+}
+
 /// Whether waiting a little may still make a complete entry of it: what was left lying does not
 /// hold up the end.
-fn in_work(rule: Rule, name: &str, entry: &Entry, now: Timestamp) -> bool {
+fn in_work(rule: &Complete, name: &str, entry: &Entry, now: Timestamp) -> bool {
     let patience = match rule {
-        Rule::Recognise | Rule::Settle => SETTLED_MS + 1_000,
-        Rule::Rename | Rule::Marker => SETTLED_MS,
+        Complete::Recognise { settle } | Complete::Settle { settle } => millis(*settle) + 1_000,
+        Complete::Rename | Complete::Marker { .. } => RECENT_MS,
     };
-    let marker = rule == Rule::Marker && is_marker(name);
-    !entry.told && !marker && now.since(entry.since) < patience
+    !entry.told && !is_marker(rule, name) && now.since(entry.since) < patience
+}
+
+fn is_marker(rule: &Complete, name: &str) -> bool {
+    match rule {
+        Complete::Marker { name: marker } => name
+            .strip_suffix(marker.as_str())
+            .is_some_and(|entry| entry.ends_with('.')),
+        Complete::Recognise { .. } | Complete::Rename | Complete::Settle { .. } => false,
+    }
 }
 
 /// Whether a name is one that programs give to what they have not finished.
@@ -238,13 +240,8 @@ pub fn looks_temporary(name: &str) -> bool {
         || lower.starts_with("tmp_")
         || ENDS.iter().any(|end| lower.ends_with(end))
         || INSIDE.iter().any(|part| lower.contains(part))
-        || is_marker(&lower)
         // DeepSpeed's pointer to the newest folder is made anew at a restart.
         || lower == "latest"
-}
-
-fn is_marker(name: &str) -> bool {
-    name.ends_with(".done") || name.ends_with(".complete")
 }
 
 #[cfg(test)]
@@ -263,7 +260,7 @@ mod tests {
         fn recognised(&mut self, _: &str) -> Recognised {
             self.recognised
         }
-        fn marked(&mut self, _: &str) -> bool {
+        fn marked(&mut self, _: &str, _: &str) -> bool {
             self.marked
         }
         fn open(&mut self, _: &str) -> bool {
@@ -285,11 +282,17 @@ mod tests {
         ..PLAIN
     };
 
+    fn marker() -> Complete {
+        Complete::Marker {
+            name: "done".to_owned(),
+        }
+    }
+
     /// Looks every 100 ms at one entry; `sizes` are its sizes (`-`: not there). Returns at which
     /// look it was told, with `?` when unproven.
     #[track_caller]
-    fn check(rule: Rule, name: &str, sizes: &str, mut evidence: Evidence, want: &str) {
-        let mut watcher = Watcher::new(rule);
+    fn check(rule: Complete, name: &str, sizes: &str, mut evidence: Evidence, want: &str) {
+        let mut watcher = Watcher::new(rule.clone());
         let mut told = Vec::new();
         for (look, size) in sizes.chars().enumerate() {
             let now = Timestamp(i64::try_from(look).unwrap() * 100);
@@ -311,12 +314,12 @@ mod tests {
 
     #[test]
     fn rename_means_there_and_still() {
-        check(Rule::Rename, "ckpt-1.npz", "--111", PLAIN, "3");
-        check(Rule::Rename, "ckpt-1.npz", "--123333", PLAIN, "5");
-        check(Rule::Rename, "ckpt-1.npz.tmp", "11111", PLAIN, "");
-        check(Rule::Rename, ".ckpt-1", "11111", PLAIN, "");
+        check(Complete::Rename, "ckpt-1.npz", "--111", PLAIN, "3");
+        check(Complete::Rename, "ckpt-1.npz", "--123333", PLAIN, "5");
+        check(Complete::Rename, "ckpt-1.npz.tmp", "11111", PLAIN, "");
+        check(Complete::Rename, ".ckpt-1", "11111", PLAIN, "");
         check(
-            Rule::Rename,
+            Complete::Rename,
             "100.orbax-checkpoint-tmp-17",
             "11111",
             PLAIN,
@@ -326,15 +329,15 @@ mod tests {
 
     #[test]
     fn the_same_name_again_is_told_again() {
-        check(Rule::Rename, "last.ckpt", "11122", PLAIN, "1 4");
-        check(Rule::Rename, "last.ckpt", "11--11", PLAIN, "1 5");
+        check(Complete::Rename, "last.ckpt", "11122", PLAIN, "1 4");
+        check(Complete::Rename, "last.ckpt", "11--11", PLAIN, "1 5");
     }
 
     #[test]
     fn markers() {
-        check(Rule::Marker, "step-5", "1111", PLAIN, "");
+        check(marker(), "step-5", "1111", PLAIN, "");
         check(
-            Rule::Marker,
+            marker(),
             "step-5",
             "1111",
             Evidence {
@@ -344,7 +347,7 @@ mod tests {
             "1",
         );
         check(
-            Rule::Marker,
+            marker(),
             "step-5.done",
             "1111",
             Evidence {
@@ -353,24 +356,20 @@ mod tests {
             },
             "",
         );
-        check(
-            Rule::Recognise,
-            "step-5",
-            "1111",
-            Evidence {
-                marked: true,
-                ..PLAIN
-            },
-            "1",
-        );
     }
 
     #[test]
     fn what_is_unknown_must_settle_and_be_closed() {
         let long = "1".repeat(30);
-        check(Rule::Settle, "a.pkl", &long, PLAIN, "20?");
         check(
-            Rule::Settle,
+            Complete::Settle { settle: Seconds(2) },
+            "a.pkl",
+            &long,
+            PLAIN,
+            "20?",
+        );
+        check(
+            Complete::Settle { settle: Seconds(2) },
             "a.pkl",
             &long,
             Evidence {
@@ -379,9 +378,15 @@ mod tests {
             },
             "",
         );
-        check(Rule::Recognise, "a.pkl", &long, PLAIN, "20?");
         check(
-            Rule::Recognise,
+            Complete::Recognise { settle: Seconds(2) },
+            "a.pkl",
+            &long,
+            PLAIN,
+            "20?",
+        );
+        check(
+            Complete::Recognise { settle: Seconds(2) },
             "a.pkl",
             &long,
             Evidence {
@@ -394,15 +399,33 @@ mod tests {
 
     #[test]
     fn known_formats_tell_at_once_or_are_waited_for_long() {
-        check(Rule::Recognise, "a.pt", "111", ZIP, "1");
-        check(Rule::Recognise, "a.pt", &"1".repeat(100), CUT, "");
-        check(Rule::Recognise, "a.pt", &"1".repeat(302), CUT, "300?");
+        check(
+            Complete::Recognise { settle: Seconds(2) },
+            "a.pt",
+            "111",
+            ZIP,
+            "1",
+        );
+        check(
+            Complete::Recognise { settle: Seconds(2) },
+            "a.pt",
+            &"1".repeat(100),
+            CUT,
+            "",
+        );
+        check(
+            Complete::Recognise { settle: Seconds(2) },
+            "a.pt",
+            &"1".repeat(302),
+            CUT,
+            "300?",
+        );
     }
 
     #[test]
     fn a_drain_waits_only_for_what_was_in_work() {
         let seen = |name: &str, digest| (name.to_owned(), Fingerprint { bytes: 1, digest });
-        let mut watcher = Watcher::new(Rule::Rename);
+        let mut watcher = Watcher::new(Complete::Rename);
         let look = |watcher: &mut Watcher, there: &[(String, Fingerprint)], now| {
             watcher
                 .look(there, Timestamp(now), &mut PLAIN.clone())
@@ -418,7 +441,7 @@ mod tests {
             &[seen("1", 1), seen("old.tmp", 1), seen("2.tmp", 1)],
             9_000,
         );
-        watcher.drain(Timestamp(9_000));
+        watcher.drain(Timestamp(9_000), false);
         assert!(
             watcher.waits(),
             "2.tmp is being written; old.tmp was left lying"

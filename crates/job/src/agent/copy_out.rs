@@ -1,0 +1,150 @@
+//! Copies a held entry into the run folder's incoming place.
+
+use super::scan::{files, fingerprint};
+use crate::hashed_copy;
+use crate::part_list::PartPlace;
+use folder::FileHash;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a part is not there. Nothing of it was left.
+#[derive(Debug, Error)]
+pub enum CopyOutError {
+    /// The run folder's disk is full.
+    #[error(
+        "{asked} bytes are to be copied, {there} are free in {folder:?}; free some, or set [checkpoints] keep = N; the training goes on and checkpoints that are out stay"
+    )]
+    DiskFull {
+        /// What the entry needs.
+        asked: u64,
+        /// What was free when the copy failed.
+        there: u64,
+        /// Where.
+        folder: PathBuf,
+    },
+    /// The program went on writing it.
+    #[error("it changed while it was copied; it is looked at again")]
+    Changed,
+    /// The entry could not be read or the run folder not be written.
+    #[error("{source}")]
+    System {
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Copies `from` with hashes, durably; the list of files is written last. Returns the bytes.
+pub fn copy_out(from: &Path, part: &PartPlace) -> Result<u64, CopyOutError> {
+    let result = copy(from, part);
+    if result.is_err() {
+        part.remove();
+    }
+    result
+}
+
+fn copy(from: &Path, part: &PartPlace) -> Result<u64, CopyOutError> {
+    let system = |source| CopyOutError::System { source };
+    let before = fingerprint(from).map_err(system)?;
+    let all = copy_files(from, part).map_err(|source| {
+        if matches!(
+            source.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        ) {
+            let folder = part.folder().parent().unwrap_or(part.folder()).to_owned();
+            let there = sys::disk_free(&folder).unwrap_or(0);
+            CopyOutError::DiskFull {
+                asked: before.bytes,
+                there,
+                folder,
+            }
+        } else {
+            CopyOutError::System { source }
+        }
+    })?;
+    if fingerprint(from).map_err(system)? != before {
+        return Err(CopyOutError::Changed);
+    }
+    Ok(all)
+}
+
+fn copy_files(from: &Path, part: &PartPlace) -> io::Result<u64> {
+    std::fs::create_dir_all(part.folder())?;
+    let mut hashes = Vec::new();
+    let mut all = 0;
+    for (path, _) in files(from)? {
+        let (source, target) = if path.as_os_str().is_empty() {
+            (from.to_owned(), part.data())
+        } else {
+            (from.join(&path), part.data().join(&path))
+        };
+        let (bytes, blake3) = hashed_copy::copy(&source, &target)?;
+        all += bytes;
+        hashes.push(FileHash {
+            path,
+            bytes,
+            blake3,
+        });
+    }
+    part.write_list(&hashes)?;
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folder::RunFolder;
+    use std::fs;
+
+    #[test]
+    fn a_folder_and_its_list() {
+        let root = tempfile::tempdir().unwrap();
+        let entry = root.path().join("step-5");
+        fs::create_dir_all(entry.join("deep")).unwrap();
+        fs::write(entry.join("a"), b"1").unwrap();
+        fs::write(entry.join("deep/b"), b"22").unwrap();
+        let part = PartPlace::new(&RunFolder::at(root.path()), "7.0.0.1");
+        assert_eq!(copy_out(&entry, &part).unwrap(), 3);
+        let list = part.read_list().unwrap();
+        let named: Vec<_> = list
+            .iter()
+            .map(|file| (file.path.to_str().unwrap(), file.bytes))
+            .collect();
+        assert_eq!(named, [("a", 1), ("deep/b", 2)]);
+        assert_eq!(fs::read(part.data().join("deep/b")).unwrap(), b"22");
+    }
+
+    #[test]
+    fn a_full_disk_leaves_nothing_and_says_what_to_do() {
+        let root = tempfile::tempdir().unwrap();
+        let small = root.path().join("small");
+        fs::create_dir(&small).unwrap();
+        let mounted = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=64k", "none"])
+            .arg(&small)
+            .stderr(std::process::Stdio::null())
+            .status();
+        if !mounted.is_ok_and(|status| status.success()) {
+            let _ = io::Write::write_all(
+                &mut io::stderr(),
+                b"skipped: no right to mount a small disk\n",
+            );
+            return;
+        }
+        let entry = root.path().join("big.pt");
+        fs::write(&entry, vec![1; 200_000]).unwrap();
+        let part = PartPlace::new(&RunFolder::at(&small), "7.0.0.1");
+        let error = copy_out(&entry, &part).unwrap_err();
+        let left = part.folder().exists();
+        let unmounted = std::process::Command::new("umount")
+            .arg(&small)
+            .status()
+            .unwrap();
+        assert!(unmounted.success());
+        let CopyOutError::DiskFull { asked, there, .. } = error else {
+            panic!("{error:?}")
+        };
+        assert!(asked == 200_000 && there < asked);
+        assert!(!left);
+    }
+}

@@ -1,0 +1,189 @@
+//! Brings a checkpoint from the run folder to `{resume}`, proving its bytes on the way.
+
+use crate::hashed_copy;
+use folder::{Manifest, RunFolder};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a checkpoint is not in `{resume}`.
+#[derive(Debug, Error)]
+pub enum RestoreError {
+    /// It is damaged, or can't be read: an older one may do.
+    #[error("{what}")]
+    Damaged {
+        /// In words.
+        what: String,
+    },
+    /// The node's disk can't take it: no other would do better.
+    #[error(
+        "checkpoint {name} has {asked} bytes, {there} are free in {folder:?} ({source}); choose a larger node_local folder"
+    )]
+    Disk {
+        /// The checkpoint.
+        name: String,
+        /// Its size.
+        asked: u64,
+        /// What is free.
+        there: u64,
+        /// Where.
+        folder: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Empties `{resume}`.
+///
+/// # Errors
+/// What the system says.
+pub fn clear(resume: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(resume)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            fs::remove_dir_all(path)?
+        } else {
+            fs::remove_file(path)?
+        }
+    }
+    Ok(())
+}
+
+/// Copies checkpoint `name` into `resume`, which holds nothing else afterwards.
+pub fn restore(run: &RunFolder, name: &str, resume: &Path) -> Result<(), RestoreError> {
+    let manifest = read(run, name)?;
+    let disk = |source| RestoreError::Disk {
+        name: name.to_owned(),
+        asked: manifest.files.iter().map(|file| file.bytes).sum(),
+        there: sys::disk_free(resume).unwrap_or(0),
+        folder: resume.to_owned(),
+        source,
+    };
+    clear(resume).map_err(disk)?;
+    for file in &manifest.files {
+        let place = |root: PathBuf| {
+            if file.path.as_os_str().is_empty() {
+                root
+            } else {
+                root.join(&file.path)
+            }
+        };
+        let (from, to) = (place(run.checkpoint(name)), place(resume.join(name)));
+        let damaged = |what: String| {
+            // What came so far must not be taken for a checkpoint.
+            let _ = clear(resume);
+            RestoreError::Damaged {
+                what: format!("{from:?} {what}"),
+            }
+        };
+        // Asked first, so that what copying then says is the node's disk.
+        let there =
+            fs::metadata(&from).map_err(|source| damaged(format!("can't be read: {source}")))?;
+        if there.len() != file.bytes {
+            return Err(damaged(format!(
+                "has {} bytes, its manifest says {}",
+                there.len(),
+                file.bytes
+            )));
+        }
+        let (_, blake3) = hashed_copy::copy(&from, &to).map_err(disk)?;
+        if blake3 != file.blake3 {
+            return Err(damaged("has other bytes than its manifest says".to_owned()));
+        }
+    }
+    point_latest(name, resume).map_err(disk)
+}
+
+/// DeepSpeed finds its folder through a file `latest` beside it.
+fn point_latest(name: &str, resume: &Path) -> io::Result<()> {
+    let is_deepspeed = fs::read_dir(resume.join(name)).is_ok_and(|entries| {
+        let mut names = entries.flatten().map(|entry| entry.file_name());
+        names.any(|name| name.to_string_lossy().ends_with("_model_states.pt"))
+    });
+    if is_deepspeed {
+        fs::write(resume.join("latest"), name)
+    } else {
+        Ok(())
+    }
+}
+
+fn read(run: &RunFolder, name: &str) -> Result<Manifest, RestoreError> {
+    let path = run.manifest(name);
+    let read = || -> io::Result<Manifest> { Ok(serde_json::from_slice(&fs::read(&path)?)?) };
+    read().map_err(|source| RestoreError::Damaged {
+        what: format!("its manifest {path:?} can't be read: {source}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folder::FileHash;
+    use model::Timestamp;
+
+    #[track_caller]
+    fn check(damage: impl Fn(&Path), want: Result<(), &str>) {
+        let root = tempfile::tempdir().unwrap();
+        let (run, resume) = (
+            RunFolder::at(&root.path().join("run")),
+            root.path().join("resume"),
+        );
+        let entry = run.checkpoint("global_step5");
+        fs::create_dir_all(&entry).unwrap();
+        fs::create_dir_all(run.manifest("x").parent().unwrap()).unwrap();
+        fs::create_dir_all(resume.join("old")).unwrap();
+        let file = entry.join("mp_rank_00_model_states.pt");
+        fs::write(&file, b"weights").unwrap();
+        let (bytes, blake3) = hashed_copy::hash(&file).unwrap();
+        let path = PathBuf::from("mp_rank_00_model_states.pt");
+        let files = vec![FileHash {
+            path,
+            bytes,
+            blake3,
+        }];
+        let manifest = Manifest {
+            name: "global_step5".into(),
+            step: Some(5),
+            at: Timestamp(0),
+            proven: true,
+            files,
+        };
+        fs::write(
+            run.manifest("global_step5"),
+            serde_json::to_vec(&manifest).unwrap(),
+        )
+        .unwrap();
+        damage(&file);
+        match (restore(&run, "global_step5", &resume), want) {
+            (Ok(()), Ok(())) => {
+                let there = resume.join("global_step5/mp_rank_00_model_states.pt");
+                assert_eq!(fs::read(there).unwrap(), b"weights");
+                assert_eq!(
+                    fs::read_to_string(resume.join("latest")).unwrap(),
+                    "global_step5"
+                );
+                assert!(!resume.join("old").exists());
+            }
+            (Err(RestoreError::Damaged { what }), Err(words)) => {
+                assert!(what.contains(words), "{what}");
+                assert_eq!(fs::read_dir(&resume).unwrap().count(), 0);
+            }
+            (found, _) => panic!("{found:?}"),
+        }
+    }
+
+    #[test]
+    fn only_the_bytes_of_the_manifest_are_resumed_from() {
+        check(|_| (), Ok(()));
+        check(
+            |file| fs::write(file, b"weigh").unwrap(),
+            Err("has 5 bytes, its manifest says 7"),
+        );
+        check(
+            |file| fs::write(file, b"wEights").unwrap(),
+            Err("other bytes"),
+        );
+        check(|file| fs::remove_file(file).unwrap(), Err("can't be read"));
+    }
+}

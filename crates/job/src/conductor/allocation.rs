@@ -1,0 +1,122 @@
+//! What Slurm tells the batch step in variables. Pure: a way to look them up comes in.
+
+use folder::Attempt;
+use model::{NodeName, Seconds, TimeLimitRequest, Timestamp};
+use thiserror::Error;
+use train::Plan;
+
+/// The allocation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// Which start of which job.
+    pub attempt: Attempt,
+    /// The name under which `scontrol requeue` knows it: an array's task is not its own number.
+    pub requeue_name: String,
+    /// The job's nodes, in Slurm's order; never empty.
+    pub nodes: Vec<NodeName>,
+    /// GPUs of each.
+    pub gpus: u32,
+    /// CPUs of the batch step's node.
+    pub cpus_on_node: Option<u32>,
+    /// When it started, as far as is known.
+    pub start: Timestamp,
+    /// When its limit ends it; `None`: never.
+    pub end: Option<Timestamp>,
+}
+
+/// Why this is not a job that can be conducted.
+#[derive(Debug, Error)]
+pub enum AllocationError {
+    /// Not a job, or not one of Slurm's.
+    #[error(
+        "{variable} is {there:?}, a number is needed; a conductor is started by a job's script only"
+    )]
+    Variable {
+        /// Its name.
+        variable: &'static str,
+        /// What it holds.
+        there: Option<String>,
+    },
+    /// No nodes, or a list that can't be read.
+    #[error("SLURM_JOB_NODELIST is {there:?}: {why}")]
+    Nodes {
+        /// What it holds.
+        there: Option<String>,
+        /// In words.
+        why: String,
+    },
+}
+
+impl Allocation {
+    /// Reads it. `granularity` is what the scheduler rounds limits up to.
+    ///
+    /// # Errors
+    /// Slurm's variables are missing or strange.
+    pub fn read(
+        variable: &dyn Fn(&str) -> Option<String>,
+        plan: &Plan,
+        granularity: Seconds,
+        now: Timestamp,
+    ) -> Result<Allocation, AllocationError> {
+        let number = |name: &'static str| -> Result<u32, AllocationError> {
+            let there = variable(name);
+            let number = there.as_ref().and_then(|text| text.parse().ok());
+            number.ok_or(AllocationError::Variable {
+                variable: name,
+                there,
+            })
+        };
+        let optional = |name: &str| variable(name).and_then(|text| text.parse::<u32>().ok());
+        let seconds = |name: &str| {
+            let text = variable(name)?;
+            Some(Timestamp(text.parse::<i64>().ok()?.checked_mul(1000)?))
+        };
+        let job = number("SLURM_JOB_ID")?;
+        // Unset at the first start before Slurm 26.11.
+        let restart = optional("SLURM_RESTART_COUNT").unwrap_or(0);
+        let array = optional("SLURM_ARRAY_JOB_ID").zip(optional("SLURM_ARRAY_TASK_ID"));
+        let requeue_name = array.map_or_else(
+            || job.to_string(),
+            |(array, task)| format!("{array}_{task}"),
+        );
+        let start = seconds("SLURM_JOB_START_TIME").unwrap_or(now).min(now);
+        let limit = plan
+            .time
+            .as_ref()
+            .and_then(|time| limit(time.value, granularity));
+        Ok(Allocation {
+            attempt: Attempt { job, restart },
+            requeue_name,
+            nodes: nodes(variable("SLURM_JOB_NODELIST").or_else(|| variable("SLURM_NODELIST")))?,
+            gpus: optional("SLURM_GPUS_ON_NODE").unwrap_or(plan.gpus_per_node.value),
+            cpus_on_node: optional("SLURM_CPUS_ON_NODE"),
+            start,
+            // Set since Slurm 23.02; before it the limit that was asked for has to do.
+            end: seconds("SLURM_JOB_END_TIME")
+                .filter(|end| *end > start)
+                .or(limit.map(|limit| start + limit)),
+        })
+    }
+}
+
+fn limit(asked: TimeLimitRequest, granularity: Seconds) -> Option<Seconds> {
+    let unit = granularity.0.max(1);
+    match asked {
+        TimeLimitRequest::Limit(Seconds(limit)) => Some(Seconds(limit.div_ceil(unit) * unit)),
+        TimeLimitRequest::Unlimited => None,
+    }
+}
+
+fn nodes(list: Option<String>) -> Result<Vec<NodeName>, AllocationError> {
+    let wrong = |why: String| AllocationError::Nodes {
+        there: list.clone(),
+        why,
+    };
+    let nodes = model::node_list::expand(list.as_deref().unwrap_or_default())
+        .map_err(|error| wrong(error.to_string()))?;
+    if nodes.is_empty() {
+        Err(wrong("it names no node".to_owned()))
+    } else {
+        Ok(nodes)
+    }
+}

@@ -1,0 +1,183 @@
+use super::*;
+
+struct Run {
+    _root: tempfile::TempDir,
+    run: RunFolder,
+}
+
+impl Run {
+    fn new() -> Run {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::at(&root.path().join("digits-k3f9"));
+        prepare(&run).unwrap();
+        Run { _root: root, run }
+    }
+
+    /// A part with these files; an empty name is a single file.
+    fn part(&self, incoming: &str, files: &[(&str, &str)]) -> Part {
+        let place = PartPlace::new(&self.run, incoming);
+        let mut list = Vec::new();
+        for (path, text) in files {
+            let to = below(&place.data(), Path::new(path));
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::write(&to, text).unwrap();
+            let (bytes, blake3) = crate::hashed_copy::hash(&to).unwrap();
+            list.push(FileHash {
+                path: path.into(),
+                bytes,
+                blake3,
+            });
+        }
+        place.write_list(&list).unwrap();
+        Part {
+            incoming: incoming.to_owned(),
+            bytes: 1,
+            took_ms: 1,
+            proven: true,
+        }
+    }
+
+    fn publish(&self, name: &str, parts: &[Part], merge: bool) -> Result<Out, String> {
+        publish(&self.run, name, parts, merge, Timestamp(5))
+    }
+
+    fn names(&self) -> Vec<String> {
+        let there = look(&self.run).unwrap();
+        there.known().into_iter().map(|known| known.name).collect()
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.run.checkpoint(path)).unwrap()
+    }
+
+    fn incoming(&self) -> usize {
+        fs::read_dir(self.run.incoming()).unwrap().count()
+    }
+}
+
+#[test]
+fn newest_first_by_step_and_nothing_left_behind() {
+    let run = Run::new();
+    for name in ["ckpt-9.npz", "last.npz", "ckpt-10.npz"] {
+        let part = run.part(name, &[("", name)]);
+        run.publish(name, &[part], false).unwrap();
+    }
+    assert_eq!(run.names(), ["ckpt-10.npz", "ckpt-9.npz", "last.npz"]);
+    assert_eq!(run.read("ckpt-9.npz"), "ckpt-9.npz");
+    assert_eq!(run.incoming(), 0);
+}
+
+#[test]
+fn parts_of_two_nodes_are_one_and_a_late_one_joins() {
+    let run = Run::new();
+    let parts = [
+        run.part("a", &[("0.pt", "zero"), ("meta", "same")]),
+        run.part("b", &[("1.pt", "one"), ("meta", "same")]),
+    ];
+    run.publish("step-5", &parts, false).unwrap();
+    let late = run.part("c", &[("2.pt", "two")]);
+    run.publish("step-5", &[late], true).unwrap();
+    assert_eq!(look(&run.run).unwrap().whole[0].files.len(), 4);
+    assert_eq!(
+        run.read("step-5/0.pt") + &run.read("step-5/1.pt") + &run.read("step-5/2.pt"),
+        "zeroonetwo"
+    );
+    let other = [
+        run.part("d", &[("meta", "x")]),
+        run.part("e", &[("meta", "y")]),
+    ];
+    let error = run.publish("step-6", &other, false).unwrap_err();
+    assert!(
+        error.contains("two nodes wrote different step-6/meta"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_new_version_replaces_a_folder_as_a_whole() {
+    let run = Run::new();
+    run.publish(
+        "last",
+        &[run.part("a", &[("old.pt", "1"), ("both.pt", "1")])],
+        false,
+    )
+    .unwrap();
+    run.publish("last", &[run.part("b", &[("both.pt", "22")])], false)
+        .unwrap();
+    assert_eq!(run.read("last/both.pt"), "22");
+    assert!(!run.run.checkpoint("last/old.pt").exists());
+    assert_eq!(run.names(), ["last"]);
+}
+
+#[test]
+fn one_that_was_cut_in_half_is_passed_over() {
+    let run = Run::new();
+    for step in ["ckpt-1", "ckpt-2"] {
+        run.publish(step, &[run.part(step, &[("w.pt", "weights")])], false)
+            .unwrap();
+    }
+    fs::write(run.run.checkpoint("ckpt-2/w.pt"), "wei").unwrap();
+    fs::write(run.run.manifest("ckpt-3"), "{\"name\":").unwrap();
+    assert_eq!(run.names(), ["ckpt-1"]);
+    assert_eq!(look(&run.run).unwrap().damaged.len(), 2);
+}
+
+#[test]
+fn a_conductor_that_died_while_publishing_lost_nothing() {
+    // Its three steps: nothing done; manifest beside the bytes; bytes in place.
+    for done in 0..3 {
+        let run = Run::new();
+        run.publish("last", &[run.part("a", &[("", "old")])], false)
+            .unwrap();
+        let place = PartPlace::new(&run.run, &run.part("b", &[("", "newer")]).incoming);
+        let files = place.read_list().unwrap();
+        let manifest = Manifest {
+            name: "last".into(),
+            step: None,
+            at: Timestamp(9),
+            proven: true,
+            files,
+        };
+        if done >= 1 {
+            fs::write(place.manifest(), serde_json::to_vec(&manifest).unwrap()).unwrap();
+        }
+        if done >= 2 {
+            move_into_place(&place, &run.run.checkpoint("last")).unwrap();
+            assert_eq!(run.names(), Vec::<String>::new());
+        }
+        recover(&run.run).unwrap();
+        assert_eq!(run.names(), ["last"], "after step {done}");
+        assert_eq!(run.read("last"), if done == 0 { "old" } else { "newer" });
+        assert_eq!(run.incoming(), 0);
+    }
+}
+
+#[test]
+fn only_what_the_run_file_gives_up_is_removed() {
+    let run = Run::new();
+    for step in 1..=4 {
+        let name = format!("ckpt-{step}");
+        let mut part = run.part(&name, &[("w.pt", "weights")]);
+        part.proven = step == 1;
+        run.publish(&name, &[part], false).unwrap();
+    }
+    assert_eq!(retain(&run.run, Keep::All).unwrap(), Vec::<String>::new());
+    assert_eq!(retain(&run.run, Keep::Newest(2)).unwrap(), ["ckpt-2"]);
+    assert_eq!(
+        run.names(),
+        ["ckpt-4", "ckpt-3", "ckpt-1"],
+        "the only proven one stays"
+    );
+    assert_eq!(retain(&run.run, Keep::Newest(0)).unwrap(), ["ckpt-3"]);
+}
+
+#[test]
+fn steps_of_names() {
+    for (name, want) in [
+        ("epoch=3-step=1200.ckpt", Some(1200)),
+        ("checkpoint-500", Some(500)),
+        ("last", None),
+    ] {
+        assert_eq!(step_of(name), want, "{name}");
+    }
+}

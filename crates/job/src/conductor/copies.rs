@@ -1,0 +1,316 @@
+//! Which entry is being copied out, and which wait for it. Pure.
+//!
+//! One entry at a time: each is asked of all agents that have a disk, and is published when all of
+//! them have answered, so that no checkpoint lacks a node's shards.
+
+use crate::protocol::AgentId;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// An agent's part of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its folder below the run folder's incoming place.
+    pub incoming: String,
+    /// Its size.
+    pub bytes: u64,
+    /// How long its copy took, in milliseconds.
+    pub took_ms: u64,
+    /// Whether its completeness was seen.
+    pub proven: bool,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Ask these agents for their parts.
+    Ask {
+        /// The entry.
+        name: String,
+        /// The agents.
+        from: Vec<AgentId>,
+    },
+    /// All parts are there.
+    Publish {
+        /// The entry.
+        name: String,
+        /// At least one.
+        parts: Vec<Part>,
+        /// Whether they are added to what is published under this name already: an agent was late.
+        merge: bool,
+    },
+    /// Some part could not be copied.
+    GiveUp {
+        /// The entry.
+        name: String,
+        /// In words.
+        why: String,
+        /// What did arrive and is of no use.
+        parts: Vec<Part>,
+    },
+}
+
+/// The queue and the one in work.
+#[derive(Debug, Default)]
+pub struct Copies {
+    copiers: BTreeSet<AgentId>,
+    waiting: VecDeque<Wanted>,
+    current: Option<Current>,
+    /// Who gave parts of what was published last under each name.
+    given: BTreeMap<String, BTreeSet<AgentId>>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Wanted {
+    name: String,
+    /// `None`: everyone.
+    only: Option<AgentId>,
+}
+
+#[derive(Debug)]
+struct Current {
+    wanted: Wanted,
+    asked: BTreeSet<AgentId>,
+    parts: BTreeMap<AgentId, Part>,
+    refused: Option<String>,
+}
+
+impl Copies {
+    /// For agents that have a disk.
+    #[must_use]
+    pub fn new(copiers: impl IntoIterator<Item = AgentId>) -> Copies {
+        Copies {
+            copiers: copiers.into_iter().collect(),
+            ..Copies::default()
+        }
+    }
+
+    /// The agents that have a disk.
+    #[must_use]
+    pub fn copiers(&self) -> &BTreeSet<AgentId> {
+        &self.copiers
+    }
+
+    /// Whether nothing waits and nothing is in work.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.current.is_none()
+    }
+
+    /// An agent sees a complete entry.
+    pub fn complete(&mut self, agent: AgentId, name: String) {
+        // Where this agent was asked already it will answer, or has answered with the old bytes.
+        if self
+            .current
+            .as_ref()
+            .is_some_and(|current| current.wanted.name == name && current.asked.contains(&agent))
+        {
+            return;
+        }
+        // A part that this agent had not given joins the others; one that it had is a new version.
+        let late = self
+            .given
+            .get(&name)
+            .is_some_and(|given| !given.contains(&agent));
+        let answered = self.current.as_ref().is_some_and(|current| {
+            current.wanted.name == name && !current.parts.contains_key(&agent)
+        });
+        let only = (late || answered).then_some(agent);
+        let wanted = Wanted { name, only };
+        if !self.waiting.contains(&wanted) {
+            self.waiting.push_back(wanted);
+        }
+    }
+
+    /// What to do now, if anything: call it after each change. `newest_first`: time is short.
+    pub fn next(&mut self, newest_first: bool) -> Option<Next> {
+        if let Some(current) = &self.current {
+            if !current.asked.is_empty() {
+                return None;
+            }
+            return self.close();
+        }
+        let wanted = if newest_first {
+            self.waiting.pop_back()
+        } else {
+            self.waiting.pop_front()
+        }?;
+        let asked: BTreeSet<AgentId> = match wanted.only {
+            Some(agent) => BTreeSet::from([agent]),
+            None => self.copiers.clone(),
+        };
+        let (name, from) = (wanted.name.clone(), asked.iter().copied().collect());
+        self.current = Some(Current {
+            wanted,
+            asked,
+            parts: BTreeMap::new(),
+            refused: None,
+        });
+        Some(Next::Ask { name, from })
+    }
+
+    /// All have answered. What is published stays the current one until [`Copies::published`].
+    fn close(&mut self) -> Option<Next> {
+        let current = self.current.as_mut()?;
+        let name = current.wanted.name.clone();
+        let parts: Vec<Part> = current.parts.values().cloned().collect();
+        if let Some(why) = current.refused.take() {
+            self.current = None;
+            return Some(Next::GiveUp { name, why, parts });
+        }
+        if parts.is_empty() {
+            // It was gone everywhere before it could be held.
+            self.current = None;
+            return self.next(false);
+        }
+        // Not asked again while it is being published.
+        current.asked.insert(AgentId::MAX);
+        let merge = current.wanted.only.is_some();
+        let givers = current.parts.keys().copied();
+        let given = self.given.entry(name.clone()).or_default();
+        if !merge {
+            given.clear();
+        }
+        given.extend(givers);
+        Some(Next::Publish { name, parts, merge })
+    }
+
+    /// An agent's part arrived.
+    pub fn part(&mut self, agent: AgentId, name: &str, part: Part) {
+        self.answered(agent, name, |current| {
+            current.parts.insert(agent, part);
+        });
+    }
+
+    /// An agent has no part.
+    pub fn no_part(&mut self, agent: AgentId, name: &str) {
+        self.answered(agent, name, |_| ());
+    }
+
+    /// An agent could not copy its part.
+    pub fn refused(&mut self, agent: AgentId, name: &str, why: String) {
+        self.answered(agent, name, |current| current.refused = Some(why));
+    }
+
+    fn answered(&mut self, agent: AgentId, name: &str, change: impl FnOnce(&mut Current)) {
+        if let Some(current) = &mut self.current
+            && current.wanted.name == name
+            && current.asked.remove(&agent)
+        {
+            change(current);
+        }
+    }
+
+    /// Publishing ended, one way or the other.
+    pub fn published(&mut self, name: &str) {
+        if self
+            .current
+            .as_ref()
+            .is_some_and(|current| current.wanted.name == name)
+        {
+            self.current = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(incoming: &str) -> Part {
+        Part {
+            incoming: incoming.to_owned(),
+            bytes: 1,
+            took_ms: 1,
+            proven: true,
+        }
+    }
+
+    fn ask(name: &str, from: &[AgentId]) -> Option<Next> {
+        Some(Next::Ask {
+            name: name.to_owned(),
+            from: from.to_vec(),
+        })
+    }
+
+    fn publish(name: &str, parts: &[&str], merge: bool) -> Option<Next> {
+        let parts = parts.iter().map(|incoming| part(incoming)).collect();
+        Some(Next::Publish {
+            name: name.to_owned(),
+            parts,
+            merge,
+        })
+    }
+
+    #[test]
+    fn one_disk() {
+        let mut copies = Copies::new([0]);
+        copies.complete(0, "1".into());
+        copies.complete(0, "2".into());
+        assert_eq!(copies.next(false), ask("1", &[0]));
+        assert_eq!(copies.next(false), None);
+        copies.part(0, "1", part("a"));
+        assert_eq!(copies.next(false), publish("1", &["a"], false));
+        assert_eq!(copies.next(false), None, "it is being published");
+        copies.published("1");
+        assert_eq!(copies.next(false), ask("2", &[0]));
+        copies.refused(0, "2", "disk full".into());
+        let gave_up = Next::GiveUp {
+            name: "2".into(),
+            why: "disk full".into(),
+            parts: vec![],
+        };
+        assert_eq!(copies.next(false), Some(gave_up));
+        assert!(copies.is_idle());
+    }
+
+    #[test]
+    fn newest_first_when_time_is_short() {
+        let mut copies = Copies::new([0]);
+        for name in ["1", "2", "3"] {
+            copies.complete(0, name.into());
+        }
+        assert_eq!(copies.next(true), ask("3", &[0]));
+    }
+
+    #[test]
+    fn shards_of_two_nodes_are_one_checkpoint() {
+        let mut copies = Copies::new([0, 2]);
+        copies.complete(2, "1".into());
+        assert_eq!(copies.next(false), ask("1", &[0, 2]));
+        copies.complete(0, "1".into());
+        copies.part(2, "1", part("b"));
+        assert_eq!(copies.next(false), None);
+        copies.part(0, "1", part("a"));
+        assert_eq!(copies.next(false), publish("1", &["a", "b"], false));
+        copies.published("1");
+        assert!(copies.is_idle());
+    }
+
+    #[test]
+    fn a_late_shard_is_added_and_a_new_version_replaces() {
+        let mut copies = Copies::new([0, 1]);
+        copies.complete(0, "last".into());
+        assert_eq!(copies.next(false), ask("last", &[0, 1]));
+        copies.part(0, "last", part("a"));
+        copies.no_part(1, "last");
+        assert_eq!(copies.next(false), publish("last", &["a"], false));
+        copies.complete(1, "last".into());
+        copies.published("last");
+        assert_eq!(copies.next(false), ask("last", &[1]));
+        copies.part(1, "last", part("b"));
+        assert_eq!(copies.next(false), publish("last", &["b"], true));
+        copies.published("last");
+        copies.complete(0, "last".into());
+        assert_eq!(copies.next(false), ask("last", &[0, 1]));
+    }
+
+    #[test]
+    fn gone_before_it_was_held() {
+        let mut copies = Copies::new([0]);
+        copies.complete(0, "1".into());
+        copies.complete(0, "2".into());
+        assert_eq!(copies.next(false), ask("1", &[0]));
+        copies.no_part(0, "1");
+        assert_eq!(copies.next(false), ask("2", &[0]));
+    }
+}

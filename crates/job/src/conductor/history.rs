@@ -1,0 +1,121 @@
+//! What the jobs before this one tell. Pure but for reading their events.
+
+use folder::{Attempt, Event, EventTail, RunFolder, StopReason};
+use std::io;
+
+/// How many starts right before this one ran into their limit without a new checkpoint.
+///
+/// # Errors
+/// The run folder can't be read.
+pub fn stuck_before(run: &RunFolder, now: Attempt) -> io::Result<u32> {
+    let mut count = 0;
+    let before = run.attempts()?.into_iter().filter(|attempt| *attempt < now);
+    for attempt in before.rev() {
+        let events: Vec<Event> = EventTail::new(run.events(attempt))
+            .read()?
+            .into_iter()
+            .map(|line| line.event)
+            .collect();
+        if !was_stuck(&events) {
+            break;
+        }
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Whether a start came to its limit with nothing newer than what it had resumed from.
+fn was_stuck(events: &[Event]) -> bool {
+    let at_limit = events.iter().any(|event| {
+        matches!(
+            event,
+            Event::Stopping {
+                reason: StopReason::Limit,
+                ..
+            } | Event::ComingBack { .. }
+        )
+    });
+    let resumed = events.iter().find_map(|event| match event {
+        Event::Resumed { step, .. } => *step,
+        _ => None,
+    });
+    let newer = events.iter().any(|event| match event {
+        Event::CheckpointOut { step, .. } => is_newer(*step, resumed),
+        _ => false,
+    });
+    at_limit && !newer
+}
+
+/// Whether a checkpoint is progress over the one that was resumed from. A program that begins anew
+/// in each job writes the same steps for ever.
+#[must_use]
+pub fn is_newer(step: Option<u64>, resumed: Option<u64>) -> bool {
+    match (step, resumed) {
+        (Some(step), Some(resumed)) => step > resumed,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folder::{ComingBack, EventLog};
+    use model::{Seconds, Timestamp};
+
+    fn out(step: u64) -> Event {
+        Event::CheckpointOut {
+            name: format!("c{step}"),
+            step: Some(step),
+            bytes: 1,
+            took_ms: 1,
+            proven: true,
+        }
+    }
+
+    fn resumed(step: u64) -> Event {
+        Event::Resumed {
+            checkpoint: format!("c{step}"),
+            step: Some(step),
+        }
+    }
+
+    /// The events of the starts before; all of them came to their limit.
+    #[track_caller]
+    fn check(starts: &[&[Event]], want: u32) {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::at(root.path());
+        std::fs::create_dir_all(run.links()).unwrap();
+        let attempt = |restart| Attempt { job: 7, restart };
+        let mut restart = 0;
+        for events in starts {
+            let mut log = EventLog::open(&run.events(attempt(restart))).unwrap();
+            for event in *events {
+                log.append(Timestamp(0), event.clone()).unwrap();
+            }
+            let stopping = Event::Stopping {
+                reason: StopReason::Limit,
+                left: Seconds(3),
+            };
+            log.append(Timestamp(0), stopping).unwrap();
+            log.append(
+                Timestamp(0),
+                Event::ComingBack {
+                    how: ComingBack::Requeue,
+                },
+            )
+            .unwrap();
+            restart += 1;
+        }
+        assert_eq!(stuck_before(&run, attempt(restart)).unwrap(), want);
+    }
+
+    #[test]
+    fn counts_starts_without_progress_up_to_the_last_that_had_some() {
+        check(&[], 0);
+        check(&[&[out(1)]], 0);
+        check(&[&[]], 1);
+        check(&[&[], &[out(1)], &[], &[]], 2);
+        check(&[&[out(5)], &[resumed(5), out(6)]], 0);
+        check(&[&[out(5)], &[resumed(5), out(2), out(5)]], 1);
+    }
+}

@@ -1,0 +1,248 @@
+//! The inner steps as processes: srun and scontrol are started here and nowhere else.
+
+use super::Heard;
+use super::allocation::Allocation;
+use super::failure;
+use super::state::Happening;
+use crate::protocol::{Order, Report};
+use crate::srun;
+use folder::{Event, RunFolder};
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+use train::Plan;
+
+/// Starts steps and tells the loop how they end.
+#[derive(Debug)]
+pub struct Steps {
+    /// The binary on the nodes: the one that runs here.
+    pub yard: PathBuf,
+    /// The run folder.
+    pub run: RunFolder,
+    /// The allocation.
+    pub allocation: Allocation,
+    /// The loop.
+    pub heard: Sender<Heard>,
+}
+
+/// The agents' step; dropping it takes their orders away, which ends them.
+#[derive(Debug)]
+pub struct AgentsStep {
+    orders: ChildStdin,
+    pid: u32,
+}
+
+impl AgentsStep {
+    /// Sends an order to all agents. That they are gone is told by their step's end.
+    pub fn send(&mut self, order: &Order) {
+        let _ = self
+            .orders
+            .write_all(order.line().as_bytes())
+            .and_then(|()| self.orders.flush());
+    }
+
+    /// Ends the step without waiting for the agents.
+    pub fn abort(&self) {
+        let _ = sys::process::signal(self.pid, signal_hook::consts::SIGTERM);
+    }
+}
+
+impl Steps {
+    fn nodes(&self) -> u32 {
+        u32::try_from(self.allocation.nodes.len()).unwrap_or(u32::MAX)
+    }
+
+    fn yard(&self, what: &str) -> Vec<OsString> {
+        vec![self.yard.clone().into(), "job".into(), what.into()]
+    }
+
+    /// Starts the agents.
+    ///
+    /// # Errors
+    /// There is no srun.
+    pub fn agents(&self) -> io::Result<AgentsStep> {
+        let mut command = self.yard("agent");
+        command.push(self.run.path().into());
+        let args = srun::agents(self.nodes(), self.allocation.gpus > 0, &command);
+        let mut child = start(&args, Stdio::piped(), Stdio::piped())?;
+        let (Some(orders), Some(reports)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("srun has no pipes"));
+        };
+        let pid = child.id();
+        let heard = self.heard.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(reports).lines().map_while(Result::ok) {
+                if let Some((agent, report)) = Report::parse_labelled(&line) {
+                    tell(&heard, Happening::Said(agent, report));
+                }
+            }
+            // After its output: what the agents said last counts.
+            tell(&heard, Happening::AgentsEnded(wait(child)));
+        });
+        Ok(AgentsStep { orders, pid })
+    }
+
+    /// Starts staging; what it prints are the lines of [`crate::stage`].
+    pub fn stage(&self) {
+        let mut command = self.yard("stage");
+        command.push(self.run.path().into());
+        let args = srun::stage(self.nodes(), self.allocation.cpus_on_node, &command);
+        let heard = self.heard.clone();
+        match start(&args, Stdio::null(), Stdio::piped()) {
+            Ok(mut child) => {
+                std::thread::spawn(move || {
+                    if let Some(output) = child.stdout.take() {
+                        for line in BufReader::new(output).lines().map_while(Result::ok) {
+                            if let Some(event) = labelled_event(&line) {
+                                let _ = heard.send(Heard::Event(event));
+                            }
+                        }
+                    }
+                    let status = wait(child);
+                    let why = || {
+                        format!(
+                            "its srun ended with {status}; the lines above in this log tell why"
+                        )
+                    };
+                    tell(
+                        &heard,
+                        Happening::Staged(if status == 0 { Ok(()) } else { Err(why()) }),
+                    );
+                });
+            }
+            Err(error) => tell(
+                &heard,
+                Happening::Staged(Err(format!("srun can't be started: {error}"))),
+            ),
+        }
+    }
+
+    /// Starts the ranks; returns srun's process, by which they can be aborted.
+    pub fn ranks(&self, plan: &Plan, folder: &Path, local: &Path) -> Option<u32> {
+        let attempt = self.allocation.attempt;
+        let mut command = self.yard("rank");
+        command.extend([
+            self.run.launch(attempt).into(),
+            self.run.path().into(),
+            local.into(),
+        ]);
+        let per_node = plan.tasks_per_node.value;
+        // Where one task starts the node's ranks it gets all of their CPUs.
+        let cpus = plan.cpus_per_rank.value * plan.ranks_per_node.value / per_node.max(1);
+        let shape = srun::Shape {
+            nodes: self.nodes(),
+            per_node,
+            cpus: Some(cpus.max(1)),
+        };
+        let output = PathBuf::from(self.run.rank_log_pattern(attempt));
+        let args = srun::ranks(shape, self.allocation.gpus > 0, &output, folder, &command);
+        let ranks = self.nodes() * per_node;
+        let (heard, run) = (self.heard.clone(), self.run.clone());
+        let ended = move |status: i32, why: Option<String>| {
+            let first = (status != 0)
+                .then(|| failure::first_failed(&run, attempt, ranks))
+                .flatten();
+            let cause =
+                why.unwrap_or_else(|| failure::cause(&run, attempt, status, first.as_ref()));
+            let first_failed = first.map(|exit| (exit.rank, exit.status));
+            tell(
+                &heard,
+                Happening::RanksEnded {
+                    status,
+                    first_failed,
+                    cause,
+                },
+            );
+        };
+        match start(&args, Stdio::null(), Stdio::inherit()) {
+            Ok(child) => {
+                let pid = child.id();
+                std::thread::spawn(move || ended(wait(child), None));
+                Some(pid)
+            }
+            Err(error) => {
+                ended(127, Some(format!("srun can't be started: {error}")));
+                None
+            }
+        }
+    }
+
+    /// Asks for the job's requeue. A controller that is busy is asked again.
+    pub fn requeue(&self) {
+        const TRIES: u32 = 5;
+        const PAUSE: Duration = Duration::from_secs(2);
+        let (name, heard) = (self.allocation.requeue_name.clone(), self.heard.clone());
+        std::thread::spawn(move || {
+            let mut result = Err(String::new());
+            for attempt in 0..TRIES {
+                if attempt > 0 {
+                    std::thread::sleep(PAUSE);
+                }
+                result = requeue(&name);
+                if result.is_ok() {
+                    break;
+                }
+            }
+            tell(&heard, Happening::Requeued(result));
+        });
+    }
+}
+
+fn tell(heard: &Sender<Heard>, happening: Happening) {
+    // The loop may be over already; nobody is left to tell.
+    let _ = heard.send(Heard::Happening(happening));
+}
+
+fn labelled_event(line: &str) -> Option<Event> {
+    serde_json::from_str(line.split_once(':')?.1).ok()
+}
+
+/// srun's own words go to the conductor's log.
+fn start(args: &[OsString], input: Stdio, output: Stdio) -> io::Result<Child> {
+    let mut command = Command::new("srun");
+    command
+        .args(args)
+        .stdin(input)
+        .stdout(output)
+        .stderr(Stdio::inherit());
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(srun::is_scrubbed) {
+            command.env_remove(name);
+        }
+    }
+    // A signal to the batch step's group is for the conductor: srun would end its step at once.
+    command.process_group(0).spawn()
+}
+
+fn wait(mut child: Child) -> i32 {
+    use std::os::unix::process::ExitStatusExt;
+    match child.wait() {
+        Ok(status) => status
+            .code()
+            .or_else(|| status.signal().map(|signal| 128 + signal))
+            .unwrap_or(1),
+        Err(_) => 1,
+    }
+}
+
+fn requeue(name: &str) -> Result<(), String> {
+    let answer = Command::new("scontrol")
+        .args(["requeue", name])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("scontrol can't be started: {error}"))?;
+    if answer.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&answer.stderr);
+    Err(said
+        .lines()
+        .rfind(|line| !line.trim().is_empty())
+        .unwrap_or("scontrol says nothing")
+        .trim()
+        .to_owned())
+}

@@ -1,0 +1,80 @@
+//! What makes two environments the same.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The name of the environment that these requirements give under this interpreter: 16 digits.
+///
+/// Files that the requirements name with `-r` or `-c` count as part of them. `interpreter` is what
+/// the interpreter says of itself: path, version, machine.
+///
+/// # Errors
+/// The file, or one that it names, can't be read.
+pub fn key(requirements: &Path, interpreter: &str) -> Result<String, (PathBuf, io::Error)> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(interpreter.as_bytes());
+    let mut seen = BTreeSet::new();
+    let mut next = vec![requirements.to_owned()];
+    while let Some(path) = next.pop() {
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).map_err(|error| (path.clone(), error))?;
+        hasher.update(b"\0");
+        hasher.update(text.as_bytes());
+        let folder = path.parent().unwrap_or(Path::new("."));
+        next.extend(
+            text.lines()
+                .filter_map(named_file)
+                .map(|named| folder.join(named)),
+        );
+    }
+    Ok(hasher.finalize().to_hex()[..16].to_owned())
+}
+
+/// The file of a line `-r FILE`, `-c FILE` or their long forms; addresses are not files.
+fn named_file(line: &str) -> Option<&str> {
+    let line = line.split(" #").next()?.trim();
+    let rest = ["--requirement", "--constraint", "-r", "-c"]
+        .iter()
+        .find_map(|option| line.strip_prefix(option))?;
+    let name = rest.trim_start_matches(['=', ' ', '\t']);
+    (!name.is_empty() && !name.contains("://")).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, want: Option<&str>) {
+        assert_eq!(named_file(line), want, "{line}");
+    }
+
+    #[test]
+    fn lines_that_name_files() {
+        check("-r base.txt", Some("base.txt"));
+        check("--requirement=base.txt  # shared", Some("base.txt"));
+        check("-cconstraints.txt", Some("constraints.txt"));
+        check("-r https://example.org/r.txt", None);
+        check("requests", None);
+        check("# -r base.txt", None);
+    }
+
+    #[test]
+    fn content_and_interpreter_decide() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one.txt"), folder.path().join("two.txt"));
+        fs::write(&one, "jax\n-r base.txt\n").unwrap();
+        fs::write(&two, "jax\n-r base.txt\n").unwrap();
+        assert!(key(&one, "3.11").is_err(), "base.txt is missing");
+        fs::write(folder.path().join("base.txt"), "numpy\n-r one.txt\n").unwrap();
+        let before = key(&one, "3.11").unwrap();
+        assert_eq!(before.len(), 16);
+        assert_ne!(before, key(&one, "3.12").unwrap());
+        fs::write(folder.path().join("base.txt"), "numpy==2\n-r one.txt\n").unwrap();
+        assert_ne!(before, key(&one, "3.11").unwrap());
+    }
+}

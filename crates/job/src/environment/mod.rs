@@ -1,0 +1,120 @@
+//! The ranks' Python, made or checked before the job is submitted.
+//!
+//! A `requirements` file becomes a virtual environment in the user's cache, once for each content
+//! and interpreter. Several makers at once wait for one another; a half-made one is made anew.
+
+mod key;
+mod requirements;
+mod shell;
+
+pub use requirements::EnvironmentError;
+
+use folder::MadeEnvironment;
+use model::Internet;
+use std::path::{Path, PathBuf};
+use train::{EnvironmentPlan, Python};
+
+/// What [`prepare`] found or made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// What `requirements` became, for `run.json`; `None` where the plan names none.
+    pub environment: Option<MadeEnvironment>,
+    /// Whether something had to be made now: `false` for what was there already.
+    pub made: bool,
+}
+
+/// Makes sure that the environment of a plan is there.
+///
+/// `cache` is the user's cache folder; `progress` gets each line that the makers print. `internet`
+/// is the cluster's: [`Internet::None`] refuses to make what needs a registry.
+///
+/// # Errors
+/// What the plan names is not there or can't be made; see [`EnvironmentError`].
+pub fn prepare(
+    plan: &EnvironmentPlan,
+    cache: &Path,
+    internet: Internet,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Prepared, EnvironmentError> {
+    let modules = &plan.modules.value;
+    if !modules.is_empty() {
+        shell::check_modules(modules)?;
+    }
+    let there = Prepared {
+        environment: None,
+        made: false,
+    };
+    match &plan.python.value {
+        Python::AsItIs => Ok(there),
+        Python::Venv(path) => is_environment(path, "venv").map(|()| there),
+        Python::CondaFolder(path) => is_environment(path, "conda").map(|()| there),
+        Python::CondaName(name) => shell::check_conda(modules, name).map(|()| there),
+        Python::Requirements(file) => {
+            let (environment, made) = requirements::make(file, modules, cache, internet, progress)?;
+            Ok(Prepared {
+                environment: Some(environment),
+                made,
+            })
+        }
+    }
+}
+
+fn is_environment(path: &Path, key: &'static str) -> Result<(), EnvironmentError> {
+    let python: PathBuf = path.join("bin/python");
+    if python.exists() {
+        return Ok(());
+    }
+    let there = match (path.exists(), path.join("bin").exists()) {
+        (false, _) => "no such folder",
+        (true, false) => "a folder without bin/",
+        (true, true) => "a folder whose bin/ has no python",
+    };
+    Err(EnvironmentError::NotThere {
+        key,
+        path: path.to_owned(),
+        there,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use train::{Resolved, Source};
+
+    #[track_caller]
+    fn check(python: Python, want: Result<bool, &str>) {
+        let cache = tempfile::tempdir().unwrap();
+        let plan = EnvironmentPlan {
+            modules: Resolved::new(vec![], Source::default("none")),
+            python: Resolved::new(python, Source::default("test")),
+        };
+        match (
+            prepare(&plan, cache.path(), Internet::Login, &mut |_| ()),
+            want,
+        ) {
+            (Ok(prepared), Ok(made)) => assert_eq!(
+                prepared,
+                Prepared {
+                    environment: None,
+                    made
+                }
+            ),
+            (Err(error), Err(words)) => assert!(error.to_string().contains(words), "{error}"),
+            (found, _) => panic!("{found:?}"),
+        }
+    }
+
+    #[test]
+    fn what_exists_is_checked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        check(Python::AsItIs, Ok(false));
+        check(Python::Venv(path.join("no")), Err("no such folder"));
+        check(Python::Venv(path.clone()), Err("a folder without bin/"));
+        std::fs::create_dir(path.join("bin")).unwrap();
+        check(Python::CondaFolder(path.clone()), Err("has no python"));
+        std::fs::write(path.join("bin/python"), b"").unwrap();
+        check(Python::Venv(path.clone()), Ok(false));
+        check(Python::CondaFolder(path), Ok(false));
+    }
+}

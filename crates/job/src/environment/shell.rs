@@ -1,0 +1,90 @@
+//! What only a login shell knows: modules and conda.
+
+use super::EnvironmentError;
+use std::process::{Command, Output, Stdio};
+
+/// Whether every module can be loaded here.
+///
+/// # Errors
+/// There are no modules on this machine, or one is unknown.
+pub fn check_modules(modules: &[String]) -> Result<(), EnvironmentError> {
+    let answer = login_shell(&["type module".to_owned()])?;
+    if !answer.status.success() {
+        return Err(EnvironmentError::NoModules {
+            first: modules.first().cloned().unwrap_or_default(),
+        });
+    }
+    let answer = login_shell(&loads(modules))?;
+    // Old versions of `module` return 0 for a module that is missing and say ERROR.
+    let said = String::from_utf8_lossy(&answer.stderr);
+    if answer.status.success()
+        && !said.contains("ERROR")
+        && !said.contains("error has been detected")
+    {
+        return Ok(());
+    }
+    Err(EnvironmentError::ModuleFails {
+        modules: modules.join(" "),
+        said: last_lines(&said),
+    })
+}
+
+/// Whether conda knows an environment of this name.
+///
+/// # Errors
+/// There is no conda, or no such environment.
+pub fn check_conda(modules: &[String], name: &str) -> Result<(), EnvironmentError> {
+    let mut lines = loads(modules);
+    lines.push("conda env list".to_owned());
+    let answer = login_shell(&lines)?;
+    if !answer.status.success() {
+        return Err(EnvironmentError::NoConda {
+            name: name.to_owned(),
+        });
+    }
+    let listed = String::from_utf8_lossy(&answer.stdout).into_owned();
+    let mut names = listed
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_whitespace().next());
+    if names.any(|known| known == name) {
+        return Ok(());
+    }
+    Err(EnvironmentError::NoCondaEnvironment {
+        name: name.to_owned(),
+    })
+}
+
+/// The lines that load modules, one after the other.
+pub fn loads(modules: &[String]) -> Vec<String> {
+    modules
+        .iter()
+        .map(|module| format!("module load {}", quoted(module)))
+        .collect()
+}
+
+/// Runs lines in a login bash, stopping at the first that fails.
+pub fn login_shell(lines: &[String]) -> Result<Output, EnvironmentError> {
+    Command::new("bash")
+        .args(["-l", "-c", &lines.join(" &&\n")])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|source| EnvironmentError::CannotRun {
+            program: "bash".to_owned(),
+            source,
+        })
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The last lines that say something.
+pub fn last_lines(text: &str) -> String {
+    const MANY: usize = 8;
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    lines[lines.len().saturating_sub(MANY)..].join("\n")
+}

@@ -1,0 +1,107 @@
+//! `yard job conductor|agent|stage|rank …`: commands for jobs' scripts and steps, not for people.
+
+use crate::agent::{self, Surroundings};
+use crate::conductor::{self, Allocation, AllocationError};
+use crate::local_folder::LocalFolder;
+use crate::{rank, stage};
+use folder::{RunFolder, RunJson};
+use model::Timestamp;
+use std::error::Error;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Runs the part of a job that `args` name: what follows `yard job` on the command line.
+///
+/// - `conductor RUN_FOLDER`: the batch step.
+/// - `agent RUN_FOLDER`, `stage RUN_FOLDER`: one task a node.
+/// - `rank LAUNCH_FILE RUN_FOLDER LOCAL_FOLDER`: one task a rank.
+///
+/// Returns the exit code of what it stood for; 2 where the arguments are none of these.
+#[must_use]
+pub fn main(args: &[OsString]) -> ExitCode {
+    let words: Vec<&Path> = args.iter().map(Path::new).collect();
+    let result = match words.as_slice() {
+        [what, folder] if *what == Path::new("conductor") => conductor::run(folder).map_err(boxed),
+        [what, folder] if *what == Path::new("agent") => run_agent(folder),
+        [what, folder] if *what == Path::new("stage") => run_stage(folder),
+        [what, launch, folder, local] if *what == Path::new("rank") => {
+            return ended(
+                rank::run(launch, &RunFolder::at(folder), local).map_err(|error| {
+                    let code = error.code();
+                    (boxed(error), code)
+                }),
+            );
+        }
+        _ => {
+            let usage = "yard job is started by jobs, not by people; yard run starts a job";
+            return ended(Err((usage.into(), 2)));
+        }
+    };
+    ended(result.map_err(|error| (error, 1)))
+}
+
+type Failure = Box<dyn Error>;
+
+fn boxed(error: impl Error + 'static) -> Failure {
+    Box::new(error)
+}
+
+fn ended(result: Result<u8, (Failure, u8)>) -> ExitCode {
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err((error, code)) => {
+            let mut text = format!("error: {error}");
+            let mut next = error.source();
+            while let Some(source) = next {
+                text.push_str(&format!("\n  caused by: {source}"));
+                next = source.source();
+            }
+            // A log that can't be written is nothing that could be told anywhere.
+            let _ = writeln!(std::io::stderr(), "{text}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn number(name: &str) -> Option<u32> {
+    variable(name)?.parse().ok()
+}
+
+fn allocation(json: &RunJson) -> Result<Allocation, AllocationError> {
+    let granularity = json.facts.time_granularity;
+    Allocation::read(&variable, &json.plan, granularity, Timestamp(sys::now()))
+}
+
+fn run_agent(folder: &Path) -> Result<u8, Failure> {
+    let run = RunFolder::at(folder);
+    let json = conductor::read_run(&run)?;
+    let allocation = allocation(&json)?;
+    agent::run(Surroundings {
+        attempt: allocation.attempt,
+        id: number("SLURM_PROCID").unwrap_or(0),
+        node: variable("SLURMD_NODENAME").unwrap_or_else(sys::host_name),
+        node_index: number("SLURM_NODEID").unwrap_or(0),
+        plan: json.plan,
+        run,
+    })?;
+    Ok(0)
+}
+
+fn run_stage(folder: &Path) -> Result<u8, Failure> {
+    let run = RunFolder::at(folder);
+    let json = conductor::read_run(&run)?;
+    let allocation = allocation(&json)?;
+    let local = LocalFolder::new(&json.plan.node_local.value, run.id(), allocation.attempt);
+    let mut say = |event| {
+        // Progress is for people; a conductor that is gone ends the step by itself.
+        let _ = stage::print(&event);
+    };
+    stage::run(&json.plan.data.stage.value, &local, &mut say)?;
+    Ok(0)
+}

@@ -1,0 +1,240 @@
+//! The rank wrapper: stays the parent of one task of the ranks' step.
+//!
+//! It finds the task's command in the launch file, makes its environment, starts it, hands signals
+//! on, and writes down how it ended.
+
+mod exit_code;
+mod prelude;
+mod program;
+
+use crate::agent::RankProcess;
+use folder::{LaunchFile, RankExit, RunFolder};
+use model::Timestamp;
+use prelude::PreludeError;
+use program::ProgramError;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::Signals;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use thiserror::Error;
+use train::{EnvChange, RankCommand};
+
+/// The program's environment.
+type Variables = BTreeMap<OsString, OsString>;
+
+/// Why a rank could not be started.
+#[derive(Debug, Error)]
+pub enum RankError {
+    /// The launch file can't be read.
+    #[error(
+        "launch file {path:?} can't be read; the conductor writes it, this is no command for people"
+    )]
+    Launch {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Started outside a step, or by another srun.
+    #[error(
+        "SLURM_PROCID is {there:?}, the launch file has {ranks} ranks; start this with srun only"
+    )]
+    Task {
+        /// What the variable holds.
+        there: Option<String>,
+        /// How many the file has.
+        ranks: usize,
+    },
+    /// The environment can't be made.
+    #[error(transparent)]
+    Prelude(#[from] PreludeError),
+    /// The program can't be started.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The wrapper's own work failed.
+    #[error("{what} failed")]
+    System {
+        /// What.
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl RankError {
+    /// The wrapper's exit code, as shells have it: 127 for a program that isn't there, 126 for one
+    /// that can't be executed.
+    #[must_use]
+    pub fn code(&self) -> u8 {
+        match self {
+            RankError::Program(ProgramError::NotThere { .. }) => 127,
+            RankError::Program(ProgramError::NotExecutable { .. }) => 126,
+            RankError::Launch { .. }
+            | RankError::Task { .. }
+            | RankError::Prelude(_)
+            | RankError::System { .. } => 1,
+        }
+    }
+}
+
+/// What the wrapper finds out about its own task.
+struct Place {
+    task: u32,
+    node_index: u32,
+}
+
+/// Runs the task whose number is in `SLURM_PROCID`; returns its exit code, and writes it down in
+/// the run folder. `local` is the node-local folder, where the node's agent looks for processes to
+/// signal.
+///
+/// # Errors
+/// It could not be started.
+pub fn run(launch_file: &Path, folder: &RunFolder, local: &Path) -> Result<u8, RankError> {
+    let launch = read(launch_file)?;
+    let variable = |name: &str| std::env::var(name).ok();
+    let procid = variable("SLURM_PROCID");
+    let wanted = procid.as_ref().and_then(|text| text.parse().ok());
+    let Some(rank) = launch.ranks.iter().find(|rank| Some(rank.task) == wanted) else {
+        return Err(RankError::Task {
+            there: procid,
+            ranks: launch.ranks.len(),
+        });
+    };
+    let node_index = variable("SLURM_NODEID")
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(rank.node);
+    let place = Place {
+        task: rank.task,
+        node_index,
+    };
+    let status = start_and_wait(&launch, rank, &place, local);
+    let (code, signal) = match &status {
+        Ok(status) => (exit_code::of(*status), exit_code::signal(*status)),
+        Err(error) => (i32::from(error.code()), None),
+    };
+    let exit = RankExit {
+        rank: place.task,
+        status: code,
+        signal,
+        at: Timestamp(sys::now()),
+        host: variable("SLURMD_NODENAME").unwrap_or_else(sys::host_name),
+    };
+    write_exit(folder, &launch, &exit)?;
+    status.map(|_| u8::try_from(code).unwrap_or(1))
+}
+
+fn read(path: &Path) -> Result<LaunchFile, RankError> {
+    let read = || -> io::Result<LaunchFile> { Ok(serde_json::from_slice(&std::fs::read(path)?)?) };
+    read().map_err(|source| RankError::Launch {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn write_exit(folder: &RunFolder, launch: &LaunchFile, exit: &RankExit) -> Result<(), RankError> {
+    let text = serde_json::to_vec(exit).expect("invariant: numbers and strings only");
+    sys::atomic::write(&folder.exit(launch.attempt, exit.rank), &text).map_err(|source| {
+        RankError::System {
+            what: "writing down how the rank ended",
+            source,
+        }
+    })
+}
+
+fn start_and_wait(
+    launch: &LaunchFile,
+    rank: &RankCommand,
+    place: &Place,
+    local: &Path,
+) -> Result<std::process::ExitStatus, RankError> {
+    let mut variables: Variables = std::env::vars_os().collect();
+    for prelude in &launch.preludes {
+        prelude::apply(prelude, &mut variables)?;
+    }
+    change(&mut variables, rank);
+    let program = program::find(&rank.argv, &launch.cwd, &variables)?;
+    // Before the program starts: a signal that comes in between must not end the wrapper.
+    let mut signals =
+        Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT]).map_err(|source| {
+            RankError::System {
+                what: "catching signals",
+                source,
+            }
+        })?;
+    let mut child = spawn(&program, rank, launch, &variables)?;
+    let pid = child.id();
+    prefer_to_kill(pid);
+    write_down(pid, place, local);
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            // A program that has ended needs none.
+            let _ = sys::process::signal(pid, signal);
+        }
+    });
+    child.wait().map_err(|source| RankError::System {
+        what: "waiting for the rank",
+        source,
+    })
+}
+
+fn spawn(
+    program: &Path,
+    rank: &RankCommand,
+    launch: &LaunchFile,
+    variables: &Variables,
+) -> Result<Child, RankError> {
+    let mut command = Command::new(program);
+    command
+        .args(&rank.argv[1..])
+        .current_dir(&launch.cwd)
+        .env_clear()
+        .envs(variables)
+        // A group of its own, or a signal to the task's group would reach it twice: once from
+        // there and once from the wrapper.
+        .process_group(0);
+    command.spawn().map_err(|source| {
+        let program = program.display().to_string();
+        ProgramError::of(source, program, &launch.cwd).into()
+    })
+}
+
+fn change(variables: &mut Variables, rank: &RankCommand) {
+    for (name, change) in &rank.env {
+        let name = OsString::from(name);
+        match change {
+            EnvChange::Set(value) => {
+                variables.insert(name, value.into());
+            }
+            EnvChange::Default(value) => {
+                variables.entry(name).or_insert_with(|| value.into());
+            }
+            EnvChange::Remove => {
+                variables.remove(&name);
+            }
+        }
+    }
+}
+
+/// When memory runs out the kernel shall take the rank and leave those who can still bring its
+/// checkpoints out. Raising needs no rights; a system without `/proc` keeps its default.
+fn prefer_to_kill(pid: u32) {
+    const RAISED: &str = "500";
+    let _ = std::fs::write(format!("/proc/{pid}/oom_score_adj"), RAISED);
+}
+
+/// Without it the agent can't tell the rank to stop, and the step is ended the hard way.
+fn write_down(pid: u32, place: &Place, local: &Path) {
+    if let Some(start_time) = sys::process::start_time(pid) {
+        let process = RankProcess {
+            node_index: place.node_index,
+            wrapper: std::process::id(),
+            child: pid,
+            start_time,
+        };
+        let _ = process.write(local, place.task);
+    }
+}

@@ -1,0 +1,10 @@
+//! `yard` with nothing but its `job` branch: what this crate's tests start jobs with.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Program and `job`.
+    let args: Vec<OsString> = std::env::args_os().skip(2).collect();
+    yard_job::main(&args)
+}

@@ -1,0 +1,362 @@
+//! Conductor, agents and ranks as processes, with the lowest edge of srun and scontrol faked.
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use folder::{Attempt, CodeOrigin, Event, EventTail, RunFolder, RunJson, Versions};
+use model::{ClusterFacts, Internet, NodeGroup, Seconds, Timestamp};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use train::{Overrides, PlanInput, RunFile};
+
+const JOB: u32 = 7;
+
+/// Counts, saves every tenth number under a temporary name and renames it; `$1` is the number at
+/// which it is done.
+const TRAIN: &str = r#"#!/bin/sh
+n=$(ls "$YARD_RESUME" | sed 's/.*-//' | sort -n | tail -1); n=${n:-0}
+echo "from $n"
+while [ "$n" -lt "$1" ]; do
+    n=$((n + 1)); sleep 0.01
+    if [ "$SLURM_PROCID" = 0 ] && [ $((n % 10)) = 0 ]; then
+        echo "weights $n" > "$YARD_CHECKPOINTS/.part"
+        mv "$YARD_CHECKPOINTS/.part" "$YARD_CHECKPOINTS/step-$n"
+    fi
+done
+echo "done at $n"
+"#;
+
+struct Run {
+    root: tempfile::TempDir,
+    run: RunFolder,
+    nodes: u32,
+}
+
+impl Run {
+    fn new(run_file: &str) -> Run {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::at(&root.path().join("scratch/project/train-k3f9"));
+        fs::create_dir_all(run.code()).unwrap();
+        let bin = root.path().join("bin");
+        fs::create_dir(&bin).unwrap();
+        let srun = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake-srun");
+        std::os::unix::fs::symlink(srun, bin.join("srun")).unwrap();
+        let requeued = root.path().join("requeued");
+        script(
+            &bin.join("scontrol"),
+            &format!("#!/bin/sh\necho \"$@\" >> {}\n", requeued.display()),
+        );
+        script(&run.code().join("train.sh"), TRAIN);
+        let facts = facts(&root.path().join("disk"));
+        let (parsed, problems) = RunFile::parse(run_file, "yard.toml");
+        assert_eq!(problems, []);
+        let plan = train::plan(&PlanInput {
+            run_file: Some(&parsed),
+            overrides: &Overrides::default(),
+            facts: &facts,
+            base: &run.code(),
+            default_name: "train",
+        })
+        .unwrap();
+        let nodes = plan.nodes.value;
+        let json = RunJson {
+            id: run.id().to_owned(),
+            project: "project".to_owned(),
+            created: Timestamp(0),
+            token: "token".to_owned(),
+            cluster: "local".to_owned(),
+            plan,
+            facts,
+            run_file: Some(run_file.to_owned()),
+            command_line: vec![],
+            code: CodeOrigin {
+                root: run.code(),
+                subfolder: PathBuf::new(),
+                commit: None,
+                diff: None,
+                files: 1,
+                bytes: 1,
+            },
+            yard: yard(),
+            environment: None,
+            versions: Versions {
+                yard: "test".to_owned(),
+                scheduler: "test".to_owned(),
+            },
+        };
+        fs::write(run.run_json(), serde_json::to_vec(&json).unwrap()).unwrap();
+        Run { root, run, nodes }
+    }
+
+    fn conductor(&self, restart: u32) -> Child {
+        let path = format!(
+            "{}:{}",
+            self.root.path().join("bin").display(),
+            std::env::var("PATH").unwrap()
+        );
+        let mut command = Command::new(yard());
+        command
+            .args(["job", "conductor"])
+            .arg(self.run.path())
+            .env_clear();
+        command
+            .env("PATH", path)
+            .env("SLURM_JOB_ID", JOB.to_string());
+        command.env("SLURM_JOB_NODELIST", format!("v[1-{}]", self.nodes));
+        // As the job has it, to see that the steps don't inherit it.
+        command
+            .env("SLURM_NTASKS", "99")
+            .env("SLURM_MEM_PER_NODE", "1");
+        if restart > 0 {
+            command.env("SLURM_RESTART_COUNT", restart.to_string());
+        }
+        command.stdin(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Runs one start of the job to its end; returns the exit code.
+    fn start(&self, restart: u32) -> i32 {
+        self.conductor(restart).wait().unwrap().code().unwrap()
+    }
+
+    fn events(&self, restart: u32) -> Vec<Event> {
+        let attempt = Attempt { job: JOB, restart };
+        let lines = EventTail::new(self.run.events(attempt)).read().unwrap();
+        lines.into_iter().map(|line| line.event).collect()
+    }
+
+    fn log(&self, restart: u32, rank: u32) -> String {
+        fs::read_to_string(self.run.rank_log(Attempt { job: JOB, restart }, rank)).unwrap()
+    }
+
+    fn requeued(&self) -> usize {
+        fs::read_to_string(self.root.path().join("requeued"))
+            .unwrap_or_default()
+            .lines()
+            .count()
+    }
+
+    /// Steps of the checkpoints that came out.
+    fn out(&self, restart: u32) -> Vec<u64> {
+        let step = |event: &Event| match event {
+            Event::CheckpointOut { step, .. } => *step,
+            _ => None,
+        };
+        self.events(restart).iter().filter_map(step).collect()
+    }
+
+    fn resumed(&self, restart: u32) -> Option<u64> {
+        self.events(restart).iter().find_map(|event| match event {
+            Event::Resumed { step, .. } => *step,
+            _ => None,
+        })
+    }
+
+    #[track_caller]
+    fn nothing_is_left_on_the_nodes(&self) {
+        let left: Vec<_> = fs::read_dir(self.root.path().join("disk"))
+            .map(|entries| entries.map(|entry| entry.unwrap().path()).collect())
+            .unwrap_or_default();
+        assert_eq!(left, Vec::<PathBuf>::new());
+        assert_eq!(fs::read_dir(self.run.incoming()).unwrap().count(), 0);
+    }
+}
+
+fn script(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+fn yard() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_yard-for-job-tests"))
+}
+
+fn facts(disk: &Path) -> ClusterFacts {
+    ClusterFacts {
+        name: "local".to_owned(),
+        embedded: true,
+        nodes: vec![NodeGroup {
+            count: 1,
+            cpus: 8,
+            memory_mib: 8000,
+            gpus: vec![],
+        }],
+        node_local: disk.to_owned(),
+        internet: Internet::Login,
+        default_time: None,
+        time_granularity: Seconds(1),
+    }
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !done() {
+        assert!(std::time::Instant::now() < limit, "{what} did not come");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[track_caller]
+fn trains_to_its_end_over_several_jobs(nodes: u32) {
+    let run = Run::new(&format!(
+        r#"
+        command = ["./train.sh", "300"]
+        launcher = "srun"
+        resources = {{ nodes = {nodes}, ranks_per_node = 2, cpus_per_rank = 1, time = "4s" }}
+        checkpoints = {{ complete = "rename" }}
+        resume = {{ on = ["timeout"], grace = "2s" }}
+        "#
+    ));
+    let mut restart = 0;
+    loop {
+        assert_eq!(run.start(restart), 0, "{:?}", run.events(restart));
+        let out = run.out(restart);
+        // A job that was stopped right behind the last checkpoint leaves nothing for the next.
+        let done = run.resumed(restart) == Some(300);
+        assert!(done || !out.is_empty(), "{:?}", run.events(restart));
+        assert!(out.is_sorted());
+        if restart > 0 {
+            let before = *run.out(restart - 1).last().unwrap();
+            assert_eq!(run.resumed(restart), Some(before));
+            for rank in 0..nodes * 2 {
+                assert!(
+                    run.log(restart, rank)
+                        .starts_with(&format!("from {before}\n"))
+                );
+            }
+        }
+        run.nothing_is_left_on_the_nodes();
+        if run.events(restart).last() == Some(&Event::Finished { status: 0 }) {
+            break;
+        }
+        restart += 1;
+        assert!(restart < 20);
+    }
+    assert!(restart > 0, "it was meant to be interrupted");
+    assert_eq!(run.requeued(), restart as usize);
+    assert!(run.log(restart, 0).ends_with("done at 300\n"));
+    let last = run.out(restart).last().copied();
+    assert_eq!(last.or(run.resumed(restart)), Some(300));
+}
+
+#[test]
+fn on_one_node() {
+    trains_to_its_end_over_several_jobs(1);
+}
+
+#[test]
+fn on_two_virtual_nodes() {
+    trains_to_its_end_over_several_jobs(2);
+}
+
+const SIMPLE: &str = r#"
+    launcher = "srun"
+    resources = { ranks_per_node = 2, time = "10m" }
+    checkpoints = { complete = "rename" }
+"#;
+
+#[test]
+fn a_rank_that_fails_is_named() {
+    let run = Run::new(&format!(
+        "command = ['sh', '-c', 'if [ $SLURM_PROCID = 1 ]; then echo out of memory; exit 3; fi; exec sleep 60']\n{SIMPLE}"
+    ));
+    assert_eq!(run.start(0), 3);
+    let events = run.events(0);
+    let Some(Event::Failed { cause, status }) = events.last() else {
+        panic!("{events:?}")
+    };
+    assert!(
+        cause.starts_with("rank 1 on v1 ended with exit code 3: out of memory"),
+        "{cause}"
+    );
+    assert_eq!(*status, Some(3));
+    assert_eq!(run.requeued(), 0);
+    run.nothing_is_left_on_the_nodes();
+}
+
+#[test]
+fn no_such_command() {
+    let run = Run::new(&format!("command = ['pyhton', 'train.py']\n{SIMPLE}"));
+    assert_eq!(run.start(0), 127);
+    assert!(
+        run.log(0, 0)
+            .contains("command \"pyhton\" is asked, no folder of PATH has it"),
+        "{}",
+        run.log(0, 0)
+    );
+}
+
+#[test]
+fn cancelled_while_it_runs() {
+    let run = Run::new(&format!("command = ['./train.sh', '1000000']\n{SIMPLE}"));
+    let mut conductor = run.conductor(0);
+    until("a checkpoint", || {
+        run.run.checkpoints().exists() && !run.out(0).is_empty()
+    });
+    assert!(
+        Command::new("kill")
+            .arg(conductor.id().to_string())
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(conductor.wait().unwrap().code(), Some(143));
+    assert!(
+        run.events(0)
+            .iter()
+            .any(|event| matches!(event, Event::Stopping { .. }))
+    );
+    assert_eq!(run.requeued(), 0);
+    run.nothing_is_left_on_the_nodes();
+}
+
+#[test]
+fn a_checkpoint_that_was_cut_in_half_is_passed_over() {
+    let run = Run::new(&format!("command = ['./train.sh', '40']\n{SIMPLE}"));
+    assert_eq!(run.start(0), 0);
+    assert_eq!(run.out(0), [10, 20, 30, 40]);
+    fs::write(run.run.checkpoint("step-40"), "wei").unwrap();
+    // Of the same length: only its hash tells.
+    fs::write(run.run.checkpoint("step-30"), "weights 3O\n").unwrap();
+    assert_eq!(run.start(1), 0);
+    assert_eq!(run.resumed(1), Some(20));
+    let notes: Vec<String> = run
+        .events(1)
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::Note { text } => Some(text),
+            _ => None,
+        })
+        .collect();
+    assert!(
+        notes.iter().any(|text| text.contains("step-40 is damaged")),
+        "{notes:?}"
+    );
+    assert!(
+        notes
+            .iter()
+            .any(|text| text.contains("step-30 can't be resumed from")),
+        "{notes:?}"
+    );
+    assert!(run.log(1, 0).starts_with("from 20\n"));
+}
+
+#[test]
+fn without_progress_it_does_not_come_back_for_ever() {
+    let run = Run::new(
+        r#"
+        command = ["sleep", "600"]
+        launcher = "none"
+        resources = { time = "4s" }
+        resume = { on = ["timeout"], grace = "2s" }
+        "#,
+    );
+    assert_eq!(run.start(0), 0);
+    assert_eq!(run.requeued(), 1);
+    assert_eq!(run.start(1), 1);
+    assert_eq!(run.requeued(), 1);
+    let events = run.events(1);
+    let Some(Event::Failed { cause, .. }) = events.last() else {
+        panic!("{events:?}")
+    };
+    assert!(cause.contains("2 jobs in a row"), "{cause}");
+}
