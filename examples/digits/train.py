@@ -32,11 +32,11 @@ def arguments():
     parser.add_argument("--read-checkpoints-from", type=Path, metavar="DIR", help="resume from the newest in here")
     parser.add_argument("--write-checkpoints-to", type=Path, metavar="DIR")
     parser.add_argument("--tensorboard-logging-dir", type=Path, metavar="DIR")
-    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=900)
     parser.add_argument("--batch", type=int, default=128, help="samples of one step, over all ranks")
     parser.add_argument("--learning-rate", type=float, default=1e-3)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--checkpoint-every", type=int, default=50, metavar="STEPS")
+    parser.add_argument("--checkpoint-every", type=int, default=25, metavar="STEPS")
     parser.add_argument("--keep-checkpoints", type=int, default=3, metavar="N", help="older ones are removed")
     parser.add_argument("--print-every", type=int, default=50, metavar="STEPS")
     parser.add_argument("--min-step-time", type=float, default=0.0, metavar="SECONDS",

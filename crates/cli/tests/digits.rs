@@ -14,17 +14,14 @@ mod slow {
         assert_eq!(stopped.starts[0].0, 0, "the first starts from nothing");
         for pair in stopped.starts.windows(2) {
             let ((_, last), (first, _)) = (pair[0], pair[1]);
-            // It prints a step and then writes its checkpoint: the newest may still have been on
-            // its way, the one before was out.
-            assert!(
-                first == last || first + 50 == last,
-                "no step is lost: {stopped:?}"
-            );
+            // It prints every 50th step and writes every 25th. The newest checkpoint may still
+            // have been on its way out; the one before it was not.
+            assert!(first.abs_diff(last) <= 25, "no step is lost: {stopped:?}");
         }
         assert!(stopped.accuracy >= 0.95, "{stopped:?}");
 
         let through = run_digits(&env, &["--time", "10m"]);
-        assert_eq!(through.starts, [(0, 1000)], "one job");
+        assert_eq!(through.starts, [(0, 900)], "one job");
         assert_eq!(
             through.parameters, stopped.parameters,
             "the same to the bit"

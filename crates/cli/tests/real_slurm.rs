@@ -18,6 +18,6 @@ mod slow {
         let flags = ["--on", "rig", "--nodes", "2", "--ntasks-per-node", "1"];
         let run = run_digits(&env, &flags);
         assert!(run.accuracy >= 0.95, "{run:?}");
-        assert_eq!(run.starts.last().map(|(_, last)| *last), Some(1000));
+        assert_eq!(run.starts.last().map(|(_, last)| *last), Some(900));
     }
 }
