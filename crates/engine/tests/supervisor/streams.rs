@@ -199,8 +199,7 @@ fn a_slow_srun_is_waited_for() {
 }
 
 fn a_terminal_with_a_size() {
-    let script =
-        "test -t 0 && test -t 1 && test -t 2 && echo terminal; read line; stty size; echo $line";
+    let script = "test -t 0 && : > /dev/tty && test -t 1 && test -t 2 && echo terminal; read line; stty size; echo $line";
     let (_step, mut srun) = start(Step::command(&["sh", "-c", script], 1), |streams| {
         if let Streams::Srun { pty, .. } = streams {
             *pty = true;

@@ -129,9 +129,12 @@ impl Spawn<'_> {
             }
             pid => match u32::try_from(pid) {
                 Ok(pid) => {
-                    // In both processes, so that whoever comes first a signal to the group works.
-                    // SAFETY: setpgid takes two integers.
-                    unsafe { libc::setpgid(libc::pid_t::from(pid.cast_signed()), 0) };
+                    // In both processes, so that a signal to the group works whoever comes first.
+                    // Not where the child makes a session: the leader of a group can't.
+                    if !self.terminal {
+                        // SAFETY: setpgid takes two integers.
+                        unsafe { libc::setpgid(pid.cast_signed(), 0) };
+                    }
                     Ok(pid)
                 }
                 Err(_) => Err(io::Error::last_os_error()),

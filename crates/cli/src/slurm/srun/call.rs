@@ -25,10 +25,8 @@ pub struct StepCall {
     pub kill_on_bad_exit: bool,
     /// `--wait`: so long after the first task's end the others are ended.
     pub wait: Option<Duration>,
-    /// `--quit-on-interrupt`
+    /// `--quit-on-interrupt`, `--disable-status`: one Ctrl-C is enough.
     pub quit_on_interrupt: bool,
-    /// `--disable-status`
-    pub disable_status: bool,
     /// `--quiet`: only errors are said.
     pub quiet: bool,
     /// `--immediate`: gives up where the resources are not free within so long.

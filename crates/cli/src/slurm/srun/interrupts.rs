@@ -29,19 +29,15 @@ const TWICE_MS: i64 = 1000;
 /// The rules, and when the last Ctrl-C came.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interrupts {
-    /// `--quit-on-interrupt`: the first one ends the step.
-    pub quit_at_once: bool,
-    /// `--disable-status`: the first one goes to the tasks.
-    pub no_status: bool,
+    quit_at_once: bool,
     last: Option<i64>,
 }
 
 impl Interrupts {
-    /// With the two options.
-    pub fn new(quit_at_once: bool, no_status: bool) -> Interrupts {
+    /// `quit_at_once`: the first one ends the step.
+    pub fn new(quit_at_once: bool) -> Interrupts {
         Interrupts {
             quit_at_once,
-            no_status,
             last: None,
         }
     }
@@ -54,8 +50,6 @@ impl Interrupts {
                 self.last = Some(now);
                 if twice || self.quit_at_once {
                     Reaction::Interrupt
-                } else if self.no_status {
-                    Reaction::Forward(SIGINT)
                 } else {
                     Reaction::Tell
                 }
@@ -88,14 +82,11 @@ mod tests {
     }
 
     #[test]
-    fn options() {
-        use Reaction::{Forward, Interrupt};
-        let twice = [(0, SIGINT), (900, SIGINT)];
-        check(Interrupts::new(true, false), &twice[..1], &[Interrupt]);
+    fn one_is_enough_where_asked() {
         check(
-            Interrupts::new(false, true),
-            &twice,
-            &[Forward(2), Interrupt],
+            Interrupts::new(true),
+            &[(0, SIGINT)],
+            &[Reaction::Interrupt],
         );
     }
 

@@ -26,9 +26,9 @@ impl Listening {
     /// # Errors
     /// What the system says.
     pub fn below(engine: &Path) -> io::Result<Listening> {
-        let folder = engine
-            .join("srun")
-            .join(format!("{}-{}", std::process::id(), sys::now()));
+        let all = engine.join("srun");
+        sweep(&all);
+        let folder = all.join(format!("{}-{}", std::process::id(), sys::now()));
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -62,6 +62,19 @@ impl Listening {
 impl Drop for Listening {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Takes away what an `srun` that was killed left behind.
+fn sweep(all: &Path) {
+    for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name
+            .to_str()
+            .and_then(|name| name.split('-').next()?.parse().ok());
+        if pid.is_some_and(|pid| sys::process::start_time(pid).is_none()) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
     }
 }
 

@@ -18,43 +18,59 @@ use super::connection;
 use crate::printer::Printer;
 use arguments::Caller;
 use call::StepCall;
+use model::option_table::{Command, options_of};
+use model::srun::{Srun, resolve};
+use model::{Show, Surroundings, Timestamp, first_error};
 use std::ffi::OsString;
 
-/// `srun` with its arguments; returns its exit code.
+/// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
-    let environment: Vec<(String, String)> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
     let cwd = match std::env::current_dir() {
         Ok(cwd) => cwd,
         Err(error) => {
-            printer.say(&format!(
-                "srun: error: the working directory is gone: {error}"
-            ));
+            printer.say(&format!("srun: error: getcwd failed: {error}"));
             return 1;
         }
     };
-    let umask = sys::process::set_umask(0o77);
-    sys::process::set_umask(umask);
+    let zone = jiff::tz::TimeZone::system();
+    let surroundings = Surroundings {
+        now: Timestamp(sys::now()),
+        zone: &zone,
+        cwd: &cwd,
+    };
+    let (asked, said) = resolve(args, &super::variable, &surroundings);
+    if let Some(show) = asked.show {
+        shown(show, printer);
+        return 0;
+    }
+    if let Some(error) = first_error(&said) {
+        printer.say(error.printed(Command::Srun).trim_end());
+        return error.exit;
+    }
+    if !asked.quiet {
+        for remark in &said {
+            printer.say(remark.printed(Command::Srun).trim_end());
+        }
+    }
+    if asked.test_only {
+        return test(asked, printer);
+    }
+    let environment: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
     let caller = Caller {
         environment: &environment,
         cwd: &cwd,
-        umask,
+        umask: sys::process::umask(),
+        host: &sys::host_name(),
     };
-    match arguments::read(args, &caller) {
-        Ok((call, notes)) => {
-            if !call.quiet {
-                for note in notes {
-                    printer.say(&format!("srun: {note}"));
-                }
-            }
-            run_step(&call, printer)
-        }
-        Err(error) => {
-            printer.say(&format!("srun: error: {error}"));
-            1
+    let (call, notes) = arguments::step_call(asked, &caller);
+    if !call.quiet {
+        for note in notes {
+            printer.say(&format!("srun: {note}"));
         }
     }
+    run_step(&call, printer)
 }
 
 /// As [`run`], for a command of ours that becomes `srun`.
@@ -68,6 +84,7 @@ pub fn run_code(args: &[OsString], printer: &Printer) -> u8 {
 
 /// Runs a step to its end; returns `srun`'s exit code.
 fn run_step(call: &StepCall, printer: &Printer) -> u8 {
+    // Before the first thread: all of them must have the signals blocked.
     let signals = match step::block_signals() {
         Ok(signals) => signals,
         Err(error) => {
@@ -86,4 +103,50 @@ fn run_step(call: &StepCall, printer: &Printer) -> u8 {
         Some(job) => step::run(call, job, &mut client, printer, signals).code,
         None => allocation::run(call, &mut client, printer, signals),
     }
+}
+
+/// `--test-only`: whether the job could ever run.
+fn test(asked: Srun, printer: &Printer) -> u8 {
+    let mut client = match connection::connect() {
+        Ok(client) => client,
+        Err(trouble) => {
+            trouble.say("srun", printer);
+            return 1;
+        }
+    };
+    match client.test(asked.request) {
+        Ok(()) => 0,
+        Err(error) => {
+            printer.say(&format!("srun: allocation failure: {error}"));
+            1
+        }
+    }
+}
+
+fn shown(show: Show, printer: &Printer) {
+    match show {
+        Show::Version => printer.line(&super::version_line()),
+        Show::Usage => printer.line("Usage: srun [OPTIONS(0)...] executable [args(0)...]"),
+        Show::Help => printer.data(&help()),
+    }
+}
+
+/// Every option, from the table.
+fn help() -> String {
+    let mut text = String::from(
+        "Usage: srun [OPTIONS] COMMAND [ARGUMENT ...]\n\
+         Runs tasks in the job around it, or in a job of their own, on Trainyard's embedded engine\n\
+         as Slurm's srun does on a cluster.\n\n",
+    );
+    for option in options_of(Command::Srun) {
+        let letter = match option.short {
+            Some(letter) => format!("-{letter},"),
+            None => "   ".to_owned(),
+        };
+        text.push_str(&format!(
+            "  {letter} --{:<24} {}\n",
+            option.long, option.help
+        ));
+    }
+    text
 }

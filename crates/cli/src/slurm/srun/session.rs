@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
             ends,
             output,
             input,
-            interrupts: Interrupts::new(call.quit_on_interrupt, call.disable_status),
+            interrupts: Interrupts::new(call.quit_on_interrupt),
             nodes: HashMap::new(),
             done: HashSet::new(),
             untold: Vec::new(),

@@ -71,11 +71,6 @@ impl TaskEnds {
         }
     }
 
-    /// Whether every task has ended.
-    pub fn all_ended(&self) -> bool {
-        self.tasks.iter().all(|task| task.end.is_some())
-    }
-
     /// The worst of all: a task's exit code, or 128 and its signal.
     pub fn exit_code(&self) -> u8 {
         let codes = self.tasks.iter().map(|task| match task.end {
@@ -291,6 +286,5 @@ mod tests {
         );
         assert_eq!(step.lost(0), [0, 2]);
         assert_eq!(step.exit_code(), 1);
-        assert!(!step.all_ended());
     }
 }
