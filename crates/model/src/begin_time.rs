@@ -25,7 +25,8 @@ const UNITS: &[(&str, i64)] = &[
 const TIMES: &[(&str, i8)] = &[("midnight", 0), ("noon", 12), ("fika", 15), ("teatime", 16)];
 
 /// Reads a moment; a time without a date is the next one of it, a date without a time its midnight.
-/// The error is Slurm's line, printed without the command's name.
+/// The error is Slurm's line, printed without the command's name; it is empty where nothing was
+/// named.
 pub fn parse_moment(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, String> {
     let mut reader = Reader {
         text: text.as_bytes(),
@@ -43,6 +44,9 @@ pub fn parse_moment(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Times
     let found = reader.moment(local).ok_or_else(|| wrong(reader.at))?;
     if let Found::Exactly(seconds) = found {
         return Ok(Timestamp((now.seconds() + seconds) * 1000));
+    }
+    if matches!(found, Found::Parts(None, None)) {
+        return Err(String::new());
     }
     let moment = found.resolve(local).ok_or_else(|| wrong(reader.at))?;
     let instant = moment
@@ -89,7 +93,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn moment(&mut self, now: DateTime) -> Option<Found> {
-        let (mut date, mut time) = (None, None);
+        let (mut date, mut time, mut exactly) = (None, None, None);
         while let Some(byte) = self.peek(0) {
             if matches!(byte, b' ' | b'\t' | b'-' | b'T')
                 && !self.ahead("teatime")
@@ -105,7 +109,7 @@ impl Reader<'_> {
             } else if let Some((_, hour)) = TIMES.iter().find(|(word, _)| self.word(word)) {
                 time = Some(Time::constant(*hour, 0, 0, 0));
             } else if self.word("now") {
-                return Some(Found::Exactly(self.delta()?));
+                exactly = Some(self.delta()?);
             } else if !byte.is_ascii_digit() {
                 return None;
             } else if self.peek(1) == Some(b':') || self.peek(2) == Some(b':') {
@@ -114,7 +118,7 @@ impl Reader<'_> {
                 date = Some(self.date()?);
             }
         }
-        Some(Found::Parts(date, time))
+        Some(exactly.map_or(Found::Parts(date, time), Found::Exactly))
     }
 
     fn peek(&self, ahead: usize) -> Option<u8> {
@@ -164,11 +168,14 @@ impl Reader<'_> {
                 digits += 1;
                 self.at += 1;
             } else {
-                return None;
+                return self.back(1);
             }
         }
+        if digits == 0 {
+            return self.back(1);
+        }
         // What can be kept as a moment: some 3,000 years.
-        (digits > 0 && number < 100_000_000_000).then_some(sign * number)
+        (number < 100_000_000_000).then_some(sign * number)
     }
 
     /// One or two digits.
@@ -199,6 +206,12 @@ impl Reader<'_> {
         None
     }
 
+    /// Fails at a place before this one.
+    fn back<T>(&mut self, bytes: usize) -> Option<T> {
+        self.at = self.at.saturating_sub(bytes);
+        None
+    }
+
     fn time(&mut self) -> Option<Time> {
         let hour = self.short()?;
         let mut hour = self.within(hour, 0, 23)?;
@@ -218,13 +231,13 @@ impl Reader<'_> {
             hour = match hour {
                 12 => 12,
                 hour if hour < 12 => hour + 12,
-                _ => return None,
+                _ => return self.back(2),
             };
         } else if self.word("am") {
             hour = match hour {
                 12 => 0,
                 hour if hour < 12 => hour,
-                _ => return None,
+                _ => return self.back(2),
             };
         }
         Time::new(hour, minute, second, 0).ok()

@@ -472,10 +472,11 @@ impl<'a> Reading<'a> {
         match parse_moment(text, around.now, around.zone) {
             Ok(moment) => Ok(Some(moment)),
             Err(line) => {
-                self.diagnostics.push(Diagnostic {
+                let said = (!line.is_empty()).then(|| Diagnostic {
                     voice: crate::Voice::Bare,
                     ..Diagnostic::warning("invalid-value", given.span.clone(), line)
                 });
+                self.diagnostics.extend(said);
                 let message = format!("Invalid --{} specification", given.option.long);
                 Err(Wrong("invalid-value", message, 255))
             }
@@ -499,7 +500,12 @@ impl<'a> Reading<'a> {
             let word = word.split('=').next().unwrap_or(word);
             WORDS.contains(&word)
         });
-        if !known {
+        if lower == "plane" || lower == "plane=" {
+            let message =
+                "Invalid plane size or size not specified\nInvalid --distribution specification";
+            return Err(Wrong("invalid-value", message.to_owned(), 255));
+        }
+        if !known || lower.starts_with("fcyclic") {
             let message = "Invalid --distribution specification".to_owned();
             return Err(Wrong("invalid-value", message, 255));
         }
@@ -524,8 +530,7 @@ impl<'a> Reading<'a> {
             "RSS", "STACK",
         ];
         for word in text.split(',').filter(|word| !word.is_empty()) {
-            let name = word.to_ascii_uppercase();
-            if !LIMITS.contains(&name.strip_prefix("RLIMIT_").unwrap_or(&name)) {
+            if !LIMITS.contains(&word.strip_prefix("RLIMIT_").unwrap_or(word)) {
                 let message = format!("Bad rlimit name: {word}\n--propagate={text} is not valid.");
                 return Err(Wrong("invalid-value", message, 1));
             }

@@ -1,4 +1,4 @@
-//! Numbers of nodes: `4`, `2-4`, `1k`, `2-`.
+//! Numbers of nodes: `4`, `2-4`, `1k`, `2-0` (no greatest number).
 
 use crate::number::leading;
 use std::fmt;
@@ -19,22 +19,25 @@ impl NodeCount {
         let invalid = |text: &str| format!("\"{text}\" is not a valid node count");
         let count = |text: &str| count(text).ok_or_else(|| invalid(text));
         let (min, max) = match text.split_once('-') {
-            Some((min, max)) => (
-                count(min)?.max(if min.trim().is_empty() { 1 } else { 0 }),
-                count(max)?,
-            ),
+            Some((min, max)) => {
+                let min = count(min)?;
+                (if min < 0 { 1 } else { min }, count(max)?)
+            }
             None => {
                 let number = count(text)?;
                 (number, number)
             }
         };
-        let max = u32::try_from(max).map_err(|_| invalid(text))?;
-        let min = u32::try_from(min).map_err(|_| invalid(text))?;
+        if min < 0 {
+            return Err(invalid(text));
+        }
         if max != 0 && max < min {
             return Err(format!(
                 "Maximum node count {max} is less than minimum node count {min}"
             ));
         }
+        let max = u32::try_from(max).map_err(|_| invalid(text))?;
+        let min = u32::try_from(min).map_err(|_| invalid(text))?;
         Ok(NodeCount {
             min,
             max: (max != 0).then_some(max),
@@ -47,7 +50,7 @@ impl fmt::Display for NodeCount {
         match self.max {
             Some(max) if max == self.min => self.min.fmt(f),
             Some(max) => write!(f, "{}-{max}", self.min),
-            None => write!(f, "{}-", self.min),
+            None => write!(f, "{}-0", self.min),
         }
     }
 }
@@ -59,8 +62,13 @@ fn count(text: &str) -> Option<i64> {
         Some('m' | 'M') => 1_048_576,
         _ => 1,
     };
+    let factor = if number.is_some() { factor } else { 1 };
     let rest = if factor == 1 { rest } else { &rest[1..] };
-    let number = number.unwrap_or(0).checked_mul(factor)?;
+    // No number at all is -1 to Slurm, which it calls a range's end, too.
+    let number = match number {
+        Some(number) => number.checked_mul(factor)?,
+        None => -1,
+    };
     rest.trim().is_empty().then_some(number)
 }
 
@@ -81,7 +89,13 @@ mod tests {
         check("2", "2");
         check("2-4", "2-4");
         check("1k", "1024");
-        check("2-", "2-");
+        check("2-0", "2-0");
+        check(
+            "2-",
+            "Maximum node count -1 is less than minimum node count 2",
+        );
+        check("1-k", "\"k\" is not a valid node count");
+        check("", "\"\" is not a valid node count");
         check(
             "4-2",
             "Maximum node count 2 is less than minimum node count 4",

@@ -175,6 +175,12 @@ fn conflicts(reading: &mut Reading<'_>, command: &[String]) {
         reading.diagnostics.push(error);
     }
     let o = &reading.options;
+    if o.relative.is_some() && o.job.is_none() {
+        let message = "--relative option invalid for job allocation request";
+        let fatal = Diagnostic::fatal("conflict", Span::Whole, message);
+        reading.diagnostics.push(fatal);
+    }
+    let o = &reading.options;
     if command.is_empty() && o.show.is_none() && !o.test_only {
         let fatal = Diagnostic::fatal("no-command", Span::Whole, "No command given to execute.");
         reading.diagnostics.push(fatal);
