@@ -24,6 +24,12 @@ impl Printer {
         }
     }
 
+    /// Whether lines can move.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
     /// Writes data, as it is.
     pub fn data(&self, text: &str) {
         self.settle();

@@ -97,7 +97,11 @@ fn environment(
     let begun = Instant::now();
     let title = "environment";
     let plan = &planned.plan.environment;
-    let mut progress = |line: &str| printer.moving(title, line.trim());
+    let mut progress = |line: &str| match printer.is_terminal() {
+        true => printer.moving(title, line.trim()),
+        // Where nothing can move, its first line alone would say nothing.
+        false => printer.moving(title, &format!("is being {}", plan.python.value)),
+    };
     let internet = planned.door.facts().internet;
     let prepared = job::environment::prepare(plan, &places.cache, internet, &mut progress);
     interrupt.check()?;

@@ -69,6 +69,8 @@ impl Story {
                 };
                 vec![job(format!("started{}{place}", wait.unwrap_or_default()))]
             }
+            // What was made before the job is only found by it: not worth a line each time.
+            Event::Environment { took_ms, .. } if *took_ms < 1000 => Vec::new(),
             Event::Environment { what, took_ms } => vec![Line::Say(row(
                 "environment",
                 &format!("{what}, {}", words::length(millis(*took_ms))),
