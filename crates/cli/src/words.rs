@@ -32,6 +32,16 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
+/// A text cut to so many characters, the last one an ellipsis where it was cut.
+#[must_use]
+pub fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
 /// Rows under a head, two blanks between columns, each as wide as its widest cell; nothing behind
 /// the last.
 #[must_use]
@@ -89,6 +99,12 @@ mod tests {
             .map(bytes)
             .to_vec();
         expect!["0 B | 999 B | 1.0 kB | 1.2 MB | 144 GB | 18447 PB"].assert_eq(&shown.join(" | "));
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        assert_eq!(shortened("rank 5", 6), "rank 5");
+        assert_eq!(shortened("rank 5 ended", 8), "rank 5…");
     }
 
     #[test]

@@ -23,6 +23,9 @@ pub struct Args {
     json: bool,
 }
 
+/// So much of a note fits a line; `yard show` has it whole.
+const NOTE_WIDTH: usize = 48;
+
 /// One line: a run, or a job that is none.
 struct Row {
     run: Option<Run>,
@@ -164,7 +167,7 @@ fn row_cells(row: &Row, now: Timestamp) -> Vec<String> {
         row.state.word().to_owned(),
         since,
         progress.unwrap_or_else(dash),
-        note(&row.state),
+        words::shortened(&note(&row.state), NOTE_WIDTH),
     ]
 }
 
