@@ -10,10 +10,11 @@ use api::Client;
 use api::step_io::{FromSupervisor, StepFrame, StepHeader, ToSupervisor, WINDOW};
 use model::{StepRecord, StepState, WaitStatus};
 use std::collections::{HashMap, HashSet};
-use std::io::{Stderr, Stdout, Write};
+use std::io::{Stderr, Stdin, Stdout, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
+use sys::terminal::Raw;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -51,6 +52,8 @@ pub struct Session<'a> {
     call: &'a StepCall,
     record: StepRecord,
     printer: &'a Printer,
+    /// The user's terminal, while it is raw.
+    raw: Option<Raw<Stdin>>,
     ends: TaskEnds,
     output: Output<Stdout, Stderr>,
     input: Option<Input>,
@@ -78,6 +81,7 @@ impl<'a> Session<'a> {
         record: StepRecord,
         printer: &'a Printer,
         input: Option<Input>,
+        raw: Option<Raw<Stdin>>,
     ) -> Session<'a> {
         let ends = TaskEnds::new(&record);
         let (out, err) = (std::io::stdout(), std::io::stderr());
@@ -87,6 +91,7 @@ impl<'a> Session<'a> {
             call,
             record,
             printer,
+            raw,
             ends,
             output,
             input,
@@ -117,6 +122,8 @@ impl<'a> Session<'a> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        // The terminal first: in raw mode a new line would not begin at the left.
+        self.raw = None;
         self.tell_ends();
         let code = self.ends.exit_code();
         Ended {
@@ -145,8 +152,7 @@ impl<'a> Session<'a> {
             && first.elapsed() >= wait
         {
             let seconds = first.elapsed().as_secs();
-            self.printer
-                .say(&format!("srun: First task exited {seconds}s ago"));
+            self.say(&format!("srun: First task exited {seconds}s ago"));
             self.stand();
             self.terminate();
         }
@@ -240,7 +246,7 @@ impl<'a> Session<'a> {
                 }
                 self.ask_for_input();
             }
-            FromSupervisor::Say(text) => self.printer.say(&text),
+            FromSupervisor::Say(text) => self.say(&text),
             FromSupervisor::Exit { rank, status } => {
                 self.ends.ended(rank, status);
                 self.untold.push(rank);
@@ -252,10 +258,10 @@ impl<'a> Session<'a> {
             }
             FromSupervisor::Failed(text) => {
                 self.failed = true;
-                self.printer.say(&format!("slurmstepd: error: {text}"));
+                self.say(&format!("slurmstepd: error: {text}"));
                 let index = usize::try_from(node).unwrap_or(usize::MAX);
                 self.ends.lost(index);
-                self.printer.say(&format!(
+                self.say(&format!(
                     "srun: error: {} could not be launched",
                     self.ends.step()
                 ));
@@ -271,24 +277,23 @@ impl<'a> Session<'a> {
         let index = usize::try_from(node).unwrap_or(usize::MAX);
         self.ends.lost(index);
         self.failed = true;
-        self.printer.say(&format!("srun: error: {why}"));
+        self.say(&format!("srun: error: {why}"));
     }
 
     fn signalled(&mut self, signal: i32) {
         match self.interrupts.react(signal, sys::now()) {
             Reaction::Tell => {
-                self.printer
-                    .say("srun: interrupt (one more within 1 sec to abort)");
+                self.say("srun: interrupt (one more within 1 sec to abort)");
                 self.stand();
             }
             Reaction::Interrupt => {
                 let step = self.ends.step();
-                self.printer.say(&format!("srun: sending Ctrl-C to {step}"));
+                self.say(&format!("srun: sending Ctrl-C to {step}"));
                 self.send_all(&ToSupervisor::Signal(SIGINT));
                 self.abort();
             }
             Reaction::End => {
-                self.printer.say("srun: forcing job termination");
+                self.say("srun: forcing job termination");
                 self.abort();
             }
             Reaction::Forward(signal) => self.send_all(&ToSupervisor::Signal(signal)),
@@ -305,23 +310,30 @@ impl<'a> Session<'a> {
     fn terminate(&mut self) {
         if !self.aborted {
             let step = self.ends.step();
-            self.printer.say(&format!("srun: Terminating {step}"));
+            self.say(&format!("srun: Terminating {step}"));
             self.abort();
         }
     }
 
     fn abort(&mut self) {
         if !std::mem::replace(&mut self.aborted, true) {
-            self.printer.say(&format!(
+            self.say(&format!(
                 "srun: Job step aborted: Waiting up to {ABORT_SECONDS} seconds for job step to finish."
             ));
         }
         self.send_all(&ToSupervisor::End);
     }
 
+    fn say(&self, text: &str) {
+        match self.raw {
+            Some(_) => self.printer.say(&format!("{text}\r")),
+            None => self.printer.say(text),
+        }
+    }
+
     fn stand(&self) {
         for line in self.ends.standing() {
-            self.printer.say(&line);
+            self.say(&line);
         }
     }
 
@@ -335,7 +347,7 @@ impl<'a> Session<'a> {
             let _ = self.output.end(*rank);
         }
         for line in self.ends.complaints(&ranks) {
-            self.printer.say(&line);
+            self.say(&line);
         }
     }
 

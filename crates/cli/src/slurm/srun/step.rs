@@ -55,11 +55,11 @@ pub fn run(
     };
     watch_signals(signals, sender.clone());
     // Restored when this returns or panics.
-    let _raw = (call.pty && sys::terminal::is_terminal(&io::stdin()))
+    let raw = (call.pty && sys::terminal::is_terminal(&io::stdin()))
         .then(|| Raw::enter(io::stdin()))
         .and_then(Result::ok);
     let input = call.reads_stdin().then(|| Input::new(sender));
-    Session::new(call, record, printer, input).live(&events, client)
+    Session::new(call, record, printer, input, raw).live(&events, client)
 }
 
 /// Asks for the step until it is there, or can't be; `None` was said.
