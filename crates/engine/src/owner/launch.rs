@@ -6,7 +6,7 @@ use super::turn::Turn;
 use crate::message::{Message, SupervisorKey};
 use crate::nursery::NurseryEvent;
 use crate::spec::{self, Program, StepSpec, Streams};
-use crate::store::StepRow;
+use crate::store::{NewSubmission, StepRow};
 use api::StepTask;
 use model::job_environment::{self, StartedJob, Variables};
 use model::{
@@ -73,19 +73,29 @@ impl Owner {
             step: StepId::Batch,
             node: 0,
         };
-        if let Some(spec) = self.batch_spec(record) {
+        if let Some(spec) = self.batch_spec(record, &turn.submissions) {
             turn.launches.push((key, Box::new(spec)));
         }
     }
 
-    fn batch_spec(&self, record: &JobRecord) -> Option<StepSpec> {
+    fn batch_spec(&self, record: &JobRecord, new: &[NewSubmission]) -> Option<StepSpec> {
         let started = started(record, self.state.machine())?;
         let share = started.allocation.nodes.first()?;
         let place = record.array.as_ref();
         let submitted = place.map_or(record.id, |place| place.array_job);
-        // Asked of the store, which has it since the submission; without an answer the defaults
-        // serve all but scripts with arguments.
-        let brought = self.store.brought(submitted).ok().flatten();
+        // A job that starts in the turn of its submission is not in the store yet. Without an answer
+        // of the store the defaults serve all but scripts with arguments.
+        let new = new.iter().find(|new| new.job == submitted);
+        let brought = match new {
+            Some(new) => Some((new.umask, new.arguments.clone())),
+            None => self
+                .store
+                .brought(submitted)
+                .ok()
+                .flatten()
+                .map(|it| (it.umask, it.arguments)),
+        };
+        let (umask, args) = brought.unwrap_or((0o022, Vec::new()));
         let array = place.and_then(|place| match place.task {
             ArrayTask::One(task) => Some((place.array_job, task)),
             ArrayTask::Waiting(_) => None,
@@ -101,15 +111,12 @@ impl Owner {
         Some(StepSpec {
             program: Program::Script {
                 path: self.folder.script(submitted),
-                args: brought
-                    .as_ref()
-                    .map(|it| it.arguments.clone())
-                    .unwrap_or_default(),
+                args,
             },
             environment: self.folder.environment(submitted),
             variables,
             chdir: request.chdir.clone(),
-            umask: brought.map_or(0o022, |it| it.umask),
+            umask,
             tasks: vec![StepTask {
                 rank: 0,
                 local: 0,
