@@ -4,7 +4,7 @@
 use crate::diagnostic::{Diagnostic, Span, Voice};
 use crate::given_options::{Exclusive, GivenOptions, Origin, Reading};
 use crate::option_table::{Command, Key};
-use crate::{GpuCount, MemoryRequest, NodeCount, Request};
+use crate::{GpuCount, MemoryRequest, NodeCount, Request, Seconds, TimeLimitRequest};
 
 /// Checks what only the options together can tell, and settles nodes and tasks.
 pub(crate) fn settle(reading: &mut Reading<'_>) {
@@ -54,7 +54,7 @@ pub(crate) fn request(reading: &Reading<'_>, name: &str) -> Request {
         gpus_per_task: asked(o.gpus_per_task.as_ref()),
         cpus_per_gpu: o.cpus_per_gpu,
         exclusive: matches!(o.exclusive, Some(Exclusive::Yes | Exclusive::User)),
-        time: o.time,
+        time: o.time.map(whole_minutes),
         begin: o.begin.filter(|begin| *begin > reading.surroundings.now),
         hold: o.hold || o.priority == Some(0),
         nice: o.nice,
@@ -275,5 +275,15 @@ fn tasks(reading: &mut Reading<'_>) {
         );
         let warning = Diagnostic::warning("fewer-nodes", Span::Whole, message);
         reading.diagnostics.push(warning);
+    }
+}
+
+/// Slurm's own syntax speaks of minutes and rounds up; only a run file can ask for seconds.
+fn whole_minutes(time: TimeLimitRequest) -> TimeLimitRequest {
+    match time {
+        TimeLimitRequest::Limit(Seconds(seconds)) => {
+            TimeLimitRequest::Limit(Seconds(seconds.div_ceil(60).saturating_mul(60)))
+        }
+        TimeLimitRequest::Unlimited => TimeLimitRequest::Unlimited,
     }
 }
