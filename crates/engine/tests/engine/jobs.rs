@@ -9,6 +9,7 @@ use model::{
 };
 
 pub const TESTS: &[Test] = &[
+    ("jobs::arguments_and_umask", arguments_and_umask),
     ("jobs::runs_and_is_recorded", runs_and_is_recorded),
     ("jobs::knows_its_environment", knows_its_environment),
     ("jobs::fails_with_its_status", fails_with_its_status),
@@ -61,6 +62,17 @@ fn knows_its_environment() {
     let engine = house.dir().canonicalize().unwrap();
     assert_eq!(lines.next(), engine.to_str());
     assert!(lines.next().unwrap().ends_with("/slurm/srun"));
+}
+
+fn arguments_and_umask() {
+    let house = House::new();
+    let mut client = house.client();
+    let mut submission = house.script("echo \"$@\"; umask");
+    submission.args = ["a b", "c"].map(str::to_owned).to_vec();
+    submission.umask = 0o077;
+    let job = client.submit(submission).unwrap();
+    ended(&mut client, job);
+    assert_eq!(house.text(&format!("slurm-{job}.out")), "a b c\n0077\n");
 }
 
 fn fails_with_its_status() {

@@ -7,6 +7,10 @@ use model::{ArraySpec, Outcome};
 use std::collections::BTreeMap;
 
 pub const TESTS: &[Test] = &[
+    (
+        "kill::a_supervisor_starts_an_engine",
+        a_supervisor_starts_an_engine,
+    ),
     ("kill::a_running_job_goes_on", a_running_job_goes_on),
     ("kill::it_comes_back_by_itself", it_comes_back_by_itself),
     (
@@ -55,6 +59,33 @@ fn it_comes_back_by_itself() {
     let mut again = again.unwrap();
     assert_ne!(again.engine().pid, client.engine().pid);
     assert_eq!(ended(&mut again, job).0, Outcome::Completed);
+}
+
+/// Engine and nursery are killed together: only supervisors are left.
+fn a_supervisor_starts_an_engine() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = house.submit(
+        &mut client,
+        "touch begun; while [ ! -e go ]; do sleep 0.01; done",
+    );
+    until("it runs", || is_there(&house.work(), "begun"));
+    let pid = client.engine().pid;
+    let children = sys::process::children(pid);
+    // The nursery first, while the engine can do nothing about it.
+    sys::process::signal(pid, 19).unwrap();
+    for child in children {
+        sys::process::signal(child, 9).unwrap();
+    }
+    house.kill_engine(&client);
+    assert!(Client::connect_running(&house.dir()).unwrap().is_none());
+    std::fs::write(house.work().join("go"), "").unwrap();
+    let mut again = None;
+    until("an engine answers that nobody called", || {
+        again = Client::connect_running(&house.dir()).unwrap();
+        again.is_some()
+    });
+    assert_eq!(ended(&mut again.unwrap(), job).0, Outcome::Completed);
 }
 
 fn nothing_lost_nothing_twice() {
