@@ -19,5 +19,8 @@ mod slow {
         let run = run_digits(&env, &flags);
         assert!(run.accuracy >= 0.95, "{run:?}");
         assert_eq!(run.starts.last().map(|(_, last)| *last), Some(900));
+
+        let here = run_digits(&env, &["--on", "local", "--time", "10m"]);
+        assert_eq!(here.parameters, run.parameters, "the same as on one machine");
     }
 }

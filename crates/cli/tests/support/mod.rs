@@ -45,6 +45,8 @@ fn run_folders(env: &TestEnv) -> BTreeSet<PathBuf> {
     projects
         .iter()
         .flat_map(|project| children(project))
+        // Whatever else stands on scratch, such as the making of an environment, isn't a run.
+        .filter(|folder| folder.join("run.json").is_file())
         .collect()
 }
 
