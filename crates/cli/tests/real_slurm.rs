@@ -21,6 +21,9 @@ mod slow {
         assert_eq!(run.starts.last().map(|(_, last)| *last), Some(900));
 
         let here = run_digits(&env, &["--on", "local", "--time", "10m"]);
-        assert_eq!(here.parameters, run.parameters, "the same as on one machine");
+        assert_eq!(
+            here.parameters, run.parameters,
+            "the same as on one machine"
+        );
     }
 }

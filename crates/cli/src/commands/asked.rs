@@ -7,6 +7,8 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use backend::Door;
 use clap::Args as ClapArgs;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use sys::Places;
 use train::{Overrides, Plan, PlanInput, Refusal, RefusalKind, RunFile};
@@ -17,7 +19,7 @@ const RUN_FILE: &str = "yard.toml";
 /// A run: a run file, or a command
 #[derive(Debug, ClapArgs)]
 pub struct Asked {
-    /// A run file, or a folder that holds a yard.toml
+    /// A run file, a folder that holds a yard.toml, or a batch script
     file: Option<PathBuf>,
     /// The cluster: local for the embedded engine, or the name of the Slurm that answers here
     #[arg(long, value_name = "CLUSTER")]
@@ -48,6 +50,32 @@ pub struct Planned {
 }
 
 impl Asked {
+    /// The batch script, where the file is one, and Slurm's flags for it as text.
+    pub fn script(&self) -> Option<(&Path, Vec<String>)> {
+        let path = self.file.as_deref()?;
+        let mut start = [0; 2];
+        let mut file = File::open(path).ok()?;
+        file.read_exact(&mut start).ok()?;
+        if start != *b"#!" {
+            return None;
+        }
+        let name = self.name.iter().map(|name| format!("--job-name={name}"));
+        let flags = self
+            .resources
+            .given
+            .iter()
+            .map(|(flag, _, text)| match *flag {
+                "exclusive" => "--exclusive".to_owned(),
+                _ => format!("--{flag}={text}"),
+            });
+        Some((path, name.chain(flags).collect()))
+    }
+
+    /// The cluster that was named.
+    pub fn on(&self) -> Option<&str> {
+        self.on.as_deref()
+    }
+
     /// Reads the run file, opens the door and makes the plan.
     pub fn plan(&self, places: &Places, printer: &Printer) -> Result<Planned, Failure> {
         let file = self.run_file()?;
@@ -105,11 +133,8 @@ impl Asked {
                 exit_code::USAGE,
                 format!("{} is a script, not a run file", path.display()),
             )
-            .there("yard run takes a yard.toml or a command")
-            .todo(format!(
-                "yard slurm sbatch {0} submits it as it stands; yard run -- bash {0} runs it as a command",
-                path.display()
-            )));
+            .there("a script has no plan: it is submitted as it stands")
+            .todo(format!("yard run {}", path.display())));
         }
         Ok(Some((path, text)))
     }

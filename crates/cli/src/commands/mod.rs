@@ -14,6 +14,7 @@ mod prepare;
 mod requeue;
 mod resource_flags;
 mod run;
+mod script;
 mod select;
 mod show;
 mod story;

@@ -3,8 +3,9 @@
 use super::asked::{Asked, Planned};
 use super::follow::{self, Ended};
 use super::interrupt::Interrupt;
-use super::place::places;
+use super::place::{self, places};
 use super::prepare::{self, Submitted};
+use super::script;
 use super::story::row;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
@@ -29,6 +30,19 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     let begun = Instant::now();
     let interrupt = Interrupt::watch()?;
     let places = places()?;
+    if let Some((script, flags)) = args.asked.script() {
+        // The door decides: a real Slurm that answers here is the one that is meant.
+        let door = place::open(&places, args.asked.on())?;
+        if !door.facts().embedded {
+            return Err(Failure::new(
+                exit_code::USAGE,
+                format!("{} is a batch script", script.display()),
+            )
+            .there(format!("{} has its own sbatch", door.facts().name))
+            .todo(format!("sbatch {}, or --on local", script.display())));
+        }
+        return script::run(script, &flags, args.detach, &interrupt, printer);
+    }
     let mut planned = args.asked.plan(&places, printer)?;
     printer.line(&planned.plan.headline(planned.door.facts()));
     for note in &planned.plan.notes {

@@ -1,8 +1,8 @@
 //! Slurm's own commands, by name: `sbatch …`, or `yard slurm sbatch …`. They speak to the embedded
 //! engine alone: inside a job to the job's own, elsewhere to the user's.
 
-mod connection;
-mod sbatch;
+pub mod connection;
+pub mod sbatch;
 mod sbatch_wait;
 mod scancel;
 mod scontrol;

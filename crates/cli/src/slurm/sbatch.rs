@@ -3,22 +3,53 @@
 use super::connection::{Trouble, connect};
 use super::script_source::{FoundScript, from_file, from_stdin};
 use crate::printer::Printer;
-use api::{Refusal, Submission};
+use api::{Client, Refusal, Submission};
 use model::option_table::{Command, options_of};
 use model::sbatch::{Sbatch, ScriptSource, resolve, script_source};
-use model::{Diagnostic, Show, Surroundings, Timestamp, first_error};
+use model::{Diagnostic, JobId, Show, Surroundings, Timestamp, first_error};
 use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
-    match submit(args, printer) {
-        Ok(status) => status,
-        Err(Stop::Status(status)) => status,
-        Err(Stop::Trouble(trouble)) => {
-            trouble.say("sbatch", printer);
-            1
+    let done = submit(args, printer).and_then(|queued| queued.tell(printer));
+    done.unwrap_or_else(|stop| stop.said(printer))
+}
+
+/// Queues a script as `sbatch` does, saying only what it warns of; the error is its exit status.
+pub fn queue(args: &[String], printer: &Printer) -> Result<JobId, u8> {
+    let queued = submit(args, printer).map_err(|stop| stop.said(printer))?;
+    queued.job.ok_or(0)
+}
+
+/// A job that was queued, and what is still to be said or done about it.
+struct Queued {
+    /// `None`: nothing had to be queued (`--help`, `--test-only`).
+    job: Option<JobId>,
+    parsable: bool,
+    quiet: bool,
+    wait: Option<Client>,
+}
+
+impl Queued {
+    const NOTHING: Queued = Queued {
+        job: None,
+        parsable: false,
+        quiet: true,
+        wait: None,
+    };
+
+    fn tell(self, printer: &Printer) -> Result<u8, Stop> {
+        let Some(job) = self.job else { return Ok(0) };
+        if self.parsable && !self.quiet {
+            printer.line(&job.to_string());
+        } else if !self.quiet {
+            printer.line(&format!("Submitted batch job {job}"));
+        }
+        match self.wait {
+            Some(mut client) => Ok(super::sbatch_wait::wait(&mut client, job)?),
+            None => Ok(0),
         }
     }
 }
@@ -31,13 +62,26 @@ enum Stop {
     Trouble(Trouble),
 }
 
+impl Stop {
+    /// Says what is left to say; returns the exit status.
+    fn said(self, printer: &Printer) -> u8 {
+        match self {
+            Stop::Status(status) => status,
+            Stop::Trouble(trouble) => {
+                trouble.say("sbatch", printer);
+                1
+            }
+        }
+    }
+}
+
 impl<E: Into<Trouble>> From<E> for Stop {
     fn from(trouble: E) -> Stop {
         Stop::Trouble(trouble.into())
     }
 }
 
-fn submit(args: &[String], printer: &Printer) -> Result<u8, Stop> {
+fn submit(args: &[String], printer: &Printer) -> Result<Queued, Stop> {
     let cwd = std::env::current_dir().map_err(|error| {
         printer.say(&format!("sbatch: error: getcwd failed: {error}"));
         Stop::Status(1)
@@ -53,7 +97,7 @@ fn submit(args: &[String], printer: &Printer) -> Result<u8, Stop> {
     let (asked, said) = resolve(args, &super::variable, Some(stand_in), &surroundings);
     if let Some(show) = asked.show {
         shown(show, printer);
-        return Ok(0);
+        return Ok(Queued::NOTHING);
     }
     stop_at_error(&said, printer)?;
 
@@ -79,8 +123,8 @@ fn submit(args: &[String], printer: &Printer) -> Result<u8, Stop> {
     let mut client = connect()?;
     if asked.test_only {
         return match client.test(asked.request) {
-            Ok(()) => Ok(0),
-            Err(error) => refused("allocation failure: ", error.into(), printer),
+            Ok(()) => Ok(Queued::NOTHING),
+            Err(error) => Err(refused("allocation failure: ", error.into(), printer)),
         };
     }
     let environment = environment(&asked, &cwd, printer)?;
@@ -101,20 +145,15 @@ fn submit(args: &[String], printer: &Printer) -> Result<u8, Stop> {
         Ok(job) => job,
         Err(error) => {
             let prefix = "sbatch: error: Batch job submission failed: ";
-            return refused(prefix, error.into(), printer);
+            return Err(refused(prefix, error.into(), printer));
         }
     };
-    if !quiet {
-        printer.line(&if parsable {
-            job.to_string()
-        } else {
-            format!("Submitted batch job {job}")
-        });
-    }
-    if wait {
-        return Ok(super::sbatch_wait::wait(&mut client, job)?);
-    }
-    Ok(0)
+    Ok(Queued {
+        job: Some(job),
+        parsable,
+        quiet,
+        wait: wait.then_some(client),
+    })
 }
 
 /// Says the first error, at which Slurm stops too, with what was remarked before it.
@@ -184,9 +223,9 @@ fn exported(name: &str) -> Option<Vec<(String, String)>> {
 }
 
 /// Says a refusal as Slurm does, and what its three parts are where it has them.
-fn refused(prefix: &str, trouble: Trouble, printer: &Printer) -> Result<u8, Stop> {
+fn refused(prefix: &str, trouble: Trouble, printer: &Printer) -> Stop {
     let Some(refusal) = trouble.refusal() else {
-        return Err(trouble.into());
+        return trouble.into();
     };
     match refusal {
         Refusal::NeverFits { asked, there, todo } => {
@@ -199,7 +238,7 @@ fn refused(prefix: &str, trouble: Trouble, printer: &Printer) -> Result<u8, Stop
         }
         other => printer.say(&format!("{prefix}{other}")),
     }
-    Ok(1)
+    Stop::Status(1)
 }
 
 /// Names this submission: sent twice, it is one job.
