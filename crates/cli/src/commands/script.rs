@@ -13,7 +13,10 @@ use model::{JobId, JobInfo, JobRecord, Timestamp};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Instant, UNIX_EPOCH};
+
+/// Files are dated by the kernel's coarse clock, which can lag this far behind.
+const CLOCK_TICK_MS: i64 = 20;
 
 /// Submits the script to the embedded engine as `sbatch` does, with Slurm's flags before it, and
 /// follows its output.
@@ -55,7 +58,7 @@ pub fn run(
         let view = JobView::from(&record);
         if !started && !matches!(view.state, ViewState::Waiting { .. }) {
             started = true;
-            output.path = Some(JobInfo::of(&record, &facts).stdout_path().into());
+            output = Output::of(&JobInfo::of(&record, &facts));
         }
         let over = !view.state.is_live();
         printer.data(&output.news(over));
@@ -109,15 +112,32 @@ fn come_back(job: JobId) -> String {
 #[derive(Debug, Default)]
 struct Output {
     path: Option<PathBuf>,
+    since: Timestamp,
     offset: u64,
 }
 
 impl Output {
+    fn of(job: &JobInfo) -> Output {
+        Output {
+            path: Some(job.stdout_path().into()),
+            since: job.start.unwrap_or_default(),
+            offset: 0,
+        }
+    }
+
+    /// The file, once this job has opened it: until then an older job's may stand there.
+    fn opened(&self) -> Option<File> {
+        let file = File::open(self.path.as_ref()?).ok()?;
+        let changed = file.metadata().ok()?.modified().ok()?;
+        let changed = changed.duration_since(UNIX_EPOCH).ok()?.as_millis();
+        (i64::try_from(changed).ok()? + CLOCK_TICK_MS >= self.since.0).then_some(file)
+    }
+
     /// What came since the last call, in whole lines; at the end all of it. A file that is not
     /// there has nothing.
     fn news(&mut self, over: bool) -> String {
         let mut bytes = Vec::new();
-        let Some(mut file) = self.path.as_ref().and_then(|path| File::open(path).ok()) else {
+        let Some(mut file) = self.opened() else {
             return String::new();
         };
         let read = file
