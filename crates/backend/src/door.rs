@@ -25,6 +25,9 @@ pub trait Door {
     /// What this cluster is and has.
     fn facts(&self) -> &ClusterFacts;
 
+    /// Name and version of what schedules there: `yard 0.1.0`, `slurm 22.05.8`.
+    fn scheduler(&self) -> &str;
+
     /// Queues a job; when this returns, the answer is on disk there.
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, DoorError>;
 

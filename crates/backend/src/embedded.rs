@@ -16,6 +16,7 @@ pub const LOCAL: &str = "local";
 pub struct EmbeddedDoor {
     client: Client,
     facts: ClusterFacts,
+    scheduler: String,
 }
 
 impl EmbeddedDoor {
@@ -28,6 +29,7 @@ impl EmbeddedDoor {
         let facts = client.facts().map_err(unreachable)?;
         Ok(EmbeddedDoor {
             client,
+            scheduler: format!("yard {}", facts.version),
             facts: embedded_facts(&facts),
         })
     }
@@ -44,6 +46,10 @@ impl EmbeddedDoor {
 impl Door for EmbeddedDoor {
     fn facts(&self) -> &ClusterFacts {
         &self.facts
+    }
+
+    fn scheduler(&self) -> &str {
+        &self.scheduler
     }
 
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, DoorError> {

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 pub struct Discovered {
     /// The folder of its commands.
     pub bin: PathBuf,
+    /// Its version, such as `22.05.8`.
+    pub version: String,
     /// What it is and has.
     pub facts: ClusterFacts,
 }
@@ -25,7 +27,11 @@ pub fn discover() -> Result<Option<Discovered>, DoorError> {
         return Ok(None);
     };
     match read_facts(&bin) {
-        Ok(facts) => Ok(Some(Discovered { bin, facts })),
+        Ok((version, facts)) => Ok(Some(Discovered {
+            bin,
+            version,
+            facts,
+        })),
         Err(error) if is_unconfigured(&error) => Ok(None),
         Err(error) => Err(DoorError::Unreachable {
             cluster: "the Slurm on this machine".to_owned(),
@@ -42,27 +48,31 @@ fn is_unconfigured(error: &DoorError) -> bool {
         if message.contains("Could not establish a configuration source"))
 }
 
-fn read_facts(bin: &Path) -> Result<ClusterFacts, DoorError> {
+fn read_facts(bin: &Path) -> Result<(String, ClusterFacts), DoorError> {
     let mut config = slurm_command(&bin.join("scontrol"));
     config.args(["show", "config"]);
     let config = ask_ok(config)?;
     let mut nodes = slurm_command(&bin.join("sinfo"));
     nodes.args(["--noheader", "--format=%P|%D|%c|%m|%G|%L"]);
     let nodes = ask_ok(nodes)?;
-    facts_of(&config, &nodes)
+    let version = config_value(&config, "SLURM_VERSION").unwrap_or_default();
+    Ok((version.to_owned(), facts_of(&config, &nodes)?))
+}
+
+/// One value of `scontrol show config`.
+fn config_value<'a>(config: &'a str, name: &str) -> Option<&'a str> {
+    config.lines().find_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        (key.trim() == name).then_some(value.trim())
+    })
 }
 
 /// Reads the answers of `scontrol show config` and `sinfo`.
 fn facts_of(config: &str, sinfo: &str) -> Result<ClusterFacts, DoorError> {
-    let name = config
-        .lines()
-        .find_map(|line| line.strip_prefix("ClusterName"))
-        .and_then(|rest| rest.trim().strip_prefix('='))
-        .map(|name| name.trim().to_owned())
-        .ok_or_else(|| DoorError::Answer {
-            command: "scontrol show config".to_owned(),
-            line: config.lines().next().unwrap_or_default().to_owned(),
-        })?;
+    let name = config_value(config, "ClusterName").ok_or_else(|| DoorError::Answer {
+        command: "scontrol show config".to_owned(),
+        line: config.lines().next().unwrap_or_default().to_owned(),
+    })?;
     let rows: Vec<Row> = sinfo.lines().map(parse_row).collect::<Result<_, _>>()?;
     // A job that names no partition goes to the default one.
     let default: Vec<&Row> = rows.iter().filter(|row| row.is_default).collect();
@@ -74,7 +84,7 @@ fn facts_of(config: &str, sinfo: &str) -> Result<ClusterFacts, DoorError> {
     let mut nodes: Vec<NodeGroup> = chosen.iter().map(|row| row.group.clone()).collect();
     nodes.sort_by_key(|group| std::cmp::Reverse(group.count));
     Ok(ClusterFacts {
-        name,
+        name: name.to_owned(),
         embedded: false,
         nodes,
         node_local: PathBuf::from("/tmp"),

@@ -15,6 +15,7 @@ use std::time::Duration;
 pub struct SlurmDoor {
     bin: PathBuf,
     facts: ClusterFacts,
+    scheduler: String,
 }
 
 impl SlurmDoor {
@@ -24,6 +25,7 @@ impl SlurmDoor {
         SlurmDoor {
             bin: found.bin,
             facts: found.facts,
+            scheduler: format!("slurm {}", found.version),
         }
     }
 
@@ -75,6 +77,10 @@ impl SlurmDoor {
 impl Door for SlurmDoor {
     fn facts(&self) -> &ClusterFacts {
         &self.facts
+    }
+
+    fn scheduler(&self) -> &str {
+        &self.scheduler
     }
 
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, DoorError> {

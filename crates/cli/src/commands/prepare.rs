@@ -64,7 +64,7 @@ pub fn submit(
         environment,
         versions: Versions {
             yard: env!("CARGO_PKG_VERSION").to_owned(),
-            scheduler: String::new(),
+            scheduler: planned.door.scheduler().to_owned(),
         },
     };
     let output = made.conductor_log_pattern();
