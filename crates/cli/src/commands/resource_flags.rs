@@ -10,6 +10,8 @@ struct Flag {
     key: &'static str,
     /// Takes a value.
     value: Option<&'static str>,
+    /// Its help, where a run file takes the value more strictly than Slurm does.
+    help: Option<&'static str>,
 }
 
 const fn flag(long: &'static str, key: &'static str, value: &'static str) -> Flag {
@@ -17,17 +19,29 @@ const fn flag(long: &'static str, key: &'static str, value: &'static str) -> Fla
         long,
         key,
         value: Some(value),
+        help: None,
+    }
+}
+
+/// A flag with a help of its own.
+const fn stricter(flag: Flag, help: &'static str) -> Flag {
+    Flag {
+        help: Some(help),
+        ..flag
     }
 }
 
 /// In the order of the run file's keys.
 const FLAGS: &[Flag] = &[
-    flag("nodes", "nodes", "N"),
+    stricter(flag("nodes", "nodes", "N"), "Nodes"),
     flag("ntasks-per-node", "ranks_per_node", "N"),
     flag("gpus-per-node", "gpus_per_node", "[TYPE:]N"),
     flag("cpus-per-task", "cpus_per_rank", "N"),
     flag("mem", "memory", "SIZE"),
-    flag("time", "time", "TIME"),
+    stricter(
+        flag("time", "time", "TIME"),
+        "Longest time of one job, such as 25s, 10m, 24h, 24:00:00 or 2-12:00:00",
+    ),
     flag("account", "account", "NAME"),
     flag("qos", "qos", "NAME"),
     flag("partition", "partition", "NAME"),
@@ -35,6 +49,7 @@ const FLAGS: &[Flag] = &[
         long: "exclusive",
         key: "exclusive",
         value: None,
+        help: None,
     },
     flag("constraint", "constraint", "LIST"),
 ];
@@ -73,7 +88,7 @@ impl clap::Args for ResourceFlags {
                 .expect("FLAGS holds names of the option table: a test walks it");
             let mut arg = Arg::new(flag.long)
                 .long(flag.long)
-                .help(option.help)
+                .help(flag.help.unwrap_or(option.help))
                 .help_heading("Resources (Slurm's names)");
             if let Some(short) = option.short {
                 arg = arg.short(short);
