@@ -4,8 +4,10 @@ use super::select::{Selected, select};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
+use crate::slurm::{connection, sbatch_wait};
 use backend::{Run, RunState, ViewState};
 use clap::Args as ClapArgs;
+use model::JobId;
 use std::time::Instant;
 
 /// Wait until runs or jobs are over; exit 0 if all of them were done
@@ -21,13 +23,32 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut code = exit_code::DONE;
     for text in &args.runs {
         let mut selected = select(text)?;
-        let (word, done) = wait_for(&mut selected)?;
+        let mut elements_failed = false;
+        if let (None, Some(job), true) =
+            (&selected.run, selected.job, selected.door.facts().embedded)
+        {
+            elements_failed = wait_for_elements(job)?.is_some_and(|status| status != 0);
+        }
+        let (mut word, mut done) = wait_for(&mut selected)?;
+        if done && elements_failed {
+            (word, done) = (
+                "is over, and not all of its elements completed".to_owned(),
+                false,
+            );
+        }
         printer.line(&format!("{} {word}", selected.name()));
         if !done {
             code = exit_code::FAILED;
         }
     }
     Ok(code)
+}
+
+/// Waits for a plain job of the embedded engine, or for all elements of an array.
+/// Returns the highest of their exit statuses.
+fn wait_for_elements(job: JobId) -> Result<Option<u8>, Failure> {
+    let ended = connection::connect().and_then(|mut client| sbatch_wait::wait(&mut client, job));
+    ended.map_err(|trouble| Failure::new(exit_code::UNREACHABLE, trouble.to_string()))
 }
 
 /// Waits for the end of one, and says how it ended and whether that is success.

@@ -3,7 +3,7 @@
 
 pub mod connection;
 pub mod sbatch;
-mod sbatch_wait;
+pub mod sbatch_wait;
 mod scancel;
 mod scontrol;
 mod script_source;

@@ -48,7 +48,7 @@ impl Queued {
             printer.line(&format!("Submitted batch job {job}"));
         }
         match self.wait {
-            Some(mut client) => Ok(super::sbatch_wait::wait(&mut client, job)?),
+            Some(mut client) => Ok(super::sbatch_wait::wait(&mut client, job)?.unwrap_or(1)),
             None => Ok(0),
         }
     }

@@ -2,64 +2,65 @@
 
 use super::connection::Trouble;
 use api::{Client, JobFilter};
-use model::{ArrayTask, JobId, JobRecord, JobState, Outcome, Timestamp};
+use model::{JobId, JobState, Outcome, Timestamp};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Longest wait for one change; then it is asked again.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// An array's elements end in crowds: what comes within this time is taken together.
+const CROWD: Duration = Duration::from_millis(10);
+
 /// Waits for the end of the job, or of all elements of the array. Its exit status is the highest
-/// exit code of theirs; 1 stands for a death by signal.
-pub fn wait(client: &mut Client, job: JobId) -> Result<u8, Trouble> {
+/// exit code of theirs; 1 stands for a death by signal. `None`: there is no such job.
+pub fn wait(client: &mut Client, job: JobId) -> Result<Option<u8>, Trouble> {
     let filter = JobFilter {
         ids: Some(vec![job]),
         ended_since: Some(Timestamp(0)),
         ..JobFilter::default()
     };
+    // Each row's exit status once it ended. Elements are split off while they start, in the same
+    // change as the row that they leave, so that no moment shows fewer than there are.
+    let mut rows: BTreeMap<JobId, Option<u8>> = BTreeMap::new();
     let mut version = 0;
+    let mut patience = Duration::ZERO;
     loop {
-        // Looked at after every change: elements are split off while they start.
-        let records = client.jobs(filter.clone())?;
-        if let Some(status) = all_ended(&records) {
-            return Ok(status);
+        let watched = client.watch(filter.clone(), version, patience)?;
+        version = watched.version;
+        for record in &watched.jobs {
+            rows.insert(record.id, status(&record.state));
         }
-        version = client.watch(filter.clone(), version, PATIENCE)?.version;
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        if let Some(worst) = rows
+            .values()
+            .copied()
+            .try_fold(0, |worst, row| Some(row?.max(worst)))
+        {
+            return Ok(Some(worst));
+        }
+        if rows.len() > 1 {
+            std::thread::sleep(CROWD);
+        }
+        patience = PATIENCE;
     }
 }
 
-fn all_ended(records: &[JobRecord]) -> Option<u8> {
-    let mut worst = 0;
-    for record in records {
-        match &record.state {
-            JobState::Ended { outcome, .. } => worst = worst.max(status(outcome)),
-            JobState::Pending { .. } | JobState::Running { .. } if !is_empty(record) => {
-                return None;
-            }
-            JobState::Pending { .. } | JobState::Running { .. } => {}
-        }
-    }
-    Some(worst)
-}
-
-/// A row of elements that wait, of which none is left.
-fn is_empty(record: &JobRecord) -> bool {
-    record.array.as_ref().is_some_and(
-        |place| matches!(&place.task, ArrayTask::Waiting(spec) if spec.indices.is_empty()),
-    )
-}
-
-fn status(outcome: &Outcome) -> u8 {
-    match outcome {
-        Outcome::Completed | Outcome::NodeFail => 0,
+/// The exit status of a row that ended.
+fn status(state: &JobState) -> Option<u8> {
+    let JobState::Ended { outcome, .. } = state else {
+        return None;
+    };
+    Some(match outcome {
+        Outcome::Completed => 0,
         Outcome::Failed { status }
         | Outcome::Cancelled { status, .. }
-        | Outcome::Timeout { status } => {
-            if status.signal_number() == 0 {
-                status.code()
-            } else {
-                1
-            }
-        }
-        Outcome::OutOfMemory | Outcome::LaunchFailed { .. } => 1,
-    }
+        | Outcome::Timeout { status } => match status.signal_number() {
+            0 => status.code(),
+            _ => 1,
+        },
+        Outcome::NodeFail | Outcome::OutOfMemory | Outcome::LaunchFailed { .. } => 1,
+    })
 }
