@@ -117,7 +117,7 @@ fn prepare(db: &mut Connection) -> rusqlite::Result<()> {
         db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     db.pragma_update(None, "synchronous", "FULL")?;
     // KiB; an engine is small.
-    db.pragma_update(None, "cache_size", -2048)?;
+    db.pragma_update(None, "cache_size", -8192)?;
     db.pragma_update(None, "journal_size_limit", 4 << 20)?;
     db.set_prepared_statement_cache_capacity(64);
     Ok(())
