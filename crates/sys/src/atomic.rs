@@ -26,7 +26,7 @@ pub fn write_relaxed(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn replace(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
-    let beside = beside(path);
+    let beside = beside(path, COUNT.fetch_add(1, Ordering::Relaxed));
     let result = fill(&beside, bytes, durable).and_then(|()| fs::rename(&beside, path));
     if result.is_err() {
         let _ = fs::remove_file(&beside);
@@ -35,7 +35,16 @@ fn replace(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
 }
 
 fn fill(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
-    let mut file = File::options().write(true).create_new(true).open(path)?;
+    let create = || File::options().write(true).create_new(true).open(path);
+    let mut file = match create() {
+        // Of a process that was killed: pids repeat after a boot, and between machines that share
+        // the folder.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            create()?
+        }
+        created => created?,
+    };
     file.write_all(bytes)?;
     if durable {
         file.sync_all()?;
@@ -43,10 +52,11 @@ fn fill(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// A name that no other writer uses: pid and a counter.
-fn beside(path: &Path) -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+/// How many files this process has put in place.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// A name that no other living writer of this machine uses: pid and a counter.
+fn beside(path: &Path, count: u32) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".{}.{count}.new", std::process::id()));
@@ -72,6 +82,16 @@ mod tests {
         write_relaxed(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_leftover_of_a_killed_process_with_the_same_pid_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("exit");
+        let leftover = beside(&path, u32::MAX);
+        fs::write(&leftover, b"half of something lon").unwrap();
+        fill(&leftover, b"whole", false).unwrap();
+        assert_eq!(fs::read(&leftover).unwrap(), b"whole");
     }
 
     #[test]
