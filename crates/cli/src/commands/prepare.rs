@@ -10,7 +10,6 @@ use folder::{
     RunJson, Versions,
 };
 use model::{JobId, Timestamp};
-use std::io::Read;
 use std::path::Path;
 use sys::Places;
 use train::JobPlace;
@@ -135,11 +134,10 @@ fn job_environment() -> Vec<(String, String)> {
 
 /// Twenty characters of `a-z2-7`: two runs of one name never meet.
 fn random_text() -> Result<String, Failure> {
-    let source = Path::new("/dev/urandom");
-    let mut bytes = [0_u8; 20];
-    std::fs::File::open(source)
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(at(source))?;
+    let bytes: [u8; 20] = sys::random().map_err(|error| {
+        let message = format!("a run needs a random name, and /dev/urandom can't be read: {error}");
+        Failure::new(exit_code::IO, message).todo("have /dev mounted")
+    })?;
     let letters = b"abcdefghijklmnopqrstuvwxyz234567";
     Ok(bytes
         .iter()

@@ -8,7 +8,6 @@ use model::option_table::{Command, options_of};
 use model::sbatch::{Sbatch, ScriptSource, resolve, script_source};
 use model::{Diagnostic, JobId, Show, Surroundings, Timestamp, first_error};
 use std::fs;
-use std::io::Read;
 use std::path::PathBuf;
 
 /// Runs it; returns its exit status.
@@ -243,12 +242,8 @@ fn refused(prefix: &str, trouble: Trouble, printer: &Printer) -> Stop {
 
 /// Names this submission: sent twice, it is one job.
 fn token() -> String {
-    let mut random = [0_u8; 8];
-    let filled = fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut random));
     // Host, process and time differ already; the random part is for clones of a machine.
-    if filled.is_err() {
-        random = [0; 8];
-    }
+    let random = sys::random().unwrap_or_default();
     format!(
         "sbatch-{}-{}-{}-{:016x}",
         sys::host_name(),

@@ -3,7 +3,6 @@
 use super::SlurmShape;
 use std::ffi::OsString;
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -58,8 +57,7 @@ impl Config {
         for node in self.node_names() {
             fs::create_dir(self.folder.join("spool").join(node))?;
         }
-        let mut key = [0; 128];
-        fs::File::open("/dev/urandom")?.read_exact(&mut key)?;
+        let key: [u8; 128] = sys::random()?;
         let key_file = self.folder.join("munge/key");
         fs::write(&key_file, key)?;
         fs::set_permissions(key_file, fs::Permissions::from_mode(0o400))?;
