@@ -74,6 +74,35 @@ impl Dependency {
             conditions: conditions.collect::<Option<_>>()?,
         })
     }
+
+    /// The jobs that it names.
+    pub fn targets(&self) -> impl Iterator<Item = JobId> + '_ {
+        let jobs = self.conditions.iter().flat_map(Condition::jobs);
+        jobs.map(|depended| depended.job)
+    }
+
+    /// Whether elements of an array wait for elements of another.
+    #[must_use]
+    pub fn by_element(&self) -> bool {
+        self.conditions.iter().any(|condition| {
+            matches!(
+                condition,
+                Condition::Jobs {
+                    kind: DependencyKind::AfterCorr,
+                    ..
+                }
+            )
+        })
+    }
+}
+
+impl Condition {
+    fn jobs(&self) -> &[DependedJob] {
+        match self {
+            Condition::Singleton => &[],
+            Condition::Jobs { jobs, .. } => jobs,
+        }
+    }
 }
 
 impl fmt::Display for Dependency {
@@ -148,6 +177,7 @@ fn depended(kind: DependencyKind, text: &str) -> Option<DependedJob> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails loudly")]
 mod tests {
     use super::*;
 
@@ -158,6 +188,15 @@ mod tests {
             read.map_or("invalid".to_owned(), |d| d.to_string()),
             printed
         );
+    }
+
+    #[test]
+    fn named_jobs() {
+        let read = Dependency::parse("afterok:1:2_3,singleton,aftercorr:4").unwrap();
+        let targets: Vec<JobId> = read.targets().collect();
+        assert_eq!(targets, [JobId(1), JobId(2), JobId(4)]);
+        assert!(read.by_element());
+        assert!(!Dependency::parse("afterok:1").unwrap().by_element());
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl World {
 
     fn history(&self, request: &Request) -> Vec<Finished> {
         let dependency = request.dependency.as_deref();
-        let dependency = dependency.map(|text| crate::Dependency::parse(text).unwrap());
+        let dependency = dependency.map(|text| model::Dependency::parse(text).unwrap());
         let targets: BTreeSet<JobId> = dependency.iter().flat_map(|it| it.targets()).collect();
         let finished = self.rows.values().flat_map(Finished::of);
         finished.filter(|it| targets.contains(&it.target)).collect()
@@ -542,7 +542,7 @@ impl World {
             Step::Submit(mut request) => {
                 // The engine refuses a dependency on a job that never was.
                 let dependency = request.dependency.as_deref();
-                let dependency = dependency.map(|text| crate::Dependency::parse(text).unwrap());
+                let dependency = dependency.map(|text| model::Dependency::parse(text).unwrap());
                 let known = |id: JobId| id.0 < self.state.next_id();
                 if dependency.is_some_and(|it| !it.targets().all(known)) {
                     request.dependency = None;

@@ -1,8 +1,8 @@
 //! A live job as the scheduler keeps it: its row, and what follows from the row.
 
 use crate::queue::Key;
-use crate::{Dependency, Machine, Shape, shape};
-use model::{ArrayTask, JobId, JobRecord, JobState, PendingReason, Timestamp};
+use crate::{Machine, Shape, shape};
+use model::{ArrayTask, Dependency, JobId, JobRecord, JobState, PendingReason, Timestamp};
 
 /// A live job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Job {
         let derived = Derived {
             shape: shape(&record.request, machine).ok(),
             // Validated at submission.
-            dependency: dependency.and_then(|text| Dependency::parse(text).ok()),
+            dependency: dependency.and_then(Dependency::parse),
             place: Place::Nowhere,
         };
         Job { record, derived }

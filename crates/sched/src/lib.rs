@@ -12,7 +12,6 @@
 
 mod apply;
 mod array;
-mod dependency;
 mod event;
 mod job;
 mod machine;
@@ -26,7 +25,6 @@ mod shape;
 mod state;
 
 pub use array::ArrayFacts;
-pub use dependency::{Dependency, DependencyError};
 pub use event::{Action, Changes, Event, Finished};
 pub use machine::{Gpu, Machine};
 pub use never_fits::NeverFits;

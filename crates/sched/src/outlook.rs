@@ -1,9 +1,10 @@
 //! Whether what a job waits for has come, will, or never can.
 
-use crate::dependency::{Condition, Kind};
 use crate::job::Job;
-use crate::{Dependency, Finished, State};
-use model::{JobId, JobState, Seconds, Timestamp};
+use crate::{Finished, State};
+use model::{
+    Condition, DependedJob, Dependency, DependencyKind, JobId, JobState, Seconds, Timestamp,
+};
 
 /// How a condition stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +24,15 @@ impl State {
         task: Option<u32>,
         now: Timestamp,
     ) -> Outlook {
-        let each = dependency.conditions.iter();
-        let each: Vec<Outlook> = each
-            .map(|condition| self.condition(job, condition, task, now))
-            .collect();
+        let mut each = Vec::new();
+        for condition in &dependency.conditions {
+            match condition {
+                Condition::Singleton => each.push(self.singleton(job)),
+                Condition::Jobs { kind, jobs } => {
+                    each.extend(jobs.iter().map(|it| self.depended(*kind, it, task, now)));
+                }
+            }
+        }
         let (decides, excludes) = if dependency.any {
             (Outlook::Met, Outlook::Never)
         } else {
@@ -45,27 +51,21 @@ impl State {
         Outlook::NotYet(moments.min())
     }
 
-    fn condition(
+    /// How one job stands that another waits for.
+    fn depended(
         &self,
-        job: &Job,
-        condition: &Condition,
+        kind: DependencyKind,
+        depended: &DependedJob,
         task: Option<u32>,
         now: Timestamp,
     ) -> Outlook {
-        let (kind, target, only, delay) = match condition {
-            Condition::Singleton => return self.singleton(job),
-            Condition::Job {
-                kind: Kind::AfterCorr,
-                target,
-                ..
-            } => (Kind::AfterOk, *target, task, Seconds(0)),
-            Condition::Job {
-                kind,
-                target,
-                task,
-                delay,
-            } => (*kind, *target, *task, *delay),
+        use DependencyKind as Kind;
+        let target = depended.job;
+        let only = match kind {
+            Kind::AfterCorr => task,
+            _ => depended.element,
         };
+        let delay = Seconds(u64::from(depended.minutes.unwrap_or(0)) * 60);
         let live = self.live_of(target, only);
         let finished = self.finished_of(target, only);
         let failed = finished.iter().any(|finished| !finished.ok);
@@ -73,14 +73,16 @@ impl State {
             // A job that nobody remembers is taken as Slurm takes a purged one: the wait is over.
             _ if live.is_empty() && finished.is_empty() => Outlook::Met,
             Kind::After => after(&live, &finished, delay, now),
-            Kind::AfterAny if live.is_empty() => Outlook::Met,
+            Kind::AfterAny | Kind::AfterBurstBuffer if live.is_empty() => Outlook::Met,
             Kind::AfterOk | Kind::AfterCorr if failed => Outlook::Never,
             Kind::AfterOk | Kind::AfterCorr if live.is_empty() => Outlook::Met,
             Kind::AfterNotOk if live.is_empty() && failed => Outlook::Met,
             Kind::AfterNotOk if live.is_empty() => Outlook::Never,
-            Kind::AfterAny | Kind::AfterOk | Kind::AfterCorr | Kind::AfterNotOk => {
-                Outlook::NotYet(None)
-            }
+            Kind::AfterAny
+            | Kind::AfterBurstBuffer
+            | Kind::AfterOk
+            | Kind::AfterCorr
+            | Kind::AfterNotOk => Outlook::NotYet(None),
         }
     }
 

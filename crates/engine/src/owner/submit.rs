@@ -5,8 +5,8 @@ use super::turn::Turn;
 use crate::message::Peer;
 use crate::store::NewSubmission;
 use api::{Answer, Refusal, Submission};
-use model::{ArrayPlace, ArrayTask, JobId, JobRecord, JobState, PendingReason};
-use sched::{Dependency, Event, NeverFits, priority_of};
+use model::{ArrayPlace, ArrayTask, Dependency, JobId, JobRecord, JobState, PendingReason};
+use sched::{Event, NeverFits, priority_of};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -150,8 +150,8 @@ impl Owner {
         let Some(text) = dependency else {
             return Ok(());
         };
-        let dependency = Dependency::parse(text).map_err(|error| Refusal::Invalid {
-            message: error.to_string(),
+        let dependency = Dependency::parse(text).ok_or_else(|| Refusal::Invalid {
+            message: format!("Job dependency problem: {text} names no jobs in Slurm's way"),
         })?;
         for target in dependency.targets() {
             if target.0 >= self.state.next_id() {

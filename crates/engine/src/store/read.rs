@@ -1,9 +1,9 @@
 //! Reading: what a start needs, and what clients ask for of ended jobs.
 
 use super::{Store, StoreError};
-use model::{ArraySpec, JobId, JobRecord, NodeShare, StepRecord, Timestamp};
+use model::{ArraySpec, Dependency, JobId, JobRecord, NodeShare, StepRecord, Timestamp};
 use rusqlite::{OptionalExtension, Params};
-use sched::{Dependency, Finished, Saved};
+use sched::{Finished, Saved};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::collections::BTreeSet;
 
@@ -94,7 +94,7 @@ impl Store {
 
     /// What became of ended jobs that a dependency names.
     pub(crate) fn history(&self, dependency: Option<&str>) -> Result<Vec<Finished>, StoreError> {
-        let dependency = dependency.and_then(|text| Dependency::parse(text).ok());
+        let dependency = dependency.and_then(Dependency::parse);
         let mut finished = Vec::new();
         for target in dependency
             .iter()
