@@ -1,7 +1,8 @@
-//! `getopt_long` as Slurm's commands call it: it stops at the first word that is no option, takes
-//! unique abbreviations and letters in a bunch, and has the C library's words for what is wrong.
+//! A command line of `sbatch`, `salloc` or `srun`, or a script's directives, taken apart: up to the
+//! first word that is no option.
 
 use crate::diagnostic::{Diagnostic, Span, Voice};
+use crate::getopt_long::{self, Row, Wrong, is_option};
 use crate::option_table::{Command, Effect, Opt, Takes, options_of};
 
 /// A word and where it stood.
@@ -30,132 +31,59 @@ pub(crate) struct Taken {
 
 /// Takes words apart. A word that is wrong is reported and left out.
 pub(crate) fn take(command: Command, words: &[Word]) -> Taken {
+    let known: Vec<&'static Opt> = options_of(command).collect();
     let mut taken = Taken::default();
-    while let Some(word) = words.get(taken.used) {
-        let text = word.text.as_str();
-        if text == "--" {
-            taken.used += 1;
+    let mut rest = words.iter();
+    while let Some(word) = rest.as_slice().first() {
+        if word.text == "--" {
+            rest.next();
             break;
         }
-        if text.len() < 2 || !text.starts_with('-') {
+        if !is_option(&word.text) {
             break;
         }
-        taken.used += 1;
-        match text.strip_prefix("--") {
-            Some(long) => taken.long(command, long, word, words),
-            None => taken.letters(command, &text[1..], word, words),
+        rest.next();
+        let next = || rest.next().map(|word| word.text.clone());
+        for read in getopt_long::read(&known, &word.text, next) {
+            let span = word.span.clone();
+            match read {
+                Ok((option, value)) => taken.given.push(Given {
+                    option,
+                    value,
+                    span,
+                }),
+                Err(Wrong { code, message }) => taken.diagnostics.push(Diagnostic {
+                    voice: Voice::Usage,
+                    ..Diagnostic::error(code, span, message, 255)
+                }),
+            }
         }
     }
+    taken.used = words.len() - rest.len();
     taken
 }
 
-impl Taken {
-    fn long(&mut self, command: Command, text: &str, word: &Word, words: &[Word]) {
-        let (name, glued) = match text.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            None => (text, None),
-        };
-        let option = match lookup(command, name, text) {
-            Ok(option) => option,
-            Err(message) => return self.wrong("unknown-option", word, message),
-        };
-        let value = match (option.takes, glued) {
-            (Takes::No, Some(_)) => {
-                let message = format!("option '--{}' doesn't allow an argument", option.long);
-                return self.wrong("unexpected-value", word, message);
-            }
-            (Takes::Required, None) => match self.next(words) {
-                Some(value) => Some(value),
-                None => {
-                    let message = format!("option '--{}' requires an argument", option.long);
-                    return self.wrong("missing-value", word, message);
-                }
-            },
-            (_, glued) => glued,
-        };
-        self.push(option, value, word);
+impl Row for Opt {
+    fn long(&self) -> &'static str {
+        self.long
     }
 
-    fn letters(&mut self, command: Command, letters: &str, word: &Word, words: &[Word]) {
-        let mut rest = letters.chars();
-        while let Some(letter) = rest.next() {
-            let known = options_of(command).find(|option| option.short == Some(letter));
-            let Some(option) = known else {
-                let message = format!("invalid option -- '{letter}'");
-                self.wrong("unknown-option", word, message);
-                continue;
-            };
-            let glued = Some(rest.as_str().to_owned()).filter(|value| !value.is_empty());
-            let value = match (option.takes, glued) {
-                (Takes::No, _) => {
-                    self.push(option, None, word);
-                    continue;
-                }
-                (Takes::Required, None) => match self.next(words) {
-                    Some(value) => Some(value),
-                    None => {
-                        let message = format!("option requires an argument -- '{letter}'");
-                        return self.wrong("missing-value", word, message);
-                    }
-                },
-                (_, glued) => glued,
-            };
-            return self.push(option, value, word);
-        }
+    fn short(&self) -> Option<char> {
+        self.short
     }
 
-    fn next(&mut self, words: &[Word]) -> Option<String> {
-        let word = words.get(self.used)?;
-        self.used += 1;
-        Some(word.text.clone())
+    fn takes(&self) -> Takes {
+        self.takes
     }
 
-    fn push(&mut self, option: &'static Opt, value: Option<String>, word: &Word) {
-        self.given.push(Given {
-            option,
-            value,
-            span: word.span.clone(),
-        });
+    fn is_same(&self, other: &Opt) -> bool {
+        matches!(self.effect, Effect::Sets(_))
+            && self.effect == other.effect
+            && self.takes == other.takes
     }
 
-    fn wrong(&mut self, code: &'static str, word: &Word, message: String) {
-        self.diagnostics.push(Diagnostic {
-            voice: Voice::Usage,
-            ..Diagnostic::error(code, word.span.clone(), message, 255)
-        });
-    }
-}
-
-/// Finds an option by its name or a unique beginning of it; `text` is the whole word.
-fn lookup(command: Command, name: &str, text: &str) -> Result<&'static Opt, String> {
-    if let Some(exact) = options_of(command).find(|option| option.long == name) {
-        return Ok(exact);
-    }
-    let mut candidates: Vec<&Opt> = options_of(command)
-        .filter(|option| option.long.starts_with(name))
-        .collect();
-    if candidates.iter().any(|option| !option.later) {
-        candidates.retain(|option| !option.later);
-    }
-    match candidates.as_slice() {
-        [] => Err(format!("unrecognized option '--{text}'")),
-        // Two names of one thing are no ambiguity.
-        [first, rest @ ..]
-            if matches!(first.effect, Effect::Sets(_))
-                && rest.iter().all(|option| option.effect == first.effect) =>
-        {
-            Ok(first)
-        }
-        candidates => {
-            let names: Vec<String> = candidates
-                .iter()
-                .map(|o| format!("'--{}'", o.long))
-                .collect();
-            Err(format!(
-                "option '--{text}' is ambiguous; possibilities: {}",
-                names.join(" ")
-            ))
-        }
+    fn yields(&self) -> bool {
+        self.later
     }
 }
 

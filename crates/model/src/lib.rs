@@ -12,6 +12,7 @@ mod dependency;
 mod diagnostic;
 mod export;
 mod getopt;
+mod getopt_long;
 mod given_options;
 mod gres;
 mod ids;
@@ -83,7 +84,6 @@ pub use field_table::{Cell, FieldKind, JOB_FIELDS, JobField};
 pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, ViewFacts};
 pub use job_reason::reason_text;
 pub use job_state_name::JobStateName;
-pub use long_options::{LongOption, OptionValue, ParsedOptions, parse_long_options};
 pub use scontrol_show_job::{ShowStyle, show_job};
 pub use squeue::Printed;
 pub use squeue_args::{

@@ -1,47 +1,71 @@
-//! `getopt_long` as the C library does it: options anywhere among the operands, unique
-//! abbreviations, letters in a bunch, and its very messages.
+//! A command line of `squeue`, `scancel` or `scontrol`, taken apart: options anywhere among the
+//! operands.
+
+use crate::getopt_long::{self, Row, is_option};
+use crate::option_table::Takes;
 
 /// An option of a command.
 #[derive(Clone, Copy, Debug)]
-pub struct LongOption<K> {
-    /// Without its dashes; empty for one that is only a letter.
-    pub long: &'static str,
-    /// Its letter.
-    pub short: Option<char>,
-    /// Whether a value follows.
-    pub value: OptionValue,
-    /// What it stands for; several may stand for the same.
-    pub key: K,
+pub(crate) struct LongOption<K> {
+    long: &'static str,
+    short: Option<char>,
+    takes: Takes,
+    key: K,
 }
 
-/// Whether a value follows an option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OptionValue {
-    /// Never.
-    None,
-    /// Always: `--name=x`, `--name x`, `-nx`, `-n x`.
-    Required,
-    /// Only where it is glued on: `--jobs=7`, `-j7`.
-    Optional,
+impl<K> LongOption<K> {
+    /// A row of a table. `long` is without its dashes, and empty for one that is only a letter;
+    /// several may stand for one key.
+    pub(crate) const fn new(
+        long: &'static str,
+        short: Option<char>,
+        takes: Takes,
+        key: K,
+    ) -> LongOption<K> {
+        LongOption {
+            long,
+            short,
+            takes,
+            key,
+        }
+    }
+}
+
+impl<K: PartialEq> Row for LongOption<K> {
+    fn long(&self) -> &'static str {
+        self.long
+    }
+
+    fn short(&self) -> Option<char> {
+        self.short
+    }
+
+    fn takes(&self) -> Takes {
+        self.takes
+    }
+
+    fn is_same(&self, other: &LongOption<K>) -> bool {
+        self.key == other.key && self.takes == other.takes
+    }
 }
 
 /// A command line, taken apart.
 #[derive(Debug)]
-pub struct ParsedOptions<K> {
+pub(crate) struct ParsedOptions<K> {
     /// Options with their values, in order.
-    pub options: Vec<(K, Option<String>)>,
+    pub(crate) options: Vec<(K, Option<String>)>,
     /// What is no option, in order.
-    pub operands: Vec<String>,
+    pub(crate) operands: Vec<String>,
     /// What is wrong with the first wrong option, without the command's name before it.
-    pub wrong: Option<String>,
+    pub(crate) wrong: Option<String>,
 }
 
 /// Takes a command line apart, its command's name left out. Stops at the first wrong option.
-#[must_use]
-pub fn parse_long_options<K: Copy + PartialEq>(
+pub(crate) fn parse_long_options<K: Copy + PartialEq>(
     known: &[LongOption<K>],
     args: &[String],
 ) -> ParsedOptions<K> {
+    let known: Vec<&LongOption<K>> = known.iter().collect();
     let mut parsed = ParsedOptions {
         options: Vec::new(),
         operands: Vec::new(),
@@ -49,119 +73,25 @@ pub fn parse_long_options<K: Copy + PartialEq>(
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
-        let outcome = if arg == "--" {
-            parsed.operands.extend(args.by_ref().cloned());
+        if arg == "--" {
+            parsed.operands.extend(args.cloned());
             break;
-        } else if let Some(long) = arg.strip_prefix("--") {
-            take_long(known, long, &mut args, &mut parsed)
-        } else if arg.len() > 1 && arg.starts_with('-') {
-            take_letters(known, &arg[1..], &mut args, &mut parsed)
-        } else {
+        }
+        if !is_option(arg) {
             parsed.operands.push(arg.clone());
-            Ok(())
-        };
-        if let Err(message) = outcome {
-            parsed.wrong = Some(message);
-            break;
+            continue;
+        }
+        for read in getopt_long::read(&known, arg, || args.next().cloned()) {
+            match read {
+                Ok((option, value)) => parsed.options.push((option.key, value)),
+                Err(wrong) => {
+                    parsed.wrong = Some(wrong.message);
+                    return parsed;
+                }
+            }
         }
     }
     parsed
-}
-
-fn take_long<'a, K: Copy + PartialEq>(
-    known: &[LongOption<K>],
-    text: &str,
-    rest: &mut impl Iterator<Item = &'a String>,
-    parsed: &mut ParsedOptions<K>,
-) -> Result<(), String> {
-    let (name, glued) = match text.split_once('=') {
-        Some((name, value)) => (name, Some(value.to_owned())),
-        None => (text, None),
-    };
-    let option = find_long(known, name)?;
-    let value = match (option.value, glued) {
-        (OptionValue::None, Some(_)) => {
-            return Err(format!(
-                "option '--{}' doesn't allow an argument",
-                option.long
-            ));
-        }
-        (OptionValue::Required, None) => Some(
-            rest.next()
-                .cloned()
-                .ok_or_else(|| format!("option '--{}' requires an argument", option.long))?,
-        ),
-        (_, glued) => glued,
-    };
-    parsed.options.push((option.key, value));
-    Ok(())
-}
-
-fn find_long<'a, K: Copy + PartialEq>(
-    known: &'a [LongOption<K>],
-    name: &str,
-) -> Result<&'a LongOption<K>, String> {
-    if let Some(exact) = known
-        .iter()
-        .find(|option| option.long == name && !name.is_empty())
-    {
-        return Ok(exact);
-    }
-    let fitting: Vec<&LongOption<K>> = known
-        .iter()
-        .filter(|option| option.long.starts_with(name) && !option.long.is_empty())
-        .collect();
-    match fitting.as_slice() {
-        [] => Err(format!("unrecognized option '--{name}'")),
-        [first, others @ ..]
-            if others
-                .iter()
-                .all(|other| other.key == first.key && other.value == first.value) =>
-        {
-            Ok(first)
-        }
-        several => {
-            let names: Vec<String> = several
-                .iter()
-                .map(|option| format!(" '--{}'", option.long))
-                .collect();
-            Err(format!(
-                "option '--{name}' is ambiguous; possibilities:{}",
-                names.concat()
-            ))
-        }
-    }
-}
-
-fn take_letters<'a, K: Copy>(
-    known: &[LongOption<K>],
-    letters: &str,
-    rest: &mut impl Iterator<Item = &'a String>,
-    parsed: &mut ParsedOptions<K>,
-) -> Result<(), String> {
-    for (start, letter) in letters.char_indices() {
-        let option = known
-            .iter()
-            .find(|option| option.short == Some(letter))
-            .ok_or_else(|| format!("invalid option -- '{letter}'"))?;
-        let glued = &letters[start + letter.len_utf8()..];
-        let value = match option.value {
-            OptionValue::None => {
-                parsed.options.push((option.key, None));
-                continue;
-            }
-            OptionValue::Required if glued.is_empty() => Some(
-                rest.next()
-                    .cloned()
-                    .ok_or_else(|| format!("option requires an argument -- '{letter}'"))?,
-            ),
-            OptionValue::Optional if glued.is_empty() => None,
-            OptionValue::Required | OptionValue::Optional => Some(glued.to_owned()),
-        };
-        parsed.options.push((option.key, value));
-        break;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -170,30 +100,10 @@ mod tests {
     use expect_test::{Expect, expect};
 
     const KNOWN: &[LongOption<char>] = &[
-        LongOption {
-            long: "jobs",
-            short: Some('j'),
-            value: OptionValue::Optional,
-            key: 'j',
-        },
-        LongOption {
-            long: "noheader",
-            short: Some('h'),
-            value: OptionValue::None,
-            key: 'h',
-        },
-        LongOption {
-            long: "node",
-            short: None,
-            value: OptionValue::Required,
-            key: 'w',
-        },
-        LongOption {
-            long: "nodes",
-            short: Some('w'),
-            value: OptionValue::Required,
-            key: 'w',
-        },
+        LongOption::new("jobs", Some('j'), Takes::Optional, 'j'),
+        LongOption::new("noheader", Some('h'), Takes::No, 'h'),
+        LongOption::new("node", None, Takes::Required, 'w'),
+        LongOption::new("nodes", Some('w'), Takes::Required, 'w'),
     ];
 
     #[track_caller]
@@ -226,6 +136,12 @@ mod tests {
             "--no",
             expect![
                 " |  | option '--no' is ambiguous; possibilities: '--noheader' '--node' '--nodes'"
+            ],
+        );
+        check(
+            "--n=1",
+            expect![
+                " |  | option '--n=1' is ambiguous; possibilities: '--noheader' '--node' '--nodes'"
             ],
         );
         check("--nosuch", expect![" |  | unrecognized option '--nosuch'"]);

@@ -1,6 +1,7 @@
 //! The command line and the environment of `scancel`.
 
-use crate::long_options::{LongOption, OptionValue, parse_long_options};
+use crate::long_options::{LongOption, parse_long_options};
+use crate::option_table::Takes;
 use crate::{JobId, JobStateName, NodeName, StepId, node_list, parse_signal};
 
 /// What a `scancel` asks for.
@@ -142,49 +143,35 @@ enum Key {
     Wckey,
 }
 
-const fn option(
-    long: &'static str,
-    short: Option<char>,
-    value: OptionValue,
-    key: Key,
-) -> LongOption<Key> {
-    LongOption {
-        long,
-        short,
-        value,
-        key,
-    }
-}
-
 #[rustfmt::skip]
 const OPTIONS: &[LongOption<Key>] = {
-    use OptionValue::{None as Bare, Required};
+    use Takes::{No as Bare, Required};
     &[
-        option("account", Some('A'), Required, Key::Account),
-        option("batch", Some('b'), Bare, Key::Batch),
-        option("ctld", None, Bare, Key::NoEffect),
-        option("full", Some('f'), Bare, Key::Full),
-        option("help", None, Bare, Key::Help),
-        option("hurry", Some('H'), Bare, Key::NoEffect),
-        option("interactive", Some('i'), Bare, Key::Interactive),
-        option("cluster", Some('M'), Required, Key::Clusters),
-        option("clusters", None, Required, Key::Clusters),
-        option("jobname", None, Required, Key::Name),
-        option("me", None, Bare, Key::Me),
-        option("name", Some('n'), Required, Key::Name),
-        option("nodelist", Some('w'), Required, Key::Nodes),
-        option("partition", Some('p'), Required, Key::Partition),
-        option("qos", Some('q'), Required, Key::Qos),
-        option("quiet", Some('Q'), Bare, Key::Quiet),
-        option("reservation", Some('R'), Required, Key::Reservation),
-        option("sibling", None, Required, Key::NoEffectValue),
-        option("signal", Some('s'), Required, Key::Signal),
-        option("state", Some('t'), Required, Key::State),
-        option("usage", None, Bare, Key::Usage),
-        option("user", Some('u'), Required, Key::User),
-        option("verbose", Some('v'), Bare, Key::Verbose),
-        option("version", Some('V'), Bare, Key::Version),
-        option("wckey", None, Required, Key::Wckey),
+        LongOption::new("account", Some('A'), Required, Key::Account),
+        LongOption::new("batch", Some('b'), Bare, Key::Batch),
+        LongOption::new("ctld", None, Bare, Key::NoEffect),
+        LongOption::new("full", Some('f'), Bare, Key::Full),
+        LongOption::new("help", None, Bare, Key::Help),
+        LongOption::new("hurry", Some('H'), Bare, Key::NoEffect),
+        LongOption::new("interactive", Some('i'), Bare, Key::Interactive),
+        LongOption::new("cluster", Some('M'), Required, Key::Clusters),
+        LongOption::new("clusters", None, Required, Key::Clusters),
+        LongOption::new("jobname", None, Required, Key::Name),
+        LongOption::new("me", None, Bare, Key::Me),
+        LongOption::new("name", Some('n'), Required, Key::Name),
+        LongOption::new("nodelist", Some('w'), Required, Key::Nodes),
+        LongOption::new("partition", Some('p'), Required, Key::Partition),
+        LongOption::new("qos", Some('q'), Required, Key::Qos),
+        LongOption::new("quiet", Some('Q'), Bare, Key::Quiet),
+        LongOption::new("reservation", Some('R'), Required, Key::Reservation),
+        LongOption::new("sibling", None, Required, Key::NoEffectValue),
+        LongOption::new("signal", Some('s'), Required, Key::Signal),
+        LongOption::new("state", Some('t'), Required, Key::State),
+        LongOption::new("usage", None, Bare, Key::Usage),
+        LongOption::new("user", Some('u'), Required, Key::User),
+        LongOption::new("verbose", Some('v'), Bare, Key::Verbose),
+        LongOption::new("version", Some('V'), Bare, Key::Version),
+        LongOption::new("wckey", None, Required, Key::Wckey),
     ]
 };
 

@@ -1,6 +1,7 @@
 //! The command line of `scontrol`: what of it the embedded engine answers to.
 
-use crate::long_options::{LongOption, OptionValue, parse_long_options};
+use crate::long_options::{LongOption, parse_long_options};
+use crate::option_table::Takes;
 use crate::{ShowStyle, node_list};
 
 /// What a `scontrol` asks for.
@@ -105,39 +106,25 @@ enum Key {
     Version,
 }
 
-const fn option(
-    long: &'static str,
-    short: Option<char>,
-    value: OptionValue,
-    key: Key,
-) -> LongOption<Key> {
-    LongOption {
-        long,
-        short,
-        value,
-        key,
-    }
-}
-
 #[rustfmt::skip]
 const OPTIONS: &[LongOption<Key>] = {
-    use OptionValue::{None as Bare, Required};
+    use Takes::{No as Bare, Required};
     &[
-        option("all", Some('a'), Bare, Key::NoEffect),
-        option("cluster", Some('M'), Required, Key::Clusters),
-        option("clusters", None, Required, Key::Clusters),
-        option("details", Some('d'), Bare, Key::Details),
-        option("federation", None, Bare, Key::NoEffect),
-        option("future", Some('F'), Bare, Key::NoEffect),
-        option("help", Some('h'), Bare, Key::Help),
-        option("hide", None, Bare, Key::NoEffect),
-        option("local", None, Bare, Key::NoEffect),
-        option("oneliner", Some('o'), Bare, Key::OneLine),
-        option("quiet", Some('Q'), Bare, Key::Quiet),
-        option("sibling", None, Bare, Key::NoEffect),
-        option("usage", None, Bare, Key::Help),
-        option("verbose", Some('v'), Bare, Key::NoEffect),
-        option("version", Some('V'), Bare, Key::Version),
+        LongOption::new("all", Some('a'), Bare, Key::NoEffect),
+        LongOption::new("cluster", Some('M'), Required, Key::Clusters),
+        LongOption::new("clusters", None, Required, Key::Clusters),
+        LongOption::new("details", Some('d'), Bare, Key::Details),
+        LongOption::new("federation", None, Bare, Key::NoEffect),
+        LongOption::new("future", Some('F'), Bare, Key::NoEffect),
+        LongOption::new("help", Some('h'), Bare, Key::Help),
+        LongOption::new("hide", None, Bare, Key::NoEffect),
+        LongOption::new("local", None, Bare, Key::NoEffect),
+        LongOption::new("oneliner", Some('o'), Bare, Key::OneLine),
+        LongOption::new("quiet", Some('Q'), Bare, Key::Quiet),
+        LongOption::new("sibling", None, Bare, Key::NoEffect),
+        LongOption::new("usage", None, Bare, Key::Help),
+        LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
+        LongOption::new("version", Some('V'), Bare, Key::Version),
     ]
 };
 

@@ -1,6 +1,7 @@
 //! The command line and the environment of `squeue`.
 
-use crate::long_options::{LongOption, OptionValue, parse_long_options};
+use crate::long_options::{LongOption, parse_long_options};
+use crate::option_table::Takes;
 use crate::{JobStateName, StepId};
 
 /// What a `squeue` asks for.
@@ -166,65 +167,51 @@ enum Key {
     Yaml,
 }
 
-const fn option(
-    long: &'static str,
-    short: Option<char>,
-    value: OptionValue,
-    key: Key,
-) -> LongOption<Key> {
-    LongOption {
-        long,
-        short,
-        value,
-        key,
-    }
-}
-
 #[rustfmt::skip]
 const OPTIONS: &[LongOption<Key>] = {
-    use OptionValue::{None as Bare, Optional, Required};
+    use Takes::{No as Bare, Optional, Required};
     &[
-        option("accounts", Some('A'), Required, Key::Account),
-        option("", Some('U'), Required, Key::Account),
-        option("all", Some('a'), Bare, Key::NoEffect),
-        option("array", Some('r'), Bare, Key::EachElement),
-        option("array-unique", None, Bare, Key::NoEffect),
-        option("Format", Some('O'), Required, Key::LongFormat),
-        option("format", Some('o'), Required, Key::Format),
-        option("federation", None, Bare, Key::NoEffect),
-        option("help", None, Bare, Key::Help),
-        option("hide", None, Bare, Key::NoEffect),
-        option("iterate", Some('i'), Required, Key::Iterate),
-        option("jobs", Some('j'), Optional, Key::Jobs),
-        option("local", None, Bare, Key::NoEffect),
-        option("long", Some('l'), Bare, Key::Long),
-        option("licenses", Some('L'), Required, Key::Licenses),
-        option("cluster", Some('M'), Required, Key::Clusters),
-        option("clusters", None, Required, Key::Clusters),
-        option("me", None, Bare, Key::Me),
-        option("name", Some('n'), Required, Key::Name),
-        option("noconvert", None, Bare, Key::NoEffect),
-        option("node", None, Required, Key::Nodes),
-        option("nodes", None, Required, Key::Nodes),
-        option("nodelist", Some('w'), Required, Key::Nodes),
-        option("noheader", Some('h'), Bare, Key::NoHeader),
-        option("partitions", Some('p'), Required, Key::Partition),
-        option("priority", Some('P'), Bare, Key::NoEffect),
-        option("qos", Some('q'), Required, Key::Qos),
-        option("reservation", Some('R'), Required, Key::Reservation),
-        option("sib", None, Bare, Key::NoEffect),
-        option("sibling", None, Bare, Key::NoEffect),
-        option("sort", Some('S'), Required, Key::Sort),
-        option("start", None, Bare, Key::Start),
-        option("steps", Some('s'), Optional, Key::Steps),
-        option("states", Some('t'), Required, Key::States),
-        option("usage", None, Bare, Key::Usage),
-        option("user", Some('u'), Required, Key::User),
-        option("users", None, Required, Key::User),
-        option("verbose", Some('v'), Bare, Key::NoEffect),
-        option("version", Some('V'), Bare, Key::Version),
-        option("json", None, Bare, Key::Json),
-        option("yaml", None, Bare, Key::Yaml),
+        LongOption::new("accounts", Some('A'), Required, Key::Account),
+        LongOption::new("", Some('U'), Required, Key::Account),
+        LongOption::new("all", Some('a'), Bare, Key::NoEffect),
+        LongOption::new("array", Some('r'), Bare, Key::EachElement),
+        LongOption::new("array-unique", None, Bare, Key::NoEffect),
+        LongOption::new("Format", Some('O'), Required, Key::LongFormat),
+        LongOption::new("format", Some('o'), Required, Key::Format),
+        LongOption::new("federation", None, Bare, Key::NoEffect),
+        LongOption::new("help", None, Bare, Key::Help),
+        LongOption::new("hide", None, Bare, Key::NoEffect),
+        LongOption::new("iterate", Some('i'), Required, Key::Iterate),
+        LongOption::new("jobs", Some('j'), Optional, Key::Jobs),
+        LongOption::new("local", None, Bare, Key::NoEffect),
+        LongOption::new("long", Some('l'), Bare, Key::Long),
+        LongOption::new("licenses", Some('L'), Required, Key::Licenses),
+        LongOption::new("cluster", Some('M'), Required, Key::Clusters),
+        LongOption::new("clusters", None, Required, Key::Clusters),
+        LongOption::new("me", None, Bare, Key::Me),
+        LongOption::new("name", Some('n'), Required, Key::Name),
+        LongOption::new("noconvert", None, Bare, Key::NoEffect),
+        LongOption::new("node", None, Required, Key::Nodes),
+        LongOption::new("nodes", None, Required, Key::Nodes),
+        LongOption::new("nodelist", Some('w'), Required, Key::Nodes),
+        LongOption::new("noheader", Some('h'), Bare, Key::NoHeader),
+        LongOption::new("partitions", Some('p'), Required, Key::Partition),
+        LongOption::new("priority", Some('P'), Bare, Key::NoEffect),
+        LongOption::new("qos", Some('q'), Required, Key::Qos),
+        LongOption::new("reservation", Some('R'), Required, Key::Reservation),
+        LongOption::new("sib", None, Bare, Key::NoEffect),
+        LongOption::new("sibling", None, Bare, Key::NoEffect),
+        LongOption::new("sort", Some('S'), Required, Key::Sort),
+        LongOption::new("start", None, Bare, Key::Start),
+        LongOption::new("steps", Some('s'), Optional, Key::Steps),
+        LongOption::new("states", Some('t'), Required, Key::States),
+        LongOption::new("usage", None, Bare, Key::Usage),
+        LongOption::new("user", Some('u'), Required, Key::User),
+        LongOption::new("users", None, Required, Key::User),
+        LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
+        LongOption::new("version", Some('V'), Bare, Key::Version),
+        LongOption::new("json", None, Bare, Key::Json),
+        LongOption::new("yaml", None, Bare, Key::Yaml),
     ]
 };
 
