@@ -32,6 +32,8 @@ pub struct PlaceFacts<'a> {
     pub host: String,
     /// Whether a folder (or its nearest ancestor) is the user's to write and to search.
     pub usable: &'a dyn Fn(&Path) -> bool,
+    /// Whether a folder is there.
+    pub is_there: &'a dyn Fn(&Path) -> bool,
     /// Whether it lies on a network file system.
     pub on_network: &'a dyn Fn(&Path) -> bool,
 }
@@ -68,6 +70,7 @@ impl Places {
             uid: rustix::process::getuid().as_raw(),
             host: crate::host_name(),
             usable: &usable,
+            is_there: &Path::is_dir,
             on_network: &|path| matches!(fs_kind::of(path), Ok(FsKind::Network(_))),
         };
         let places = Places::resolve(&|name| std::env::var_os(name), &facts)?;
@@ -90,7 +93,9 @@ impl Places {
             return Ok(Places::under(&home, facts));
         }
         let fallback = fallback(facts.uid);
-        let home = absolute(vars, "HOME")?.filter(|home| (facts.usable)(home));
+        // A home is never made: users without one have `/nonexistent`, which root could make.
+        let usable = |home: &PathBuf| (facts.is_there)(home) && (facts.usable)(home);
+        let home = absolute(vars, "HOME")?.filter(usable);
         let place = |variable: &'static str, default: &str| -> Result<PathBuf, PlacesError> {
             let xdg = absolute(vars, variable)?.filter(|path| (facts.usable)(path));
             Ok(match (xdg, &home) {
@@ -215,6 +220,7 @@ mod tests {
             uid: 7,
             host: "box".to_owned(),
             usable: &|path| !under(broken, path),
+            is_there: &|path| path != Path::new("/nonexistent"),
             on_network: &|path| under(network, path),
         };
         let vars = |name: &str| {
@@ -293,6 +299,7 @@ mod tests {
         ];
         check(&[], &[], &[], want);
         check(&[("HOME", "/h")], &["/h"], &[], want);
+        check(&[("HOME", "/nonexistent")], &[], &[], want);
     }
 
     #[test]
@@ -301,6 +308,7 @@ mod tests {
             uid: 7,
             host: "box".to_owned(),
             usable: &|_| true,
+            is_there: &|_| true,
             on_network: &|_| false,
         };
         let error = Places::resolve(&|_| Some(OsString::from("x")), &facts).unwrap_err();
