@@ -25,6 +25,7 @@ impl Store {
         refuse_network(path)?;
         refuse_by_header(path)?;
         let mut db = Connection::open(path).map_err(|error| failed(&error))?;
+        refuse_foreign(path, &db)?;
         prepare(&mut db).map_err(|error| kind_of(path, &error))?;
         let found: u32 = db
             .pragma_query_value(None, "user_version", |row| row.get(0))
@@ -104,6 +105,20 @@ fn refuse_newer(path: &Path, found: u32) -> Result<(), StoreError> {
         });
     }
     Ok(())
+}
+
+/// Tables without a version are another program's: a store of ours gets both at once.
+fn refuse_foreign(path: &Path, db: &Connection) -> Result<(), StoreError> {
+    let sql = "SELECT user_version = 0 AND EXISTS (SELECT 1 FROM sqlite_schema)
+               FROM pragma_user_version";
+    let foreign = db.query_row(sql, [], |row| row.get(0));
+    match foreign.map_err(|error| kind_of(path, &error))? {
+        true => Err(StoreError::Garbage {
+            path: path.to_owned(),
+            what: "it holds another program's tables".to_owned(),
+        }),
+        false => Ok(()),
+    }
 }
 
 fn newest() -> u32 {
