@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use sys::lock::FileLock;
 use thiserror::Error;
 
+/// How often the folder is made again that another job has removed.
+const ATTEMPTS: u32 = 100;
+
 /// Where things stand on a node's own disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalFolder {
@@ -112,10 +115,16 @@ impl LocalFolder {
             path: self.path(),
             source,
         };
-        make_private(&self.root).map_err(system)?;
-        self.prove_ours()?;
-        // Before the folder: whoever finds it without a held lock may take it for a dead job's.
-        let lock = FileLock::try_acquire(&self.lock_of(&self.name)).map_err(system)?;
+        let mut attempts = 0;
+        let lock = loop {
+            attempts += 1;
+            match self.claim() {
+                // The user's last other job here has removed the folder of all in between.
+                Err(LocalFolderError::System { source, .. })
+                    if source.kind() == io::ErrorKind::NotFound && attempts < ATTEMPTS => {}
+                claimed => break claimed?,
+            }
+        };
         for folder in [
             self.path(),
             self.checkpoints(),
@@ -127,6 +136,18 @@ impl LocalFolder {
         }
         self.remove_orphans();
         Ok(Owned { _lock: lock })
+    }
+
+    /// Makes the folder of all the user's jobs here, and locks the name in it: before the folder of
+    /// that name, because whoever finds that without a held lock may take it for a dead job's.
+    fn claim(&self) -> Result<Option<FileLock>, LocalFolderError> {
+        let system = |source| LocalFolderError::System {
+            path: self.path(),
+            source,
+        };
+        make_private(&self.root).map_err(system)?;
+        self.prove_ours()?;
+        FileLock::try_acquire(&self.lock_of(&self.name)).map_err(system)
     }
 
     /// In a folder like `/tmp` anyone can make our name first, or a link of that name.

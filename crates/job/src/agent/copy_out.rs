@@ -18,7 +18,7 @@ pub enum CopyOutError {
     DiskFull {
         /// What the entry needs.
         asked: u64,
-        /// What was free when the copy failed.
+        /// What was free before the copy and is again.
         there: u64,
         /// Where.
         folder: PathBuf,
@@ -52,6 +52,8 @@ fn copy(from: &Path, part: &PartPlace) -> Result<u64, CopyOutError> {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
         ) {
             let folder = part.folder().parent().unwrap_or(part.folder()).to_owned();
+            // What came so far would count as taken.
+            part.remove();
             let there = sys::disk_free(&folder).unwrap_or(0);
             CopyOutError::DiskFull {
                 asked: before.bytes,

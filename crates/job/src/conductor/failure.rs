@@ -5,6 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+/// A disk with less room than that, in bytes, is full.
+const FULL: u64 = 64 << 10;
+
 /// Looks at what the rank wrappers wrote down. When one rank fails srun ends the others, so the
 /// earliest is the one to look at.
 #[must_use]
@@ -28,6 +31,13 @@ pub fn cause(run: &RunFolder, attempt: Attempt, status: i32, first: Option<&Rank
         ..
     }) = first
     else {
+        // Where not even that could be written, no log says why.
+        if let Ok(free @ 0..FULL) = sys::disk_free(run.path()) {
+            return format!(
+                "the ranks' srun ended with {status}; {free} bytes are free in the run folder {:?}, so that nothing more could be written; make room and start the run again",
+                run.path()
+            );
+        }
         return format!(
             "the ranks' srun ended with {status} and no rank wrote down how it ended; {:?} has what srun said",
             run.conductor_log(attempt.job)

@@ -242,6 +242,12 @@ impl Conductor {
             requeue: resume.on.value.contains(&ResumeOn::Timeout),
             notify: resume.notify.value != Notify::None,
             stuck_before,
+            node_folder: LocalFolder::new(
+                &self.json.plan.node_local.value,
+                self.run.id(),
+                allocation.attempt,
+            )
+            .checkpoints(),
         })
     }
 

@@ -15,6 +15,7 @@ use crate::protocol::{AgentId, DiskId, Order, Report};
 use folder::{ComingBack, Event, StopReason};
 use model::{Seconds, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What is known before anything happens.
@@ -36,6 +37,8 @@ pub struct Facts {
     pub notify: bool,
     /// Jobs of this run right before this one that ended at their limit without a new checkpoint.
     pub stuck_before: u32,
+    /// The program's `{checkpoints}` on each node.
+    pub node_folder: PathBuf,
 }
 
 /// A checkpoint in the run folder.
@@ -153,6 +156,8 @@ pub struct ConductorState {
     resumed: Option<Known>,
     /// Whether a checkpoint came out that is newer than the one resumed from.
     progress: bool,
+    /// Checkpoints that are on their nodes only: they could not be copied.
+    not_out: BTreeSet<String>,
     deadlines: Option<Deadlines>,
     round: u32,
 }
@@ -224,6 +229,7 @@ impl ConductorState {
             copies: Copies::default(),
             resumed: None,
             progress: false,
+            not_out: BTreeSet::new(),
             round: 0,
         }
     }
@@ -545,6 +551,7 @@ impl ConductorState {
                 {
                     *asked = false;
                 }
+                self.not_out.remove(&name);
                 Event::CheckpointOut {
                     name,
                     step,
@@ -553,7 +560,10 @@ impl ConductorState {
                     proven,
                 }
             }
-            Err(why) => Event::CheckpointNotOut { name, why },
+            Err(why) => {
+                self.not_out.insert(name.clone());
+                Event::CheckpointNotOut { name, why }
+            }
         }));
     }
 
@@ -567,6 +577,7 @@ impl ConductorState {
                 }
                 Next::GiveUp { name, why, parts } => {
                     let discard = (!parts.is_empty()).then_some(Effect::Discard(parts));
+                    self.not_out.insert(name.clone());
                     let event = Effect::Record(Event::CheckpointNotOut { name, why });
                     discard.into_iter().chain([event]).collect()
                 }
@@ -618,7 +629,13 @@ impl ConductorState {
                     }
                     Stage::Last if out => {
                         let why = draining.why.clone();
-                        self.part(why, true, now, effects);
+                        let clean = self.not_out.is_empty();
+                        if !clean {
+                            effects.push(Effect::Record(Event::Note {
+                                text: self.left_behind(),
+                            }));
+                        }
+                        self.part(why, clean, now, effects);
                     }
                     Stage::Last | Stage::Killing if now >= at.leave => {
                         // A last checkpoint that is not out is not lost where the run comes back.
@@ -718,6 +735,16 @@ impl ConductorState {
             effects.push(Effect::AbortRanks);
         }
         self.part(Why::Failed { status: 1, cause }, false, now, effects);
+    }
+
+    /// What only the nodes have, in words.
+    fn left_behind(&self) -> String {
+        let names: Vec<&str> = self.not_out.iter().map(String::as_str).collect();
+        format!(
+            "{} could not be copied and stays on the node in {:?} until your next job there",
+            names.join(", "),
+            self.facts.node_folder
+        )
     }
 
     /// Sends the agents home; `clean`: all is out, nothing needs to stay on the nodes.

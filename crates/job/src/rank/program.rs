@@ -12,13 +12,15 @@ use thiserror::Error;
 pub enum ProgramError {
     /// There is none of that name.
     #[error(
-        "command {program:?} is asked, {there}; correct `command` in the run file, or name the environment that has it in [environment]"
+        "command {program:?} is asked, {there}; correct `command` in the run file, or name the environment that has it in [environment]{searched}"
     )]
     NotThere {
         /// As it was written.
         program: String,
-        /// Where it was looked for.
+        /// What is there instead.
         there: String,
+        /// Where it was looked for: after the rest, because it is long.
+        searched: String,
     },
     /// It is there and can't be executed.
     #[error(
@@ -40,7 +42,12 @@ impl ProgramError {
         if source.kind() == io::ErrorKind::NotFound {
             // The file was there a moment ago: its interpreter is missing, or the folder is.
             let there = format!("its interpreter or the folder {folder:?} is missing");
-            return ProgramError::NotThere { program, there };
+            let searched = String::new();
+            return ProgramError::NotThere {
+                program,
+                there,
+                searched,
+            };
         }
         let path = PathBuf::from(&program);
         ProgramError::NotExecutable {
@@ -85,12 +92,22 @@ pub fn find(
             source: None,
         });
     }
-    let there = if program.contains('/') {
-        format!("{:?} is not there", folder.join(&program))
+    let (there, searched) = if program.contains('/') {
+        (
+            format!("{:?} is not there", folder.join(&program)),
+            String::new(),
+        )
     } else {
-        format!("no folder of PATH has it ({})", path.to_string_lossy())
+        (
+            "no folder of PATH has it".to_owned(),
+            format!(" (PATH is {})", path.to_string_lossy()),
+        )
     };
-    Err(ProgramError::NotThere { program, there })
+    Err(ProgramError::NotThere {
+        program,
+        there,
+        searched,
+    })
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ fn facts() -> Facts {
         requeue: true,
         notify: false,
         stuck_before: 0,
+        node_folder: "/tmp/node/checkpoints".into(),
     }
 }
 
