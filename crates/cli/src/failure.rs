@@ -56,6 +56,15 @@ impl Failure {
         self
     }
 
+    /// All of it in one line, for a list of notes.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let more = [&self.asked, &self.there, &self.todo];
+        let more = more.into_iter().flatten().map(String::as_str);
+        let parts: Vec<&str> = std::iter::once(self.what.as_str()).chain(more).collect();
+        parts.join("; ")
+    }
+
     /// Prints it and returns its exit code.
     pub fn report(&self, printer: &Printer) -> ExitCode {
         printer.say(&format!("error: {}", self.what));
@@ -103,9 +112,12 @@ impl From<DoorError> for Failure {
             | DoorError::TimedOut { .. }) => {
                 Failure::new(exit_code::UNREACHABLE, error.to_string())
             }
-            error @ (DoorError::File { .. } | DoorError::Folder(_)) => {
-                Failure::new(exit_code::IO, error.to_string())
-            }
+            DoorError::File { path, source } => Failure::new(
+                exit_code::IO,
+                format!("{} can't be used: {source}", path.display()),
+            )
+            .todo("make room or give yourself the right, or set TRAINYARD_HOME to another folder"),
+            DoorError::Folder(error) => error.into(),
         }
     }
 }

@@ -96,7 +96,7 @@ fn rows() -> Result<(Vec<Row>, Vec<String>), Failure> {
                     views = ask_for(&mut *door, &asked)?;
                     live = door.live_jobs()?;
                 }
-                Err(failure) => problems.push(format!("{cluster}: {}", failure.what)),
+                Err(failure) => problems.push(failure.line()),
             }
         }
         let own: Vec<_> = runs.iter().filter_map(Run::job).collect();
