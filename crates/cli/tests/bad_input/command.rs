@@ -1,0 +1,141 @@
+//! Commands that can't run or don't run well, and runs that are ended from outside.
+
+use crate::house::{ended, env, events, folder, go, start, state, wait_for_file, waiting_command};
+use expect_test::{Expect, expect};
+use std::fs;
+use testkit::wait_until;
+
+/// Runs a command that fails, and compares the cause that `yard show` gives.
+#[track_caller]
+fn check(command: &[&str], cause: Expect) {
+    let env = env();
+    fs::write(env.work().join("plain.txt"), "no program\n").unwrap();
+    let args = [&["run", "--"], command].concat();
+    let outcome = env.yard(&args).code(1);
+    assert_eq!(state(&env), "failed");
+    let failed = events(&env, "failed");
+    let said = failed[0]["cause"].as_str().unwrap();
+    let known = [
+        (folder(&env).display().to_string(), "$RUN"),
+        (sys::host_name(), "$HOST"),
+    ];
+    let text = known.iter().fold(said.to_owned(), |text, (value, name)| {
+        text.replace(value, name)
+    });
+    // What PATH was differs from machine to machine.
+    let text = text.split(" (PATH is ").next().unwrap();
+    cause.assert_eq(text);
+    // Not only there: it is the answer to the one who waits.
+    assert!(
+        outcome.stdout.contains("failed: "),
+        "{}",
+        outcome.snapshot()
+    );
+    assert!(
+        outcome.stdout.contains(" failed after "),
+        "{}",
+        outcome.snapshot()
+    );
+}
+
+#[test]
+fn no_such_command() {
+    check(
+        &["trian", "--fast"],
+        expect![[
+            r#"rank 0 on $HOST ended with exit code 127: error: command "trian" is asked, no folder of PATH has it; correct `command` in the run file, or name the environment that has it in [environment]"#
+        ]],
+    );
+}
+
+#[test]
+fn a_file_that_is_no_program() {
+    check(
+        &["./plain.txt"],
+        expect![[
+            r#"rank 0 on $HOST ended with exit code 126: error: command "./plain.txt" is asked, "$RUN/code/./plain.txt" is there and can't be executed; `chmod +x` it and give it a `#!` line, or start it with its interpreter"#
+        ]],
+    );
+}
+
+#[test]
+fn a_command_that_fails_at_once() {
+    check(
+        &["sh", "-c", "echo the data is not there >&2; exit 3"],
+        expect!["rank 0 on $HOST ended with exit code 3: the data is not there"],
+    );
+}
+
+#[test]
+fn a_command_that_is_killed_at_once() {
+    check(
+        &["sh", "-c", "kill -9 $$"],
+        expect!["rank 0 on $HOST was ended by signal 9"],
+    );
+}
+
+#[test]
+fn a_cancelled_run_is_no_failure_and_no_success() {
+    let env = env();
+    let run = start(&env, &["run", "--", "sh", "-c", &waiting_command(&env)]);
+    wait_for_file(&env, "begun");
+    env.yard(&["cancel", "@"]).success();
+    let (code, said) = ended(run);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("cancelled after"), "{said}");
+    assert_eq!(state(&env), "cancelled");
+    // Asked twice, it is still what was wanted.
+    let again = env.yard(&["cancel", "@"]).success();
+    assert!(again.contains("is already over"), "{again}");
+}
+
+#[test]
+fn ctrl_c_leaves_a_run_alone_and_says_how_to_come_back() {
+    let env = env();
+    let run = start(&env, &["run", "--", "sh", "-c", &waiting_command(&env)]);
+    wait_for_file(&env, "begun");
+    sys::process::signal(run.id(), 2).unwrap();
+    let (code, said) = ended(run);
+    assert_eq!(code, Some(0), "{said}");
+    for words in [
+        "goes on without this terminal",
+        "yard logs -f sh-",
+        "yard cancel sh-",
+    ] {
+        assert!(said.contains(words), "{said}");
+    }
+    go(&env);
+    env.yard(&["wait", "@"]).success();
+    assert_eq!(state(&env), "done");
+    let log = env.yard(&["logs", "@"]).success();
+    assert!(log.contains("through"), "{log}");
+}
+
+#[test]
+fn ctrl_c_before_the_submission_leaves_nothing_behind() {
+    let env = env();
+    // A pipe that nobody writes to holds the command at its first step.
+    let pipe = env.work().join("yard.toml");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let run = start(&env, &["run"]);
+    wait_until("its signals are watched", || catches_sigint(run.id()));
+    sys::process::signal(run.id(), 2).unwrap();
+    fs::write(&pipe, "command = [\"true\"]\n").unwrap();
+    let (code, said) = ended(run);
+    assert_eq!(code, Some(130), "{said}");
+    assert!(
+        said.contains("interrupted; nothing was submitted"),
+        "{said}"
+    );
+    let listed = env.yard(&["ls"]).success();
+    assert_eq!(listed, "no runs yet; yard run FILE starts one\n");
+}
+
+/// By the kernel's word on the process: bit 1 of the mask is signal 2.
+fn catches_sigint(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 2 != 0)
+}

@@ -1,0 +1,145 @@
+//! Engines of other versions, and commands that start an engine at the same moment.
+
+use crate::house::{ended, engine_dir, env, start};
+use api::{Hello, HelloAnswer, LONGEST_ANSWER, read_frame, write_frame};
+use expect_test::expect;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::net::UnixListener;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use sys::lock::FileLock;
+use testkit::TestEnv;
+
+/// An engine of another version, as far as versions understand each other: it answers hello, and
+/// at `handover` it gives its place away.
+struct OtherEngine {
+    /// Names of the calls that it got, after hello.
+    calls: Receiver<String>,
+}
+
+impl OtherEngine {
+    fn serve(env: &TestEnv, version: &str, protocol: u32) -> OtherEngine {
+        let folder = engine_dir(env);
+        fs::create_dir_all(&folder).unwrap();
+        let lock = FileLock::try_acquire(&folder.join("lock"))
+            .unwrap()
+            .unwrap();
+        let listener = sys::socket::listen(&folder.join("engine.sock")).unwrap();
+        let (calls, heard) = channel();
+        let answer = HelloAnswer {
+            version: version.to_owned(),
+            protocol,
+            pid: std::process::id(),
+            store: "other".to_owned(),
+        };
+        thread::spawn(move || {
+            answer_until_handover(&listener, &answer, &calls);
+            let _gone = fs::remove_file(folder.join("engine.sock"));
+            drop(lock);
+        });
+        OtherEngine { calls: heard }
+    }
+}
+
+fn answer_until_handover(listener: &UnixListener, answer: &HelloAnswer, calls: &Sender<String>) {
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        let Ok(Some(_)) = read_frame::<Hello>(&mut stream, LONGEST_ANSWER) else {
+            continue;
+        };
+        write_frame(&mut stream, answer).unwrap();
+        // A client that has seen enough closes.
+        while let Ok(Some(call)) = read_frame::<Value>(&mut stream, LONGEST_ANSWER) {
+            let name = call["call"].as_str().unwrap().to_owned();
+            let last = name == "handover";
+            calls.send(name).unwrap();
+            if last {
+                // The end of the connection is the answer.
+                return;
+            }
+        }
+    }
+}
+
+#[test]
+fn an_older_engine_gives_its_place_to_ours() {
+    let env = env();
+    let other = OtherEngine::serve(&env, "0.0.1", 0);
+    let said = env.yard(&["run", "--", "echo", "served"]).success();
+    assert!(said.contains("[0] served"), "{said}");
+    assert_eq!(other.calls.iter().collect::<Vec<_>>(), ["handover"]);
+}
+
+#[test]
+fn a_newer_engine_is_left_alone() {
+    let env = env();
+    let other = OtherEngine::serve(&env, "99.0.0", 999);
+    let refused = env.yard(&["run", "--", "true"]).code(4);
+    expect![[r#"
+        status 4
+        -- stdout
+        -- stderr
+        error: local can't be reached
+          there   yard 0.1.0 can't talk to the running engine: it is 99.0.0, which is newer and speaks another protocol
+          do      use yard 99.0.0, or end that engine with its own `yard engine stop`
+    "#]].assert_eq(&env.normalise(&refused.snapshot()));
+    let refused = env.slurm("sbatch", &["--wrap", "true"]).code(1);
+    expect![[r#"
+        status 1
+        -- stdout
+        -- stderr
+        sbatch: error: yard 0.1.0 can't talk to the running engine: it is 99.0.0, which is newer and speaks another protocol
+        sbatch: do: use yard 99.0.0, or end that engine with its own `yard engine stop`
+    "#]].assert_eq(&env.normalise(&refused.snapshot()));
+    let _refused = env.yard(&["engine", "stop"]).code(4);
+    assert_eq!(other.calls.try_iter().count(), 0, "nothing was asked of it");
+    assert!(!engine_dir(&env).join("store.sqlite").exists());
+    let runs = fs::read_dir(env.trainyard_home().join("scratch"));
+    assert!(runs.is_err(), "no run folder was made");
+}
+
+/// Runs the same command several times at the same moment where no engine runs yet.
+#[track_caller]
+fn check_at_once(env: &TestEnv, args: &[&str]) {
+    let runs: Vec<_> = (0..4).map(|_| start(env, args)).collect();
+    for run in runs {
+        let (code, said) = ended(run);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("[0] right"), "{said}");
+    }
+    let log = fs::read_to_string(engine_dir(env).join("engine.log")).unwrap();
+    let served = log.lines().filter(|line| line.ends_with(" serves")).count();
+    assert_eq!(served, 1, "one engine:\n{log}");
+    let listed = env.yard(&["ls", "--json"]).success();
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let mut jobs: Vec<_> = listed["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["job"].as_u64())
+        .collect();
+    jobs.sort();
+    assert_eq!(jobs, [Some(1), Some(2), Some(3), Some(4)], "{listed}");
+}
+
+#[test]
+fn runs_at_the_same_moment_share_one_engine() {
+    check_at_once(&env(), &["run", "--", "echo", "right"]);
+}
+
+mod slow {
+    use super::{check_at_once, env};
+
+    #[test]
+    fn runs_at_the_same_moment_share_one_environment() {
+        let env = env();
+        env.write("requirements.txt", "# nothing\n");
+        env.write(
+            "yard.toml",
+            "name = \"twin\"\ncommand = [\"python\", \"-c\", \"import sys; print('right' if sys.prefix != sys.base_prefix else 'wrong')\"]\n\
+             launcher = \"none\"\n[environment]\nrequirements = \"requirements.txt\"\n",
+        );
+        check_at_once(&env, &["run"]);
+    }
+}

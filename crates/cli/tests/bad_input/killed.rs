@@ -1,0 +1,88 @@
+//! Engines and supervisors that are killed while a run trains.
+
+use crate::house::{
+    ended, engine_dir, env, events, go, kill, start, state, wait_for_file, waiting_command,
+};
+use std::fs;
+use testkit::{TestEnv, wait_until};
+
+fn engine_pid(env: &TestEnv) -> u32 {
+    let client = api::Client::connect_running(&engine_dir(env)).unwrap();
+    client.unwrap().engine().pid
+}
+
+#[test]
+fn a_run_goes_on_without_its_engine_and_is_recorded() {
+    let env = env();
+    let run = start(&env, &["run", "--", "sh", "-c", &waiting_command(&env)]);
+    wait_for_file(&env, "begun");
+    let engine = engine_pid(&env);
+    kill(engine);
+    go(&env);
+    let (code, said) = ended(run);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("through"), "{said}");
+    assert_eq!(state(&env), "done");
+    assert_eq!(events(&env, "started").len(), 1);
+    assert_ne!(engine_pid(&env), engine);
+}
+
+#[test]
+fn nobody_has_to_call_the_engine_back() {
+    let env = env();
+    let command = waiting_command(&env);
+    env.yard(&["run", "--detach", "--", "sh", "-c", &command])
+        .success();
+    wait_for_file(&env, "begun");
+    kill(engine_pid(&env));
+    go(&env);
+    // The supervisor starts another to tell it the end.
+    wait_until("an engine answers again", || {
+        api::Client::connect_running(&engine_dir(&env)).is_ok_and(|client| client.is_some())
+    });
+    env.yard(&["wait", "@"]).success();
+    assert_eq!(state(&env), "done");
+}
+
+/// Process of the supervisor of a step of job 1.
+fn supervisor(env: &TestEnv, step: &str) -> Option<u32> {
+    let file = engine_dir(env).join(format!("jobs/1/0/{step}/0/pid"));
+    let text = fs::read_to_string(file).ok()?;
+    let pid: serde_json::Value = serde_json::from_str(&text).ok()?;
+    u32::try_from(pid["pid"].as_u64()?).ok()
+}
+
+/// Kills one supervisor of a run that trains: to the job it is as if its node had failed.
+#[track_caller]
+fn check_comes_back(step: &str) {
+    let env = env();
+    let run = start(&env, &["run", "--", "sh", "-c", &waiting_command(&env)]);
+    wait_for_file(&env, "begun");
+    kill(supervisor(&env, step).unwrap());
+    go(&env);
+    let (code, said) = ended(run);
+    assert_eq!(
+        code,
+        Some(0),
+        "{said}\n{}\n{}",
+        env.slurm("scontrol", &["show", "job", "1"]).snapshot(),
+        fs::read_to_string(engine_dir(&env).join("engine.log")).unwrap()
+    );
+    assert_eq!(state(&env), "done");
+    assert_eq!(events(&env, "started").len(), 2, "it was started again");
+}
+
+#[test]
+fn a_run_comes_back_after_its_first_supervisor_was_killed() {
+    check_comes_back("batch");
+}
+
+#[test]
+fn a_run_comes_back_after_the_supervisor_of_its_agents_was_killed() {
+    check_comes_back("0");
+}
+
+#[test]
+fn a_run_comes_back_after_the_supervisor_of_its_ranks_was_killed() {
+    check_comes_back("1");
+}

@@ -1,0 +1,11 @@
+//! What goes wrong outside of the program: each is a clear error or survived, and nothing is lost.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+mod checkpoint;
+mod command;
+mod engine;
+mod folders;
+mod house;
+mod killed;
+mod store;
