@@ -1,10 +1,9 @@
 //! The whole checkpoints of a run.
 
 use crate::manifest::step_of;
-use crate::{FolderError, Manifest, RunFolder, json_file};
+use crate::{FileHash, FolderError, Manifest, RunFolder, json_file};
 use std::cmp::Reverse;
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What is wrong with a checkpoint.
@@ -28,34 +27,89 @@ pub enum Damage {
         /// On the disk.
         there: u64,
     },
-    /// A file has other bytes.
-    #[error("{} has other bytes than its manifest says", path.display())]
-    Bytes {
-        /// The file.
-        path: PathBuf,
+}
+
+/// The checkpoints of a run.
+#[derive(Debug, Default)]
+pub struct CheckpointsThere {
+    /// The whole ones, the newest first: by step, then by when they came. What has no step comes
+    /// after what has one: nodes' clocks differ, and names without one (`last`) are mostly copies.
+    pub whole: Vec<Manifest>,
+    /// What is wrong with the others.
+    pub unusable: Vec<Unusable>,
+}
+
+/// Why a checkpoint that has a manifest is not whole.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// Its manifest tells nothing.
+    #[error("a checkpoint is passed over: {0}")]
+    Manifest(FolderError),
+    /// Its files are not those of its manifest.
+    #[error("checkpoint {name} is damaged in the run folder and is passed over: {damage}")]
+    Damaged {
+        /// Its name.
+        name: String,
+        /// The first file that differs.
+        damage: Damage,
     },
 }
 
 impl RunFolder {
-    /// The whole checkpoints, the newest first: by step, then by when they came; what has no step
-    /// comes after what has one. Sizes are compared, bytes are not.
+    /// Makes the folders that checkpoints go through.
+    ///
+    /// # Errors
+    /// They can't be made.
+    pub fn make_checkpoint_folders(&self) -> Result<(), FolderError> {
+        for path in [self.incoming(), self.manifests()] {
+            fs::create_dir_all(&path).map_err(|source| FolderError::Write { path, source })?;
+        }
+        Ok(())
+    }
+
+    /// Looks at all checkpoints. Sizes are compared here, bytes when one is brought back.
     ///
     /// # Errors
     /// The manifests can't be listed. One that can't be read is no whole checkpoint.
-    pub fn whole_checkpoints(&self) -> Result<Vec<Manifest>, FolderError> {
+    pub fn look_at_checkpoints(&self) -> Result<CheckpointsThere, FolderError> {
         let folder = self.manifests();
         let entries = fs::read_dir(&folder).map_err(|source| FolderError::Read {
             path: folder.clone(),
             source,
         })?;
-        let mut whole: Vec<Manifest> = entries
-            .flatten()
-            .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
-            .filter_map(|entry| json_file::read(&entry.path()).ok())
-            .filter(|manifest| self.check_sizes(manifest).is_ok())
-            .collect();
-        whole.sort_by_key(|manifest| Reverse((manifest.step, manifest.at, manifest.name.clone())));
-        Ok(whole)
+        let mut there = CheckpointsThere::default();
+        for entry in entries.flatten() {
+            // What is being written stands beside, under a name that begins with a dot.
+            let path = entry.path();
+            if path.extension().is_none_or(|end| end != "json")
+                || entry.file_name().as_encoded_bytes().starts_with(b".")
+            {
+                continue;
+            }
+            match json_file::read::<Manifest>(&path) {
+                Ok(manifest) => match manifest.check_sizes(&self.checkpoint(&manifest.name)) {
+                    Ok(()) => there.whole.push(manifest),
+                    Err(damage) => there.unusable.push(Unusable::Damaged {
+                        name: manifest.name,
+                        damage,
+                    }),
+                },
+                Err(error) => there.unusable.push(Unusable::Manifest(error)),
+            }
+        }
+        let newest = |manifest: &Manifest| (manifest.step, manifest.at, manifest.name.clone());
+        there
+            .whole
+            .sort_by_key(|manifest| Reverse(newest(manifest)));
+        Ok(there)
+    }
+
+    /// The manifest of the checkpoint of that name.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn read_manifest(&self, name: &str) -> Result<Manifest, FolderError> {
+        json_file::read(&self.manifest(name))
     }
 
     /// Writes a manifest: from then on its checkpoint counts as whole.
@@ -65,15 +119,23 @@ impl RunFolder {
     pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), FolderError> {
         json_file::write(&self.manifest(&manifest.name), manifest)
     }
+}
 
-    /// Compares the sizes of a checkpoint's files with its manifest.
+impl Manifest {
+    /// Compares the sizes of the files at `entry`, published or not, with the manifest.
     ///
     /// # Errors
     /// The first file that differs.
-    pub fn check_sizes(&self, manifest: &Manifest) -> Result<(), Damage> {
-        for file in &manifest.files {
-            let path = self.file_of(manifest, &file.path);
-            let there = fs::metadata(&path).map_err(unreadable(&path))?.len();
+    pub fn check_sizes(&self, entry: &Path) -> Result<(), Damage> {
+        for file in &self.files {
+            let path = file.below(entry);
+            let there = match fs::metadata(&path) {
+                Ok(facts) => facts.len(),
+                Err(error) => {
+                    let why = error.to_string();
+                    return Err(Damage::Unreadable { path, why });
+                }
+            };
             if there != file.bytes {
                 return Err(Damage::Size {
                     path,
@@ -85,32 +147,6 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Compares sizes and bytes of a checkpoint's files with its manifest: reads all of them.
-    ///
-    /// # Errors
-    /// The first file that differs.
-    pub fn check_bytes(&self, manifest: &Manifest) -> Result<(), Damage> {
-        self.check_sizes(manifest)?;
-        for file in &manifest.files {
-            let path = self.file_of(manifest, &file.path);
-            if hash(&path).map_err(unreadable(&path))? != file.blake3 {
-                return Err(Damage::Bytes { path });
-            }
-        }
-        Ok(())
-    }
-
-    fn file_of(&self, manifest: &Manifest, path: &Path) -> PathBuf {
-        let entry = self.checkpoint(&manifest.name);
-        if path.as_os_str().is_empty() {
-            entry
-        } else {
-            entry.join(path)
-        }
-    }
-}
-
-impl Manifest {
     /// Bytes of all its files.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -123,7 +159,7 @@ impl Manifest {
         name: &str,
         at: model::Timestamp,
         proven: bool,
-        mut files: Vec<crate::FileHash>,
+        mut files: Vec<FileHash>,
     ) -> Manifest {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Manifest {
@@ -136,24 +172,22 @@ impl Manifest {
     }
 }
 
-fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Damage {
-    let path = path.to_owned();
-    move |error| Damage::Unreadable {
-        path,
-        why: error.to_string(),
+impl FileHash {
+    /// The file's place in the entry that stands at `entry`.
+    #[must_use]
+    pub fn below(&self, entry: &Path) -> PathBuf {
+        // Joining nothing would add a slash, and a file is no folder.
+        if self.path.as_os_str().is_empty() {
+            entry.to_owned()
+        } else {
+            entry.join(&self.path)
+        }
     }
-}
-
-fn hash(path: &Path) -> io::Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(File::open(path)?)?;
-    Ok(hasher.finalize().to_hex().to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FileHash;
     use model::Timestamp;
 
     fn publish(folder: &RunFolder, name: &str, at: i64, bytes: &[u8]) -> Manifest {
@@ -179,9 +213,10 @@ mod tests {
         fs::write(folder.checkpoint("step-300.npz"), b"cut in").unwrap();
         fs::write(folder.checkpoint("step-999.npz"), b"never published").unwrap();
         fs::write(folder.manifest("step-998.npz"), b"{ garbled").unwrap();
-        let names: Vec<String> = folder
-            .whole_checkpoints()
-            .unwrap()
+        let there = folder.look_at_checkpoints().unwrap();
+        assert_eq!(there.unusable.len(), 2, "{:?}", there.unusable);
+        let names: Vec<String> = there
+            .whole
             .into_iter()
             .map(|manifest| manifest.name)
             .collect();
@@ -193,20 +228,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(root.path(), "shop", "x").unwrap();
         let manifest = publish(&folder, "5", 0, b"weights");
-        assert_eq!(folder.check_bytes(&manifest), Ok(()));
-        fs::write(folder.checkpoint("5"), b"wEights").unwrap();
-        assert_eq!(folder.check_sizes(&manifest), Ok(()));
-        let path = folder.checkpoint("5");
-        assert_eq!(folder.check_bytes(&manifest), Err(Damage::Bytes { path }));
+        let check = || manifest.check_sizes(&folder.checkpoint("5"));
+        assert_eq!(check(), Ok(()));
         fs::write(folder.checkpoint("5"), b"wei").unwrap();
-        assert!(matches!(
-            folder.check_sizes(&manifest),
-            Err(Damage::Size { there: 3, .. })
-        ));
+        assert!(matches!(check(), Err(Damage::Size { there: 3, .. })));
         fs::remove_file(folder.checkpoint("5")).unwrap();
-        assert!(matches!(
-            folder.check_sizes(&manifest),
-            Err(Damage::Unreadable { .. })
-        ));
+        assert!(matches!(check(), Err(Damage::Unreadable { .. })));
     }
 }

@@ -51,3 +51,17 @@ pub enum FolderError {
         source: serde_json::Error,
     },
 }
+
+/// For those whose other failures are the system's own: the kind stays what it was.
+impl From<FolderError> for io::Error {
+    fn from(error: FolderError) -> io::Error {
+        let kind = match &error {
+            FolderError::Make { source, .. }
+            | FolderError::Write { source, .. }
+            | FolderError::Read { source, .. } => source.kind(),
+            FolderError::Exists { .. } => io::ErrorKind::AlreadyExists,
+            FolderError::Garbled { .. } => io::ErrorKind::InvalidData,
+        };
+        io::Error::new(kind, error)
+    }
+}

@@ -12,7 +12,6 @@ mod grace;
 mod hashed_copy;
 mod local_folder;
 mod main_branch;
-mod part_list;
 mod protocol;
 mod rank;
 mod srun;

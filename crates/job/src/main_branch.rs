@@ -16,7 +16,7 @@ use std::process::ExitCode;
 ///
 /// - `conductor RUN_FOLDER`: the batch step.
 /// - `agent RUN_FOLDER`, `stage RUN_FOLDER`: one task a node.
-/// - `rank LAUNCH_FILE RUN_FOLDER LOCAL_FOLDER`: one task a rank.
+/// - `rank JOB.RESTART RUN_FOLDER LOCAL_FOLDER`: one task a rank.
 ///
 /// Returns the exit code of what it stood for; 2 where the arguments are none of these.
 #[must_use]
@@ -26,23 +26,29 @@ pub fn main(args: &[OsString]) -> ExitCode {
         [what, folder] if *what == Path::new("conductor") => conductor::run(folder).map_err(boxed),
         [what, folder] if *what == Path::new("agent") => run_agent(folder),
         [what, folder] if *what == Path::new("stage") => run_stage(folder),
-        [what, launch, folder, local] if *what == Path::new("rank") => {
+        [what, attempt, folder, local] if *what == Path::new("rank") => {
+            let attempt = attempt.to_str().and_then(|text| text.parse().ok());
+            let Some(attempt) = attempt else {
+                return ended(Err(wrong_usage()));
+            };
             return ended(
-                rank::run(launch, &RunFolder::at(folder), local).map_err(|error| {
+                rank::run(attempt, &RunFolder::at(folder), local).map_err(|error| {
                     let code = error.code();
                     (boxed(error), code)
                 }),
             );
         }
-        _ => {
-            let usage = "yard job is started by jobs, not by people; yard run starts a job";
-            return ended(Err((usage.into(), 2)));
-        }
+        _ => return ended(Err(wrong_usage())),
     };
     ended(result.map_err(|error| (error, 1)))
 }
 
 type Failure = Box<dyn Error>;
+
+fn wrong_usage() -> (Failure, u8) {
+    let usage = "yard job is started by jobs, not by people; yard run starts a job";
+    (usage.into(), 2)
+}
 
 fn boxed(error: impl Error + 'static) -> Failure {
     Box::new(error)

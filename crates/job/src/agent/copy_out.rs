@@ -2,8 +2,7 @@
 
 use super::scan::{files, fingerprint};
 use crate::hashed_copy;
-use crate::part_list::PartPlace;
-use folder::FileHash;
+use folder::{FileHash, IncomingPart};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -35,7 +34,7 @@ pub enum CopyOutError {
 }
 
 /// Copies `from` with hashes, durably; the list of files is written last. Returns the bytes.
-pub fn copy_out(from: &Path, part: &PartPlace) -> Result<u64, CopyOutError> {
+pub fn copy_out(from: &Path, part: &IncomingPart) -> Result<u64, CopyOutError> {
     let result = copy(from, part);
     if result.is_err() {
         part.remove();
@@ -43,7 +42,7 @@ pub fn copy_out(from: &Path, part: &PartPlace) -> Result<u64, CopyOutError> {
     result
 }
 
-fn copy(from: &Path, part: &PartPlace) -> Result<u64, CopyOutError> {
+fn copy(from: &Path, part: &IncomingPart) -> Result<u64, CopyOutError> {
     let system = |source| CopyOutError::System { source };
     let before = fingerprint(from).map_err(system)?;
     let all = copy_files(from, part).map_err(|source| {
@@ -70,7 +69,7 @@ fn copy(from: &Path, part: &PartPlace) -> Result<u64, CopyOutError> {
     Ok(all)
 }
 
-fn copy_files(from: &Path, part: &PartPlace) -> io::Result<u64> {
+fn copy_files(from: &Path, part: &IncomingPart) -> io::Result<u64> {
     std::fs::create_dir_all(part.folder())?;
     let mut hashes = Vec::new();
     let mut all = 0;
@@ -105,7 +104,7 @@ mod tests {
         fs::create_dir_all(entry.join("deep")).unwrap();
         fs::write(entry.join("a"), b"1").unwrap();
         fs::write(entry.join("deep/b"), b"22").unwrap();
-        let part = PartPlace::new(&RunFolder::at(root.path()), "7.0.0.1");
+        let part = IncomingPart::new(&RunFolder::at(root.path()), "7.0.0.1");
         assert_eq!(copy_out(&entry, &part).unwrap(), 3);
         let list = part.read_list().unwrap();
         let named: Vec<_> = list
@@ -135,7 +134,7 @@ mod tests {
         }
         let entry = root.path().join("big.pt");
         fs::write(&entry, vec![1; 200_000]).unwrap();
-        let part = PartPlace::new(&RunFolder::at(&small), "7.0.0.1");
+        let part = IncomingPart::new(&RunFolder::at(&small), "7.0.0.1");
         let error = copy_out(&entry, &part).unwrap_err();
         let left = part.folder().exists();
         let unmounted = std::process::Command::new("umount")

@@ -17,9 +17,8 @@ mod work;
 pub use ranks::RankProcess;
 
 use crate::local_folder::{LocalFolder, LocalFolderError};
-use crate::part_list::PartPlace;
 use crate::protocol::{AgentId, DiskId, Order, Report};
-use folder::{Attempt, RunFolder};
+use folder::{Attempt, IncomingPart, RunFolder};
 use model::Timestamp;
 use scan::{FolderInside, scan};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -421,7 +420,7 @@ impl Agent {
                         if matches!(error, copy_out::CopyOutError::Changed) {
                             self.watcher.look_again(&name);
                         }
-                        PartPlace::new(&self.at.run, &incoming).remove();
+                        IncomingPart::new(&self.at.run, &incoming).remove();
                         say(Report::NotCopied {
                             name,
                             why: error.to_string(),

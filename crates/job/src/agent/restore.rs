@@ -55,21 +55,17 @@ pub fn restore(run: &RunFolder, name: &str, resume: &Path) -> Result<(), Restore
     let manifest = read(run, name)?;
     let disk = |source| RestoreError::Disk {
         name: name.to_owned(),
-        asked: manifest.files.iter().map(|file| file.bytes).sum(),
+        asked: manifest.bytes(),
         there: sys::disk_free(resume).unwrap_or(0),
         folder: resume.to_owned(),
         source,
     };
     clear(resume).map_err(disk)?;
     for file in &manifest.files {
-        let place = |root: PathBuf| {
-            if file.path.as_os_str().is_empty() {
-                root
-            } else {
-                root.join(&file.path)
-            }
-        };
-        let (from, to) = (place(run.checkpoint(name)), place(resume.join(name)));
+        let (from, to) = (
+            file.below(&run.checkpoint(name)),
+            file.below(&resume.join(name)),
+        );
         let damaged = |what: String| {
             // What came so far must not be taken for a checkpoint.
             let _ = clear(resume);
@@ -109,11 +105,10 @@ fn point_latest(name: &str, resume: &Path) -> io::Result<()> {
 }
 
 fn read(run: &RunFolder, name: &str) -> Result<Manifest, RestoreError> {
-    let path = run.manifest(name);
-    let read = || -> io::Result<Manifest> { Ok(serde_json::from_slice(&fs::read(&path)?)?) };
-    read().map_err(|source| RestoreError::Damaged {
-        what: format!("its manifest {path:?} can't be read: {source}"),
-    })
+    run.read_manifest(name)
+        .map_err(|error| RestoreError::Damaged {
+            what: format!("its manifest is of no use: {error}"),
+        })
 }
 
 #[cfg(test)]
@@ -131,7 +126,7 @@ mod tests {
         );
         let entry = run.checkpoint("global_step5");
         fs::create_dir_all(&entry).unwrap();
-        fs::create_dir_all(run.manifest("x").parent().unwrap()).unwrap();
+        run.make_checkpoint_folders().unwrap();
         fs::create_dir_all(resume.join("old")).unwrap();
         let file = entry.join("mp_rank_00_model_states.pt");
         fs::write(&file, b"weights").unwrap();
@@ -142,18 +137,8 @@ mod tests {
             bytes,
             blake3,
         }];
-        let manifest = Manifest {
-            name: "global_step5".into(),
-            step: Some(5),
-            at: Timestamp(0),
-            proven: true,
-            files,
-        };
-        fs::write(
-            run.manifest("global_step5"),
-            serde_json::to_vec(&manifest).unwrap(),
-        )
-        .unwrap();
+        run.write_manifest(&Manifest::new("global_step5", Timestamp(0), true, files))
+            .unwrap();
         damage(&file);
         match (restore(&run, "global_step5", &resume), want) {
             (Ok(()), Ok(())) => {

@@ -3,8 +3,7 @@
 
 use super::copy_out::{CopyOutError, copy_out};
 use super::restore::{RestoreError, restore};
-use crate::part_list::PartPlace;
-use folder::RunFolder;
+use folder::{IncomingPart, RunFolder};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -57,7 +56,7 @@ pub fn perform(work: Work, run: &RunFolder, resume: &Path) -> Worked {
             incoming,
         } => {
             let begun = Instant::now();
-            let result = copy_out(&from, &PartPlace::new(run, &incoming));
+            let result = copy_out(&from, &IncomingPart::new(run, &incoming));
             let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             Worked::CopiedOut {
                 name,

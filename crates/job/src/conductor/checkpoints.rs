@@ -6,8 +6,7 @@
 
 use super::copies::Part;
 use super::state::{Known, Out};
-use crate::part_list::PartPlace;
-use folder::{FileHash, Manifest, RunFolder};
+use folder::{FileHash, FolderError, IncomingPart, Manifest, RunFolder};
 use model::Timestamp;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,100 +14,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use train::Keep;
 
-/// What is there.
-#[derive(Debug, Default)]
-pub struct There {
-    /// The whole ones, the best to resume from first.
-    pub whole: Vec<Manifest>,
-    /// What is wrong with the others, in words.
-    pub damaged: Vec<String>,
-}
-
-impl There {
-    /// The names and steps of the whole ones.
-    pub fn known(&self) -> Vec<Known> {
-        let known = |manifest: &Manifest| Known {
-            name: manifest.name.clone(),
-            step: manifest.step,
-        };
-        self.whole.iter().map(known).collect()
-    }
-}
-
-/// Makes the folders that checkpoints go through.
-///
-/// # Errors
-/// The run folder can't be written.
-pub fn prepare(run: &RunFolder) -> io::Result<()> {
-    fs::create_dir_all(run.incoming())?;
-    fs::create_dir_all(manifests(run))
-}
-
-fn manifests(run: &RunFolder) -> PathBuf {
-    run.manifest("any")
-        .parent()
-        .map(Path::to_owned)
-        .unwrap_or_default()
-}
-
-/// Looks at all checkpoints. Sizes are compared here; the hashes when one is brought back.
-///
-/// # Errors
-/// The run folder can't be read.
-pub fn look(run: &RunFolder) -> io::Result<There> {
-    let mut there = There::default();
-    for entry in fs::read_dir(manifests(run))? {
-        let path = entry?.path();
-        if path.extension().is_none_or(|end| end != "json") {
-            continue;
-        }
-        match read_manifest(&path) {
-            Ok(manifest) => match misfit(&run.checkpoint(&manifest.name), &manifest) {
-                None => there.whole.push(manifest),
-                Some(what) => there.damaged.push(format!(
-                    "checkpoint {} is damaged in the run folder and is passed over: {what}",
-                    manifest.name
-                )),
-            },
-            Err(error) => there.damaged.push(format!(
-                "{path:?} can't be read and is passed over: {error}"
-            )),
-        }
-    }
-    // A number tells more than a time: nodes' clocks differ, and names without one ("last") are
-    // mostly copies of one that has one.
-    there
-        .whole
-        .sort_by_key(|manifest| std::cmp::Reverse((manifest.step, manifest.at)));
-    Ok(there)
-}
-
-fn read_manifest(path: &Path) -> io::Result<Manifest> {
-    Ok(serde_json::from_slice(&fs::read(path)?)?)
-}
-
-/// What differs from the manifest, in words.
-fn misfit(entry: &Path, manifest: &Manifest) -> Option<String> {
-    manifest.files.iter().find_map(|file| {
-        let path = below(entry, &file.path);
-        match fs::metadata(&path) {
-            Ok(facts) if facts.len() == file.bytes => None,
-            Ok(facts) => Some(format!(
-                "{path:?} has {} bytes, its manifest says {}",
-                facts.len(),
-                file.bytes
-            )),
-            Err(error) => Some(format!("{path:?}: {error}")),
-        }
-    })
-}
-
-fn below(entry: &Path, path: &Path) -> PathBuf {
-    if path.as_os_str().is_empty() {
-        entry.to_owned()
-    } else {
-        entry.join(path)
-    }
+/// The names and steps of these checkpoints.
+pub fn known(whole: &[Manifest]) -> Vec<Known> {
+    let known = |manifest: &Manifest| Known {
+        name: manifest.name.clone(),
+        step: manifest.step,
+    };
+    whole.iter().map(known).collect()
 }
 
 /// Finishes what a conductor before this one had begun to publish, and removes what is left of
@@ -119,14 +31,14 @@ fn below(entry: &Path, path: &Path) -> PathBuf {
 pub fn recover(run: &RunFolder) -> io::Result<()> {
     for entry in fs::read_dir(run.incoming())? {
         let name = entry?.file_name();
-        let part = PartPlace::new(run, &name.to_string_lossy());
-        if let Ok(manifest) = read_manifest(&part.manifest()) {
+        let part = IncomingPart::new(run, &name.to_string_lossy());
+        if let Ok(manifest) = part.read_manifest() {
             let entry = run.checkpoint(&manifest.name);
-            if misfit(&part.data(), &manifest).is_none() && part.data().exists() {
+            if manifest.check_sizes(&part.data()).is_ok() && part.data().exists() {
                 move_into_place(&part, &entry)?;
-                write_manifest(run, &manifest)?;
-            } else if misfit(&entry, &manifest).is_none() {
-                write_manifest(run, &manifest)?;
+                run.write_manifest(&manifest)?;
+            } else if manifest.check_sizes(&entry).is_ok() {
+                run.write_manifest(&manifest)?;
             }
         }
         part.remove();
@@ -147,26 +59,21 @@ pub fn publish(
     now: Timestamp,
 ) -> Result<Out, String> {
     let words = |error: io::Error| format!("it could not be published: {error}");
-    let places: Vec<PartPlace> = parts
+    let places: Vec<IncomingPart> = parts
         .iter()
-        .map(|part| PartPlace::new(run, &part.incoming))
+        .map(|part| IncomingPart::new(run, &part.incoming))
         .collect();
     let Some((first, others)) = places.split_first() else {
         return Err("no node has a part of it".to_owned());
     };
     let old = if merge {
-        read_manifest(&run.manifest(name)).ok()
+        run.read_manifest(name).ok()
     } else {
         None
     };
     let files = join(name, &places, old.as_ref())?;
-    let manifest = Manifest {
-        name: name.to_owned(),
-        step: step_of(name),
-        at: now,
-        proven: parts.iter().all(|part| part.proven) && old.as_ref().is_none_or(|old| old.proven),
-        files,
-    };
+    let proven = parts.iter().all(|part| part.proven) && old.as_ref().is_none_or(|old| old.proven);
+    let manifest = Manifest::new(name, now, proven, files);
     let put = || -> io::Result<()> {
         for other in others {
             gather(other, &first.data())?;
@@ -174,10 +81,10 @@ pub fn publish(
         if old.is_some() {
             gather(first, &run.checkpoint(name))?;
         } else {
-            sys::atomic::write(&first.manifest(), &serde_json::to_vec(&manifest)?)?;
+            first.write_manifest(&manifest)?;
             move_into_place(first, &run.checkpoint(name))?;
         }
-        write_manifest(run, &manifest)
+        Ok(run.write_manifest(&manifest)?)
     };
     let result = put().map_err(words);
     for place in &places {
@@ -192,12 +99,16 @@ pub fn publish(
 }
 
 /// The files of all parts; the same file may come from two nodes if it has the same bytes.
-fn join(name: &str, places: &[PartPlace], old: Option<&Manifest>) -> Result<Vec<FileHash>, String> {
+fn join(
+    name: &str,
+    places: &[IncomingPart],
+    old: Option<&Manifest>,
+) -> Result<Vec<FileHash>, String> {
     let mut all: BTreeMap<PathBuf, FileHash> = BTreeMap::new();
     let lists = places
         .iter()
-        .map(PartPlace::read_list)
-        .collect::<io::Result<Vec<_>>>();
+        .map(IncomingPart::read_list)
+        .collect::<Result<Vec<_>, FolderError>>();
     let lists = lists.map_err(|error| format!("a part of it can't be read: {error}"))?;
     let old = old.map(|old| old.files.clone());
     for file in old.into_iter().chain(lists).flatten() {
@@ -215,9 +126,9 @@ fn join(name: &str, places: &[PartPlace], old: Option<&Manifest>) -> Result<Vec<
 }
 
 /// Moves the files of a part below `target`. Same disk: nothing is copied.
-fn gather(part: &PartPlace, target: &Path) -> io::Result<()> {
+fn gather(part: &IncomingPart, target: &Path) -> io::Result<()> {
     for file in part.read_list()? {
-        let (from, to) = (below(&part.data(), &file.path), below(target, &file.path));
+        let (from, to) = (file.below(&part.data()), file.below(target));
         if let Some(folder) = to.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -227,22 +138,15 @@ fn gather(part: &PartPlace, target: &Path) -> io::Result<()> {
 }
 
 /// What stands at `entry` is moved away first: a rename can't replace a folder that has files.
-fn move_into_place(part: &PartPlace, entry: &Path) -> io::Result<()> {
+fn move_into_place(part: &IncomingPart, entry: &Path) -> io::Result<()> {
     if fs::symlink_metadata(entry).is_ok() {
-        fs::rename(entry, part.folder().join("replaced"))?;
+        fs::rename(entry, part.replaced())?;
     }
     fs::rename(part.data(), entry)?;
     match entry.parent() {
         Some(folder) => File::open(folder)?.sync_all(),
         None => Ok(()),
     }
-}
-
-fn write_manifest(run: &RunFolder, manifest: &Manifest) -> io::Result<()> {
-    sys::atomic::write(
-        &run.manifest(&manifest.name),
-        &serde_json::to_vec_pretty(manifest)?,
-    )
 }
 
 /// Removes older checkpoints as the run file allows. The newest whole one stays, and of those that
@@ -254,7 +158,7 @@ pub fn retain(run: &RunFolder, keep: Keep) -> io::Result<Vec<String>> {
     let Keep::Newest(many) = keep else {
         return Ok(Vec::new());
     };
-    let whole = look(run)?.whole;
+    let whole = run.look_at_checkpoints()?.whole;
     let many = usize::try_from(many.max(1)).unwrap_or(usize::MAX);
     let proven = whole.iter().position(|manifest| manifest.proven);
     let mut removed = Vec::new();
@@ -273,14 +177,6 @@ pub fn retain(run: &RunFolder, keep: Keep) -> io::Result<Vec<String>> {
         removed.push(manifest.name.clone());
     }
     Ok(removed)
-}
-
-/// The last integer of a name.
-fn step_of(name: &str) -> Option<u64> {
-    name.split(|letter: char| !letter.is_ascii_digit())
-        .rfind(|digits| !digits.is_empty())?
-        .parse()
-        .ok()
 }
 
 #[cfg(test)]

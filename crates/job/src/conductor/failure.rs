@@ -1,7 +1,7 @@
 //! Which rank failed first, and what it said last.
 
 use folder::{Attempt, RankExit, RunFolder};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -11,13 +11,9 @@ const FULL: u64 = 64 << 10;
 /// Looks at what the rank wrappers wrote down. When one rank fails srun ends the others, so the
 /// earliest is the one to look at.
 #[must_use]
-pub fn first_failed(run: &RunFolder, attempt: Attempt, ranks: u32) -> Option<RankExit> {
-    let exits = (0..ranks).filter_map(|rank| {
-        serde_json::from_slice::<RankExit>(&fs::read(run.exit(attempt, rank)).ok()?).ok()
-    });
-    exits
-        .filter(|exit| exit.status != 0)
-        .min_by_key(|exit| (exit.at, exit.rank))
+pub fn first_failed(run: &RunFolder, attempt: Attempt) -> Option<RankExit> {
+    let exits = run.read_exits(attempt).ok()?;
+    exits.into_iter().find(|exit| exit.status != 0)
 }
 
 /// In words, one line.
@@ -74,6 +70,7 @@ fn last_line(path: &Path) -> io::Result<Option<String>> {
 mod tests {
     use super::*;
     use model::Timestamp;
+    use std::fs;
 
     #[test]
     fn the_earliest_is_blamed_and_quoted() {
@@ -82,7 +79,7 @@ mod tests {
         let attempt = Attempt { job: 7, restart: 1 };
         fs::create_dir_all(run.links()).unwrap();
         fs::create_dir_all(run.logs()).unwrap();
-        assert_eq!(first_failed(&run, attempt, 4), None);
+        assert_eq!(first_failed(&run, attempt), None);
         assert!(cause(&run, attempt, 2, None).contains("srun ended with 2"));
         for (rank, status, signal, at) in
             [(0, 143, Some(15), 30), (1, 1, None, 20), (2, 0, None, 10)]
@@ -94,14 +91,14 @@ mod tests {
                 at: Timestamp(at),
                 host: format!("n{rank}"),
             };
-            fs::write(run.exit(attempt, rank), serde_json::to_vec(&exit).unwrap()).unwrap();
+            run.write_exit(attempt, &exit).unwrap();
         }
         fs::write(
             run.rank_log(attempt, 1),
             "step 5\nRuntimeError: CUDA out of memory\n\n",
         )
         .unwrap();
-        let first = first_failed(&run, attempt, 4).unwrap();
+        let first = first_failed(&run, attempt).unwrap();
         let words = cause(&run, attempt, 1, Some(&first));
         assert_eq!(
             words,

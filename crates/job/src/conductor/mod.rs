@@ -213,17 +213,18 @@ impl Conductor {
             source,
         };
         let look = || -> io::Result<_> {
-            checkpoints::prepare(&self.run)?;
+            self.run.make_checkpoint_folders()?;
             checkpoints::recover(&self.run)?;
-            let there = checkpoints::look(&self.run)?;
+            let there = self.run.look_at_checkpoints()?;
             Ok((
                 there,
                 history::stuck_before(&self.run, self.steps.allocation.attempt)?,
             ))
         };
         let (there, stuck_before) = look().map_err(wrong)?;
-        for text in &there.damaged {
-            self.record(Event::Note { text: text.clone() }, now)?;
+        for unusable in &there.unusable {
+            let text = unusable.to_string();
+            self.record(Event::Note { text }, now)?;
         }
         let (allocation, resume) = (&self.steps.allocation, &self.json.plan.resume);
         let grace = resume
@@ -238,7 +239,7 @@ impl Conductor {
                 .map(|end| Deadlines::before_limit(allocation.start, end, grace)),
             hello_by: Timestamp(now.0 + i64::try_from(HELLO.as_millis()).unwrap_or(i64::MAX)),
             stage: !self.json.plan.data.stage.value.is_empty(),
-            checkpoints: there.known(),
+            checkpoints: checkpoints::known(&there.whole),
             requeue: resume.on.value.contains(&ResumeOn::Timeout),
             notify: resume.notify.value != Notify::None,
             stuck_before,
@@ -307,7 +308,7 @@ impl Conductor {
             Effect::Publish { name, parts, merge } => self.publish(name, parts, merge),
             Effect::Discard(parts) => {
                 for part in parts {
-                    crate::part_list::PartPlace::new(&self.run, &part.incoming).remove();
+                    folder::IncomingPart::new(&self.run, &part.incoming).remove();
                 }
             }
             Effect::Requeue => self.steps.requeue(),
@@ -389,12 +390,12 @@ impl Conductor {
         };
         let count = u32::try_from(launch.ranks.len()).unwrap_or(u32::MAX);
         let folder = self.run.path().to_owned();
-        let text = serde_json::to_vec_pretty(&launch).map_err(io::Error::from);
-        text.and_then(|text| sys::atomic::write(&self.run.launch(allocation.attempt), &text))
-            .map_err(|source| ConductorError::Folder {
+        self.run
+            .write_launch(&launch)
+            .map_err(|error| ConductorError::Folder {
                 what: "writing the launch file",
                 folder,
-                source,
+                source: error.into(),
             })?;
         self.ranks = self.steps.ranks(plan, &launch.cwd, &local.path());
         let rendezvous = format!("{}:{}", rendezvous.address, rendezvous.port);

@@ -126,7 +126,7 @@ impl Steps {
         let attempt = self.allocation.attempt;
         let mut command = self.yard("rank");
         command.extend([
-            self.run.launch(attempt).into(),
+            attempt.to_string().into(),
             self.run.path().into(),
             local.into(),
         ]);
@@ -140,11 +140,10 @@ impl Steps {
         };
         let output = PathBuf::from(self.run.rank_log_pattern(attempt));
         let args = srun::ranks(shape, self.allocation.gpus > 0, &output, folder, &command);
-        let ranks = self.nodes() * per_node;
         let (heard, run) = (self.heard.clone(), self.run.clone());
         let ended = move |status: i32, why: Option<String>| {
             let first = (status != 0)
-                .then(|| failure::first_failed(&run, attempt, ranks))
+                .then(|| failure::first_failed(&run, attempt))
                 .flatten();
             let cause =
                 why.unwrap_or_else(|| failure::cause(&run, attempt, status, first.as_ref()));

@@ -8,7 +8,7 @@ mod prelude;
 mod program;
 
 use crate::agent::RankProcess;
-use folder::{LaunchFile, RankExit, RunFolder};
+use folder::{Attempt, FolderError, LaunchFile, RankExit, RunFolder};
 use model::Timestamp;
 use prelude::PreludeError;
 use program::ProgramError;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command};
 use thiserror::Error;
 use train::{EnvChange, RankCommand};
@@ -31,14 +31,9 @@ type Variables = BTreeMap<OsString, OsString>;
 pub enum RankError {
     /// The launch file can't be read.
     #[error(
-        "launch file {path:?} can't be read; the conductor writes it, this is no command for people"
+        "the launch file that the conductor writes is not there; this is no command for people"
     )]
-    Launch {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Launch(#[from] FolderError),
     /// Started outside a step, or by another srun.
     #[error(
         "SLURM_PROCID is {there:?}, the launch file has {ranks} ranks; start this with srun only"
@@ -73,7 +68,7 @@ impl RankError {
         match self {
             RankError::Program(ProgramError::NotThere { .. }) => 127,
             RankError::Program(ProgramError::NotExecutable { .. }) => 126,
-            RankError::Launch { .. }
+            RankError::Launch(_)
             | RankError::Task { .. }
             | RankError::Prelude(_)
             | RankError::System { .. } => 1,
@@ -93,8 +88,8 @@ struct Place {
 ///
 /// # Errors
 /// It could not be started.
-pub fn run(launch_file: &Path, folder: &RunFolder, local: &Path) -> Result<u8, RankError> {
-    let launch = read(launch_file)?;
+pub fn run(attempt: Attempt, folder: &RunFolder, local: &Path) -> Result<u8, RankError> {
+    let launch = folder.read_launch(attempt)?;
     let variable = |name: &str| std::env::var(name).ok();
     let procid = variable("SLURM_PROCID");
     let wanted = procid.as_ref().and_then(|text| text.parse().ok());
@@ -127,22 +122,13 @@ pub fn run(launch_file: &Path, folder: &RunFolder, local: &Path) -> Result<u8, R
     status.map(|_| u8::try_from(code).unwrap_or(1))
 }
 
-fn read(path: &Path) -> Result<LaunchFile, RankError> {
-    let read = || -> io::Result<LaunchFile> { Ok(serde_json::from_slice(&std::fs::read(path)?)?) };
-    read().map_err(|source| RankError::Launch {
-        path: path.to_owned(),
-        source,
-    })
-}
-
 fn write_exit(folder: &RunFolder, launch: &LaunchFile, exit: &RankExit) -> Result<(), RankError> {
-    let text = serde_json::to_vec(exit).expect("invariant: numbers and strings only");
-    sys::atomic::write(&folder.exit(launch.attempt, exit.rank), &text).map_err(|source| {
-        RankError::System {
+    folder
+        .write_exit(launch.attempt, exit)
+        .map_err(|error| RankError::System {
             what: "writing down how the rank ended",
-            source,
-        }
-    })
+            source: error.into(),
+        })
 }
 
 fn start_and_wait(

@@ -9,24 +9,24 @@ impl Run {
     fn new() -> Run {
         let root = tempfile::tempdir().unwrap();
         let run = RunFolder::at(&root.path().join("digits-k3f9"));
-        prepare(&run).unwrap();
+        run.make_checkpoint_folders().unwrap();
         Run { _root: root, run }
     }
 
     /// A part with these files; an empty name is a single file.
     fn part(&self, incoming: &str, files: &[(&str, &str)]) -> Part {
-        let place = PartPlace::new(&self.run, incoming);
+        let place = IncomingPart::new(&self.run, incoming);
         let mut list = Vec::new();
         for (path, text) in files {
-            let to = below(&place.data(), Path::new(path));
+            let file = FileHash {
+                path: path.into(),
+                bytes: text.len() as u64,
+                blake3: blake3::hash(text.as_bytes()).to_string(),
+            };
+            let to = file.below(&place.data());
             fs::create_dir_all(to.parent().unwrap()).unwrap();
             fs::write(&to, text).unwrap();
-            let (bytes, blake3) = crate::hashed_copy::hash(&to).unwrap();
-            list.push(FileHash {
-                path: path.into(),
-                bytes,
-                blake3,
-            });
+            list.push(file);
         }
         place.write_list(&list).unwrap();
         Part {
@@ -42,8 +42,8 @@ impl Run {
     }
 
     fn names(&self) -> Vec<String> {
-        let there = look(&self.run).unwrap();
-        there.known().into_iter().map(|known| known.name).collect()
+        let whole = self.run.look_at_checkpoints().unwrap().whole;
+        whole.into_iter().map(|manifest| manifest.name).collect()
     }
 
     fn read(&self, path: &str) -> String {
@@ -77,7 +77,10 @@ fn parts_of_two_nodes_are_one_and_a_late_one_joins() {
     run.publish("step-5", &parts, false).unwrap();
     let late = run.part("c", &[("2.pt", "two")]);
     run.publish("step-5", &[late], true).unwrap();
-    assert_eq!(look(&run.run).unwrap().whole[0].files.len(), 4);
+    assert_eq!(
+        run.run.look_at_checkpoints().unwrap().whole[0].files.len(),
+        4
+    );
     assert_eq!(
         run.read("step-5/0.pt") + &run.read("step-5/1.pt") + &run.read("step-5/2.pt"),
         "zeroonetwo"
@@ -119,7 +122,7 @@ fn one_that_was_cut_in_half_is_passed_over() {
     fs::write(run.run.checkpoint("ckpt-2/w.pt"), "wei").unwrap();
     fs::write(run.run.manifest("ckpt-3"), "{\"name\":").unwrap();
     assert_eq!(run.names(), ["ckpt-1"]);
-    assert_eq!(look(&run.run).unwrap().damaged.len(), 2);
+    assert_eq!(run.run.look_at_checkpoints().unwrap().unusable.len(), 2);
 }
 
 #[test]
@@ -129,17 +132,11 @@ fn a_conductor_that_died_while_publishing_lost_nothing() {
         let run = Run::new();
         run.publish("last", &[run.part("a", &[("", "old")])], false)
             .unwrap();
-        let place = PartPlace::new(&run.run, &run.part("b", &[("", "newer")]).incoming);
+        let place = IncomingPart::new(&run.run, &run.part("b", &[("", "newer")]).incoming);
         let files = place.read_list().unwrap();
-        let manifest = Manifest {
-            name: "last".into(),
-            step: None,
-            at: Timestamp(9),
-            proven: true,
-            files,
-        };
+        let manifest = Manifest::new("last", Timestamp(9), true, files);
         if done >= 1 {
-            fs::write(place.manifest(), serde_json::to_vec(&manifest).unwrap()).unwrap();
+            place.write_manifest(&manifest).unwrap();
         }
         if done >= 2 {
             move_into_place(&place, &run.run.checkpoint("last")).unwrap();
@@ -169,15 +166,4 @@ fn only_what_the_run_file_gives_up_is_removed() {
         "the only proven one stays"
     );
     assert_eq!(retain(&run.run, Keep::Newest(0)).unwrap(), ["ckpt-3"]);
-}
-
-#[test]
-fn steps_of_names() {
-    for (name, want) in [
-        ("epoch=3-step=1200.ckpt", Some(1200)),
-        ("checkpoint-500", Some(500)),
-        ("last", None),
-    ] {
-        assert_eq!(step_of(name), want, "{name}");
-    }
 }
