@@ -96,7 +96,12 @@ fn a_home_that_cannot_be_read() {
     let name = "folders::a_home_that_cannot_be_read";
     // Another user must be able to reach the place of the test and the program.
     let yard = env.root().join("bin-yard");
-    fs::copy(env!("CARGO_BIN_EXE_yard"), &yard).unwrap();
+    // By another process: a test beside this one may fork while the copy is open for writing, and
+    // what is open for writing can't be executed.
+    let copied = std::process::Command::new("cp")
+        .args([env!("CARGO_BIN_EXE_yard").as_ref(), yard.as_os_str()])
+        .status();
+    assert!(copied.unwrap().success());
     fs::set_permissions(env.root(), PermissionsExt::from_mode(0o755)).unwrap();
     if chown(env.work(), Some(STRANGER), Some(STRANGER)).is_err() {
         return testkit::skip(name, "this user may not become another");

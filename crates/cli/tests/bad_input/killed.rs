@@ -61,13 +61,7 @@ fn check_comes_back(step: &str) {
     kill(supervisor(&env, step).unwrap());
     go(&env);
     let (code, said) = ended(run);
-    assert_eq!(
-        code,
-        Some(0),
-        "{said}\n{}\n{}",
-        env.slurm("scontrol", &["show", "job", "1"]).snapshot(),
-        fs::read_to_string(engine_dir(&env).join("engine.log")).unwrap()
-    );
+    assert_eq!(code, Some(0), "{said}");
     assert_eq!(state(&env), "done");
     assert_eq!(events(&env, "started").len(), 2, "it was started again");
 }
@@ -75,11 +69,6 @@ fn check_comes_back(step: &str) {
 #[test]
 fn a_run_comes_back_after_its_first_supervisor_was_killed() {
     check_comes_back("batch");
-}
-
-#[test]
-fn a_run_comes_back_after_the_supervisor_of_its_agents_was_killed() {
-    check_comes_back("0");
 }
 
 #[test]
