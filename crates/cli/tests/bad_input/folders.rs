@@ -72,7 +72,10 @@ const STRANGER: u32 = 54_321;
 /// `yard` as that user, with this HOME and without TRAINYARD_HOME.
 fn as_stranger(env: &TestEnv, yard: &PathBuf, home: &str, args: &[&str]) -> (Option<i32>, String) {
     let mut command = env.program(yard, args);
-    command.env_remove("TRAINYARD_HOME").env("HOME", home);
+    for ours in ["TRAINYARD_HOME", "TMPDIR"] {
+        command.env_remove(ours);
+    }
+    command.env("HOME", home);
     let output = command.uid(STRANGER).gid(STRANGER).output().unwrap();
     let text = [output.stdout, output.stderr].concat();
     (
