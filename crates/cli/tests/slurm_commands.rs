@@ -155,6 +155,30 @@ fn an_array_runs_each_element_once() {
 }
 
 #[test]
+fn every_element_knows_its_whole_array() {
+    let env = env();
+    let told = "echo $SLURM_ARRAY_TASK_COUNT $SLURM_ARRAY_TASK_MIN $SLURM_ARRAY_TASK_MAX \
+                $SLURM_ARRAY_TASK_STEP";
+    for (array, elements, want) in [
+        ("1-5:2", vec![1, 3, 5], "3 1 5 2\n"),
+        ("1,3,5", vec![1, 3, 5], "3 1 5 1\n"),
+        ("0-9%2", (0..10).collect(), "10 0 9 1\n"),
+    ] {
+        let job = submit(&env, &["-a", array, "-o", "%A-%a.out", "--wrap", told]);
+        wait_for_state(&env, &job, vec!["CD"; elements.len()].join(" ").as_str());
+        for element in elements {
+            let path = env.work().join(format!("{job}-{element}.out"));
+            assert_eq!(text(&path), want, "--array={array}, element {element}");
+        }
+    }
+    // The array is over by now: an element that runs again still knows of it.
+    env.slurm("scontrol", &["requeue", "1_3"]).success();
+    wait_for_state(&env, "1_3", "CD");
+    let again = text(&env.work().join("1-3.out"));
+    assert_eq!(again.lines().last(), Some("3 1 5 2"));
+}
+
+#[test]
 fn elements_are_cancelled_by_index() {
     let env = env();
     let job = submit(&env, &["--hold", "--array=0-9", "--wrap", "true"]);

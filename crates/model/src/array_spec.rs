@@ -1,7 +1,6 @@
 //! Job arrays: `0-15`, `1,3,5`, `0-30:5%2`.
 
 use crate::ArraySpec;
-use std::collections::BTreeSet;
 use std::fmt;
 
 /// One more than the greatest index: Slurm's `MaxArraySize` can't be set higher.
@@ -20,26 +19,57 @@ impl ArraySpec {
             Some(list) => list.strip_suffix(']')?,
             None => list,
         };
-        let mut indices = BTreeSet::new();
-        for part in list.split(',') {
-            let (range, step) = match part.split_once(':') {
-                Some((range, step)) => (range, number(step).filter(|step| *step > 0)?),
-                None => (part, 1),
-            };
-            let (first, last) = match range.split_once('-') {
-                Some((first, last)) => (number(first)?, number(last)?),
-                None if part.contains(':') => return None,
-                None => (number(range)?, number(range)?),
-            };
-            if last < first || last >= MOST {
-                return None;
-            }
-            indices.extend((first..=last).step_by(step as usize));
-        }
+        let (indices, step) = elements(list)?;
         Some(ArraySpec {
-            indices: indices.into_iter().collect(),
+            indices,
+            step,
             throttle: throttle.filter(|throttle| *throttle > 0),
         })
+    }
+}
+
+/// Reads `0-3,7,10-20:5`: the indices, and the first step that is written.
+fn elements(list: &str) -> Option<(Vec<u32>, u32)> {
+    let mut indices = Vec::new();
+    let mut written = None;
+    for part in list.split(',') {
+        let (range, step) = match part.split_once(':') {
+            Some((range, step)) => (range, Some(number(step).filter(|step| *step > 0)?)),
+            None => (part, None),
+        };
+        let (first, last) = match range.split_once('-') {
+            Some((first, last)) => (number(first)?, number(last)?),
+            None if step.is_some() => return None,
+            None => (number(range)?, number(range)?),
+        };
+        if last < first || last >= MOST {
+            return None;
+        }
+        indices.extend((first..=last).step_by(step.unwrap_or(1) as usize));
+        written = written.or(step);
+    }
+    indices.sort_unstable();
+    indices.dedup();
+    Some((indices, written.unwrap_or(1)))
+}
+
+/// Indices as `0-3,7`.
+pub(crate) mod indices_as_text {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use std::borrow::Cow;
+
+    pub(crate) fn serialize<S: Serializer>(indices: &[u32], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&crate::array_elements_text(indices, None, true))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
+        let text = Cow::<str>::deserialize(from)?;
+        if text.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (indices, _) = super::elements(&text)
+            .ok_or_else(|| D::Error::custom(format!("{text}: no indices of an array")))?;
+        Ok(indices)
     }
 }
 
@@ -97,10 +127,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_step_that_is_written_is_kept() {
+        let step = |text: &str| ArraySpec::parse(text).unwrap().step;
+        assert_eq!(step("1-5:2"), 2);
+        assert_eq!(step("1,3,5"), 1);
+        assert_eq!(step("0-9%2"), 1);
+        assert_eq!(step("0-4,10-20:5%3"), 5);
+    }
+
     proptest! {
         #[test]
         fn print_then_parse(indices in prop::collection::btree_set(0_u32..100, 1..40), throttle in prop::option::of(1_u32..9)) {
-            let spec = ArraySpec { indices: indices.into_iter().collect(), throttle };
+            let spec = ArraySpec { indices: indices.into_iter().collect(), step: 1, throttle };
             prop_assert_eq!(ArraySpec::parse(&spec.to_string()).unwrap(), spec);
         }
 

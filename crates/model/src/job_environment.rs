@@ -5,7 +5,7 @@
 //! start and end times came with 23.02.
 
 use crate::{
-    Allocation, ArraySpec, ArrayTask, GpuCount, GpuIndex, JobRecord, MemoryRequest, NodeName,
+    Allocation, ArrayFacts, ArrayTask, GpuCount, GpuIndex, JobRecord, MemoryRequest, NodeName,
     NodeShare, Request, Seconds, StepId, StepRecord, Timestamp, node_list,
 };
 use std::path::Path;
@@ -44,8 +44,10 @@ pub const OF_ONE_JOB: &[&str] = &[
 /// A job that was just given its nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct StartedJob<'a> {
-    /// The job. The request of an array's element keeps the whole array's `array`.
+    /// The job.
     pub record: &'a JobRecord,
+    /// Its array as a whole.
+    pub array: Option<&'a ArrayFacts>,
     /// What it holds.
     pub allocation: &'a Allocation,
     /// Its start.
@@ -249,7 +251,7 @@ impl Setter {
         self.maybe("SLURM_JOB_RESERVATION", request.reservation.as_ref());
         let restarts = (record.restarts > 0).then_some(record.restarts);
         self.maybe("SLURM_RESTART_COUNT", restarts);
-        self.array(record);
+        self.array(record, job.array);
         self.shares(request, job.allocation);
         self.asked(request);
     }
@@ -297,23 +299,18 @@ impl Setter {
         }
     }
 
-    fn array(&mut self, record: &JobRecord) {
+    fn array(&mut self, record: &JobRecord, array: Option<&ArrayFacts>) {
         let Some(place) = &record.array else { return };
         let ArrayTask::One(task) = place.task else {
             return;
         };
         self.to("SLURM_ARRAY_JOB_ID", place.array_job);
         self.to("SLURM_ARRAY_TASK_ID", task);
-        let Some(ArraySpec { indices, .. }) = &record.request.array else {
-            return;
-        };
-        if let (Some(first), Some(last)) = (indices.first(), indices.last()) {
-            let step = indices.get(1).map_or(1, |second| second - first);
-            let even = indices.windows(2).all(|pair| pair[1] - pair[0] == step);
-            self.to("SLURM_ARRAY_TASK_COUNT", indices.len());
-            self.to("SLURM_ARRAY_TASK_MIN", first);
-            self.to("SLURM_ARRAY_TASK_MAX", last);
-            self.to("SLURM_ARRAY_TASK_STEP", if even { step } else { 1 });
+        if let Some(facts) = array {
+            self.to("SLURM_ARRAY_TASK_COUNT", facts.count);
+            self.to("SLURM_ARRAY_TASK_MIN", facts.min);
+            self.to("SLURM_ARRAY_TASK_MAX", facts.max);
+            self.to("SLURM_ARRAY_TASK_STEP", facts.step);
         }
     }
 
@@ -390,10 +387,6 @@ mod tests {
                     count: 2,
                 }),
                 memory: Some(MemoryRequest::PerNode(1000)),
-                array: Some(ArraySpec {
-                    indices: vec![0, 4, 8],
-                    throttle: None,
-                }),
                 ..Request::default()
             },
             state: JobState::Pending {
@@ -420,8 +413,16 @@ mod tests {
         let allocation = Allocation {
             nodes: vec![share("n1", 0..4, &[0, 1], 2), share("n2", 0..2, &[2, 3], 1)],
         };
+        let array = ArrayFacts {
+            count: 3,
+            min: 0,
+            max: 8,
+            step: 4,
+            throttle: None,
+        };
         test(&StartedJob {
             record: &record,
+            array: Some(&array),
             allocation: &allocation,
             since: Timestamp(1_700_000_000_500),
             limit: Some(Seconds(60)),

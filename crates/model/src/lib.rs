@@ -4,6 +4,7 @@
 //! names and host facts come in as arguments.
 
 mod allocation;
+mod array_facts;
 mod array_spec;
 mod asked_job;
 mod begin_time;
@@ -78,6 +79,7 @@ pub use step::{StepRecord, StepRequest, StepState};
 pub use timestamp::{Seconds, Timestamp};
 
 pub use amount_text::mebibytes_text;
+pub use array_facts::ArrayFacts;
 pub use array_text::array_elements_text;
 pub use duration_text::{elapsed_text, moment_text, padded_elapsed_text};
 pub use field_table::{Cell, FieldKind, JOB_FIELDS, JobField};

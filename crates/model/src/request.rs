@@ -119,8 +119,12 @@ pub struct GpuCount {
 /// The elements of a job array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArraySpec {
-    /// Indices, ascending, each once.
+    /// Indices, ascending, each once. Stored and sent as text: an array's row is written anew at
+    /// the start of each of its elements.
+    #[serde(with = "crate::array_spec::indices_as_text")]
     pub indices: Vec<u32>,
+    /// The step that was written, `2` in `1-5:2`; 1 where none was. Jobs are told of it.
+    pub step: u32,
     /// `%N`: at most so many at once.
     pub throttle: Option<u32>,
 }

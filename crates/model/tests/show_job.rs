@@ -133,6 +133,7 @@ fn an_array_that_waits_for_others_on_one_line() {
         array_job: JobId(20),
         task: ArrayTask::Waiting(ArraySpec {
             indices: vec![0, 5, 10, 15, 20],
+            step: 1,
             throttle: Some(3),
         }),
     });

@@ -45,6 +45,7 @@ fn element(mut job: JobRecord, array: u32, task: ArrayTask) -> JobRecord {
 fn queue() -> Vec<JobRecord> {
     let spec = ArraySpec {
         indices: vec![2, 3, 4, 7],
+        step: 1,
         throttle: Some(2),
     };
     let failed = JobState::Ended {

@@ -222,6 +222,7 @@ fn array(indices: std::ops::Range<u32>, throttle: Option<u32>) -> Request {
     Request {
         array: Some(ArraySpec {
             indices: indices.collect(),
+            step: 1,
             throttle,
         }),
         ..Request::default()
@@ -488,6 +489,7 @@ fn any_request() -> impl Strategy<Value = Request> {
         3 => Just(None),
         1 => (1u32..6, prop::option::of(1u32..3)).prop_map(|(count, throttle)| Some(ArraySpec {
             indices: (0..count).collect(),
+            step: 1,
             throttle,
         })),
     ];

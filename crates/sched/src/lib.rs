@@ -24,7 +24,6 @@ mod refile;
 mod shape;
 mod state;
 
-pub use array::ArrayFacts;
 pub use event::{Action, Changes, Event, Finished};
 pub use machine::{Gpu, Machine};
 pub use never_fits::NeverFits;

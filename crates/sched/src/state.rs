@@ -4,9 +4,9 @@ use crate::array::Array;
 use crate::job::{Job, Place};
 use crate::pool::Pool;
 use crate::queue::Key;
-use crate::{Action, ArrayFacts, Changes, Finished, Machine, NeverFits, shape};
+use crate::{Action, Changes, Finished, Machine, NeverFits, shape};
 use model::{
-    ArraySpec, ArrayTask, GpuIndex, JobId, JobRecord, JobState, PendingReason, Request,
+    ArrayFacts, ArraySpec, ArrayTask, GpuIndex, JobId, JobRecord, JobState, PendingReason, Request,
     TimeLimitRequest, Timestamp,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -311,6 +311,7 @@ impl State {
             let array = self.arrays.entry(array_job).or_insert_with(|| {
                 Array::new(ArrayFacts::of(spec.unwrap_or(&ArraySpec {
                     indices: job.task().into_iter().collect(),
+                    step: 1,
                     throttle: None,
                 })))
             });

@@ -8,7 +8,7 @@ use crate::nursery::NurseryEvent;
 use crate::spec::{self, Program, StepSpec, Streams};
 use crate::store::{NewSubmission, StepRow};
 use api::StepTask;
-use model::job_environment::{self, StartedJob, Variables};
+use model::job_environment::{self, StartedJob};
 use model::{
     ArrayTask, JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId, StepRecord,
     StepState,
@@ -79,7 +79,7 @@ impl Owner {
     }
 
     fn batch_spec(&self, record: &JobRecord, new: &[NewSubmission]) -> Option<StepSpec> {
-        let started = started(record, self.state.machine())?;
+        let started = started(record, &self.state)?;
         let share = started.allocation.nodes.first()?;
         let place = record.array.as_ref();
         let submitted = place.map_or(record.id, |place| place.array_job);
@@ -101,7 +101,7 @@ impl Owner {
             ArrayTask::Waiting(_) => None,
         });
         let mut variables = job_environment::batch_variables(&started);
-        self.add_variables(record, &mut variables);
+        variables.push(self.own_variable());
         let request = &record.request;
         let default = if array.is_some() {
             "slurm-%A_%a.out"
@@ -185,18 +185,10 @@ impl Owner {
         }
     }
 
-    /// What only the engine knows of a job's environment.
-    pub(super) fn add_variables(&self, record: &JobRecord, variables: &mut Variables) {
-        let mut set = |name: &str, value: String| variables.push((name.to_owned(), value));
-        let array = record.array.as_ref().map(|place| place.array_job);
-        if let Some(facts) = array.and_then(|array| self.state.array_facts(array)) {
-            set("SLURM_ARRAY_TASK_COUNT", facts.count.to_string());
-            set("SLURM_ARRAY_TASK_MIN", facts.min.to_string());
-            set("SLURM_ARRAY_TASK_MAX", facts.max.to_string());
-            set("SLURM_ARRAY_TASK_STEP", facts.step.to_string());
-        }
+    /// How a job's commands find this engine.
+    pub(super) fn own_variable(&self) -> (String, String) {
         let engine = self.folder.root().to_string_lossy().into_owned();
-        set(sys::env_vars::TRAINYARD_ENGINE, engine);
+        (sys::env_vars::TRAINYARD_ENGINE.to_owned(), engine)
     }
 
     /// Writes a supervisor's spec and has it forked.
@@ -222,7 +214,7 @@ impl Owner {
 /// A running job as the functions of its environment want it.
 pub(super) fn started<'a>(
     record: &'a JobRecord,
-    machine: &sched::Machine,
+    state: &'a sched::State,
 ) -> Option<StartedJob<'a>> {
     let JobState::Running {
         since,
@@ -233,12 +225,14 @@ pub(super) fn started<'a>(
     else {
         return None;
     };
+    let array = record.array.as_ref().map(|place| place.array_job);
     Some(StartedJob {
         record,
+        array: array.and_then(|array| state.array_facts(array)),
         allocation,
         since: *since,
         limit: *limit,
         cluster: CLUSTER,
-        has_gpus: !machine.gpus.is_empty(),
+        has_gpus: !state.machine().gpus.is_empty(),
     })
 }

@@ -69,6 +69,12 @@ impl Owner {
         if !self.folder.script(array.unwrap_or(job)).exists() {
             return Err(Refusal::AlreadyEnded { job });
         }
+        // Of an array that is over nothing else remembers the whole.
+        if let Some(array) = array {
+            let elements = self.store.elements(array);
+            record.request.array =
+                elements.map_err(|error| super::submit::store_refusal(&error))?;
+        }
         record.state = JobState::Pending {
             reason: PendingReason::None,
         };

@@ -150,7 +150,7 @@ impl Owner {
         request: &StepRequest,
         launch: &StepLaunch,
     ) -> Option<StepSpec> {
-        let started = started(record, self.state.machine())?;
+        let started = started(record, &self.state)?;
         let share = step.nodes.get(node as usize)?;
         let mut variables = job_environment::step_variables(&started, step);
         variables.extend(job_environment::step_node_variables(
@@ -158,7 +158,7 @@ impl Owner {
             node as usize,
             started.has_gpus,
         ));
-        self.add_variables(record, &mut variables);
+        variables.push(self.own_variable());
         let base = self.spec_of(&started, step.step, node, share);
         // The step's own limit, where it comes first.
         let own = launch.time.map(|time| step.since + model::Seconds(time));

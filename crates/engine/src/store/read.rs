@@ -79,7 +79,7 @@ impl Store {
     }
 
     /// An array's elements as they were submitted.
-    fn elements(&self, array_job: JobId) -> Result<Option<ArraySpec>, StoreError> {
+    pub(crate) fn elements(&self, array_job: JobId) -> Result<Option<ArraySpec>, StoreError> {
         let text: Option<Option<String>> = self
             .db
             .query_row(

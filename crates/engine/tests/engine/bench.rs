@@ -12,6 +12,7 @@ pub fn run() {
     submission.request.output = Some("/dev/null".to_owned());
     submission.request.array = Some(ArraySpec {
         indices: (0..1000).collect(),
+        step: 1,
         throttle: None,
     });
     let begun = Instant::now();

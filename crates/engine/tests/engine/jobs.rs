@@ -100,6 +100,7 @@ fn an_array() {
         house.script("echo $SLURM_ARRAY_JOB_ID $SLURM_ARRAY_TASK_ID $SLURM_ARRAY_TASK_COUNT");
     submission.request.array = Some(ArraySpec {
         indices: vec![1, 3, 5, 7],
+        step: 1,
         throttle: None,
     });
     let job = client.submit(submission).unwrap();

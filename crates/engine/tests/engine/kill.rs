@@ -95,6 +95,7 @@ fn nothing_lost_nothing_twice() {
     let count = 150;
     submission.request.array = Some(ArraySpec {
         indices: (0..count).collect(),
+        step: 1,
         throttle: None,
     });
     client.submit(submission).unwrap();
