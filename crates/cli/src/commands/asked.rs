@@ -51,14 +51,11 @@ pub struct Planned {
 
 impl Asked {
     /// The batch script, where the file is one, and Slurm's flags for it as text.
-    pub fn script(&self) -> Option<(&Path, Vec<String>)> {
-        let path = self.file.as_deref()?;
-        let mut start = [0; 2];
-        let mut file = File::open(path).ok()?;
-        file.read_exact(&mut start).ok()?;
-        if start != *b"#!" {
-            return None;
-        }
+    pub fn script(&self, printer: &Printer) -> Result<Option<(&Path, Vec<String>)>, Failure> {
+        let Some(path) = self.file.as_deref().filter(|path| is_script(path)) else {
+            return Ok(None);
+        };
+        let time = self.overrides(printer)?.resources.time;
         let name = self.name.iter().map(|name| format!("--job-name={name}"));
         let flags = self
             .resources
@@ -66,9 +63,14 @@ impl Asked {
             .iter()
             .map(|(flag, _, text)| match *flag {
                 "exclusive" => "--exclusive".to_owned(),
+                // Said with a unit, as everywhere in yard; sbatch is told in its own way.
+                "time" => match &time {
+                    Some(time) => format!("--time={}", time.value),
+                    None => format!("--time={text}"),
+                },
                 _ => format!("--{flag}={text}"),
             });
-        Some((path, name.chain(flags).collect()))
+        Ok(Some((path, name.chain(flags).collect())))
     }
 
     /// The cluster that was named.
@@ -79,7 +81,7 @@ impl Asked {
     /// Reads the run file, opens the door and makes the plan.
     pub fn plan(&self, places: &Places, printer: &Printer) -> Result<Planned, Failure> {
         let file = self.run_file()?;
-        let overrides = self.overrides()?;
+        let overrides = self.overrides(printer)?;
         let base = match &file {
             Some((path, _)) => folder_of(path),
             None => PathBuf::from("."),
@@ -126,8 +128,24 @@ impl Asked {
             None => Failure::new(exit_code::USAGE, "there is nothing to run")
                 .there(format!("no {RUN_FILE} in this folder"))
                 .todo("yard run FILE, or yard run -- COMMAND"),
+            Some(folder) if folder.is_dir() => Failure::new(
+                exit_code::USAGE,
+                format!("{} holds no {RUN_FILE}", folder.display()),
+            )
+            .todo("name a run file, or a folder that holds one"),
             Some(_) => unreadable(&path, &error),
         })?;
+        if path.extension().is_none_or(|extension| extension != "toml") && !text.contains('=') {
+            return Err(Failure::new(
+                exit_code::USAGE,
+                format!(
+                    "{} is neither a run file nor a batch script",
+                    path.display()
+                ),
+            )
+            .there("a run file sets keys; a script's first line begins with #!")
+            .todo("add #!/bin/bash as its first line, or name a yard.toml"));
+        }
         if text.starts_with("#!") {
             return Err(Failure::new(
                 exit_code::USAGE,
@@ -139,28 +157,49 @@ impl Asked {
         Ok(Some((path, text)))
     }
 
-    fn overrides(&self) -> Result<Overrides, Failure> {
+    /// All flags; all that is wrong with them is said at once.
+    fn overrides(&self, printer: &Printer) -> Result<Overrides, Failure> {
         let mut overrides = Overrides::default();
-        let wrong =
-            |error: train::OverrideProblem| Failure::new(exit_code::USAGE, error.to_string());
-        if let Some(name) = &self.name {
-            overrides.set("--name", "name", name).map_err(wrong)?;
-        }
-        if let Some(launcher) = &self.launcher {
-            overrides
-                .set("--launcher", "launcher", launcher)
-                .map_err(wrong)?;
-        }
-        for (flag, key, text) in &self.resources.given {
-            overrides
-                .set(&format!("--{flag}"), key, text)
-                .map_err(wrong)?;
-        }
+        let own = [
+            ("name", "name", self.name.as_ref()),
+            ("launcher", "launcher", self.launcher.as_ref()),
+        ];
+        let own = own
+            .into_iter()
+            .filter_map(|(flag, key, text)| Some((flag, key, text?)));
+        let given = self
+            .resources
+            .given
+            .iter()
+            .map(|(flag, key, text)| (*flag, *key, text));
+        let mut problems: Vec<String> = own
+            .chain(given)
+            .filter_map(|(flag, key, text)| overrides.set(&format!("--{flag}"), key, text).err())
+            .map(|problem| problem.to_string())
+            .collect();
         if !self.command.is_empty() {
-            overrides.set_command(self.command.clone()).map_err(wrong)?;
+            problems.extend(
+                overrides
+                    .set_command(self.command.clone())
+                    .err()
+                    .map(|problem| problem.to_string()),
+            );
         }
-        Ok(overrides)
+        let Some(last) = problems.pop() else {
+            return Ok(overrides);
+        };
+        for problem in problems {
+            printer.say(&format!("error: {problem}\n"));
+        }
+        Err(Failure::new(exit_code::USAGE, last))
     }
+}
+
+/// Whether a file begins as a script does.
+fn is_script(path: &Path) -> bool {
+    let mut start = [0; 2];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *b"#!"
 }
 
 /// Reads a run file; all that is wrong with it is said at once.

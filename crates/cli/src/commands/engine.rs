@@ -100,14 +100,14 @@ fn status_text(facts: &EngineFacts) -> String {
     let mut text = format!(
         "engine    {} · process {} · up {up}\n\
          state     {}\n\
-         machine   {} CPUs ({} in use) · {} GiB · {gpus}\n\
+         machine   {} CPUs ({} in use) · {:.1} GiB · {gpus}\n\
          jobs      {} running, {} waiting\n",
         facts.version,
         facts.pid,
         facts.state.display(),
         facts.cpus,
         facts.cpus_used,
-        facts.memory / 1024,
+        facts.memory as f64 / 1024.0,
         facts.running,
         facts.pending,
     );

@@ -1,6 +1,7 @@
 //! `yard logs`
 
-use super::select::select;
+use super::script;
+use super::select::{Selected, select};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -29,12 +30,7 @@ pub struct Args {
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut selected = select(&args.run)?;
     let Some(run) = selected.run.take() else {
-        return Err(Failure::new(
-            exit_code::USAGE,
-            format!("{} is no run of yard", selected.name()),
-        )
-        .there("its output is where its script said (slurm-<job>.out, if it said nothing)")
-        .todo(format!("scontrol show job {} names the file", args.run)));
+        return job_output(&selected, printer);
     };
     if args.follow {
         return follow(args, &run, &mut *selected.door, printer);
@@ -51,6 +47,28 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             show(args, &line, printer);
         }
     }
+    Ok(exit_code::DONE)
+}
+
+/// What a job that is no run wrote, where its script said.
+fn job_output(selected: &Selected, printer: &Printer) -> Outcome {
+    let job = selected.job()?;
+    if !selected.door.facts().embedded {
+        return Err(Failure::new(
+            exit_code::USAGE,
+            format!("{} is no run of yard", selected.name()),
+        )
+        .todo(format!("scontrol show job {job} names its output's file")));
+    }
+    let path = script::output_path(job)?;
+    let bytes = std::fs::read(&path).map_err(|error| {
+        Failure::new(
+            exit_code::IO,
+            format!("{} can't be read: {error}", path.display()),
+        )
+        .there(format!("job {job} writes there once it runs"))
+    })?;
+    printer.data(&String::from_utf8_lossy(&bytes));
     Ok(exit_code::DONE)
 }
 

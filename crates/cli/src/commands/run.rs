@@ -30,7 +30,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     let begun = Instant::now();
     let interrupt = Interrupt::watch()?;
     let places = places()?;
-    if let Some((script, flags)) = args.asked.script() {
+    if let Some((script, flags)) = args.asked.script(printer)? {
         // The door decides: a real Slurm that answers here is the one that is meant.
         let door = place::open(&places, args.asked.on())?;
         if !door.facts().embedded {

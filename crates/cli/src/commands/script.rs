@@ -9,14 +9,18 @@ use crate::slurm::connection;
 use crate::words;
 use api::{Client, JobFilter};
 use backend::{FILE_PAUSE, JobView, ViewState};
-use model::{JobId, JobInfo, JobRecord, Timestamp};
+use model::{ArrayTask, JobId, JobInfo, JobRecord, JobState, Outcome as JobOutcome, Timestamp};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::{Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 /// Files are dated by the kernel's coarse clock, which can lag this far behind.
 const CLOCK_TICK_MS: i64 = 20;
+
+/// Longest wait for a change of an array before Ctrl-C is looked for again.
+const ARRAY_PAUSE: Duration = Duration::from_millis(200);
 
 /// Submits the script to the embedded engine as `sbatch` does, with Slurm's flags before it, and
 /// follows its output.
@@ -45,6 +49,9 @@ pub fn run(
         Failure::new(exit_code::UNREACHABLE, trouble.to_string()).todo(come_back(job))
     };
     let mut client = connection::connect().map_err(trouble)?;
+    if of(&mut client, job)?.array.is_some() {
+        return follow_array(job, &mut client, interrupt, printer);
+    }
     let facts = connection::view_facts(Some(&mut client)).map_err(trouble)?;
     let mut output = Output::default();
     let mut started = false;
@@ -85,6 +92,100 @@ pub fn run(
     }
 }
 
+/// Counts an array's elements until all have ended: their outputs are files of their own.
+fn follow_array(
+    job: JobId,
+    client: &mut Client,
+    interrupt: &Interrupt,
+    printer: &Printer,
+) -> Outcome {
+    let filter = JobFilter {
+        ids: Some(vec![job]),
+        ended_since: Some(Timestamp(0)),
+        comment: None,
+    };
+    let mut elements = Elements::default();
+    let mut version = 0;
+    loop {
+        if interrupt.asked() {
+            printer.line(&format!("job {job} goes on without this terminal"));
+            printer.line(&come_back(job));
+            return Ok(exit_code::DONE);
+        }
+        let watched = client.watch(filter.clone(), version, ARRAY_PAUSE)?;
+        version = watched.version;
+        elements.see(&watched.jobs);
+        let (ended, failed, all) = elements.counts();
+        if ended == all {
+            let how = match failed {
+                0 => format!("all {all} elements completed"),
+                _ => format!("{failed} of {all} elements did not complete"),
+            };
+            printer.line(&format!("job {job}: {how}"));
+            for text in elements.failures() {
+                printer.line(&row("failed", &text));
+            }
+            return Ok(if failed == 0 {
+                exit_code::DONE
+            } else {
+                exit_code::FAILED
+            });
+        }
+        printer.moving("elements", &format!("{ended} of {all} ended"));
+    }
+}
+
+/// An array's rows, as they were last seen.
+#[derive(Debug, Default)]
+struct Elements {
+    rows: BTreeMap<JobId, JobRecord>,
+}
+
+impl Elements {
+    fn see(&mut self, changed: &[JobRecord]) {
+        let changed = changed.iter().map(|record| (record.id, record.clone()));
+        self.rows.extend(changed);
+    }
+
+    /// Elements that ended, of these those that did not complete, and all.
+    fn counts(&self) -> (usize, usize, usize) {
+        let (mut ended, mut failed, mut all) = (0, 0, 0);
+        for record in self.rows.values() {
+            let count = match record.array.as_ref().map(|place| &place.task) {
+                Some(ArrayTask::Waiting(spec)) => spec.indices.len(),
+                Some(ArrayTask::One(_)) | None => 1,
+            };
+            all += count;
+            if let JobState::Ended { outcome, .. } = &record.state {
+                ended += count;
+                failed += if *outcome == JobOutcome::Completed {
+                    0
+                } else {
+                    count
+                };
+            }
+        }
+        (ended, failed, all)
+    }
+
+    /// A line for each of the first elements that did not complete.
+    fn failures(&self) -> Vec<String> {
+        const SHOWN: usize = 10;
+        let failed = self.rows.values().filter_map(|record| {
+            let view = JobView::from(record);
+            let ViewState::Ended { how, exit, .. } = &view.state else {
+                return None;
+            };
+            let element = match record.array.as_ref().map(|place| &place.task) {
+                Some(ArrayTask::One(task)) => task.to_string(),
+                _ => "those that waited".to_owned(),
+            };
+            (how != "COMPLETED").then(|| format!("{element}: {how} (exit {exit})"))
+        });
+        failed.take(SHOWN).collect()
+    }
+}
+
 fn of(client: &mut Client, job: JobId) -> Result<JobRecord, Failure> {
     let filter = JobFilter {
         ids: Some(vec![job]),
@@ -99,10 +200,21 @@ fn of(client: &mut Client, job: JobId) -> Result<JobRecord, Failure> {
     })
 }
 
+/// Where a job's output goes.
+pub fn output_path(job: JobId) -> Result<PathBuf, Failure> {
+    let trouble =
+        |trouble: connection::Trouble| Failure::new(exit_code::UNREACHABLE, trouble.to_string());
+    let mut client = connection::connect().map_err(trouble)?;
+    let facts = connection::view_facts(Some(&mut client)).map_err(trouble)?;
+    let record = of(&mut client, job)?;
+    Ok(JobInfo::of(&record, &facts).stdout_path().into())
+}
+
 /// How to see it again, and how to end it.
 fn come_back(job: JobId) -> String {
     format!(
-        "{}\n{}",
+        "{}\n{}\n{}",
+        row("output", &format!("yard logs {job}")),
         row("look", &format!("yard show {job}")),
         row("end", &format!("yard cancel {job}"))
     )

@@ -122,13 +122,14 @@ fn nothing(text: &str, index: &Index) -> Failure {
         0 => "no run yet".to_owned(),
         _ => format!("newest: {}", newest.join(", ")),
     };
-    let what = match text {
-        "@" => "there is no run yet".to_owned(),
-        _ => format!("no run or job is called {text}"),
-    };
+    if newest.is_empty() && text == "@" {
+        return Failure::new(exit_code::FAILED, "there is no run yet")
+            .todo("yard run FILE starts one; a job of sbatch is named by its number");
+    }
+    let what = format!("no run is called {text}, and no job has that number");
     Failure::new(exit_code::FAILED, what)
         .there(there)
-        .todo("yard ls shows all runs; @ is the newest")
+        .todo("yard ls shows all runs and jobs; @ is the newest run")
 }
 
 fn unreadable(places: &Places, error: &std::io::Error) -> Failure {

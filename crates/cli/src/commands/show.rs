@@ -66,7 +66,7 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
         &format!("{} ago", words::length(now.since(run.entry.created))),
     );
     for (index, start) in run.starts.iter().enumerate() {
-        let title = format!("job {}", index + 1);
+        let title = format!("start {}", index + 1);
         add(&title, &start_text(start));
     }
     if let Some((name, _, at)) = run.last_checkpoint() {
@@ -80,7 +80,7 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
     text
 }
 
-/// `17, restart 1: 25 s on box, resumed at step 260, 3 checkpoints out, came back`
+/// `job 17: 25 s, on box, resumed at step 260, 3 checkpoints out, came back`
 fn start_text(start: &Start) -> String {
     let mut parts = Vec::new();
     let (first, last) = (start.events.first(), start.events.last());
@@ -109,11 +109,7 @@ fn start_text(start: &Start) -> String {
         n => parts.push(format!("{n} checkpoints out")),
     }
     parts.extend(end);
-    let restart = match start.attempt.restart {
-        0 => String::new(),
-        n => format!(", restart {n}"),
-    };
-    format!("{}{restart}: {}", start.attempt.job, parts.join(", "))
+    format!("job {}: {}", start.attempt.job, parts.join(", "))
 }
 
 fn last_lines(run: &Run) -> Vec<String> {

@@ -65,6 +65,10 @@ impl Owner {
         if self.gpus.any_barred() {
             limits.push("some GPUs are in use by another user's engine".to_owned());
         }
+        limits.push(
+            "memory is shared out, but a job that takes more than it asked for is not stopped"
+                .to_owned(),
+        );
         limits.push("virtual nodes share this machine's disk and network".to_owned());
         limits
     }
