@@ -73,8 +73,14 @@ impl Client {
     /// It is newer and speaks another protocol.
     pub fn connect_running(engine_dir: &Path) -> Result<Option<Client>, ConnectError> {
         let folder = EngineFolder::new(engine_dir);
-        let Ok((stream, engine)) = greet(&folder) else {
-            return Ok(None);
+        let (stream, engine) = match greet(&folder) {
+            Ok(greeted) => greeted,
+            // Not to be let in is not the same as nobody being there.
+            Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+                let folder = engine_dir.to_owned();
+                return Err(ConnectError::Folder { folder, source });
+            }
+            Err(_) => return Ok(None),
         };
         if engine.protocol > PROTOCOL {
             return Err(newer(&engine));

@@ -23,9 +23,14 @@ pub(crate) fn pin(folder: &EngineFolder, program: &Path) -> io::Result<PathBuf> 
         fs::create_dir_all(&place)?;
         // Two engines may do this at once: whoever renames last, the file is the same.
         let beside = place.join(format!("yard.{}", std::process::id()));
-        sys::copy::file(program, &beside)?;
-        fs::set_permissions(&beside, PermissionsExt::from_mode(0o755))?;
-        fs::rename(&beside, &pinned)?;
+        let made = sys::copy::file(program, &beside)
+            .and_then(|_bytes| fs::set_permissions(&beside, PermissionsExt::from_mode(0o755)))
+            .and_then(|()| fs::rename(&beside, &pinned));
+        if made.is_err() {
+            // Half a copy on a full disk would keep it full.
+            let _left = fs::remove_file(&beside);
+        }
+        made?;
     }
     let links = slurm_links::links_of(&pinned);
     fs::create_dir_all(&links)?;

@@ -118,24 +118,29 @@ impl LocalFolder {
         let mut attempts = 0;
         let lock = loop {
             attempts += 1;
-            match self.claim() {
+            match self.claim().and_then(|lock| {
+                self.make_parts().map_err(system)?;
+                Ok(lock)
+            }) {
                 // The user's last other job here has removed the folder of all in between.
                 Err(LocalFolderError::System { source, .. })
                     if source.kind() == io::ErrorKind::NotFound && attempts < ATTEMPTS => {}
                 claimed => break claimed?,
             }
         };
-        for folder in [
+        self.remove_orphans();
+        Ok(Owned { _lock: lock })
+    }
+
+    fn make_parts(&self) -> io::Result<()> {
+        let parts = [
             self.path(),
             self.checkpoints(),
             self.resume(),
             self.data(),
             self.held(),
-        ] {
-            make_private(&folder).map_err(system)?;
-        }
-        self.remove_orphans();
-        Ok(Owned { _lock: lock })
+        ];
+        parts.iter().try_for_each(|folder| make_private(folder))
     }
 
     /// Makes the folder of all the user's jobs here, and locks the name in it: before the folder of

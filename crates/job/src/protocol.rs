@@ -66,6 +66,8 @@ pub enum Order {
         until: Timestamp,
         /// Whether nobody writes any more: what has a temporary name stays unfinished.
         ranks_gone: bool,
+        /// Whether they ended by themselves and well: then what stands there is whole.
+        finished: bool,
     },
     /// End; with `clean`, remove the node-local folders first.
     Finish {
@@ -132,6 +134,11 @@ pub enum Report {
         name: String,
         /// In words.
         why: String,
+    },
+    /// The entry was not seen to be whole before the ranks were gone; it stays behind.
+    Unfinished {
+        /// The entry's name.
+        name: String,
     },
     /// All that was complete is out.
     Drained {
@@ -202,6 +209,7 @@ impl Report {
             | Report::Complete { .. }
             | Report::Part { .. }
             | Report::NoPart { .. }
+            | Report::Unfinished { .. }
             | Report::Drained { .. } => None,
         }
     }
@@ -262,6 +270,7 @@ mod tests {
                 round: 1,
                 until: Timestamp(5),
                 ranks_gone: false,
+                finished: false,
             },
             Order::Finish { clean: true },
         ];

@@ -84,6 +84,8 @@ impl State {
         let overrules = match (&*ending, &new) {
             (None, _) => true,
             (Some(Ending::Requeue { .. }), Ending::End(Outcome::Cancelled { .. })) => true,
+            // A script that failed because its node was just lost is heard of before the loss.
+            (Some(Ending::End(Outcome::Failed { .. })), Ending::Requeue { .. }) => true,
             (Some(_), _) => false,
         };
         if overrules {

@@ -47,6 +47,8 @@ impl TestEnv {
             ("HOME", "home"),
             (sys::env_vars::TRAINYARD_HOME, "yard"),
             ("PWD", "work"),
+            // A node's disk of its own: each job removes there what dead ones have left.
+            ("TMPDIR", "tmp"),
         ] {
             let folder = root.path().join(folder);
             fs::create_dir(&folder).expect("a folder can be made in a new one");

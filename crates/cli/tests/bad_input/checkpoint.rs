@@ -24,6 +24,21 @@ fn wait_until_out(folder: &Path, name: &str) {
 }
 
 #[test]
+fn what_a_training_wrote_last_is_kept_whatever_its_format() {
+    let env = env();
+    env.write("train.sh", "printf x > $1/final-7\necho trained\n");
+    env.write(
+        "yard.toml",
+        "name = \"plain\"\nlauncher = \"none\"\n\
+         command = [\"sh\", \"train.sh\", \"{checkpoints}\"]\n",
+    );
+    let (code, said) = ended(start(&env, &["run"]));
+    assert_eq!(code, Some(0), "{said}");
+    let kept = fs::read_to_string(folder(&env).join("checkpoints/final-7"));
+    assert_eq!(kept.unwrap(), "x", "{said}");
+}
+
+#[test]
 fn a_full_disk_is_said_and_the_training_goes_on() {
     let env = env();
     let scratch = env.trainyard_home().join("scratch");

@@ -43,7 +43,7 @@ fn no_such_command() {
     check(
         &["trian", "--fast"],
         expect![[
-            r#"rank 0 on $HOST ended with exit code 127: error: command "trian" is asked, no folder of PATH has it; correct `command` in the run file, or name the environment that has it in [environment]"#
+            r#"rank 0 on $HOST ended with exit code 127: error: command "trian" is asked, no folder of PATH has it; correct the command, or name the environment that has it in [environment]"#
         ]],
     );
 }

@@ -7,10 +7,7 @@ use std::process::{Child, Output, Stdio};
 use testkit::{TestEnv, wait_until};
 
 pub fn env() -> TestEnv {
-    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-    // A node's disk of its own: each job removes there what dead ones have left.
-    env.set_var("TMPDIR", env.root().to_owned());
-    env
+    TestEnv::new(env!("CARGO_BIN_EXE_yard"))
 }
 
 /// The folder of the engine of a test.

@@ -72,6 +72,11 @@ fn a_run_comes_back_after_its_first_supervisor_was_killed() {
 }
 
 #[test]
+fn a_run_comes_back_after_the_supervisor_of_its_agents_was_killed() {
+    check_comes_back("0");
+}
+
+#[test]
 fn a_run_comes_back_after_the_supervisor_of_its_ranks_was_killed() {
     check_comes_back("1");
 }

@@ -33,7 +33,8 @@ impl Owner {
             Some(exit) => NodeEnd::Exit(exit),
             // Of two supervisors of this folder another one lives, which a former engine started.
             None if self.adopt(key) => return,
-            None => NodeEnd::Lost,
+            // It may have written its word and ended between the two looks: now it is final.
+            None => read_exit(&folder).map_or(NodeEnd::Lost, NodeEnd::Exit),
         };
         self.node_ended(key, end, turn);
     }

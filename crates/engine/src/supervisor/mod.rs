@@ -28,6 +28,9 @@ use std::process::ExitCode;
 use sys::process;
 use sys::signals::SignalFd;
 
+/// Between two attempts to write down how a step ended.
+const ROOM_PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// Runs the node's part of the step whose `spec` lies in `folder`, to its end. The process has one
 /// thread when this is called, and ends with what it returns.
 ///
@@ -75,7 +78,11 @@ fn supervise(folder: &Path) -> io::Result<()> {
     run.live(&signals, &mut control);
 
     // Before `srun` hears of it: the next step may be asked for at once.
-    step_files::write_exit(folder, &run.exit_file(boot_id, launch_error.clone()))?;
+    let exit = run.exit_file(boot_id, launch_error.clone());
+    // On a full disk it waits for room: ending without a word would have the job run again.
+    while step_files::write_exit(folder, &exit).is_err() && folder.is_dir() {
+        std::thread::sleep(ROOM_PAUSE);
+    }
     if let Some(relay) = run.into_relay() {
         relay.finish(launch_error);
     }

@@ -88,6 +88,8 @@ struct Held {
 struct Draining {
     round: u32,
     until: Timestamp,
+    /// Whether nobody writes any more.
+    ranks_gone: bool,
 }
 
 struct Agent {
@@ -282,12 +284,18 @@ impl Agent {
                 round,
                 until,
                 ranks_gone,
+                finished,
             } => {
                 if self.copier {
                     // First what has come since the last look, so that it counts as in work.
                     self.look()?;
-                    self.watcher.drain(Timestamp(sys::now()), ranks_gone);
-                    self.draining = Some(Draining { round, until });
+                    let now = Timestamp(sys::now());
+                    self.watcher.drain(now, ranks_gone, finished);
+                    self.draining = Some(Draining {
+                        round,
+                        until,
+                        ranks_gone,
+                    });
                     self.look()?;
                 }
             }
@@ -442,7 +450,12 @@ impl Agent {
 
     /// Answers a drain once nothing is left to wait for.
     fn drained(&mut self) -> Result<(), AgentError> {
-        let Some(Draining { round, until }) = self.draining else {
+        let Some(Draining {
+            round,
+            until,
+            ranks_gone,
+        }) = self.draining
+        else {
             return Ok(());
         };
         if self.watcher.waits() && Timestamp(sys::now()) < until {
@@ -452,6 +465,11 @@ impl Agent {
         for name in std::mem::take(&mut self.owed) {
             let why = "this node had not finished writing its part".to_owned();
             say(Report::NotCopied { name, why })?;
+        }
+        if ranks_gone {
+            for name in self.watcher.left() {
+                say(Report::Unfinished { name })?;
+            }
         }
         say(Report::Drained { round })
     }

@@ -52,6 +52,8 @@ pub struct Watcher {
     entries: BTreeMap<String, Entry>,
     /// While draining: the entries that are still waited for.
     draining: Option<BTreeSet<String>>,
+    /// The training ended well: what stands there won't change any more and is what it wanted.
+    finished: bool,
 }
 
 #[derive(Debug)]
@@ -70,6 +72,7 @@ impl Watcher {
             rule,
             entries: BTreeMap::new(),
             draining: None,
+            finished: false,
         }
     }
 
@@ -112,7 +115,7 @@ impl Watcher {
                 && entry.looks >= 2
                 && !looks_temporary(name)
                 && !is_marker(&self.rule, name)
-                && let Some(proven) = complete(&self.rule, name, entry, now, inside)
+                && let Some(proven) = complete(&self.rule, name, entry, now, self.finished, inside)
             {
                 entry.told = true;
                 found.push(Found {
@@ -140,8 +143,10 @@ impl Watcher {
     }
 
     /// From now on only what is being written at this moment is waited for; entries that are begun
-    /// later are not. `ranks_gone`: nobody will rename what has a temporary name now.
-    pub fn drain(&mut self, now: Timestamp, ranks_gone: bool) {
+    /// later are not. `ranks_gone`: nobody will rename what has a temporary name now. `finished`:
+    /// they ended well, so nothing has to stand still before it counts.
+    pub fn drain(&mut self, now: Timestamp, ranks_gone: bool, finished: bool) {
+        self.finished = finished;
         let lost = |name: &str| ranks_gone && looks_temporary(name);
         let in_work = |(name, entry): (&String, &Entry)| {
             (!lost(name) && in_work(&self.rule, name, entry, now)).then(|| name.clone())
@@ -163,6 +168,16 @@ impl Watcher {
         self.entries.get(name).is_some_and(|entry| !entry.told)
     }
 
+    /// Entries that never were complete, and have no name of unfinished ones.
+    #[must_use]
+    pub fn left(&self) -> Vec<String> {
+        let left = |(name, entry): (&String, &Entry)| {
+            let is = !entry.told && !looks_temporary(name) && !is_marker(&self.rule, name);
+            is.then(|| name.clone())
+        };
+        self.entries.iter().filter_map(left).collect()
+    }
+
     /// Forgets that the entry was told, so that it is looked at again: its copy failed because it
     /// changed meanwhile.
     pub fn look_again(&mut self, name: &str) {
@@ -179,11 +194,12 @@ fn complete(
     name: &str,
     entry: &Entry,
     now: Timestamp,
+    finished: bool,
     inside: &mut dyn Inside,
 ) -> Option<bool> {
     let still = now.since(entry.since);
     let settled = |inside: &mut dyn Inside, after: i64| {
-        (still >= after && !inside.open(name)).then_some(false)
+        ((finished || still >= after) && !inside.open(name)).then_some(false)
     };
     match rule {
         Complete::Rename => Some(true),
@@ -423,6 +439,34 @@ mod tests {
     }
 
     #[test]
+    fn what_a_finished_training_left_need_not_stand_still() {
+        let there = [(
+            "final".to_owned(),
+            Fingerprint {
+                bytes: 1,
+                digest: 1,
+            },
+        )];
+        let settle = Seconds(10);
+        let mut watcher = Watcher::new(Complete::Settle { settle });
+        let look = |watcher: &mut Watcher, now| {
+            watcher
+                .look(&there, Timestamp(now), &mut PLAIN.clone())
+                .len()
+        };
+        assert_eq!(look(&mut watcher, 0), 0);
+        watcher.drain(Timestamp(50), true, true);
+        assert_eq!(look(&mut watcher, 60), 1);
+        assert!(!watcher.waits() && watcher.left().is_empty());
+
+        let mut killed = Watcher::new(Complete::Settle { settle });
+        look(&mut killed, 0);
+        killed.drain(Timestamp(50), true, false);
+        assert_eq!(look(&mut killed, 60), 0, "it may be half a file");
+        assert_eq!(killed.left(), ["final"]);
+    }
+
+    #[test]
     fn a_drain_waits_only_for_what_was_in_work() {
         let seen = |name: &str, digest| (name.to_owned(), Fingerprint { bytes: 1, digest });
         let mut watcher = Watcher::new(Complete::Rename);
@@ -441,7 +485,7 @@ mod tests {
             &[seen("1", 1), seen("old.tmp", 1), seen("2.tmp", 1)],
             9_000,
         );
-        watcher.drain(Timestamp(9_000), false);
+        watcher.drain(Timestamp(9_000), false, false);
         assert!(
             watcher.waits(),
             "2.tmp is being written; old.tmp was left lying"

@@ -356,6 +356,10 @@ impl ConductorState {
             }
             Report::NoPart { name } => self.copies.no_part(agent, &name),
             Report::NotCopied { name, why } => self.copies.refused(agent, &name, why),
+            Report::Unfinished { name } => {
+                let why = "it was not seen to be whole before the job ended".to_owned();
+                effects.push(Effect::Record(Event::CheckpointNotOut { name, why }));
+            }
             Report::Drained { round } => {
                 if let Phase::Draining(draining) = &mut self.phase
                     && round == self.round
@@ -524,6 +528,7 @@ impl ConductorState {
             round: self.round,
             until,
             ranks_gone: stage == Stage::Last,
+            finished: stage == Stage::Last && matches!(why, Why::Done),
         }));
         self.phase = Phase::Draining(Draining {
             why,

@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -118,7 +118,11 @@ pub fn run(attempt: Attempt, folder: &RunFolder, local: &Path) -> Result<u8, Ran
         at: Timestamp(sys::now()),
         host: variable("SLURMD_NODENAME").unwrap_or_else(sys::host_name),
     };
-    write_exit(folder, &launch, &exit)?;
+    if let Err(error) = write_exit(folder, &launch, &exit) {
+        // A full disk must not make a failure of a training that ended well: srun tells its code.
+        // Into the rank's own log, where the program's words stand.
+        let _ = writeln!(io::stderr(), "note: {error}");
+    }
     status.map(|_| u8::try_from(code).unwrap_or(1))
 }
 

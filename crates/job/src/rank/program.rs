@@ -12,15 +12,13 @@ use thiserror::Error;
 pub enum ProgramError {
     /// There is none of that name.
     #[error(
-        "command {program:?} is asked, {there}; correct `command` in the run file, or name the environment that has it in [environment]{searched}"
+        "command {program:?} is asked, {there}; correct the command, or name the environment that has it in [environment]"
     )]
     NotThere {
         /// As it was written.
         program: String,
         /// What is there instead.
         there: String,
-        /// Where it was looked for: after the rest, because it is long.
-        searched: String,
     },
     /// It is there and can't be executed.
     #[error(
@@ -42,12 +40,7 @@ impl ProgramError {
         if source.kind() == io::ErrorKind::NotFound {
             // The file was there a moment ago: its interpreter is missing, or the folder is.
             let there = format!("its interpreter or the folder {folder:?} is missing");
-            let searched = String::new();
-            return ProgramError::NotThere {
-                program,
-                there,
-                searched,
-            };
+            return ProgramError::NotThere { program, there };
         }
         let path = PathBuf::from(&program);
         ProgramError::NotExecutable {
@@ -92,22 +85,12 @@ pub fn find(
             source: None,
         });
     }
-    let (there, searched) = if program.contains('/') {
-        (
-            format!("{:?} is not there", folder.join(&program)),
-            String::new(),
-        )
+    let there = if program.contains('/') {
+        format!("{:?} is not there", folder.join(&program))
     } else {
-        (
-            "no folder of PATH has it".to_owned(),
-            format!(" (PATH is {})", path.to_string_lossy()),
-        )
+        "no folder of PATH has it".to_owned()
     };
-    Err(ProgramError::NotThere {
-        program,
-        there,
-        searched,
-    })
+    Err(ProgramError::NotThere { program, there })
 }
 
 #[cfg(test)]

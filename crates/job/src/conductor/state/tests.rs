@@ -195,7 +195,7 @@ fn runs_to_the_end() {
                 event {"event":"checkpoint-out","name":"ckpt-1","step":1,"bytes":9,"took_ms":3,"proven":true}
             9 ranks 0
                 event {"event":"ranks-ended","status":0,"first_failed":null}
-                send {"order":"drain","round":1,"until":14000,"ranks_gone":true}
+                send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":true}
             9 drained 1
                 send {"order":"finish","clean":true}
             9 agents 0
@@ -239,7 +239,7 @@ fn reaches_its_limit_and_comes_back() {
                 event {"event":"checkpoint-out","name":"ckpt-250","step":250,"bytes":9,"took_ms":3,"proven":true}
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
-                send {"order":"drain","round":1,"until":95000,"ranks_gone":false}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.2 complete ckpt-300
                 send {"order":"copy","name":"ckpt-300","from":[0]}
             90.2 drained 1
@@ -250,7 +250,7 @@ fn reaches_its_limit_and_comes_back() {
                 send {"order":"signal","kill":false}
             90.5 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
-                send {"order":"drain","round":2,"until":95500,"ranks_gone":true}
+                send {"order":"drain","round":2,"until":95500,"ranks_gone":true,"finished":false}
             90.6 drained 2
                 send {"order":"finish","clean":true}
             90.7 agents 0
@@ -280,14 +280,14 @@ fn ranks_that_do_not_stop_are_killed() {
                 start ranks on n0 from nothing
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
-                send {"order":"drain","round":1,"until":95000,"ranks_gone":false}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             95 tick
                 send {"order":"signal","kill":false}
             97 tick
                 send {"order":"signal","kill":true}
             97.1 ranks 137
                 event {"event":"ranks-ended","status":137,"first_failed":[1,137]}
-                send {"order":"drain","round":2,"until":99000,"ranks_gone":true}
+                send {"order":"drain","round":2,"until":99000,"ranks_gone":true,"finished":false}
             99 tick
                 event {"event":"note","text":"time was over before everything was copied out"}
                 send {"order":"finish","clean":false}
@@ -322,7 +322,7 @@ fn a_program_that_is_told_may_end_well_and_still_comes_back() {
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
                 send {"order":"notify"}
-                send {"order":"drain","round":1,"until":95000,"ranks_gone":false}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
             91 complete ckpt-7
                 send {"order":"copy","name":"ckpt-7","from":[0]}
@@ -333,7 +333,7 @@ fn a_program_that_is_told_may_end_well_and_still_comes_back() {
                 send {"order":"signal","kill":false}
             91.5 ranks 0
                 event {"event":"ranks-ended","status":0,"first_failed":null}
-                send {"order":"drain","round":2,"until":96500,"ranks_gone":true}
+                send {"order":"drain","round":2,"until":96500,"ranks_gone":true,"finished":false}
             91.6 drained 2
                 send {"order":"finish","clean":true}
             91.7 agents 0
@@ -359,10 +359,10 @@ fn finishes_in_its_last_seconds() {
                 start ranks on n0 from nothing
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
-                send {"order":"drain","round":1,"until":95000,"ranks_gone":false}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 ranks 0
                 event {"event":"ranks-ended","status":0,"first_failed":null}
-                send {"order":"drain","round":2,"until":95100,"ranks_gone":true}
+                send {"order":"drain","round":2,"until":95100,"ranks_gone":true,"finished":true}
             90.2 drained 2
                 send {"order":"finish","clean":true}
             90.3 agents 0
@@ -487,7 +487,7 @@ fn a_rank_that_fails_ends_the_job_with_its_code() {
                 start ranks on n0 from nothing
             9 ranks 3
                 event {"event":"ranks-ended","status":3,"first_failed":[1,3]}
-                send {"order":"drain","round":1,"until":14000,"ranks_gone":true}
+                send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
             9 drained 1
                 send {"order":"finish","clean":true}
             9 agents 0
@@ -516,10 +516,10 @@ fn cancelled_or_preempted() {
                 start ranks on n0 from nothing
             9 term
                 event {"event":"stopping","reason":"cancelled","left":22}
-                send {"order":"drain","round":1,"until":21500,"ranks_gone":false}
+                send {"order":"drain","round":1,"until":21500,"ranks_gone":false,"finished":false}
             9.1 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
-                send {"order":"drain","round":2,"until":14100,"ranks_gone":true}
+                send {"order":"drain","round":2,"until":14100,"ranks_gone":true,"finished":false}
             9.2 complete ckpt-5
                 send {"order":"copy","name":"ckpt-5","from":[0]}
             9.2 drained 2
@@ -578,12 +578,12 @@ fn without_progress_it_ends_with_words() {
                 event {"event":"checkpoint-out","name":"ckpt-100","step":100,"bytes":9,"took_ms":3,"proven":true}
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
-                send {"order":"drain","round":1,"until":95000,"ranks_gone":false}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
                 send {"order":"signal","kill":false}
             90.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
-                send {"order":"drain","round":2,"until":95200,"ranks_gone":true}
+                send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
             90.2 drained 2
                 send {"order":"finish","clean":true}
             90.3 agents 0
@@ -612,12 +612,12 @@ fn what_can_not_come_back_says_so() {
                 start ranks on n0 from nothing
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
-                send {"order":"drain","round":1,"until":95000,"ranks_gone":false}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
                 send {"order":"signal","kill":false}
             90.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
-                send {"order":"drain","round":2,"until":95200,"ranks_gone":true}
+                send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
             90.2 drained 2
                 send {"order":"finish","clean":true}
             90.3 agents 0
@@ -641,12 +641,12 @@ fn what_can_not_come_back_says_so() {
                 start ranks on n0 from nothing
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
-                send {"order":"drain","round":1,"until":95000,"ranks_gone":false}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
                 send {"order":"signal","kill":false}
             90.2 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
-                send {"order":"drain","round":2,"until":95200,"ranks_gone":true}
+                send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
             90.2 drained 2
                 send {"order":"finish","clean":true}
             90.3 agents 0
@@ -728,7 +728,7 @@ fn a_job_without_a_limit() {
                 start ranks on n0 from nothing
             9 ranks 0
                 event {"event":"ranks-ended","status":0,"first_failed":null}
-                send {"order":"drain","round":1,"until":14000,"ranks_gone":true}
+                send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":true}
             9 drained 1
                 send {"order":"finish","clean":true}
             9 agents 0
