@@ -40,6 +40,7 @@ pub fn submit(
     let id = format!("{}-{suffix}", planned.plan.name.value);
     let source = folder::find_source(&planned.base);
     let project = source.project();
+    refuse_control_characters(&places.scratch.join(&project))?;
     let made = RunFolder::create(&places.scratch, &project, &id)?;
     let code = folder::copy_code(&source, &made, &places.scratch)?;
     interrupt.check()?;
@@ -117,6 +118,19 @@ pub fn submit(
         job: answer?,
         at,
     })
+}
+
+/// A line end in a path would end a directive of the batch script.
+fn refuse_control_characters(path: &Path) -> Result<(), Failure> {
+    let is_odd = |text: &str| text.chars().any(char::is_control);
+    match path.to_str() {
+        Some(text) if !is_odd(text) => Ok(()),
+        _ => Err(Failure::new(
+            exit_code::IO,
+            format!("{path:?} can't hold a run: its name has characters that no script can name"),
+        )
+        .todo("rename the folder, or set TRAINYARD_HOME to another one")),
+    }
 }
 
 /// What a job inherits: this command's environment without another job's variables. What is not
