@@ -75,7 +75,13 @@ pub fn files(path: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
             if entry.file_type()?.is_dir() {
                 folders.push(place);
             } else {
-                let facts = fs::metadata(entry.path())?;
+                let facts = match fs::metadata(entry.path()) {
+                    // A link to nothing holds nothing: it must not keep the rest from coming out.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound && is_link(&entry) => {
+                        continue;
+                    }
+                    facts => facts?,
+                };
                 if facts.is_file() {
                     found.push((place, facts));
                 }
@@ -84,6 +90,10 @@ pub fn files(path: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
     }
     found.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(found)
+}
+
+fn is_link(entry: &fs::DirEntry) -> bool {
+    entry.file_type().is_ok_and(|kind| kind.is_symlink())
 }
 
 /// [`Inside`] for entries of a real folder.
@@ -165,6 +175,17 @@ mod tests {
             scan(folder.path()).unwrap(),
             "another inode of the same size"
         );
+    }
+
+    #[test]
+    fn a_link_to_nothing_hides_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("step-5");
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("a"), b"12").unwrap();
+        std::os::unix::fs::symlink("/nonexistent", path.join("link")).unwrap();
+        let seen = scan(folder.path()).unwrap();
+        assert_eq!((seen[0].0.as_str(), seen[0].1.bytes), ("step-5", 2));
     }
 
     #[test]
