@@ -298,9 +298,11 @@ fn torchrun_target(command: &[String]) -> Vec<String> {
 }
 
 /// Every option of torchrun also comes from `PET_…`, and a person's shell may hold some; so may
-/// variables of an outer launcher, which a rank would take for its own.
+/// variables of an outer launcher, which a rank would take for its own. Those that say where output
+/// goes (`PET_LOG_DIR`, `PET_REDIRECTS`, `PET_TEE`) change no launch and stay: torch 1.13 on Python
+/// 3.11 starts only with the last two set.
 fn clear_torchrun(env: &mut Env) {
-    const OPTIONS: [&str; 25] = [
+    const OPTIONS: [&str; 21] = [
         "NNODES",
         "NPROC_PER_NODE",
         "RDZV_BACKEND",
@@ -315,10 +317,6 @@ fn clear_torchrun(env: &mut Env) {
         "MODULE",
         "NO_PYTHON",
         "RUN_PATH",
-        "LOG_DIR",
-        "REDIRECTS",
-        "TEE",
-        "LOCAL_RANKS_FILTER",
         "NODE_RANK",
         "MASTER_ADDR",
         "MASTER_PORT",

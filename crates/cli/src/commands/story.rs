@@ -180,7 +180,8 @@ mod tests {
     #[track_caller]
     fn check(events: &[(u32, Event)], want: Expect) {
         let mut story = Story::new(Some("25 s".to_owned()));
-        let mut text = String::new();
+        // A first line without indent: expect! takes away what all lines share.
+        let mut text = String::from("shown\n");
         for (ordinal, event) in events {
             for line in story.tell(*ordinal, Timestamp(12), Some(Timestamp(0)), event) {
                 match line {
@@ -243,6 +244,7 @@ mod tests {
                 (2, Event::Finished { status: 0 }),
             ],
             expect![[r#"
+                shown
                   job 1        started after 12 ms
                   job 1        25 s are over: checkpoint 260 is out (1.2 MB, 31 ms), coming back
                   job 2        resumed at step 260
@@ -259,6 +261,7 @@ mod tests {
         check(
             &[(1, started()), (1, back), (2, started()), (2, launched())],
             expect![[r#"
+                shown
                   job 1        started after 12 ms
                   job 1        ended early: no checkpoint is out, job 9 takes over
                   job 2        started again from the beginning: no checkpoint is out yet
