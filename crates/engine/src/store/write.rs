@@ -117,9 +117,12 @@ fn write_job(transaction: &Transaction<'_>, record: &JobRecord) -> rusqlite::Res
     let array_job = record.array.as_ref().map(|place| place.array_job.0);
     transaction
         .prepare_cached(
-            "INSERT OR REPLACE INTO jobs
+            // Whose a job is and of which array never changes: those indexes are left alone.
+            "INSERT INTO jobs
              (id, uid, gid, array_job, live, ended_at, version, comment, record)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+             ON CONFLICT (id) DO UPDATE SET live = excluded.live, ended_at = excluded.ended_at,
+             version = excluded.version, record = excluded.record",
         )?
         .execute(params![
             record.id.0,
@@ -148,7 +151,10 @@ fn write_job(transaction: &Transaction<'_>, record: &JobRecord) -> rusqlite::Res
 fn write_step(transaction: &Transaction<'_>, row: &StepRow) -> rusqlite::Result<()> {
     let record = &row.record;
     transaction
-        .prepare_cached("INSERT OR REPLACE INTO steps VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
+        .prepare_cached(
+            "INSERT INTO steps VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT DO UPDATE SET live = excluded.live, row = excluded.row",
+        )?
         .execute(params![
             record.job.0,
             record.restart,
