@@ -170,6 +170,18 @@ pub struct JobFilter {
     pub comment: Option<String>,
 }
 
+impl JobFilter {
+    /// These jobs, ended ones too; an array's id stands for its elements.
+    #[must_use]
+    pub fn of(ids: &[JobId]) -> JobFilter {
+        JobFilter {
+            ids: Some(ids.to_vec()),
+            ended_since: Some(Timestamp(0)),
+            comment: None,
+        }
+    }
+}
+
 /// Changed jobs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Watched {

@@ -33,14 +33,6 @@ impl EmbeddedDoor {
             facts: embedded_facts(&facts),
         })
     }
-
-    fn filter(ids: &[JobId]) -> JobFilter {
-        JobFilter {
-            ids: Some(ids.to_vec()),
-            ended_since: Some(model::Timestamp(0)),
-            comment: None,
-        }
-    }
 }
 
 impl Door for EmbeddedDoor {
@@ -67,7 +59,7 @@ impl Door for EmbeddedDoor {
     }
 
     fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, DoorError> {
-        let jobs = self.client.jobs(Self::filter(ids)).map_err(refused)?;
+        let jobs = self.client.jobs(JobFilter::of(ids)).map_err(refused)?;
         Ok(jobs.iter().map(JobView::from).collect())
     }
 

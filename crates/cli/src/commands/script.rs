@@ -99,11 +99,7 @@ fn follow_array(
     interrupt: &Interrupt,
     printer: &Printer,
 ) -> Outcome {
-    let filter = JobFilter {
-        ids: Some(vec![job]),
-        ended_since: Some(Timestamp(0)),
-        comment: None,
-    };
+    let filter = JobFilter::of(&[job]);
     let mut elements = Elements::default();
     let mut version = 0;
     loop {
@@ -187,11 +183,7 @@ impl Elements {
 }
 
 fn of(client: &mut Client, job: JobId) -> Result<JobRecord, Failure> {
-    let filter = JobFilter {
-        ids: Some(vec![job]),
-        ended_since: Some(Timestamp(0)),
-        comment: None,
-    };
+    let filter = JobFilter::of(&[job]);
     client.jobs(filter)?.into_iter().next().ok_or_else(|| {
         Failure::new(
             exit_code::UNREACHABLE,

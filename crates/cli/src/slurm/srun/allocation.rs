@@ -65,11 +65,7 @@ fn wait_until_running(
     printer: &Printer,
     signals: &SignalFd,
 ) -> bool {
-    let filter = JobFilter {
-        ids: Some(vec![job]),
-        ended_since: Some(model::Timestamp(0)),
-        comment: None,
-    };
+    let filter = JobFilter::of(&[job]);
     let begun = Instant::now();
     let (mut after, mut told) = (0, false);
     loop {
