@@ -21,8 +21,10 @@ mod job_record;
 mod job_state;
 mod mail_type;
 mod memory_size;
+mod nearest;
 mod node_count;
 mod number;
+mod problem;
 mod request;
 pub mod sbatch;
 mod script;
@@ -69,7 +71,9 @@ pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
 pub use job_state::{Ending, JobState, Outcome, PendingReason, Ran, WaitStatus};
 pub use mail_type::{mail_types_text, parse_mail_types};
 pub use memory_size::{mebibytes_option, parse_mebibytes};
+pub use nearest::nearest;
 pub use node_count::NodeCount;
+pub use problem::{Problem, count_lines, render};
 pub use request::{
     ArraySpec, GpuCount, MailEvent, MemoryRequest, OpenMode, Request, SignalSpec, SignalTarget,
     TimeLimitRequest,

@@ -238,8 +238,8 @@ pub(crate) fn launcher(reader: &mut Reader<'_>, raw: Raw<'_>) -> Option<Resolved
     let known = Launcher::ALL.map(|launcher| (launcher.word(), launcher));
     let mut quiet = Reader::new(
         "",
-        crate::reader::From::File {
-            file: String::new(),
+        crate::reader::From::Flag {
+            flag: String::new(),
         },
     );
     if let Some(word) = quiet.text("launcher", raw, "").map(|word| word.value) {

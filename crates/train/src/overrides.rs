@@ -18,18 +18,23 @@ pub struct Overrides {
     pub resources: ResourceSection,
 }
 
-/// A flag whose value is not understood; its text is what a person sees, several lines.
+/// A flag or a variable whose value is not understood; its text is what a person sees, several
+/// lines.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct OverrideProblem {
     /// The flag and its value as text, `--time=25`.
     pub text: String,
+    /// `command line` or `environment`.
+    pub origin: &'static str,
     /// What is wrong; spans are of `text`.
     pub problem: Problem,
 }
 
+const COMMAND_LINE: &str = "command line";
+
 impl fmt::Display for OverrideProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = render(&self.problem, &self.text, "command line");
+        let shown = render(&self.problem, &self.text, self.origin);
         let shown = shown.strip_prefix("error: ").unwrap_or(&shown);
         f.write_str(shown.trim_end())
     }
@@ -53,7 +58,7 @@ impl Overrides {
         match key {
             "name" => self.name = keys::name(&mut reader, raw),
             "launcher" => self.launcher = keys::launcher(&mut reader, raw),
-            "sbatch" => self.add_sbatch(flag, text),
+            "sbatch" => self.add_sbatch(&mut reader, flag, text),
             _ => match ResourceSection::KEYS.iter().find(|known| known.name == key) {
                 Some(known) => (known.read)(&mut self.resources, &mut reader, raw),
                 None => {
@@ -65,6 +70,7 @@ impl Overrides {
         match reader.problems.pop() {
             Some(problem) => Err(OverrideProblem {
                 text: whole,
+                origin: COMMAND_LINE,
                 problem,
             }),
             None => Ok(()),
@@ -89,21 +95,30 @@ impl Overrides {
         if let Some(problem) = reader.problems.into_iter().next() {
             return Err(OverrideProblem {
                 text: whole,
+                origin: COMMAND_LINE,
                 problem,
             });
         }
         let source = Source::Flag {
-            flag: "command line".to_owned(),
+            flag: COMMAND_LINE.to_owned(),
         };
         self.command = (!command.is_empty()).then(|| Resolved::new(command, source));
         Ok(())
     }
 
-    fn add_sbatch(&mut self, flag: &str, option: &str) {
+    /// One of several: each flag adds one.
+    fn add_sbatch(&mut self, reader: &mut Reader<'_>, flag: &str, option: &str) {
+        let start = flag.len() + 1;
         let mut options = match self.resources.sbatch.take() {
             Some(options) => options.value,
             None => Vec::new(),
         };
+        if !option.starts_with('-') || option.contains(['\n', '\r']) {
+            let help = "write it with its dashes and its value: --sbatch=--reservation=x";
+            let message = format!("{option:?} is not an option of sbatch");
+            reader.complain(start..start + option.len(), message, "", help);
+            return;
+        }
         options.push(option.to_owned());
         let source = Source::Flag {
             flag: flag.to_owned(),

@@ -1,7 +1,7 @@
 //! Reads a run file.
 
 use crate::keys::{SECTIONS, Section, names_of};
-use crate::reader::{From, Raw, Reader};
+use crate::reader::{From, Raw, Reader, Whose};
 use crate::{CompleteWord, Problem, RunFile, Sections};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -11,34 +11,52 @@ impl RunFile {
     /// `origin` is the file's name as the person gave it. Show problems with [`crate::render`].
     #[must_use]
     pub fn parse(text: &str, origin: &str) -> (RunFile, Vec<Problem>) {
-        let from = From::File {
-            file: origin.to_owned(),
-        };
-        let mut reader = Reader::new(text, from);
-        let mut run_file = RunFile::default();
-        let (document, errors) = DeTable::parse_recoverable(text);
-        if errors.is_empty() {
-            read_document(&mut run_file, &mut reader, document.get_ref());
-        } else {
-            for error in errors {
-                let span = error.span().unwrap_or(0..0);
-                let help = "a run file is written in TOML: text stands in quotes, https://toml.io";
-                reader.complain(span, error.message(), "", help);
-            }
-        }
-        reader.problems.sort_by_key(|problem| problem.span.start);
-        (run_file, reader.problems)
+        read(text, origin, Whose::Run)
+    }
+
+    /// Reads the user's config: a run file's defaults, without what belongs to one run alone.
+    /// Shows and reads like [`RunFile::parse`]; paths in it are as written.
+    #[must_use]
+    pub fn parse_user_config(text: &str, origin: &str) -> (RunFile, Vec<Problem>) {
+        read(text, origin, Whose::User)
     }
 }
 
+fn read(text: &str, origin: &str, whose: Whose) -> (RunFile, Vec<Problem>) {
+    let from = From::File {
+        file: origin.to_owned(),
+        whose,
+        cluster: None,
+    };
+    let mut reader = Reader::new(text, from);
+    let mut run_file = RunFile::default();
+    let (document, errors) = DeTable::parse_recoverable(text);
+    if errors.is_empty() {
+        read_document(&mut run_file, &mut reader, document.get_ref());
+    } else {
+        let file = match whose {
+            Whose::Run => "a run file",
+            Whose::User => "the config",
+        };
+        for error in errors {
+            let span = error.span().unwrap_or(0..0);
+            let help = format!("{file} is written in TOML: text stands in quotes, https://toml.io");
+            reader.complain(span, error.message(), "", help);
+        }
+    }
+    reader.problems.sort_by_key(|problem| problem.span.start);
+    (run_file, reader.problems)
+}
+
+/// Keys that the user's config can't have: they belong to one run.
+const OF_ONE_RUN: [&str; 5] = ["name", "launcher", "command", "repeat", "data"];
+
 fn read_document(run_file: &mut RunFile, reader: &mut Reader<'_>, document: &DeTable<'_>) {
-    read_sections(
-        &mut run_file.body,
-        reader,
-        document,
-        "a run file",
-        &["cluster"],
-    );
+    let place = match reader.is_user_config() {
+        true => "the config",
+        false => "a run file",
+    };
+    read_sections(&mut run_file.body, reader, document, place, &["cluster"]);
     let Some((_, clusters)) = document.iter().find(|(key, _)| key.get_ref() == "cluster") else {
         return;
     };
@@ -76,6 +94,11 @@ fn read_sections(
     for (key, value) in table.iter() {
         let raw = Raw::Toml(value);
         match key.get_ref().as_ref() {
+            name if reader.is_user_config() && OF_ONE_RUN.contains(&name) => {
+                let message = format!("{name} belongs to one run");
+                let help = "write it into the run file: the config holds what all runs share";
+                reader.complain(key.span(), message, "", help);
+            }
             "resources" => read_section(&mut own.resources, reader, key, value),
             "environment" => read_section(&mut own.environment, reader, key, value),
             "data" => read_section(&mut own.data, reader, key, value),
@@ -131,7 +154,11 @@ fn unknown_at_top(
         return;
     }
     let own = Sections::KEYS.iter().map(|key| key.name);
-    let known: Vec<&str> = own.chain(SECTIONS).chain(beside.iter().copied()).collect();
+    let all = own.chain(SECTIONS).chain(beside.iter().copied());
+    let known: Vec<&str> = match reader.is_user_config() {
+        true => all.filter(|name| !OF_ONE_RUN.contains(name)).collect(),
+        false => all.collect(),
+    };
     reader.unknown_key(key.span(), name, place, &known);
 }
 

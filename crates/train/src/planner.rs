@@ -4,7 +4,7 @@ use crate::fit::{Fit, Wanted};
 use crate::{
     CheckpointPlan, Complete, CompleteWord, DataPlan, EnvironmentPlan, Keep, Launcher, Notify,
     Overrides, Plan, Python, PythonChoice, Refusal, RefusalKind, Resolved, ResumeOn, ResumePlan,
-    RunFile, Sections, Shape, Source, say_seconds,
+    RunFile, Sections, Shape, Source, Variables, say_seconds,
 };
 use model::{ClusterFacts, MailEvent, Seconds, TimeLimitRequest};
 use std::path::{Component, Path, PathBuf};
@@ -12,8 +12,12 @@ use std::path::{Component, Path, PathBuf};
 /// What a plan is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanInput<'a> {
+    /// The user's config, where there is one; its paths are absolute.
+    pub user_config: Option<&'a RunFile>,
     /// The run file, where there is one.
     pub run_file: Option<&'a RunFile>,
+    /// What is set for sbatch in the environment.
+    pub variables: &'a Variables,
     /// The command line.
     pub overrides: &'a Overrides,
     /// Where it will run.
@@ -29,7 +33,8 @@ const SETTLE: Seconds = Seconds(10);
 /// Long enough for some gigabytes to a network file system.
 const GRACE: Seconds = Seconds(120);
 
-/// Resolves every value: program < cluster < run file < its `[cluster.NAME]` < flags.
+/// Resolves every value: program < cluster < user's config < run file < its `[cluster.NAME]` <
+/// environment < flags.
 ///
 /// # Errors
 /// What contradicts itself, or can never run there.
@@ -37,7 +42,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, Refusal> {
     let asked = layers(input);
     let facts = input.facts;
     let command = asked.command.ok_or_else(|| no_command(input))?;
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = left_out_note(input.variables).into_iter().collect();
 
     let resources = asked.resources;
     let launcher = asked.launcher.unwrap_or_else(|| {
@@ -58,7 +63,11 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, Refusal> {
         .nodes
         .unwrap_or_else(|| Resolved::new(1, Source::default("one unless asked")));
     let gpus_per_node = resources.gpus_per_node.unwrap_or_else(|| {
-        if resources.gpu_type.is_some() || resources.gpu_memory.is_some() {
+        // A habit says which GPUs are meant when some are asked; it asks for none.
+        let asks = |source: &Source| !source.is_habit();
+        let kind = resources.gpu_type.as_ref().map(|kind| &kind.source);
+        let memory = resources.gpu_memory.as_ref().map(|least| &least.source);
+        if kind.is_some_and(asks) || memory.is_some_and(asks) {
             Resolved::new(1, Source::default("a kind of GPU is asked"))
         } else {
             Resolved::new(0, Source::default("none unless asked"))
@@ -215,12 +224,17 @@ fn or<T>(value: T, why: &str) -> Resolved<T> {
 /// Puts the layers over each other.
 fn layers(input: &PlanInput<'_>) -> Sections {
     let mut sections = Sections::default();
-    if let Some(run_file) = input.run_file {
-        sections = run_file.body.clone();
-        if let Some(section) = run_file.clusters.get(&input.facts.name) {
+    for file in [input.user_config, input.run_file].into_iter().flatten() {
+        sections.overlay(file.body.clone());
+        if let Some(section) = file.clusters.get(&input.facts.name) {
             sections.overlay(section.clone());
         }
     }
+    sections.overlay(Sections {
+        name: input.variables.name.clone(),
+        resources: input.variables.resources.clone(),
+        ..Sections::default()
+    });
     let Overrides {
         name,
         launcher,
@@ -235,6 +249,17 @@ fn layers(input: &PlanInput<'_>) -> Sections {
         ..Sections::default()
     });
     sections
+}
+
+/// What is set for sbatch and goes nowhere: said, since nothing is ignored in silence.
+fn left_out_note(variables: &Variables) -> Option<String> {
+    let names = &variables.left_out;
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} is set, which a run leaves out: say it as [resources] sbatch = [\"--…\"]",
+            names.join(", ")
+        )
+    })
 }
 
 fn no_command(input: &PlanInput<'_>) -> Refusal {

@@ -1,11 +1,9 @@
 //! Reads single values, of a run file or of a flag, and notes what is wrong with them.
 
 use crate::amounts::{AmountProblem, mebibytes, seconds, time_limit};
-use crate::nearest::nearest;
 use crate::placeholders::{self, PLACEHOLDERS};
-use crate::problem::count_lines;
 use crate::{GpuMemory, MemorySize, Problem, Resolved, Source};
-use model::{Seconds, TimeLimitRequest};
+use model::{Seconds, TimeLimitRequest, count_lines, nearest};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -30,9 +28,27 @@ pub(crate) struct Reader<'a> {
 /// Where values come from.
 #[derive(Clone)]
 pub(crate) enum From {
-    File { file: String },
-    Section { file: String, cluster: String },
-    Flag { flag: String },
+    File {
+        file: String,
+        whose: Whose,
+        /// Below `[cluster.NAME]`.
+        cluster: Option<String>,
+    },
+    Variable {
+        variable: &'static str,
+    },
+    Flag {
+        flag: String,
+    },
+}
+
+/// Which of the two files of one language it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// A run file.
+    Run,
+    /// The user's config.
+    User,
 }
 
 impl<'a> Reader<'a> {
@@ -46,14 +62,15 @@ impl<'a> Reader<'a> {
 
     /// From now on values belong to `[cluster.NAME]`, or to the file again.
     pub fn inside(&mut self, cluster: Option<&str>) {
-        self.from = match (self.from.clone(), cluster) {
-            (From::File { file } | From::Section { file, .. }, Some(cluster)) => From::Section {
-                file,
-                cluster: cluster.to_owned(),
-            },
-            (From::Section { file, .. }, None) => From::File { file },
-            (from, _) => from,
-        };
+        if let From::File { cluster: own, .. } = &mut self.from {
+            *own = cluster.map(ToOwned::to_owned);
+        }
+    }
+
+    /// Whether this is the user's config.
+    pub fn is_user_config(&self) -> bool {
+        let whose = Whose::User;
+        matches!(&self.from, From::File { whose: own, .. } if *own == whose)
     }
 
     pub fn complain(
@@ -89,11 +106,31 @@ impl<'a> Reader<'a> {
     fn resolved<T>(&self, raw: Raw<'_>, value: T) -> Option<Resolved<T>> {
         let line = || count_lines(&self.text[..span(raw).start.min(self.text.len())]);
         let source = match self.from.clone() {
-            From::File { file } => Source::RunFile { file, line: line() },
-            From::Section { file, cluster } => Source::ClusterSection {
+            From::File {
+                file,
+                whose: Whose::User,
+                cluster,
+            } => Source::UserConfig {
+                file,
+                line: line(),
+                cluster,
+            },
+            From::File {
+                file,
+                cluster: None,
+                ..
+            } => Source::RunFile { file, line: line() },
+            From::File {
+                file,
+                cluster: Some(cluster),
+                ..
+            } => Source::ClusterSection {
                 cluster,
                 file,
                 line: line(),
+            },
+            From::Variable { variable } => Source::Environment {
+                variable: variable.to_owned(),
             },
             From::Flag { flag } => Source::Flag { flag },
         };

@@ -54,6 +54,15 @@ pub enum Source {
         /// In words.
         why: String,
     },
+    /// The user's own config.
+    UserConfig {
+        /// The file's name as a person would give it.
+        file: String,
+        /// Counted from 1.
+        line: u32,
+        /// Below its `[cluster.NAME]`.
+        cluster: Option<String>,
+    },
     /// The run file.
     RunFile {
         /// The file's name as the person gave it.
@@ -98,6 +107,12 @@ impl Source {
         Source::Cluster { why: why.into() }
     }
 
+    /// Whether it is the user's habit, and not of this run.
+    #[must_use]
+    pub fn is_habit(&self) -> bool {
+        matches!(self, Source::UserConfig { .. })
+    }
+
     /// Whether a person asked for it.
     #[must_use]
     pub fn is_asked(&self) -> bool {
@@ -114,11 +129,21 @@ impl fmt::Display for Source {
             Source::Default { why } | Source::Launcher { why } | Source::Cluster { why } => {
                 f.write_str(why)
             }
-            Source::RunFile { file, line } => write!(f, "{file}:{line}"),
+            Source::RunFile { file, line }
+            | Source::UserConfig {
+                file,
+                line,
+                cluster: None,
+            } => write!(f, "{file}:{line}"),
             Source::ClusterSection {
                 cluster,
                 file,
                 line,
+            }
+            | Source::UserConfig {
+                file,
+                line,
+                cluster: Some(cluster),
             } => write!(f, "{file}:{line}, [cluster.{cluster}]"),
             Source::Environment { variable } => f.write_str(variable),
             Source::Flag { flag } => f.write_str(flag),

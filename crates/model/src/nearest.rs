@@ -3,10 +3,13 @@
 /// The nearest of `known`, when it is near enough to be meant: at most a third of the letters
 /// differ, swapped neighbours count once.
 #[must_use]
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (word.chars().count() / 3).max(1);
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = word.chars().count();
+    let limit = (length / 3).max(1);
     known
         .into_iter()
+        // Also what keeps a word of a megabyte from being compared letter by letter.
+        .filter(|candidate| candidate.chars().count().abs_diff(length) <= limit)
         .map(|candidate| (distance(word, candidate), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)

@@ -1,4 +1,4 @@
-//! What is wrong with a run file, and how a person is shown it.
+//! What is wrong with a text that a person wrote (a run file, a cluster file), and how it is shown.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -77,8 +77,9 @@ impl Place<'_> {
     }
 }
 
-/// The number of the line that a text ends in.
-pub(crate) fn count_lines(before: &str) -> u32 {
+/// The number of the line that a text ends in, from 1.
+#[must_use]
+pub fn count_lines(before: &str) -> u32 {
     u32::try_from(before.matches('\n').count()).unwrap_or(u32::MAX - 1) + 1
 }
 
