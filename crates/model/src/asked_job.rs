@@ -2,7 +2,8 @@
 //! before they send anything (`_opt_verify` of 22.05.8).
 
 use crate::diagnostic::{Diagnostic, Span, Voice};
-use crate::given_options::{Exclusive, GivenOptions, Origin, Reading};
+use crate::given::Origin;
+use crate::given_options::{Exclusive, GivenOptions, Reading};
 use crate::option_table::{Command, Key};
 use crate::{GpuCount, MemoryRequest, NodeCount, Request, Seconds, TimeLimitRequest};
 

@@ -1,22 +1,16 @@
 //! A command line of `sbatch`, `salloc` or `srun`, or a script's directives, taken apart: up to the
 //! first word that is no option.
 
+use crate::SlurmVersion;
 use crate::diagnostic::{Diagnostic, Span, Voice};
 use crate::getopt_long::{self, Row, Wrong, is_option};
-use crate::option_table::{Command, Effect, Opt, Takes, options_of};
+use crate::given::{Given, Origin};
+use crate::option_table::{Command, Dialect, Effect, Opt, Takes, options_in};
 
 /// A word and where it stood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) text: String,
-    pub(crate) span: Span,
-}
-
-/// An option that was given.
-#[derive(Clone, Debug)]
-pub(crate) struct Given {
-    pub(crate) option: &'static Opt,
-    pub(crate) value: Option<String>,
     pub(crate) span: Span,
 }
 
@@ -30,8 +24,11 @@ pub(crate) struct Taken {
 }
 
 /// Takes words apart. A word that is wrong is reported and left out.
-pub(crate) fn take(command: Command, words: &[Word]) -> Taken {
-    let known: Vec<&'static Opt> = options_of(command).collect();
+pub(crate) fn take(command: Command, dialect: Dialect, origin: Origin, words: &[Word]) -> Taken {
+    let known: Vec<Known> = options_in(command, dialect)
+        .map(|option| Known { option, dialect })
+        .collect();
+    let known: Vec<&Known> = known.iter().collect();
     let mut taken = Taken::default();
     let mut rest = words.iter();
     while let Some(word) = rest.as_slice().first() {
@@ -43,18 +40,21 @@ pub(crate) fn take(command: Command, words: &[Word]) -> Taken {
             break;
         }
         rest.next();
-        let next = || rest.next().map(|word| word.text.clone());
-        for read in getopt_long::read(&known, &word.text, next) {
-            let span = word.span.clone();
+        let mut behind = None;
+        let next = || {
+            behind = rest.next();
+            behind.map(|word| word.text.clone())
+        };
+        let all = getopt_long::read(&known, &word.text, next);
+        for read in all {
             match read {
-                Ok((option, value)) => taken.given.push(Given {
-                    option,
-                    value,
-                    span,
-                }),
+                Ok((known, value)) => {
+                    let given = given(word, behind, known.option, value, origin);
+                    taken.given.push(given);
+                }
                 Err(Wrong { code, message }) => taken.diagnostics.push(Diagnostic {
                     voice: Voice::Usage,
-                    ..Diagnostic::error(code, span, message, 255)
+                    ..Diagnostic::error(code, word.span.clone(), message, 255)
                 }),
             }
         }
@@ -63,27 +63,74 @@ pub(crate) fn take(command: Command, words: &[Word]) -> Taken {
     taken
 }
 
-impl Row for Opt {
+/// `behind` is the word that was taken for a value of the last option of `word`.
+fn given(
+    word: &Word,
+    behind: Option<&Word>,
+    option: &'static Opt,
+    value: Option<String>,
+    origin: Origin,
+) -> Given {
+    let long = word.text.starts_with("--");
+    let written = match (long, option.short) {
+        (true, _) => word.text.split('=').next().unwrap_or_default().to_owned(),
+        (false, letter) => letter.map_or(String::new(), |letter| format!("-{letter}")),
+    };
+    let value_span = value.as_ref().map(|value| match behind {
+        Some(behind) if option.takes == Takes::Required => behind.span.clone(),
+        _ => end_of(&word.span, &word.text, value.len()),
+    });
+    Given {
+        option,
+        value,
+        written,
+        span: word.span.clone(),
+        value_span,
+        origin,
+    }
+}
+
+/// The last `length` bytes of a word, where the script spells it as it reads.
+fn end_of(span: &Span, text: &str, length: usize) -> Span {
+    match *span {
+        Span::Script { line, start, end } if end - start == text.len() => Span::Script {
+            line,
+            start: end - length,
+            end,
+        },
+        ref whole => whole.clone(),
+    }
+}
+
+/// An option of a dialect.
+struct Known {
+    option: &'static Opt,
+    dialect: Dialect,
+}
+
+impl Row for Known {
     fn long(&self) -> &'static str {
-        self.long
+        self.option.long
     }
 
     fn short(&self) -> Option<char> {
-        self.short
+        self.option.short
     }
 
     fn takes(&self) -> Takes {
-        self.takes
+        self.option.takes
     }
 
-    fn is_same(&self, other: &Opt) -> bool {
-        matches!(self.effect, Effect::Sets(_))
-            && self.effect == other.effect
-            && self.takes == other.takes
+    fn is_same(&self, other: &Known) -> bool {
+        let (own, other) = (self.option, other.option);
+        matches!(own.effect, Effect::Sets(_))
+            && own.effect == other.effect
+            && own.takes == other.takes
     }
 
     fn yields(&self) -> bool {
-        self.later
+        let added = self.option.since > SlurmVersion::V22_05 || self.option.plugin.is_some();
+        self.dialect == Dialect::Embedded && added
     }
 }
 
@@ -102,7 +149,7 @@ mod tests {
                 span: Span::Argument(index),
             })
             .collect();
-        let taken = take(command, &words);
+        let taken = take(command, Dialect::Embedded, Origin::Arguments, &words);
         let mut lines: Vec<String> = taken
             .given
             .iter()

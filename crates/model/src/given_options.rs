@@ -2,12 +2,13 @@
 //! table that has an effect sets something here.
 
 use crate::diagnostic::{Diagnostic, Span};
-use crate::getopt::Given;
+use crate::given::{Given, Origin};
 use crate::number::{leading, parse_number};
-use crate::option_table::{Command, Effect, Key, Opt, Takes, options_of};
+use crate::option_table::{Command, Dialect, Effect, Key, Opt, Takes, options_in};
 use crate::{
     ArraySpec, Dependency, Export, GpuCount, JobId, MailEvent, NodeCount, NodeName, OpenMode,
-    SignalSpec, TimeLimitRequest, Timestamp, mail_type, memory_size, node_list, parse_moment,
+    SignalSpec, SlurmVersion, TimeLimitRequest, Timestamp, mail_type, memory_size, node_list,
+    parse_moment,
 };
 use jiff::tz::TimeZone;
 use std::collections::HashMap;
@@ -22,14 +23,40 @@ pub struct Surroundings<'a> {
     pub zone: &'a TimeZone,
     /// The caller's working directory, absolute.
     pub cwd: &'a Path,
+    /// Whether the embedded engine is asked. Otherwise a real Slurm is, and what is said is what its
+    /// command says before it asks a controller; nothing is said of what the engine lacks.
+    pub embedded: bool,
+    /// The Slurm whose rules hold. The embedded engine speaks 22.05's language, and what came later.
+    pub version: SlurmVersion,
+    /// Whether the Pyxis plugin is loaded there.
+    pub pyxis: bool,
 }
 
-/// Where a value came from; a later one goes before an earlier one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    Script,
-    Environment,
-    Arguments,
+impl<'a> Surroundings<'a> {
+    /// What surrounds a call of the embedded engine's commands.
+    #[must_use]
+    pub fn embedded(now: Timestamp, zone: &'a TimeZone, cwd: &'a Path) -> Surroundings<'a> {
+        Surroundings {
+            now,
+            zone,
+            cwd,
+            embedded: true,
+            version: SlurmVersion::V22_05,
+            pyxis: false,
+        }
+    }
+
+    /// Whose commands read the words.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        match self.embedded {
+            true => Dialect::Embedded,
+            false => Dialect::Slurm {
+                version: self.version,
+                pyxis: self.pyxis,
+            },
+        }
+    }
 }
 
 /// What a command is asked to print instead of doing its work.
@@ -132,6 +159,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) surroundings: &'a Surroundings<'a>,
     pub(crate) options: GivenOptions,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// All that was read, in order.
+    pub(crate) given: Vec<Given>,
 }
 
 /// A message and the exit status that Slurm's command ends with.
@@ -144,12 +173,13 @@ impl<'a> Reading<'a> {
             surroundings,
             options: GivenOptions::default(),
             diagnostics: Vec::new(),
+            given: Vec::new(),
         }
     }
 
     /// Reads the command's input variables.
     pub(crate) fn environment(&mut self, variables: &dyn Fn(&str) -> Option<String>) {
-        for option in options_of(self.command) {
+        for option in options_in(self.command, self.surroundings.dialect()) {
             for name in option.variables(self.command) {
                 if let Some(value) = variables(name) {
                     self.variable(option, name, value);
@@ -171,19 +201,24 @@ impl<'a> Reading<'a> {
             Takes::Optional => Some(value).filter(|value| !value.is_empty()),
             Takes::Required => Some(value),
         };
+        let span = Span::Variable(name.to_owned());
         let given = Given {
             option,
+            value_span: value.as_ref().map(|_| span.clone()),
             value,
-            span: Span::Variable(name.to_owned()),
+            written: name.to_owned(),
+            span,
+            origin: Origin::Environment,
         };
-        self.set(&given, Origin::Environment);
+        self.read(vec![given]);
     }
 
     /// Reads options that were taken apart.
-    pub(crate) fn given(&mut self, given: &[Given], origin: Origin) {
-        for given in given {
-            self.set(given, origin);
+    pub(crate) fn read(&mut self, given: Vec<Given>) {
+        for given in &given {
+            self.set(given);
         }
+        self.given.extend(given);
     }
 
     pub(crate) fn origin(&self, key: Key) -> Option<Origin> {
@@ -196,7 +231,7 @@ impl<'a> Reading<'a> {
             .is_some_and(|origin| origin != Origin::Environment)
     }
 
-    fn set(&mut self, given: &Given, origin: Origin) {
+    fn set(&mut self, given: &Given) {
         let long = given.option.long;
         let key = match given.option.effect {
             Effect::Sets(key) => key,
@@ -215,7 +250,7 @@ impl<'a> Reading<'a> {
         let value = given.value.as_deref();
         match self.apply(key, value, given) {
             Ok(()) => {
-                self.options.origins.insert(key, origin);
+                self.options.origins.insert(key, given.origin);
             }
             Err(Wrong(code, message, exit)) => {
                 let span = given.span.clone();

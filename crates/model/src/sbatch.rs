@@ -1,10 +1,11 @@
 //! `sbatch`'s command line, environment and script, put together.
 
 use crate::diagnostic::{Diagnostic, Span};
-use crate::getopt::{Given, Word};
-use crate::given_options::{Origin, Reading, Show, Surroundings};
+use crate::getopt::Word;
+use crate::given::{Given, Origin};
+use crate::given_options::{Reading, Show, Surroundings};
 use crate::job_environment::{OF_ONE_JOB, submission_variables};
-use crate::option_table::{Command, Key};
+use crate::option_table::{Command, Dialect, Key};
 use crate::{Export, Request, asked_job, getopt, script};
 use std::path::Path;
 
@@ -48,6 +49,9 @@ pub struct Sbatch {
     pub verbose: u32,
     /// Something to print instead.
     pub show: Option<Show>,
+    /// All options that were given, in the order in which they were read: script, environment,
+    /// command line.
+    pub given: Vec<Given>,
 }
 
 impl Sbatch {
@@ -82,8 +86,11 @@ impl Sbatch {
 /// Tells where the script comes from, so that it can be read before [`resolve`].
 #[must_use]
 pub fn script_source(args: &[String]) -> ScriptSource {
-    let words = words(args);
-    let taken = getopt::take(Command::Sbatch, &words);
+    source_in(Dialect::Embedded, args)
+}
+
+fn source_in(dialect: Dialect, args: &[String]) -> ScriptSource {
+    let taken = getopt::take(Command::Sbatch, dialect, Origin::Arguments, &words(args));
     let wrap = taken.given.iter().rev().find(|given| is(given, Key::Wrap));
     match (wrap, args.get(taken.used)) {
         (Some(wrap), _) => ScriptSource::Wrap(wrap.value.clone().unwrap_or_default()),
@@ -106,8 +113,9 @@ pub fn resolve(
     surroundings: &Surroundings<'_>,
 ) -> (Sbatch, Vec<Diagnostic>) {
     let words = words(args);
-    let taken = getopt::take(Command::Sbatch, &words);
-    let source = script_source(args);
+    let dialect = surroundings.dialect();
+    let taken = getopt::take(Command::Sbatch, dialect, Origin::Arguments, &words);
+    let source = source_in(dialect, args);
     let mut reading = Reading::new(Command::Sbatch, surroundings);
     reading.diagnostics = taken.diagnostics;
     let rest = &args[taken.used..];
@@ -135,7 +143,7 @@ pub fn resolve(
         directives(&mut reading, base, &text);
     }
     reading.environment(variables);
-    reading.given(&taken.given, Origin::Arguments);
+    reading.read(taken.given);
     asked_job::settle(&mut reading);
     let name = match &source {
         ScriptSource::Wrap(_) => "wrap",
@@ -157,6 +165,7 @@ pub fn resolve(
         verbose: o.verbose,
         show: o.show,
         source,
+        given: reading.given,
     };
     (sbatch, reading.diagnostics)
 }
@@ -174,7 +183,8 @@ const NOT_IN_SCRIPTS: &[Key] = &[
 fn directives(reading: &mut Reading<'_>, name: &str, text: &str) {
     let (words, diagnostics) = script::directives(name, text);
     reading.diagnostics.extend(diagnostics);
-    let mut taken = getopt::take(Command::Sbatch, &words);
+    let dialect = reading.surroundings.dialect();
+    let mut taken = getopt::take(Command::Sbatch, dialect, Origin::Script, &words);
     reading.diagnostics.append(&mut taken.diagnostics);
     let (left_out, given): (Vec<Given>, Vec<Given>) = taken
         .given
@@ -185,7 +195,7 @@ fn directives(reading: &mut Reading<'_>, name: &str, text: &str) {
         let note = Diagnostic::note("no-effect", given.span, message);
         reading.diagnostics.push(note);
     }
-    reading.given(&given, Origin::Script);
+    reading.read(given);
     if let Some(word) = words.get(taken.used) {
         let message = format!("Invalid directive found in batch script: {}", word.text);
         let error = Diagnostic::error("directive-word", word.span.clone(), message, 255);
@@ -218,11 +228,8 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        let surroundings = Surroundings {
-            now: Timestamp(0),
-            zone: &TimeZone::UTC,
-            cwd: Path::new("/work"),
-        };
+        let zone = TimeZone::UTC;
+        let surroundings = Surroundings::embedded(Timestamp(0), &zone, Path::new("/work"));
         resolve(&args, &lookup, Some(script), &surroundings)
     }
 

@@ -8,11 +8,11 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::getopt::Word;
 
 /// What a directive line begins with.
-const DIRECTIVE: &str = "#SBATCH";
+pub(crate) const DIRECTIVE: &str = "#SBATCH";
 /// What it began with once; still read, with a complaint.
-const OLD_DIRECTIVE: &str = "#SLURM";
+pub(crate) const OLD_DIRECTIVE: &str = "#SLURM";
 /// Directives of other systems, which Slurm translates and we do not.
-const FOREIGN: &[&str] = &["#PBS", "#BSUB"];
+pub(crate) const FOREIGN: &[&str] = &["#PBS", "#BSUB"];
 /// Words that part the components of a heterogeneous job.
 const SEPARATORS: &[&str] = &["hetjob", "packjob"];
 
@@ -76,14 +76,19 @@ pub(crate) fn directives(name: &str, text: &str) -> (Vec<Word>, Vec<Diagnostic>)
         if old {
             reader.old(line, number);
         }
-        let blank = tail.trim_ascii_start();
-        if SEPARATORS.iter().any(|word| is_word(blank, word)) {
+        if is_separator(tail) {
             reader.separator(line, number);
             break;
         }
         reader.line(line, line.len() - tail.len(), number);
     }
     (reader.words, reader.diagnostics)
+}
+
+/// Whether what follows `#SBATCH` parts the components of a heterogeneous job.
+pub(crate) fn is_separator(tail: &str) -> bool {
+    let tail = tail.trim_ascii_start();
+    SEPARATORS.iter().any(|word| is_word(tail, word))
 }
 
 fn is_word(text: &str, word: &str) -> bool {

@@ -2,7 +2,8 @@
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::getopt::Word;
-use crate::given_options::{Exclusive, GivenOptions, Origin, Reading, Show, Surroundings};
+use crate::given::Origin;
+use crate::given_options::{Exclusive, GivenOptions, Reading, Show, Surroundings};
 use crate::option_table::{Command, Key};
 use crate::{
     Export, GpuCount, JobId, OpenMode, Request, Seconds, StepRequest, TimeLimitRequest, asked_job,
@@ -122,11 +123,16 @@ pub fn resolve(
             span: Span::Argument(index),
         })
         .collect();
-    let taken = getopt::take(Command::Srun, &words);
+    let taken = getopt::take(
+        Command::Srun,
+        surroundings.dialect(),
+        Origin::Arguments,
+        &words,
+    );
     let mut reading = Reading::new(Command::Srun, surroundings);
     reading.diagnostics = taken.diagnostics;
     reading.environment(variables);
-    reading.given(&taken.given, Origin::Arguments);
+    reading.read(taken.given);
     let command = args[taken.used..].to_vec();
     conflicts(&mut reading, &command);
     asked_job::settle(&mut reading);
@@ -332,11 +338,8 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        let surroundings = Surroundings {
-            now: Timestamp(0),
-            zone: &TimeZone::UTC,
-            cwd: Path::new("/work"),
-        };
+        let zone = TimeZone::UTC;
+        let surroundings = Surroundings::embedded(Timestamp(0), &zone, Path::new("/work"));
         resolve(&args, &lookup, &surroundings)
     }
 

@@ -142,11 +142,8 @@ fn node_names(category: &str, input: &str) -> String {
 
 fn resolve(args: &[&str], script: Option<&str>) -> (Sbatch, Vec<Diagnostic>) {
     let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
-    let surroundings = Surroundings {
-        now: NOW,
-        zone: &TimeZone::UTC,
-        cwd: Path::new("/home/dave/golden"),
-    };
+    let zone = TimeZone::UTC;
+    let surroundings = Surroundings::embedded(NOW, &zone, Path::new("/home/dave/golden"));
     sbatch::resolve(&args, &|_| None, script, &surroundings)
 }
 
@@ -367,11 +364,8 @@ fn context(array: Option<(JobId, u32)>, step: StepId, task: u32) -> PatternConte
 
 fn srun_pattern(input: &str) -> String {
     let args = ["-n", "4", "-o", input, "true"].map(str::to_owned);
-    let surroundings = Surroundings {
-        now: NOW,
-        zone: &TimeZone::UTC,
-        cwd: Path::new("/"),
-    };
+    let zone = TimeZone::UTC;
+    let surroundings = Surroundings::embedded(NOW, &zone, Path::new("/"));
     let (srun, _) = srun::resolve(&args, &|_| None, &surroundings);
     let mut files: Vec<(String, Vec<String>)> = Vec::new();
     let mut out = String::new();

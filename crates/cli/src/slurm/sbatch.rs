@@ -86,11 +86,7 @@ fn submit(args: &[String], printer: &Printer) -> Result<Queued, Stop> {
         Stop::Status(1)
     })?;
     let zone = jiff::tz::TimeZone::system();
-    let surroundings = Surroundings {
-        now: Timestamp(sys::now()),
-        zone: &zone,
-        cwd: &cwd,
-    };
+    let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd);
     // The command line alone first: what is wrong there is said before a script is waited for.
     let stand_in = "#!/bin/sh\n";
     let (asked, said) = resolve(args, &super::variable, Some(stand_in), &surroundings);

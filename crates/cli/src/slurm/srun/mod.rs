@@ -33,11 +33,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
     };
     let zone = jiff::tz::TimeZone::system();
-    let surroundings = Surroundings {
-        now: Timestamp(sys::now()),
-        zone: &zone,
-        cwd: &cwd,
-    };
+    let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd);
     let (asked, said) = resolve(args, &super::variable, &surroundings);
     if let Some(show) = asked.show {
         shown(show, printer);
