@@ -32,6 +32,7 @@ pub fn embedded_facts(facts: &EngineFacts) -> ClusterFacts {
         internet: Internet::Compute,
         default_time: None,
         time_granularity: Seconds(1),
+        comeback: model::Comeback::default(),
     }
 }
 

@@ -184,6 +184,7 @@ fn facts(disk: &Path) -> ClusterFacts {
         internet: Internet::Login,
         default_time: None,
         time_granularity: Seconds(1),
+        comeback: model::Comeback::default(),
     }
 }
 

@@ -22,6 +22,32 @@ pub struct ClusterFacts {
     pub default_time: Option<TimeLimitRequest>,
     /// Limits are rounded up to multiples of this: 1 s on the embedded engine, 60 s on Slurm.
     pub time_granularity: Seconds,
+    /// What ends jobs there before their time, and how they come back.
+    #[serde(default)]
+    pub comeback: Comeback,
+}
+
+/// What ends jobs of a cluster before their time, and how they come back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Comeback {
+    /// Why requeueing does not bring a job back there, in words such as `preempted jobs are
+    /// cancelled (PreemptMode=CANCEL)`; `None`: it does.
+    pub no_requeue: Option<String>,
+    /// Whether jobs can submit jobs.
+    pub submit_from_nodes: bool,
+    /// From SIGTERM to SIGKILL (`KillWait`).
+    pub kill_wait: Seconds,
+}
+
+impl Default for Comeback {
+    /// What Slurm is where nobody configured it otherwise; 30 s is its default `KillWait`.
+    fn default() -> Comeback {
+        Comeback {
+            no_requeue: None,
+            submit_from_nodes: true,
+            kill_wait: Seconds(30),
+        }
+    }
 }
 
 /// Nodes that are alike.

@@ -14,7 +14,6 @@ mod diagnostic;
 mod export;
 mod getopt;
 mod getopt_long;
-mod given;
 mod given_options;
 mod gres;
 mod ids;
@@ -30,7 +29,6 @@ mod request;
 pub mod sbatch;
 mod script;
 mod signal_spec;
-mod slurm_version;
 pub mod srun;
 mod step;
 mod time_limit;
@@ -39,9 +37,7 @@ mod timestamp;
 pub mod file_pattern;
 pub mod job_environment;
 pub mod node_list;
-mod option_rows;
 pub mod option_table;
-pub mod script_lines;
 
 // What Slurm's commands print.
 mod amount_text;
@@ -69,7 +65,6 @@ pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, NodeGroup};
 pub use dependency::{Condition, DependedJob, Dependency, DependencyKind};
 pub use diagnostic::{Diagnostic, Severity, Span, Voice, first_error};
 pub use export::{Export, ExportedVariable};
-pub use given::{Given, Origin};
 pub use given_options::{Show, Surroundings};
 pub use ids::{JobId, NodeName, RestartCount, StepId};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
@@ -84,7 +79,6 @@ pub use request::{
     TimeLimitRequest,
 };
 pub use signal_spec::{parse_signal, signal_name};
-pub use slurm_version::{NoSlurmVersion, SlurmVersion};
 pub use step::{StepRecord, StepRequest, StepState};
 pub use timestamp::{Seconds, Timestamp};
 

@@ -3,7 +3,7 @@
 use crate::reader::{Raw, Reader, span};
 use crate::{
     CheckpointSection, CompleteWord, DataSection, EnvironmentSection, Keep, Launcher, Notify,
-    NotifySection, PythonChoice, Resolved, ResourceSection, ResumeOn, ResumeSection, Sections,
+    NotifySection, PythonChoice, Resolved, ResourceSection, ResumeBy, ResumeOn, ResumeSection, Sections,
 };
 use model::MailEvent;
 use toml::de::DeValue;
@@ -155,6 +155,13 @@ impl Section for ResumeSection {
                 ("node-failure", ResumeOn::NodeFailure),
             ];
             own.on = reader.several("on", raw, &known);
+        }),
+        key("by", |own, reader, raw| {
+            let known = [
+                ("requeue", ResumeBy::Requeue),
+                ("successor", ResumeBy::Successor),
+            ];
+            own.by = reader.word("by", raw, &known);
         }),
         key("grace", |own, reader, raw| {
             own.grace = reader.length("grace", raw);

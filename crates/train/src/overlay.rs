@@ -27,6 +27,7 @@ impl Sections {
         overlay!(self, upper, checkpoints.marker);
         overlay!(self, upper, checkpoints.settle);
         overlay!(self, upper, resume.on);
+        overlay!(self, upper, resume.by);
         overlay!(self, upper, resume.grace);
         overlay!(self, upper, resume.notify);
         overlay!(self, upper, resume.args);

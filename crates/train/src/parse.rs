@@ -305,7 +305,7 @@ mod tests {
                    --> yard.toml:6:1
                    6 │ launcher = "srun"
                      │ ^^^^^^^^
-                  help: [resume] takes on, grace, notify, args
+                  help: [resume] takes on, by, grace, notify, args
             "#]],
         );
     }

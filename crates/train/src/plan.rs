@@ -1,6 +1,6 @@
 //! A run file resolved against one cluster.
 
-use crate::{Complete, EnvironmentPlan, GpuMemory, Keep, Launcher, Notify, Resolved, ResumeOn};
+use crate::{Complete, EnvironmentPlan, GpuMemory, Keep, Launcher, Notify, Resolved, ResumeBy, ResumeOn, Source};
 use model::{MailEvent, Seconds, TimeLimitRequest};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -90,12 +90,20 @@ pub struct CheckpointPlan {
 pub struct ResumePlan {
     /// After what; empty is never.
     pub on: Resolved<Vec<ResumeOn>>,
+    /// By which way.
+    #[serde(default = "by_requeue")]
+    pub by: Resolved<ResumeBy>,
     /// How long before the limit the ranks are ended, so that checkpoints get out.
     pub grace: Resolved<Seconds>,
     /// How the program hears of it.
     pub notify: Resolved<Notify>,
     /// Added to the command when there is something to resume, placeholders unreplaced.
     pub args: Resolved<Vec<String>>,
+}
+
+/// What plans said before there was another way.
+fn by_requeue() -> Resolved<ResumeBy> {
+    Resolved::new(ResumeBy::Requeue, Source::default("the only way there was"))
 }
 
 impl Plan {

@@ -3,7 +3,7 @@
 use crate::fit::{Fit, Wanted};
 use crate::{
     CheckpointPlan, Complete, CompleteWord, DataPlan, EnvironmentPlan, Keep, Launcher, Notify,
-    Overrides, Plan, Python, PythonChoice, Refusal, RefusalKind, Resolved, ResumeOn, ResumePlan,
+    Overrides, Plan, Python, PythonChoice, Refusal, RefusalKind, Resolved, ResumeBy, ResumeOn, ResumePlan,
     RunFile, Sections, Shape, Source, Variables, say_seconds,
 };
 use model::{ClusterFacts, MailEvent, Seconds, TimeLimitRequest};
@@ -197,6 +197,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, Refusal> {
                 ];
                 or(all, "a run goes on to its end")
             }),
+            by: asked.resume.by.unwrap_or_else(|| by(facts)),
             grace,
             notify: asked
                 .resume
@@ -219,6 +220,22 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, Refusal> {
 
 fn or<T>(value: T, why: &str) -> Resolved<T> {
     Resolved::new(value, Source::default(why))
+}
+
+/// Requeueing keeps the job's number and its age in the queue; where it does not work, another job
+/// has to wait.
+fn by(facts: &ClusterFacts) -> Resolved<ResumeBy> {
+    match (&facts.comeback.no_requeue, facts.comeback.submit_from_nodes) {
+        (Some(why), _) => {
+            let why = format!("{}: {why}", facts.name);
+            Resolved::new(ResumeBy::Successor, Source::cluster(why))
+        }
+        (None, false) => {
+            let why = format!("{}: its nodes can't talk to the scheduler", facts.name);
+            Resolved::new(ResumeBy::Successor, Source::cluster(why))
+        }
+        (None, true) => or(ResumeBy::Requeue, "the same job is queued again"),
+    }
 }
 
 /// Puts the layers over each other.

@@ -30,6 +30,7 @@ fn laptop(cpus: u32, gpus: Vec<GpuGroup>) -> ClusterFacts {
         internet: Internet::Compute,
         default_time: None,
         time_granularity: Seconds(1),
+        comeback: model::Comeback::default(),
     }
 }
 
@@ -52,6 +53,7 @@ fn wilson() -> ClusterFacts {
         internet: Internet::Login,
         default_time: Some(model::TimeLimitRequest::Limit(Seconds(3600))),
         time_granularity: Seconds(60),
+        comeback: model::Comeback::default(),
     }
 }
 
@@ -420,7 +422,7 @@ fn scripts() {
         #SBATCH --open-mode=append
         #SBATCH --requeue
 
-        exec /opt/yard job conductor '/scratch/my runs/digits-k3f9'
+        exec /opt/yard job conductor '/scratch/my runs/digits-k3f9' "$@"
     "##]]
     .assert_eq(&digits.script(&place()));
     let resnet = planned(RESNET, &[], &wilson()).unwrap();
@@ -443,7 +445,7 @@ fn scripts() {
         #SBATCH --requeue
         #SBATCH --reservation=x
 
-        exec /opt/yard job conductor '/scratch/my runs/digits-k3f9'
+        exec /opt/yard job conductor '/scratch/my runs/digits-k3f9' "$@"
     "##]]
     .assert_eq(&resnet.script(&place()));
 }

@@ -173,6 +173,8 @@ pub enum Complete {
 pub struct ResumeSection {
     /// `on`
     pub on: Option<Resolved<Vec<ResumeOn>>>,
+    /// `by`
+    pub by: Option<Resolved<ResumeBy>>,
     /// `grace`
     pub grace: Option<Resolved<Seconds>>,
     /// `notify`
@@ -191,6 +193,17 @@ pub enum ResumeOn {
     Preemption,
     /// A lost node.
     NodeFailure,
+}
+
+/// By which way a run comes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResumeBy {
+    /// The same job is queued again.
+    #[default]
+    Requeue,
+    /// Another job waits from the start and takes over.
+    Successor,
 }
 
 impl ResumeOn {

@@ -2,7 +2,7 @@
 
 use crate::amounts::slurm_minutes;
 use crate::environment_plan::quoted;
-use crate::{JobPlace, Plan, ResumeOn};
+use crate::{JobPlace, Plan, ResumeBy, ResumeOn};
 use model::{GpuCount, MailEvent, MemoryRequest, OpenMode, Request, Seconds, TimeLimitRequest};
 use std::fmt::Write as _;
 
@@ -36,7 +36,9 @@ impl Plan {
             }),
             exclusive: self.exclusive.value,
             time: self.time.as_ref().map(|time| time.value),
-            requeue: Some(!self.resume.on.value.is_empty()),
+            requeue: Some(
+                !self.resume.on.value.is_empty() && self.resume.by.value == ResumeBy::Requeue,
+            ),
             output: Some(place.output.to_owned()),
             open_mode: Some(OpenMode::Append),
             chdir: place.run_folder.to_owned(),
@@ -62,7 +64,7 @@ impl Plan {
         }
         let yard = quoted(&place.yard.display().to_string());
         let folder = quoted(&place.run_folder.display().to_string());
-        let _ = writeln!(script, "\nexec {yard} job conductor {folder}");
+        let _ = writeln!(script, "\nexec {yard} job conductor {folder} \"$@\"");
         script
     }
 

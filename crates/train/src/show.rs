@@ -1,7 +1,7 @@
 //! A plan as a person reads it.
 
 use crate::fit::{describe, describe_machine};
-use crate::{Keep, Plan, Resolved, Source, say_mebibytes, say_seconds};
+use crate::{Keep, Plan, Resolved, ResumeBy, Source, say_mebibytes, say_seconds};
 use model::{ClusterFacts, TimeLimitRequest};
 use std::fmt::Write as _;
 
@@ -169,6 +169,10 @@ impl Plan {
             false => words.join(", "),
         };
         add("comes back on", back, &on.source);
+        let by = &self.resume.by;
+        if by.value == ResumeBy::Successor && !on.value.is_empty() {
+            add("comes back by", "a successor job".to_owned(), &by.source);
+        }
         let grace = &self.resume.grace;
         add("grace", say_seconds(grace.value), &grace.source);
         if !facts.embedded {

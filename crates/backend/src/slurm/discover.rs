@@ -91,6 +91,7 @@ fn facts_of(config: &str, sinfo: &str) -> Result<ClusterFacts, DoorError> {
         internet: Internet::Login,
         default_time: chosen.iter().find_map(|row| row.default_time),
         time_granularity: Seconds(60),
+        comeback: model::Comeback::default(),
     })
 }
 
