@@ -14,6 +14,7 @@ mod diagnostic;
 mod export;
 mod getopt;
 mod getopt_long;
+mod given;
 mod given_options;
 mod gres;
 mod ids;
@@ -29,6 +30,7 @@ mod request;
 pub mod sbatch;
 mod script;
 mod signal_spec;
+mod slurm_version;
 pub mod srun;
 mod step;
 mod time_limit;
@@ -37,7 +39,9 @@ mod timestamp;
 pub mod file_pattern;
 pub mod job_environment;
 pub mod node_list;
+mod option_rows;
 pub mod option_table;
+pub mod script_lines;
 
 // What Slurm's commands print.
 mod amount_text;
@@ -65,6 +69,7 @@ pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, NodeGroup};
 pub use dependency::{Condition, DependedJob, Dependency, DependencyKind};
 pub use diagnostic::{Diagnostic, Severity, Span, Voice, first_error};
 pub use export::{Export, ExportedVariable};
+pub use given::{Given, Origin};
 pub use given_options::{Show, Surroundings};
 pub use ids::{JobId, NodeName, RestartCount, StepId};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
@@ -79,6 +84,7 @@ pub use request::{
     TimeLimitRequest,
 };
 pub use signal_spec::{parse_signal, signal_name};
+pub use slurm_version::{NoSlurmVersion, SlurmVersion};
 pub use step::{StepRecord, StepRequest, StepState};
 pub use timestamp::{Seconds, Timestamp};
 
