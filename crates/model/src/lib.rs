@@ -8,6 +8,7 @@ mod array_facts;
 mod array_spec;
 mod asked_job;
 mod begin_time;
+pub mod cluster;
 mod cluster_facts;
 mod dependency;
 mod diagnostic;

@@ -1,0 +1,39 @@
+//! Cluster files: what a cluster has and allows, in one TOML text for every use.
+//!
+//! A cluster file is checked against, planned for, run as a virtual cluster, simulated, and it is
+//! how a discovered cluster is remembered. Every value is a [`Sourced`] one: it knows the sentence
+//! that it came from, or that it is assumed, or that its document says two things. Text comes in
+//! and values go out; files are read at the edge.
+
+mod facts;
+mod file;
+mod look_up;
+mod print;
+mod read;
+mod section;
+mod shipped;
+mod sourced;
+mod tables;
+mod value;
+mod words;
+
+pub use file::ClusterFile;
+pub use look_up::{GpuKind, NodeSet};
+pub use section::{Entry, KeyDoc, Section};
+pub use shipped::{find, shipped};
+pub use sourced::{Named, Other, Source, Sourced};
+pub use tables::{
+    Account, Association, Containers, Gpu, Limits, Modules, NodeLocal, Nodes, Partition, Paths,
+    Policy, PolicyOfGpu, Preemption, Priority, Qos, Scheduling, User,
+};
+pub use value::{Bounds, Mib, PartitionNodes, Tres};
+pub use words::{
+    ContainerRuntime, EnforcePartLimits, GpuOption, PartitionState, PreemptMode, PreemptType,
+};
+
+/// What is wrong with a cluster file; [`crate::render`] shows it.
+pub type ClusterProblem = crate::Problem;
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails loudly")]
+mod file_tests;
