@@ -7,6 +7,7 @@
 
 mod edit;
 mod finding;
+pub mod shell;
 
 pub use edit::{Edit, apply};
 pub use finding::{Finding, Label, Severity};
