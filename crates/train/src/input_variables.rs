@@ -108,7 +108,7 @@ impl Variables {
             Some(problem) => Err(OverrideProblem {
                 text: whole,
                 origin: "environment",
-                problem,
+                problem: Box::new(problem),
             }),
             None => Ok(()),
         }
@@ -190,7 +190,23 @@ mod tests {
                 ("SBATCH_EXCLUSIVE", "user"),
                 ("SBATCH_JOB_NAME", "a b"),
             ],
-            expect![[""]],
+            expect![[r#"
+                "a b" can't name a run
+                   --> environment:1:17
+                   1 │ SBATCH_JOB_NAME=a b
+                     │                 ^^^
+                  help: letters, digits, - _ and . are fine, at most 64, the first a letter or a digit
+                "user" is no way to have a node alone
+                   --> environment:1:18
+                   1 │ SBATCH_EXCLUSIVE=user
+                     │                  ^^^^
+                  help: leave it empty; a run knows no exclusive=user
+                "1 day" is not a time limit
+                   --> environment:1:18
+                   1 │ SBATCH_TIMELIMIT=1 day
+                     │                  ^^^^^
+                  help: write minutes, or Slurm's "1-00:00:00"
+            "#]],
         );
     }
 

@@ -3,9 +3,11 @@
 use crate::reader::{Raw, Reader, span};
 use crate::{
     CheckpointSection, CompleteWord, DataSection, EnvironmentSection, Keep, Launcher, Notify,
-    NotifySection, PythonChoice, Resolved, ResourceSection, ResumeBy, ResumeOn, ResumeSection, Sections,
+    NotifySection, PythonChoice, Resolved, ResourceSection, ResumeBy, ResumeOn, ResumeSection,
+    Sections,
 };
 use model::MailEvent;
+use std::path::Path;
 use toml::de::DeValue;
 
 /// One key of a section `S`.
@@ -96,6 +98,12 @@ impl Section for ResourceSection {
             own.sbatch = sbatch(reader, raw);
         }),
     ];
+}
+
+/// The keys of `[resources]`, in the order in which they are named to people.
+#[must_use]
+pub fn resource_keys() -> Vec<&'static str> {
+    names_of::<ResourceSection>()
 }
 
 impl Section for EnvironmentSection {
@@ -336,6 +344,16 @@ fn python(
 }
 
 impl PythonChoice {
+    /// Puts a path that is not absolute into a folder; a conda environment's name stays.
+    pub(crate) fn place_in(&mut self, folder: &Path) {
+        let path = match self {
+            PythonChoice::Venv(path) | PythonChoice::Requirements(path) => path,
+            PythonChoice::Conda(name) if !name.contains('/') && !name.starts_with('.') => return,
+            PythonChoice::Conda(path) => path,
+        };
+        *path = folder.join(&path).display().to_string();
+    }
+
     /// The key of the run file.
     fn word(&self) -> &'static str {
         match self {

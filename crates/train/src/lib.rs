@@ -29,6 +29,7 @@ mod show;
 pub use amounts::{say_mebibytes, say_seconds};
 pub use environment_plan::{EnvironmentPlan, Prelude, Python};
 pub use input_variables::{INPUT_VARIABLES, Variables};
+pub use keys::resource_keys;
 pub use launch::launch;
 pub use launcher::{Launcher, Shape};
 pub use model::{Problem, render};

@@ -27,7 +27,7 @@ pub struct OverrideProblem {
     /// `command line` or `environment`.
     pub origin: &'static str,
     /// What is wrong; spans are of `text`.
-    pub problem: Problem,
+    pub problem: Box<Problem>,
 }
 
 const COMMAND_LINE: &str = "command line";
@@ -71,7 +71,7 @@ impl Overrides {
             Some(problem) => Err(OverrideProblem {
                 text: whole,
                 origin: COMMAND_LINE,
-                problem,
+                problem: Box::new(problem),
             }),
             None => Ok(()),
         }
@@ -96,7 +96,7 @@ impl Overrides {
             return Err(OverrideProblem {
                 text: whole,
                 origin: COMMAND_LINE,
-                problem,
+                problem: Box::new(problem),
             });
         }
         let source = Source::Flag {

@@ -3,8 +3,8 @@
 use crate::fit::{Fit, Wanted};
 use crate::{
     CheckpointPlan, Complete, CompleteWord, DataPlan, EnvironmentPlan, Keep, Launcher, Notify,
-    Overrides, Plan, Python, PythonChoice, Refusal, RefusalKind, Resolved, ResumeBy, ResumeOn, ResumePlan,
-    RunFile, Sections, Shape, Source, Variables, say_seconds,
+    Overrides, Plan, Python, PythonChoice, Refusal, RefusalKind, Resolved, ResumeBy, ResumeOn,
+    ResumePlan, RunFile, Sections, Shape, Source, Variables, say_seconds,
 };
 use model::{ClusterFacts, MailEvent, Seconds, TimeLimitRequest};
 use std::path::{Component, Path, PathBuf};
@@ -44,7 +44,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, Refusal> {
     let command = asked.command.ok_or_else(|| no_command(input))?;
     let mut notes: Vec<String> = left_out_note(input.variables).into_iter().collect();
 
-    let resources = asked.resources;
+    let mut resources = asked.resources;
     let launcher = asked.launcher.unwrap_or_else(|| {
         let several = |count: &Option<Resolved<u32>>| count.as_ref().is_some_and(|c| c.value > 1);
         let many = several(&resources.nodes)
@@ -73,6 +73,12 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, Refusal> {
             Resolved::new(0, Source::default("none unless asked"))
         }
     });
+    if gpus_per_node.value == 0 {
+        resources.gpu_type.take_if(|kind| kind.source.is_habit());
+        resources
+            .gpu_memory
+            .take_if(|least| least.source.is_habit());
+    }
     let ranks_per_node =
         resources
             .ranks_per_node

@@ -1,8 +1,8 @@
 //! Plans, requests, scripts and launches of small run files.
 
 use crate::{
-    EnvChange, JobPlace, JobShape, Overrides, Plan, PlanInput, Rendezvous, RunFile, Values, launch,
-    plan,
+    EnvChange, JobPlace, JobShape, Overrides, Plan, PlanInput, Rendezvous, RunFile, Values,
+    Variables, launch, plan,
 };
 use expect_test::{Expect, expect};
 use model::{ClusterFacts, GpuGroup, Internet, NodeGroup, NodeName, Seconds};
@@ -69,7 +69,9 @@ fn planned(text: &str, flags: &[(&str, &str, &str)], facts: &ClusterFacts) -> Re
     let (run_file, problems) = RunFile::parse(text, "yard.toml");
     assert_eq!(problems, []);
     let input = PlanInput {
+        user_config: None,
         run_file: Some(&run_file),
+        variables: &Variables::default(),
         overrides: &overrides(flags),
         facts,
         base: Path::new("/home/me/digits"),
@@ -374,7 +376,9 @@ fn a_command_without_a_run_file() {
     overrides.set_command(vec!["hostname".to_owned()]).unwrap();
     let facts = laptop(4, vec![]);
     let input = PlanInput {
+        user_config: None,
         run_file: None,
+        variables: &Variables::default(),
         overrides: &overrides,
         facts: &facts,
         base: Path::new("/home/me"),
@@ -843,4 +847,87 @@ proptest::proptest! {
 
 fn gpus_of_test() -> Vec<GpuGroup> {
     gpus("a100", 2, 81_920)
+}
+
+#[test]
+fn layers_lie_over_each_other() {
+    let config = r#"
+        [resources]
+        account = "lab"
+        qos = "regular"
+        partition = "short"
+        time = "1h"
+        gpu_type = "v100"
+        [notify]
+        mail = "me@example.org"
+        [environment]
+        venv = "envs/torch"
+        [cluster.wilson.resources]
+        account = "mu2e"
+        qos = "opp"
+        time = "8h"
+    "#;
+    let (config, problems) = RunFile::parse_user_config(
+        config,
+        "config.toml",
+        Path::new("/home/me/.config/trainyard"),
+    );
+    assert_eq!(problems, []);
+    let text = r#"
+        command = ["python", "train.py"]
+        [resources]
+        time = "2h"
+        [cluster.wilson.resources]
+        qos = "test"
+    "#;
+    let (run_file, problems) = RunFile::parse(text, "yard.toml");
+    assert_eq!(problems, []);
+    let set = [("SBATCH_PARTITION", "gpu_gce"), ("SBATCH_RESERVATION", "x")];
+    let value = |name: &str| {
+        let (_, value) = set.iter().find(|(known, _)| *known == name)?;
+        Some((*value).to_owned())
+    };
+    let (variables, problems) = Variables::read(&value);
+    assert_eq!(problems, []);
+    let input = PlanInput {
+        user_config: Some(&config),
+        run_file: Some(&run_file),
+        variables: &variables,
+        overrides: &overrides(&[("--mem", "memory", "8G")]),
+        facts: &wilson(),
+        base: Path::new("/home/me/digits"),
+        default_name: "digits",
+    };
+    expect![[r#"
+        digits · wilson · 1 rank × 32 CPUs · partition gpu_gce · 2 h a job
+
+          launcher        none                          one process
+          command         python train.py               asked: yard.toml:2
+          nodes           1                             one unless asked
+          ranks per node  1                             none is one process
+          cpus per rank   32                            all 32 CPUs
+          memory          8 GiB                         asked: --mem
+          time a job      2 h                           asked: yard.toml:4
+          partition       gpu_gce                       asked: SBATCH_PARTITION
+          account         mu2e                          asked: config.toml:13, [cluster.wilson]
+          qos             test                          asked: yard.toml:6, [cluster.wilson]
+          python          venv /home/me/.config/trainyard/envs/torch  asked: config.toml:11
+          checkpoints     all are kept                  deleting is asked for
+          comes back on   timeout, preemption, node-failure  a run goes on to its end
+          grace           2 min                         before the limit, for the last checkpoint
+          cluster         wilson                        4 nodes with 2 v100, 1 with 4 a100, 1 with 8 p100
+
+          note: SBATCH_RESERVATION is set, which a run leaves out: say it as [resources] sbatch = ["--…"]
+    "#]].assert_eq(&plan(&input).unwrap().show(&wilson()));
+    // A habit says which GPUs, and asks for none; two here are two v100.
+    let with_gpus = overrides(&[("--gpus-per-node", "gpus_per_node", "2")]);
+    let input = PlanInput {
+        overrides: &with_gpus,
+        ..input
+    };
+    let gpus = plan(&input).unwrap().gpu_type.unwrap();
+    assert_eq!(
+        (gpus.value.as_str(), gpus.source.is_habit()),
+        ("v100", true)
+    );
 }

@@ -2,6 +2,7 @@
 
 use super::place;
 use super::resource_flags::ResourceFlags;
+use super::user_config;
 use crate::exit_code;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -11,7 +12,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use sys::Places;
-use train::{Overrides, Plan, PlanInput, Refusal, RefusalKind, RunFile};
+use train::{Overrides, Plan, PlanInput, Problem, Refusal, RefusalKind, RunFile, Variables};
 
 /// The run file's name in a folder.
 const RUN_FILE: &str = "yard.toml";
@@ -57,19 +58,20 @@ impl Asked {
         };
         let time = self.overrides(printer)?.resources.time;
         let name = self.name.iter().map(|name| format!("--job-name={name}"));
-        let flags = self
-            .resources
-            .given
-            .iter()
-            .map(|(flag, _, text)| match *flag {
+        let mut flags = Vec::new();
+        for (flag, key, text) in &self.resources.given {
+            flags.push(match *flag {
                 "exclusive" => "--exclusive".to_owned(),
                 // Said with a unit, as everywhere in yard; sbatch is told in its own way.
                 "time" => match &time {
                     Some(time) => format!("--time={}", time.value),
                     None => format!("--time={text}"),
                 },
+                "sbatch" => text.clone(),
+                "gpu-memory" | "gpu-type" => return Err(no_such_option(flag, key, path)),
                 _ => format!("--{flag}={text}"),
             });
+        }
         Ok(Some((path, name.chain(flags).collect())))
     }
 
@@ -82,6 +84,8 @@ impl Asked {
     pub fn plan(&self, places: &Places, printer: &Printer) -> Result<Planned, Failure> {
         let file = self.run_file()?;
         let overrides = self.overrides(printer)?;
+        let variables = variables(printer)?;
+        let user_config = user_config::read(places, printer)?;
         let base = match &file {
             Some((path, _)) => folder_of(path),
             None => PathBuf::from("."),
@@ -97,7 +101,9 @@ impl Asked {
         let folder = base.file_name().unwrap_or_default().to_string_lossy();
         let program = self.command.first().map(|program| stem(program));
         let plan = train::plan(&PlanInput {
+            user_config: user_config.as_ref(),
             run_file: run_file.as_ref(),
+            variables: &variables,
             overrides: &overrides,
             facts: door.facts(),
             base: &base,
@@ -185,14 +191,48 @@ impl Asked {
                     .map(|problem| problem.to_string()),
             );
         }
-        let Some(last) = problems.pop() else {
-            return Ok(overrides);
-        };
-        for problem in problems {
-            printer.say(&format!("error: {problem}\n"));
+        match last_of(problems, printer) {
+            Some(last) => Err(last),
+            None => Ok(overrides),
         }
-        Err(Failure::new(exit_code::USAGE, last))
     }
+}
+
+/// What is set for sbatch; all that is wrong with it is said at once.
+fn variables(printer: &Printer) -> Result<Variables, Failure> {
+    let value = |name: &str| std::env::var(name).ok();
+    let (variables, problems) = Variables::read(&value);
+    let problems = problems.iter().map(ToString::to_string).collect();
+    match last_of(problems, printer) {
+        Some(last) => Err(last),
+        None => Ok(variables),
+    }
+}
+
+/// Says all problems but the last, which is the command's failure.
+fn last_of(mut problems: Vec<String>, printer: &Printer) -> Option<Failure> {
+    let last = problems.pop()?;
+    for problem in problems {
+        printer.say(&format!("error: {problem}\n"));
+    }
+    Some(Failure::new(exit_code::USAGE, last))
+}
+
+/// A script is submitted as it stands, and sbatch has none of what we plan.
+fn no_such_option(flag: &str, key: &str, script: &Path) -> Failure {
+    let todo = match key {
+        "gpu_type" => "--gpus-per-node=TYPE:N",
+        _ => "name the type of such GPUs with --gpus-per-node=TYPE:N",
+    };
+    Failure::new(
+        exit_code::USAGE,
+        format!(
+            "--{flag} is for run files, and {} is a script",
+            script.display()
+        ),
+    )
+    .there("a script is submitted as it stands, and sbatch has no such option")
+    .todo(todo)
 }
 
 /// Whether a file begins as a script does.
@@ -206,11 +246,22 @@ fn is_script(path: &Path) -> bool {
 fn parse(path: &Path, text: &str, printer: &Printer) -> Result<RunFile, Failure> {
     let origin = path.display().to_string();
     let (run_file, problems) = RunFile::parse(text, &origin);
+    say_problems(&problems, text, &origin, printer)?;
+    Ok(run_file)
+}
+
+/// Says all that is wrong with a file; a failure, where anything is.
+pub fn say_problems(
+    problems: &[Problem],
+    text: &str,
+    origin: &str,
+    printer: &Printer,
+) -> Result<(), Failure> {
     if problems.is_empty() {
-        return Ok(run_file);
+        return Ok(());
     }
-    for problem in &problems {
-        printer.say(train::render(problem, text, &origin).trim_end());
+    for problem in problems {
+        printer.say(train::render(problem, text, origin).trim_end());
         printer.say("");
     }
     let count = match problems.len() {

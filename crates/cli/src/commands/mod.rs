@@ -18,6 +18,7 @@ mod script;
 mod select;
 mod show;
 mod story;
+mod user_config;
 mod wait;
 
 use crate::exit_code;
