@@ -240,7 +240,7 @@ impl Reader {
         match T::read(given.get_ref()) {
             Ok(value) => Some(value),
             Err(wrong) => {
-                let span = wrong.item.map_or_else(|| given.span(), |item| item);
+                let span = wrong.item.unwrap_or_else(|| given.span());
                 let message = match wrong.why {
                     Some(why) => format!("{path}: {why}"),
                     None => format!("{path} is {}", type_name(given.get_ref())),

@@ -67,6 +67,8 @@ section! {
         default: bool,
         /// `Nodes`
         nodes: PartitionNodes,
+        /// How many nodes it is said to have; nothing is computed with it. `TotalNodes`
+        total_nodes: u32,
         /// `MaxTime`
         max_time: TimeLimitRequest,
         /// The limit of a job that asks for none. `DefaultTime`
