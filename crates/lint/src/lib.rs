@@ -1,13 +1,32 @@
 //! Finds the mistakes of a batch script before the queue does.
 //!
+//! [`check`] reads a script as `sbatch` does (`model`), takes its commands apart ([`shell`]) and asks
+//! every rule of [`RULES`]. A rule is a file in `rules/`: code, page and check stand together.
+//!
 //! **Invariant:** pure. The script, what is known of its cluster and what folders exist come in as
 //! arguments; no file is opened here.
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
+mod check;
 mod edit;
 mod finding;
+mod fix;
+mod ignore;
+mod input;
+mod lines;
+mod rule;
+mod rules;
+mod script;
 pub mod shell;
+#[cfg(test)]
+mod testing;
 
+pub use check::{check, is_refused};
 pub use edit::{Edit, apply};
 pub use finding::{Finding, Label, Severity};
+pub use fix::{Fixed, choose, fix};
+pub use input::{FolderFact, LintInput};
+pub use lines::Lines;
+pub use rule::{Holds, Rule};
+pub use rules::RULES;

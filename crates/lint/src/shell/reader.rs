@@ -3,8 +3,8 @@
 //! One pass over the bytes. Each `$(…)` is read by a reader of its own on the same text, to a depth
 //! of [`DEEPEST`]; deeper ones are passed over.
 
-use super::command::{Assignment, Command, End, Word, is_name};
 use super::Shell;
+use super::command::{Assignment, Command, End, Word, is_name};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -134,7 +134,11 @@ impl<'a> Reader<'a> {
                 let line = &self.text[line_start..self.at];
                 self.at = (self.at + 1).min(self.bytes.len());
                 let line = line.strip_suffix('\r').unwrap_or(line);
-                let line = if tabs { line.trim_start_matches('\t') } else { line };
+                let line = if tabs {
+                    line.trim_start_matches('\t')
+                } else {
+                    line
+                };
                 // In `$(cat <<E … E)` the closing parenthesis may stand behind the delimiter.
                 if line == delimiter
                     || (self.closing.is_some() && line.strip_suffix(')') == Some(&delimiter))
@@ -213,7 +217,9 @@ impl<'a> Reader<'a> {
         let first = self.blocks[index].first;
         self.blocks.truncate(index);
         self.blanks();
-        if self.peek() == Some(b'&') && self.peek_at(1) != Some(b'&') && self.peek_at(1) != Some(b'>')
+        if self.peek() == Some(b'&')
+            && self.peek_at(1) != Some(b'&')
+            && self.peek_at(1) != Some(b'>')
         {
             self.at += 1;
             for command in &mut self.shell.commands[first..] {
@@ -241,7 +247,11 @@ impl<'a> Reader<'a> {
 
     /// Passes over the patterns of a `case`, up to the `)` behind them.
     fn patterns(&mut self) {
-        if self.blocks.last().is_none_or(|block| block.kind != Kind::Case) {
+        if self
+            .blocks
+            .last()
+            .is_none_or(|block| block.kind != Kind::Case)
+        {
             return;
         }
         loop {
@@ -486,9 +496,11 @@ impl<'a> Reader<'a> {
             Cow::Borrowed(text) => {
                 Cow::Borrowed(text.split_once('=').map_or("", |(_, value)| value))
             }
-            Cow::Owned(text) => {
-                Cow::Owned(text.split_once('=').map_or("", |(_, value)| value).to_owned())
-            }
+            Cow::Owned(text) => Cow::Owned(
+                text.split_once('=')
+                    .map_or("", |(_, value)| value)
+                    .to_owned(),
+            ),
         };
         Some(Assignment {
             name,

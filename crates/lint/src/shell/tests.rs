@@ -26,7 +26,8 @@ fn show(text: &str) -> String {
                 .filter(|(on, _)| *on)
                 .map(|(_, mark)| *mark)
                 .collect();
-            format!("{} [{}]{marks}", sets.join(" "), words.join("|"))
+            let line = format!("{} [{}]{marks}", sets.join(" "), words.join("|"));
+            line.trim_start().to_owned()
         })
         .collect();
     if !shell.sound {
@@ -45,7 +46,7 @@ fn words_quotes_and_continuations() {
     check(
         "# c\nsrun --mpi=pmix \\\n  python 'a b' \"x $Y\" c\\ d # end\nA=1 B=\"2 3\" cmd\nexport X=$HOME/y Z\n",
         expect![[r#"
-             [srun|--mpi=pmix|python|a b|x $Y|c d]
+            [srun|--mpi=pmix|python|a b|x $Y|c d]
             A="1" B="2 3" [cmd]
             X="$HOME/y" [export|Z]"#]],
     );
@@ -77,20 +78,20 @@ fn blocks_functions_and_substitutions() {
         "f() {\n  local a=$(srun hostname | head -n1)\n}\nfunction g { x; }\nif [ -d y ]; then z; elif [[ $a == b && -n $c ]]; then w; fi\n\
          for i in $(seq 3); do echo $i; done\nfor ((i=0; i<3; i++)); do q; done\ncase $x in\n a|b) r ;;\n *) s;;\nesac\nt=(a 'b c'\n d)\n((i++))\nu=`date`\n",
         expect![[r#"
-             [srun|hostname] $() f |
-             [head|-n1] $() f
+            [srun|hostname] $() f |
+            [head|-n1] $() f
             a="$(srun hostname | head -n1)" [local] f >
-             [x] f >
-             [[|-d|y|]] >
-             [z] >
-             [w] >
-             [seq|3] $()
-             [echo|$i] >
-             [q] >
-             [r] >
-             [s] >
+            [x] f >
+            [[|-d|y|]] >
+            [z] >
+            [w] >
+            [seq|3] $()
+            [echo|$i] >
+            [q] >
+            [r] >
+            [s] >
             t="" []
-             [date] $()
+            [date] $()
             u="`date`" []"#]],
     );
 }
@@ -100,35 +101,47 @@ fn here_documents_are_no_commands() {
     check(
         "cat > job.sh <<EOF\n#SBATCH -n 4\nsrun x\nEOF\ncat <<-'E' | sbatch\n\tsrun y\n\tE\nz <<< 'w v'\nx=$(cat <<E\na\nE\n)\nlast\n",
         expect![[r#"
-             [cat]
-             [cat] |
-             [sbatch]
-             [z]
-             [cat] $()
+            [cat]
+            [cat] |
+            [sbatch]
+            [z]
+            [cat] $()
             x="$(cat <<E\na\nE\n)" []
-             [last]"#]],
+            [last]"#]],
     );
 }
 
 #[test]
 fn what_is_not_closed() {
-    check("a 'b\nc\n", expect![[r#"
-         [a|b
+    check(
+        "a 'b\nc\n",
+        expect![[r#"
+        [a|b
         c
         ]
-        unsound"#]]);
-    check("a <<E\nb\n", expect![[r#"
-         [a]
-        unsound"#]]);
-    check("a $(b\n", expect![[r#"
-         [b] $()
-         [a|$(b
+        unsound"#]],
+    );
+    check(
+        "a <<E\nb\n",
+        expect![[r#"
+        [a]
+        unsound"#]],
+    );
+    check(
+        "a $(b\n",
+        expect![[r#"
+        [b] $()
+        [a|$(b
         ]
-        unsound"#]]);
-    check("a ${b\nc\n", expect![[r#"
-         [a|${b]
-         [c]
-        unsound"#]]);
+        unsound"#]],
+    );
+    check(
+        "a ${b\nc\n",
+        expect![[r#"
+        [a|${b]
+        [c]
+        unsound"#]],
+    );
 }
 
 #[test]

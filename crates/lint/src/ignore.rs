@@ -1,0 +1,147 @@
+//! `# yard: ignore[Y012]`
+
+use crate::script::Script;
+use crate::{Edit, Finding, Rule, Severity};
+use model::script_lines::LineKind;
+use std::ops::Range;
+
+/// What the comment looks like.
+const MARK: &str = "yard: ignore[";
+
+/// What findings a script doesn't want to hear of.
+pub(crate) struct Ignores {
+    all: Vec<Ignore>,
+}
+
+struct Ignore {
+    code: String,
+    range: Range<usize>,
+    /// The line that it is for; none for the whole file.
+    line: Option<usize>,
+    used: bool,
+}
+
+impl Ignores {
+    /// Reads them. One that stands alone before the first directive and command is for the whole
+    /// file, one that stands alone elsewhere is for the next line, one behind something for that.
+    pub(crate) fn read(script: &Script<'_>) -> Ignores {
+        let mut all = Vec::new();
+        let mut from = 0;
+        while let Some(found) = script.text[from..].find(MARK) {
+            let at = from + found;
+            from = at + MARK.len();
+            let number = script.lines.number(at);
+            let line = script.lines.range(number);
+            let Some(hash) = script.text[line.start..at].rfind('#') else {
+                continue;
+            };
+            if !script.text[line.start + hash + 1..at].trim().is_empty() {
+                continue;
+            }
+            let Some(end) = script.text[from..line.end].find(']') else {
+                continue;
+            };
+            let alone = script.text[line.start..line.start + hash].trim().is_empty();
+            let kinds = script.kinds.kinds.iter();
+            let first = kinds.take(number).position(|kind| {
+                !matches!(
+                    kind,
+                    LineKind::Interpreter | LineKind::Comment | LineKind::Blank
+                )
+            });
+            let of = match (alone, first) {
+                (true, None) => None,
+                (true, Some(_)) => Some(number + 1),
+                (false, _) => Some(number),
+            };
+            let mut start = from;
+            for code in script.text[from..from + end].split(',') {
+                let blanks = code.len() - code.trim_start().len();
+                let range = start + blanks..start + blanks + code.trim().len();
+                start += code.len() + 1;
+                all.push(Ignore {
+                    code: code.trim().to_ascii_uppercase(),
+                    range,
+                    line: of,
+                    used: false,
+                });
+            }
+        }
+        Ignores { all }
+    }
+
+    /// Takes the findings away that are ignored, and adds what there is to say of those that
+    /// ignore nothing.
+    pub(crate) fn settle(mut self, script: &Script<'_>, findings: &mut Vec<Finding>) {
+        if self.all.is_empty() {
+            return;
+        }
+        findings.retain(|finding| {
+            let mut kept = true;
+            for ignore in &mut self.all {
+                let places = finding.labels.iter();
+                let here = ignore.line.is_none_or(|line| {
+                    places
+                        .clone()
+                        .any(|label| script.lines.number(label.range.start) == line)
+                });
+                if ignore.code == finding.code && here {
+                    ignore.used = true;
+                    kept = false;
+                }
+            }
+            kept
+        });
+        for ignore in self.all.into_iter().filter(|ignore| !ignore.used) {
+            findings.push(match Rule::find(&ignore.code) {
+                Some(rule) => unused(script, rule, ignore.range),
+                None => unknown(&ignore.code, ignore.range),
+            });
+        }
+    }
+}
+
+fn unused(script: &Script<'_>, rule: &Rule, range: Range<usize>) -> Finding {
+    let line = script.lines.range(script.lines.number(range.start));
+    let text = &script.text[line.clone()];
+    // Of a comment with this code alone, the comment can go.
+    let comment = text.rfind('#').filter(|hash| {
+        let inner = text[*hash..].trim_start_matches('#').trim();
+        inner
+            .strip_prefix(MARK)
+            .and_then(|rest| rest.strip_suffix(']'))
+            .map(str::trim)
+            == Some(&script.text[range.clone()])
+    });
+    let finding = Finding::new(
+        crate::rules::unused_ignore::RULE.code,
+        Severity::Note,
+        format!("{} is ignored, but not found", rule.code),
+    )
+    .at(range, rule.name);
+    match comment {
+        Some(hash) => {
+            let kept = text[..hash].trim_end().len();
+            let edit = match kept {
+                0 => script.without_line(script.lines.number(line.start)),
+                _ => Edit::new(line.start + kept..line.end, ""),
+            };
+            finding.fix([edit])
+        }
+        None => finding,
+    }
+}
+
+fn unknown(code: &str, range: Range<usize>) -> Finding {
+    let codes = crate::RULES.iter().map(|rule| rule.code);
+    let finding = Finding::new(
+        crate::rules::unknown_ignore::RULE.code,
+        Severity::Note,
+        format!("there is no rule {code:?} to ignore"),
+    )
+    .at(range, "");
+    match model::nearest(code, codes) {
+        Some(near) => finding.help(format!("did you mean {near}? yard lint --list shows all")),
+        None => finding.help("yard lint --list shows all"),
+    }
+}

@@ -1,0 +1,88 @@
+//! The lines of a text and where they begin.
+
+use std::ops::Range;
+
+/// Where the lines of a text are. They end at `\n`; a `\r` before it belongs to the end.
+#[derive(Debug)]
+pub struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    /// Finds the lines of a text.
+    #[must_use]
+    pub fn new(text: &'a str) -> Lines<'a> {
+        let behind = |(at, byte): (usize, u8)| (byte == b'\n').then_some(at + 1);
+        let starts = std::iter::once(0).chain(text.bytes().enumerate().filter_map(behind));
+        Lines {
+            text,
+            starts: starts.collect(),
+        }
+    }
+
+    /// The line, counted from 1, that a byte is in.
+    #[must_use]
+    pub fn number(&self, at: usize) -> usize {
+        self.starts.partition_point(|start| *start <= at)
+    }
+
+    /// The bytes of a line, counted from 1, without its end; empty for a line that isn't there.
+    #[must_use]
+    pub fn range(&self, number: usize) -> Range<usize> {
+        let whole = self.with_end(number);
+        let line = self.text[whole.clone()].trim_end_matches(['\n', '\r']);
+        whole.start..whole.start + line.len()
+    }
+
+    /// The bytes of a line, counted from 1, with its end.
+    #[must_use]
+    pub fn with_end(&self, number: usize) -> Range<usize> {
+        let past = self.text.len();
+        let start = number
+            .checked_sub(1)
+            .and_then(|index| self.starts.get(index));
+        let start = start.copied().unwrap_or(past);
+        start..self.starts.get(number).copied().unwrap_or(past)
+    }
+
+    /// The text of a line, counted from 1.
+    #[must_use]
+    pub fn line(&self, number: usize) -> &'a str {
+        &self.text[self.range(number)]
+    }
+
+    /// How many there are; a text that ends in `\n` has no empty line behind it.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.starts.len() - usize::from(self.text.ends_with('\n') || self.text.is_empty())
+    }
+
+    /// Line and column of a byte, both from 1, the column in characters.
+    #[must_use]
+    pub fn position(&self, at: usize) -> (usize, usize) {
+        let number = self.number(at);
+        let before = self.with_end(number).start..at;
+        let column = self.text.get(before).map_or(0, |text| text.chars().count());
+        (number, column + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_positions() {
+        let lines = Lines::new("ab\r\nä c\n");
+        assert_eq!(lines.count(), 2);
+        assert_eq!(
+            (lines.line(1), lines.line(2), lines.line(3)),
+            ("ab", "ä c", "")
+        );
+        assert_eq!(lines.position(7), (2, 3));
+        assert_eq!(lines.number(0), 1);
+        assert_eq!(Lines::new("").count(), 0);
+        assert_eq!(Lines::new("a").count(), 1);
+    }
+}

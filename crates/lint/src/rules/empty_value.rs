@@ -1,0 +1,77 @@
+//! Y019: `--mail-user= a@b`.
+
+use crate::rule::{Holds, Rule};
+use crate::script::Script;
+use crate::{Finding, LintInput, Severity};
+
+/// Y019.
+pub const RULE: Rule = Rule {
+    code: "Y019",
+    name: "empty-value",
+    severity: Severity::Warning,
+    summary: "an option has an empty value: a blank behind the equals sign, or nothing",
+    page: "In --time= 5 the value of --time is empty, and 5 is a stray word. In --account= the value is
+empty: sbatch may refuse it, or ask for an account without a name.
+
+```
+#!/bin/bash
+#SBATCH --account=
+srun hostname
+```
+
+Source: getopt_long; seen with 22.05.8.",
+    holds: Holds::Always,
+    needs_cluster: false,
+    check,
+};
+
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    for given in script.directives() {
+        let Some(word) = script.bytes(&given.span) else {
+            continue;
+        };
+        let written = &script.text[word.clone()];
+        if !(written.starts_with("--")
+            && written.ends_with('=')
+            && given.value.as_deref() == Some(""))
+        {
+            continue;
+        }
+        let mut finding = Finding::new(
+            RULE.code,
+            RULE.severity,
+            format!("{} has an empty value", given.written),
+        )
+        .at(word.clone(), "nothing behind the equals sign");
+        if script.text[word.end..].starts_with([' ', '\t']) {
+            let line = script.lines.range(script.lines.number(word.start));
+            let rest = script.text[word.end..line.end].trim_start();
+            if !rest.is_empty() && !rest.starts_with(['#', '-']) {
+                finding = finding.help("no blanks around =");
+            }
+        }
+        if script.is_refused(given) {
+            finding.severity = Severity::Error;
+            finding = finding.refused();
+        }
+        findings.push(finding);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn speaks() {
+        let found = fires(&RULE, "#SBATCH «--mail-user=» a@b.c\n");
+        assert_eq!(found.help.unwrap(), "no blanks around =");
+        fires(&RULE, "#SBATCH «--account=»\n");
+    }
+
+    #[test]
+    fn says_nothing() {
+        silent(&RULE, "#SBATCH --mail-user=a@b.c --export=A= --nice\n");
+    }
+}

@@ -1,0 +1,192 @@
+//! Y012: an option that replaces an earlier one.
+
+use crate::rule::{Holds, Rule};
+use crate::script::Script;
+use crate::{Edit, Finding, LintInput, Severity};
+use model::Given;
+use model::option_table::{Effect, Key};
+
+/// Y012.
+pub const RULE: Rule = Rule {
+    code: "Y012",
+    name: "given-twice",
+    severity: Severity::Error,
+    summary: "an option that is given twice: only the last one counts",
+    page: "The last of two counts, and nothing is said. Two --constraint do not add up: the job can get
+any node that fits the second. Write both in one: --constraint='v100&cpu_intel_gold_6142'. Two
+--gres do not add up either: --gres=gpu:1,nvme:1. What was meant with two -n may have been -N for
+one of them.
+
+```
+#!/bin/bash
+#SBATCH --constraint=v100
+#SBATCH --gpus=2
+#SBATCH --constraint=cpu_intel_platinum_8260
+srun python train.py
+```
+
+An error where parts get lost (--constraint, --gres), a warning where two values differ, a note
+where they are the same. --mail-type is another matter: see Y046.
+
+Source: getopt_long; seen with 22.05.8.",
+    holds: Holds::Always,
+    needs_cluster: false,
+    check,
+};
+
+/// Options that may be given several times, or of which two names differ in more than spelling.
+const MAY_REPEAT: &[Key] = &[
+    Key::MailType,
+    Key::Verbose,
+    Key::Quiet,
+    Key::Help,
+    Key::Usage,
+];
+
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    let all: Vec<&Given> = script.directives().collect();
+    for (index, given) in all.iter().enumerate() {
+        let same = |other: &&&Given| is_same(other, given);
+        let Some(next) = all[index + 1..].iter().find(same) else {
+            continue;
+        };
+        if let Effect::Sets(key) = given.option.effect
+            && MAY_REPEAT.contains(&key)
+        {
+            continue;
+        }
+        if script.is_refused(given) || script.is_refused(next) {
+            continue;
+        }
+        findings.push(finding(script, given, next));
+    }
+}
+
+fn is_same(one: &Given, other: &Given) -> bool {
+    match (one.option.effect, other.option.effect) {
+        (Effect::Sets(a), Effect::Sets(b)) => a == b,
+        _ => one.option.long == other.option.long,
+    }
+}
+
+fn finding(script: &Script<'_>, first: &Given, last: &Given) -> Finding {
+    let key = match first.option.effect {
+        Effect::Sets(key) => Some(key),
+        _ => None,
+    };
+    let equal = first.value == last.value;
+    let severity = match key {
+        _ if equal => Severity::Note,
+        Some(Key::Constraint | Key::Gres) => Severity::Error,
+        _ => Severity::Warning,
+    };
+    let message = match equal {
+        true => format!("{} is given twice", first.written),
+        false => format!("the first {} is dropped", first.written),
+    };
+    let line = script
+        .bytes(&last.span)
+        .map_or(0, |range| script.lines.number(range.start));
+    let same_line = script
+        .bytes(&first.span)
+        .is_some_and(|range| script.lines.number(range.start) == line);
+    let by = match same_line {
+        true => format!("replaced by {} behind it", last.written),
+        false => format!("replaced by line {line}"),
+    };
+    let mut finding = script.finding(RULE.code, severity, first, message, by);
+    if let Some(range) = script.whole(last) {
+        finding = finding.at(range, if equal { "" } else { "this one counts" });
+    }
+    match key {
+        Some(Key::Constraint) if !equal => both(script, finding, first, last),
+        Some(Key::Gres) if !equal => finding.help("write all in one --gres, with commas between"),
+        Some(Key::Tasks) if !equal && (first.written == "-n" || last.written == "-n") => {
+            finding.help("-n counts tasks, -N counts nodes: was one of them meant as -N?")
+        }
+        _ if equal => match alone(script, first) {
+            Some(number) => finding.fix([script.without_line(number)]),
+            None => finding,
+        },
+        _ => finding.help("keep the one that is meant"),
+    }
+}
+
+/// Both constraints in one, where they are plain names.
+fn both(script: &Script<'_>, finding: Finding, first: &Given, last: &Given) -> Finding {
+    let plain = |given: &Given| {
+        given.value.clone().filter(|value| {
+            let name = |c: char| c.is_ascii_alphanumeric() || "_-.:&".contains(c);
+            !value.is_empty() && value.chars().all(name)
+        })
+    };
+    let (Some(one), Some(other)) = (plain(first), plain(last)) else {
+        return finding.help("write both in one, joined with &");
+    };
+    // The shell's own `&` has no meaning in a directive: no quotes are needed.
+    let joined = format!("{one}&{other}");
+    let finding = finding
+        .help(format!("write both in one: --constraint={joined}"))
+        .really("Slurm keeps the last of two: nodes need not have the first");
+    let more = script.given(Key::Constraint).count() > 2;
+    match (alone(script, first), script.value_bytes(last)) {
+        (Some(number), Some(value)) if !more && script.text.get(value.clone()) == Some(&*other) => {
+            finding.fix([script.without_line(number), Edit::new(value, joined)])
+        }
+        _ => finding,
+    }
+}
+
+/// The line of an option that holds nothing else.
+fn alone(script: &Script<'_>, given: &Given) -> Option<usize> {
+    let range = script.whole(given)?;
+    let number = script.lines.number(range.start);
+    let line = script.lines.range(number);
+    let before = &script.text[line.start..range.start];
+    let behind = script.text[range.end..line.end].trim_start();
+    let nothing = behind.is_empty() || behind.starts_with('#');
+    (before.trim_end() == "#SBATCH" && nothing).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fires, fixes, silent};
+
+    #[test]
+    fn speaks() {
+        let found = fires(&RULE, "#SBATCH «--constraint=v100»\n#SBATCH -C gold\n");
+        assert_eq!(found.severity, Severity::Error);
+        assert_eq!(found.labels[0].text, "replaced by line 3");
+        let found = fires(&RULE, "#SBATCH «-n 4»\n#SBATCH -n 8\n");
+        assert_eq!(found.severity, Severity::Warning);
+        assert!(found.help.unwrap().contains("-N"));
+        let found = fires(&RULE, "#SBATCH «-t 1»\n#SBATCH --time=1\n");
+        assert_eq!(found.severity, Severity::Note);
+        fires(&RULE, "#SBATCH «--gres=gpu:1» --gres=gpu:2\n");
+    }
+
+    #[test]
+    fn says_nothing() {
+        silent(&RULE, "#SBATCH --mail-type=END\n#SBATCH --mail-type=FAIL\n");
+        silent(&RULE, "#SBATCH -t 1\n##SBATCH -t 2\ntrue\n#SBATCH -t 3\n");
+        silent(
+            &RULE,
+            "#SBATCH --ntasks=1 --ntasks-per-node=1 --mem=1 -v -v\n",
+        );
+    }
+
+    #[test]
+    fn fixes_two_constraints() {
+        fixes(
+            &RULE,
+            "#SBATCH --constraint=v100\n#SBATCH -n 1\n#SBATCH -C gold\n",
+            "#SBATCH -n 1\n#SBATCH -C v100&gold\n",
+        );
+        fixes(
+            &RULE,
+            "#SBATCH -t 5 # short\n#SBATCH -t 5\n",
+            "#SBATCH -t 5\n",
+        );
+    }
+}

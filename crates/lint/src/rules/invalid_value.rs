@@ -1,0 +1,137 @@
+//! Y003: a value that `sbatch` doesn't take.
+
+use crate::rule::{Holds, Rule};
+use crate::script::Script;
+use crate::{Finding, LintInput, Severity};
+use model::option_table::{Effect, Key};
+
+/// Y003.
+pub const RULE: Rule = Rule {
+    code: "Y003",
+    name: "invalid-value",
+    severity: Severity::Error,
+    summary: "sbatch does not take this value: the script is refused",
+    page:
+        "Values are checked before anything is submitted. Times are MINUTES, MM:SS, HH:MM:SS, D-HH,
+D-HH:MM or D-HH:MM:SS; memory is a whole number with K, M, G or T behind it (no 1.5G, no
+16Gi); numbers of nodes, tasks and CPUs are whole and above zero.
+
+```
+#!/bin/bash
+#SBATCH --time=2h
+#SBATCH --mem=1.5G
+srun hostname
+```
+
+Source: slurm_opt.c, proc_args.c and parse_time.c of 22.05 to 25.11; seen with 22.05.8.",
+    holds: Holds::Always,
+    needs_cluster: false,
+    check,
+};
+
+/// Codes of refusals for which there is another rule.
+const OTHERS: &[&str] = &[
+    "unknown-option",
+    "missing-value",
+    "unexpected-value",
+    "directive-word",
+    "directive-syntax",
+    "conflict",
+    "script-empty",
+    "script-interpreter",
+    "script-nul",
+    "script-size",
+    "script-line-ends",
+];
+
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    for diagnostic in &script.diagnostics {
+        if diagnostic.severity != model::Severity::Error || OTHERS.contains(&diagnostic.code) {
+            continue;
+        }
+        let given =
+            script.sbatch.given.iter().find(|given| {
+                given.span == diagnostic.span && diagnostic.span != model::Span::Whole
+            });
+        // A variable or a gap of a template is what there is to say of such a value.
+        if given.is_some_and(|given| {
+            super::shell_variable::is_one(given) || super::placeholder::is_one(given)
+        }) {
+            continue;
+        }
+        if given.is_some_and(|given| given.option.effect == Effect::Sets(Key::Array)) {
+            continue;
+        }
+        let lines: Vec<&str> = diagnostic.message.lines().collect();
+        let said = lines
+            .iter()
+            .find(|line| line.contains("nvalid"))
+            .or(lines.first());
+        let mut finding = Finding::new(
+            RULE.code,
+            RULE.severity,
+            said.map_or("sbatch refuses this", |line| line),
+        )
+        .refused();
+        if let Some(help) = given.and_then(|given| help(given.option.effect)) {
+            finding = finding.help(help);
+        }
+        let range = match given {
+            Some(given) => script.value_bytes(given),
+            None => script.bytes(&diagnostic.span),
+        };
+        if let Some(range) = range {
+            finding = finding.at(range, "sbatch refuses this value");
+        }
+        findings.push(finding);
+    }
+}
+
+fn help(effect: Effect) -> Option<&'static str> {
+    let Effect::Sets(key) = effect else {
+        return None;
+    };
+    Some(match key {
+        Key::Time | Key::TimeMin => {
+            "times are MINUTES, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS"
+        }
+        Key::Mem | Key::MemPerCpu | Key::MemPerGpu => {
+            "memory is a whole number with K, M, G or T, such as 1500M or 16G"
+        }
+        Key::Nodes => "nodes are N or LEAST-MOST, such as 2 or 2-4",
+        Key::Tasks | Key::TasksPerNode | Key::CpusPerTask | Key::CpusPerGpu => {
+            "a whole number above zero"
+        }
+        Key::Gres => "generic resources are NAME[:TYPE][:COUNT], such as gpu:v100:2",
+        Key::Gpus | Key::GpusPerNode | Key::GpusPerTask => {
+            "GPUs are [TYPE:]COUNT, such as 2 or v100:2"
+        }
+        Key::MailType => "words such as BEGIN,END,FAIL or ALL",
+        Key::Signal => "signals are [R][B][:]NAME[@SECONDS], such as B:USR1@120",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn speaks() {
+        assert!(fires(&RULE, "#SBATCH --time=«2h»\n").refused);
+        fires(&RULE, "#SBATCH -n 1 --mem «1.5G» # lots\n");
+        fires(&RULE, "#SBATCH -N«x»\n");
+        fires(&RULE, "#SBATCH --cpus-per-task=«0»\n");
+    }
+
+    #[test]
+    fn says_nothing() {
+        silent(
+            &RULE,
+            "#SBATCH --time=2:00:00 --mem=1500M -N2 -n 4 --signal=B:USR1@120\n",
+        );
+        silent(&RULE, "#SBATCH -N $NODES\n");
+        silent(&RULE, "#SBATCH --time=<time>\n");
+    }
+}

@@ -1,0 +1,103 @@
+//! Y011: directives behind the first command.
+
+use crate::rule::{Holds, Rule};
+use crate::script::Script;
+use crate::{Finding, LintInput, Severity};
+use model::script_lines::LineKind;
+
+/// Y011.
+pub const RULE: Rule = Rule {
+    code: "Y011",
+    name: "late-directive",
+    severity: Severity::Error,
+    summary: "directives behind the first command are not read",
+    page: "sbatch stops reading directives at the first line that is neither blank nor a comment: module
+load, set -e, export, anything. What stands behind is a comment for Slurm and for the shell. The job
+runs with defaults instead, without a word. Lines in a here-document, with which a script writes
+another one, are not meant.
+
+```
+#!/bin/bash
+#SBATCH --ntasks=4
+module load cuda
+#SBATCH --gres=gpu:1
+srun python train.py
+```
+
+Source: sbatch's opt.c of 22.05 to 25.11; seen with 22.05.8.",
+    holds: Holds::Always,
+    needs_cluster: false,
+    check,
+};
+
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    let Some(first) = script.kinds.first_command else {
+        return;
+    };
+    if !script.is_shell || !script.shell.sound || script.is_template() {
+        return;
+    }
+    let late: Vec<usize> = (1..)
+        .zip(&script.kinds.kinds)
+        .filter(|(_, kind)| **kind == LineKind::LateDirective)
+        .map(|(number, _)| number)
+        .filter(|number| !script.shell.is_text(script.lines.range(*number).start))
+        .filter(|number| {
+            let tail = &script.lines.line(*number)["#SBATCH".len()..];
+            tail.trim_start().starts_with('-')
+        })
+        .collect();
+    let Some(start) = late.first() else {
+        return;
+    };
+    let message = match late.len() {
+        1 => "this directive is not read".to_owned(),
+        count => format!("{count} directives are not read"),
+    };
+    let mut finding = Finding::new(RULE.code, RULE.severity, message)
+        .at(script.lines.range(*start), "a comment here")
+        .at(
+            trimmed(script, first),
+            "the first command: sbatch reads no directives behind it",
+        )
+        .help("move the directives above the first command");
+    for number in late.iter().skip(1).take(3) {
+        finding = finding.at(script.lines.range(*number), "");
+    }
+    findings.push(finding);
+}
+
+fn trimmed(script: &Script<'_>, number: usize) -> std::ops::Range<usize> {
+    let range = script.lines.range(number);
+    let blanks = script.text[range.clone()].len() - script.text[range.clone()].trim_start().len();
+    range.start + blanks..range.end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn speaks() {
+        let found = fires(
+            &RULE,
+            "#SBATCH -n 1\nset -e\n«#SBATCH -t 1»\n#SBATCH -p x\n",
+        );
+        assert_eq!(found.message, "2 directives are not read");
+        assert!(!found.refused);
+    }
+
+    #[test]
+    fn says_nothing() {
+        silent(
+            &RULE,
+            "#SBATCH -n 1\nset -e\n##SBATCH -t 1\n# SBATCH -t 1\n",
+        );
+        silent(&RULE, "cat > x <<EOF\n#SBATCH -t 1\nEOF\nsbatch x\n");
+        silent(&RULE, "echo '\n#SBATCH -t 1\n' | sbatch\n");
+        silent(&RULE, "#!/usr/bin/env python\nx = '''\n#SBATCH -t 1\n'''\n");
+        silent(&RULE, "{% if x %}\n#SBATCH -t 1\n{% endif %}\n");
+        silent(&RULE, "true\n#SBATCH\n#SBATCH lines go first\n");
+    }
+}

@@ -1,0 +1,136 @@
+//! Y017: a gap of a template that nobody filled in.
+
+use crate::rule::{Holds, Rule};
+use crate::script::Script;
+use crate::{Finding, LintInput, Severity};
+use model::Given;
+use model::option_table::{Effect, Key};
+
+/// Y017.
+pub const RULE: Rule = Rule {
+    code: "Y017",
+    name: "placeholder",
+    severity: Severity::Warning,
+    summary: "a gap of a template is left in a directive",
+    page: "A word such as <account>, {{ nodes }}, @TIME@, %%NODES%% or {memory} was to be filled in
+before the script is submitted. sbatch takes it as it stands: an account of that name doesn't exist,
+and as a number it is refused.
+
+```
+#!/bin/bash
+#SBATCH --account=<your-account>
+srun hostname
+```
+
+Source: seen with 22.05.8.",
+    holds: Holds::Always,
+    needs_cluster: false,
+    check,
+};
+
+/// Whether a value holds a gap.
+pub(crate) fn is_one(given: &Given) -> bool {
+    given
+        .value
+        .as_deref()
+        .is_some_and(|value| gap(value).is_some())
+}
+
+/// The gap in a value.
+fn gap(value: &str) -> Option<&str> {
+    const PAIRS: &[(&str, &str)] = &[
+        ("{{", "}}"),
+        ("{%", "%}"),
+        ("<%", "%>"),
+        ("%(", ")s"),
+        ("%%", "%%"),
+        ("@@", "@@"),
+        ("<", ">"),
+        ("@", "@"),
+        ("__", "__"),
+        ("{", "}"),
+    ];
+    for (open, close) in PAIRS {
+        let Some(start) = value.find(open) else {
+            continue;
+        };
+        let inner = &value[start + open.len()..];
+        let Some(end) = inner.find(close) else {
+            // A gap with blanks in it is cut at the first.
+            if matches!(*open, "{{" | "{%" | "<%") {
+                return Some(&value[start..]);
+            }
+            continue;
+        };
+        let name = &inner[..end];
+        let word = |c: char| c.is_ascii_alphanumeric() || "_- .".contains(c);
+        let shell = start > 0 && value[..start].ends_with('$');
+        if !name.is_empty()
+            && !shell
+            && name.chars().all(word)
+            && name.contains(|c: char| c.is_ascii_alphabetic())
+            && !(*open == "%%" && value.len() > name.len() + 4 && name.contains(['-', '.', ' ']))
+        {
+            return Some(&value[start..start + open.len() + end + close.len()]);
+        }
+    }
+    None
+}
+
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    for given in script.directives() {
+        let Some(value) = given.value.as_deref() else {
+            continue;
+        };
+        if matches!(
+            given.option.effect,
+            Effect::Sets(Key::Comment | Key::Wrap | Key::JobName)
+        ) && !value.contains("{{")
+        {
+            continue;
+        }
+        let (Some(found), Some(range)) = (gap(value), script.value_bytes(given)) else {
+            continue;
+        };
+        let mut finding = Finding::new(
+            RULE.code,
+            RULE.severity,
+            format!("{found} is a gap of a template"),
+        )
+        .at(range, "to be filled in");
+        if script.is_refused(given) {
+            finding.severity = Severity::Error;
+            finding = finding.refused();
+        }
+        findings.push(finding);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn speaks() {
+        fires(&RULE, "#SBATCH -A «<account>»\n");
+        assert!(fires(&RULE, "#SBATCH --nodes=«@@NODES@@»\n").refused);
+        fires(&RULE, "#SBATCH --mem=«{memory}»\n");
+        fires(&RULE, "#SBATCH -p «__partition__»\n");
+        fires(&RULE, "#SBATCH -t «%%TIME%%»\n");
+        fires(&RULE, "#SBATCH --mail-user=«<YourNetID>@princeton.edu»\n");
+    }
+
+    #[test]
+    fn says_nothing() {
+        silent(
+            &RULE,
+            "#SBATCH -o %x-%j.out --mail-user=a@b.c -w n[1-2] -C '[a|b]'\n",
+        );
+        silent(
+            &RULE,
+            "#SBATCH -A my_account --gres=gpu:1 -o 100%%-%j.out -J {a}\n",
+        );
+        silent(&RULE, "#SBATCH -A ${ACCOUNT}\n");
+    }
+}

@@ -1,0 +1,230 @@
+//! A batch script with all that rules ask about it.
+
+use crate::input::LintInput;
+use crate::lines::Lines;
+use crate::shell::Shell;
+use crate::{Edit, Finding, Severity};
+use model::option_table::{Effect, Key};
+use model::sbatch::{Sbatch, resolve};
+use model::script_lines::{LineKind, ScriptLines, script_lines};
+use model::{Diagnostic, Given, Origin, Request, SlurmVersion, Span, Surroundings};
+use std::ops::Range;
+
+/// A script that was read once for all rules.
+#[derive(Debug)]
+pub struct Script<'a> {
+    /// Its text.
+    pub text: &'a str,
+    /// Its lines.
+    pub lines: Lines<'a>,
+    /// What `sbatch` makes of each.
+    pub kinds: ScriptLines,
+    /// What it asks for.
+    pub sbatch: Sbatch,
+    /// What `sbatch` would say of it.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Its commands; none where it isn't a script of a shell like `sh`.
+    pub shell: Shell<'a>,
+    /// True for a script of `sh`, `bash`, `zsh`, `ksh` or `dash`.
+    pub is_shell: bool,
+    /// The Slurm it is for, where that is known.
+    pub version: Option<SlurmVersion>,
+}
+
+impl<'a> Script<'a> {
+    /// Reads it.
+    #[must_use]
+    pub fn read(input: &LintInput<'a>) -> Script<'a> {
+        let text = input.text;
+        let stated = input.cluster.and_then(|cluster| cluster.slurm.as_ref());
+        let version = input.version.or(stated.map(|version| version.value));
+        let pyxis = input
+            .cluster
+            .and_then(|cluster| cluster.containers.runtime.as_ref());
+        let surroundings = Surroundings {
+            now: input.now,
+            zone: input.zone,
+            cwd: input.cwd,
+            embedded: false,
+            version: version.unwrap_or(SlurmVersion::V22_05),
+            pyxis: pyxis.is_some_and(|r| r.value == model::cluster::ContainerRuntime::Pyxis),
+        };
+        let mut args = input.args.to_vec();
+        args.push(
+            if input.name == "-" {
+                "sbatch"
+            } else {
+                input.name
+            }
+            .to_owned(),
+        );
+        let (sbatch, diagnostics) = resolve(&args, &|_| None, Some(text), &surroundings);
+        let lines = Lines::new(text);
+        let is_shell = is_shell(lines.line(1));
+        let shell = match is_shell {
+            true => Shell::read(text, 0),
+            false => Shell::default(),
+        };
+        Script {
+            text,
+            lines,
+            kinds: script_lines(text),
+            sbatch,
+            diagnostics,
+            shell,
+            is_shell,
+            version,
+        }
+    }
+
+    /// What it asks for.
+    #[must_use]
+    pub fn request(&self) -> &Request {
+        &self.sbatch.request
+    }
+
+    /// The bytes of a place in the script; none for what stands elsewhere.
+    #[must_use]
+    pub fn bytes(&self, span: &Span) -> Option<Range<usize>> {
+        match *span {
+            Span::Script { line, start, end } => {
+                let from = self.lines.with_end(line).start;
+                let range = from + start..from + end;
+                self.text.get(range.clone()).map(|_| range)
+            }
+            Span::Whole | Span::Argument(_) | Span::Variable(_) => None,
+        }
+    }
+
+    /// All options of that key, in the order in which they were read.
+    pub fn given(&self, key: Key) -> impl DoubleEndedIterator<Item = &Given> {
+        let sets = move |given: &&Given| given.option.effect == Effect::Sets(key);
+        self.sbatch.given.iter().filter(sets)
+    }
+
+    /// All options of that name, in the order in which they were read.
+    pub fn named(&self, long: &str) -> impl DoubleEndedIterator<Item = &Given> {
+        self.sbatch
+            .given
+            .iter()
+            .filter(move |given| given.option.long == long)
+    }
+
+    /// The option of that key that counts.
+    #[must_use]
+    pub fn last(&self, key: Key) -> Option<&Given> {
+        self.given(key).next_back()
+    }
+
+    /// The value of the option of that key that counts.
+    #[must_use]
+    pub fn value(&self, key: Key) -> Option<&str> {
+        self.last(key).and_then(|given| given.value.as_deref())
+    }
+
+    /// The options that stand in the script.
+    pub fn directives(&self) -> impl Iterator<Item = &Given> {
+        self.sbatch
+            .given
+            .iter()
+            .filter(|given| given.origin == Origin::Script)
+    }
+
+    /// The bytes of an option and its value; none where it isn't in the script.
+    #[must_use]
+    pub fn whole(&self, given: &Given) -> Option<Range<usize>> {
+        let word = self.bytes(&given.span)?;
+        let value = given.value_span.as_ref().and_then(|span| self.bytes(span));
+        match value {
+            Some(value)
+                if value.end > word.end
+                    && self.lines.number(value.start) == self.lines.number(word.start) =>
+            {
+                Some(word.start..value.end)
+            }
+            _ => Some(word),
+        }
+    }
+
+    /// The bytes of an option's value, else of the option.
+    #[must_use]
+    pub fn value_bytes(&self, given: &Given) -> Option<Range<usize>> {
+        let value = given.value_span.as_ref().and_then(|span| self.bytes(span));
+        value.or_else(|| self.bytes(&given.span))
+    }
+
+    /// A finding at an option; without a place where that isn't in the script.
+    #[must_use]
+    pub fn finding(
+        &self,
+        code: &'static str,
+        severity: Severity,
+        given: &Given,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> Finding {
+        let finding = Finding::new(code, severity, message);
+        match self.whole(given) {
+            Some(range) => finding.at(range, label),
+            None => finding,
+        }
+    }
+
+    /// Whether `sbatch` refuses that word.
+    #[must_use]
+    pub fn is_refused(&self, given: &Given) -> bool {
+        self.diagnostics.iter().any(|diagnostic| {
+            diagnostic.severity == model::Severity::Error && diagnostic.span == given.span
+        })
+    }
+
+    /// An edit that takes a line away.
+    #[must_use]
+    pub fn without_line(&self, number: usize) -> Edit {
+        Edit::new(self.lines.with_end(number), "")
+    }
+
+    /// An edit that adds a directive behind the last one that is read, or behind the first line.
+    #[must_use]
+    pub fn new_directive(&self, options: &str) -> Edit {
+        let read = |kind: &LineKind| matches!(kind, LineKind::Directive | LineKind::Interpreter);
+        let last = self
+            .kinds
+            .kinds
+            .iter()
+            .rposition(read)
+            .map_or(1, |index| index + 1);
+        let at = self.lines.with_end(last).end;
+        let open = !self.text[..at].ends_with('\n');
+        let (before, after) = if open { ("\n", "") } else { ("", "\n") };
+        Edit::new(at..at, format!("{before}#SBATCH {options}{after}"))
+    }
+
+    /// True when the line was made by a template engine's statement: what it says is no script yet.
+    #[must_use]
+    pub fn is_template(&self) -> bool {
+        let Some(first) = self.kinds.first_command else {
+            return false;
+        };
+        let line = self.lines.line(first).trim_start();
+        ["{%", "{{", "<%", "{#"]
+            .iter()
+            .any(|start| line.starts_with(start))
+    }
+}
+
+/// Whether an interpreter line names a shell like `sh`.
+fn is_shell(line: &str) -> bool {
+    let Some(rest) = line.strip_prefix("#!") else {
+        return false;
+    };
+    let mut words = rest.split_whitespace();
+    let mut program = words.next().unwrap_or_default();
+    if program.ends_with("/env") {
+        program = words
+            .find(|word| !word.starts_with('-'))
+            .unwrap_or_default();
+    }
+    let name = program.rsplit('/').next().unwrap_or(program);
+    matches!(name, "sh" | "bash" | "zsh" | "ksh" | "dash")
+}
