@@ -5,6 +5,7 @@
 //! that it came from, or that it is assumed, or that its document says two things. Text comes in
 //! and values go out; files are read at the edge.
 
+mod admit;
 mod facts;
 mod file;
 mod look_up;
@@ -17,6 +18,7 @@ mod tables;
 mod value;
 mod words;
 
+pub use admit::{Denial, Refusal};
 pub use file::ClusterFile;
 pub use look_up::{GpuKind, NodeSet};
 pub use section::{Entry, KeyDoc, Section};

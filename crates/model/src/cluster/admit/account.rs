@@ -1,0 +1,138 @@
+//! By which account and QOS a job runs, and whether its user may.
+
+use super::{Door, listed, refusal};
+use crate::Request;
+use crate::cluster::look_up::named;
+use crate::cluster::{ClusterFile, Denial, Named, Qos, Refusal, User};
+
+/// Who asks, and by which account and QOS.
+pub(super) struct Who<'a> {
+    pub user: Option<&'a Named<User>>,
+    pub account: Option<String>,
+    /// The QOS that the job runs by: several where the file says two things.
+    pub qos: Vec<&'a Named<Qos>>,
+}
+
+impl<'a> Who<'a> {
+    /// Finds account and QOS, and says what is wrong with them.
+    pub fn of(
+        file: &'a ClusterFile,
+        request: &Request,
+        user: Option<&str>,
+        door: &mut Door<'a>,
+    ) -> Who<'a> {
+        let known = user.map_or_else(|| named(&file.users, "*"), |user| file.user(user));
+        let account = request
+            .account
+            .clone()
+            .or_else(|| Some(known?.default_account.as_ref()?.value.clone()));
+        door.account(known, request.account.as_deref(), user);
+        let qos = door.qos(known, account.as_deref());
+        Who {
+            user: known,
+            account,
+            qos,
+        }
+    }
+}
+
+impl<'a> Door<'a> {
+    fn account(&mut self, user: Option<&Named<User>>, asked: Option<&str>, name: Option<&str>) {
+        let file = self.file;
+        let enforced = file
+            .limits
+            .enforce
+            .as_ref()
+            .is_none_or(|words| !words.is_empty());
+        if !enforced || (file.accounts.is_empty() && file.users.is_empty()) {
+            return;
+        }
+        let own = user.and_then(|user| user.accounts.as_ref());
+        let todo = "leave --account out, or name one of yours";
+        if let (None, Some(name)) = (user, name)
+            && !file.users.is_empty()
+        {
+            let there = "no association of that user";
+            let todo = "ask the cluster's people for an account";
+            self.found
+                .push(refusal(Denial::Account, format!("by {name}"), there, todo));
+            return;
+        }
+        let Some(asked) = asked else { return };
+        let accounts: Vec<&str> = file.accounts.iter().map(|a| a.name.as_str()).collect();
+        let is_known =
+            accounts.is_empty() || accounts.iter().any(|a| a.eq_ignore_ascii_case(asked));
+        match own {
+            Some(own)
+                if !own
+                    .iter()
+                    .any(|account| account.eq_ignore_ascii_case(asked)) =>
+            {
+                let there = format!("accounts {}", own.join(", "));
+                let path =
+                    user.map_or_else(String::new, |user| format!("user.{}.accounts", user.name));
+                self.found.push(
+                    refusal(Denial::Account, format!("--account={asked}"), there, todo)
+                        .at(path, own),
+                );
+            }
+            None if !is_known => {
+                let there = format!("{} has accounts {}", file.name, accounts.join(", "));
+                // A document lists its author's accounts, not all that there are.
+                let assumed = user.is_none_or(|user| user.name == "*") && own.is_none();
+                self.found.push(Refusal {
+                    assumed,
+                    ..refusal(Denial::Account, format!("--account={asked}"), there, todo)
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn qos(&mut self, user: Option<&Named<User>>, account: Option<&str>) -> Vec<&'a Named<Qos>> {
+        let file = self.file;
+        let Some(asked) = &self.request.qos else {
+            let user = user.map_or("*", |user| user.name.as_str());
+            let default = file.default_qos(user, account.unwrap_or_default());
+            let names = default.into_iter().flat_map(|default| default.all());
+            return names.filter_map(|name| file.qos(name)).collect();
+        };
+        if file.qos.is_empty() {
+            return Vec::new();
+        }
+        let names: Vec<&str> = file.qos.iter().map(|qos| qos.name.as_str()).collect();
+        let Some(qos) = file.qos(asked) else {
+            let near = crate::nearest(asked, names.iter().copied());
+            self.found.push(refusal(
+                Denial::Qos,
+                format!("--qos={asked}"),
+                format!("{} has QOS {}", file.name, names.join(", ")),
+                near.map_or("name one of those".to_owned(), |near| {
+                    format!("did you mean {near}?")
+                }),
+            ));
+            return Vec::new();
+        };
+        let of_account = account.and_then(|account| {
+            let own = user.and_then(|user| named(&user.associations, account));
+            own.and_then(|own| own.qos.as_ref())
+        });
+        let above = || {
+            let account = account?;
+            file.account_value(account, |account| account.qos.as_ref())
+        };
+        let own = of_account.or_else(|| user?.qos.as_ref()).or_else(above);
+        if let Some(own) = own.filter(|own| !listed(own, asked)) {
+            let mut refusal = refusal(
+                Denial::Qos,
+                format!("--qos={asked}"),
+                format!("yours are {}", own.join(", ")),
+                "name one of yours, or leave --qos out",
+            );
+            refusal.assumed = own.is_assumed();
+            refusal.span = own.span.clone();
+            self.found.push(refusal);
+        }
+        vec![qos]
+    }
+}

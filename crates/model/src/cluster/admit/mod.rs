@@ -1,0 +1,284 @@
+//! Whether a cluster would take a job: the checks of Slurm's controller against a cluster file.
+//!
+//! The order is that of `_job_create` and `_part_access_check` in `job_mgr.c` of 22.05: node names,
+//! partition, account, QOS, the partition's limits, accounting limits, excluded nodes, features,
+//! then whether nodes can serve. What the file doesn't say is not checked.
+
+mod account;
+mod features;
+mod limits;
+mod nodes;
+mod partition;
+mod refusal;
+
+pub use refusal::{Denial, Refusal};
+
+use super::{ClusterFile, Named, Partition, Qos, Sourced};
+use crate::{NodeName, Request, TimeLimitRequest};
+use account::Who;
+use features::Features;
+use nodes::no_nodes;
+
+impl ClusterFile {
+    /// Whether the cluster takes this job of a user; of anybody where none is named.
+    ///
+    /// # Errors
+    /// The reason at which Slurm would stop; where it would take the job, the first reason why it
+    /// could never start.
+    pub fn admit(&self, request: &Request, user: Option<&str>) -> Result<(), Box<Refusal>> {
+        let mut all = self.refusals(request, user);
+        let first = all.iter().position(|refusal| refusal.waits.is_none());
+        if all.is_empty() {
+            return Ok(());
+        }
+        Err(Box::new(all.swap_remove(first.unwrap_or(0))))
+    }
+
+    /// Every reason why the cluster would not take or never start a job, in the order in which
+    /// Slurm looks.
+    #[must_use]
+    pub fn refusals(&self, request: &Request, user: Option<&str>) -> Vec<Refusal> {
+        let mut door = Door {
+            file: self,
+            request,
+            found: Vec::new(),
+        };
+        door.node_names(&request.nodelist, "--nodelist");
+        let Some(partitions) = door.partitions() else {
+            return door.found;
+        };
+        let who = Who::of(self, request, user, &mut door);
+        for partition in &partitions {
+            door.partition(partition, &who);
+        }
+        door.array();
+        door.accounting(partitions.first().copied(), &who);
+        door.node_names(&request.exclude, "--exclude");
+        let known = door.features();
+        // A held job is not placed until it is released; with a feature that nobody has it never is.
+        if !request.hold && known {
+            let refusals: Vec<Refusal> = match &partitions[..] {
+                [] => no_nodes(self, None, request).into_iter().collect(),
+                all => all
+                    .iter()
+                    .filter_map(|one| no_nodes(self, Some(one), request))
+                    .collect(),
+            };
+            // A job that names several partitions starts where it can.
+            if refusals.len() == partitions.len().max(1) {
+                door.found.extend(refusals.into_iter().next());
+            }
+        }
+        door.found
+    }
+}
+
+/// What is found on the way in.
+struct Door<'a> {
+    file: &'a ClusterFile,
+    request: &'a Request,
+    found: Vec<Refusal>,
+}
+
+/// A refusal but for its reason.
+fn refusal(
+    denial: Denial,
+    asked: impl Into<String>,
+    there: impl Into<String>,
+    todo: impl Into<String>,
+) -> Refusal {
+    Refusal {
+        denial,
+        waits: None,
+        detail: None,
+        asked: asked.into(),
+        there: there.into(),
+        todo: todo.into(),
+        at: None,
+        span: 0..0,
+        assumed: false,
+    }
+}
+
+impl Refusal {
+    fn at<T>(mut self, path: String, value: &Sourced<T>) -> Refusal {
+        self.at = Some(path);
+        self.span = value.span.clone();
+        self.assumed |= value.is_assumed() || value.is_disputed();
+        self
+    }
+}
+
+impl<'a> Door<'a> {
+    fn node_names(&mut self, names: &[NodeName], option: &str) {
+        if names.is_empty() || self.file.nodes.is_empty() {
+            return;
+        }
+        let mut known: Vec<NodeName> = self
+            .file
+            .nodes
+            .iter()
+            .flat_map(|nodes| self.file.names_of(nodes))
+            .collect();
+        known.sort();
+        let Some(odd) = names.iter().find(|name| known.binary_search(name).is_err()) else {
+            return;
+        };
+        let groups = self.file.nodes.iter();
+        let there: Vec<&str> = groups
+            .clone()
+            .map(|nodes| {
+                nodes
+                    .names
+                    .as_ref()
+                    .map_or(nodes.name.as_str(), |names| names.as_str())
+            })
+            .collect();
+        let assumed = self
+            .file
+            .nodes
+            .iter()
+            .any(|nodes| nodes.names.as_ref().is_none_or(Sourced::is_assumed));
+        self.found.push(Refusal {
+            assumed,
+            ..refusal(
+                Denial::NodeName,
+                format!("{option}={}", odd.as_str()),
+                format!("{} has nodes {}", self.file.name, there.join(", ")),
+                format!("leave {option} out, or name a node that is there"),
+            )
+        });
+    }
+
+    /// The partitions that the job is for; none where Slurm would stop.
+    fn partitions(&mut self) -> Option<Vec<&'a Named<Partition>>> {
+        let file = self.file;
+        if file.partitions.is_empty() {
+            return Some(Vec::new());
+        }
+        let names: Vec<&str> = file.partitions.iter().map(|p| p.name.as_str()).collect();
+        let there = format!("{} has partitions {}", file.name, names.join(", "));
+        let Some(asked) = &self.request.partition else {
+            if let Some(default) = file.default_partition() {
+                return Some(vec![default]);
+            }
+            // A document that marks none as the default need not mean that there is none.
+            let silent = file
+                .partitions
+                .iter()
+                .all(|partition| partition.default.is_none());
+            self.found.push(Refusal {
+                assumed: silent,
+                ..refusal(
+                    Denial::NoPartition,
+                    "no partition",
+                    format!("{there}; none of them is said to be the default"),
+                    format!("name one: --partition={}", names[0]),
+                )
+            });
+            return None;
+        };
+        let mut found = Vec::new();
+        for name in asked.split(',').filter(|name| !name.is_empty()) {
+            let Some(partition) = file.partition(name) else {
+                let near = crate::nearest(name, names.iter().copied());
+                self.found.push(Refusal {
+                    detail: Some(format!("invalid partition specified: {name}")),
+                    ..refusal(
+                        Denial::Partition,
+                        format!("--partition={name}"),
+                        there,
+                        match near {
+                            Some(near) => format!("did you mean {near}?"),
+                            None => "name one of those".to_owned(),
+                        },
+                    )
+                });
+                return None;
+            };
+            found.push(partition);
+        }
+        Some(found)
+    }
+
+    fn array(&mut self) {
+        let (Some(array), Some(most)) = (&self.request.array, &self.file.limits.max_array_size)
+        else {
+            return;
+        };
+        let Some(last) = array.indices.last().filter(|last| **last >= most.value) else {
+            return;
+        };
+        self.found.push(
+            refusal(
+                Denial::Array,
+                format!("an array up to {last}"),
+                format!("indices end below {} (MaxArraySize)", most.value),
+                "several arrays, or an offset added in the script",
+            )
+            .at("limits.max_array_size".to_owned(), most),
+        );
+    }
+
+    fn features(&mut self) -> bool {
+        let Some(constraint) = self.request.constraint.as_ref().map(ToString::to_string) else {
+            return true;
+        };
+        let stated: Vec<&Sourced<Vec<String>>> = self
+            .file
+            .nodes
+            .iter()
+            .filter_map(|nodes| nodes.features.as_ref())
+            .collect();
+        let known: Vec<&str> = stated
+            .iter()
+            .flat_map(|features| features.iter())
+            .map(String::as_str)
+            .collect();
+        let Some(features) = Features::parse(&constraint) else {
+            return true;
+        };
+        let names = features.names();
+        let Some(odd) = names.iter().find(|name| !known.contains(name)) else {
+            return true;
+        };
+        let mut all = known.clone();
+        all.sort_unstable();
+        all.dedup();
+        // A document that speaks of no features need not mean that there are none.
+        let assumed = stated.is_empty() || stated.iter().any(|features| features.is_assumed());
+        let near = crate::nearest(odd, all.iter().copied());
+        self.found.push(Refusal {
+            assumed,
+            ..refusal(
+                Denial::Feature,
+                format!("--constraint={constraint}"),
+                match &all[..] {
+                    [] => format!("{} is not known to have features", self.file.name),
+                    all => format!("{} has features {}", self.file.name, all.join(", ")),
+                },
+                match near {
+                    Some(near) => format!("did you mean {near}?"),
+                    None => format!("leave {odd} out"),
+                },
+            )
+        });
+        false
+    }
+}
+
+fn has_flag(qos: &Qos, flag: &str) -> bool {
+    qos.flags.as_ref().is_some_and(|flags| listed(flags, flag))
+}
+
+fn listed(list: &[String], name: &str) -> bool {
+    list.iter()
+        .any(|one| one.eq_ignore_ascii_case(name) || one == "ALL")
+}
+
+fn seconds(time: TimeLimitRequest) -> u64 {
+    match time {
+        TimeLimitRequest::Limit(limit) => limit.0,
+        TimeLimitRequest::Unlimited => u64::MAX,
+    }
+}

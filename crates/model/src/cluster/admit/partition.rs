@@ -1,0 +1,231 @@
+//! What a partition demands of a job: `_part_access_check` of 22.05's `job_mgr.c`.
+
+use super::account::Who;
+use super::{Door, has_flag, listed, refusal, seconds};
+use crate::NodeName;
+use crate::cluster::words::{EnforcePartLimits, PartitionState};
+use crate::cluster::{Denial, Named, Partition, PartitionNodes, Refusal, Sourced};
+
+impl Door<'_> {
+    fn enforced(&self) -> Option<EnforcePartLimits> {
+        let enforce = self.file.limits.enforce_partition_limits.as_ref()?;
+        (enforce.value != EnforcePartLimits::No).then_some(enforce.value)
+    }
+
+    /// Refused where the cluster enforces partition limits, else accepted to wait.
+    fn over_partition(&mut self, reason: &'static str, refusal: Refusal) {
+        let waits = self.enforced().is_none().then_some(reason);
+        self.found.push(Refusal { waits, ..refusal });
+    }
+
+    pub(super) fn partition(&mut self, partition: &Named<Partition>, who: &Who<'_>) {
+        let name = &partition.name;
+        let path = |key: &str| format!("partition.{name}.{key}");
+        let asked = format!("--partition={name}");
+        if let Some(state) = &partition.state
+            && matches!(
+                state.value,
+                PartitionState::Drain | PartitionState::Inactive
+            )
+        {
+            let there = format!("partition {name} is {}", state.value.word());
+            let todo = "another partition";
+            self.found.push(
+                refusal(Denial::PartitionClosed, &*asked, there, todo).at(path("state"), state),
+            );
+        }
+        if let Some(needs) = partition
+            .needs_reservation
+            .as_ref()
+            .filter(|needs| needs.value)
+            && self.request.reservation.is_none()
+        {
+            let there = format!("partition {name} takes jobs of reservations alone");
+            let todo = "name your --reservation, or another partition";
+            self.found.push(
+                refusal(Denial::Access, &*asked, there, todo).at(path("needs_reservation"), needs),
+            );
+        }
+        if let Some(root) = partition.root_only.as_ref().filter(|root| root.value) {
+            let there = format!("partition {name} is root's");
+            self.found.push(
+                refusal(Denial::Access, &*asked, there, "another partition")
+                    .at(path("root_only"), root),
+            );
+        }
+        self.groups(partition, who);
+        self.sizes(partition, who);
+        self.accounts(partition, who);
+    }
+
+    fn groups(&mut self, partition: &Named<Partition>, who: &Who<'_>) {
+        let (Some(allowed), Some(own)) = (
+            &partition.allow_groups,
+            who.user.and_then(|user| user.groups.as_ref()),
+        ) else {
+            return;
+        };
+        if allowed
+            .iter()
+            .any(|group| group == "ALL" || own.contains(group))
+        {
+            return;
+        }
+        let name = &partition.name;
+        self.found.push(
+            refusal(
+                Denial::Group,
+                format!("--partition={name}, by a member of {}", own.join(", ")),
+                format!("partition {name} is for groups {}", allowed.join(", ")),
+                "another partition",
+            )
+            .at(format!("partition.{name}.allow_groups"), allowed),
+        );
+    }
+
+    fn sizes(&mut self, partition: &Named<Partition>, who: &Who<'_>) {
+        let name = &partition.name;
+        let path = |key: &str| format!("partition.{name}.{key}");
+        let file = self.file;
+        let sets = file.nodes_of(partition);
+        let total: u32 = sets
+            .iter()
+            .map(|set| set.count)
+            .fold(0, u32::saturating_add);
+        let assumed = sets.iter().any(|set| {
+            let unsaid = |names: &Sourced<String>| names.is_assumed();
+            set.nodes.count.is_none() && set.nodes.names.as_ref().is_none_or(unsaid)
+        });
+        let min = self.request.min_nodes.unwrap_or(1);
+        let nodes_asked = format!("--nodes={min}");
+        if total > 0 && min > total {
+            let refusal = Refusal {
+                assumed,
+                ..refusal(
+                    Denial::NodeCount,
+                    &*nodes_asked,
+                    format!("partition {name} has {total} nodes"),
+                    format!("--nodes={total}, or another partition"),
+                )
+            };
+            self.over_partition("PartitionNodeLimit", refusal);
+        }
+        if let Some(listed) = self.listed_outside(partition) {
+            let refusal = refusal(
+                Denial::NodesNotInPartition,
+                format!("--nodelist with {listed}"),
+                format!("partition {name} does not have that node"),
+                "leave it out, or name the partition that has it",
+            );
+            self.over_partition("PartitionConfig", refusal);
+        }
+        let has = |flag: &str| who.qos.iter().any(|qos| has_flag(qos, flag));
+        if let Some(least) = &partition.min_nodes
+            && self
+                .request
+                .max_nodes
+                .or(self.request.min_nodes)
+                .is_some_and(|max| max < least.value)
+            && !has("PartitionMinNodes")
+        {
+            let there = format!("partition {name} wants at least {} nodes", least.value);
+            let todo = format!("--nodes={}", least.value);
+            let refusal =
+                refusal(Denial::NodeCount, &*nodes_asked, there, todo).at(path("min_nodes"), least);
+            self.over_partition("PartitionNodeLimit", refusal);
+        }
+        if let Some(most) = &partition.max_nodes
+            && min > most.value
+            && !has("PartitionMaxNodes")
+        {
+            let there = format!("partition {name} gives at most {} nodes a job", most.value);
+            let todo = format!("--nodes={}", most.value);
+            let refusal =
+                refusal(Denial::NodeCount, nodes_asked, there, todo).at(path("max_nodes"), most);
+            self.over_partition("PartitionNodeLimit", refusal);
+        }
+        if let (Some(most), Some(time)) = (&partition.max_time, self.request.time)
+            && seconds(time) > seconds(most.value)
+            && !has("PartitionTimeLimit")
+        {
+            let refusal = refusal(
+                Denial::TimeLimit,
+                format!("--time={time}"),
+                format!("partition {name} allows {}", most.value),
+                format!("--time={}, and come back from a checkpoint", most.value),
+            )
+            .at(path("max_time"), most);
+            self.over_partition("PartitionTimeLimit", refusal);
+        }
+    }
+
+    /// A node of `--nodelist` that a partition doesn't have.
+    fn listed_outside(&self, partition: &Partition) -> Option<String> {
+        if self.request.nodelist.is_empty() {
+            return None;
+        }
+        let PartitionNodes::List(list) = &partition.nodes.as_ref()?.value else {
+            let sets = self.file.nodes_of(partition);
+            let names: Vec<NodeName> = sets
+                .iter()
+                .flat_map(|set| self.file.names_of(set.nodes))
+                .collect();
+            let odd = self
+                .request
+                .nodelist
+                .iter()
+                .find(|name| !names.contains(name))?;
+            return Some(odd.as_str().to_owned());
+        };
+        let names = crate::node_list::expand(list).ok()?;
+        let odd = self
+            .request
+            .nodelist
+            .iter()
+            .find(|name| !names.contains(name))?;
+        Some(odd.as_str().to_owned())
+    }
+
+    /// `AllowAccounts`, `DenyAccounts`, `AllowQos`, `DenyQos`.
+    fn accounts(&mut self, partition: &Named<Partition>, who: &Who<'_>) {
+        let name = &partition.name;
+        if let Some(account) = &who.account {
+            let rules = [
+                ("allow_accounts", &partition.allow_accounts, true),
+                ("deny_accounts", &partition.deny_accounts, false),
+            ];
+            for (key, rule, wanted) in rules {
+                if let Some(list) = rule.as_ref().filter(|list| listed(list, account) != wanted) {
+                    let refusal = refusal(
+                        Denial::PartitionAccount,
+                        format!("account {account} in partition {name}"),
+                        format!("{key} = {}", list.join(", ")),
+                        "another partition or account",
+                    )
+                    .at(format!("partition.{name}.{key}"), list);
+                    self.over_partition("AccountNotAllowed", refusal);
+                }
+            }
+        }
+        let Some(qos) = who.qos.first() else { return };
+        let rules = [
+            ("allow_qos", &partition.allow_qos, true),
+            ("deny_qos", &partition.deny_qos, false),
+        ];
+        for (key, rule, wanted) in rules {
+            if let Some(list) = rule
+                .as_ref()
+                .filter(|list| listed(list, &qos.name) != wanted)
+            {
+                let refusal = refusal(
+                    Denial::PartitionQos,
+                    format!("QOS {} in partition {name}", qos.name),
+                    format!("{key} = {}", list.join(", ")),
+                    "another partition or QOS",
+                )
+                .at(format!("partition.{name}.{key}"), list);
+                self.over_partition("QOSNotAllowed", refusal);
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Why a cluster would not take a job, in Slurm's words and in ours.
+
+use std::fmt;
+
+/// What Slurm's controller answers, as `slurm_errno.c` of 22.05 has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Denial {
+    /// A node of `--nodelist` or `--exclude` that there isn't.
+    NodeName,
+    /// No such partition.
+    Partition,
+    /// No partition is named, and none is the default.
+    NoPartition,
+    /// The partition is for others.
+    Access,
+    /// The partition is for other groups.
+    Group,
+    /// A node of `--nodelist` is in another partition.
+    NodesNotInPartition,
+    /// More CPUs than the partition has.
+    TooManyCpus,
+    /// Too few or too many nodes.
+    NodeCount,
+    /// No node has what is asked.
+    NodeConfig,
+    /// No such account, or the user isn't in it.
+    Account,
+    /// No such QOS, or the user can't use it.
+    Qos,
+    /// The partition is not for this account (`AllowAccounts`).
+    PartitionAccount,
+    /// The partition is not for this QOS (`AllowQos`).
+    PartitionQos,
+    /// A limit of an account or of a QOS.
+    Policy,
+    /// The time is over the partition's limit.
+    TimeLimit,
+    /// No node has the feature.
+    Feature,
+    /// The array is too large.
+    Array,
+    /// The partition takes no jobs.
+    PartitionClosed,
+}
+
+impl Denial {
+    /// Slurm's words, which follow `Batch job submission failed: `.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Denial::NodeName => "Invalid node name specified",
+            Denial::Partition => "Invalid partition name specified",
+            Denial::NoPartition => "No partition specified or system default partition",
+            Denial::Access => "Access/permission denied",
+            Denial::Group => "User's group not permitted to use this partition",
+            Denial::NodesNotInPartition => "Requested nodes not in this partition",
+            Denial::TooManyCpus => "More processors requested than permitted",
+            Denial::NodeCount => "Node count specification invalid",
+            Denial::NodeConfig => "Requested node configuration is not available",
+            Denial::Account | Denial::PartitionAccount => {
+                "Invalid account or account/partition combination specified"
+            }
+            Denial::Qos | Denial::PartitionQos => "Invalid qos specification",
+            Denial::Policy => {
+                "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+            }
+            Denial::TimeLimit => "Requested time limit is invalid (missing or exceeds some limit)",
+            Denial::Feature => "Invalid feature specification",
+            Denial::Array => "Invalid job array specification",
+            Denial::PartitionClosed => "Required partition not available (inactive or drain)",
+        }
+    }
+}
+
+/// One reason why a job would not be taken, or would wait for ever.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// What Slurm answers, or would answer where it refused.
+    pub denial: Denial,
+    /// Not refused, but never started: the reason that `squeue` shows, such as
+    /// `PartitionTimeLimit`.
+    pub waits: Option<&'static str>,
+    /// What `sbatch` prints in the line before, such as `invalid partition specified: x`.
+    pub detail: Option<String>,
+    /// What was asked.
+    pub asked: String,
+    /// What there is.
+    pub there: String,
+    /// What to do.
+    pub todo: String,
+    /// The key of the cluster file that decides, such as `qos.test.max_wall`.
+    pub at: Option<String>,
+    /// The key's bytes in the cluster file; empty where no single key decides.
+    pub span: std::ops::Range<usize>,
+    /// It rests on a value that is assumed, or on one of two that are said: a note, no error.
+    pub assumed: bool,
+}
+
+impl Refusal {
+    /// The lines that `sbatch` prints; none where it takes the job and lets it wait.
+    #[must_use]
+    pub fn printed(&self) -> String {
+        if self.waits.is_some() {
+            return String::new();
+        }
+        let detail = self
+            .detail
+            .as_ref()
+            .map(|detail| format!("sbatch: error: {detail}\n"));
+        let words = self.denial.words();
+        format!(
+            "{}sbatch: error: Batch job submission failed: {words}\n",
+            detail.unwrap_or_default()
+        )
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.waits {
+            Some(reason) => format!("the job would wait for ever: {reason}"),
+            None => self.denial.words().to_owned(),
+        };
+        write!(
+            f,
+            "{what}; asked: {}; there: {}; do: {}",
+            self.asked, self.there, self.todo
+        )
+    }
+}

@@ -1,0 +1,125 @@
+//! What the recorded cluster answered to jobs that it would not take, and what its cluster file
+//! makes of the same command lines.
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use std::path::Path;
+use yard_model::cluster::ClusterFile;
+use yard_model::{Surroundings, Timestamp, sbatch};
+
+fn golden() -> ClusterFile {
+    ClusterFile::parse("golden", include_str!("data/golden.toml")).unwrap()
+}
+
+fn request(line: &str) -> yard_model::Request {
+    let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    let zone = jiff::tz::TimeZone::UTC;
+    let mut surroundings = Surroundings::embedded(Timestamp(0), &zone, Path::new("/home/dave"));
+    surroundings.embedded = false;
+    let (sbatch, diagnostics) = sbatch::resolve(&args, &|_| None, None, &surroundings);
+    assert_eq!(yard_model::first_error(&diagnostics), None, "{line}");
+    sbatch.request
+}
+
+/// The lines that `sbatch` prints; a reason in brackets for a job that waits for ever.
+#[track_caller]
+fn check(line: &str, want: &str) {
+    let got = match golden().admit(&request(&format!("{line} --wrap true")), Some("dave")) {
+        Ok(()) => String::new(),
+        Err(refusal) => match refusal.waits {
+            Some(reason) => format!("({reason})"),
+            None => refusal.printed(),
+        },
+    };
+    assert_eq!(got, want, "{line}");
+}
+
+/// As recorded, each with `-H`: the job is held.
+#[test]
+fn answers_that_were_recorded() {
+    let failed = |words: &str| format!("sbatch: error: Batch job submission failed: {words}\n");
+    check("-H -w nosuch", &failed("Invalid node name specified"));
+    check("-H -x nosuch", &failed("Invalid node name specified"));
+    check("-H -C nosuch", &failed("Invalid feature specification"));
+    check("-H -C v100|a100", "");
+    check(
+        "-H -p nosuch",
+        &format!(
+            "sbatch: error: invalid partition specified: nosuch\n{}",
+            failed("Invalid partition name specified")
+        ),
+    );
+    check(
+        "-H -A nosuch",
+        &failed("Invalid account or account/partition combination specified"),
+    );
+    check(
+        "-H -q test",
+        &format!(
+            "sbatch: error: QOSMaxWallDurationPerJobLimit\n{}",
+            failed(
+                "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+            )
+        ),
+    );
+    // What a held job asks of nodes is not looked at.
+    for taken in [
+        "-H -c 9",
+        "-H --gres=gpu:nosuch:1",
+        "-H -p cpu",
+        "-H -w node[1-2]",
+    ] {
+        check(taken, "");
+    }
+}
+
+/// From `job_mgr.c` of 22.05 and the manual pages.
+#[test]
+fn answers_that_follow_from_the_rules() {
+    let failed = |words: &str| format!("sbatch: error: Batch job submission failed: {words}\n");
+    let config = failed("Requested node configuration is not available");
+    check("-c 9", &config);
+    check("--gres=gpu:nosuch:1", &config);
+    check("--gres=gpu:5", &config);
+    check("--gpus=17", &config);
+    check("--gpus=16", "");
+    check("--gpus=v100:12", "");
+    check("--gpus=v100:13", &config);
+    check("-N1 --gpus=5", &config);
+    check("-N4 --gres=gpu:v100:1", &config);
+    check("--mem=20G", &config);
+    check("-C v100&a100", &config);
+    check("-q nosuch", &failed("Invalid qos specification"));
+    check("-t 2-0", "(QOSMaxWallDurationPerJobLimit)");
+    check("-p test -t 1:00:00", "(PartitionTimeLimit)");
+    check("-p cpu -N3", &config);
+    check("-q gpu2 --gpus=4", "(QOSMaxGRESPerUser)");
+    check("-a 0-10001", &failed("Invalid job array specification"));
+    check(
+        "-q test -t 5 -a 1-5",
+        &format!(
+            "sbatch: error: QOSMaxSubmitJobPerUserLimit\n{}",
+            failed(
+                "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+            )
+        ),
+    );
+    check("-q test -t 5 -a 1-4", "");
+}
+
+/// What is refused on grounds that nobody said is marked.
+#[test]
+fn assumptions_are_marked() {
+    let wilson = yard_model::cluster::find("wilson").unwrap().unwrap();
+    let mut job = request("-p gpu_gce --gres=gpu:v100:3 --wrap true");
+    let refusal = wilson.admit(&job, None).unwrap_err();
+    assert!(!refusal.assumed, "{refusal}");
+    job = request("-w nosuch -p gpu_gce --wrap true");
+    assert!(wilson.admit(&job, None).unwrap_err().assumed);
+    // The default QOS is one of two: `opp` would let it wait, `regular` would not.
+    job = request("-p gpu_gce -t 12:00:00 --wrap true");
+    let refusal = wilson.admit(&job, None).unwrap_err();
+    assert_eq!(refusal.waits, Some("QOSMaxWallDurationPerJobLimit"));
+    assert!(refusal.assumed);
+    job = request("-p gpu_gce -t 12:00:00 -q opp --wrap true");
+    assert!(!wilson.admit(&job, None).unwrap_err().assumed);
+}
