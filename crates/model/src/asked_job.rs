@@ -1,37 +1,141 @@
-//! From options to a job's [`Request`]: the checks and the arithmetic that Slurm's commands do
-//! before they send anything (`_opt_verify` of 22.05.8).
+//! From options to what is sent, and to a job's [`Request`]: the checks and the arithmetic that
+//! Slurm's commands do before they send anything (`_opt_verify` of 22.05.8's `opt.c`, and
+//! `slurm_opt_create_job_desc`).
 
 use crate::diagnostic::{Diagnostic, Span, Voice};
 use crate::given::Origin;
-use crate::given_options::{Exclusive, GivenOptions, Reading};
+use crate::given_options::{Exclusive, GivenOptions};
+use crate::job_description::{GresTotal, JobDescription, Sharing};
 use crate::option_table::{Command, Key};
-use crate::{GpuCount, MemoryRequest, NodeCount, Request, Seconds, TimeLimitRequest};
+use crate::reading::Reading;
+use crate::{
+    GpuCount, GresList, Levels, MemoryRequest, NodeCount, Request, Seconds, SlurmVersion,
+    TimeLimitRequest, gres_check, value_check,
+};
 
-/// Checks what only the options together can tell, and settles nodes and tasks.
-pub(crate) fn settle(reading: &mut Reading<'_>) {
+/// Checks what only the options together can tell, settles nodes and tasks, and describes the job.
+pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
+    tasks_per_gpu(reading);
+    reserved_cores(reading);
     memory(reading);
     exclusions(reading);
-    nodes_of_list(reading);
-    gpus(reading);
-    tasks(reading);
     let o = &reading.options;
     if o.quiet && o.verbose > 0 {
-        let message = "don't specify both --verbose (-v) and --quiet (-Q)";
-        error(reading, message);
-    } else if o
-        .begin
-        .zip(o.deadline)
-        .is_some_and(|(begin, deadline)| deadline < begin)
-    {
+        error(
+            reading,
+            "don't specify both --verbose (-v) and --quiet (-Q)",
+        );
+    } else if o.burst_buffer && o.burst_buffer_file {
+        error(reading, "Cannot specify both --burst-buffer and --bbf");
+    }
+    hint(reading);
+    nodes_of_list(reading);
+    plane(reading);
+    tasks(reading);
+    let o = &reading.options;
+    let times = o.begin.zip(o.deadline);
+    let late = times.is_some_and(|(begin, deadline)| deadline < begin);
+    let arbitrary = is_arbitrary(o) && o.nodelist.is_empty();
+    if late {
         error(
             reading,
             "Incompatible begin and deadline time specification",
         );
     }
+    if arbitrary {
+        error(
+            reading,
+            "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option",
+        );
+    }
+    let mut job = describe(&reading.options);
+    // Another cluster's resources are not known to the command.
+    if reading.options.clusters.is_none()
+        && let Err(message) = gres_check::check(&mut job, reading.surroundings.gres_types)
+    {
+        error(reading, &message);
+    }
+    reading.options.tasks = job.tasks;
+    gpus_twice(reading);
+    several_kinds(reading, &job);
+    job
 }
 
-/// The request that settled options make; `name` is the job's where none was given.
-pub(crate) fn request(reading: &Reading<'_>, name: &str) -> Request {
+fn is_arbitrary(o: &GivenOptions) -> bool {
+    let dealt = o.distribution.as_ref();
+    dealt.is_some_and(|dealt| dealt.levels == Levels::Arbitrary)
+}
+
+fn describe(o: &GivenOptions) -> JobDescription {
+    let list = |list: &Option<GresList>| list.clone().unwrap_or_default();
+    let mut per_node = list(&o.gpus_per_node);
+    per_node.extend(&o.gres.clone().flatten().unwrap_or_default());
+    let tasks_or_1 = o.tasks.unwrap_or_else(|| implied_tasks(o));
+    let none = o.nodes.is_some_and(|nodes| nodes.min == 0);
+    JobDescription {
+        tasks: o.tasks,
+        min_nodes: o.nodes.map(|nodes| nodes.min),
+        max_nodes: o.nodes.and_then(|nodes| nodes.max),
+        min_cpus: match (o.overcommit, o.cpus_per_task) {
+            (true, _) => o.nodes.map_or(1, |nodes| nodes.min.max(1)),
+            (false, Some(cpus)) => tasks_or_1.saturating_mul(cpus),
+            (false, None) if none => 0,
+            (false, None) => tasks_or_1,
+        },
+        cpus_per_task: o.cpus_per_task,
+        min_cpus_per_node: o.min_cpus.max(o.cpus_per_task),
+        tasks_per_node: o.tasks_per_node,
+        tasks_per_socket: o.tasks_per_socket,
+        tasks_per_core: o.tasks_per_core,
+        tasks_per_gpu: o.tasks_per_tres.or(o.tasks_per_gpu),
+        sockets_per_node: o.sockets_per_node,
+        cores_per_socket: o.cores_per_socket,
+        threads_per_core: o.threads_per_core,
+        memory: asked_memory(o),
+        tmp_mib: o.tmp,
+        gres_per_job: list(&o.gpus),
+        gres_per_node: per_node,
+        gres_per_socket: list(&o.gpus_per_socket),
+        gres_per_task: list(&o.gpus_per_task),
+        cpus_per_gpu: o.cpus_per_gpu,
+        gres_totals: Vec::new(),
+        features: o.constraint.clone(),
+        prefer: o.prefer.clone(),
+        nodelist: o.nodelist.clone(),
+        exclude: o.exclude.clone(),
+        distribution: o.distribution.clone(),
+        dependency: o.dependency.clone(),
+        licenses: o.licenses.clone(),
+        hint: o.hint.clone(),
+        overcommit: o.overcommit,
+        contiguous: o.contiguous,
+        sharing: o.exclusive.map(|exclusive| match exclusive {
+            Exclusive::Yes => Sharing::Nobody,
+            Exclusive::User => Sharing::User,
+            Exclusive::Mcs => Sharing::Mcs,
+            Exclusive::No => Sharing::Anybody,
+        }),
+        core_spec: o.core_spec,
+        time: o.time,
+        time_min: o.time_min,
+        switches: o.switches.map(|(count, _)| count),
+        network: o.network.clone(),
+        wckey: o.wckey.clone(),
+        reservation: o.reservation.clone(),
+        no_kill: o.no_kill,
+    }
+}
+
+/// Tasks where none were asked for: one a node, on a fixed number of nodes.
+fn implied_tasks(o: &GivenOptions) -> u32 {
+    let nodes = o
+        .nodes
+        .filter(|nodes| nodes.max.is_none_or(|max| max == nodes.min));
+    nodes.map_or(1, |nodes| nodes.min.max(1))
+}
+
+/// The request that a described job makes; `name` is the job's where none was given.
+pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -> Request {
     let o = &reading.options;
     let mut mail_types = Vec::new();
     for event in &o.mail_types {
@@ -44,15 +148,15 @@ pub(crate) fn request(reading: &Reading<'_>, name: &str) -> Request {
         account: o.account.clone(),
         partition: o.partition.clone(),
         qos: o.qos.clone(),
-        min_nodes: o.nodes.map(|nodes| nodes.min.max(1)),
-        max_nodes: o.nodes.and_then(|nodes| nodes.max),
-        tasks: o.tasks,
+        min_nodes: job.min_nodes.map(|nodes| nodes.max(1)),
+        max_nodes: job.max_nodes,
+        tasks: job.tasks,
         tasks_per_node: o.tasks_per_node,
-        cpus_per_task: o.cpus_per_task,
-        memory: asked_memory(o),
-        gpus: asked(o.gpus.as_ref()),
-        gpus_per_node: asked(gpus_of_a_node(o)),
-        gpus_per_task: asked(o.gpus_per_task.as_ref()),
+        cpus_per_task: job.cpus_per_task,
+        memory: job.memory,
+        gpus: job_gpus(job),
+        gpus_per_node: gpus_of_each(job, |total| total.per_node).or_else(|| gpus_of_a_node(o)),
+        gpus_per_task: job.gres_per_task.gpus(),
         cpus_per_gpu: o.cpus_per_gpu,
         exclusive: matches!(o.exclusive, Some(Exclusive::Yes | Exclusive::User)),
         time: o.time.map(whole_minutes),
@@ -60,7 +164,7 @@ pub(crate) fn request(reading: &Reading<'_>, name: &str) -> Request {
         hold: o.hold || o.priority == Some(0),
         nice: o.nice,
         priority: o.priority,
-        dependency: o.dependency.clone(),
+        dependency: o.dependency.as_ref().map(ToString::to_string),
         array: o.array.clone(),
         signal: o.signal,
         requeue: o.requeue,
@@ -82,14 +186,41 @@ pub(crate) fn request(reading: &Reading<'_>, name: &str) -> Request {
     }
 }
 
-/// `--gpus-per-node`, or what `--gres` asks of each node.
-pub(crate) fn gpus_of_a_node(o: &GivenOptions) -> Option<&GpuCount> {
-    let gres = o.gres.as_ref().and_then(Option::as_ref);
-    o.gpus_per_node.as_ref().or(gres)
+/// `--gpus`, or what `--ntasks-per-gpu` makes of tasks.
+fn job_gpus(job: &JobDescription) -> Option<GpuCount> {
+    let per_node = job.gres_per_node.is_empty();
+    let from_tasks = job
+        .gres_totals
+        .iter()
+        .find(|total| total.name == "gpu" && total.per_job > 0);
+    let from_tasks = from_tasks.filter(|_| job.tasks_per_gpu.is_some() && per_node);
+    job.gres_per_job.gpus().or(from_tasks.map(|total| GpuCount {
+        kind: None,
+        count: u32::try_from(total.per_job).unwrap_or(u32::MAX),
+    }))
 }
 
-fn asked(gpus: Option<&GpuCount>) -> Option<GpuCount> {
-    gpus.filter(|gpus| gpus.count > 0).cloned()
+/// The GPUs that a job asks for in one way, all types together.
+fn gpus_of_each(job: &JobDescription, count: fn(&GresTotal) -> u64) -> Option<GpuCount> {
+    let asked = |total: &&GresTotal| total.name == "gpu" && count(total) > 0;
+    let mut gpus = job.gres_totals.iter().filter(asked);
+    let first = gpus.next()?;
+    let others = gpus.clone().next().is_some();
+    let sum = gpus.fold(count(first), |sum, total| sum.saturating_add(count(total)));
+    Some(GpuCount {
+        kind: first.kind.clone().filter(|_| !others),
+        count: u32::try_from(sum).unwrap_or(u32::MAX),
+    })
+}
+
+/// `--gpus-per-node` and `--gres`, of which the latter goes before for the same type.
+pub(crate) fn gpus_of_a_node(o: &GivenOptions) -> Option<GpuCount> {
+    let gres = o
+        .gres
+        .as_ref()
+        .and_then(Option::as_ref)
+        .and_then(GresList::gpus);
+    gres.or(o.gpus_per_node.as_ref().and_then(GresList::gpus))
 }
 
 fn asked_memory(o: &GivenOptions) -> Option<MemoryRequest> {
@@ -137,30 +268,123 @@ fn memory(reading: &mut Reading<'_>) {
     }
 }
 
+/// What Slurm's commands of some versions refuse together.
 fn exclusions(reading: &mut Reading<'_>) {
-    if reading.by_hand(Key::CpusPerTask) && reading.by_hand(Key::CpusPerGpu) {
+    let version = reading.surroundings.version;
+    if version >= SlurmVersion::V23_02
+        && reading.by_hand(Key::Exclusive)
+        && reading.by_hand(Key::Oversubscribe)
+    {
+        fatal(
+            reading,
+            "--exclusive and --oversubscribe options are mutually exclusive",
+        );
+    }
+    if version >= SlurmVersion::V23_11
+        && reading.by_hand(Key::CpusPerTask)
+        && reading.by_hand(Key::CpusPerGpu)
+    {
         fatal(
             reading,
             "--cpus-per-task and --cpus-per-gpu are mutually exclusive",
         );
     }
-    if reading.origin(Key::TasksPerGpu).is_some() {
-        for (key, long) in [
-            (Key::GpusPerTask, "gpus-per-task"),
-            (Key::TasksPerNode, "ntasks-per-node"),
-        ] {
-            if reading.by_hand(key) {
-                let message = format!(
-                    "--{long} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU"
-                );
-                fatal(reading, &message);
+}
+
+/// `--ntasks-per-gpu` and its old name against each other and against other ways to count tasks.
+fn tasks_per_gpu(reading: &mut Reading<'_>) {
+    let (new, old) = (Key::TasksPerGpu, Key::TasksPerTres);
+    if reading.origin(new).is_none() && reading.origin(old).is_none() {
+        return;
+    }
+    let o = &mut reading.options;
+    match (o.tasks_per_gpu, o.tasks_per_tres) {
+        (Some(new), Some(old)) if new != old => {
+            let origins = [Key::TasksPerGpu, Key::TasksPerTres].map(|key| reading.by_hand(key));
+            match origins {
+                [true, true] => fatal(
+                    reading,
+                    &format!(
+                        "Inconsistent values set to --ntasks-per-gpu={new} and --ntasks-per-tres={old} "
+                    ),
+                ),
+                [true, false] => reading.options.tasks_per_tres = None,
+                [false, true] => reading.options.tasks_per_gpu = None,
+                [false, false] => fatal(
+                    reading,
+                    &format!(
+                        "Inconsistent values set by environment variables SLURM_NTASKS_PER_GPU={new} and SLURM_NTASKS_PER_TRES={old} "
+                    ),
+                ),
             }
+        }
+        _ => {}
+    }
+    for (key, long) in [
+        (Key::GpusPerTask, "gpus-per-task"),
+        (Key::GpusPerSocket, "gpus-per-socket"),
+        (Key::TasksPerNode, "ntasks-per-node"),
+    ] {
+        let name = match reading.origin(key) {
+            None => continue,
+            Some(Origin::Environment) => {
+                format!("SLURM_{}", long.to_ascii_uppercase().replace('-', "_"))
+            }
+            Some(Origin::Script | Origin::Arguments) => format!("--{long}"),
+        };
+        fatal(
+            reading,
+            &format!("{name} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU"),
+        );
+    }
+}
+
+fn reserved_cores(reading: &mut Reading<'_>) {
+    if reading.by_hand(Key::CoreSpec) && reading.by_hand(Key::ThreadSpec) {
+        fatal(
+            reading,
+            "-S/--core-spec and --thred-spec options are mutually exclusive",
+        );
+    }
+}
+
+/// A hint and what it stands for take each other back.
+fn hint(reading: &mut Reading<'_>) {
+    const INSTEAD: [Key; 3] = [Key::TasksPerCore, Key::ThreadsPerCore, Key::ExtraNodeInfo];
+    if reading.options.hint.is_none() {
+        return;
+    }
+    if INSTEAD.iter().any(|key| reading.by_hand(*key)) {
+        reading.options.hint = None;
+        return;
+    }
+    let o = &mut reading.options;
+    let text = o.hint.clone().unwrap_or_default();
+    if let Err(word) = value_check::hint(&text) {
+        let message = format!("unrecognized --hint argument \"{word}\", see --hint=help");
+        return error(reading, &message);
+    }
+    for word in text.split(',').map(str::to_ascii_lowercase) {
+        let o = &mut reading.options;
+        match word.as_str() {
+            "compute_bound" => {
+                (o.sockets_per_node, o.cores_per_socket) = (None, None);
+                o.threads_per_core = Some(1);
+            }
+            "memory_bound" => {
+                (o.cores_per_socket, o.threads_per_core) = (Some(1), Some(1));
+            }
+            "multithread" => o.threads_per_core = None,
+            _ => o.threads_per_core = Some(1),
         }
     }
 }
 
 /// A list of nodes asks for all of them.
 fn nodes_of_list(reading: &mut Reading<'_>) {
+    if let Some(message) = reading.options.nodelist_wrong.take() {
+        return error(reading, &message);
+    }
     let listed = u32::try_from(reading.options.nodelist.len()).unwrap_or(u32::MAX);
     if listed == 0 {
         return;
@@ -196,87 +420,103 @@ fn nodes_of_list(reading: &mut Reading<'_>) {
     }
 }
 
-fn gpus(reading: &mut Reading<'_>) {
+/// Blocks of a plane that leave a node without a task.
+fn plane(reading: &mut Reading<'_>) {
     let o = &reading.options;
-    let gres = o.gres.clone().flatten();
-    if let (Some(per_node), Some(gres)) = (&o.gpus_per_node, &gres)
-        && per_node != gres
+    let Some(Levels::Plane(size)) = o.distribution.as_ref().map(|dealt| &dealt.levels) else {
+        return;
+    };
+    let nodes = o.nodes.map_or(1, |nodes| nodes.min);
+    let tasks = o
+        .tasks
+        .unwrap_or_else(|| match (o.tasks_per_node, o.nodes) {
+            (Some(each), _) => nodes.saturating_mul(each),
+            (None, _) => 1,
+        });
+    if (nodes == 0 || tasks / size < nodes)
+        && nodes.saturating_sub(1).saturating_mul(*size) >= tasks
+    {
+        error(
+            reading,
+            "Too few processes for the requested {plane,node} distribution",
+        );
+    }
+}
+
+/// `--gres` goes before `--gpus-per-node`, and Slurm says nothing.
+fn gpus_twice(reading: &mut Reading<'_>) {
+    let o = &reading.options;
+    let gres = o.gres.clone().flatten().and_then(|gres| gres.gpus());
+    let per_node = o.gpus_per_node.as_ref().and_then(GresList::gpus);
+    if let (Some(gres), Some(per_node), true) = (gres, per_node, reading.surroundings.embedded)
+        && gres != per_node
     {
         let message = format!(
-            "--gpus-per-node={per_node} and --gres=gpu:{gres} ask for GPUs twice: the first is taken; leave one out"
+            "--gpus-per-node={per_node} and --gres=gpu:{gres} ask for GPUs twice: the second is taken; leave one out"
         );
         let warning = Diagnostic::warning("gpus-twice", Span::Whole, message);
         reading.diagnostics.push(warning);
     }
-    let o = &reading.options;
-    let any = o.gpus.is_some() || o.gpus_per_node.is_some() || gres.is_some();
-    let tasks_known = o.tasks.is_some() || o.tasks_per_node.is_some();
-    if o.gpus_per_task.is_some() && !tasks_known && o.gpus.is_none() {
-        let message = "Failed to validate job spec. --gpus-per-task used without either --gpus or \
-                       -n/--ntasks is not allowed.\nInvalid generic resource (gres) specification";
-        error(reading, message);
-    } else if o.memory_per_gpu.is_some() && !any && o.gpus_per_task.is_none() {
-        let message = "--mem-per-gpu used without any GPU asked for\n\
-                       Invalid generic resource (gres) specification";
-        error(reading, message);
+}
+
+/// GPUs of one type are handed out to a job here.
+fn several_kinds(reading: &mut Reading<'_>, job: &JobDescription) {
+    let lists = [&job.gres_per_job, &job.gres_per_node, &job.gres_per_task];
+    if reading.surroundings.embedded && lists.iter().any(|list| list.has_several_kinds()) {
+        let message =
+            "GPUs of several types in one job are refused here: submit a job for each type";
+        let error = Diagnostic::error("not-here", Span::Whole, message, 1);
+        reading.refusals.push(error);
     }
 }
 
-/// Settles tasks against nodes and GPUs.
+/// Settles tasks against nodes.
 fn tasks(reading: &mut Reading<'_>) {
     let o = &mut reading.options;
     let nodes = o.nodes.unwrap_or(NodeCount { min: 1, max: None });
     let fixed = nodes.max.is_none_or(|max| max == nodes.min);
-    let per_node = gpus_of_a_node(o).map(|gpus| gpus.count);
-    if let (None, Some(per_gpu)) = (o.tasks, o.tasks_per_gpu) {
-        let gpus = match (&o.gpus, per_node) {
-            (Some(gpus), _) => Some(gpus.count),
-            (None, Some(gpus)) if fixed => Some(gpus.saturating_mul(nodes.min.max(1))),
-            _ => None,
-        };
-        o.tasks = gpus
-            .map(|gpus| gpus.saturating_mul(per_gpu))
-            .filter(|tasks| *tasks > 0);
-    }
-    if let (Some(tasks), Some(per_gpu), None, None) = (o.tasks, o.tasks_per_gpu, &o.gpus, per_node)
-    {
-        o.gpus = Some(GpuCount {
-            kind: None,
-            count: tasks.div_ceil(per_gpu),
-        });
-    }
     if let (None, Some(per_node), true) = (o.tasks, o.tasks_per_node, fixed) {
-        o.tasks = Some(nodes.min.max(1).saturating_mul(per_node));
+        o.tasks = Some(nodes.min.saturating_mul(per_node));
     }
-    // `--gpus` with `--gpus-per-task` says how many tasks there are.
-    if let (None, Some(gpus), Some(each)) = (o.tasks, &o.gpus, &o.gpus_per_task)
-        && let Some(tasks) = gpus.count.checked_div(each.count)
-    {
-        o.tasks = Some(tasks.max(1));
+    let arbitrary = is_arbitrary(o);
+    if (o.nodes.is_some() || o.extra_node_info) && fixed && o.tasks.is_none() {
+        let places = [o.sockets_per_node, o.cores_per_socket, o.threads_per_core];
+        let known = places.iter().flatten();
+        if known.clone().next().is_some() {
+            let each = known.fold(1_u32, |product, count| product.saturating_mul(*count));
+            o.tasks = Some(nodes.min.max(1).saturating_mul(each));
+        }
+    } else if let (Some(nodes), Some(tasks)) = (o.nodes, o.tasks) {
+        fewer_nodes(reading, nodes, tasks);
     }
-    let (Some(nodes), Some(tasks)) = (o.nodes, o.tasks) else {
+    let o = &mut reading.options;
+    if arbitrary && !o.nodelist.is_empty() {
+        let listed = u32::try_from(o.nodelist.len()).unwrap_or(u32::MAX);
+        o.tasks.get_or_insert(listed);
+    }
+}
+
+/// A node without a task is left out.
+fn fewer_nodes(reading: &mut Reading<'_>, nodes: NodeCount, tasks: u32) {
+    let o = &mut reading.options;
+    if tasks >= nodes.min {
+        o.nodes = Some(NodeCount {
+            min: nodes.min,
+            max: nodes.max.map(|max| max.min(tasks)),
+        });
         return;
-    };
-    let mut fewer = NodeCount {
-        min: nodes.min,
-        max: nodes.max.map(|max| max.min(tasks)),
-    };
-    if tasks < nodes.min {
-        fewer = NodeCount {
-            min: tasks,
-            max: Some(tasks),
-        };
-        o.nodelist.truncate(tasks as usize);
     }
-    o.nodes = Some(fewer);
-    if tasks < nodes.min {
-        let message = format!(
-            "Warning: can't run {tasks} processes on {} nodes, setting nnodes to {tasks}",
-            nodes.min
-        );
-        let warning = Diagnostic::warning("fewer-nodes", Span::Whole, message);
-        reading.diagnostics.push(warning);
-    }
+    o.nodes = Some(NodeCount {
+        min: tasks,
+        max: Some(tasks),
+    });
+    o.nodelist.truncate(tasks as usize);
+    let message = format!(
+        "Warning: can't run {tasks} processes on {} nodes, setting nnodes to {tasks}",
+        nodes.min
+    );
+    let warning = Diagnostic::warning("fewer-nodes", Span::Whole, message);
+    reading.diagnostics.push(warning);
 }
 
 /// Slurm's own syntax speaks of minutes and rounds up; only a run file can ask for seconds.

@@ -5,7 +5,7 @@ use crate::SlurmVersion;
 use crate::diagnostic::{Diagnostic, Span, Voice};
 use crate::getopt_long::{self, Row, Wrong, is_option};
 use crate::given::{Given, Origin};
-use crate::option_table::{Command, Dialect, Effect, Opt, Takes, options_in};
+use crate::option_table::{Command, Dialect, Opt, Takes, options_in};
 
 /// A word and where it stood.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,9 +123,7 @@ impl Row for Known {
 
     fn is_same(&self, other: &Known) -> bool {
         let (own, other) = (self.option, other.option);
-        matches!(own.effect, Effect::Sets(_))
-            && own.effect == other.effect
-            && own.takes == other.takes
+        own.key.is_some() && own.key == other.key && own.takes == other.takes
     }
 
     fn yields(&self) -> bool {

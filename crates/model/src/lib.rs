@@ -12,13 +12,16 @@ pub mod cluster;
 mod cluster_facts;
 mod dependency;
 mod diagnostic;
+mod distribution;
 mod export;
 mod getopt;
 mod getopt_long;
 mod given;
 mod given_options;
 mod gres;
+mod gres_check;
 mod ids;
+pub mod job_description;
 mod job_record;
 mod job_state;
 mod mail_type;
@@ -34,6 +37,7 @@ mod signal_spec;
 mod slurm_version;
 pub mod srun;
 mod step;
+mod surroundings;
 mod time_limit;
 mod timestamp;
 
@@ -42,7 +46,10 @@ pub mod job_environment;
 pub mod node_list;
 mod option_rows;
 pub mod option_table;
+mod option_value;
+mod reading;
 pub mod script_lines;
+mod value_check;
 
 // What Slurm's commands print.
 mod amount_text;
@@ -69,9 +76,10 @@ pub use begin_time::parse_moment;
 pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, NodeGroup};
 pub use dependency::{Condition, DependedJob, Dependency, DependencyKind};
 pub use diagnostic::{Diagnostic, Severity, Span, Voice, first_error};
+pub use distribution::{Dealing, Distribution, Levels};
 pub use export::{Export, ExportedVariable};
 pub use given::{Given, Origin};
-pub use given_options::{Show, Surroundings};
+pub use gres::{GresItem, GresList, NoGres};
 pub use ids::{JobId, NodeName, RestartCount, StepId};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
 pub use job_state::{Ending, JobState, Outcome, PendingReason, Ran, WaitStatus};
@@ -87,6 +95,7 @@ pub use request::{
 pub use signal_spec::{parse_signal, signal_name};
 pub use slurm_version::{NoSlurmVersion, SlurmVersion};
 pub use step::{StepRecord, StepRequest, StepState};
+pub use surroundings::{Show, Surroundings};
 pub use timestamp::{Seconds, Timestamp};
 
 pub use amount_text::mebibytes_text;

@@ -68,15 +68,20 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[rustfmt::skip]
 pub enum Key {
-    Account, Array, Begin, Chdir, Clusters, Comment, Constraint, CpuBind, CpusPerGpu,
-    CpusPerTask, Deadline, Dependency, DisableStatus, Distribution, Error, Exact, Exclude,
-    Exclusive, Export, ExportFile, GpuBind, Gpus, GpusPerNode, GpusPerTask, Gres, Help, Hold,
-    IgnorePbs, Immediate, Input, Interactive, JobId, JobName, KillOnBadExit, KillOnInvalidDep,
-    Label, Licenses, MailType, MailUser, Mem, MemPerCpu, MemPerGpu, MinCpus, Mpi, MultiProg,
-    Nice, NoRequeue, NoShell, NodeFile, NodeList, Nodes, OpenMode, Output, Overcommit, Overlap,
-    Parsable, Partition, PreserveEnv, Priority, Propagate, Pty, Qos, Quiet, QuitOnInterrupt,
-    Relative, Requeue, Reservation, Signal, StepWait, Tasks, TasksPerGpu, TasksPerNode, TestOnly,
-    Time, TimeMin, TresPerTask, Unbuffered, Usage, Verbose, Version, WaitForEnd, Whole, Wrap,
+    AccelBind, Account, AcctgFreq, Array, Begin, BurstBuffer, BurstBufferFile, Chdir, Clusters,
+    Comment, Constraint, Contiguous, CoreSpec, CoresPerSocket, CpuBind, CpuFreq, CpusPerGpu,
+    CpusPerTask, Deadline, DelayBoot, Dependency, DisableStatus, Distribution, Error, Exact,
+    Exclude, Exclusive, Export, ExportFile, ExtraNodeInfo, GetUserEnv, Gid, GpuBind, GpuFreq, Gpus,
+    GpusPerNode, GpusPerSocket, GpusPerTask, Gres, GresFlags, Help, Hint, Hold, IgnorePbs,
+    Immediate, Input, Interactive, JobId, JobName, KillCommand, KillOnBadExit, KillOnInvalidDep,
+    Label, Licenses, MailType, MailUser, Mem, MemBind, MemPerCpu, MemPerGpu, MinCpus, Mpi,
+    MultiProg, Network, Nice, NoKill, NoRequeue, NoShell, NodeFile, NodeList, Nodes, Number,
+    OpenMode, Output, Overcommit, Overlap, Oversubscribe, Parsable, Partition, PositiveNumber,
+    Prefer, PreserveEnv, Priority, Profile, Propagate, Pty, Qos, Quiet, QuitOnInterrupt, Relative,
+    Requeue, Reservation, SendLibs, Signal, SocketsPerNode, StepWait, Switches, Tasks,
+    TasksPerCore, TasksPerGpu, TasksPerNode, TasksPerSocket, TasksPerTres, TestOnly, ThreadSpec,
+    ThreadsPerCore, Time, TimeMin, Tmp, TresPerTask, Uid, Unbuffered, Usage, Verbose, Version,
+    WaitAllNodes, WaitForEnd, Wckey, Whole, Wrap,
 }
 
 /// An option, in one of its forms.
@@ -88,6 +93,9 @@ pub struct Opt {
     pub short: Option<char>,
     /// Whether a value follows.
     pub takes: Takes,
+    /// What it sets, or how its value is checked; `None` takes any text and keeps nothing. Two
+    /// names of one thing have one key.
+    pub key: Option<Key>,
     /// What it does on the embedded engine.
     pub effect: Effect,
     /// One line for help texts.
@@ -127,6 +135,11 @@ impl Opt {
         self.environment.split_whitespace().filter(move |name| {
             known && (own.iter().any(|prefix| name.starts_with(prefix)) || OF_ALL.contains(name))
         })
+    }
+
+    pub(crate) const fn key(mut self, key: Key) -> Opt {
+        self.key = Some(key);
+        self
     }
 
     pub(crate) const fn since(mut self, version: SlurmVersion) -> Opt {
@@ -232,6 +245,10 @@ pub(crate) const fn row(
         long,
         short,
         takes,
+        key: match effect {
+            Effect::Sets(key) => Some(key),
+            Effect::Nothing(_) | Effect::Refused(_) => None,
+        },
         effect,
         help,
         since: SlurmVersion::V22_05,

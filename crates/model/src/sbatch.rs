@@ -3,10 +3,11 @@
 use crate::diagnostic::{Diagnostic, Span};
 use crate::getopt::Word;
 use crate::given::{Given, Origin};
-use crate::given_options::{Reading, Show, Surroundings};
+use crate::job_description::JobDescription;
 use crate::job_environment::{OF_ONE_JOB, submission_variables};
 use crate::option_table::{Command, Dialect, Key};
-use crate::{Export, Request, asked_job, getopt, script};
+use crate::reading::Reading;
+use crate::{Export, Request, Show, Surroundings, asked_job, getopt, script};
 use std::path::Path;
 
 /// Where the script comes from.
@@ -25,6 +26,8 @@ pub enum ScriptSource {
 pub struct Sbatch {
     /// The job.
     pub request: Request,
+    /// What `sbatch` would send: all that was asked, as it was asked.
+    pub description: JobDescription,
     /// Where its script comes from.
     pub source: ScriptSource,
     /// The script: what was given, or what `--wrap` makes.
@@ -144,15 +147,16 @@ pub fn resolve(
     }
     reading.environment(variables);
     reading.read(taken.given);
-    asked_job::settle(&mut reading);
+    let description = asked_job::settle(&mut reading);
     let name = match &source {
         ScriptSource::Wrap(_) => "wrap",
         ScriptSource::Stdin => "sbatch",
         ScriptSource::File(_) => base,
     };
     let o = &reading.options;
-    let sbatch = Sbatch {
-        request: asked_job::request(&reading, name),
+    let mut sbatch = Sbatch {
+        request: asked_job::request(&reading, &description, name),
+        description,
         script: text,
         args: rest.get(1..).unwrap_or_default().to_vec(),
         export: o.export.clone().unwrap_or_default(),
@@ -165,9 +169,11 @@ pub fn resolve(
         verbose: o.verbose,
         show: o.show,
         source,
-        given: reading.given,
+        given: Vec::new(),
     };
-    (sbatch, reading.diagnostics)
+    let (remarks, given) = reading.into_remarks();
+    sbatch.given = given;
+    (sbatch, remarks)
 }
 
 /// Options that `sbatch` takes from the command line alone.
@@ -204,7 +210,7 @@ fn directives(reading: &mut Reading<'_>, name: &str, text: &str) {
 }
 
 fn is(given: &Given, key: Key) -> bool {
-    given.option.effect == crate::option_table::Effect::Sets(key)
+    given.option.key == Some(key)
 }
 
 fn words(args: &[String]) -> Vec<Word> {
@@ -274,7 +280,7 @@ mod tests {
             &[],
             script,
             expect![[
-                r#"name: "job.sh", partition: Some( "batch", ), tasks: Some( 8, ), tasks_per_node: Some( 8, ), memory: Some( PerGpu( 92160, ), ), gpus: Some( GpuCount { kind: None, count: 8, }, ), gpus_per_task: Some( GpuCount { kind: None, count: 1, }, ), cpus_per_gpu: Some( 6, ), time: Some( Limit( Seconds( 86400, ), ), ), output: Some( "../results/%x/slurm-%j.out", ), chdir: "/work", constraint: Some( "cpu_intel_platinum_8260", ),"#
+                r#"name: "job.sh", partition: Some( "batch", ), tasks: Some( 8, ), tasks_per_node: Some( 8, ), cpus_per_task: Some( 6, ), memory: Some( PerGpu( 92160, ), ), gpus: Some( GpuCount { kind: None, count: 8, }, ), gpus_per_task: Some( GpuCount { kind: None, count: 1, }, ), cpus_per_gpu: Some( 6, ), time: Some( Limit( Seconds( 86400, ), ), ), output: Some( "../results/%x/slurm-%j.out", ), chdir: "/work", constraint: Some( "cpu_intel_platinum_8260", ),"#
             ]],
         );
         let (sbatch, _) = read("dir/job.sh a b", &[], script);
@@ -299,7 +305,7 @@ mod tests {
             &[],
             script,
             expect![[
-                r#"name: "job.sh", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 4, ), tasks_per_node: Some( 4, ), memory: Some( PerNode( 0, ), ), gpus_per_node: Some( GpuCount { kind: None, count: 2, }, ), exclusive: true, chdir: "/work", mail_types: [ Begin, End, Fail, Requeue, ], gpus-twice --gpus-per-node=2 and --gres=gpu:4 ask for GPUs twice: the first is taken; leave one out"#
+                r#"name: "job.sh", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 4, ), tasks_per_node: Some( 4, ), memory: Some( PerNode( 0, ), ), gpus_per_node: Some( GpuCount { kind: None, count: 4, }, ), exclusive: true, chdir: "/work", mail_types: [ Begin, End, Fail, Requeue, ], gpus-twice --gpus-per-node=2 and --gres=gpu:4 ask for GPUs twice: the second is taken; leave one out"#
             ]],
         );
     }
@@ -313,7 +319,7 @@ mod tests {
             &[],
             script,
             expect![[
-                r#"name: "job.sh", memory: Some( PerNode( 1024, ), ), chdir: "/work", unknown-option argument 1: unrecognized option '--x11' unknown-option argument 2: unrecognized option '--nosuch' no-effect 2:22: --verbose in a script has no effect no-effect 2:9: --switches has no effect here: there is one machine no-effect 2:25: --wckey has no effect here: nothing is counted under keys refused argument 3: Batch job submission failed: Invalid license specification conflict --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive."#
+                r#"name: "job.sh", memory: Some( PerNode( 1024, ), ), chdir: "/work", unknown-option argument 1: unrecognized option '--x11' unknown-option argument 2: unrecognized option '--nosuch' no-effect 2:22: --verbose in a script has no effect no-effect 2:9: --switches has no effect here: there is one machine no-effect 2:25: --wckey has no effect here: nothing is counted under keys conflict --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive. refused argument 3: Batch job submission failed: Invalid license specification"#
             ]],
         );
     }

@@ -3,11 +3,12 @@
 use crate::diagnostic::{Diagnostic, Span};
 use crate::getopt::Word;
 use crate::given::Origin;
-use crate::given_options::{Exclusive, GivenOptions, Reading, Show, Surroundings};
+use crate::given_options::{Exclusive, GivenOptions};
 use crate::option_table::{Command, Key};
+use crate::reading::Reading;
 use crate::{
-    Export, GpuCount, JobId, OpenMode, Request, Seconds, StepRequest, TimeLimitRequest, asked_job,
-    getopt,
+    Export, GpuCount, GresList, JobId, OpenMode, Request, Seconds, Show, StepRequest, Surroundings,
+    TimeLimitRequest, asked_job, getopt,
 };
 use std::path::PathBuf;
 
@@ -135,7 +136,7 @@ pub fn resolve(
     reading.read(taken.given);
     let command = args[taken.used..].to_vec();
     conflicts(&mut reading, &command);
-    asked_job::settle(&mut reading);
+    let description = asked_job::settle(&mut reading);
     tasks_per_node(&mut reading);
     let base = command
         .first()
@@ -144,7 +145,7 @@ pub fn resolve(
     let request = Request {
         // An allocation without a task runs one on each node.
         tasks: Some(tasks(&reading.options).unwrap_or(1)),
-        ..asked_job::request(&reading, base)
+        ..asked_job::request(&reading, &description, base)
     };
     let o = &reading.options;
     let srun = Srun {
@@ -160,7 +161,7 @@ pub fn resolve(
         show: o.show,
         request,
     };
-    (srun, reading.diagnostics)
+    (srun, reading.into_remarks().0)
 }
 
 fn conflicts(reading: &mut Reading<'_>, command: &[String]) {
@@ -241,7 +242,7 @@ fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         cpus_per_task: o.cpus_per_task,
         memory: step_memory(reading, gpus.as_ref()),
         gpus_per_node: gpus,
-        gpus_per_task: o.gpus_per_task.clone(),
+        gpus_per_task: o.gpus_per_task.as_ref().and_then(GresList::gpus),
         overlap: o.overlap,
         exact: o.exact || reading.by_hand(Key::CpusPerTask) || o.exclusive == Some(Exclusive::Yes),
         nodelist: o.nodelist.clone(),
@@ -265,6 +266,7 @@ fn step_gpus(reading: &Reading<'_>) -> Option<GpuCount> {
         .gpus
         .as_ref()
         .filter(|_| reading.by_hand(Key::Gpus))
+        .and_then(GresList::gpus)
         .map(|gpus| GpuCount {
             kind: gpus.kind.clone(),
             count: gpus
@@ -272,7 +274,7 @@ fn step_gpus(reading: &Reading<'_>) -> Option<GpuCount> {
                 .div_ceil(o.nodes.map_or(1, |nodes| nodes.min.max(1))),
         });
     let by_hand = reading.by_hand(Key::GpusPerNode) || reading.by_hand(Key::Gres);
-    let per_node = asked_job::gpus_of_a_node(o).cloned();
+    let per_node = asked_job::gpus_of_a_node(o);
     if by_hand {
         per_node
     } else {

@@ -32,11 +32,6 @@ const NOT_MET: &[(&str, &str, &str)] = &[
         "--gpus=v100:2,a100:1",
         "a request holds GPUs of one type",
     ),
-    (
-        "gres",
-        "--gpus-per-socket=1",
-        "refused with other words: sockets are not told apart",
-    ),
     ("misc", "-A nosuch", OF_CLUSTER),
     ("misc", "-q test", OF_CLUSTER),
     ("pattern", "out/%j", "folders are made, as 23.02 does"),

@@ -1,0 +1,160 @@
+//! Options read one after the other, from script, environment and command line.
+
+use crate::Surroundings;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::given::{Given, Origin};
+use crate::given_options::GivenOptions;
+use crate::number::leading;
+use crate::option_table::{Command, Effect, Key, Opt, Takes, options_in};
+use crate::option_value::Wrong;
+
+/// Reads options into [`GivenOptions`], collecting what there is to say.
+pub(crate) struct Reading<'a> {
+    pub(crate) command: Command,
+    pub(crate) surroundings: &'a Surroundings<'a>,
+    pub(crate) options: GivenOptions,
+    /// What the command says, in its order.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// What is refused once the command had nothing to say against it: by a controller, or because
+    /// the embedded engine does not do it.
+    pub(crate) refusals: Vec<Diagnostic>,
+    /// All that was read, in order.
+    pub(crate) given: Vec<Given>,
+}
+
+impl<'a> Reading<'a> {
+    pub(crate) fn new(command: Command, surroundings: &'a Surroundings<'a>) -> Reading<'a> {
+        Reading {
+            command,
+            surroundings,
+            options: GivenOptions::default(),
+            diagnostics: Vec::new(),
+            refusals: Vec::new(),
+            given: Vec::new(),
+        }
+    }
+
+    /// Reads the command's input variables.
+    pub(crate) fn environment(&mut self, variables: &dyn Fn(&str) -> Option<String>) {
+        for option in options_in(self.command, self.surroundings.dialect()) {
+            for name in option.variables(self.command) {
+                if let Some(value) = variables(name) {
+                    self.variable(option, name, value);
+                }
+            }
+        }
+    }
+
+    fn variable(&mut self, option: &'static Opt, name: &str, value: String) {
+        let value = match option.takes {
+            // A flag is set by an empty text, `yes` and any number but 0, and unset by all else.
+            Takes::No => {
+                let number = matches!(leading(&value), (Some(number), "") if number != 0);
+                if !value.is_empty() && !value.eq_ignore_ascii_case("yes") && !number {
+                    return;
+                }
+                None
+            }
+            Takes::Optional => Some(value).filter(|value| !value.is_empty()),
+            Takes::Required => Some(value),
+        };
+        let span = Span::Variable(name.to_owned());
+        let given = Given {
+            option,
+            value_span: value.as_ref().map(|_| span.clone()),
+            value,
+            written: name.to_owned(),
+            span,
+            origin: Origin::Environment,
+        };
+        self.read(vec![given]);
+    }
+
+    /// Reads options that were taken apart.
+    pub(crate) fn read(&mut self, given: Vec<Given>) {
+        for given in &given {
+            self.set(given);
+        }
+        self.given.extend(given);
+    }
+
+    /// What there is to say, refusals of a controller or of the engine last.
+    pub(crate) fn into_remarks(mut self) -> (Vec<Diagnostic>, Vec<Given>) {
+        self.diagnostics.append(&mut self.refusals);
+        (self.diagnostics, self.given)
+    }
+
+    pub(crate) fn origin(&self, key: Key) -> Option<Origin> {
+        self.options.origins.get(&key).copied()
+    }
+
+    /// True when the key was set by directives or the command line: what Slurm calls "by cli".
+    pub(crate) fn by_hand(&self, key: Key) -> bool {
+        self.origin(key)
+            .is_some_and(|origin| origin != Origin::Environment)
+    }
+
+    fn set(&mut self, given: &Given) {
+        let option = given.option;
+        if let Some(key) = option.key {
+            match self.apply(key, given) {
+                Ok(()) => {
+                    self.options.origins.insert(key, given.origin);
+                }
+                Err(Wrong(code, message, exit)) => {
+                    let span = given.span.clone();
+                    let error = Diagnostic::error(code, span, message, exit);
+                    return self.diagnostics.push(error);
+                }
+            }
+        }
+        if !self.surroundings.embedded {
+            return;
+        }
+        let long = option.long;
+        match option.effect {
+            Effect::Sets(_) => {}
+            Effect::Nothing(why) => {
+                let message = format!("--{long} has no effect here: {why}");
+                self.note("no-effect", given, message);
+            }
+            Effect::Refused(why) => {
+                let message = format!("--{long} is refused here: {why}");
+                self.refuse(given, "not-here", message);
+            }
+        }
+    }
+
+    /// Says something of the embedded engine, which a real Slurm doesn't say.
+    pub(crate) fn note(&mut self, code: &'static str, given: &Given, message: String) {
+        if self.surroundings.embedded {
+            let note = Diagnostic::note(code, given.span.clone(), message);
+            self.diagnostics.push(note);
+        }
+    }
+
+    /// Refuses what a real Slurm's command lets pass.
+    pub(crate) fn refuse(&mut self, given: &Given, code: &'static str, message: String) {
+        if self.surroundings.embedded {
+            let error = Diagnostic::error(code, given.span.clone(), message, 1);
+            self.refusals.push(error);
+        }
+    }
+
+    /// What the embedded engine's controller says, in the words of the command that it says it to.
+    pub(crate) fn refuse_as_controller(&mut self, given: &Given, message: &str) {
+        let before = match self.command {
+            Command::Sbatch => "Batch job submission failed",
+            Command::Salloc => "Failed to allocate resources",
+            Command::Srun => "Unable to allocate resources",
+        };
+        self.refuse(given, "refused", format!("{before}: {message}"));
+    }
+
+    /// Says that an option which was read changes nothing here.
+    pub(crate) fn unheeded(&mut self, given: &Given) {
+        let value = given.value.as_deref().unwrap_or_default();
+        let message = format!("--{}={value} has no effect here", given.option.long);
+        self.note("no-effect", given, message);
+    }
+}
