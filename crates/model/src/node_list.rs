@@ -62,10 +62,20 @@ impl NodeListError {
 /// space part its entries; an empty list has no names.
 pub fn expand(list: &str) -> Result<Vec<NodeName>, NodeListError> {
     let mut names = Vec::new();
+    for_each(list, |name| names.push(NodeName(name.to_owned())))?;
+    Ok(names)
+}
+
+/// Calls `take` with each name that [`expand`] would give; those before a wrong entry too.
+pub fn for_each(list: &str, mut take: impl FnMut(&str)) -> Result<(), NodeListError> {
+    let mut names = Names {
+        take: &mut take,
+        count: 0,
+    };
     for entry in entries(list) {
         expand_entry(entry, &mut names).map_err(|wrong| wrong.in_list(list))?;
     }
-    Ok(names)
+    Ok(())
 }
 
 /// Folds names into a list, keeping their order: `n3 n1 n2` → `n[3,1-2]`.
@@ -137,18 +147,56 @@ fn is_separator(c: char) -> bool {
     matches!(c, ',' | ' ' | '\t' | '\n')
 }
 
-fn expand_entry(entry: &str, names: &mut Vec<NodeName>) -> Result<(), Wrong> {
+/// Where names go, and how many there were.
+struct Names<'a> {
+    take: &'a mut dyn FnMut(&str),
+    count: usize,
+}
+
+impl Names<'_> {
+    fn push(&mut self, name: &str) -> Result<(), Wrong> {
+        if self.count >= MOST_NAMES {
+            return Err(Wrong::TooMany);
+        }
+        self.count += 1;
+        (self.take)(name);
+        Ok(())
+    }
+
+    fn push_all(&mut self, prefix: &str, numbers: &Numbers) -> Result<(), Wrong> {
+        let mut name = format!("{prefix}{:0width$}", numbers.low, width = numbers.width);
+        self.push(&name)?;
+        for _ in numbers.low..numbers.high {
+            count_up(&mut name, prefix.len());
+            self.push(&name)?;
+        }
+        Ok(())
+    }
+}
+
+/// Adds one to the number that begins at `start` and ends the name; faster by far than printing it.
+fn count_up(name: &mut String, start: usize) {
+    let nines = name.len() - name.trim_end_matches('9').len();
+    let nines = nines.min(name.len() - start);
+    name.truncate(name.len() - nines);
+    let digit = if name.len() > start { name.pop() } else { None };
+    name.push(match digit {
+        Some(digit) => char::from(digit as u8 + 1),
+        None => '1',
+    });
+    name.extend(std::iter::repeat_n('0', nines));
+}
+
+fn expand_entry(entry: &str, names: &mut Names<'_>) -> Result<(), Wrong> {
     let Some((prefix, tail)) = entry.rsplit_once('[') else {
-        return push(names, entry.to_owned());
+        return names.push(entry);
     };
     let Some((inside, after)) = tail.split_once(']') else {
         // Slurm's own reading of a bracket that is never closed: what stands in it is dropped.
-        let name = if prefix.is_empty() {
-            tail.to_owned()
-        } else {
-            format!("{prefix}]")
+        return match prefix {
+            "" => names.push(tail),
+            _ => names.push(&format!("{prefix}]")),
         };
-        return push(names, name);
     };
     if !after.is_empty() {
         return Err(Wrong::Brackets);
@@ -158,20 +206,14 @@ fn expand_entry(entry: &str, names: &mut Vec<NodeName>) -> Result<(), Wrong> {
 }
 
 /// Expands the brackets of `prefix`, rightmost outermost, and puts each number of `last` behind.
-fn expand_prefix(prefix: &str, last: &[Numbers], names: &mut Vec<NodeName>) -> Result<(), Wrong> {
+fn expand_prefix(prefix: &str, last: &[Numbers], names: &mut Names<'_>) -> Result<(), Wrong> {
     let bracket = prefix
         .rsplit_once('[')
         .and_then(|(before, tail)| Some((before, tail.rsplit_once(']')?)));
     let Some((before, (inside, after))) = bracket else {
-        for numbers in last {
-            for number in numbers.low..=numbers.high {
-                push(
-                    names,
-                    format!("{prefix}{number:0width$}", width = numbers.width),
-                )?;
-            }
-        }
-        return Ok(());
+        return last
+            .iter()
+            .try_for_each(|numbers| names.push_all(prefix, numbers));
     };
     for numbers in numbers(inside)? {
         for number in numbers.low..=numbers.high {
@@ -179,14 +221,6 @@ fn expand_prefix(prefix: &str, last: &[Numbers], names: &mut Vec<NodeName>) -> R
             expand_prefix(&prefix, last, names)?;
         }
     }
-    Ok(())
-}
-
-fn push(names: &mut Vec<NodeName>, name: String) -> Result<(), Wrong> {
-    if names.len() >= MOST_NAMES {
-        return Err(Wrong::TooMany);
-    }
-    names.push(NodeName(name));
     Ok(())
 }
 
@@ -410,6 +444,9 @@ mod tests {
             "a1b3c5 a1b3c6 a2b3c5 a2b3c6 a1b4c5 a1b4c6 a2b4c5 a2b4c6",
         );
         check("n[1-]", "n1");
+        check("n9[8-12]", "n98 n99 n910 n911 n912");
+        check("n[098-101]", "n098 n099 n100 n101");
+        check("n[99-100]", "n99 n100");
         check("n[1", "n]");
         check("n[+1-3]", "n01 n02 n03");
         check("a,,b\tc\nd", "a b c d");

@@ -85,11 +85,13 @@ fn host_names(list: Option<&str>, printer: &Printer) -> u8 {
         printer.say("host list is empty");
         return 0;
     };
-    match node_list::expand(&list) {
-        Ok(names) => {
-            let lines: String = names.iter().map(|name| format!("{name}\n")).collect();
-            printer.data(&lines);
-        }
+    let mut lines = String::new();
+    let read = node_list::for_each(&list, |name| {
+        lines.push_str(name);
+        lines.push('\n');
+    });
+    match read {
+        Ok(()) => printer.data(&lines),
         Err(error) => complain(&error, printer),
     }
     // Slurm's exit status is 0 for a list that can't be read, too.
