@@ -6,6 +6,7 @@
 //! and values go out; files are read at the edge.
 
 mod admit;
+mod check;
 mod facts;
 mod file;
 mod look_up;
@@ -19,6 +20,7 @@ mod value;
 mod words;
 
 pub use admit::{Denial, Refusal};
+pub use check::Contradiction;
 pub use file::ClusterFile;
 pub use look_up::{GpuKind, NodeSet};
 pub use section::{Entry, KeyDoc, Section};

@@ -1,0 +1,108 @@
+//! Contradictions in a cluster file: what can't be so, or can't be meant.
+
+mod accounts;
+mod nodes;
+mod partitions;
+mod policy;
+
+use super::{ClusterFile, Sourced};
+use crate::{Problem, Severity};
+use std::ops::Range;
+
+/// One contradiction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contradiction {
+    /// A name that stays: `unknown-nodes`, `over-partition`, …
+    pub code: &'static str,
+    /// An error can't be so; a warning is probably not meant; a note rests on what is assumed, or
+    /// is worth knowing.
+    pub severity: Severity,
+    /// Where, what, and what to do.
+    pub problem: Problem,
+}
+
+impl ClusterFile {
+    /// Everything that can't be so or is probably not meant, in the order of the text. Spans are
+    /// bytes of the text that was parsed.
+    #[must_use]
+    pub fn check(&self) -> Vec<Contradiction> {
+        let mut checker = Checker {
+            file: self,
+            found: Vec::new(),
+        };
+        checker.nodes();
+        checker.partitions();
+        checker.accounts();
+        checker.policy();
+        checker.found.sort_by_key(|found| found.problem.span.start);
+        checker.found
+    }
+}
+
+/// Collects contradictions.
+struct Checker<'a> {
+    file: &'a ClusterFile,
+    found: Vec<Contradiction>,
+}
+
+impl Checker<'_> {
+    fn say(
+        &mut self,
+        (code, severity): (&'static str, Severity),
+        span: &Range<usize>,
+        message: String,
+        label: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let help = help.into();
+        self.found.push(Contradiction {
+            code,
+            severity,
+            problem: Problem {
+                span: span.clone(),
+                message,
+                label: label.into(),
+                help: (!help.is_empty()).then_some(help),
+            },
+        });
+    }
+
+    /// A name that should stand in a list of known ones.
+    fn known(
+        &mut self,
+        code: &'static str,
+        kind: &str,
+        name: &str,
+        span: &Range<usize>,
+        known: &[&str],
+    ) {
+        if known.iter().any(|one| one.eq_ignore_ascii_case(name)) {
+            return;
+        }
+        let label = match crate::nearest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean {near}?"),
+            None => String::new(),
+        };
+        let help = match known {
+            [] => format!("add [{kind}.{name}], or leave it out"),
+            known => format!(
+                "there are {}; add [{kind}.{name}], or leave it out",
+                known.join(", ")
+            ),
+        };
+        let message = format!("there is no [{kind}.{name}]");
+        self.say((code, Severity::Error), span, message, label, help);
+    }
+}
+
+/// An error that rests on what is assumed is a note.
+fn unless_assumed<T>(severity: Severity, values: &[&Sourced<T>]) -> Severity {
+    match values.iter().any(|value| value.is_assumed()) {
+        true => Severity::Note,
+        false => severity,
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails loudly")]
+mod tests;

@@ -1,0 +1,115 @@
+//! Contradictions, and none in what is shipped.
+
+use crate::cluster::{ClusterFile, shipped};
+use crate::{Severity, render};
+use expect_test::{Expect, expect};
+
+#[track_caller]
+fn check(text: &str, want: Expect) {
+    let file = match ClusterFile::parse("x", text) {
+        Ok(file) => file,
+        Err(problems) => panic!("{}", render(&problems[0], text, "x")),
+    };
+    let lines: Vec<String> = file
+        .check()
+        .iter()
+        .map(|found| {
+            let (line, column) = found.problem.position(text);
+            format!(
+                "{line}:{column} {:?} {}: {}; {}",
+                found.severity, found.code, found.problem.message, found.problem.label
+            )
+        })
+        .collect();
+    want.assert_eq(&lines.join("\n"));
+}
+
+#[test]
+fn nodes() {
+    check(
+        "[nodes.a]\nnames = \"n[1-4]\"\ncount = 3\ncpus = 9\nsockets = 2\ncores_per_socket = 4\n\
+         gpu = { type = \"v100\", feature = \"v100\" }\n[nodes.b]\nnames = \"n[4-5]\"\n",
+        expect![[r#"
+            3:9 Error node-count: [nodes.a] has 4 names and count = 3; 
+            4:8 Warning cpu-count: [nodes.a] has 9 CPUs; 2 sockets of 4 cores of 1 threads are 8
+            7:7 Error gpu-count: GPUs of [nodes.a] have no count; 
+            7:16 Warning gpu-model: GPU type v100 names no model; 
+            7:34 Error gpu-feature: [nodes.a] lacks the feature v100 of its GPUs; 
+            9:9 Error node-twice: node n4 stands twice; also in [nodes.a]"#]],
+    );
+}
+
+#[test]
+fn partitions() {
+    check(
+        "[nodes.a]\nnames = \"n[1-4]\"\n[partition.p]\ndefault = true\nnodes = \"n[3-6]\"\nmax_time = \"1:00:00\"\n\
+         default_time = \"2:00:00\"\nallow_qos = [\"fast\"]\n[partition.q]\ndefault = true\nnodes = [\"b\"]\ntotal_nodes = 3\n\
+         max_nodes = 9\nmin_nodes = 10\n[partition.r]\n[qos.slow]\nmax_wall = \"3:00:00\"\n",
+        expect![[r#"
+            5:9 Error unknown-nodes: partition p names nodes that aren't there; no [nodes.…] has n[5-6]
+            7:16 Error default-time: partition p: the default time is over the limit; max_time = 01:00:00
+            8:13 Error unknown-qos: there is no [qos.fast]; 
+            10:11 Error default-partition: partitions p and q are both the default; 
+            11:9 Error unknown-nodes: there is no [nodes.b]; did you mean a?
+            12:15 Warning node-total: partition q is said to have 3 nodes; its nodes are 0
+            14:13 Error node-bounds: partition q takes no job at all; max_nodes = 9 is less
+            15:12 Warning no-nodes: partition r names no nodes; 
+            17:12 Warning over-partition: QOS slow allows more than any partition; every partition's max_time is shorter"#]],
+    );
+    check(
+        "[partition.a]\nnodes = \"ALL\"\n",
+        expect!["1:12 Note default-partition: no partition is the default: a job must name one; "],
+    );
+}
+
+#[test]
+fn accounts() {
+    check(
+        "[qos.a]\npreempt = [\"a\", \"bb\"]\nmax_tres_per_job = \"gres/gpu:v1=2\"\n[account.x]\nparent = \"y\"\n\
+         [account.y]\nparent = \"x\"\n[account.z]\nparent = \"zz\"\ndefault_qos = \"b\"\n\
+         [user.me]\naccounts = [\"x\"]\ndefault_account = \"y\"\nqos = [\"a\"]\ndefault_qos = \"c\"\n[user.me.account.none]\n",
+        expect![[r#"
+            2:11 Error unknown-qos: there is no [qos.bb]; 
+            2:11 Error preempt-self: QOS a takes its own jobs' places; 
+            3:20 Warning unknown-gpu: a limit counts GPUs of type v1, which no node has; 
+            5:10 Error account-circle: account y is above itself; 
+            7:10 Error account-circle: account x is above itself; 
+            9:10 Error unknown-account: there is no [account.zz]; did you mean z?
+            10:15 Error unknown-qos: there is no [qos.b]; did you mean a?
+            13:19 Error default-account: user me has the default account y and isn't in it; 
+            15:15 Error unknown-qos: there is no [qos.c]; did you mean a?
+            15:15 Error default-qos: the default QOS c is not among a; 
+            16:18 Error unknown-account: there is no [account.none]; "#]],
+    );
+}
+
+#[test]
+fn policy() {
+    check(
+        "[nodes.a]\nnames = \"n\"\ncpus = 16\nmemory = \"100G\"\ngpu = { model = \"v100\", count = 4 }\n\
+         [policy]\ncpus_per_gpu = 6\n[policy.gpu.v100]\nmemory_per_gpu = \"32G-40G\"\n[policy.gpu.v10]\n\
+         [paths]\nscratch = \"/home/me/scratch\"\nno_jobs = [\"/home\"]\n[node_local]\ntmpfs = true\nsurvives_jobs = true\n",
+        expect![[r#"
+            7:16 Warning policy-cpus: 6 CPUs for each GPU are more than [nodes.a] has; 4 GPUs share 16 CPUs
+            9:18 Warning policy-memory: 32G for each GPU are more than [nodes.a] has; 4 GPUs share 100G
+            10:1 Error unknown-gpu: there is a policy for v10, and no such GPU; did you mean v100?
+            12:11 Error path-closed: scratch is in /home, where jobs can't run; 
+            16:17 Warning tmpfs-survives: what is in memory counts against a job and ends with it; "#]],
+    );
+}
+
+#[test]
+fn what_is_shipped_has_notes_at_most() {
+    let mut lines = Vec::new();
+    for (name, text) in shipped() {
+        let file = ClusterFile::parse(name, text).unwrap();
+        for found in file.check() {
+            assert_eq!(found.severity, Severity::Note, "{name}: {found:?}");
+            lines.push(format!("{name} {}: {}", found.code, found.problem.message));
+        }
+    }
+    expect![[r#"
+        wilson default-partition: no partition is the default: a job must name one
+        wilson node-total: partition gpu_gce is said to have 11 nodes"#]]
+    .assert_eq(&lines.join("\n"));
+}
