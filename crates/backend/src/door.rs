@@ -1,7 +1,7 @@
 //! What both doors can do: one trait, in the words of runs and jobs.
 
 use crate::job_view::JobView;
-use model::{ClusterFacts, JobId, Request, RestartCount};
+use model::{ClusterFacts, JobId, Request, RestartCount, Timestamp};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,8 +34,8 @@ pub trait Door {
     /// The jobs as they are now; one that is no longer known is left out.
     fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, DoorError>;
 
-    /// All live jobs of this user.
-    fn live_jobs(&mut self) -> Result<Vec<JobView>, DoorError>;
+    /// All live jobs of this user, and those that ended since then and are still known.
+    fn recent_jobs(&mut self, since: Timestamp) -> Result<Vec<JobView>, DoorError>;
 
     /// How long to leave between two looks at the same jobs. A cluster is shared: the wait grows
     /// with the time that nothing changed.

@@ -4,7 +4,7 @@ use crate::door::{Door, DoorError, NewJob};
 use crate::facts::embedded_facts;
 use crate::job_view::JobView;
 use api::{CallError, CancelRequest, Client, JobFilter, Refusal, Selector, Submission};
-use model::{ClusterFacts, JobId, RestartCount};
+use model::{ClusterFacts, JobId, RestartCount, Timestamp};
 use std::path::Path;
 use std::time::Duration;
 
@@ -63,8 +63,12 @@ impl Door for EmbeddedDoor {
         Ok(jobs.iter().map(JobView::from).collect())
     }
 
-    fn live_jobs(&mut self) -> Result<Vec<JobView>, DoorError> {
-        let jobs = self.client.jobs(JobFilter::default()).map_err(refused)?;
+    fn recent_jobs(&mut self, since: Timestamp) -> Result<Vec<JobView>, DoorError> {
+        let filter = JobFilter {
+            ended_since: Some(since),
+            ..JobFilter::default()
+        };
+        let jobs = self.client.jobs(filter).map_err(refused)?;
         Ok(jobs.iter().map(JobView::from).collect())
     }
 

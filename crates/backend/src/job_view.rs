@@ -12,12 +12,27 @@ pub struct JobView {
     pub id: JobId,
     /// Its name.
     pub name: String,
+    /// The array that it is an element of, where that is known.
+    pub array: Option<JobId>,
     /// How often it was requeued.
     pub restarts: RestartCount,
     /// When it was submitted, where that is known.
     pub submitted: Option<Timestamp>,
     /// Where it stands.
     pub state: ViewState,
+}
+
+impl JobView {
+    /// Not over, or over since then.
+    #[must_use]
+    pub fn is_recent(&self, since: Timestamp) -> bool {
+        match &self.state {
+            ViewState::Ended { at, .. } => at.is_none_or(|at| at >= since),
+            ViewState::Waiting { .. } | ViewState::Running { .. } | ViewState::Unknown { .. } => {
+                true
+            }
+        }
+    }
 }
 
 /// Where a job stands.
@@ -71,6 +86,7 @@ impl From<&JobRecord> for JobView {
         JobView {
             id: job.id,
             name: job.request.name.clone(),
+            array: job.array.as_ref().map(|place| place.array_job),
             restarts: job.restarts,
             submitted: Some(job.submitted),
             state: match &job.state {

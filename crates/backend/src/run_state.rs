@@ -160,6 +160,7 @@ mod tests {
         JobView {
             id: JobId(7),
             name: "digits".to_owned(),
+            array: None,
             restarts,
             submitted: None,
             state,

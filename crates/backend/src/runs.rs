@@ -74,6 +74,12 @@ impl Run {
         }
     }
 
+    /// All jobs that it is known to have had.
+    pub fn jobs(&self) -> impl Iterator<Item = JobId> {
+        let started = self.starts.iter().map(|start| JobId(start.attempt.job));
+        started.chain(self.job())
+    }
+
     /// When its newest job was submitted.
     #[must_use]
     pub fn submitted(&self) -> Option<Timestamp> {

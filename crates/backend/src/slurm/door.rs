@@ -5,7 +5,7 @@ use super::discover::Discovered;
 use super::query::{FORMAT, parse_line};
 use crate::door::{Door, DoorError, NewJob};
 use crate::job_view::JobView;
-use model::{ClusterFacts, JobId, RestartCount};
+use model::{ClusterFacts, JobId, RestartCount, Timestamp};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -116,9 +116,10 @@ impl Door for SlurmDoor {
         self.squeue(&[format!("--jobs={}", list.join(","))])
     }
 
-    fn live_jobs(&mut self) -> Result<Vec<JobView>, DoorError> {
+    fn recent_jobs(&mut self, since: Timestamp) -> Result<Vec<JobView>, DoorError> {
+        // Slurm forgets ended jobs soon (MinJobAge).
         let mut jobs = self.squeue(&["--me".to_owned()])?;
-        jobs.retain(|job| job.state.is_live());
+        jobs.retain(|job| job.is_recent(since));
         Ok(jobs)
     }
 

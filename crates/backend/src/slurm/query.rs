@@ -37,6 +37,7 @@ pub fn parse_line(line: &str) -> Result<JobView, DoorError> {
     Ok(JobView {
         id: JobId(id.parse().map_err(|_| wrong())?),
         name: name.trim_end_matches('|').trim_end().to_owned(),
+        array: None,
         restarts: restarts.parse().map_err(|_| wrong())?,
         submitted: local_time(submitted),
         state: view_state(state, reason, start, end, exit, nodes),

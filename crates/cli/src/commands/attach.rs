@@ -12,7 +12,7 @@ use std::process::Command;
 /// Open a shell inside a running job, beside its ranks
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// A run's id or name, a job's id, or @ for the newest run
+    /// A run or a job, by id or name, or @ for the newest one
     #[arg(value_name = "RUN", default_value = "@")]
     run: String,
     /// On this node of the job; the first one if left out
@@ -30,7 +30,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         Some(backend::ViewState::Running { .. }) => {}
         state => {
             let there = match state {
-                Some(backend::ViewState::Waiting { reason }) => format!("it waits ({reason})"),
+                Some(backend::ViewState::Waiting { reason }) => {
+                    format!("it waits: {}", backend::say_reason(&reason))
+                }
                 _ => "it is over".to_owned(),
             };
             return Err(Failure::new(

@@ -9,7 +9,7 @@ use clap::Args as ClapArgs;
 /// End runs or jobs; what is out of their checkpoints stays
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// A run's id or name, a job's id, or @ for the newest run
+    /// A run or a job, by id or name, or @ for the newest one
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
 }

@@ -6,7 +6,7 @@ use super::story::{Line, Story, row};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::words;
-use backend::{Door, FILE_PAUSE, Follower, RunState, Seen};
+use backend::{Door, FILE_PAUSE, Follower, RunState, Seen, say_reason};
 use model::TimeLimitRequest;
 use std::time::Instant;
 
@@ -85,6 +85,7 @@ pub fn follow(
             && reason != "None"
         {
             let since = i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
+            let reason = say_reason(reason);
             printer.moving("waits", &format!("{reason} · {}", words::length(since)));
         }
         std::thread::sleep(FILE_PAUSE);

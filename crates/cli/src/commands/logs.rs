@@ -12,7 +12,7 @@ use folder::{LogLine, LogTail};
 /// Show what the ranks of a run wrote
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// A run's id or name, a job's id, or @ for the newest run
+    /// A run or a job, by id or name, or @ for the newest one
     #[arg(value_name = "RUN", default_value = "@")]
     run: String,
     /// Go on until the run is over

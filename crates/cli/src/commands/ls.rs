@@ -1,14 +1,15 @@
 //! `yard ls`
 
 use super::place::{self, places};
+use super::plain_jobs::{PlainJob, plain_jobs};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::words;
-use backend::{JobView, Run, RunState, ViewState, ask_for};
+use backend::{JobView, Run, RunState, ask_for, say_reason};
 use clap::Args as ClapArgs;
 use folder::Index;
-use model::Timestamp;
+use model::{JobId, Timestamp};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -18,25 +19,39 @@ pub struct Args {
     /// Only runs that can still change
     #[arg(long)]
     live: bool,
+    /// Also jobs of scripts that ended more than a day ago
+    #[arg(long)]
+    all: bool,
     /// As JSON
     #[arg(long)]
     json: bool,
 }
 
 /// So much of a note fits a line; `yard show` has it whole.
-const NOTE_WIDTH: usize = 48;
+const NOTE_WIDTH: usize = 60;
 
-/// One line: a run, or a job that is none.
+/// A job of a script that ended is shown so long.
+const REMEMBERED_MS: i64 = 24 * 3600 * 1000;
+
+/// One line.
 struct Row {
-    run: Option<Run>,
-    view: Option<JobView>,
+    what: What,
     cluster: String,
     state: RunState,
 }
 
+/// A run, or a job that is none.
+enum What {
+    Run {
+        run: Box<Run>,
+        view: Option<JobView>,
+    },
+    Job(PlainJob),
+}
+
 /// Runs `yard ls`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let (mut rows, problems) = rows()?;
+    let (mut rows, problems) = rows(args)?;
     if args.live {
         rows.retain(|row| row.state.is_live());
     }
@@ -62,7 +77,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 }
 
 /// All lines, the newest last; and what could not be asked, in words.
-fn rows() -> Result<(Vec<Row>, Vec<String>), Failure> {
+fn rows(args: &Args) -> Result<(Vec<Row>, Vec<String>), Failure> {
     let places = places()?;
     let entries = Index::new(&places.index).all().map_err(|error| {
         Failure::new(
@@ -84,85 +99,105 @@ fn rows() -> Result<(Vec<Row>, Vec<String>), Failure> {
         }
     }
     by_cluster.entry(backend::LOCAL.to_owned()).or_default();
+    let since = match args.all {
+        true => Timestamp(0),
+        false => Timestamp(sys::now().saturating_sub(REMEMBERED_MS)),
+    };
     let mut rows = Vec::new();
     for (cluster, runs) in by_cluster {
         let asked: Vec<&Run> = runs.iter().filter(|run| run.needs_cluster()).collect();
         // One question a cluster, and none where nothing can have changed.
         let mut views = Vec::new();
-        let mut live = Vec::new();
+        let mut recent = Vec::new();
         if !asked.is_empty() || cluster == backend::LOCAL {
             match place::open(&places, Some(&cluster)) {
                 Ok(mut door) => {
                     views = ask_for(&mut *door, &asked)?;
-                    live = door.live_jobs()?;
+                    recent = door.recent_jobs(since)?;
                 }
                 Err(failure) => problems.push(failure.line()),
             }
         }
-        let own: Vec<_> = runs.iter().filter_map(Run::job).collect();
+        for job in plain_jobs(&recent, &runs) {
+            rows.push(Row {
+                cluster: cluster.clone(),
+                state: job.state.clone(),
+                what: What::Job(job),
+            });
+        }
         for run in runs {
             let view = views
                 .iter()
                 .find(|view| Some(view.id) == run.job())
                 .cloned();
-            let state = run.state(view.as_ref());
             rows.push(Row {
                 cluster: cluster.clone(),
-                run: Some(run),
-                view,
-                state,
-            });
-        }
-        for view in live.into_iter().filter(|view| !own.contains(&view.id)) {
-            rows.push(Row {
-                cluster: cluster.clone(),
-                run: None,
-                state: job_state(&view),
-                view: Some(view),
+                state: run.state(view.as_ref()),
+                what: What::Run {
+                    run: Box::new(run),
+                    view,
+                },
             });
         }
     }
-    let since = |row: &Row| match (&row.run, &row.view) {
-        (Some(run), _) => run.entry.created,
-        (None, Some(view)) => view.submitted.unwrap_or_default(),
-        (None, None) => Timestamp::default(),
-    };
-    rows.sort_by_key(since);
+    rows.sort_by_key(|row| match &row.what {
+        What::Run { run, .. } => run.entry.created,
+        What::Job(job) => job.submitted,
+    });
     Ok((rows, problems))
 }
 
-/// A live job that is no run, in a run's words.
-fn job_state(view: &JobView) -> RunState {
-    match &view.state {
-        ViewState::Waiting { reason } => RunState::Waiting {
-            reason: reason.clone(),
-        },
-        ViewState::Running { since, .. } => RunState::Running { since: *since },
-        ViewState::Ended { how, .. } => RunState::Failed { cause: how.clone() },
-        ViewState::Unknown { text } => RunState::Unknown { what: text.clone() },
+impl Row {
+    fn run(&self) -> Option<&Run> {
+        match &self.what {
+            What::Run { run, .. } => Some(run),
+            What::Job(_) => None,
+        }
+    }
+
+    fn job(&self) -> Option<JobId> {
+        match &self.what {
+            What::Run { run, view } => view.as_ref().map(|view| view.id).or(run.job()),
+            What::Job(job) => Some(job.id),
+        }
+    }
+
+    /// Since when it stands where it stands.
+    fn since(&self) -> Option<Timestamp> {
+        let waits = matches!(
+            self.state,
+            RunState::Waiting { .. } | RunState::Resuming { .. }
+        );
+        match (&self.state, &self.what) {
+            (RunState::Running { since: Some(since) }, _) => Some(*since),
+            (RunState::Done { at }, _) => Some(*at),
+            (_, What::Run { run, view }) => {
+                let submitted = view.as_ref().and_then(|view| view.submitted);
+                let last = run.last_events().last().map(|line| line.at);
+                let told = if waits { submitted } else { last };
+                told.or(Some(run.entry.created))
+            }
+            (_, What::Job(job)) => Some(job.submitted),
+        }
     }
 }
 
 fn row_cells(row: &Row, now: Timestamp) -> Vec<String> {
     let dash = || "–".to_owned();
-    let name = match (&row.run, &row.view) {
-        (Some(run), _) => run.entry.id.clone(),
-        (None, Some(view)) => format!("({})", view.name),
-        (None, None) => dash(),
+    let name = match &row.what {
+        What::Run { run, .. } => run.entry.id.clone(),
+        What::Job(job) if job.rows > 1 => format!("({}) × {}", job.name, job.rows),
+        What::Job(job) => format!("({})", job.name),
     };
-    let job = match (&row.run, &row.view) {
-        (_, Some(view)) => Some(view.id),
-        (Some(run), None) => run.job(),
-        (None, None) => None,
-    };
-    let since = since(row).map_or_else(dash, |at| words::length(now.since(at)));
-    let progress = row.run.as_ref().and_then(|run| {
+    let since = row.since();
+    let since = since.map_or_else(dash, |at| words::length(now.since(at)));
+    let progress = row.run().and_then(|run| {
         let (name, step, _) = run.last_checkpoint()?;
         Some(step.map_or_else(|| name.to_owned(), |step| format!("step {step}")))
     });
     vec![
         name,
-        job.map_or_else(dash, |job| job.to_string()),
+        row.job().map_or_else(dash, |job| job.to_string()),
         row.cluster.clone(),
         row.state.word().to_owned(),
         since,
@@ -171,25 +206,9 @@ fn row_cells(row: &Row, now: Timestamp) -> Vec<String> {
     ]
 }
 
-/// Since when a run stands where it stands.
-fn since(row: &Row) -> Option<Timestamp> {
-    match (&row.state, &row.run, &row.view) {
-        (RunState::Running { since: Some(since) }, ..) => Some(*since),
-        (RunState::Done { at }, ..) => Some(*at),
-        (RunState::Waiting { .. } | RunState::Resuming { .. }, _, Some(view)) => view.submitted,
-        (_, Some(run), _) => run
-            .last_events()
-            .last()
-            .map(|line| line.at)
-            .or(Some(run.entry.created)),
-        (_, None, Some(view)) => view.submitted,
-        _ => None,
-    }
-}
-
 fn note(state: &RunState) -> String {
     match state {
-        RunState::Waiting { reason } | RunState::Resuming { reason } => reason.clone(),
+        RunState::Waiting { reason } | RunState::Resuming { reason } => say_reason(reason),
         RunState::Refused { why } => why.clone(),
         RunState::Failed { cause } => cause.clone(),
         RunState::Unknown { what } => what.clone(),
@@ -201,22 +220,21 @@ fn note(state: &RunState) -> String {
 }
 
 fn row_json(row: &Row) -> serde_json::Value {
-    let run = row.run.as_ref();
-    let job = row
-        .view
-        .as_ref()
-        .map(|view| view.id)
-        .or(run.and_then(Run::job));
+    let run = row.run();
     let checkpoint = run.and_then(Run::last_checkpoint);
+    let job_name = match &row.what {
+        What::Run { view, .. } => view.as_ref().map(|view| &view.name),
+        What::Job(job) => Some(&job.name),
+    };
     json!({
         "run": run.map(|run| &run.entry.id),
         "name": run.map(|run| &run.entry.name),
-        "job": job,
-        "job_name": row.view.as_ref().map(|view| &view.name),
+        "job": row.job(),
+        "job_name": job_name,
         "cluster": row.cluster,
         "state": row.state.word(),
         "note": note(&row.state),
-        "since": since(row),
+        "since": row.since(),
         "starts": run.map(|run| run.starts.len()),
         "checkpoint": checkpoint.map(|(name, ..)| name),
         "step": checkpoint.and_then(|(_, step, _)| step),

@@ -6,9 +6,11 @@ mod cancel;
 mod engine;
 mod follow;
 mod interrupt;
+mod lint;
 mod logs;
 mod ls;
 mod place;
+mod plain_jobs;
 mod plan;
 mod prepare;
 mod requeue;
@@ -40,6 +42,7 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Plan(plan::Args),
+    Lint(lint::Args),
     Ls(ls::Args),
     Show(show::Args),
     Logs(logs::Args),
@@ -81,6 +84,7 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
     match command {
         Command::Run(args) => run::run(args, printer),
         Command::Plan(args) => plan::run(args, printer),
+        Command::Lint(args) => lint::run(&args, printer),
         Command::Ls(args) => ls::run(&args, printer),
         Command::Show(args) => show::run(&args, printer),
         Command::Logs(args) => logs::run(&args, printer),

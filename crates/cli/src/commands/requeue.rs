@@ -9,7 +9,7 @@ use clap::Args as ClapArgs;
 /// Put a run or job back into the queue; it resumes from its newest checkpoint
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// A run's id or name, a job's id, or @ for the newest run
+    /// A run or a job, by id or name, or @ for the newest one
     #[arg(value_name = "RUN", default_value = "@")]
     run: String,
 }

@@ -8,7 +8,7 @@ use crate::printer::Printer;
 use crate::slurm::connection;
 use crate::words;
 use api::{Client, JobFilter};
-use backend::{FILE_PAUSE, JobView, ViewState};
+use backend::{FILE_PAUSE, JobView, ViewState, say_reason};
 use model::{ArrayTask, JobId, JobInfo, JobRecord, JobState, Outcome as JobOutcome, Timestamp};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -86,7 +86,7 @@ pub fn run(
         if let ViewState::Waiting { reason } = &view.state
             && begun.elapsed().as_millis() > 500
         {
-            printer.moving("waits", reason);
+            printer.moving("waits", &say_reason(reason));
         }
         std::thread::sleep(FILE_PAUSE);
     }

@@ -1,18 +1,19 @@
-//! Which run or job a person means: a run's id or name, a job's id, or `@` for the newest run.
+//! Which run or job a person means: a run's id or name, a job's id or name, or `@` for the newest.
 
 use super::place::{self, places};
+use super::plain_jobs::{PlainJob, plain_jobs};
 use crate::exit_code;
 use crate::failure::Failure;
 use backend::{Door, JobView, Run};
 use folder::{Index, IndexEntry};
-use model::JobId;
+use model::{JobId, Timestamp};
 use sys::Places;
 
 /// What was meant, with the door to its cluster.
 pub struct Selected {
     /// The run; `None` for a job that is none of a run.
     pub run: Option<Run>,
-    /// The job; `None` for a run that was never submitted.
+    /// The job, or an array's id; `None` for a run that was never submitted.
     pub job: Option<JobId>,
     /// The way to its cluster.
     pub door: Box<dyn Door>,
@@ -39,10 +40,14 @@ impl Selected {
         })
     }
 
-    /// What the cluster says of its job now.
+    /// What the cluster says of its job now; of an array's elements, a live one where one is.
     pub fn view(&mut self) -> Result<Option<JobView>, Failure> {
         match self.job {
-            Some(job) => Ok(self.door.jobs(&[job])?.into_iter().next()),
+            Some(job) => {
+                let views = self.door.jobs(&[job])?;
+                let live = views.iter().find(|view| view.state.is_live());
+                Ok(live.or(views.first()).cloned())
+            }
             None => Ok(None),
         }
     }
@@ -57,7 +62,7 @@ pub fn select(text: &str) -> Result<Selected, Failure> {
         .map_err(|error| unreadable(&places, &error))?;
     if let [newest, others @ ..] = &found[..] {
         // One name for several runs means the newest; one beginning for several is a question.
-        if newest.id != text && newest.name != text && text != "@" && !others.is_empty() {
+        if newest.id != text && newest.name != text && text != NEWEST && !others.is_empty() {
             let ids: Vec<&str> = found.iter().map(|entry| entry.id.as_str()).collect();
             return Err(
                 Failure::new(exit_code::USAGE, format!("{text} can mean several runs"))
@@ -66,12 +71,44 @@ pub fn select(text: &str) -> Result<Selected, Failure> {
                     .todo("say more of the id"),
             );
         }
+        if text == NEWEST
+            && let Some(job) = plain_job(&places, &index, |job| job.submitted > newest.created)?
+        {
+            return Ok(job);
+        }
         return of_run(&places, newest.clone());
     }
-    let Ok(job) = text.parse::<u32>() else {
-        return Err(nothing(text, &index));
+    match text.parse::<u32>() {
+        Ok(job) => of_job(&places, &index, JobId(job), text),
+        Err(_) => plain_job(&places, &index, |job| text == NEWEST || job.name == text)?
+            .ok_or_else(|| nothing(text, &index)),
+    }
+}
+
+/// What means the newest run or job.
+const NEWEST: &str = "@";
+
+/// The newest job of no run that is meant, on the cluster that is meant here. One that can't be
+/// reached has none: what was asked for may be a run.
+fn plain_job(
+    places: &Places,
+    index: &Index,
+    is_meant: impl Fn(&PlainJob) -> bool,
+) -> Result<Option<Selected>, Failure> {
+    let Ok(mut door) = place::open(places, None) else {
+        return Ok(None);
     };
-    of_job(&places, &index, JobId(job), text)
+    let recent = door.recent_jobs(Timestamp(0))?;
+    let entries = index.all().map_err(|error| unreadable(places, &error))?;
+    let cluster = door.facts().name.clone();
+    let entries = entries.into_iter().filter(|entry| entry.cluster == cluster);
+    let runs: Vec<Run> = entries.map(Run::read).collect::<Result<_, _>>()?;
+    let newest = plain_jobs(&recent, &runs).into_iter().rev().find(is_meant);
+    Ok(newest.map(|job| Selected {
+        run: None,
+        job: Some(job.id),
+        door,
+    }))
 }
 
 fn of_run(places: &Places, entry: IndexEntry) -> Result<Selected, Failure> {
@@ -122,14 +159,14 @@ fn nothing(text: &str, index: &Index) -> Failure {
         0 => "no run yet".to_owned(),
         _ => format!("newest: {}", newest.join(", ")),
     };
-    if newest.is_empty() && text == "@" {
-        return Failure::new(exit_code::FAILED, "there is no run yet")
-            .todo("yard run FILE starts one; a job of sbatch is named by its number");
+    if newest.is_empty() && text == NEWEST {
+        return Failure::new(exit_code::FAILED, "there is no run and no job yet")
+            .todo("yard run FILE starts one");
     }
-    let what = format!("no run is called {text}, and no job has that number");
+    let what = format!("no run and no job is called {text}, and no job has that number");
     Failure::new(exit_code::FAILED, what)
         .there(there)
-        .todo("yard ls shows all runs and jobs; @ is the newest run")
+        .todo("yard ls shows all runs and jobs; @ is the newest one")
 }
 
 fn unreadable(places: &Places, error: &std::io::Error) -> Failure {

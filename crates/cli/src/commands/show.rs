@@ -5,7 +5,7 @@ use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
 use crate::words;
-use backend::{JobView, Run, RunState, Start, ViewState};
+use backend::{JobView, Run, RunState, Start, ViewState, say_reason};
 use clap::Args as ClapArgs;
 use folder::{Event, LogTail};
 use model::Timestamp;
@@ -14,7 +14,7 @@ use serde_json::json;
 /// Show one run: where it stands, its jobs, its checkpoints, its last lines
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// A run's id or name, a job's id, or @ for the newest run
+    /// A run or a job, by id or name, or @ for the newest one
     #[arg(value_name = "RUN", default_value = "@")]
     run: String,
     /// As JSON
@@ -49,7 +49,9 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
     );
     let mut add = |title: &str, value: &str| text.push_str(&format!("  {title:<12} {value}\n"));
     match &state {
-        RunState::Waiting { reason } | RunState::Resuming { reason } => add("waits for", reason),
+        RunState::Waiting { reason } | RunState::Resuming { reason } => {
+            add("waits", &say_reason(reason));
+        }
         RunState::Failed { cause } => add("cause", cause),
         RunState::Refused { why } => add("refused", why),
         RunState::Unknown { what } => add("why", what),
@@ -148,7 +150,7 @@ fn run_json(run: &Run, view: Option<&JobView>) -> serde_json::Value {
 
 fn job_text(selected: &Selected, view: Option<&JobView>) -> String {
     let state = match view.map(|view| &view.state) {
-        Some(ViewState::Waiting { reason }) => format!("waiting ({reason})"),
+        Some(ViewState::Waiting { reason }) => format!("waiting: {}", say_reason(reason)),
         Some(ViewState::Running { nodes, .. }) => format!("running on {nodes}"),
         Some(ViewState::Ended { how, exit, .. }) => format!("{how} (exit {exit})"),
         Some(ViewState::Unknown { text }) => text.clone(),

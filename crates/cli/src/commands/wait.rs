@@ -13,7 +13,7 @@ use std::time::Instant;
 /// Wait until runs or jobs are over; exit 0 if all of them were done
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// A run's id or name, a job's id, or @ for the newest run
+    /// A run or a job, by id or name, or @ for the newest one
     #[arg(value_name = "RUN", default_value = "@")]
     runs: Vec<String>,
 }
