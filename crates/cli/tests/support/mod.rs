@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use testkit::TestEnv;
+use testkit::{TestEnv, wait_until};
 
 /// The example, where it stands.
 pub const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits");
@@ -23,11 +23,27 @@ pub struct Digits {
 /// Runs the example to its end and reads it from the logs of rank 0.
 #[track_caller]
 pub fn run_digits(env: &TestEnv, flags: &[&str]) -> Digits {
+    run_digits_while(env, flags, |_folder| {})
+}
+
+/// The same, doing something `meanwhile` with the run's folder.
+#[track_caller]
+pub fn run_digits_while(env: &TestEnv, flags: &[&str], meanwhile: impl FnOnce(&Path)) -> Digits {
     let before = run_folders(env);
     let mut args = vec!["run", DIGITS];
     args.extend(flags);
-    let printed = env.yard(&args).success();
-    let new: Vec<PathBuf> = run_folders(env).difference(&before).cloned().collect();
+    let new = || -> Vec<PathBuf> { run_folders(env).difference(&before).cloned().collect() };
+    let printed = std::thread::scope(|scope| {
+        let run = scope.spawn(|| env.yard(&args));
+        wait_until("there is a run folder, or the run is over", || {
+            !new().is_empty() || run.is_finished()
+        });
+        if let [folder] = new().as_slice() {
+            meanwhile(folder);
+        }
+        run.join().expect("the command was waited for").success()
+    });
+    let new = new();
     let [folder] = new.as_slice() else {
         panic!("one run folder was made, not {new:?}\n{printed}");
     };
