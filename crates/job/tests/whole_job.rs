@@ -51,7 +51,9 @@ impl Run {
         let (parsed, problems) = RunFile::parse(run_file, "yard.toml");
         assert_eq!(problems, []);
         let plan = train::plan(&PlanInput {
+            user_config: None,
             run_file: Some(&parsed),
+            variables: &train::Variables::default(),
             overrides: &Overrides::default(),
             facts: &facts,
             base: &run.code(),

@@ -82,9 +82,14 @@ impl EnvironmentPlan {
     }
 }
 
-/// The hook makes `conda activate` work in a shell that never ran `conda init`.
+/// Makes `conda activate` work in a shell that never ran `conda init`. Where a login shell finds no
+/// conda, `CONDA_EXE` names it: the submitter's own shell had it, and many a `.bashrc` returns
+/// before its conda lines in a shell that no person types into.
+pub const CONDA_HOOK: &str =
+    r#"eval "$("$(command -v conda || echo "${CONDA_EXE:-conda}")" shell.bash hook)""#;
+
 fn conda(lines: &mut Vec<String>, environment: &str) {
-    lines.push("eval \"$(conda shell.bash hook)\"".to_owned());
+    lines.push(CONDA_HOOK.to_owned());
     lines.push(format!("conda activate {}", quoted(environment)));
 }
 

@@ -27,7 +27,7 @@ mod script;
 mod show;
 
 pub use amounts::{say_mebibytes, say_seconds};
-pub use environment_plan::{EnvironmentPlan, Prelude, Python};
+pub use environment_plan::{CONDA_HOOK, EnvironmentPlan, Prelude, Python};
 pub use input_variables::{INPUT_VARIABLES, Variables};
 pub use keys::resource_keys;
 pub use launch::launch;

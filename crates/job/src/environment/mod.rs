@@ -47,7 +47,10 @@ pub fn prepare(
     match &plan.python.value {
         Python::AsItIs => Ok(there),
         Python::Venv(path) => is_environment(path, "venv").map(|()| there),
-        Python::CondaFolder(path) => is_environment(path, "conda").map(|()| there),
+        Python::CondaFolder(path) => {
+            is_environment(path, "conda")?;
+            shell::check_conda(modules, &path.display().to_string()).map(|()| there)
+        }
         Python::CondaName(name) => shell::check_conda(modules, name).map(|()| there),
         Python::Requirements(file) => {
             let (environment, made) = requirements::make(file, modules, cache, internet, progress)?;
@@ -115,6 +118,7 @@ mod tests {
         check(Python::CondaFolder(path.clone()), Err("has no python"));
         std::fs::write(path.join("bin/python"), b"").unwrap();
         check(Python::Venv(path.clone()), Ok(false));
-        check(Python::CondaFolder(path), Ok(false));
+        // There may be a conda here; no empty file is an environment of its.
+        check(Python::CondaFolder(path), Err("conda environment"));
     }
 }

@@ -54,7 +54,7 @@ pub enum EnvironmentError {
     },
     /// No conda.
     #[error(
-        "conda environment {name} is asked, a login shell has no conda; run `conda init bash`, add its module, or name the environment's folder"
+        "conda environment {name} is asked, neither a login shell has conda nor does CONDA_EXE name one; activate conda in this shell first, or add its module to [environment] modules"
     )]
     NoConda {
         /// The environment.
@@ -62,7 +62,7 @@ pub enum EnvironmentError {
     },
     /// No such conda environment.
     #[error(
-        "conda environment {name} is asked, conda has none of that name; `conda env list` shows them"
+        "conda environment {name} is asked, conda can't activate one of that name here; `conda env list` shows them"
     )]
     NoCondaEnvironment {
         /// The environment.

@@ -29,25 +29,21 @@ pub fn check_modules(modules: &[String]) -> Result<(), EnvironmentError> {
     })
 }
 
-/// Whether conda knows an environment of this name.
+/// Whether conda can activate an environment of this name, or in this folder.
 ///
 /// # Errors
 /// There is no conda, or no such environment.
 pub fn check_conda(modules: &[String], name: &str) -> Result<(), EnvironmentError> {
     let mut lines = loads(modules);
-    lines.push("conda env list".to_owned());
-    let answer = login_shell(&lines)?;
-    if !answer.status.success() {
+    lines.push(train::CONDA_HOOK.to_owned());
+    lines.push("type conda".to_owned());
+    if !login_shell(&lines)?.status.success() {
         return Err(EnvironmentError::NoConda {
             name: name.to_owned(),
         });
     }
-    let listed = String::from_utf8_lossy(&answer.stdout).into_owned();
-    let mut names = listed
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| line.split_whitespace().next());
-    if names.any(|known| known == name) {
+    lines.push(format!("conda activate {}", quoted(name)));
+    if login_shell(&lines)?.status.success() {
         return Ok(());
     }
     Err(EnvironmentError::NoCondaEnvironment {
