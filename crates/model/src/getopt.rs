@@ -17,10 +17,25 @@ pub(crate) struct Word {
 /// What words were taken apart into.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
-    pub(crate) given: Vec<Given>,
+    /// Options, and what is wrong, in order.
+    pub(crate) read: Vec<Result<Given, Diagnostic>>,
     /// The number of words that are options and their values.
     pub(crate) used: usize,
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// The number of words in all.
+    pub(crate) words: usize,
+}
+
+impl Taken {
+    /// The options that are not wrong.
+    pub(crate) fn given(&self) -> impl DoubleEndedIterator<Item = &Given> {
+        self.read.iter().filter_map(|read| read.as_ref().ok())
+    }
+
+    /// Puts what is wrong first, as a command does that looks at all of its words before it reads a
+    /// value.
+    pub(crate) fn wrong_first(&mut self) {
+        self.read.sort_by_key(Result::is_ok);
+    }
 }
 
 /// Takes words apart. A word that is wrong is reported and left out.
@@ -50,16 +65,17 @@ pub(crate) fn take(command: Command, dialect: Dialect, origin: Origin, words: &[
             match read {
                 Ok((known, value)) => {
                     let given = given(word, behind, known.option, value, origin);
-                    taken.given.push(given);
+                    taken.read.push(Ok(given));
                 }
-                Err(Wrong { code, message }) => taken.diagnostics.push(Diagnostic {
+                Err(Wrong { code, message }) => taken.read.push(Err(Diagnostic {
                     voice: Voice::Usage,
                     ..Diagnostic::error(code, word.span.clone(), message, 255)
-                }),
+                })),
             }
         }
     }
     taken.used = words.len() - rest.len();
+    taken.words = words.len();
     taken
 }
 
@@ -149,11 +165,11 @@ mod tests {
             .collect();
         let taken = take(command, Dialect::Embedded, Origin::Arguments, &words);
         let mut lines: Vec<String> = taken
-            .given
-            .iter()
+            .given()
             .map(|given| format!("{} {:?}", given.option.long, given.value))
             .collect();
-        lines.extend(taken.diagnostics.iter().map(|d| d.printed(command)));
+        let wrong = taken.read.iter().filter_map(|read| read.as_ref().err());
+        lines.extend(wrong.map(|wrong| wrong.printed(command)));
         lines.push(format!(
             "rest: {}",
             line.split(' ')

@@ -14,6 +14,7 @@ mod dependency;
 mod diagnostic;
 mod distribution;
 mod export;
+mod foreign_directives;
 mod getopt;
 mod getopt_long;
 mod given;
@@ -87,7 +88,7 @@ pub use mail_type::{mail_types_text, parse_mail_types};
 pub use memory_size::{mebibytes_option, parse_mebibytes};
 pub use nearest::nearest;
 pub use node_count::NodeCount;
-pub use problem::{Problem, count_lines, render};
+pub use problem::{Problem, count_lines, render, render_as};
 pub use request::{
     ArraySpec, GpuCount, MailEvent, MemoryRequest, OpenMode, Request, SignalSpec, SignalTarget,
     TimeLimitRequest,

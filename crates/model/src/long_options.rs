@@ -31,6 +31,12 @@ impl<K> LongOption<K> {
     }
 }
 
+impl<K: Copy> LongOption<K> {
+    pub(crate) fn key(&self) -> K {
+        self.key
+    }
+}
+
 impl<K: PartialEq> Row for LongOption<K> {
     fn long(&self) -> &'static str {
         self.long

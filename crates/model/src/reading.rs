@@ -67,15 +67,23 @@ impl<'a> Reading<'a> {
             span,
             origin: Origin::Environment,
         };
-        self.read(vec![given]);
+        self.read_one(given);
     }
 
     /// Reads options that were taken apart.
-    pub(crate) fn read(&mut self, given: Vec<Given>) {
-        for given in &given {
-            self.set(given);
+    pub(crate) fn read(&mut self, read: Vec<Result<Given, Diagnostic>>) {
+        for read in read {
+            match read {
+                Ok(given) => self.read_one(given),
+                Err(wrong) => self.diagnostics.push(wrong),
+            }
         }
-        self.given.extend(given);
+    }
+
+    /// Reads one option.
+    pub(crate) fn read_one(&mut self, given: Given) {
+        self.set(&given);
+        self.given.push(given);
     }
 
     /// What there is to say, refusals of a controller or of the engine last.
@@ -143,12 +151,26 @@ impl<'a> Reading<'a> {
 
     /// What the embedded engine's controller says, in the words of the command that it says it to.
     pub(crate) fn refuse_as_controller(&mut self, given: &Given, message: &str) {
+        let message = self.words_of_controller(message);
+        self.refuse(given, "refused", message);
+    }
+
+    /// The same of the job as a whole.
+    pub(crate) fn refuse_whole_as_controller(&mut self, message: &str) {
+        if self.surroundings.embedded {
+            let message = self.words_of_controller(message);
+            let error = Diagnostic::error("refused", Span::Whole, message, 1);
+            self.refusals.push(error);
+        }
+    }
+
+    fn words_of_controller(&self, message: &str) -> String {
         let before = match self.command {
             Command::Sbatch => "Batch job submission failed",
             Command::Salloc => "Failed to allocate resources",
             Command::Srun => "Unable to allocate resources",
         };
-        self.refuse(given, "refused", format!("{before}: {message}"));
+        format!("{before}: {message}")
     }
 
     /// Says that an option which was read changes nothing here.

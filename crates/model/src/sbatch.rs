@@ -1,13 +1,13 @@
 //! `sbatch`'s command line, environment and script, put together.
 
 use crate::diagnostic::{Diagnostic, Span};
-use crate::getopt::Word;
+use crate::getopt::{Taken, Word};
 use crate::given::{Given, Origin};
 use crate::job_description::JobDescription;
 use crate::job_environment::{OF_ONE_JOB, submission_variables};
 use crate::option_table::{Command, Dialect, Key};
 use crate::reading::Reading;
-use crate::{Export, Request, Show, Surroundings, asked_job, getopt, script};
+use crate::{Export, Request, Show, Surroundings, asked_job, foreign_directives, getopt, script};
 use std::path::Path;
 
 /// Where the script comes from.
@@ -94,7 +94,7 @@ pub fn script_source(args: &[String]) -> ScriptSource {
 
 fn source_in(dialect: Dialect, args: &[String]) -> ScriptSource {
     let taken = getopt::take(Command::Sbatch, dialect, Origin::Arguments, &words(args));
-    let wrap = taken.given.iter().rev().find(|given| is(given, Key::Wrap));
+    let wrap = taken.given().rev().find(|given| is(given, Key::Wrap));
     match (wrap, args.get(taken.used)) {
         (Some(wrap), _) => ScriptSource::Wrap(wrap.value.clone().unwrap_or_default()),
         (None, Some(name)) => ScriptSource::File(name.clone()),
@@ -117,22 +117,12 @@ pub fn resolve(
 ) -> (Sbatch, Vec<Diagnostic>) {
     let words = words(args);
     let dialect = surroundings.dialect();
-    let taken = getopt::take(Command::Sbatch, dialect, Origin::Arguments, &words);
+    let mut taken = getopt::take(Command::Sbatch, dialect, Origin::Arguments, &words);
+    taken.wrong_first();
     let source = source_in(dialect, args);
-    let mut reading = Reading::new(Command::Sbatch, surroundings);
-    reading.diagnostics = taken.diagnostics;
     let rest = &args[taken.used..];
-    let shows =
-        |given: &Given| is(given, Key::Help) || is(given, Key::Usage) || is(given, Key::Version);
-    let needs_script = !taken.given.iter().any(shows);
     let text = match &source {
         ScriptSource::Wrap(command) => {
-            if !rest.is_empty() {
-                let message = "Script arguments not permitted with --wrap option";
-                let span = Span::Argument(taken.used);
-                let error = Diagnostic::error("wrap-arguments", span, message, 1);
-                reading.diagnostics.push(error);
-            }
             format!("#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{command}\n")
         }
         ScriptSource::File(_) | ScriptSource::Stdin => script.unwrap_or_default().to_owned(),
@@ -141,13 +131,26 @@ pub fn resolve(
         ScriptSource::File(name) => name.rsplit('/').next().unwrap_or(name),
         ScriptSource::Stdin | ScriptSource::Wrap(_) => "stdin",
     };
-    if needs_script {
-        reading.diagnostics.extend(script::check(&text));
-        directives(&mut reading, base, &text);
-    }
-    reading.environment(variables);
-    reading.read(taken.given);
+    let first = Component {
+        taken: &taken,
+        variables,
+        script: base,
+        text: &text,
+        index: 0,
+        wrapped: matches!(source, ScriptSource::Wrap(_)),
+    };
+    let mut reading = Reading::new(Command::Sbatch, surroundings);
+    let mut more = first.read(&mut reading);
     let description = asked_job::settle(&mut reading);
+    let mut index = 1;
+    // What is wrong with one component is wrong with all of a heterogeneous job.
+    while more {
+        let mut other = Reading::new(Command::Sbatch, surroundings);
+        more = Component { index, ..first }.read(&mut other);
+        asked_job::settle(&mut other);
+        reading.diagnostics.extend(other.diagnostics);
+        index += 1;
+    }
     let name = match &source {
         ScriptSource::Wrap(_) => "wrap",
         ScriptSource::Stdin => "sbatch",
@@ -186,28 +189,90 @@ const NOT_IN_SCRIPTS: &[Key] = &[
     Key::Wrap,
 ];
 
-fn directives(reading: &mut Reading<'_>, name: &str, text: &str) {
-    let (words, diagnostics) = script::directives(name, text);
-    reading.diagnostics.extend(diagnostics);
-    let dialect = reading.surroundings.dialect();
-    let mut taken = getopt::take(Command::Sbatch, dialect, Origin::Script, &words);
-    reading.diagnostics.append(&mut taken.diagnostics);
-    let (left_out, given): (Vec<Given>, Vec<Given>) = taken
-        .given
-        .into_iter()
-        .partition(|given| NOT_IN_SCRIPTS.iter().any(|key| is(given, *key)));
-    for given in left_out {
-        let message = format!("--{} in a script has no effect", given.option.long);
-        let note = Diagnostic::note("no-effect", given.span, message);
-        reading.diagnostics.push(note);
+/// One component of a job: the only one, unless the job is heterogeneous.
+#[derive(Clone, Copy)]
+struct Component<'a> {
+    taken: &'a Taken,
+    variables: &'a dyn Fn(&str) -> Option<String>,
+    script: &'a str,
+    text: &'a str,
+    index: usize,
+    wrapped: bool,
+}
+
+impl Component<'_> {
+    /// Reads script, environment and command line, in this order; tells whether another component
+    /// follows.
+    fn read(&self, reading: &mut Reading<'_>) -> bool {
+        let shown = [Key::Help, Key::Usage, Key::Version];
+        let shows = |given: &Given| shown.iter().any(|key| is(given, *key));
+        let needs_script = !self.taken.given().any(shows);
+        let wrong = self
+            .taken
+            .read
+            .iter()
+            .filter_map(|read| read.as_ref().err());
+        reading.diagnostics.extend(wrong.cloned());
+        if self.wrapped && self.taken.used < self.taken.words {
+            let message = "Script arguments not permitted with --wrap option";
+            let span = Span::Argument(self.taken.used);
+            let error = Diagnostic::error("wrap-arguments", span, message, 1);
+            reading.diagnostics.push(error);
+        }
+        let mut more = false;
+        if needs_script {
+            reading.diagnostics.extend(script::check(self.text));
+            more = self.directives(reading);
+            let ignored = self.taken.given().any(|given| is(given, Key::IgnorePbs))
+                || (self.variables)("SBATCH_IGNORE_PBS").is_some()
+                || reading.options.ignore_pbs;
+            if !ignored {
+                foreign_directives::read(reading, self.script, self.text);
+            }
+            if self.text.len() > LONGEST_SCRIPT {
+                let message = "Pathname of a file, directory or other parameter too long";
+                reading.refuse_whole_as_controller(message);
+            }
+        }
+        reading.environment(self.variables);
+        for given in self.taken.given() {
+            reading.read_one(given.clone());
+        }
+        more
     }
-    reading.read(given);
-    if let Some(word) = words.get(taken.used) {
-        let message = format!("Invalid directive found in batch script: {}", word.text);
-        let error = Diagnostic::error("directive-word", word.span.clone(), message, 255);
-        reading.diagnostics.push(error);
+
+    fn directives(&self, reading: &mut Reading<'_>) -> bool {
+        let (words, remarks, more) = script::directives(self.script, self.text, self.index);
+        if more && reading.surroundings.embedded {
+            let message = "heterogeneous jobs are not run on one machine: submit each component as a job of its own";
+            let error = Diagnostic::error("heterogeneous", Span::Whole, message, 1);
+            reading.refusals.push(error);
+        }
+        reading.diagnostics.extend(remarks);
+        let dialect = reading.surroundings.dialect();
+        let mut taken = getopt::take(Command::Sbatch, dialect, Origin::Script, &words);
+        taken.read.retain(|read| {
+            let Ok(given) = read else { return true };
+            let idle = NOT_IN_SCRIPTS.iter().any(|key| is(given, *key));
+            if idle {
+                let message = format!("--{} in a script has no effect", given.option.long);
+                let note = Diagnostic::note("no-effect", given.span.clone(), message);
+                reading.diagnostics.push(note);
+            }
+            !idle
+        });
+        reading.read(taken.read);
+        if let Some(word) = words.get(taken.used) {
+            let message = format!("Invalid directive found in batch script: {}", word.text);
+            let error = Diagnostic::error("directive-word", word.span.clone(), message, 255);
+            reading.diagnostics.push(error);
+        }
+        more
     }
 }
+
+/// `max_script_size` of a controller where nothing else is configured.
+const LONGEST_SCRIPT: usize = 4 * 1024 * 1024;
 
 fn is(given: &Given, key: Key) -> bool {
     given.option.key == Some(key)

@@ -11,7 +11,7 @@ use crate::getopt::Word;
 pub(crate) const DIRECTIVE: &str = "#SBATCH";
 /// What it began with once; still read, with a complaint.
 pub(crate) const OLD_DIRECTIVE: &str = "#SLURM";
-/// Directives of other systems, which Slurm translates and we do not.
+/// Directives of other systems, which Slurm translates.
 pub(crate) const FOREIGN: &[&str] = &["#PBS", "#BSUB"];
 /// Words that part the components of a heterogeneous job.
 const SEPARATORS: &[&str] = &["hetjob", "packjob"];
@@ -49,13 +49,15 @@ pub(crate) fn check(text: &str) -> Option<Diagnostic> {
     None
 }
 
-/// Reads the directives of a script; `name` is its file name, for messages.
-pub(crate) fn directives(name: &str, text: &str) -> (Vec<Word>, Vec<Diagnostic>) {
-    let mut reader = Reader {
-        name,
-        words: Vec::new(),
-        diagnostics: Vec::new(),
-    };
+/// Reads the directives of one component of a script, counted from 0; `name` is its file name, for
+/// messages. Tells too whether another component follows.
+pub(crate) fn directives(
+    name: &str,
+    text: &str,
+    component: usize,
+) -> (Vec<Word>, Vec<Diagnostic>, bool) {
+    let mut reader = Reader::new(name);
+    let (mut scanned, mut more) = (0, false);
     for (index, line) in text.split('\n').enumerate() {
         let number = index + 1;
         let (tail, old) = match (
@@ -69,20 +71,23 @@ pub(crate) fn directives(name: &str, text: &str) -> (Vec<Word>, Vec<Diagnostic>)
                 if !start.is_empty() && !start.starts_with('#') {
                     break;
                 }
-                reader.foreign(line, number);
                 continue;
             }
         };
         if old {
             reader.old(line, number);
         }
-        if is_separator(tail) {
-            reader.separator(line, number);
+        scanned += usize::from(is_separator(tail));
+        if scanned < component {
+            continue;
+        }
+        if scanned > component {
+            more = true;
             break;
         }
         reader.line(line, line.len() - tail.len(), number);
     }
-    (reader.words, reader.diagnostics)
+    (reader.words, reader.diagnostics, more)
 }
 
 /// Whether what follows `#SBATCH` parts the components of a heterogeneous job.
@@ -98,13 +103,27 @@ fn is_word(text: &str, word: &str) -> bool {
     start.eq_ignore_ascii_case(word) && rest.is_none_or(u8::is_ascii_whitespace)
 }
 
-struct Reader<'a> {
+/// Takes directives apart into words.
+pub(crate) struct Reader<'a> {
     name: &'a str,
     words: Vec<Word>,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// `name` is the script's, for messages.
+    pub(crate) fn new(name: &'a str) -> Reader<'a> {
+        Reader {
+            name,
+            words: Vec::new(),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    pub(crate) fn into_parts(self) -> (Vec<Word>, Vec<Diagnostic>) {
+        (self.words, self.diagnostics)
+    }
+
     fn old(&mut self, line: &str, number: usize) {
         let code = "directive-slurm";
         if !self.diagnostics.iter().any(|known| known.code == code) {
@@ -118,32 +137,8 @@ impl Reader<'_> {
         }
     }
 
-    fn foreign(&mut self, line: &str, number: usize) {
-        let Some(word) = FOREIGN.iter().find(|word| line.starts_with(**word)) else {
-            return;
-        };
-        let code = "directive-foreign";
-        if !self.diagnostics.iter().any(|known| known.code == code) {
-            let message = format!(
-                "{word} lines are not read here; a real Slurm translates them, after the #SBATCH lines"
-            );
-            let span = whole(line, number);
-            self.diagnostics
-                .push(Diagnostic::warning(code, span, message));
-        }
-    }
-
-    fn separator(&mut self, line: &str, number: usize) {
-        self.diagnostics.push(Diagnostic::error(
-            "heterogeneous",
-            whole(line, number),
-            "heterogeneous jobs are not run on one machine: submit each component as a job of its own",
-            1,
-        ));
-    }
-
     /// Takes the words of a directive that begin at byte `from`.
-    fn line(&mut self, line: &str, from: usize, number: usize) {
+    pub(crate) fn line(&mut self, line: &str, from: usize, number: usize) {
         let bytes = line.as_bytes();
         let mut at = from;
         let mut rest_from = from + (line[from..].len() - line[from..].trim_ascii_start().len());
@@ -244,12 +239,13 @@ mod tests {
 
     #[track_caller]
     fn check_words(text: &str, want: Expect) {
-        let (words, diagnostics) = directives("job.sh", text);
+        let (words, diagnostics, more) = directives("job.sh", text, 0);
         let mut lines: Vec<String> = words
             .iter()
             .map(|word| format!("{:?}", word.text))
             .collect();
         lines.extend(diagnostics.iter().map(|d| d.printed(Command::Sbatch)));
+        lines.extend(more.then(|| "more".to_owned()));
         want.assert_eq(&lines.join("\n"));
     }
 
@@ -295,8 +291,6 @@ mod tests {
                 "-n"
                 "2"
                 sbatch: error: Change from #SLURM to #SBATCH in your script and verify the options are valid in sbatch
-
-                sbatch: #PBS lines are not read here; a real Slurm translates them, after the #SBATCH lines
             "#]],
         );
         check_words(
@@ -304,8 +298,7 @@ mod tests {
             expect![[r#"
                 "-N"
                 "1"
-                sbatch: error: heterogeneous jobs are not run on one machine: submit each component as a job of its own
-            "#]],
+                more"#]],
         );
     }
 

@@ -124,16 +124,20 @@ pub fn resolve(
             span: Span::Argument(index),
         })
         .collect();
-    let taken = getopt::take(
+    let mut taken = getopt::take(
         Command::Srun,
         surroundings.dialect(),
         Origin::Arguments,
         &words,
     );
+    taken.wrong_first();
     let mut reading = Reading::new(Command::Srun, surroundings);
-    reading.diagnostics = taken.diagnostics;
+    let wrong = taken.read.iter().filter_map(|read| read.as_ref().err());
+    reading.diagnostics.extend(wrong.cloned());
     reading.environment(variables);
-    reading.read(taken.given);
+    for given in taken.given() {
+        reading.read_one(given.clone());
+    }
     let command = args[taken.used..].to_vec();
     conflicts(&mut reading, &command);
     let description = asked_job::settle(&mut reading);
