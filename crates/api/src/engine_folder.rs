@@ -4,10 +4,13 @@
 //! lock  engine.sock  engine.log  store.sqlite
 //! bin/<version>-<hash>/yard                            the pinned program
 //! bin/<version>-<hash>/slurm/{sbatch,squeue,…}         links to it
-//! jobs/<job>/{script,environment}
-//! jobs/<job>/<restart>/<step>/environment              what srun was called with
-//! jobs/<job>/<restart>/<step>/<node>/{spec,pid,exit,sock}
+//! jobs/<job>/{script,environment}                      of a job or a whole array
+//! steps/<job>.<restart>.<step>.<node>                  one supervisor's record
+//! steps/<job>.<restart>.<step>.<node>.sock             where it answers, once it is asked to
 //! ```
+//!
+//! One flat folder for the records: a step makes one file and no folder, since what a short job
+//! costs is mostly the making of files.
 
 use model::{JobId, RestartCount, StepId};
 use std::path::{Path, PathBuf};
@@ -86,23 +89,15 @@ impl EngineFolder {
         self.job(job).join("environment")
     }
 
-    /// One step's folder.
+    /// All supervisors' records.
     #[must_use]
-    pub fn step(&self, job: JobId, restart: RestartCount, step: StepId) -> PathBuf {
-        self.job(job)
-            .join(restart.to_string())
-            .join(step.to_string())
+    pub fn steps(&self) -> PathBuf {
+        self.root.join("steps")
     }
 
-    /// The folder of one supervisor: of a step on one of its nodes, counted from 0 in the step.
+    /// The record of one supervisor: of a step on one of its nodes, counted from 0 in the step.
     #[must_use]
-    pub fn supervisor(
-        &self,
-        job: JobId,
-        restart: RestartCount,
-        step: StepId,
-        node: u32,
-    ) -> PathBuf {
-        self.step(job, restart, step).join(node.to_string())
+    pub fn record(&self, job: JobId, restart: RestartCount, step: StepId, node: u32) -> PathBuf {
+        self.steps().join(format!("{job}.{restart}.{step}.{node}"))
     }
 }

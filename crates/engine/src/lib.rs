@@ -18,10 +18,13 @@ mod orphans;
 mod outcome;
 mod owner;
 mod pinned;
+pub mod record;
 mod serve;
 pub mod spec;
 mod store;
 pub mod supervisor;
+mod supervisor_key;
 mod users;
 
 pub use serve::serve;
+pub use supervisor_key::SupervisorKey;

@@ -159,7 +159,7 @@ fn open(
         Ok(opened) => opened,
         Err(error) => return Err((error, nursery)),
     };
-    let messenger = match Messenger::start() {
+    let messenger = match Messenger::start(folder.clone()) {
         Ok(messenger) => messenger,
         Err(error) => {
             let error = StoreError::Failed {

@@ -1,24 +1,19 @@
-//! What engine and supervisor say to each other: three JSON files in the supervisor's folder
-//! (`<engine>/jobs/<job>/<restart>/<step>/<node>/`) and four verbs on its socket there.
+//! What engine and supervisor say to each other: a [`StepSpec`] through the nursery, the
+//! supervisor's record ([`PidFile`], [`ExitFile`]; see `record.rs`), and four verbs on its socket.
 //!
-//! A supervisor may be older than the engine that reads it, and outlives the one that started it:
-//! the verbs are frozen, and a new field of a file needs `#[serde(default)]`.
+//! A supervisor may be older than the engine that reads its record, and outlives the one that
+//! started it: record and verbs are frozen, and a new field needs `#[serde(default)]`. The spec is
+//! between one program and its own fork.
 
+use crate::SupervisorKey;
 use api::StepTask;
 use model::{JobId, NodeName, OpenMode, RestartCount, SignalSpec, StepId, Timestamp, WaitStatus};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Name of the file that holds a [`StepSpec`]; written before the supervisor starts.
-pub const SPEC: &str = "spec";
-/// Name of the file that holds a [`PidFile`]; made by the supervisor before its first task, and
-/// never in place of another (`link`): a supervisor that finds one there ends at once. So an engine
-/// that can't know whether the supervisor of a killed one was forked may start another.
-pub const PID: &str = "pid";
-/// Name of the file that holds an [`ExitFile`]; written by the supervisor by rename, last of all.
-pub const EXIT: &str = "exit";
-/// Name of the supervisor's socket; it listens soon after its `pid` file is there.
-pub const SOCK: &str = "sock";
+/// SIGURG asks a supervisor to listen on its socket. Most are never spoken to, and a socket is a
+/// file more to make. Sent to a process that is none, the signal does nothing.
+pub const LISTEN: i32 = 23;
 
 /// All that a supervisor needs to run its node's part of a step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,7 +24,7 @@ pub struct StepSpec {
     pub restart: RestartCount,
     /// Which step.
     pub step: StepId,
-    /// Index of this node in the step (`%n`), counted from 0; the folder's name.
+    /// Index of this node in the step (`%n`), counted from 0.
     pub node_index: u32,
     /// This node.
     pub node: NodeName,
@@ -50,8 +45,8 @@ pub struct StepSpec {
     pub array: Option<(JobId, u32)>,
     /// What every task runs.
     pub program: Program,
-    /// File with the environment to begin with (JSON: pairs of name and value).
-    pub environment: PathBuf,
+    /// The environment to begin with.
+    pub environment: Environment,
     /// Set over it, in this order. The supervisor itself adds what differs between tasks:
     /// `SLURM_PROCID`, `SLURM_LOCALID`, `SLURM_TASK_PID` and, where a task has GPUs,
     /// `CUDA_VISIBLE_DEVICES`, `ROCR_VISIBLE_DEVICES`, `GPU_DEVICE_ORDINAL`.
@@ -84,6 +79,42 @@ pub struct StepSpec {
     /// The first task that ends badly ends the step on this node (the others are told by `srun`).
     #[serde(default)]
     pub kill_on_bad_exit: bool,
+}
+
+impl StepSpec {
+    /// Whose spec this is.
+    #[must_use]
+    pub fn key(&self) -> SupervisorKey {
+        SupervisorKey {
+            job: self.job,
+            restart: self.restart,
+            step: self.step,
+            node: self.node_index,
+        }
+    }
+}
+
+/// An environment.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Environment {
+    /// A file with pairs of name and value (JSON).
+    File(PathBuf),
+    /// Pairs of name and value.
+    Given(Vec<(String, String)>),
+}
+
+/// Names the variables only: values may be secrets.
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Environment::File(path) => f.debug_tuple("File").field(path).finish(),
+            Environment::Given(pairs) => f
+                .debug_set()
+                .entries(pairs.iter().map(|(name, _)| name))
+                .finish(),
+        }
+    }
 }
 
 /// What a task runs.

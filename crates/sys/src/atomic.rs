@@ -1,5 +1,7 @@
 //! Files that are there whole or not at all.
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -25,16 +27,42 @@ pub fn write_relaxed(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(path, bytes, false)
 }
 
-fn replace(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
+/// Makes a file that holds `bytes` where there is none, and returns it open for writing. Of
+/// several that try, one alone succeeds, and nobody ever sees it without its bytes.
+///
+/// # Errors
+/// `AlreadyExists` where there is one, which stays as it is; what the system says.
+pub fn create(path: &Path, bytes: &[u8]) -> io::Result<File> {
     let beside = beside(path, COUNT.fetch_add(1, Ordering::Relaxed));
-    let result = fill(&beside, bytes, durable).and_then(|()| fs::rename(&beside, path));
+    let result = fill(&beside, bytes, false)
+        .and_then(|file| rename_where_none_is(&beside, path).map(|()| file));
     if result.is_err() {
         let _ = fs::remove_file(&beside);
     }
     result
 }
 
-fn fill(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
+fn rename_where_none_is(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // A file system that doesn't know how.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            fs::hard_link(from, to)?;
+            fs::remove_file(from)
+        }
+        result => Ok(result?),
+    }
+}
+
+fn replace(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
+    let beside = beside(path, COUNT.fetch_add(1, Ordering::Relaxed));
+    let result = fill(&beside, bytes, durable).and_then(|_file| fs::rename(&beside, path));
+    if result.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    result
+}
+
+fn fill(path: &Path, bytes: &[u8], durable: bool) -> io::Result<File> {
     let create = || File::options().write(true).create_new(true).open(path);
     let mut file = match create() {
         // Of a process that was killed: pids repeat after a boot, and between machines that share
@@ -49,7 +77,7 @@ fn fill(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
     if durable {
         file.sync_all()?;
     }
-    Ok(())
+    Ok(file)
 }
 
 /// How many files this process has put in place.
@@ -92,6 +120,18 @@ mod tests {
         fs::write(&leftover, b"half of something lon").unwrap();
         fill(&leftover, b"whole", false).unwrap();
         assert_eq!(fs::read(&leftover).unwrap(), b"whole");
+    }
+
+    #[test]
+    fn of_two_that_create_one_succeeds() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let mut file = create(&path, b"one ").unwrap();
+        let error = create(&path, b"other").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        file.write_all(b"more").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one more");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

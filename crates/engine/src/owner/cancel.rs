@@ -1,6 +1,7 @@
 //! `cancel`: what `scancel` does.
 
 use super::Owner;
+use super::end::supervisors;
 use super::turn::Turn;
 use crate::message::Peer;
 use crate::spec::{Reach, SupervisorCall};
@@ -109,8 +110,8 @@ impl Owner {
                 (true, false, false) | (false, true, false) => continue,
             };
             let call = SupervisorCall::Signal { signal, reach };
-            for folder in self.supervisors(job, holding, *step) {
-                turn.words.push((folder, call.clone()));
+            for key in supervisors(job, holding, *step) {
+                turn.words.push((key, call.clone()));
             }
         }
     }
@@ -137,8 +138,8 @@ impl Owner {
             signal,
             reach: Reach::All,
         };
-        for folder in self.supervisors(job, holding, step) {
-            turn.words.push((folder, call.clone()));
+        for key in supervisors(job, holding, step) {
+            turn.words.push((key, call.clone()));
         }
         Ok(())
     }

@@ -3,23 +3,25 @@
 use super::Owner;
 use super::holding::{Holding, Over};
 use super::turn::Turn;
-use crate::message::{Message, SupervisorKey};
-use crate::messenger::{lives, read_pid};
+use crate::SupervisorKey;
+use crate::message::Message;
+use crate::messenger::lives;
 use crate::outcome::{self, NodeEnd};
-use crate::spec::{self, Because, ExitFile, SupervisorCall};
+use crate::record;
+use crate::spec::{Because, ExitFile, SupervisorCall};
+use api::EngineFolder;
 use model::{
     Ending, JobId, JobRecord, JobState, Outcome, StepId, StepState, Timestamp, WaitStatus,
 };
 use sched::Event;
-use std::path::Path;
 use std::thread;
 use sys::process::PidFd;
 
 impl Owner {
-    /// The nursery reaped the supervisor of a folder.
-    pub(super) fn folder_ended(&mut self, folder: &Path, turn: &mut Turn) {
-        if let Some(key) = SupervisorKey::of_folder(folder) {
-            self.supervisor_gone(key, turn);
+    /// A supervisor told how its step ended.
+    pub(super) fn supervisor_ended(&mut self, key: SupervisorKey, exit: ExitFile, turn: &mut Turn) {
+        if self.is_awaited(key) {
+            self.node_ended(key, NodeEnd::Exit(exit), turn);
         }
     }
 
@@ -28,23 +30,22 @@ impl Owner {
         if !self.is_awaited(key) {
             return;
         }
-        let folder = key.folder(&self.folder);
-        let end = match read_exit(&folder) {
+        let end = match read_exit(&self.folder, key) {
             Some(exit) => NodeEnd::Exit(exit),
-            // Of two supervisors of this folder another one lives, which a former engine started.
+            // Of two supervisors of this step another one lives, which a former engine started.
             None if self.adopt(key) => return,
             // It may have written its word and ended between the two looks: now it is final.
-            None => read_exit(&folder).map_or(NodeEnd::Lost, NodeEnd::Exit),
+            None => read_exit(&self.folder, key).map_or(NodeEnd::Lost, NodeEnd::Exit),
         };
         self.node_ended(key, end, turn);
     }
 
     /// A supervisor could not be forked.
-    pub(super) fn not_started(&mut self, folder: &Path, message: &str, turn: &mut Turn) {
-        let Some(key) = SupervisorKey::of_folder(folder).filter(|key| self.is_awaited(*key)) else {
+    pub(super) fn not_started(&mut self, key: SupervisorKey, message: &str, turn: &mut Turn) {
+        if !self.is_awaited(key) {
             return;
-        };
-        crate::log::line(&format!("{} was not started: {message}", folder.display()));
+        }
+        crate::log::line(&format!("{key} was not started: {message}"));
         if key.step == StepId::Batch {
             // Nothing ran: the job waits until someone has looked.
             if let Some(mut holding) = self.running.remove(&key.job)
@@ -82,8 +83,8 @@ impl Owner {
     /// Waits, on a thread, for a supervisor that is no child of this engine's nursery; false when
     /// there is none that lives.
     pub(super) fn adopt(&self, key: SupervisorKey) -> bool {
-        let folder = key.folder(&self.folder);
-        let Some(pid) = read_pid(&folder).filter(lives) else {
+        let found = record::look(&self.folder, key).map(|found| found.holder);
+        let Some(pid) = found.filter(lives) else {
             return false;
         };
         let Ok(process) = PidFd::open(pid.pid) else {
@@ -176,23 +177,9 @@ impl Owner {
             at: Some(Timestamp(0)),
             because: Because::Stop,
         };
-        for folder in self.supervisors(job, holding, step) {
-            turn.words.push((folder, call.clone()));
+        for key in supervisors(job, holding, step) {
+            turn.words.push((key, call.clone()));
         }
-    }
-
-    /// Folders of a step's live supervisors.
-    pub(super) fn supervisors(
-        &self,
-        job: JobId,
-        holding: &Holding,
-        step: StepId,
-    ) -> Vec<std::path::PathBuf> {
-        let live = holding.steps.get(&step).map(|live| live.live_nodes());
-        let nodes = live.into_iter().flatten();
-        nodes
-            .map(|node| self.folder.supervisor(job, holding.restart, step, node))
-            .collect()
     }
 
     /// Ends a running job whose script (or allocation) is over once its last step is.
@@ -251,10 +238,21 @@ pub(super) fn may_requeue(record: &JobRecord) -> bool {
     record.batch && record.request.requeue != Some(false)
 }
 
-/// The exit file of a supervisor; `None` where there is none, or half of one after a power cut.
-pub(super) fn read_exit(folder: &Path) -> Option<ExitFile> {
-    let bytes = std::fs::read(folder.join(spec::EXIT)).ok()?;
-    serde_json::from_slice(&bytes).ok()
+/// A step's live supervisors.
+pub(super) fn supervisors(job: JobId, holding: &Holding, step: StepId) -> Vec<SupervisorKey> {
+    let live = holding.steps.get(&step).map(|live| live.live_nodes());
+    let key = |node| SupervisorKey {
+        job,
+        restart: holding.restart,
+        step,
+        node,
+    };
+    live.into_iter().flatten().map(key).collect()
+}
+
+/// How a step ended on a node; `None` where nobody wrote it.
+pub(super) fn read_exit(engine: &EngineFolder, key: SupervisorKey) -> Option<ExitFile> {
+    record::look(engine, key)?.exit
 }
 
 fn last_moment(ends: &[NodeEnd], now: Timestamp) -> Timestamp {

@@ -3,9 +3,9 @@
 use super::Owner;
 use super::holding::{Holding, LiveStep};
 use super::turn::Turn;
-use crate::message::{Message, SupervisorKey};
+use crate::message::Message;
 use crate::nursery::NurseryEvent;
-use crate::spec::{self, Program, StepSpec, Streams};
+use crate::spec::{Environment, Program, StepSpec, Streams};
 use crate::store::{NewSubmission, StepRow};
 use api::StepTask;
 use model::job_environment::{self, StartedJob};
@@ -13,8 +13,6 @@ use model::{
     ArrayTask, JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId, StepRecord,
     StepState,
 };
-use std::fs;
-use std::io;
 
 /// The cluster's name.
 pub(super) const CLUSTER: &str = "local";
@@ -67,14 +65,8 @@ impl Owner {
         let Some(record) = self.state.job(job).filter(|record| record.batch) else {
             return;
         };
-        let key = SupervisorKey {
-            job,
-            restart: record.restarts,
-            step: StepId::Batch,
-            node: 0,
-        };
         if let Some(spec) = self.batch_spec(record, &turn.submissions) {
-            turn.launches.push((key, Box::new(spec)));
+            turn.launches.push(spec);
         }
     }
 
@@ -113,7 +105,7 @@ impl Owner {
                 path: self.folder.script(submitted),
                 args,
             },
-            environment: self.folder.environment(submitted),
+            environment: Environment::File(self.folder.environment(submitted)),
             variables,
             chdir: request.chdir.clone(),
             umask,
@@ -163,7 +155,7 @@ impl Owner {
                 ArrayTask::Waiting(_) => None,
             }),
             program: Program::Command(Vec::new()),
-            environment: self.folder.environment(record.id),
+            environment: Environment::Given(Vec::new()),
             variables: Vec::new(),
             removed: Vec::new(),
             chdir: record.request.chdir.clone(),
@@ -191,19 +183,12 @@ impl Owner {
         (sys::env_vars::TRAINYARD_ENGINE.to_owned(), engine)
     }
 
-    /// Writes a supervisor's spec and has it forked.
-    pub(super) fn launch(&mut self, key: SupervisorKey, spec: &StepSpec) {
-        let folder = key.folder(&self.folder);
-        let written = || -> io::Result<()> {
-            fs::create_dir_all(&folder)?;
-            let bytes = serde_json::to_vec(spec)?;
-            sys::atomic::write_relaxed(&folder.join(spec::SPEC), &bytes)
-        };
-        let started = written().and_then(|()| self.nursery.start(&folder));
-        if let Err(error) = started {
+    /// Has a supervisor started.
+    pub(super) fn launch(&self, spec: &StepSpec) {
+        if let Err(error) = self.nursery.start(spec) {
             // The owner hears of it as of any other that can't be started.
             let event = NurseryEvent::Failed {
-                folder,
+                key: spec.key(),
                 message: error.to_string(),
             };
             let _owner = self.sender.send(Message::Nursery(event));

@@ -122,11 +122,13 @@ impl Owner {
         match message {
             Message::Call(asked) => return self.call(*asked, turn),
             Message::Disconnected(connection) => self.disconnected(connection, turn),
-            Message::Nursery(NurseryEvent::Started { .. }) => {}
-            Message::Nursery(NurseryEvent::Failed { folder, message }) => {
-                self.not_started(&folder, &message, turn);
+            Message::Nursery(NurseryEvent::Failed { key, message }) => {
+                self.not_started(key, &message, turn);
             }
-            Message::Nursery(NurseryEvent::Ended { folder }) => self.folder_ended(&folder, turn),
+            Message::Nursery(NurseryEvent::Ended { key, exit }) => match exit {
+                Some(exit) => self.supervisor_ended(key, exit, turn),
+                None => self.supervisor_gone(key, turn),
+            },
             Message::Gone(key) => self.supervisor_gone(key, turn),
             Message::NurseryLost => return Some(Parting::NurseryLost),
             Message::Stop => return Some(Parting::Signal),
@@ -179,7 +181,7 @@ impl Owner {
                 node,
             } => {
                 self.supervisor_gone(
-                    crate::message::SupervisorKey {
+                    crate::SupervisorKey {
                         job,
                         restart,
                         step,

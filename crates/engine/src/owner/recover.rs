@@ -3,9 +3,9 @@
 use super::Owner;
 use super::holding::{Holding, LiveStep, Over};
 use super::turn::Turn;
-use crate::message::SupervisorKey;
+use crate::SupervisorKey;
 use crate::outcome;
-use crate::spec;
+use crate::record;
 use crate::store::{Store, StoreError};
 use model::{Ending, JobId, JobState, StepId, StepState, Timestamp};
 use sched::{Machine, State};
@@ -92,13 +92,12 @@ impl Owner {
             self.restore_files();
         }
         for key in keys {
-            let folder = key.folder(&self.folder);
-            let begun = folder.join(spec::PID).exists();
+            let begun = record::look(&self.folder, key).is_some();
             if begun || rebooted {
                 self.supervisor_gone(key, turn);
             } else if key.step == StepId::Batch {
                 // Its supervisor was never forked, or was and has not come so far as to say so.
-                // In that case one of the two finds the other's pid file and ends.
+                // In that case one of the two finds the other's record and ends.
                 self.launch_batch(key.job, turn);
             } else if start {
                 // The srun that asked for it was not answered.

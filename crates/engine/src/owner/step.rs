@@ -1,11 +1,13 @@
 //! `create_step` and `signal_step`.
 
 use super::Owner;
+use super::end::supervisors;
 use super::holding::LiveStep;
 use super::launch::started;
 use super::turn::Turn;
-use crate::message::{Peer, SupervisorKey};
-use crate::spec::{Program, Reach, StepSpec, Streams, SupervisorCall};
+use crate::SupervisorKey;
+use crate::message::Peer;
+use crate::spec::{Environment, Program, Reach, StepSpec, Streams, SupervisorCall};
 use crate::store::StepRow;
 use api::{Answer, Refusal, StepLaunch, StepTask};
 use model::job_environment;
@@ -50,14 +52,6 @@ impl Owner {
             gid: record.gid,
         };
         let answer = Answer::Step(row.record.clone());
-        let environment = self.folder.step(job, record.restarts, step);
-        let written = std::fs::create_dir_all(&environment).and_then(|()| {
-            let bytes = serde_json::to_vec(&launch.environment)?;
-            std::fs::write(environment.join("environment"), bytes)
-        });
-        written.map_err(|error| Refusal::Store {
-            message: format!("{}: {error}", environment.display()),
-        })?;
         holding.next_step += 1;
         holding.steps.insert(step, LiveStep::new(row));
         turn.steps.insert((job, step));
@@ -102,7 +96,7 @@ impl Owner {
             })
         });
         let ended: Vec<SupervisorKey> = live
-            .filter(|key| super::end::read_exit(&key.folder(&self.folder)).is_some())
+            .filter(|key| super::end::read_exit(&self.folder, *key).is_some())
             .collect();
         for key in &ended {
             self.supervisor_gone(*key, turn);
@@ -127,15 +121,9 @@ impl Owner {
         };
         let mut first_rank = 0;
         for (node, share) in (0..).zip(&live.row.record.nodes) {
-            let key = SupervisorKey {
-                job,
-                restart: record.restarts,
-                step,
-                node,
-            };
             let spec = self.step_spec(record, &live.row.record, node, first_rank, request, launch);
             if let Some(spec) = spec {
-                turn.launches.push((key, Box::new(spec)));
+                turn.launches.push(spec);
             }
             first_rank += share.tasks;
         }
@@ -166,10 +154,7 @@ impl Owner {
         let signal = record.request.signal;
         Some(StepSpec {
             program: Program::Command(launch.command.clone()),
-            environment: self
-                .folder
-                .step(record.id, record.restarts, step.step)
-                .join("environment"),
+            environment: Environment::Given(launch.environment.clone()),
             variables,
             chdir: launch.chdir.clone(),
             umask: launch.umask,
@@ -203,8 +188,8 @@ impl Owner {
             signal,
             reach: Reach::All,
         };
-        for folder in self.supervisors(job, holding, step) {
-            turn.words.push((folder, call.clone()));
+        for key in supervisors(job, holding, step) {
+            turn.words.push((key, call.clone()));
         }
         Ok(Answer::Done)
     }

@@ -1,17 +1,21 @@
-//! Folders of ended jobs are removed after a while; their rows stay.
+//! Folders and records of ended jobs are removed after a while; their rows stay.
 
 use super::Owner;
+use api::EngineFolder;
 use model::{JobId, Timestamp};
+use std::collections::BTreeSet;
 use std::thread;
 
 /// How long a job's folder stays after its end, so that it can be queued again (Slurm's
 /// `MinJobAge` default).
 const KEEP_MS: i64 = 300_000;
+/// Jobs that end one by one are swept together: each time all records are looked through.
+const APART_MS: i64 = 20_000;
 
 impl Owner {
     /// Jobs ended just now.
     pub(super) fn note_ended(&mut self, now: Timestamp) {
-        let due = Timestamp(now.0 + KEEP_MS);
+        let due = Timestamp(now.0 + KEEP_MS + APART_MS);
         self.sweep_at = Some(self.sweep_at.map_or(due, |at| at.min(due)));
     }
 
@@ -30,7 +34,7 @@ impl Owner {
                 return;
             }
         };
-        self.sweep_at = next.map(|ended| Timestamp(ended.0 + KEEP_MS + 1));
+        self.sweep_at = next.map(|ended| Timestamp(ended.0 + KEEP_MS + APART_MS));
         // The folder of an array's id holds the script of elements that may still live.
         let (kept, due): (Vec<JobId>, Vec<JobId>) = due.into_iter().partition(|job| {
             self.state.job(*job).is_some() || self.state.rows_of_array(*job).next().is_some()
@@ -48,18 +52,76 @@ impl Owner {
             self.sweep_at = Some(Timestamp(now.0 + KEEP_MS));
             return;
         }
-        let folders: Vec<_> = due.iter().map(|job| self.folder.job(*job)).collect();
+        let engine = self.folder.clone();
+        let due: BTreeSet<JobId> = due.into_iter().collect();
         let thread = thread::Builder::new()
             .name("sweeper".to_owned())
             .stack_size(128 << 10)
-            .spawn(move || {
-                for folder in folders {
-                    // Gone already, or left for a person: nothing depends on it.
-                    let _left = std::fs::remove_dir_all(folder);
-                }
-            });
+            .spawn(move || remove(&engine, &due));
         if let Err(error) = thread {
             crate::log::line(&format!("old folders stay: {error}"));
         }
+    }
+}
+
+/// Removes what these jobs left. What is gone already, or can't be removed, is left for a person:
+/// nothing depends on it.
+fn remove(engine: &EngineFolder, jobs: &BTreeSet<JobId>) {
+    for job in jobs {
+        let _left = std::fs::remove_dir_all(engine.job(*job));
+    }
+    for entry in std::fs::read_dir(engine.steps())
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let name = entry.file_name();
+        if job_of(&name.to_string_lossy()).is_some_and(|job| jobs.contains(&job)) {
+            let _left = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Whose a file in the folder of records is. One that was being written when its writer was killed
+/// begins with a point.
+fn job_of(name: &str) -> Option<JobId> {
+    let (job, _rest) = name.trim_start_matches('.').split_once('.')?;
+    job.parse().ok().map(JobId)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_a_job_left_goes_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = EngineFolder::new(folder.path());
+        std::fs::create_dir_all(engine.job(JobId(7))).unwrap();
+        std::fs::create_dir_all(engine.job(JobId(77))).unwrap();
+        std::fs::create_dir(engine.steps()).unwrap();
+        let names = [
+            "7.0.batch.0",
+            "7.1.3.0.sock",
+            "7.0.3.emptied",
+            ".7.0.batch.0.99.1.new",
+            "77.0.batch.0",
+            "8.7.batch.0",
+        ];
+        for name in names {
+            std::fs::write(engine.steps().join(name), "").unwrap();
+        }
+        remove(&engine, &BTreeSet::from([JobId(7)]));
+        let left = |folder: std::path::PathBuf| -> Vec<String> {
+            let entries = std::fs::read_dir(folder).unwrap();
+            let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+            let mut names: Vec<String> = entries
+                .map(|entry| name(entry).to_string_lossy().into_owned())
+                .collect();
+            names.sort();
+            names
+        };
+        assert_eq!(left(engine.steps()), ["77.0.batch.0", "8.7.batch.0"]);
+        assert_eq!(left(engine.jobs()), ["77"]);
     }
 }

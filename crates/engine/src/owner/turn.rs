@@ -2,14 +2,13 @@
 
 use super::holding::Holding;
 use super::{Owner, RETRY_MS};
-use crate::message::SupervisorKey;
+use crate::SupervisorKey;
 use crate::spec::{StepSpec, SupervisorCall};
 use crate::store::{Batch, NewSubmission, StepRow};
 use api::{Answer, Call, Refusal};
 use model::{JobId, JobRecord, StepId, Timestamp};
 use sched::Action;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::mpsc;
 
 /// What the messages of one turn led to so far.
@@ -24,9 +23,9 @@ pub(crate) struct Turn {
     /// Steps that ended.
     pub(crate) ended_steps: Vec<StepRow>,
     /// Supervisors to start.
-    pub(crate) launches: Vec<(SupervisorKey, Box<StepSpec>)>,
+    pub(crate) launches: Vec<StepSpec>,
     /// Words to supervisors.
-    pub(crate) words: Vec<(PathBuf, SupervisorCall)>,
+    pub(crate) words: Vec<(SupervisorKey, SupervisorCall)>,
     /// Calls that only read.
     pub(crate) reads: Vec<(Call, mpsc::Sender<Answer>)>,
     answers: Vec<(mpsc::Sender<Answer>, Answer)>,
@@ -95,11 +94,11 @@ impl Owner {
         for (call, reply) in turn.reads.drain(..) {
             self.read(call, reply, turn.now);
         }
-        for (key, spec) in turn.launches {
-            self.launch(key, &spec);
+        for spec in &turn.launches {
+            self.launch(spec);
         }
-        for (folder, call) in turn.words {
-            self.messenger.send(folder, call);
+        for (key, call) in turn.words {
+            self.messenger.send(key, call);
         }
     }
 

@@ -1,10 +1,11 @@
-//! The supervisor's socket: one JSON line a call, one a answer.
+//! The supervisor's socket: one JSON line a call, one a answer. It is made when it is asked for
+//! ([`crate::spec::LISTEN`]).
 
-use crate::spec::{Because, Reach, SOCK, SupervisorAnswer, SupervisorCall};
+use crate::spec::{Because, Reach, SupervisorAnswer, SupervisorCall};
 use model::Timestamp;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::PathBuf;
 use sys::poll::{Interest, Poll};
 
 /// Longest call that is read; more is no call of ours.
@@ -12,7 +13,9 @@ const LONGEST: usize = 64 * 1024;
 
 /// Who listens, and who is connected.
 pub(super) struct Control {
-    listener: UnixListener,
+    path: PathBuf,
+    /// Once somebody asked for it.
+    listener: Option<UnixListener>,
     callers: Vec<Caller>,
 }
 
@@ -41,20 +44,34 @@ pub(super) trait Obey {
 }
 
 impl Control {
-    /// Listens in the supervisor's folder.
-    pub(super) fn listen(folder: &Path) -> io::Result<Control> {
-        let listener = sys::socket::listen(&folder.join(SOCK))?;
-        listener.set_nonblocking(true)?;
-        Ok(Control {
-            listener,
+    /// Nobody can connect yet.
+    pub(super) fn new(path: PathBuf) -> Control {
+        Control {
+            path,
+            listener: None,
             callers: Vec::new(),
-        })
+        }
+    }
+
+    /// From now on callers can connect.
+    pub(super) fn listen(&mut self) {
+        if self.listener.is_some() {
+            return;
+        }
+        let listener = sys::socket::listen(&self.path);
+        match listener.and_then(|listener| listener.set_nonblocking(true).map(|()| listener)) {
+            Ok(listener) => self.listener = Some(listener),
+            // Who asked will ask again.
+            Err(error) => super::log(&format!("{}: {error}", self.path.display())),
+        }
     }
 
     /// Adds listener and callers.
     pub(super) fn watch<'a>(&'a self, poll: &mut Poll<'a>, mut token: impl FnMut(Token)) {
-        poll.add(&self.listener, Interest::Read);
-        token(Token::Listener);
+        if let Some(listener) = &self.listener {
+            poll.add(listener, Interest::Read);
+            token(Token::Listener);
+        }
         for (place, caller) in self.callers.iter().enumerate() {
             poll.add(&caller.stream, Interest::Read);
             token(Token::Caller(place));
@@ -76,7 +93,10 @@ impl Control {
     }
 
     fn accept(&mut self) {
-        while let Ok((stream, _)) = self.listener.accept() {
+        let Some(listener) = &self.listener else {
+            return;
+        };
+        while let Ok((stream, _)) = listener.accept() {
             let ours = sys::process::user();
             // The owner and root: the folder's mode keeps others out already.
             let known = sys::socket::peer_uid(&stream).is_ok_and(|uid| uid == ours || uid == 0);
@@ -86,6 +106,15 @@ impl Control {
                     text: Vec::new(),
                 });
             }
+        }
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        if self.listener.is_some() {
+            // Left behind it would only be a file that nobody answers at.
+            let _left = std::fs::remove_file(&self.path);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::relay::Relay;
 use super::task_files::words;
-use super::{slurm_links, step_files, task_environment, task_streams};
-use crate::spec::{Program, StepSpec, Streams};
+use super::{slurm_links, task_environment, task_streams};
+use crate::spec::{Environment, Program, StepSpec, Streams};
 use model::{StepId, WaitStatus};
 use std::ffi::OsString;
 use std::fs::File;
@@ -29,25 +29,17 @@ pub(super) struct Task {
 /// `srun`: the first task's stderr.
 pub(super) fn launch(
     spec: &StepSpec,
-    folder: &Path,
     mut relay: Option<&mut Relay>,
     tasks: &mut Vec<Task>,
 ) -> Result<Option<File>, String> {
-    let read = step_files::read_environment(&spec.environment);
-    let environment = read.map_err(|error| {
-        format!(
-            "could not read {}: {}",
-            spec.environment.display(),
-            words(&error)
-        )
-    })?;
+    let environment = environment(&spec.environment)?;
     let environment = task_environment::of_step(environment, spec);
     if let Err(error) = slurm_links::prepare(&spec.binary) {
         super::log(&format!("links beside {}: {error}", spec.binary.display()));
     }
     sys::process::set_umask(spec.umask);
     let elsewhere = enter(&spec.chdir);
-    let streams = task_streams::open(spec, folder, relay.as_deref_mut())?;
+    let streams = task_streams::open(spec, relay.as_deref_mut())?;
     let messages = match (&spec.streams, streams.first()) {
         (Streams::Srun { error: None, .. }, _) | (_, None) => None,
         (_, Some(first)) => first.error.try_clone().ok().map(File::from),
@@ -87,6 +79,17 @@ pub(super) fn launch(
         });
     }
     Ok(messages)
+}
+
+/// The environment to begin with.
+fn environment(environment: &Environment) -> Result<Vec<(String, String)>, String> {
+    let path = match environment {
+        Environment::Given(pairs) => return Ok(pairs.clone()),
+        Environment::File(path) => path,
+    };
+    std::fs::read(path)
+        .and_then(|bytes| Ok(serde_json::from_slice(&bytes)?))
+        .map_err(|error| format!("could not read {}: {}", path.display(), words(&error)))
 }
 
 /// Writes a line for the user, as `slurmstepd` does: through `srun`, or where the step's errors go.

@@ -1,29 +1,38 @@
 //! The holder of one step on one node: its own small process with one thread.
 //!
 //! ```text
-//! spec ─► pid, sock ─► streams, tasks ─► wait, signal, relay ─► exit ─► word to the engine
+//! spec ─► record ─► streams, tasks ─► wait, signal, relay ─► record ─► word to the nursery
+//!   ▲                                                                        │
+//!   └───────────────────────────── rest ◄────────────────────────────────────┘
 //! ```
+//! While its parent is the nursery, a word to it is all that the engine needs. Once the parent is
+//! another (the engine is gone, or came back) it calls `StepEnded` instead, and starts an engine
+//! where none answers.
 
 mod control;
 mod ending;
 mod launch;
 mod processes;
 mod relay;
+mod rest;
 mod run;
 pub(crate) mod slurm_links;
-mod step_files;
 mod task_environment;
 mod task_files;
 mod task_streams;
 #[cfg(test)]
 mod test_spec;
 
-use crate::spec::{StepSpec, Streams};
+use crate::record::{Record, socket};
+use crate::spec::{ExitFile, PidFile, StepSpec, Streams};
+use api::EngineFolder;
 use control::Control;
+pub(crate) use processes::is_engine;
 use relay::Relay;
+pub(crate) use rest::hand_over;
 use run::Run;
 use std::io::{self, Write};
-use std::path::Path;
+use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use sys::process;
 use sys::signals::SignalFd;
@@ -31,65 +40,125 @@ use sys::signals::SignalFd;
 /// Between two attempts to write down how a step ended.
 const ROOM_PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Runs the node's part of the step whose `spec` lies in `folder`, to its end. The process has one
-/// thread when this is called, and ends with what it returns.
-///
-/// While its parent is the nursery, writing `exit` and ending is all that the engine needs. Once
-/// the parent is another (the engine is gone, or came back) it calls `StepEnded` after writing
-/// `exit`, and starts an engine where none answers.
+/// This process as a supervisor, whichever step it holds.
+struct Supervisor {
+    this: PidFile,
+    parent: u32,
+    signals: SignalFd,
+}
+
+/// Holds one step to its end. The process has one thread when this is called, and ends with what
+/// it returns.
 #[must_use]
-pub fn main(folder: &Path) -> ExitCode {
-    match supervise(folder) {
+pub fn main(spec: &StepSpec) -> ExitCode {
+    let held = Supervisor::new(sys::boot_id()).and_then(|supervisor| {
+        supervisor.hold(spec)?;
+        if supervisor.is_left_alone() {
+            tell_engine(spec);
+        }
+        Ok(())
+    });
+    match held {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            log(&format!("{}: {error}", folder.display()));
+            log(&format!("{}: {error}", spec.key()));
             ExitCode::FAILURE
         }
     }
 }
 
-fn supervise(folder: &Path) -> io::Result<()> {
-    let spec = step_files::read_spec(folder)?;
-    let parent = process::parent_of_this();
-    let boot_id = sys::boot_id();
-    process::set_name(&format!("yard:{}.{}", spec.job, spec.step));
-    process::become_subreaper()?;
-    let signals = SignalFd::block(run::SIGNALS)?;
-    // Before the socket: the one of another supervisor must stay.
-    step_files::write_pid(folder, &boot_id)?;
-    let mut control = Control::listen(folder)?;
-
-    let mut tasks = Vec::new();
-    let (mut relay, mut result) = match connect(&spec) {
-        Ok(relay) => (relay, Ok(None)),
-        Err(message) => (None, Err(message)),
+/// A supervisor's life under a nursery, from which it was just forked: the first step, and those
+/// that it is handed over `nursery` while it rests. Whether nothing went wrong.
+pub(crate) fn live(mut nursery: UnixStream, first: &[u8], boot_id: String) -> bool {
+    let supervisor = match Supervisor::new(boot_id) {
+        Ok(supervisor) => supervisor,
+        Err(error) => {
+            log(&error.to_string());
+            return false;
+        }
     };
-    if result.is_ok() {
-        result = launch::launch(&spec, folder, relay.as_mut(), &mut tasks);
+    let mut bytes = first.to_vec();
+    loop {
+        let held = serde_json::from_slice::<StepSpec>(&bytes)
+            .map_err(io::Error::from)
+            .and_then(|spec| Ok((supervisor.hold(&spec)?, spec)));
+        let (exit, spec) = match held {
+            Ok(held) => held,
+            Err(error) => {
+                log(&format!("a step was not held: {error}"));
+                return false;
+            }
+        };
+        if supervisor.is_left_alone() {
+            tell_engine(&spec);
+            return true;
+        }
+        match supervisor.rest(&mut nursery, &exit) {
+            Some(next) => bytes = next,
+            None => return true,
+        }
     }
-    let (messages, launch_error) = match result {
-        Ok(messages) => (messages, None),
-        Err(message) => (None, Some(message)),
-    };
-    let mut run = Run::new(&spec, tasks, relay, messages);
-    if launch_error.is_some() {
-        run.give_up();
-    }
-    run.live(&signals, &mut control);
+}
 
-    // Before `srun` hears of it: the next step may be asked for at once.
-    let exit = run.exit_file(boot_id, launch_error.clone());
-    // On a full disk it waits for room: ending without a word would have the job run again.
-    while step_files::write_exit(folder, &exit).is_err() && folder.is_dir() {
-        std::thread::sleep(ROOM_PAUSE);
+impl Supervisor {
+    fn new(boot_id: String) -> io::Result<Supervisor> {
+        let pid = std::process::id();
+        process::become_subreaper()?;
+        Ok(Supervisor {
+            this: PidFile {
+                pid,
+                start_time: process::start_time(pid).unwrap_or(0),
+                boot_id,
+            },
+            parent: process::parent_of_this(),
+            signals: SignalFd::block(run::SIGNALS)?,
+        })
     }
-    if let Some(relay) = run.into_relay() {
-        relay.finish(launch_error);
+
+    /// Holds a step from its first task to its last process, and writes down how it ended.
+    fn hold(&self, spec: &StepSpec) -> io::Result<ExitFile> {
+        process::set_name(&format!("yard:{}.{}", spec.job, spec.step));
+        // The last step's was for the files of its tasks.
+        process::set_umask(0o077);
+        let path = spec.key().record(&EngineFolder::new(&spec.engine));
+        // First of all: where another holds the step, nothing of it may be touched.
+        let record = Record::claim(&path, &self.this)?;
+        let mut control = Control::new(socket(&path));
+
+        let mut tasks = Vec::new();
+        let (mut relay, mut result) = match connect(spec) {
+            Ok(relay) => (relay, Ok(None)),
+            Err(message) => (None, Err(message)),
+        };
+        if result.is_ok() {
+            result = launch::launch(spec, relay.as_mut(), &mut tasks);
+        }
+        let (messages, launch_error) = match result {
+            Ok(messages) => (messages, None),
+            Err(message) => (None, Some(message)),
+        };
+        let mut run = Run::new(spec, tasks, relay, messages);
+        if launch_error.is_some() {
+            run.give_up();
+        }
+        run.live(&self.signals, &mut control);
+
+        // Before `srun` hears of it: the next step may be asked for at once.
+        let exit = run.exit_file(self.this.boot_id.clone(), launch_error.clone());
+        // On a full disk it waits for room: ending without a word would have the job run again.
+        while record.end(&exit).is_err() && record.is_there() {
+            std::thread::sleep(ROOM_PAUSE);
+        }
+        if let Some(relay) = run.into_relay() {
+            relay.finish(launch_error);
+        }
+        Ok(exit)
     }
-    if process::parent_of_this() != parent {
-        tell_engine(&spec);
+
+    /// Whether the nursery is gone.
+    fn is_left_alone(&self) -> bool {
+        process::parent_of_this() != self.parent
     }
-    Ok(())
 }
 
 /// The connection with `srun`, for a step that has one.

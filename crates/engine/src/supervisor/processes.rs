@@ -29,7 +29,7 @@ pub(super) fn list() -> Vec<u32> {
 
 /// Whether the process is an engine, its nursery, or a supervisor (which is forked from it without
 /// a program of its own).
-fn is_engine(pid: u32) -> bool {
+pub(crate) fn is_engine(pid: u32) -> bool {
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let mut words = words.split(|byte| *byte == 0).skip(1);
     words.next() == Some(b"engine") && words.next() == Some(b"serve")

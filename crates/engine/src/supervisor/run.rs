@@ -5,7 +5,9 @@ use super::ending::{Due, Ending};
 use super::launch::{self, Task};
 use super::processes;
 use super::relay::{Relay, Token as RelayToken, Wish};
-use crate::spec::{Because, EndedBy, ExitFile, Reach, StepSpec, SupervisorAnswer, TaskExit};
+use crate::spec::{
+    Because, EndedBy, ExitFile, LISTEN, Reach, StepSpec, SupervisorAnswer, TaskExit,
+};
 use api::step_io::FromSupervisor;
 use model::{Timestamp, WaitStatus};
 use std::fs::File;
@@ -19,8 +21,9 @@ const SIGCONT: i32 = 18;
 const SIGTERM: i32 = 15;
 const SIGKILL: i32 = 9;
 
-/// Signals that the supervisor reads: an ended process; the end of the machine.
-pub(super) const SIGNALS: &[i32] = &[SIGCHLD, SIGTERM, 1, 2];
+/// Signals that the supervisor reads: an ended process; the end of the machine; and
+/// [`LISTEN`].
+pub(super) const SIGNALS: &[i32] = &[SIGCHLD, SIGTERM, LISTEN, 1, 2];
 
 /// Longest sleep while a deadline lies ahead: a clock that is set, or a machine that slept, must
 /// not move it.
@@ -69,7 +72,13 @@ impl<'a> Run<'a> {
     /// Lives until every process of the step is gone and every byte has been read.
     pub(super) fn live(&mut self, signals: &SignalFd, control: &mut Control) {
         loop {
-            while signals.next().is_some_and(|signal| self.signalled(signal)) {}
+            while let Some(signal) = signals.next() {
+                match signal {
+                    SIGTERM => self.ending.set(Some(now()), Because::Stop),
+                    LISTEN => control.listen(),
+                    _ => {}
+                }
+            }
             let children = self.reap();
             if self.is_over(children) {
                 return;
@@ -95,13 +104,6 @@ impl<'a> Run<'a> {
     /// The connection with `srun`, to say the last words.
     pub(super) fn into_relay(self) -> Option<Relay> {
         self.relay
-    }
-
-    fn signalled(&mut self, signal: i32) -> bool {
-        if signal == SIGTERM {
-            self.ending.set(Some(now()), Because::Stop);
-        }
-        true
     }
 
     /// Takes ended children; whether some live.

@@ -1,7 +1,7 @@
 //! Files that tasks read and write.
 
 use crate::spec::StepSpec;
-use api::StepTask;
+use api::{EngineFolder, StepTask};
 use model::OpenMode;
 use model::file_pattern::{PatternContext, differs_between_tasks, file_name};
 use std::collections::HashMap;
@@ -13,17 +13,14 @@ use sys::lock::FileLock;
 /// Opens tasks' files, each name once: tasks that name one file share it.
 pub(super) struct TaskFiles<'a> {
     spec: &'a StepSpec,
-    /// The supervisor's own folder.
-    folder: &'a Path,
     open_mode: OpenMode,
     open: HashMap<PathBuf, File>,
 }
 
 impl<'a> TaskFiles<'a> {
-    pub(super) fn new(spec: &'a StepSpec, folder: &'a Path, open_mode: OpenMode) -> TaskFiles<'a> {
+    pub(super) fn new(spec: &'a StepSpec, open_mode: OpenMode) -> TaskFiles<'a> {
         TaskFiles {
             spec,
-            folder,
             open_mode,
             open: HashMap::new(),
         }
@@ -106,8 +103,11 @@ impl<'a> TaskFiles<'a> {
 
     /// Of the step's nodes that share a file, the first to come empties it.
     fn emptied_once(&self, open: &dyn Fn(bool) -> io::Result<File>) -> io::Result<File> {
-        let step = self.folder.parent().unwrap_or(self.folder);
-        let lock = FileLock::acquire(&step.join("emptied"))?;
+        let StepSpec {
+            job, restart, step, ..
+        } = self.spec;
+        let steps = EngineFolder::new(&self.spec.engine).steps();
+        let lock = FileLock::acquire(&steps.join(format!("{job}.{restart}.{step}.emptied")))?;
         let first = lock.file().metadata()?.len() == 0;
         let file = open(first)?;
         if first {
@@ -137,7 +137,7 @@ mod tests {
     use std::io::Write;
 
     struct Step {
-        folder: tempfile::TempDir,
+        _folder: tempfile::TempDir,
         spec: StepSpec,
     }
 
@@ -146,14 +146,17 @@ mod tests {
         let mut spec = spec();
         spec.chdir = folder.path().join("work");
         std::fs::create_dir(&spec.chdir).unwrap();
-        std::fs::create_dir_all(folder.path().join("step/0")).unwrap();
-        Step { folder, spec }
+        spec.engine = folder.path().to_owned();
+        std::fs::create_dir(folder.path().join("steps")).unwrap();
+        Step {
+            _folder: folder,
+            spec,
+        }
     }
 
     impl Step {
         fn write(&self, mode: OpenMode, pattern: &str, text: &str) -> Result<(), String> {
-            let own = self.folder.path().join("step/0");
-            let mut files = TaskFiles::new(&self.spec, &own, mode);
+            let mut files = TaskFiles::new(&self.spec, mode);
             for _ in 0..2 {
                 let mut file = files.output(pattern, &self.spec.tasks[0])?;
                 file.write_all(text.as_bytes()).unwrap();

@@ -8,7 +8,6 @@ use api::step_io::TaskStream;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 
 /// The task's ends of its streams.
 pub(super) struct TaskStreams {
@@ -33,11 +32,7 @@ enum Place<'a> {
 }
 
 /// Opens the streams of every task, in their order.
-pub(super) fn open(
-    spec: &StepSpec,
-    folder: &Path,
-    relay: Option<&mut Relay>,
-) -> Result<Vec<TaskStreams>, String> {
+pub(super) fn open(spec: &StepSpec, relay: Option<&mut Relay>) -> Result<Vec<TaskStreams>, String> {
     match (&spec.streams, relay) {
         (
             Streams::Files {
@@ -48,7 +43,7 @@ pub(super) fn open(
             },
             _,
         ) => {
-            let mut files = TaskFiles::new(spec, folder, *open_mode);
+            let mut files = TaskFiles::new(spec, *open_mode);
             let open = |task| {
                 let input = match input {
                     Some(pattern) => files.input(pattern, task)?.into(),
@@ -79,7 +74,7 @@ pub(super) fn open(
             },
             Some(relay),
         ) => {
-            let mut files = TaskFiles::new(spec, folder, *open_mode);
+            let mut files = TaskFiles::new(spec, *open_mode);
             let places = Places {
                 input: Place::of(input.as_deref()),
                 output: Place::of(output.as_deref()),

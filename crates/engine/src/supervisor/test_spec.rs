@@ -1,6 +1,6 @@
 //! A spec for tests.
 
-use crate::spec::{Program, StepSpec, Streams};
+use crate::spec::{Environment, Program, StepSpec, Streams};
 use api::StepTask;
 use model::{JobId, NodeName, OpenMode, StepId};
 
@@ -20,7 +20,7 @@ pub(super) fn spec() -> StepSpec {
         job_name: "job".to_owned(),
         array: None,
         program: Program::Command(vec!["true".to_owned()]),
-        environment: "/e/jobs/7/environment".into(),
+        environment: Environment::Given(Vec::new()),
         variables: Vec::new(),
         removed: Vec::new(),
         chdir: "/".into(),

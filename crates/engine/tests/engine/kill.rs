@@ -3,7 +3,7 @@
 use crate::Test;
 use crate::house::{House, all, ended, is_there, until};
 use api::Client;
-use model::{ArraySpec, Outcome};
+use model::{ArraySpec, Outcome, StepId};
 use std::collections::BTreeMap;
 
 pub const TESTS: &[Test] = &[
@@ -137,10 +137,9 @@ fn a_lost_supervisor_requeues() {
         "echo $$ >> starts\n[ -n \"$SLURM_RESTART_COUNT\" ] || { touch begun; exec sleep 600; }",
     );
     until("it runs", || is_there(&house.work(), "begun"));
-    let supervisor = house.dir().join(format!("jobs/{job}/0/batch/0"));
-    let pid = std::fs::read(supervisor.join("pid")).unwrap();
-    let pid: engine::spec::PidFile = serde_json::from_slice(&pid).unwrap();
-    sys::process::signal(pid.pid, 9).unwrap();
+    let record = client.folder().record(job, 0, StepId::Batch, 0);
+    let holder = engine::record::read(&record).unwrap().holder;
+    sys::process::signal(holder.pid, 9).unwrap();
     let (outcome, row) = ended(&mut client, job);
     assert_eq!(outcome, Outcome::Completed);
     assert_eq!(row.restarts, 1);

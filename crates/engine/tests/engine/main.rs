@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         return engine::serve(Path::new(&args[3]));
     }
     if args.iter().any(|word| word == "bench") {
-        bench::run();
+        bench::run(args.iter().any(|word| word == "array"));
         return ExitCode::SUCCESS;
     }
     let filter = args.iter().find(|arg| !arg.starts_with('-'));

@@ -12,20 +12,17 @@ pub fn run(count: Option<&String>) -> ExitCode {
     let folder = tempfile::tempdir().unwrap();
     let (nursery, events) = fork(folder.path()).unwrap();
     let steps: Vec<Step> = (0..count).map(|_| Step::script("")).collect();
-    for step in &steps {
-        step.write_spec();
-    }
     let begun = Instant::now();
     let mut waiting = steps.iter();
     for step in waiting.by_ref().take(8) {
-        nursery.start(&step.folder()).unwrap();
+        nursery.start(&step.spec).unwrap();
     }
     let mut ended = 0;
     while ended < count {
         if let Some(NurseryEvent::Ended { .. }) = events.next().unwrap() {
             ended += 1;
             if let Some(step) = waiting.next() {
-                nursery.start(&step.folder()).unwrap();
+                nursery.start(&step.spec).unwrap();
             }
         }
     }

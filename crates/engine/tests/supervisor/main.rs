@@ -12,16 +12,22 @@ mod step;
 mod steps;
 mod streams;
 
+use engine::spec::StepSpec;
 use std::path::Path;
 use std::process::ExitCode;
 
 /// A test and its name.
 pub type Test = (&'static str, fn());
 
+/// The spec that a file holds.
+fn spec(path: &str) -> StepSpec {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
-        Some("supervise") => return engine::supervisor::main(Path::new(&args[1])),
+        Some("supervise") => return engine::supervisor::main(&spec(&args[1])),
         Some("nursery") => return nursery::engine(Path::new(&args[1])),
         Some("engine") => return nursery::successor(Path::new(&args[3])),
         Some("bench") => return bench::run(args.get(1)),

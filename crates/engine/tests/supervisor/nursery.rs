@@ -9,8 +9,12 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 pub const TESTS: &[Test] = &[
     (
-        "supervisors_are_started_and_reaped",
-        supervisors_are_started_and_reaped,
+        "supervisors_go_from_step_to_step_and_leave",
+        supervisors_go_from_step_to_step_and_leave,
+    ),
+    (
+        "a_killed_supervisor_leaves_nothing_behind",
+        a_killed_supervisor_leaves_nothing_behind,
     ),
     (
         "supervisors_outlive_an_engine_that_is_killed",
@@ -26,19 +30,19 @@ pub const TESTS: &[Test] = &[
     ),
 ];
 
-/// An engine of few words: each line of stdin is a folder to start, or `farewell`; each event is a
-/// line of stdout.
+/// An engine of few words: each line of stdin is a file with a spec to start, or `farewell`; each
+/// event is a line of stdout.
 pub fn engine(folder: &Path) -> ExitCode {
     let (nursery, events) = fork(folder).unwrap();
     let secret = std::fs::File::create(folder.join("secret")).unwrap();
     std::thread::spawn(move || {
         while let Some(event) = events.next().unwrap() {
             let line = match event {
-                NurseryEvent::Started { folder, pid } => {
-                    format!("started {pid} {}", folder.display())
-                }
                 NurseryEvent::Failed { message, .. } => format!("failed {message}"),
-                NurseryEvent::Ended { folder } => format!("ended {}", folder.display()),
+                NurseryEvent::Ended { key, exit } => match exit {
+                    Some(exit) => format!("ended {} {}", key.job, exit.tasks[0].status.0),
+                    None => format!("ended {}", key.job),
+                },
             };
             let mut stdout = std::io::stdout();
             writeln!(stdout, "{line}").unwrap();
@@ -50,7 +54,7 @@ pub fn engine(folder: &Path) -> ExitCode {
                 nursery.farewell();
                 return ExitCode::SUCCESS;
             }
-            folder => nursery.start(Path::new(folder)).unwrap(),
+            file => nursery.start(&crate::spec(file)).unwrap(),
         }
     }
     drop(secret);
@@ -93,11 +97,8 @@ impl Engine {
     }
 
     fn start(&mut self, step: &Step) -> u32 {
-        step.write_spec();
-        self.say(&step.folder().display().to_string());
-        let line = self.line();
-        let pid = line.strip_prefix("started ").unwrap();
-        pid.split(' ').next().unwrap().parse().unwrap()
+        self.say(&step.write_spec().display().to_string());
+        step.supervisor()
     }
 
     fn line(&mut self) -> String {
@@ -116,13 +117,50 @@ fn nursery_of(supervisor: u32) -> u32 {
     sys::process::parent(supervisor).unwrap()
 }
 
-fn supervisors_are_started_and_reaped() {
+fn supervisors_go_from_step_to_step_and_leave() {
     let mut engine = Engine::new();
-    let step = Step::script("exit 5");
-    let pid = engine.start(&step);
-    assert_eq!(engine.line(), format!("ended {}", step.folder().display()));
-    assert!(!Path::new(&format!("/proc/{pid}")).exists());
-    assert_eq!(step.exit_file().unwrap().tasks[0].status.code(), 5);
+    // What a step changes about its supervisor does not reach the next one.
+    let mut first = Step::script("kill -TERM $$");
+    first.spec.umask = 0o777;
+    let supervisor = engine.start(&first);
+    assert_eq!(engine.line(), "ended 7 15");
+    let second = Step::script("pwd; umask; cat /proc/$PPID/comm; exit 5");
+    assert_eq!(engine.start(&second), supervisor);
+    assert_eq!(engine.line(), "ended 7 1280");
+    assert_eq!(second.exit_file().unwrap().tasks[0].status.code(), 5);
+    let folder = second.path("").display().to_string();
+    let folder = folder.trim_end_matches('/');
+    assert_eq!(
+        second.text("out"),
+        format!("{folder}\n0022\nyard:7.batch\n")
+    );
+    until("a supervisor that rests leaves", || !lives(supervisor));
+    let third = Step::script("true");
+    assert_ne!(engine.start(&third), supervisor);
+    assert_eq!(engine.line(), "ended 7 0");
+    engine.say("farewell");
+    engine.process.wait().unwrap();
+}
+
+/// A process without an environment, in a session of its own, whose parent is gone.
+const STRAY: &str = "(setsid env -i sh -c 'trap \"\" TERM HUP; echo $$ > pid; \
+                     while :; do sleep 0.01; done' >/dev/null 2>&1 &)";
+
+fn a_killed_supervisor_leaves_nothing_behind() {
+    let mut engine = Engine::new();
+    let other = Step::script("until test -e go; do sleep 0.01; done");
+    let others = engine.start(&other);
+    let step = Step::script(&format!("{STRAY}\nexec sleep 1000"));
+    let supervisor = engine.start(&step);
+    let stray = step.pid_in("pid");
+    sys::process::signal(supervisor, 9).unwrap();
+    assert_eq!(engine.line(), "ended 7");
+    assert!(!lives(stray));
+    assert_eq!(step.exit_file(), None);
+    // And takes nothing of others along.
+    assert!(lives(others));
+    std::fs::write(other.path("go"), "").unwrap();
+    assert_eq!(engine.line(), "ended 7 0");
     engine.say("farewell");
     engine.process.wait().unwrap();
 }
@@ -162,10 +200,9 @@ fn an_engine_that_says_farewell_is_not_replaced() {
 
 fn supervisors_hold_nothing_of_the_engine() {
     let mut engine = Engine::new();
-    let step = Step::script("until test -e go; do sleep 0.01; done");
+    let step = Step::script("echo begun; until test -e go; do sleep 0.01; done");
     let supervisor = engine.start(&step);
-    // `pid` comes after the socket: from then on its descriptors are all there.
-    until("the step runs", || step.folder().join("pid").exists());
+    until("the step runs", || !step.text("out").is_empty());
     let held = |pid: u32| -> Vec<String> {
         let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
         entries

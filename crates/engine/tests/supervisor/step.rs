@@ -1,8 +1,9 @@
 //! A step under test: its folder, its spec, its supervisor.
 
 use api::StepTask;
+use engine::record::{self, Found};
 use engine::spec::{
-    EXIT, ExitFile, Program, SOCK, SPEC, StepSpec, Streams, SupervisorAnswer, SupervisorCall,
+    Environment, ExitFile, LISTEN, Program, StepSpec, Streams, SupervisorAnswer, SupervisorCall,
 };
 use model::{JobId, NodeName, OpenMode, StepId};
 use std::io::{BufRead, BufReader, Write};
@@ -35,16 +36,13 @@ impl Step {
     /// Step 0 of job 7 with so many tasks of a command.
     pub fn command(words: &[&str], tasks: u32) -> Step {
         let root = tempfile::tempdir().unwrap();
-        let environment = root.path().join("environment");
         std::fs::create_dir_all(root.path().join("bin/1/slurm")).unwrap();
-        std::fs::create_dir_all(root.path().join("step/0")).unwrap();
         let program = std::env::current_exe().unwrap();
         std::os::unix::fs::symlink(program, root.path().join("bin/1/yard")).unwrap();
-        let pairs = [
-            ("PATH", std::env::var("PATH").unwrap()),
-            ("A", "b c".to_owned()),
-        ];
-        std::fs::write(&environment, serde_json::to_vec(&pairs).unwrap()).unwrap();
+        let environment = Environment::Given(vec![
+            ("PATH".to_owned(), std::env::var("PATH").unwrap()),
+            ("A".to_owned(), "b c".to_owned()),
+        ]);
         let task = |rank| StepTask {
             rank,
             local: rank,
@@ -96,25 +94,39 @@ impl Step {
         self.root.path().join(name)
     }
 
-    /// The supervisor's folder.
-    pub fn folder(&self) -> PathBuf {
-        self.path("step/0")
-    }
-
-    /// Writes the spec alone.
-    pub fn write_spec(&self) {
-        let spec = serde_json::to_vec(&self.spec).unwrap();
-        std::fs::write(self.folder().join(SPEC), spec).unwrap();
+    /// The file that holds the spec.
+    pub fn write_spec(&self) -> PathBuf {
+        let path = self.path("spec");
+        std::fs::write(&path, serde_json::to_vec(&self.spec).unwrap()).unwrap();
+        path
     }
 
     /// Starts the supervisor.
     pub fn start(mut self) -> Step {
-        self.write_spec();
         let program = std::env::current_exe().unwrap();
         let mut command = Command::new(program);
-        command.arg("supervise").arg(self.folder());
+        command.arg("supervise").arg(self.write_spec());
         self.supervisor = Some(command.spawn().unwrap());
         self
+    }
+
+    /// The supervisor's record, once it has begun.
+    pub fn record(&self) -> Option<Found> {
+        let StepSpec {
+            job,
+            restart,
+            step,
+            node_index,
+            ..
+        } = &self.spec;
+        let engine = api::EngineFolder::new(self.root.path());
+        record::read(&engine.record(*job, *restart, *step, *node_index))
+    }
+
+    /// The supervisor's process, waiting for its beginning.
+    pub fn supervisor(&self) -> u32 {
+        until("the supervisor began", || self.record().is_some());
+        self.record().unwrap().holder.pid
     }
 
     /// What a file holds now; nothing where it is missing.
@@ -136,10 +148,9 @@ impl Step {
         self.exit_file().unwrap()
     }
 
-    /// The exit file, if it is there.
+    /// How it ended, once that is written.
     pub fn exit_file(&self) -> Option<ExitFile> {
-        let text = std::fs::read(self.folder().join(EXIT)).ok()?;
-        Some(serde_json::from_slice(&text).unwrap())
+        self.record()?.exit
     }
 
     /// The wait statuses of the tasks.
@@ -151,10 +162,12 @@ impl Step {
 
     /// Calls the supervisor.
     pub fn call(&self, call: &SupervisorCall) -> SupervisorAnswer {
-        let path = self.folder().join(SOCK);
+        let supervisor = self.supervisor();
+        let socket = self.record().unwrap().socket;
         let mut stream = None;
         until("the supervisor listens", || {
-            stream = sys::socket::connect(&path).ok();
+            sys::process::signal(supervisor, LISTEN).unwrap();
+            stream = sys::socket::connect(&socket).ok();
             stream.is_some()
         });
         let mut stream = stream.unwrap();

@@ -132,7 +132,8 @@ fn the_deadline_terminates_then_kills() {
     assert!(!lives(child));
     let want = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT <time> DUE TO TIME LIMIT ***\n";
     assert!(output(&step).starts_with(want), "{}", output(&step));
-    assert!(output(&step).ends_with("shell\n"), "{}", output(&step));
+    // Shells say of a child when SIGTERM ended it, before or after.
+    assert!(output(&step).contains("shell\n"), "{}", output(&step));
 }
 
 fn a_stop_lets_the_script_clean_up() {

@@ -69,7 +69,8 @@ impl User {
 }
 
 impl Spawn<'_> {
-    /// Forks and executes. Returns the child's process number without waiting for the execution.
+    /// Starts the program and returns its process number; the execution has then succeeded, or
+    /// failed with the word on stderr.
     ///
     /// # Errors
     /// A NUL byte in a text, or the system refused to fork.
@@ -113,39 +114,33 @@ impl Spawn<'_> {
             pid_text.map(|(index, digits)| environment[index].as_mut_ptr().wrapping_add(digits));
         let envp = pointers(environment.iter().map(|text| text.as_ptr().cast()));
 
-        // SAFETY: after the fork the child calls only what is safe there (see `child`), on memory
-        // that was prepared above.
-        match unsafe { libc::fork() } {
-            0 => {
-                // SAFETY: the pointers lead to NUL-terminated texts that live until exec, and
-                // `pid_pointer` to eleven bytes of one of them.
-                let error = unsafe {
-                    self.child(&program, &argv, &envp, pid_pointer);
-                    io::Error::last_os_error().raw_os_error().unwrap_or(1)
-                };
-                complain(&complaint, error);
-                // SAFETY: ends the child without running anything of the parent's.
-                unsafe { libc::_exit(error & 0xff) }
-            }
-            pid => match u32::try_from(pid) {
-                Ok(pid) => {
-                    // In both processes, so that a signal to the group works whoever comes first.
-                    // Not where the child makes a session: the leader of a group can't.
-                    if !self.terminal {
-                        // SAFETY: setpgid takes two integers.
-                        unsafe { libc::setpgid(pid.cast_signed(), 0) };
-                    }
-                    Ok(pid)
-                }
-                Err(_) => Err(io::Error::last_os_error()),
-            },
-        }
+        let mut stack = vec![0_u128; STACK / size_of::<u128>()];
+        let start = Start {
+            spawn: self,
+            program: &program,
+            argv: &argv,
+            envp: &envp,
+            pid_text: pid_pointer,
+            complaint: &complaint,
+        };
+        // This process's memory is lent to the child instead of copied: copying its page tables
+        // and then its pages would cost more than all else here. The calling thread waits until
+        // the child executes or exits (CLONE_VFORK), so that nothing is used by both at once.
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        // SAFETY: the child runs `begin` on a stack of its own, calls only what is safe there, and
+        // all that `start` leads to lives until it has executed or exited.
+        let pid = unsafe {
+            let top = stack.as_mut_ptr().add(stack.len()).cast();
+            libc::clone(begin, top, flags, (&raw const start).cast_mut().cast())
+        };
+        u32::try_from(pid).map_err(|_| io::Error::last_os_error())
     }
 
     /// The child's way to its program; returns only when it failed, with `errno` set.
     ///
     /// # Safety
-    /// Runs after a fork, so it may neither allocate nor lock: only system calls.
+    /// Runs in a child that shares this memory, so it may neither allocate nor lock: only system
+    /// calls.
     unsafe fn child(
         &self,
         program: &CString,
@@ -182,10 +177,13 @@ impl Spawn<'_> {
             let _ = cpu::bind(self.cpus);
             set_oom_score_adj(self.oom_score_adj);
             libc::umask(self.umask & 0o777);
+            // The system calls themselves: the library's functions are for all threads of a
+            // process, and the memory is the parent's.
             if let Some(user) = self.user
-                && (libc::setgroups(user.groups.len() as _, user.groups.as_ptr()) != 0
-                    || libc::setgid(user.gid) != 0
-                    || libc::setuid(user.uid) != 0)
+                && (libc::syscall(libc::SYS_setgroups, user.groups.len(), user.groups.as_ptr())
+                    != 0
+                    || libc::syscall(libc::SYS_setgid, user.gid) != 0
+                    || libc::syscall(libc::SYS_setuid, user.uid) != 0)
             {
                 return;
             }
@@ -198,6 +196,36 @@ impl Spawn<'_> {
             libc::execve(program.as_ptr(), argv.as_ptr(), envp.as_ptr());
         }
     }
+}
+
+/// Enough for the child's way to its program, which calls nothing deep.
+const STACK: usize = 32 * 1024;
+
+/// What the child needs.
+struct Start<'a> {
+    spawn: &'a Spawn<'a>,
+    program: &'a CString,
+    argv: &'a [*const libc::c_char],
+    envp: &'a [*const libc::c_char],
+    pid_text: Option<*mut u8>,
+    complaint: &'a [u8],
+}
+
+/// The child's beginning, on its own stack in the parent's memory.
+extern "C" fn begin(start: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: `start` is the parent's, who waits; its pointers lead to NUL-terminated texts, and
+    // `pid_text` to eleven bytes of one of them.
+    let error = unsafe {
+        let start = &*start.cast::<Start<'_>>();
+        start
+            .spawn
+            .child(start.program, start.argv, start.envp, start.pid_text);
+        let error = io::Error::last_os_error().raw_os_error().unwrap_or(1);
+        complain(start.complaint, error);
+        error
+    };
+    // SAFETY: ends the child without running anything of the parent's.
+    unsafe { libc::_exit(error & 0xff) }
 }
 
 fn pointers(texts: impl Iterator<Item = *const libc::c_char>) -> Vec<*const libc::c_char> {
@@ -225,7 +253,7 @@ unsafe fn write_number(place: *mut u8, number: u32) {
     unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), place, text.len()) };
 }
 
-/// Best effort, after a fork: no allocation.
+/// Best effort, in the child: no allocation.
 fn set_oom_score_adj(score: i32) {
     let mut text = [0_u8; 12];
     let mut length = 0;
@@ -248,7 +276,7 @@ fn set_oom_score_adj(score: i32) {
     }
 }
 
-/// Says on stderr why nothing was executed, after a fork: no allocation.
+/// Says on stderr why nothing was executed, in the child: no allocation.
 fn complain(prefix: &[u8], error: i32) {
     let reason: &[u8] = match error {
         libc::ENOENT => b"No such file or directory",

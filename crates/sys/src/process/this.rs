@@ -67,19 +67,40 @@ pub fn oom_score_adj() -> i32 {
 
 /// Closes every descriptor from 3 on but `keep`: what whoever started this process left open.
 pub fn close_all_but(keep: &[BorrowedFd<'_>]) {
+    let mut kept: Vec<u32> = keep
+        .iter()
+        .map(|fd| fd.as_raw_fd().unsigned_abs())
+        .filter(|fd| *fd > 2)
+        .collect();
+    kept.sort_unstable();
+    let mut first = 3;
+    for fd in kept {
+        if fd > first {
+            close_range(first, fd - 1);
+        }
+        first = fd + 1;
+    }
+    close_range(first, u32::MAX);
+}
+
+/// Closes descriptors by number, both ends included.
+fn close_range(first: u32, last: u32) {
+    // SAFETY: called in a freshly forked process before it opens anything of its own, so no owner
+    // of these descriptors is left that would use or close them again.
+    if unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } == 0 {
+        return;
+    }
+    // A kernel before 5.9: one by one.
     let Ok(entries) = std::fs::read_dir("/proc/self/fd") else {
         return;
     };
-    let open: Vec<i32> = entries
+    let open: Vec<u32> = entries
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .collect();
-    for fd in open {
-        if fd > 2 && keep.iter().all(|kept| kept.as_raw_fd() != fd) {
-            // SAFETY: called in a freshly forked process before it opens anything of its own, so
-            // no owner of these descriptors is left that would use or close them again. (One of
-            // them is the folder just read, closed already: an error that does no harm.)
-            unsafe { libc::close(fd) };
-        }
+    for fd in open.into_iter().filter(|fd| (first..=last).contains(fd)) {
+        // SAFETY: as above. (One of them is the folder just read, closed already: an error that
+        // does no harm.)
+        unsafe { libc::close(fd.cast_signed()) };
     }
 }
 

@@ -1,0 +1,181 @@
+//! The nursery's life.
+
+use super::NurseryEvent;
+use super::brood::Brood;
+use super::order::Order;
+use crate::SupervisorKey;
+use crate::supervisor::is_engine;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use sys::poll::{Interest, Poll};
+use sys::process::{self, Reaped};
+use sys::signals::SignalFd;
+
+const SIGCHLD: i32 = 17;
+const SIGKILL: i32 = 9;
+
+/// Pause between two looks for what a killed supervisor left behind.
+const HUNT_PAUSE: Duration = Duration::from_millis(10);
+/// Longest hunt: what can't be killed for so long hangs in the kernel.
+const LONGEST_HUNT: Duration = Duration::from_secs(5);
+
+struct Live {
+    engine: UnixStream,
+    brood: Brood,
+    /// Steps whose supervisor is gone without a word: their end is told once nothing that they
+    /// left behind lives.
+    lost: Vec<SupervisorKey>,
+    hunted_since: Option<Instant>,
+}
+
+/// From the fork to the engine's end.
+pub(super) fn live(engine: UnixStream, folder: &Path) -> io::Result<()> {
+    process::close_all_but(&[engine.as_fd()]);
+    process::leave_stdio()?;
+    // Out of the terminal's reach: Ctrl-C is not meant for jobs.
+    process::new_session()?;
+    process::set_name("yard:nursery");
+    // Inherits what a killed supervisor leaves behind.
+    process::become_subreaper()?;
+    let program = std::env::current_exe()?;
+    // It ends with its engine, not before: whoever ends both at once means the engine.
+    let signals = SignalFd::block(&[SIGCHLD, 1, 2, 15])?;
+    engine.set_nonblocking(true)?;
+    let mut text = Vec::new();
+    let mut served = false;
+    let mut live = Live {
+        engine,
+        brood: Brood::new(),
+        lost: Vec::new(),
+        hunted_since: None,
+    };
+    loop {
+        live.wait(&signals)?;
+        // First the orders: a step must not wait for the dead.
+        let open = read_all(&mut live.engine, &mut text)?;
+        while let Some(order) = Order::take(&mut text).map_err(io::Error::other)? {
+            match order {
+                Order::Start { key, spec } => {
+                    served = true;
+                    live.start(key, &spec);
+                }
+                Order::Farewell => return Ok(()),
+            }
+        }
+        while signals.next().is_some() {}
+        live.reap();
+        live.hunt();
+        if !open {
+            // An engine that never came so far as to start anything would die again.
+            return if served {
+                start_engine(folder, &program)
+            } else {
+                Ok(())
+            };
+        }
+    }
+}
+
+impl Live {
+    /// Sleeps until something happens, and passes on the ends of steps.
+    fn wait(&mut self, signals: &SignalFd) -> io::Result<()> {
+        let rest = self.brood.dismiss(Instant::now());
+        let hunt = self.hunted_since.map(|_| HUNT_PAUSE);
+        let mut poll = Poll::new();
+        poll.add(&self.engine, Interest::Read);
+        poll.add(signals, Interest::Read);
+        let holding = self.brood.watch(&mut poll);
+        poll.wait(rest.into_iter().chain(hunt).min())?;
+        let spoke: Vec<u32> = (2..)
+            .zip(holding)
+            .filter_map(|(place, pid)| poll.readable(place).then_some(pid))
+            .collect();
+        drop(poll);
+        for pid in spoke {
+            if let Some((key, exit)) = self.brood.hear(pid) {
+                self.tell(&NurseryEvent::Ended { key, exit });
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, key: SupervisorKey, spec: &[u8]) {
+        if let Err(error) = self.brood.start(key, spec) {
+            let message = error.to_string();
+            self.tell(&NurseryEvent::Failed { key, message });
+        }
+    }
+
+    fn reap(&mut self) {
+        while let Reaped::Child(pid, status) = process::reap() {
+            let Some(key) = self.brood.reaped(pid) else {
+                continue;
+            };
+            if status == 0 {
+                self.tell(&NurseryEvent::Ended { key, exit: None });
+            } else {
+                self.lost.push(key);
+                self.hunted_since.get_or_insert_with(Instant::now);
+            }
+        }
+    }
+
+    /// Ends what lost supervisors left behind, then tells of their end.
+    fn hunt(&mut self) {
+        let Some(since) = self.hunted_since else {
+            return;
+        };
+        // Whatever is below this process is of a step, but supervisors and what they hold, and
+        // engines, which serve other jobs.
+        let strays = process::descendants_where(std::process::id(), &|pid| {
+            !self.brood.has(pid) && !is_engine(pid)
+        });
+        for stray in &strays {
+            // Gone in between is as good.
+            let _gone = process::signal(*stray, SIGKILL);
+        }
+        if strays.is_empty() || since.elapsed() > LONGEST_HUNT {
+            self.hunted_since = None;
+            for key in std::mem::take(&mut self.lost) {
+                self.tell(&NurseryEvent::Ended { key, exit: None });
+            }
+        }
+    }
+
+    /// Tells the engine, waiting for it where its socket is full. That it is gone shows at the
+    /// next read.
+    fn tell(&mut self, event: &NurseryEvent) {
+        let Ok(mut line) = serde_json::to_vec(event) else {
+            return;
+        };
+        line.push(b'\n');
+        let _ = self.engine.set_nonblocking(false);
+        let _ = self.engine.write_all(&line);
+        let _ = self.engine.set_nonblocking(true);
+    }
+}
+
+/// Reads what is there; whether the engine's end is open.
+fn read_all(engine: &mut UnixStream, text: &mut Vec<u8>) -> io::Result<bool> {
+    let mut chunk = [0; 16 * 1024];
+    loop {
+        match engine.read(&mut chunk) {
+            Ok(0) => return Ok(false),
+            Ok(length) => text.extend_from_slice(&chunk[..length]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(false),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Starts the engine that takes over from one that died.
+fn start_engine(folder: &Path, program: &Path) -> io::Result<()> {
+    api::Client::connect_with(folder, program)
+        .map(drop)
+        .map_err(io::Error::other)
+}

@@ -1,0 +1,80 @@
+//! Between two steps: the end of one goes to the nursery, and the next may come.
+
+use super::{Supervisor, log};
+use crate::spec::ExitFile;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use sys::poll::{Interest, Poll};
+use sys::process::{self, Reaped};
+
+const SIGTERM: i32 = 15;
+
+/// Hands the next step to a supervisor that rests: its length, and the spec.
+///
+/// # Errors
+/// The supervisor is gone.
+pub(crate) fn hand_over(supervisor: &mut UnixStream, spec: &[u8]) -> io::Result<()> {
+    // A spec may be larger than what the socket holds; the supervisor does nothing but read it.
+    supervisor.set_nonblocking(false)?;
+    let length = u64::try_from(spec.len()).map_err(io::Error::other)?;
+    let written = supervisor
+        .write_all(&length.to_le_bytes())
+        .and_then(|()| supervisor.write_all(spec));
+    supervisor.set_nonblocking(true)?;
+    written
+}
+
+impl Supervisor {
+    /// Tells the nursery how the step ended, and waits for the next; `None`: it is time to go.
+    pub(super) fn rest(&self, nursery: &mut UnixStream, exit: &ExitFile) -> Option<Vec<u8>> {
+        // An engine that the step started stays below this process: the next step must not find
+        // it among its own.
+        if process::reap() != Reaped::NoChildren {
+            return None;
+        }
+        let told = serde_json::to_vec(exit).map_err(io::Error::from);
+        let told = told.and_then(|mut line| {
+            line.push(b'\n');
+            nursery.write_all(&line)
+        });
+        // Gone without this word it is reaped, and the record read.
+        told.ok()?;
+        process::set_name("yard:rest");
+        // Out of the last step's working directory: a file system must not be busy for this.
+        let _ = std::env::set_current_dir("/");
+        self.next_spec(nursery)
+            .inspect_err(|error| log(&format!("no next step: {error}")))
+            .ok()?
+    }
+
+    fn next_spec(&self, nursery: &mut UnixStream) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            let mut poll = Poll::new();
+            let spec = poll.add(nursery, Interest::Read);
+            poll.add(&self.signals, Interest::Read);
+            poll.wait(None)?;
+            let there = poll.readable(spec);
+            drop(poll);
+            while let Some(signal) = self.signals.next() {
+                // Of the last step's children, or asking for a socket that is closed.
+                if signal == SIGTERM {
+                    return Ok(None);
+                }
+            }
+            if there {
+                break;
+            }
+        }
+        let mut length = [0; 8];
+        match nursery.read_exact(&mut length) {
+            Ok(()) => {}
+            // Dismissed.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let length = usize::try_from(u64::from_le_bytes(length)).map_err(io::Error::other)?;
+        let mut spec = vec![0; length];
+        nursery.read_exact(&mut spec)?;
+        Ok(Some(spec))
+    }
+}
