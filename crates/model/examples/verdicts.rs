@@ -7,7 +7,7 @@
 
 use jiff::tz::TimeZone;
 use model::option_table::Command;
-use model::{SlurmVersion, Surroundings, Timestamp, first_error, sbatch};
+use model::{Severity, SlurmVersion, Surroundings, Timestamp, sbatch};
 use std::io::{BufRead, Write};
 use std::path::Path;
 use yard_model as model;
@@ -30,7 +30,9 @@ fn main() -> std::io::Result<()> {
         let text = String::from_utf8_lossy(&bytes);
         let args = [name.clone()];
         let (_, remarks) = sbatch::resolve(&args, &|_| None, Some(&text), &around);
-        let error = first_error(&remarks);
+        // A controller that is not there refuses nothing.
+        let mut said = remarks.iter().filter(|remark| remark.code != "refused");
+        let error = said.find(|remark| remark.severity == Severity::Error);
         let exit = error.map_or(0, |error| error.exit);
         let said = error.map(|error| error.printed(Command::Sbatch));
         let said = said.unwrap_or_default().trim_end().replace('\n', "|");

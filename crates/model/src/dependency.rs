@@ -75,6 +75,29 @@ impl Dependency {
         })
     }
 
+    /// As records show it: each job with its own condition, and how that one stands behind it, such
+    /// as `(unfulfilled)`.
+    #[must_use]
+    pub fn conditions_text(&self, state: &str) -> String {
+        let each = self
+            .conditions
+            .iter()
+            .flat_map(|condition| match condition {
+                Condition::Singleton => vec![Condition::Singleton],
+                Condition::Jobs { kind, jobs } => {
+                    let one = |job: &DependedJob| Condition::Jobs {
+                        kind: *kind,
+                        jobs: vec![*job],
+                    };
+                    jobs.iter().map(one).collect()
+                }
+            });
+        let parts: Vec<String> = each
+            .map(|condition| format!("{condition}{state}"))
+            .collect();
+        parts.join(if self.any { "?" } else { "," })
+    }
+
     /// The jobs that it names.
     pub fn targets(&self) -> impl Iterator<Item = JobId> + '_ {
         let jobs = self.conditions.iter().flat_map(Condition::jobs);

@@ -21,6 +21,7 @@ mod given;
 mod given_options;
 mod gres;
 mod gres_check;
+pub mod held_job;
 mod ids;
 pub mod job_description;
 mod job_record;

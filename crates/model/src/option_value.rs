@@ -262,14 +262,14 @@ impl Reading<'_> {
         self.options.array = ArraySpec::parse(text);
         // An empty text is no array.
         if self.options.array.is_none() && !text.is_empty() {
-            self.refuse_as_controller(given, "Invalid job array specification");
+            self.refuse_as_any_controller(given, "Invalid job array specification");
         }
     }
 
     fn dependency(&mut self, text: &str, given: &Given) {
         self.options.dependency = Dependency::parse(text);
         if self.options.dependency.is_none() && !text.is_empty() && text != "0" {
-            self.refuse_as_controller(given, "Job dependency problem");
+            self.refuse_as_any_controller(given, "Job dependency problem");
         }
     }
 

@@ -155,6 +155,13 @@ impl<'a> Reading<'a> {
         self.refuse(given, "refused", message);
     }
 
+    /// What every controller says, whatever its cluster has.
+    pub(crate) fn refuse_as_any_controller(&mut self, given: &Given, message: &str) {
+        let message = self.words_of_controller(message);
+        let error = Diagnostic::error("refused", given.span.clone(), message, 1);
+        self.refusals.push(error);
+    }
+
     /// The same of the job as a whole.
     pub(crate) fn refuse_whole_as_controller(&mut self, message: &str) {
         if self.surroundings.embedded {

@@ -15,7 +15,8 @@ pub struct Surroundings<'a> {
     /// The caller's working directory, absolute.
     pub cwd: &'a Path,
     /// Whether the embedded engine is asked. Otherwise a real Slurm is, and what is said is what its
-    /// command says before it asks a controller; nothing is said of what the engine lacks.
+    /// command says before it asks a controller, and behind it, with the code `refused`, what any
+    /// controller would refuse; nothing is said of what the engine lacks.
     pub embedded: bool,
     /// The Slurm whose rules hold. The embedded engine speaks 22.05's language, and what came later.
     pub version: SlurmVersion,
