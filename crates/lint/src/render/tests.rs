@@ -1,0 +1,139 @@
+use super::*;
+use crate::testing::{Setup, lint};
+use crate::{Lines, apply, choose};
+use expect_test::expect;
+
+const SCRIPT: &str = "#!/bin/bash\n#SBATCH --constraint=v100\n#SBATCH --cpus-per-gpus=6 --gpus=2\n\
+    #SBATCH --constraint=cpu_intel_platinum_8260\n#SBATCH --output=../missing/%x/slurm-%j.out\n\
+    srun python train.py\n";
+
+#[test]
+fn for_people() {
+    let findings = lint(Setup { version: Some("22.05"), ..Setup::PLAIN }, SCRIPT);
+    let lines = Lines::new(SCRIPT);
+    let shown: String = findings.iter().map(|f| text(f, &lines, "job.sh")).collect();
+    let mut counts = Counts::default();
+    counts.add(&findings);
+    let shown = shown + &summary(counts, Some("Y012"));
+    expect![[r#"
+        error[Y012]: the first --constraint is dropped
+          --> job.sh:2:9
+           2 │ #SBATCH --constraint=v100
+             │         ^^^^^^^^^^^^^^^^^ replaced by line 4
+           4 │ #SBATCH --constraint=cpu_intel_platinum_8260
+             │         ------------------------------------ this one counts
+             │ Slurm keeps the last of two: nodes need not have the first
+          help: write both in one: --constraint=v100&cpu_intel_platinum_8260 (--fix does it)
+
+        error[Y001]: sbatch has no option --cpus-per-gpus
+          --> job.sh:3:9
+           3 │ #SBATCH --cpus-per-gpus=6 --gpus=2
+             │         ^^^^^^^^^^^^^^^ did you mean --cpus-per-gpu?
+          help: --fix puts it right
+
+        2 errors · --fix puts 2 right · yard lint --explain Y012
+    "#]].assert_eq(&shown);
+}
+
+#[test]
+fn long_lines_are_cut_round_the_place() {
+    let script = format!("#!/bin/sh\n#SBATCH -J {} --nosuch\n", "ä".repeat(200));
+    let findings = lint(Setup::PLAIN, &script);
+    let shown = text(&findings[0], &Lines::new(&script), "-");
+    expect![[r#"
+        error[Y001]: sbatch has no option --nosuch
+          --> -:2:213
+           2 │ äääääääääääääää --nosuch
+             │                 ^^^^^^^^
+
+    "#]].assert_eq(&shown);
+}
+
+#[test]
+fn for_programs() {
+    let findings = lint(Setup::PLAIN, SCRIPT);
+    let lines = Lines::new(SCRIPT);
+    let document = json_head()
+        + &json_file(&findings, &lines, "a.sh", true)
+        + &json_file(&[], &lines, "b.sh", false)
+        + &json_tail();
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["files"][0]["refused"], true);
+    assert_eq!(document["files"][1]["findings"], serde_json::json!([]));
+    let finding = &document["files"][0]["findings"][0];
+    assert_eq!(finding["code"], "Y012");
+    assert_eq!(finding["labels"][0]["line"], 2);
+    assert_eq!(finding["labels"][0]["column"], 9);
+}
+
+#[test]
+fn sarif_has_what_the_standard_requires() {
+    let findings = lint(Setup::PLAIN, SCRIPT);
+    let lines = Lines::new(SCRIPT);
+    let document = sarif_head("1.2.3")
+        + &sarif_results(&findings, &lines, "dir/a b.sh", true)
+        + &sarif_results(&findings, &lines, "-", false)
+        + &sarif_tail();
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["version"], "2.1.0");
+    let run = &document["runs"][0];
+    assert_eq!(run["tool"]["driver"]["name"], "yard lint");
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2 * findings.len());
+    for result in results {
+        assert!(result["message"]["text"].is_string());
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+        assert!(["note", "warning", "error"].contains(&result["level"].as_str().unwrap()));
+        let place = &result["locations"][0]["physicalLocation"];
+        assert!(["dir/a%20b.sh", "stdin"].contains(&place["artifactLocation"]["uri"].as_str().unwrap()));
+        assert!(place["region"]["startLine"].as_u64().unwrap() >= 1);
+        for fix in result["fixes"].as_array().into_iter().flatten() {
+            for change in fix["artifactChanges"].as_array().unwrap() {
+                assert!(change["artifactLocation"]["uri"].is_string());
+                for replacement in change["replacements"].as_array().unwrap() {
+                    assert!(replacement["deletedRegion"]["startLine"].is_u64());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn for_github() {
+    let findings = lint(Setup::PLAIN, SCRIPT);
+    let shown = github(&findings[0], &Lines::new(SCRIPT), "a,b.sh");
+    expect![[r#"
+        ::error file=a%2Cb.sh,line=2,col=9,endLine=2,endColumn=26,title=yard lint Y012::the first --constraint is dropped%0ASlurm keeps the last of two: nodes need not have the first%0Awrite both in one: --constraint=v100&cpu_intel_platinum_8260
+    "#]].assert_eq(&shown);
+}
+
+#[test]
+fn what_would_change() {
+    let findings = lint(Setup::PLAIN, SCRIPT);
+    let fixed = apply(SCRIPT, &choose(&findings).0);
+    expect![[r#"
+        --- job.sh
+        +++ job.sh
+        @@ -1,6 +1,5 @@
+         #!/bin/bash
+        -#SBATCH --constraint=v100
+        -#SBATCH --cpus-per-gpus=6 --gpus=2
+        -#SBATCH --constraint=cpu_intel_platinum_8260
+        +#SBATCH --cpus-per-gpu=6 --gpus=2
+        +#SBATCH --constraint=v100&cpu_intel_platinum_8260
+         #SBATCH --output=../missing/%x/slurm-%j.out
+         srun python train.py
+    "#]].assert_eq(&diff(SCRIPT, &fixed, "job.sh"));
+    assert_eq!(diff(SCRIPT, SCRIPT, "job.sh"), "");
+    expect![[r#"
+        --- x
+        +++ x
+        @@ -1,1 +1,2 @@
+        -a
+        \ No newline at end of file
+        +a
+        +b
+    "#]].assert_eq(&diff("a", "a\nb\n", "x"));
+}

@@ -1,0 +1,118 @@
+//! Findings for people.
+
+use super::Counts;
+use crate::{Finding, Label, Lines};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Lines longer than this are cut round the place that is meant.
+const WIDEST: usize = 100;
+
+/// A finding with the lines that it is about; `name` is the script's. Ends with an empty line.
+#[must_use]
+pub fn text(finding: &Finding, lines: &Lines<'_>, name: &str) -> String {
+    let mut shown = format!(
+        "{}[{}]: {}\n",
+        finding.severity.name(),
+        finding.code,
+        finding.message
+    );
+    match finding.labels.first() {
+        Some(first) => {
+            let (line, column) = lines.position(first.range.start);
+            let _ = writeln!(shown, "  --> {name}:{line}:{column}");
+        }
+        None => {
+            let _ = writeln!(shown, "  --> {name}");
+        }
+    }
+    let mut by_line: BTreeMap<usize, Vec<(bool, &Label)>> = BTreeMap::new();
+    for (index, label) in finding.labels.iter().enumerate() {
+        let number = lines.number(label.range.start);
+        by_line.entry(number).or_default().push((index == 0, label));
+    }
+    let width = by_line.keys().next_back().map_or(4, |last| last.to_string().len().max(4));
+    for (number, mut labels) in by_line {
+        labels.sort_by_key(|(_, label)| label.range.start);
+        let line = lines.line(number);
+        let start = lines.range(number).start;
+        let (cut, from) = cut(line, labels[0].1.range.start.saturating_sub(start));
+        let _ = writeln!(shown, "{number:>width$} │ {}", plain(cut));
+        for (first, label) in labels {
+            let at = label.range.start.saturating_sub(start + from);
+            let until = label.range.end.saturating_sub(start + from).min(cut.len());
+            let before = cut.get(..at.min(cut.len())).map_or(0, columns);
+            let length = cut.get(at.min(until)..until).map_or(1, columns).max(1);
+            let mark = if first { "^" } else { "-" }.repeat(length);
+            let row = format!("{:>width$} │ {}{mark} {}", "", " ".repeat(before), label.text);
+            let _ = writeln!(shown, "{}", row.trim_end());
+        }
+    }
+    if let Some(really) = &finding.really {
+        let _ = writeln!(shown, "{:>width$} │ {really}", "");
+    }
+    let by_fix = finding.fix.is_some();
+    match &finding.help {
+        Some(help) if by_fix => {
+            let _ = writeln!(shown, "  help: {help} (--fix does it)");
+        }
+        Some(help) => {
+            let _ = writeln!(shown, "  help: {help}");
+        }
+        None if by_fix => shown.push_str("  help: --fix puts it right\n"),
+        None => {}
+    }
+    shown.push('\n');
+    shown
+}
+
+/// What stands at the end: `2 errors, 1 warning · yard lint --explain Y012`.
+#[must_use]
+pub fn summary(counts: Counts, code: Option<&str>) -> String {
+    let count = |number: usize, name: &str| match number {
+        0 => None,
+        1 => Some(format!("1 {name}")),
+        _ => Some(format!("{number} {name}s")),
+    };
+    let parts = [
+        count(counts.errors, "error"),
+        count(counts.warnings, "warning"),
+        count(counts.notes, "note"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let mut line = match parts.is_empty() {
+        true => "nothing found".to_owned(),
+        false => parts.join(", "),
+    };
+    if counts.fixable > 0 {
+        let _ = write!(line, " · --fix puts {} right", counts.fixable);
+    }
+    if let Some(code) = code {
+        let _ = write!(line, " · yard lint --explain {code}");
+    }
+    line.push('\n');
+    line
+}
+
+/// The part of a long line round a byte, and where it begins.
+fn cut(line: &str, at: usize) -> (&str, usize) {
+    if columns(line) <= WIDEST {
+        return (line, 0);
+    }
+    let mut from = at.saturating_sub(30);
+    while !line.is_char_boundary(from) {
+        from -= 1;
+    }
+    let rest = &line[from..];
+    let end = rest.char_indices().nth(WIDEST).map_or(rest.len(), |(end, _)| end);
+    (&rest[..end], from)
+}
+
+fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Without what moves the cursor.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
