@@ -137,6 +137,24 @@ impl Opt {
         })
     }
 
+    /// The variables that the command of a dialect reads it from; a later one goes before an earlier
+    /// one.
+    pub fn variables_in(
+        &self,
+        command: Command,
+        dialect: Dialect,
+    ) -> impl Iterator<Item = &'static str> {
+        self.variables(command).filter(move |name| {
+            let Dialect::Slurm { version, .. } = dialect else {
+                return true;
+            };
+            let mut rows = VARIABLES.iter().filter(|(known, ..)| known == name);
+            rows.all(|(_, since, until)| {
+                *since <= version && until.is_none_or(|until| version < until)
+            })
+        })
+    }
+
     pub(crate) const fn key(mut self, key: Key) -> Opt {
         self.key = Some(key);
         self
@@ -166,6 +184,24 @@ impl Opt {
 
 /// The plugin that runs containers for `--container-image` and its like.
 pub const PYXIS: &str = "pyxis";
+
+/// Input variables that came or went on their own, with the first version that has them and the
+/// first that has them no more.
+const VARIABLES: &[(&str, SlurmVersion, Option<SlurmVersion>)] = &[
+    ("SALLOC_SEGMENT_SIZE", SlurmVersion::V25_05, None),
+    ("SBATCH_SEGMENT_SIZE", SlurmVersion::V25_05, None),
+    ("SLURM_CPUS_PER_TASK", SlurmVersion::V23_11, None),
+    ("SLURM_NTASKS_PER_CORE", SlurmVersion::V23_02, None),
+    (
+        "SRUN_CPUS_PER_TASK",
+        SlurmVersion::V22_05,
+        Some(SlurmVersion::V23_11),
+    ),
+    ("SRUN_ERROR", SlurmVersion::V23_02, None),
+    ("SRUN_INPUT", SlurmVersion::V23_02, None),
+    ("SRUN_OUTPUT", SlurmVersion::V23_02, None),
+    ("SRUN_SEGMENT_SIZE", SlurmVersion::V25_05, None),
+];
 
 /// Input variables that every command reads, whatever their names begin with.
 const OF_ALL: &[&str] = &["SLURM_CLUSTERS", "SLURM_HINT"];

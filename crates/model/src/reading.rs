@@ -36,8 +36,9 @@ impl<'a> Reading<'a> {
 
     /// Reads the command's input variables.
     pub(crate) fn environment(&mut self, variables: &dyn Fn(&str) -> Option<String>) {
-        for option in options_in(self.command, self.surroundings.dialect()) {
-            for name in option.variables(self.command) {
+        let dialect = self.surroundings.dialect();
+        for option in options_in(self.command, dialect) {
+            for name in option.variables_in(self.command, dialect) {
                 if let Some(value) = variables(name) {
                     self.variable(option, name, value);
                 }
