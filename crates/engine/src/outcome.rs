@@ -55,6 +55,18 @@ pub(crate) fn of_batch(end: &NodeEnd) -> Outcome {
     }
 }
 
+/// What `wait` said of the batch script of a job that ended so, as far as the outcome remembers.
+pub(crate) fn batch_status(outcome: &Outcome) -> WaitStatus {
+    match outcome {
+        Outcome::Completed => WaitStatus::default(),
+        Outcome::Failed { status }
+        | Outcome::Cancelled { status, .. }
+        | Outcome::Timeout { status } => *status,
+        Outcome::NodeFail | Outcome::OutOfMemory => WaitStatus::signal(9),
+        Outcome::LaunchFailed { .. } => WaitStatus::exit(1),
+    }
+}
+
 /// How a job ends whose last word is this status.
 pub(crate) fn of_status(status: WaitStatus) -> Outcome {
     if status.success() {

@@ -48,15 +48,7 @@ impl Owner {
         crate::log::line(&format!("{key} was not started: {message}"));
         if key.step == StepId::Batch {
             // Nothing ran: the job waits until someone has looked.
-            if let Some(mut holding) = self.running.remove(&key.job)
-                && let Some(mut step) = holding.steps.remove(&StepId::Batch)
-            {
-                step.row.record.state = StepState::Ended {
-                    at: turn.now,
-                    status: WaitStatus::exit(1),
-                };
-                turn.ended_steps.push(step.row);
-            }
+            self.running.remove(&key.job);
             let (job, at) = (key.job, turn.now);
             self.state.apply(Event::StartFailed { job, at });
             return;
@@ -128,7 +120,9 @@ impl Owner {
                 status,
             };
             turn.steps.remove(&(key.job, key.step));
-            turn.ended_steps.push(step.row);
+            if key.step != StepId::Batch || !holding.steps.is_empty() {
+                turn.ended_steps.push(step.row);
+            }
             if let (StepId::Batch, Some(end)) = (key.step, ends.first()) {
                 let outcome = outcome::of_batch(end);
                 holding.over = Some(Over { outcome, status });

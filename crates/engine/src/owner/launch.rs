@@ -1,18 +1,15 @@
 //! Starting jobs and the supervisors of their steps.
 
-use super::Owner;
 use super::holding::{Holding, LiveStep};
 use super::turn::Turn;
+use super::{Owner, batch_step};
 use crate::message::Message;
 use crate::nursery::NurseryEvent;
 use crate::spec::{Environment, Program, StepSpec, Streams};
-use crate::store::{NewSubmission, StepRow};
+use crate::store::NewSubmission;
 use api::StepTask;
 use model::job_environment::{self, StartedJob};
-use model::{
-    ArrayTask, JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId, StepRecord,
-    StepState,
-};
+use model::{ArrayTask, JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId};
 
 /// The cluster's name.
 pub(super) const CLUSTER: &str = "local";
@@ -23,38 +20,12 @@ impl Owner {
         let Some(record) = self.state.job(job) else {
             return;
         };
-        let JobState::Running {
-            since, allocation, ..
-        } = &record.state
-        else {
+        if !matches!(record.state, JobState::Running { .. }) {
             return;
-        };
+        }
         let mut holding = Holding::new(record.restarts);
-        if record.batch {
-            let first = allocation.nodes.first();
-            let nodes: Vec<NodeShare> = first
-                .map(|share| NodeShare {
-                    tasks: 1,
-                    ..share.clone()
-                })
-                .into_iter()
-                .collect();
-            let row = StepRow {
-                record: StepRecord {
-                    job,
-                    restart: record.restarts,
-                    step: StepId::Batch,
-                    name: "batch".to_owned(),
-                    nodes,
-                    since: *since,
-                    state: StepState::Running,
-                },
-                holds: Vec::new(),
-                uid: record.uid,
-                gid: record.gid,
-            };
+        if let Some(row) = batch_step::of(record) {
             holding.steps.insert(StepId::Batch, LiveStep::new(row));
-            turn.steps.insert((job, StepId::Batch));
         }
         self.running.insert(job, holding);
         self.launch_batch(job, turn);

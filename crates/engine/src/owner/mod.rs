@@ -8,6 +8,7 @@
 //! made anew from the store.
 
 mod allocation;
+mod batch_step;
 mod cancel;
 mod end;
 mod facts;

@@ -1,10 +1,10 @@
 //! Calls that change nothing.
 
-use super::Owner;
 use super::watch::Waiter;
+use super::{Owner, batch_step};
 use crate::store::StoreError;
 use api::{Answer, Call, JobFilter, Refusal, Watched};
-use model::{JobId, JobRecord, JobState, Timestamp};
+use model::{JobId, JobRecord, JobState, StepId, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::mpsc;
 
@@ -113,21 +113,36 @@ impl Owner {
         if after == self.state.version() {
             return Ok(Vec::new());
         }
-        let newer = self.store.newer(after)?.into_iter();
-        Ok(newer
-            .filter(|record| super::watch::is_wanted(filter, record))
-            .collect())
+        let live = self.state.live();
+        let live = live.filter(|record| record.version > after).cloned();
+        let mut newer: Vec<JobRecord> = live.chain(self.store.ended_newer(after)?).collect();
+        newer.retain(|record| super::watch::is_wanted(filter, record));
+        newer.sort_unstable_by_key(|record| record.id);
+        Ok(newer)
     }
 
     fn steps(&self, job: JobId) -> Result<Answer, StoreError> {
-        let rows = self.store.steps(job)?;
-        if rows.is_empty()
-            && self.state.job(job).is_none()
-            && self.store.ended_by_id(job)?.is_empty()
-        {
-            return Ok(Answer::Refused(Refusal::NoSuchJob { job }));
-        }
-        let steps = rows.into_iter().map(|row| row.record).collect();
-        Ok(Answer::Steps { steps })
+        let ended;
+        let record = match self.state.job(job) {
+            Some(record) => record,
+            None => {
+                ended = self.store.ended_by_id(job)?;
+                match ended.iter().find(|record| record.id == job) {
+                    Some(record) => record,
+                    // An array's id, or none at all.
+                    None if ended.is_empty() && self.state.rows_of_array(job).next().is_none() => {
+                        return Ok(Answer::Refused(Refusal::NoSuchJob { job }));
+                    }
+                    None => return Ok(Answer::Steps { steps: Vec::new() }),
+                }
+            }
+        };
+        let rows = self.store.steps(job, record.restarts)?;
+        let has_batch = rows.iter().any(|row| row.record.step == StepId::Batch);
+        let batch = batch_step::of(record).filter(|_row| !has_batch);
+        let steps = batch.into_iter().chain(rows).map(|row| row.record);
+        Ok(Answer::Steps {
+            steps: steps.collect(),
+        })
     }
 }

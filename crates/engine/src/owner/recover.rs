@@ -1,8 +1,8 @@
 //! From the store to memory: at the engine's start, and after a transaction that failed.
 
-use super::Owner;
 use super::holding::{Holding, LiveStep, Over};
 use super::turn::Turn;
+use super::{Owner, batch_step};
 use crate::SupervisorKey;
 use crate::outcome;
 use crate::record;
@@ -21,14 +21,15 @@ pub(crate) fn read(
     let mut running = BTreeMap::new();
     for record in state.live() {
         if let JobState::Running { .. } = record.state {
-            running.insert(record.id, Holding::new(record.restarts));
+            let mut holding = Holding::new(record.restarts);
+            if let Some(row) = batch_step::of(record) {
+                holding.steps.insert(StepId::Batch, LiveStep::new(row));
+            }
+            running.insert(record.id, holding);
         }
     }
     for (job, holding) in &mut running {
-        for row in store.steps(*job)? {
-            if row.record.restart != holding.restart {
-                continue;
-            }
+        for row in store.steps(*job, holding.restart)? {
             let step = row.record.step;
             if let StepId::Number(number) = step {
                 holding.next_step = holding.next_step.max(number + 1);
@@ -41,6 +42,7 @@ pub(crate) fn read(
                 StepState::Ended { status, .. } if step == StepId::Batch => {
                     let outcome = outcome::of_status(status);
                     holding.over = Some(Over { outcome, status });
+                    holding.steps.remove(&step);
                 }
                 StepState::Ended { .. } => {}
             }

@@ -2,7 +2,8 @@
 //! was released; `PRAGMA user_version` is the count of those applied.
 
 /// One batch of SQL a version.
-pub(super) const MIGRATIONS: &[&str] = &["
+pub(super) const MIGRATIONS: &[&str] = &[
+    "
 CREATE TABLE facts (
     name TEXT PRIMARY KEY,
     value ANY NOT NULL
@@ -58,4 +59,13 @@ CREATE TABLE folders (
     ended_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX folders_ended ON folders (ended_at);
-"];
+",
+    "
+-- Indexes that every start and every end paid for. Live rows are all in memory, so only ended ones
+-- are looked for by version; what is in `folders` is young, and read whole.
+DROP INDEX jobs_version;
+CREATE INDEX jobs_ended_version ON jobs (version) WHERE live = 0;
+DROP INDEX steps_live;
+DROP INDEX folders_ended;
+",
+];

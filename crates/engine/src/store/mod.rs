@@ -25,6 +25,8 @@ pub(crate) struct Store {
     uuid: String,
     /// The mode that the connection is in, so that it is set only where it changes.
     durable: bool,
+    /// What the file holds as the next id, once this process has written it.
+    next_id: Option<u32>,
 }
 
 impl Store {

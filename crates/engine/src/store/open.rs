@@ -42,6 +42,7 @@ impl Store {
             path: path.to_owned(),
             uuid,
             durable: true,
+            next_id: None,
         })
     }
 }
@@ -134,6 +135,8 @@ fn prepare(db: &mut Connection) -> rusqlite::Result<()> {
     // KiB; an engine is small.
     db.pragma_update(None, "cache_size", -8192)?;
     db.pragma_update(None, "journal_size_limit", 4 << 20)?;
+    // Pages: each time that many were written, they are flushed, and everybody waits.
+    db.pragma_update(None, "wal_autocheckpoint", 4000)?;
     db.set_prepared_statement_cache_capacity(64);
     Ok(())
 }
@@ -235,7 +238,7 @@ mod tests {
                 db.pragma_update(None, "user_version", 99).unwrap();
             },
             expect![[r#"
-                …/store.sqlite was written by a newer yard (schema 99, known up to 1)
+                …/store.sqlite was written by a newer yard (schema 99, known up to 2)
                 use the newer yard; nothing was changed in the file"#]],
         );
     }

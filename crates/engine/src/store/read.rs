@@ -1,7 +1,9 @@
 //! Reading: what a start needs, and what clients ask for of ended jobs.
 
 use super::{Store, StoreError};
-use model::{ArraySpec, Dependency, JobId, JobRecord, NodeShare, StepRecord, Timestamp};
+use model::{
+    ArraySpec, Dependency, JobId, JobRecord, NodeShare, RestartCount, StepRecord, Timestamp,
+};
 use rusqlite::{OptionalExtension, Params};
 use sched::{Finished, Saved};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -132,10 +134,10 @@ impl Store {
         )
     }
 
-    /// Rows newer than a version.
-    pub(crate) fn newer(&self, version: u64) -> Result<Vec<JobRecord>, StoreError> {
+    /// Ended jobs whose rows are newer than a version.
+    pub(crate) fn ended_newer(&self, version: u64) -> Result<Vec<JobRecord>, StoreError> {
         self.rows(
-            "SELECT record FROM jobs WHERE version > ?1 ORDER BY id",
+            "SELECT record FROM jobs WHERE version > ?1 AND live = 0 ORDER BY id",
             [i64::try_from(version).unwrap_or(i64::MAX)],
         )
     }
@@ -188,12 +190,15 @@ impl Store {
             .map_err(|error| self.failed(&error))
     }
 
-    /// Steps of a job's newest start.
-    pub(crate) fn steps(&self, job: JobId) -> Result<Vec<StepRow>, StoreError> {
+    /// Steps of one of a job's starts.
+    pub(crate) fn steps(
+        &self,
+        job: JobId,
+        restart: RestartCount,
+    ) -> Result<Vec<StepRow>, StoreError> {
         self.rows(
-            "SELECT row FROM steps WHERE job = ?1 AND restart =
-             (SELECT max(restart) FROM steps WHERE job = ?1) ORDER BY step",
-            [job.0],
+            "SELECT row FROM steps WHERE job = ?1 AND restart = ?2 ORDER BY step",
+            [job.0, restart],
         )
     }
 

@@ -47,7 +47,9 @@ impl Store {
     pub(crate) fn write(&mut self, batch: &Batch<'_>) -> Result<(), StoreError> {
         self.set_durable(batch.durable)
             .and_then(|()| self.try_write(batch))
-            .map_err(|error| self.failed(&error))
+            .map_err(|error| self.failed(&error))?;
+        self.next_id = Some(batch.next_id);
+        Ok(())
     }
 
     fn set_durable(&mut self, durable: bool) -> rusqlite::Result<()> {
@@ -63,9 +65,11 @@ impl Store {
         let transaction = self
             .db
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        transaction
-            .prepare_cached("UPDATE facts SET value = ?1 WHERE name = 'next_id'")?
-            .execute([batch.next_id])?;
+        if self.next_id != Some(batch.next_id) {
+            transaction
+                .prepare_cached("UPDATE facts SET value = ?1 WHERE name = 'next_id'")?
+                .execute([batch.next_id])?;
+        }
         for record in &batch.jobs {
             write_job(&transaction, record)?;
         }

@@ -9,9 +9,14 @@
 //! | `bash -l` scripts, `bash -lc`, non-interactive | `BASH_ENV`: bash reads it after the profile |
 //! | `bash -l` at a terminal | exported functions, which the first call replaces by PATH |
 //!
+//! Each bash of a job reads the `BASH_ENV` file and every exported function when it starts, which
+//! a short script feels: the file is one line where nothing more is needed, and functions are for
+//! steps with a terminal alone.
+//!
 //! The functions are forgotten where `BASH_ENV` could do its work: `$!` of a function in the
 //! background is a subshell, and signals to it would not reach `srun`. `sh -l` where `sh` is dash,
-//! and login shells of other families, find the commands only where their profile keeps PATH.
+//! `bash -il` without a terminal, and login shells of other families find the commands only where
+//! their profile keeps PATH.
 
 use std::path::{Path, PathBuf};
 use sys::env_vars::TRAINYARD_BASH_ENV;
@@ -20,6 +25,8 @@ use sys::env_vars::TRAINYARD_BASH_ENV;
 pub(crate) const NAMES: &[&str] = &["sbatch", "squeue", "scancel", "srun", "scontrol"];
 /// The file that bash reads, beside the pinned program.
 const BASH_ENV_FILE: &str = "trainyard-bash-env";
+/// The same for jobs with a `BASH_ENV` of their own, or with our functions.
+const FULL_BASH_ENV_FILE: &str = "trainyard-bash-env-full";
 
 /// The folder with the links that belong to a pinned program.
 pub(crate) fn links_of(program: &Path) -> PathBuf {
@@ -31,23 +38,24 @@ pub(crate) fn links_of(program: &Path) -> PathBuf {
 /// # Errors
 /// What the system says.
 pub(crate) fn prepare(program: &Path) -> std::io::Result<()> {
-    let path = program.with_file_name(BASH_ENV_FILE);
-    if path.exists() {
-        return Ok(());
+    let links = links_of(program);
+    let short = keeps_path(&links);
+    let full = full_bash_env(&short);
+    for (name, text) in [(BASH_ENV_FILE, short), (FULL_BASH_ENV_FILE, full)] {
+        let path = program.with_file_name(name);
+        if !path.exists() {
+            sys::atomic::write_relaxed(&path, text.as_bytes())?;
+        }
     }
-    sys::atomic::write_relaxed(&path, bash_env(&links_of(program)).as_bytes())
+    Ok(())
 }
 
-/// Changes a job's environment so that the links are found.
-pub(super) fn add_to(environment: &mut Vec<(String, String)>, program: &Path) {
+/// Changes a job's environment so that the links are found; `terminal`: by a login shell, too, that
+/// someone types into.
+pub(super) fn add_to(environment: &mut Vec<(String, String)>, program: &Path, terminal: bool) {
     let links = links_of(program);
-    let (Some(links), Some(ours)) = (
-        links.to_str(),
-        program
-            .with_file_name(BASH_ENV_FILE)
-            .to_str()
-            .map(str::to_owned),
-    ) else {
+    let (Some(links), Some(folder)) = (links.to_str(), program.parent().and_then(Path::to_str))
+    else {
         return;
     };
     let path = get(environment, "PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin");
@@ -56,32 +64,45 @@ pub(super) fn add_to(environment: &mut Vec<(String, String)>, program: &Path) {
     set(environment, "PATH", path);
     match get(environment, "BASH_ENV").map(str::to_owned) {
         // A job that was submitted from a job: ours is there, the user's beside it.
-        Some(theirs) if Path::new(&theirs).ends_with(BASH_ENV_FILE) => {}
-        Some(theirs) if theirs != ours && !theirs.is_empty() => {
-            set(environment, TRAINYARD_BASH_ENV, theirs);
-        }
+        Some(theirs) if is_ours(Path::new(&theirs)) => {}
+        Some(theirs) if !theirs.is_empty() => set(environment, TRAINYARD_BASH_ENV, theirs),
         _ => {}
     }
-    set(environment, "BASH_ENV", ours);
     for name in NAMES {
         // The form in which bash exports functions since 4.3 (Shellshock).
-        set(
-            environment,
-            &format!("BASH_FUNC_{name}%%"),
-            function(links, name),
-        );
+        let variable = format!("BASH_FUNC_{name}%%");
+        let function = function(links, name);
+        if terminal {
+            set(environment, &variable, function);
+        } else {
+            // One that a terminal's shell handed on; others are the user's.
+            environment.retain(|(name, value)| *name != variable || *value != function);
+        }
     }
+    let file = if terminal || get(environment, TRAINYARD_BASH_ENV).is_some() {
+        FULL_BASH_ENV_FILE
+    } else {
+        BASH_ENV_FILE
+    };
+    set(environment, "BASH_ENV", format!("{folder}/{file}"));
+}
+
+fn is_ours(file: &Path) -> bool {
+    file.ends_with(BASH_ENV_FILE) || file.ends_with(FULL_BASH_ENV_FILE)
 }
 
 /// Read by every non-interactive bash of the job, after the profile of a login shell.
-fn bash_env(links: &Path) -> String {
+fn keeps_path(links: &Path) -> String {
     let links = quoted(&links.to_string_lossy());
+    format!("[[ :$PATH: == *:{links}:* ]] || PATH={links}:$PATH\n")
+}
+
+fn full_bash_env(keeps_path: &str) -> String {
     let names = NAMES.join(" ");
     // The user's own file first, expanded as bash would have: it may set PATH anew too.
     format!(
-        "# Keeps the commands of the job's engine on PATH.\n\
-         if [[ -n \"${{{TRAINYARD_BASH_ENV}-}}\" ]]; then eval \". \\\"${TRAINYARD_BASH_ENV}\\\"\"; fi\n\
-         if [[ \":$PATH:\" != *:{links}:* ]]; then PATH={links}:$PATH; fi\n\
+        "if [[ -n \"${{{TRAINYARD_BASH_ENV}-}}\" ]]; then eval \". \\\"${TRAINYARD_BASH_ENV}\\\"\"; fi\n\
+         {keeps_path}\
          unset -f {names}\n"
     )
 }
@@ -120,7 +141,7 @@ mod tests {
     }
 
     /// A job whose `srun` says `ours` and its arguments.
-    fn job(own: &[(&str, &str)]) -> Job {
+    fn job(own: &[(&str, &str)], terminal: bool) -> Job {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("it's trainyard/yard");
         let links = links_of(&program);
@@ -137,7 +158,7 @@ mod tests {
         for (name, value) in own {
             set(&mut environment, name, (*value).to_owned());
         }
-        add_to(&mut environment, &program);
+        add_to(&mut environment, &program, terminal);
         Job {
             folder,
             environment,
@@ -167,23 +188,33 @@ mod tests {
 
     #[test]
     fn found_by_every_shell_that_can() {
-        let job = job(&[]);
-        job.check(&["sh", "-c", "srun 'a b'"], "ours a b\n");
-        job.check(&["bash", "-c", "srun x"], "ours x\n");
-        job.check(&["bash", "-lc", "exec srun x"], "ours x\n");
-        job.check(&["bash", "-lc", "bash -lc 'command srun x'"], "ours x\n");
-        job.check(
-            &["bash", "-lic", "srun x; command srun y"],
-            "ours x\nours y\n",
-        );
-        let script = job.folder.path().join("script");
-        write_program(&script, "#!/bin/bash -l\nset -eu\nenv srun x\n");
-        job.check(&[script.to_str().unwrap()], "ours x\n");
+        for terminal in [false, true] {
+            let job = job(&[], terminal);
+            job.check(&["sh", "-c", "srun 'a b'"], "ours a b\n");
+            job.check(&["bash", "-c", "srun x"], "ours x\n");
+            job.check(&["bash", "-lc", "exec srun x"], "ours x\n");
+            job.check(&["bash", "-lc", "bash -lc 'command srun x'"], "ours x\n");
+            if terminal {
+                job.check(
+                    &["bash", "-lic", "srun x; command srun y"],
+                    "ours x\nours y\n",
+                );
+            }
+            let script = job.folder.path().join("script");
+            write_program(&script, "#!/bin/bash -l\nset -eu\nenv srun x\n");
+            job.check(&[script.to_str().unwrap()], "ours x\n");
+        }
+    }
+
+    #[test]
+    fn a_users_own_function_stays() {
+        let job = job(&[("BASH_FUNC_srun%%", "() { echo mine $1\n}")], false);
+        job.check(&["bash", "-c", "srun x"], "mine x\n");
     }
 
     #[test]
     fn in_the_background_it_is_the_command_itself() {
-        let job = job(&[]);
+        let job = job(&[], true);
         let program = links_of(&job.folder.path().join("it's trainyard/yard")).join("srun");
         write_program(&program, "#!/bin/sh\necho $$ > pid\n");
         let script = "srun & pid=$!; wait; [ \"$(cat pid)\" = $pid ] && echo same";
@@ -192,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_users_own_bash_env_works() {
-        let job = job(&[("BASH_ENV", "$HOME/own env")]);
+        let job = job(&[("BASH_ENV", "$HOME/own env")], false);
         let own = job.folder.path().join("own env");
         std::fs::write(own, "PATH=/usr/bin:/bin; mine=yes\n").unwrap();
         job.check(&["bash", "-c", "srun $mine"], "ours yes\n");
@@ -201,9 +232,16 @@ mod tests {
 
     #[test]
     fn a_job_in_a_job_changes_nothing() {
-        let job = job(&[("BASH_ENV", "/x")]);
-        let mut again = job.environment.clone();
-        add_to(&mut again, &job.folder.path().join("it's trainyard/yard"));
-        assert_eq!(again, job.environment);
+        let program = |job: &Job| job.folder.path().join("it's trainyard/yard");
+        for own in [vec![("BASH_ENV", "/x")], Vec::new()] {
+            let job = job(&own, false);
+            let mut again = job.environment.clone();
+            add_to(&mut again, &program(&job), false);
+            assert_eq!(again, job.environment);
+            // Through a terminal's shell, which hands its functions on.
+            add_to(&mut again, &program(&job), true);
+            add_to(&mut again, &program(&job), false);
+            assert_eq!(again, job.environment);
+        }
     }
 }

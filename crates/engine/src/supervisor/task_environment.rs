@@ -1,7 +1,7 @@
 //! The environment of one task.
 
 use super::slurm_links;
-use crate::spec::StepSpec;
+use crate::spec::{StepSpec, Streams};
 use api::StepTask;
 
 /// What all tasks of the step have: what the job was submitted with, without what the spec
@@ -14,7 +14,8 @@ pub(super) fn of_step(
     for (name, value) in &spec.variables {
         set(&mut environment, name, value);
     }
-    slurm_links::add_to(&mut environment, &spec.binary);
+    let terminal = matches!(spec.streams, Streams::Srun { pty: true, .. });
+    slurm_links::add_to(&mut environment, &spec.binary, terminal);
     environment
 }
 
