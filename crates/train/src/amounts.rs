@@ -155,6 +155,15 @@ pub(crate) fn mebibytes(text: &str) -> Result<u64, AmountProblem> {
     Ok(size as u64)
 }
 
+/// A time limit in words: `24 h`, `7 days`, `unlimited`.
+#[must_use]
+pub fn say_limit(limit: TimeLimitRequest) -> String {
+    match limit {
+        TimeLimitRequest::Limit(limit) => say_seconds(limit),
+        TimeLimitRequest::Unlimited => "unlimited".to_owned(),
+    }
+}
+
 /// A length as people say it: `25 s`, `1 h 30 min`, `2 days`.
 #[must_use]
 pub fn say_seconds(length: Seconds) -> String {

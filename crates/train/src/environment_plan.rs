@@ -127,16 +127,16 @@ mod tests {
             python,
             None,
             expect![[r#"
-            [
-                Shell {
-                    lines: [
-                        "module load cuda/10.1.243",
-                        "eval \"$(conda shell.bash hook)\"",
-                        "conda activate '/e/my env'",
-                    ],
-                },
-            ]
-        "#]],
+                [
+                    Shell {
+                        lines: [
+                            "module load cuda/10.1.243",
+                            "eval \"$(\"$(command -v conda || echo \"${CONDA_EXE:-conda}\")\" shell.bash hook)\"",
+                            "conda activate '/e/my env'",
+                        ],
+                    },
+                ]
+            "#]],
         );
     }
 

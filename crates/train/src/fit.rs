@@ -17,6 +17,8 @@ pub(crate) struct Wanted<'a> {
 
 /// What each node and rank gets.
 pub(crate) struct Fit {
+    /// The group's place in the facts.
+    pub group: usize,
     pub cpus_per_rank: Resolved<u32>,
     pub gpu_type: Option<Resolved<String>>,
     pub memory: Option<Resolved<u64>>,
@@ -28,7 +30,9 @@ impl Fit {
         let by_gpus = wanted.groups_with_gpus()?;
         let by_cpus = wanted.groups_with_cpus(&by_gpus)?;
         let group = wanted.group_with_memory(&by_cpus)?;
+        let is_it = |own: &NodeGroup| std::ptr::eq(own, group);
         Ok(Fit {
+            group: wanted.facts.nodes.iter().position(is_it).unwrap_or(0),
             cpus_per_rank: wanted.cpus_per_rank(group),
             gpu_type: wanted.gpu_type(group),
             memory: wanted.memory(group),

@@ -1,6 +1,9 @@
 //! A run file resolved against one cluster.
 
-use crate::{Complete, EnvironmentPlan, GpuMemory, Keep, Launcher, Notify, Resolved, ResumeBy, ResumeOn, Source};
+use crate::{
+    Complete, EnvironmentPlan, GpuMemory, Keep, Launcher, Notify, Resolved, ResumeBy, ResumeOn,
+    Source,
+};
 use model::{MailEvent, Seconds, TimeLimitRequest};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -33,6 +36,10 @@ pub struct Plan {
     pub gpus_per_node: Resolved<u32>,
     /// Their type; `None` is any.
     pub gpu_type: Option<Resolved<String>>,
+    /// They are asked for as `--gres=gpu:…`, as the site does: not every Slurm knows
+    /// `--gpus-per-node`, which needs the plugin `cons_tres`.
+    #[serde(default)]
+    pub gpus_as_gres: bool,
     /// The least memory of one.
     pub gpu_memory: Option<Resolved<GpuMemory>>,
     /// Memory of each node in MiB, 0 is all of it; `None` leaves it to the cluster.

@@ -39,8 +39,22 @@ const GRACE: Seconds = Seconds(120);
 /// # Errors
 /// What contradicts itself, or can never run there.
 pub fn plan(input: &PlanInput<'_>) -> Result<Plan, Refusal> {
-    let asked = layers(input);
-    let facts = input.facts;
+    Ok(plan_sections(input, layers(input), input.facts)?.plan)
+}
+
+/// A plan, and which group of nodes it was made for.
+pub(crate) struct Planned {
+    pub plan: Plan,
+    /// Its place in the facts' nodes.
+    pub group: usize,
+}
+
+/// Resolves what the layers came to, on a cluster of these facts.
+pub(crate) fn plan_sections(
+    input: &PlanInput<'_>,
+    asked: Sections,
+    facts: &ClusterFacts,
+) -> Result<Planned, Refusal> {
     let command = asked.command.ok_or_else(|| no_command(input))?;
     let mut notes: Vec<String> = left_out_note(input.variables).into_iter().collect();
 
@@ -147,7 +161,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, Refusal> {
     let name = name(input, asked.name);
     check_lightning_name(&launcher, &name)?;
 
-    Ok(Plan {
+    let plan = Plan {
         name,
         cluster: facts.name.clone(),
         embedded: facts.embedded,
@@ -160,6 +174,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, Refusal> {
         cpus_per_rank: fit.cpus_per_rank,
         gpus_per_node,
         gpu_type: fit.gpu_type,
+        gpus_as_gres: false,
         gpu_memory: resources.gpu_memory,
         memory: fit.memory,
         time,
@@ -221,7 +236,9 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, Refusal> {
             Source::cluster(format!("{}'s disk on each node", facts.name)),
         ),
         notes,
-    })
+    };
+    let group = fit.group;
+    Ok(Planned { plan, group })
 }
 
 fn or<T>(value: T, why: &str) -> Resolved<T> {
@@ -245,7 +262,7 @@ fn by(facts: &ClusterFacts) -> Resolved<ResumeBy> {
 }
 
 /// Puts the layers over each other.
-fn layers(input: &PlanInput<'_>) -> Sections {
+pub(crate) fn layers(input: &PlanInput<'_>) -> Sections {
     let mut sections = Sections::default();
     for file in [input.user_config, input.run_file].into_iter().flatten() {
         sections.overlay(file.body.clone());

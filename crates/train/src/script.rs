@@ -59,7 +59,10 @@ impl Plan {
     pub fn script(&self, place: &JobPlace<'_>) -> String {
         let request = self.request(place);
         let mut script = String::from("#!/bin/bash\n");
-        for option in directives(&request).iter().chain(&self.extra()) {
+        for option in directives(&request, self.gpus_as_gres)
+            .iter()
+            .chain(&self.extra())
+        {
             let _ = writeln!(script, "#SBATCH {option}");
         }
         let yard = quoted(&place.yard.display().to_string());
@@ -83,7 +86,7 @@ impl Plan {
     }
 }
 
-fn directives(request: &Request) -> Vec<String> {
+fn directives(request: &Request, gpus_as_gres: bool) -> Vec<String> {
     let mut options = Vec::new();
     let mut add = |name: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -98,7 +101,11 @@ fn directives(request: &Request) -> Vec<String> {
     let count = |count: Option<u32>| count.map(|count| count.to_string());
     add("ntasks-per-node", count(request.tasks_per_node));
     add("cpus-per-task", count(request.cpus_per_task));
-    add("gpus-per-node", request.gpus_per_node.as_ref().map(gpus));
+    let of_node = request.gpus_per_node.as_ref().map(gpus);
+    match gpus_as_gres {
+        true => add("gres", of_node.map(|gpus| format!("gpu:{gpus}"))),
+        false => add("gpus-per-node", of_node),
+    }
     add("mem", request.memory.map(memory));
     add("time", request.time.map(time));
     add("constraint", request.constraint.clone());

@@ -1,7 +1,7 @@
 //! A plan as a person reads it.
 
 use crate::fit::{describe, describe_machine};
-use crate::{Keep, Plan, Resolved, ResumeBy, Source, say_mebibytes, say_seconds};
+use crate::{Keep, Plan, Resolved, ResumeBy, Source, say_limit, say_mebibytes, say_seconds};
 use model::{ClusterFacts, TimeLimitRequest};
 use std::fmt::Write as _;
 
@@ -53,28 +53,19 @@ impl Plan {
     /// The headline, a table of names, values and reasons, and the notes. Ends with a line feed.
     #[must_use]
     pub fn show(&self, facts: &ClusterFacts) -> String {
-        let rows = self.rows(facts);
-        let names = width(rows.iter().map(|row| row.name));
-        let values = width(rows.iter().map(|row| row.value.as_str())).min(28);
         let mut shown = format!("{}\n\n", self.headline(facts));
-        for Row { name, value, why } in &rows {
-            let mut line = format!("  {name:names$}  {value:values$}  {why}");
-            if line.chars().count() > WIDTH && value.chars().count() > values {
-                let indent = names + values + 6;
-                line = format!("  {name:names$}  {value}\n{:indent$}{why}", "");
-            }
-            let _ = writeln!(shown, "{}", line.trim_end());
-        }
+        shown.push_str(&table(&self.rows(facts)));
         if !self.notes.is_empty() {
             shown.push('\n');
         }
         for note in &self.notes {
-            let _ = writeln!(shown, "  note: {note}");
+            shown.push_str(&paragraph("  note: ", note));
         }
         shown
     }
 
-    fn rows(&self, facts: &ClusterFacts) -> Vec<Row> {
+    /// Each value with its name and reason.
+    pub(crate) fn rows(&self, facts: &ClusterFacts) -> Vec<Row> {
         let mut rows = Vec::new();
         let mut add = |name: &'static str, value: String, source: &Source| {
             let why = match source.is_asked() {
@@ -115,12 +106,8 @@ impl Plan {
             Some(memory) => add("memory", say_mebibytes(memory.value), &memory.source),
             None => {}
         }
-        let limit = |time: TimeLimitRequest| match time {
-            TimeLimitRequest::Limit(limit) => say_seconds(limit),
-            TimeLimitRequest::Unlimited => "unlimited".to_owned(),
-        };
         match &self.time {
-            Some(time) => add("time a job", limit(time.value), &time.source),
+            Some(time) => add("time a job", say_limit(time.value), &time.source),
             None => {
                 let why = Source::cluster(format!("{} has the default", self.cluster));
                 add("time a job", "not asked".to_owned(), &why);
@@ -183,10 +170,64 @@ impl Plan {
     }
 }
 
-struct Row {
-    name: &'static str,
-    value: String,
-    why: String,
+/// A value of a plan, as a line of its table.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub name: &'static str,
+    pub value: String,
+    pub why: String,
+}
+
+/// Names, values and reasons in columns; a long reason goes on below itself.
+pub(crate) fn table(rows: &[Row]) -> String {
+    let names = width(rows.iter().map(|row| row.name));
+    let values = width(rows.iter().map(|row| row.value.as_str())).min(28);
+    let indent = names + values + 6;
+    let mut shown = String::new();
+    for Row { name, value, why } in rows {
+        let mut line = format!("  {name:names$}  {value:values$}  ");
+        let mut lines = wrapped(why, WIDTH - indent).into_iter();
+        // A long value has its line for itself, where there is more to say.
+        if value.chars().count() > values && line.chars().count() + why.chars().count() > WIDTH {
+            let _ = writeln!(shown, "{}", line.trim_end());
+            line = " ".repeat(indent);
+        }
+        line.push_str(&lines.next().unwrap_or_default());
+        let _ = writeln!(shown, "{}", line.trim_end());
+        for more in lines {
+            let _ = writeln!(shown, "{:indent$}{more}", "");
+        }
+    }
+    shown
+}
+
+/// A title and a text, which goes on below itself where it is long.
+pub(crate) fn paragraph(title: &str, text: &str) -> String {
+    let indent = title.chars().count();
+    let lines = wrapped(text, WIDTH.saturating_sub(indent));
+    let mut shown = String::new();
+    for (index, line) in lines.iter().enumerate() {
+        let _ = match index {
+            0 => writeln!(shown, "{title}{line}"),
+            _ => writeln!(shown, "{:indent$}{line}", ""),
+        };
+    }
+    shown
+}
+
+/// A text in lines of at most so many characters, broken between words; a longer word stands alone.
+fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
