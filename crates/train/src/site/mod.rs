@@ -1,0 +1,241 @@
+//! A run file against a cluster file: the choices that a site asks of a person, each with its
+//! reason.
+//!
+//! A run file says how many GPUs of which model; a cluster wants a partition, a GRES type or a
+//! feature, CPUs and memory a GPU, an account and a QOS. What Slurm would choose by itself is left
+//! to it and shown; what it would choose wrongly is named.
+
+mod allocation;
+mod gpus;
+mod partition;
+mod policy;
+mod qos;
+mod queue;
+mod script_plan;
+mod show;
+
+pub use allocation::{Allocation, Difference};
+pub use queue::InQueue;
+pub use script_plan::ScriptPlan;
+
+use crate::planner::{Planned, layers, plan_sections};
+use crate::{JobPlace, Plan, PlanInput, Refusal, Resolved};
+use gpus::GpuChoice;
+use model::ClusterFacts;
+use model::cluster::{ClusterFile, NodeSet, Refusal as Denied};
+use std::path::Path;
+
+/// A run's plan on a cluster that is known by its file.
+#[derive(Clone, Debug)]
+pub struct SitePlan {
+    /// Each value with its source.
+    pub plan: Plan,
+    /// What the planner was told of the partition.
+    pub facts: ClusterFacts,
+    /// What Slurm chooses there where the plan leaves it open.
+    pub left: LeftToSlurm,
+    /// Why the cluster would not take the job, or never start it; empty where it would.
+    pub refusals: Vec<Denied>,
+    /// How many jobs of the run stand in the queue at once.
+    pub in_queue: InQueue,
+    /// Values of the cluster file that the plan rests on and that are assumed: key and reason.
+    pub assumed: Vec<(String, String)>,
+}
+
+/// What Slurm chooses by itself, in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftToSlurm {
+    /// The partition.
+    pub partition: Option<Resolved<String>>,
+    /// The account.
+    pub account: Option<Resolved<String>>,
+    /// The QOS.
+    pub qos: Option<Resolved<String>>,
+    /// The model of the GPUs, where they have no type to ask for.
+    pub gpu_model: Option<String>,
+}
+
+impl SitePlan {
+    /// Whether the cluster takes it, as far as its file is not assumed.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.refusals.iter().any(|refusal| !refusal.assumed)
+    }
+}
+
+/// Plans a run for a cluster that is known by its file; `user` is who asks, where that is known.
+///
+/// Of the partitions that could be meant it takes the first that would take the job: the named one,
+/// else the default, else the others in the file's order.
+///
+/// # Errors
+/// What contradicts itself, or can never run there whatever the limits say.
+pub fn plan_for(
+    input: &PlanInput<'_>,
+    file: &ClusterFile,
+    user: Option<&str>,
+) -> Result<SitePlan, Refusal> {
+    let candidates = partition::candidates(file, layers(input).resources.partition.as_ref());
+    let mut first = None;
+    for candidate in &candidates {
+        // What one partition has not got another may have.
+        let Ok(plan) = plan_in(input, file, user, candidate) else {
+            continue;
+        };
+        if !plan.is_refused() {
+            return Ok(plan);
+        }
+        first.get_or_insert(plan);
+    }
+    match first {
+        Some(plan) => Ok(plan),
+        None => nowhere(input, file, user, &candidates),
+    }
+}
+
+/// Why none of the partitions can have it, in the words of the planner, which is told of all their
+/// nodes together.
+fn nowhere(
+    input: &PlanInput<'_>,
+    file: &ClusterFile,
+    user: Option<&str>,
+    candidates: &[partition::Candidate<'_>],
+) -> Result<SitePlan, Refusal> {
+    if let [one] = candidates {
+        return plan_in(input, file, user, one);
+    }
+    let mut facts = file.facts(None);
+    facts.nodes.clear();
+    let mut sets = Vec::new();
+    for partition in candidates
+        .iter()
+        .filter_map(|candidate| candidate.partition)
+    {
+        let of_partition = file.facts(Some(&partition.name)).nodes;
+        let groups = partition::nodes(file, Some(partition));
+        for (group, set) in of_partition.into_iter().zip(groups) {
+            if !sets
+                .iter()
+                .any(|known: &NodeSet<'_>| known.nodes.name == set.nodes.name)
+            {
+                facts.nodes.push(group);
+                sets.push(set);
+            }
+        }
+    }
+    let asked = layers(input);
+    let kind = asked.resources.gpu_type.clone();
+    gpus::keep(
+        &mut facts,
+        &mut sets,
+        kind.as_ref(),
+        asked.resources.constraint.as_ref(),
+    );
+    plan_sections(input, asked, &facts)?;
+    let none = partition::Candidate {
+        partition: None,
+        why: None,
+    };
+    plan_in(input, file, user, candidates.first().unwrap_or(&none))
+}
+
+fn plan_in(
+    input: &PlanInput<'_>,
+    file: &ClusterFile,
+    user: Option<&str>,
+    candidate: &partition::Candidate<'_>,
+) -> Result<SitePlan, Refusal> {
+    let mut asked = layers(input);
+    let name = candidate.partition.map(|partition| partition.name.as_str());
+    let mut facts = file.facts(name);
+    let mut sets = partition::nodes(file, candidate.partition);
+    let kind = asked.resources.gpu_type.clone();
+    gpus::keep(
+        &mut facts,
+        &mut sets,
+        kind.as_ref(),
+        asked.resources.constraint.as_ref(),
+    );
+    let mut left = LeftToSlurm::default();
+    match (&candidate.why, candidate.partition) {
+        (Some(why), Some(partition)) if !partition::is_default(partition) => {
+            asked.resources.partition = Some(Resolved::new(
+                partition.name.clone(),
+                crate::Source::cluster(why.clone()),
+            ));
+        }
+        (Some(why), Some(partition)) => {
+            left.partition = Some(Resolved::new(
+                partition.name.clone(),
+                crate::Source::cluster(why.clone()),
+            ));
+        }
+        _ => {}
+    }
+    let Planned { mut plan, group } = plan_sections(input, asked, &facts)?;
+    let set = sets.get(group).cloned();
+    let mut assumed = Vec::new();
+    if let Some(set) = &set {
+        assumed_of_nodes(&mut assumed, set, &plan);
+        let choice = GpuChoice::of(set, kind.as_ref());
+        gpus::name_them(&mut plan, &mut left, file, &choice, &sets, kind.as_ref());
+        policy::apply(&mut plan, file, set, &choice, &mut assumed);
+    }
+    partition::assumed(&mut assumed, candidate.partition);
+    qos::choose(&mut plan, &mut left, file, user);
+    let refusals = file.refusals(&request(&plan), user);
+    let in_queue = InQueue::of_run(&plan, file, user, left.qos.as_ref());
+    Ok(SitePlan {
+        plan,
+        facts,
+        left,
+        refusals,
+        in_queue,
+        assumed,
+    })
+}
+
+/// What the job asks for, wherever its folder will be.
+fn request(plan: &Plan) -> model::Request {
+    plan.request(&JobPlace {
+        yard: Path::new("yard"),
+        run_folder: Path::new("/"),
+        output: "",
+        token: "",
+    })
+}
+
+fn assumed_of_nodes(assumed: &mut Vec<(String, String)>, set: &NodeSet<'_>, plan: &Plan) {
+    let nodes = set.nodes;
+    let name = &nodes.name;
+    note(assumed, format!("nodes.{name}.cpus"), nodes.cpus.as_ref());
+    note(
+        assumed,
+        format!("nodes.{name}.memory"),
+        nodes.memory.as_ref(),
+    );
+    if nodes.count.is_none() {
+        note(assumed, format!("nodes.{name}.names"), nodes.names.as_ref());
+    }
+    for gpu in nodes.gpus.iter().filter(|_| plan.gpus_per_node.value > 0) {
+        note(
+            assumed,
+            format!("nodes.{name}.gpu.count"),
+            gpu.count.as_ref(),
+        );
+    }
+}
+
+/// Remembers a value that is assumed.
+fn note<T>(
+    assumed: &mut Vec<(String, String)>,
+    path: String,
+    value: Option<&model::cluster::Sourced<T>>,
+) {
+    if let Some(model::cluster::Source::Assumed(why)) = value.map(|value| &value.source) {
+        assumed.push((path, why.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests;

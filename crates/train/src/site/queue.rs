@@ -1,0 +1,109 @@
+//! How many jobs stand in the queue at once, and how many may.
+
+use crate::{Plan, Resolved, ResumeBy};
+use model::Request;
+use model::cluster::{ClusterFile, Sourced};
+
+/// Jobs of one run or script in the queue at once, against what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InQueue {
+    /// How many: links of a chain that wait beside the running one, tasks of an array.
+    pub jobs: u32,
+    /// In words.
+    pub why: String,
+    /// The least limit and its key in the cluster file.
+    pub limit: Option<(u32, String)>,
+}
+
+impl InQueue {
+    /// Whether more are needed than are allowed.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.limit
+            .as_ref()
+            .is_some_and(|(limit, _)| self.jobs > *limit)
+    }
+
+    pub(super) fn of_run(
+        plan: &Plan,
+        file: &ClusterFile,
+        user: Option<&str>,
+        default_qos: Option<&Resolved<String>>,
+    ) -> InQueue {
+        let qos = plan.qos.as_ref().or(default_qos);
+        let account = plan.account.as_ref();
+        let (jobs, why) = match (plan.resume.on.value.is_empty(), plan.resume.by.value) {
+            (true, _) => (1, "it never comes back"),
+            (false, ResumeBy::Requeue) => (1, "the same job is queued again"),
+            (false, ResumeBy::Successor) => (2, "the next one waits while one runs"),
+        };
+        InQueue {
+            jobs,
+            why: why.to_owned(),
+            limit: limit(
+                file,
+                user,
+                account.map(|account| account.value.as_str()),
+                qos.map(|qos| qos.value.as_str()),
+            ),
+        }
+    }
+
+    pub(super) fn of_script(
+        request: &Request,
+        file: &ClusterFile,
+        user: Option<&str>,
+        qos: Option<&str>,
+    ) -> InQueue {
+        let tasks = request.array.as_ref().map(|array| array.indices.len());
+        let jobs = u32::try_from(tasks.unwrap_or(1)).unwrap_or(u32::MAX);
+        let throttle = request.array.as_ref().and_then(|array| array.throttle);
+        let why = match (tasks, throttle) {
+            (None, _) => "one job".to_owned(),
+            (Some(_), None) => "each task of the array is one".to_owned(),
+            (Some(_), Some(most)) => format!("each task of the array is one; {most} run at once"),
+        };
+        let account = request.account.as_deref();
+        let limit = limit(file, user, account, qos);
+        InQueue { jobs, why, limit }
+    }
+}
+
+/// The least of what a QOS, an account and the cluster allow one user.
+fn limit(
+    file: &ClusterFile,
+    user: Option<&str>,
+    account: Option<&str>,
+    qos: Option<&str>,
+) -> Option<(u32, String)> {
+    let mut limits: Vec<(u32, String)> = Vec::new();
+    let mut add = |path: String, value: Option<&Sourced<u32>>| {
+        limits.extend(value.map(|value| (value.value, path)));
+    };
+    if let Some(qos) = qos.and_then(|qos| file.qos(qos)) {
+        let path = |key: &str| format!("qos.{}.{key}", qos.name);
+        add(
+            path("max_submit_per_user"),
+            qos.max_submit_per_user.as_ref(),
+        );
+        add(
+            path("max_submit_per_account"),
+            qos.max_submit_per_account.as_ref(),
+        );
+        add(path("group_submit"), qos.group_submit.as_ref());
+    }
+    let own = file.user(user.unwrap_or("*"));
+    if let (Some(own), Some(account)) = (own, account) {
+        for association in own.associations.iter().filter(|of| of.name == account) {
+            let path = format!("user.{}.account.{account}.max_submit", own.name);
+            add(path, association.max_submit.as_ref());
+        }
+    }
+    if let Some(account) = file.accounts.iter().find(|of| account == Some(&of.name)) {
+        let path = format!("account.{}.max_submit", account.name);
+        add(path, account.max_submit.as_ref());
+    }
+    let of_all = file.limits.max_submit_per_user.as_ref();
+    add("limits.max_submit_per_user".to_owned(), of_all);
+    limits.into_iter().min_by_key(|(limit, _)| *limit)
+}

@@ -1,0 +1,150 @@
+//! A plan for a cluster file as a person reads it.
+
+use super::{InQueue, SitePlan};
+use crate::show::{Row, paragraph, table};
+use crate::{Plan, Resolved};
+use model::cluster::Refusal as Denied;
+
+impl SitePlan {
+    /// The headline, the table, what would be refused, and the notes. Ends with a line feed.
+    #[must_use]
+    pub fn show(&self) -> String {
+        let mut shown = format!("{}\n\n", self.headline());
+        shown.push_str(&table(&self.rows()));
+        shown.push_str(&refusals(&self.refusals));
+        let mut all = self.plan.notes.clone();
+        if self.in_queue.is_over() {
+            all.push(
+                "more jobs than may stand in the queue at once: the last is refused".to_owned(),
+            );
+        }
+        all.extend(self.assumed_note());
+        shown.push_str(&notes(&all));
+        shown
+    }
+
+    /// As [`Plan::headline`]; GPUs without a type by their model.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let named = |plan: &Plan| plan.headline(&self.facts);
+        match (&self.left.gpu_model, &self.plan.gpu_type) {
+            (Some(model), None) => {
+                let mut plan = self.plan.clone();
+                let source = plan.gpus_per_node.source.clone();
+                plan.gpu_type = Some(Resolved::new(model.clone(), source));
+                named(&plan)
+            }
+            _ => named(&self.plan),
+        }
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let mut rows = self.plan.rows(&self.facts);
+        rows.retain(|row| row.name != "cluster");
+        let left = [
+            ("partition", &self.left.partition),
+            ("account", &self.left.account),
+            ("qos", &self.left.qos),
+        ];
+        let mut at = rows
+            .iter()
+            .position(|row| row.name == "time a job")
+            .map_or(rows.len(), |at| at + 1);
+        for (name, value) in left {
+            // Named ones stand here already, in this order.
+            if rows.get(at).is_some_and(|row| row.name == name) {
+                at += 1;
+            } else if let Some(value) = value {
+                let row = Row {
+                    name,
+                    value: value.value.clone(),
+                    why: value.source.to_string(),
+                };
+                rows.insert(at, row);
+                at += 1;
+            }
+        }
+        if let (Some(model), None) = (&self.left.gpu_model, &self.plan.gpu_type) {
+            let gpus = rows.iter_mut().find(|row| row.name == "gpus per node");
+            if let Some(row) = gpus {
+                row.value = format!("{} {model}", row.value);
+            }
+        }
+        rows.push(queue_row(&self.in_queue));
+        rows
+    }
+
+    fn assumed_note(&self) -> Option<String> {
+        const SHOWN: usize = 3;
+        let count = self.assumed.len();
+        let first: Vec<&str> = self
+            .assumed
+            .iter()
+            .take(SHOWN)
+            .map(|(path, _)| path.as_str())
+            .collect();
+        let more = count.saturating_sub(SHOWN);
+        let more = match more {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let cluster = &self.facts.name;
+        (count > 0).then(|| {
+            format!(
+                "rests on what {cluster} is assumed to have: {}{more} (yard cluster show {cluster})",
+                first.join(", ")
+            )
+        })
+    }
+}
+
+pub(super) fn queue_row(in_queue: &InQueue) -> Row {
+    let limit = match &in_queue.limit {
+        Some((limit, path)) => format!("; {limit} may ({path})"),
+        None => "; no limit known".to_owned(),
+    };
+    Row {
+        name: "in the queue",
+        value: match in_queue.jobs {
+            1 => "1 job".to_owned(),
+            jobs => format!("{jobs} jobs"),
+        },
+        why: format!("{}{limit}", in_queue.why),
+    }
+}
+
+/// What the cluster would not take, each with its three parts.
+pub(super) fn refusals(refusals: &[Denied]) -> String {
+    let mut shown = String::new();
+    for refusal in refusals {
+        let what = match (refusal.waits, refusal.assumed) {
+            (Some(reason), false) => format!("would wait for ever: {reason}"),
+            (Some(reason), true) => format!("might wait for ever: {reason}"),
+            (None, false) => format!("would be refused: {}", refusal.denial.words()),
+            (None, true) => format!("might be refused: {}", refusal.denial.words()),
+        };
+        let there = match &refusal.at {
+            Some(at) if !refusal.there.contains(at.as_str()) => {
+                format!("{} ({at})", refusal.there)
+            }
+            _ => refusal.there.clone(),
+        };
+        shown.push('\n');
+        shown.push_str(&paragraph("  ", &what));
+        shown.push_str(&paragraph("    asked   ", &refusal.asked));
+        shown.push_str(&paragraph("    there   ", &there));
+        shown.push_str(&paragraph("    do      ", &refusal.todo));
+    }
+    shown
+}
+
+pub(super) fn notes(notes: &[String]) -> String {
+    let mut shown = String::new();
+    if !notes.is_empty() {
+        shown.push('\n');
+    }
+    for note in notes {
+        shown.push_str(&paragraph("  note: ", note));
+    }
+    shown
+}
