@@ -1,10 +1,17 @@
-//! A supervisor's record: one file of two lines of JSON, who holds the step ([`PidFile`]) and how
-//! it ended ([`ExitFile`]).
+//! A supervisor's record of a step: who holds it ([`PidFile`]) and how it ended ([`ExitFile`]).
 //!
-//! The first line claims the step: the file is made with it, and never in place of another, so of
-//! two supervisors that were forked for one step, before and after an engine's death, the first
-//! alone runs it. The second line is the supervisor's last act. Neither is flushed: after a power
-//! cut the boot that both name tells what they are worth.
+//! ```text
+//! {"pid":…}                    the holder
+//! 7.0.batch.0 {"at":…}         how a step ended that it held, a line each
+//! 8.0.batch.0 {"at":…}
+//! ```
+//! The file has a name for each of these steps. The name claims the step: it is given with the
+//! first line written, and never taken from another, so of two supervisors that were forked for one
+//! step, before and after an engine's death, the first alone runs it. That a supervisor has one
+//! file for several steps is for speed: a new name is cheap, a new file is not.
+//!
+//! The line of a step is its supervisor's last act. None of it is flushed: after a power cut the
+//! boot that holder and end name tells what they are worth.
 
 use crate::SupervisorKey;
 use crate::spec::{ExitFile, PidFile};
@@ -14,12 +21,19 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+/// Most steps of one file: it is read whole, and some file systems bear few names for one.
+const MOST: u32 = 64;
+
 /// The record of a step that this process holds.
 #[derive(Debug)]
 pub(crate) struct Record {
     file: File,
-    /// Where the second line begins.
-    second: u64,
+    /// Its newest name.
+    path: PathBuf,
+    key: SupervisorKey,
+    /// Where the next line begins.
+    end: u64,
+    names: u32,
 }
 
 /// What a record says.
@@ -34,13 +48,35 @@ pub struct Found {
 }
 
 impl Record {
-    /// Claims the step for the process `holder`.
+    /// Claims the step `key` at `path` for the process `holder`, which has the record of the step
+    /// before, if there was one.
     ///
     /// # Errors
     /// `AlreadyExists`: another has it. What the system says.
-    pub(crate) fn claim(path: &Path, holder: &PidFile) -> io::Result<Record> {
-        let line = line(holder)?;
-        let create = || sys::atomic::create(path, &line);
+    pub(crate) fn claim(
+        path: PathBuf,
+        key: SupervisorKey,
+        holder: &PidFile,
+        former: Option<Record>,
+    ) -> io::Result<Record> {
+        if let Some(former) = former.filter(|former| former.names < MOST) {
+            match std::fs::hard_link(&former.path, &path) {
+                Ok(()) => {
+                    return Ok(Record {
+                        path,
+                        key,
+                        names: former.names + 1,
+                        ..former
+                    });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+                // It was removed meanwhile, or names are one a file here.
+                Err(_) => {}
+            }
+        }
+        let mut line = serde_json::to_vec(holder)?;
+        line.push(b'\n');
+        let create = || sys::atomic::create(&path, &line);
         let file = create().or_else(|error| match (error.kind(), path.parent()) {
             (io::ErrorKind::NotFound, Some(folder)) => {
                 std::fs::create_dir_all(folder)?;
@@ -50,7 +86,10 @@ impl Record {
         })?;
         Ok(Record {
             file,
-            second: line.len() as u64,
+            path,
+            key,
+            end: line.len() as u64,
+            names: 1,
         })
     }
 
@@ -58,8 +97,11 @@ impl Record {
     ///
     /// # Errors
     /// There is no room.
-    pub(crate) fn end(&self, exit: &ExitFile) -> io::Result<()> {
-        self.file.write_all_at(&line(exit)?, self.second)
+    pub(crate) fn end(&mut self, exit: &ExitFile) -> io::Result<()> {
+        let line = format!("{} {}\n", self.key, serde_json::to_string(exit)?);
+        self.file.write_all_at(line.as_bytes(), self.end)?;
+        self.end += line.len() as u64;
+        Ok(())
     }
 
     /// Whether anybody could read it: it has not been removed.
@@ -68,28 +110,25 @@ impl Record {
     }
 }
 
-fn line(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(value)?;
-    line.push(b'\n');
-    Ok(line)
-}
-
 /// What the supervisor of `key` left; `None` where none has begun.
 pub(crate) fn look(engine: &EngineFolder, key: SupervisorKey) -> Option<Found> {
     read(&key.record(engine)).or_else(|| former(&key.former_folder(engine)))
 }
 
-/// Reads a record; `None` where there is none.
+/// Reads the record of the step that a path names; `None` where there is none.
 #[must_use]
 pub fn read(path: &Path) -> Option<Found> {
-    let text = std::fs::read(path).ok()?;
-    let mut lines = text.split_inclusive(|byte| *byte == b'\n');
-    let holder = serde_json::from_slice(lines.next()?).ok()?;
-    // Half a line is one that is being written, or never was to its end.
-    let exit = lines.next().filter(|line| line.ends_with(b"\n"));
+    let text = std::fs::read_to_string(path).ok()?;
+    let key = path.file_name()?.to_str()?;
+    let mut lines = text.split_inclusive('\n');
+    let holder = serde_json::from_str(lines.next()?).ok()?;
+    let exit = lines
+        // Half a line is one that is being written, or never was to its end.
+        .filter(|line| line.ends_with('\n'))
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
     Some(Found {
         holder,
-        exit: exit.and_then(|line| serde_json::from_slice(line).ok()),
+        exit: exit.and_then(|json| serde_json::from_str(json).ok()),
         socket: socket(path),
     })
 }
@@ -136,38 +175,76 @@ mod tests {
         }
     }
 
+    fn key(job: u32) -> SupervisorKey {
+        SupervisorKey {
+            job: JobId(job),
+            restart: 1,
+            step: StepId::Batch,
+            node: 0,
+        }
+    }
+
     #[test]
     fn claimed_once_and_ended() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("steps/7.0.batch.0");
+        let path = folder.path().join("steps/7.1.batch.0");
+        let claim = || Record::claim(path.clone(), key(7), &holder(), None);
         assert_eq!(read(&path), None);
-        let record = Record::claim(&path, &holder()).unwrap();
-        let error = Record::claim(&path, &holder()).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        let mut record = claim().unwrap();
+        assert_eq!(claim().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(read(&path).unwrap().exit, None);
         // An attempt that found no room for all of it.
-        let half = b"{\"boot_id\":\"boot\",\"at\":9,\"tasks\":[],\"launch_error\":\"a";
-        record.file.write_all_at(half, record.second).unwrap();
+        let half = b"7.1.batch.0 {\"boot_id\":\"boot\",\"at\":9,\"tasks\":[],\"launch_e";
+        record.file.write_all_at(half, record.end).unwrap();
         assert_eq!(read(&path).unwrap().exit, None);
-        record.end(&exit("a longer reason")).unwrap();
+        record.end(&exit("a reason")).unwrap();
         let found = read(&path).unwrap();
         assert_eq!(found.holder, holder());
-        assert_eq!(found.exit, Some(exit("a longer reason")));
+        assert_eq!(found.exit, Some(exit("a reason")));
         assert!(record.is_there());
         std::fs::remove_file(&path).unwrap();
         assert!(!record.is_there());
     }
 
     #[test]
+    fn one_file_for_the_steps_of_a_supervisor() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |job: u32| folder.path().join(key(job).to_string());
+        let end = |job: u32| read(&path(job)).unwrap().exit;
+        let mut former = None;
+        for job in 1..=MOST + 1 {
+            let claim = |former| Record::claim(path(job), key(job), &holder(), former);
+            let mut record = claim(former).unwrap();
+            assert_eq!(end(job), None);
+            record.end(&exit(&job.to_string())).unwrap();
+            assert_eq!(
+                claim(None).unwrap_err().kind(),
+                io::ErrorKind::AlreadyExists
+            );
+            former = Some(record);
+        }
+        for job in 1..=MOST + 1 {
+            assert_eq!(end(job), Some(exit(&job.to_string())));
+        }
+        let links = |job| std::fs::metadata(path(job)).unwrap().nlink();
+        assert_eq!((links(1), links(MOST + 1)), (u64::from(MOST), 1));
+        // Another has the next step, or the last one's record was removed.
+        let taken = Record::claim(path(100), key(100), &holder(), None).unwrap();
+        let claim = |former| Record::claim(path(100), key(100), &holder(), former);
+        assert_eq!(
+            claim(former).unwrap_err().kind(),
+            io::ErrorKind::AlreadyExists
+        );
+        std::fs::remove_file(path(100)).unwrap();
+        let next = Record::claim(path(101), key(101), &holder(), Some(taken)).unwrap();
+        assert_eq!(next.names, 1);
+    }
+
+    #[test]
     fn what_a_former_version_left_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let engine = EngineFolder::new(folder.path());
-        let key = SupervisorKey {
-            job: JobId(7),
-            restart: 1,
-            step: StepId::Batch,
-            node: 0,
-        };
+        let key = key(7);
         assert_eq!(look(&engine, key), None);
         let own = folder.path().join("jobs/7/1/batch/0");
         std::fs::create_dir_all(&own).unwrap();

@@ -45,13 +45,15 @@ struct Supervisor {
     this: PidFile,
     parent: u32,
     signals: SignalFd,
+    /// Of the last step.
+    record: Option<Record>,
 }
 
 /// Holds one step to its end. The process has one thread when this is called, and ends with what
 /// it returns.
 #[must_use]
 pub fn main(spec: &StepSpec) -> ExitCode {
-    let held = Supervisor::new(sys::boot_id()).and_then(|supervisor| {
+    let held = Supervisor::new(sys::boot_id()).and_then(|mut supervisor| {
         supervisor.hold(spec)?;
         if supervisor.is_left_alone() {
             tell_engine(spec);
@@ -70,7 +72,7 @@ pub fn main(spec: &StepSpec) -> ExitCode {
 /// A supervisor's life under a nursery, from which it was just forked: the first step, and those
 /// that it is handed over `nursery` while it rests. Whether nothing went wrong.
 pub(crate) fn live(mut nursery: UnixStream, first: &[u8], boot_id: String) -> bool {
-    let supervisor = match Supervisor::new(boot_id) {
+    let mut supervisor = match Supervisor::new(boot_id) {
         Ok(supervisor) => supervisor,
         Err(error) => {
             log(&error.to_string());
@@ -112,18 +114,19 @@ impl Supervisor {
             },
             parent: process::parent_of_this(),
             signals: SignalFd::block(run::SIGNALS)?,
+            record: None,
         })
     }
 
     /// Holds a step from its first task to its last process, and writes down how it ended.
-    fn hold(&self, spec: &StepSpec) -> io::Result<ExitFile> {
+    fn hold(&mut self, spec: &StepSpec) -> io::Result<ExitFile> {
         process::set_name(&format!("yard:{}.{}", spec.job, spec.step));
         // The last step's was for the files of its tasks.
         process::set_umask(0o077);
         let path = spec.key().record(&EngineFolder::new(&spec.engine));
-        // First of all: where another holds the step, nothing of it may be touched.
-        let record = Record::claim(&path, &self.this)?;
         let mut control = Control::new(socket(&path));
+        // First of all: where another holds the step, nothing of it may be touched.
+        let mut record = Record::claim(path, spec.key(), &self.this, self.record.take())?;
 
         let mut tasks = Vec::new();
         let (mut relay, mut result) = match connect(spec) {
@@ -152,6 +155,7 @@ impl Supervisor {
         if let Some(relay) = run.into_relay() {
             relay.finish(launch_error);
         }
+        self.record = Some(record);
         Ok(exit)
     }
 

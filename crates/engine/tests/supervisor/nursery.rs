@@ -211,9 +211,10 @@ fn supervisors_hold_nothing_of_the_engine() {
             .collect()
     };
     for pid in [supervisor, nursery_of(supervisor)] {
+        // While it starts tasks it has their streams, too.
+        until("it holds little", || held(pid).len() <= 7);
         let held = held(pid);
         assert!(held.iter().all(|name| !name.contains("secret")), "{held:?}");
-        assert!(held.len() <= 7, "{held:?}");
     }
     std::fs::write(step.path("go"), "").unwrap();
     assert!(engine.line().starts_with("ended "));

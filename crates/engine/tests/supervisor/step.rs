@@ -186,6 +186,14 @@ impl Drop for Step {
             let _ = supervisor.kill();
             let _ = supervisor.wait();
         }
+        // Of a test that failed: a nursery's supervisor would wait for ever.
+        let holder = self.record().filter(|found| found.exit.is_none());
+        let holder = holder.map(|found| found.holder);
+        if let Some(holder) = holder
+            && sys::process::is_same(holder.pid, holder.start_time)
+        {
+            let _ = sys::process::signal(holder.pid, 15);
+        }
     }
 }
 
