@@ -16,6 +16,8 @@ pub struct NewJob<'a> {
     pub script: &'a str,
     /// Where that script stands.
     pub script_path: &'a Path,
+    /// The script's own arguments.
+    pub args: &'a [String],
     /// The job's environment.
     pub environment: &'a [(String, String)],
 }

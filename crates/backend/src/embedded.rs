@@ -49,7 +49,7 @@ impl Door for EmbeddedDoor {
             token: job.token.to_owned(),
             request: job.request.clone(),
             script: Some(job.script.to_owned()),
-            args: Vec::new(),
+            args: job.args.to_vec(),
             command: Some(job.script_path.display().to_string()),
             environment: job.environment.to_vec(),
             umask: sys::process::umask(),

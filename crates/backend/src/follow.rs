@@ -2,6 +2,7 @@
 
 use crate::door::{Door, DoorError};
 use crate::job_view::{JobView, ViewState};
+use crate::run_links;
 use crate::run_state::{RunState, run_state};
 use folder::{Attempt, Event, EventLine, EventTail, LinkState, LogLine, LogTail, RunFolder};
 use model::{JobId, Timestamp};
@@ -46,6 +47,8 @@ pub enum Seen {
 pub struct Follower {
     folder: RunFolder,
     link: LinkState,
+    /// The job that speaks for the run.
+    current: Option<JobId>,
     attempts: Vec<Followed>,
     view: Option<JobView>,
     asked: Option<Instant>,
@@ -69,6 +72,7 @@ impl Follower {
         Follower {
             folder,
             link: LinkState::Submitted { job: job.0, at },
+            current: Some(job),
             attempts: Vec::new(),
             view: None,
             asked: None,
@@ -109,9 +113,26 @@ impl Follower {
         Ok(seen)
     }
 
-    /// A conductor says `finished` moments before its job is over: wait for that too.
+    /// A conductor says `finished` moments before its job is over: wait for that too, but not for
+    /// one that waited to take over.
     fn job_lives(&self) -> bool {
-        self.view.as_ref().is_some_and(|view| view.state.is_live())
+        let own = |view: &&JobView| Some(view.id) == self.current;
+        let view = self.view.as_ref().filter(own);
+        view.is_some_and(|view| view.state.is_live())
+    }
+
+    /// The job that speaks for the run, and one that waits to take over.
+    fn jobs(&self) -> Result<Vec<JobId>, DoorError> {
+        let links = self.folder.read_links()?;
+        let started: Vec<u32> = self.folder.attempts().map_or(Vec::new(), |attempts| {
+            attempts.iter().map(|attempt| attempt.job).collect()
+        });
+        let current = run_links::current(&links, |job| started.contains(&job));
+        let jobs = run_links::asked(&links, current);
+        match jobs.is_empty() {
+            true => Ok(self.current.into_iter().collect()),
+            false => Ok(jobs),
+        }
     }
 
     /// Asks the cluster if it is time to, and says whether it did.
@@ -120,10 +141,9 @@ impl Follower {
         if self.asked.is_some_and(|asked| asked.elapsed() < pause) {
             return Ok(false);
         }
-        let LinkState::Submitted { job, .. } = self.link else {
-            return Ok(false);
-        };
-        let view = door.jobs(&[JobId(job)])?.into_iter().next();
+        let jobs = self.jobs()?;
+        let view = run_links::choose(&jobs, &door.jobs(&jobs)?);
+        self.current = jobs.first().copied();
         if view != self.view {
             self.changed = Instant::now();
             self.view = view;

@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** the only place outside `job` that runs a real Slurm command.
 
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
+
 mod door;
 mod embedded;
 mod facts;
@@ -9,9 +11,11 @@ mod follow;
 mod job_view;
 mod program;
 mod reason_words;
+mod run_links;
 mod run_state;
 mod runs;
 mod slurm;
+mod submit;
 
 pub use door::{Door, DoorError, NewJob};
 pub use embedded::{EmbeddedDoor, LOCAL};
@@ -22,3 +26,4 @@ pub use reason_words::say_reason;
 pub use run_state::{RunState, run_state};
 pub use runs::{Run, Start, ask_for};
 pub use slurm::{Discovered, SlurmDoor, discover};
+pub use submit::submit_next;

@@ -1,7 +1,7 @@
 //! Where a run stands, of what its folder and its cluster say.
 
 use crate::job_view::{JobView, ViewState};
-use folder::{Event, EventLine, LinkState};
+use folder::{Event, EventLine, LinkState, StopReason};
 use model::Timestamp;
 use serde::Serialize;
 
@@ -114,10 +114,16 @@ pub fn run_state(
         Some((ViewState::Unknown { text }, _)) => RunState::Unknown {
             what: format!("the cluster says {text}"),
         },
+        // A job that comes back is known; this one was told to end and did.
+        None if events.iter().any(was_terminated) => RunState::Cancelled,
         None => RunState::Unknown {
             what: "the cluster no longer knows its job".to_owned(),
         },
     }
+}
+
+fn was_terminated(line: &EventLine) -> bool {
+    matches!(line.event, Event::Terminated { .. })
 }
 
 /// The state that an event settles for good.
@@ -127,6 +133,9 @@ fn said(line: &EventLine) -> Option<RunState> {
         Event::Failed { cause, .. } => Some(RunState::Failed {
             cause: cause.clone(),
         }),
+        Event::Terminated {
+            reason: Some(StopReason::Cancelled),
+        } => Some(RunState::Cancelled),
         _ => None,
     }
 }
@@ -240,6 +249,27 @@ mod tests {
             status: Some(1),
         });
         check(Some(SUBMITTED), &[failed], None, "failed");
+    }
+
+    #[test]
+    fn cancelled_or_preempted() {
+        let ended_by = |reason| [started(), event(Event::Terminated { reason })];
+        let cancelled = ended_by(Some(StopReason::Cancelled));
+        check(Some(SUBMITTED), &cancelled, None, "cancelled");
+        check(Some(SUBMITTED), &ended_by(None), None, "cancelled");
+        let preempted = ended_by(Some(StopReason::Preempted));
+        check(
+            Some(SUBMITTED),
+            &preempted,
+            Some(view(0, waiting())),
+            "resuming",
+        );
+        check(
+            Some(SUBMITTED),
+            &preempted,
+            Some(view(1, waiting())),
+            "resuming",
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The whole checkpoints of a run.
 
 use crate::manifest::step_of;
-use crate::{FileHash, FolderError, Manifest, RunFolder, json_file};
+use crate::{Contents, FileHash, FolderError, Manifest, RunFolder, json_file};
 use std::cmp::Reverse;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -127,7 +127,26 @@ impl Manifest {
     /// # Errors
     /// The first file that differs.
     pub fn check_sizes(&self, entry: &Path) -> Result<(), Damage> {
-        for file in &self.files {
+        let there = |path: PathBuf, is: fn(&fs::Metadata) -> bool, what: &str| {
+            let why = match fs::symlink_metadata(&path) {
+                Ok(facts) if is(&facts) => return Ok(()),
+                Ok(_) => format!("it is no {what}"),
+                Err(error) => error.to_string(),
+            };
+            Err(Damage::Unreadable { path, why })
+        };
+        for link in &self.contents.links {
+            there(entry.join(&link.path), fs::Metadata::is_symlink, "link")?;
+        }
+        for folder in &self.contents.folders {
+            // The empty path is the entry itself; joining it would add a slash.
+            let path = match folder.as_os_str().is_empty() {
+                true => entry.to_owned(),
+                false => entry.join(folder),
+            };
+            there(path, fs::Metadata::is_dir, "folder")?;
+        }
+        for file in &self.contents.files {
             let path = file.below(entry);
             let there = match fs::metadata(&path) {
                 Ok(facts) => facts.len(),
@@ -150,24 +169,27 @@ impl Manifest {
     /// Bytes of all its files.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.bytes).sum()
+        self.contents.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// A manifest of these files for the checkpoint of that name.
+    /// A manifest for the checkpoint of that name.
     #[must_use]
     pub fn new(
         name: &str,
         at: model::Timestamp,
         proven: bool,
-        mut files: Vec<FileHash>,
+        contents: impl Into<Contents>,
     ) -> Manifest {
-        files.sort_by(|a, b| a.path.cmp(&b.path));
+        let mut contents = contents.into();
+        contents.files.sort_by(|a, b| a.path.cmp(&b.path));
+        contents.links.sort_by(|a, b| a.path.cmp(&b.path));
+        contents.folders.sort();
         Manifest {
             name: name.to_owned(),
             step: step_of(name),
             at,
             proven,
-            files,
+            contents,
         }
     }
 }
@@ -221,6 +243,40 @@ mod tests {
             .map(|manifest| manifest.name)
             .collect();
         assert_eq!(names, ["step-260.npz", "step-90.npz", "last"]);
+    }
+
+    #[test]
+    fn a_name_as_long_as_names_can_be() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(root.path(), "shop", "x").unwrap();
+        let name = format!("{}-7", "ü".repeat(126));
+        publish(&folder, &name, 0, b"weights");
+        let whole = folder.look_at_checkpoints().unwrap().whole;
+        assert_eq!((whole[0].name.as_str(), whole[0].step), (&*name, Some(7)));
+        assert_eq!(folder.read_manifest(&name).unwrap(), whole[0]);
+        assert_ne!(folder.manifest(&name), folder.manifest(&name[2..]));
+    }
+
+    #[test]
+    fn links_and_empty_folders_are_part_of_it() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(root.path(), "shop", "x").unwrap();
+        let entry = folder.checkpoint("step-5");
+        fs::create_dir_all(entry.join("empty")).unwrap();
+        let contents = Contents {
+            files: vec![],
+            links: vec![crate::LinkInside {
+                path: "last".into(),
+                target: "a".into(),
+            }],
+            folders: vec!["empty".into()],
+        };
+        let manifest = Manifest::new("step-5", Timestamp(0), true, contents);
+        assert!(manifest.check_sizes(&entry).is_err(), "the link is missing");
+        std::os::unix::fs::symlink("a", entry.join("last")).unwrap();
+        assert_eq!(manifest.check_sizes(&entry), Ok(()));
+        fs::remove_dir(entry.join("empty")).unwrap();
+        assert!(manifest.check_sizes(&entry).is_err());
     }
 
     #[test]

@@ -104,6 +104,18 @@ pub enum Event {
         /// How.
         how: ComingBack,
     },
+    /// One of our own processes was ended by a signal that none of us sent, as the kernel does when
+    /// memory runs out: the start is lost, the run is not.
+    Lost {
+        /// In words, one line.
+        cause: String,
+    },
+    /// SIGTERM came from outside and the job is over; whether the run comes back is the cluster's
+    /// to say.
+    Terminated {
+        /// Why, where the cluster said so.
+        reason: Option<StopReason>,
+    },
     /// The training is done.
     Finished {
         /// The ranks' exit code: 0.

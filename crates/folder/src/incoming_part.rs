@@ -1,6 +1,6 @@
 //! A part of a checkpoint on its way: `<incoming>/<part>/` with the bytes and the list of them.
 
-use crate::{FileHash, FolderError, Manifest, RunFolder, json_file};
+use crate::{Contents, FolderError, Manifest, RunFolder, json_file};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -61,19 +61,19 @@ impl IncomingPart {
         self.folder.join("part.json")
     }
 
-    /// Writes which files the part has: the last thing that its maker does.
+    /// Writes what the part holds: the last thing that its maker does.
     ///
     /// # Errors
     /// It can't be written.
-    pub fn write_list(&self, files: &[FileHash]) -> Result<(), FolderError> {
-        json_file::write(&self.list(), &files)
+    pub fn write_list(&self, contents: &Contents) -> Result<(), FolderError> {
+        json_file::write(&self.list(), contents)
     }
 
-    /// Which files it has.
+    /// What it holds.
     ///
     /// # Errors
     /// It can't be read; it is missing where the part is not whole.
-    pub fn read_list(&self) -> Result<Vec<FileHash>, FolderError> {
+    pub fn read_list(&self) -> Result<Contents, FolderError> {
         json_file::read(&self.list())
     }
 

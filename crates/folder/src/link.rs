@@ -12,8 +12,19 @@ pub struct Link {
     pub cluster: String,
     /// Tells this submission from all others.
     pub token: String,
+    /// The job whose end it waits for, to take over; `None`: a person started it.
+    #[serde(default)]
+    pub after: Option<u32>,
     /// How far it got.
     pub state: LinkState,
+}
+
+/// The token of the link with that number, of a run whose first link has token `first`: the same
+/// random end, so that a submission that is tried again is the same one.
+#[must_use]
+pub fn link_token(run: &str, number: u32, first: &str) -> String {
+    let random = first.rsplit('.').next().unwrap_or_default();
+    format!("{run}.{number}.{random}")
 }
 
 /// How far the submission of a job got.

@@ -16,8 +16,40 @@ pub struct Manifest {
     pub at: Timestamp,
     /// Whether it was seen to be whole, and not only that nothing changed.
     pub proven: bool,
+    /// All that it consists of.
+    #[serde(flatten)]
+    pub contents: Contents,
+}
+
+/// What an entry consists of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contents {
     /// All its files, by path.
     pub files: Vec<FileHash>,
+    /// Symbolic links that stay within the entry, by path.
+    #[serde(default)]
+    pub links: Vec<LinkInside>,
+    /// Folders that hold nothing, by path.
+    #[serde(default)]
+    pub folders: Vec<PathBuf>,
+}
+
+/// A symbolic link of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkInside {
+    /// Its path below the entry.
+    pub path: PathBuf,
+    /// What it says: relative, and within the entry.
+    pub target: PathBuf,
+}
+
+impl From<Vec<FileHash>> for Contents {
+    fn from(files: Vec<FileHash>) -> Contents {
+        Contents {
+            files,
+            ..Contents::default()
+        }
+    }
 }
 
 /// One file of a checkpoint.

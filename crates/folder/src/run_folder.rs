@@ -100,6 +100,39 @@ impl RunFolder {
         numbers.iter().map(read).collect()
     }
 
+    /// Notes that a person cancelled the run: jobs that wait to take over end at once.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn write_cancelled(&self) -> Result<(), FolderError> {
+        let path = self.cancelled();
+        sys::atomic::write(&path, b"").map_err(|source| FolderError::Write { path, source })
+    }
+
+    /// Takes the note of [`RunFolder::write_cancelled`] back.
+    ///
+    /// # Errors
+    /// It can't be removed.
+    pub fn clear_cancelled(&self) -> Result<(), FolderError> {
+        let path = self.cancelled();
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(FolderError::Write { path, source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a person cancelled the run.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled().exists()
+    }
+
+    fn cancelled(&self) -> PathBuf {
+        self.links().join("cancelled")
+    }
+
     /// Writes `links/<job>.<restart>.launch.json`.
     ///
     /// # Errors
@@ -289,10 +322,18 @@ impl RunFolder {
         self.checkpoints().join(".manifests")
     }
 
-    /// `checkpoints/.manifests/<name>.json`
+    /// `checkpoints/.manifests/<name>.json`; of a name that leaves no room for the ending, its
+    /// beginning and a hash of it.
     #[must_use]
     pub fn manifest(&self, name: &str) -> PathBuf {
-        self.manifests().join(format!("{name}.json"))
+        // File systems take 255 bytes; a file that is written beside has an ending of its own.
+        const LONGEST: usize = 200;
+        if name.len() <= LONGEST {
+            return self.manifests().join(format!("{name}.json"));
+        }
+        let begin = &name[..name.floor_char_boundary(100)];
+        let hash = blake3::hash(name.as_bytes()).to_hex();
+        self.manifests().join(format!("{begin}-{hash}.json"))
     }
 
     /// `tensorboard/`
@@ -378,6 +419,7 @@ mod tests {
                 number,
                 cluster: "local".to_owned(),
                 token: "t".to_owned(),
+                after: None,
                 state,
             };
             folder.write_link(&link).unwrap();

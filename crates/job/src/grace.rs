@@ -16,8 +16,6 @@ pub struct Deadlines {
     pub leave: Timestamp,
 }
 
-/// Slurm's own time between SIGTERM and SIGKILL where nothing else is known (`KillWait`).
-pub const KILL_WAIT: Duration = Duration::from_secs(30);
 /// A grace that nobody asked for is no longer than this.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(120);
 /// Grace in parts of the whole limit, where the limit is short: 25 s leave 3.1 s.
@@ -102,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_signal_from_outside() {
-        let found = Deadlines::after_signal(Timestamp(0), KILL_WAIT);
+        let found = Deadlines::after_signal(Timestamp(0), Duration::from_secs(30));
         assert_eq!(found.warn, Timestamp(0));
         assert!(found.stop > found.warn && found.kill > found.stop && found.leave > found.kill);
         assert!(found.leave.0 < 25_000);

@@ -1,14 +1,18 @@
 //! Copies with a hash of what was read, in one pass.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// How much is read at once: large enough for parallel file systems, small enough for memory.
 const CHUNK: usize = 4 << 20;
 
-/// Copies a file, making the folders above `to`; durable when it returns. Returns its length and
-/// the blake3 hash of the bytes, in hexadecimal.
+/// Zeros of a file with holes are left out in pieces of this size, that of most disks' blocks.
+const HOLE: usize = 4096;
+
+/// Copies a file, making the folders above `to`; durable when it returns. A file with holes keeps
+/// them. Returns its length and the blake3 hash of the bytes, in hexadecimal.
 ///
 /// # Errors
 /// What the system says; `to` may then be there in part.
@@ -17,9 +21,32 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<(u64, String)> {
         fs::create_dir_all(folder)?;
     }
     let mut target = File::create(to)?;
-    let found = read_all(&mut File::open(from)?, |bytes| target.write_all(bytes))?;
+    let mut source = File::open(from)?;
+    let facts = source.metadata()?;
+    // `st_blocks` counts in units of 512 bytes, whatever the disk's own blocks are.
+    let has_holes = facts.blocks().saturating_mul(512) < facts.len();
+    let found = match has_holes {
+        true => {
+            let found = read_all(&mut source, |bytes| write_with_holes(&mut target, bytes))?;
+            target.set_len(found.0)?;
+            found
+        }
+        false => read_all(&mut source, |bytes| target.write_all(bytes))?,
+    };
     target.sync_all()?;
     Ok(found)
+}
+
+fn write_with_holes(target: &mut File, bytes: &[u8]) -> io::Result<()> {
+    for piece in bytes.chunks(HOLE) {
+        if piece.iter().all(|byte| *byte == 0) {
+            let length = i64::try_from(piece.len()).expect("invariant: a piece is small");
+            target.seek(SeekFrom::Current(length))?;
+        } else {
+            target.write_all(piece)?;
+        }
+    }
+    Ok(())
 }
 
 /// The length and hash of a file, in hexadecimal.
@@ -63,5 +90,25 @@ mod tests {
         assert_eq!(copied.0, CHUNK as u64 + 5);
         fs::write(&to, b"x").unwrap();
         assert_ne!(copied.1, hash(&to).unwrap().1);
+    }
+
+    #[test]
+    fn holes_stay_holes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("a"), folder.path().join("b"));
+        let mut file = File::create(&from).unwrap();
+        file.seek(SeekFrom::Start(8 << 20)).unwrap();
+        file.write_all(b"end").unwrap();
+        file.set_len(16 << 20).unwrap();
+        drop(file);
+        let copied = copy(&from, &to).unwrap();
+        assert_eq!(copied, hash(&from).unwrap());
+        assert_eq!(copied, hash(&to).unwrap());
+        let facts = fs::metadata(&to).unwrap();
+        assert_eq!(facts.len(), 16 << 20);
+        // A disk without holes has none to keep.
+        if fs::metadata(&from).unwrap().blocks() * 512 < 1 << 20 {
+            assert!(facts.blocks() * 512 < 1 << 20, "{}", facts.blocks());
+        }
     }
 }

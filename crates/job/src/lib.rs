@@ -1,13 +1,16 @@
 //! What runs inside a job: the conductor, the agents, the rank wrapper; and the environment that
 //! is made before it.
 //!
-//! **Invariant:** links no engine; of Slurm it runs `srun` and `scontrol requeue`, nothing else.
+//! **Invariant:** links no engine; of Slurm it runs `srun`, `scontrol requeue` and, where something
+//! came from outside, `scontrol show job`; `sbatch` for the job that takes over and `scancel` for
+//! one that is no longer needed.
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
 mod agent;
 mod conductor;
 pub mod environment;
+mod exit_code;
 mod grace;
 mod hashed_copy;
 mod local_folder;

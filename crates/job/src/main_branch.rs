@@ -14,7 +14,8 @@ use std::process::ExitCode;
 
 /// Runs the part of a job that `args` name: what follows `yard job` on the command line.
 ///
-/// - `conductor RUN_FOLDER`: the batch step.
+/// - `conductor RUN_FOLDER [LINK]`: the batch step, of the run's first job or of the one whose link
+///   has that number; `conduct` is what it starts.
 /// - `agent RUN_FOLDER`, `stage RUN_FOLDER`: one task a node.
 /// - `rank JOB.RESTART RUN_FOLDER LOCAL_FOLDER`: one task a rank.
 ///
@@ -23,7 +24,23 @@ use std::process::ExitCode;
 pub fn main(args: &[OsString]) -> ExitCode {
     let words: Vec<&Path> = args.iter().map(Path::new).collect();
     let result = match words.as_slice() {
-        [what, folder] if *what == Path::new("conductor") => conductor::run(folder).map_err(boxed),
+        [what, folder, rest @ ..]
+            if *what == Path::new("conductor") || *what == Path::new("conduct") =>
+        {
+            let number = match rest {
+                [] => Some(1),
+                [number] => number.to_str().and_then(|text| text.parse().ok()),
+                _ => None,
+            };
+            let Some(number) = number else {
+                return ended(Err(wrong_usage()));
+            };
+            let begin = match *what == Path::new("conductor") {
+                true => conductor::keep,
+                false => conductor::run,
+            };
+            begin(folder, number).map_err(boxed)
+        }
         [what, folder] if *what == Path::new("agent") => run_agent(folder),
         [what, folder] if *what == Path::new("stage") => run_stage(folder),
         [what, attempt, folder, local] if *what == Path::new("rank") => {
@@ -85,8 +102,7 @@ fn allocation(json: &RunJson) -> Result<Allocation, AllocationError> {
 }
 
 fn run_agent(folder: &Path) -> Result<u8, Failure> {
-    let run = RunFolder::at(folder);
-    let json = conductor::read_run(&run)?;
+    let (run, json) = RunFolder::open(folder)?;
     let allocation = allocation(&json)?;
     agent::run(Surroundings {
         attempt: allocation.attempt,
@@ -100,8 +116,7 @@ fn run_agent(folder: &Path) -> Result<u8, Failure> {
 }
 
 fn run_stage(folder: &Path) -> Result<u8, Failure> {
-    let run = RunFolder::at(folder);
-    let json = conductor::read_run(&run)?;
+    let (run, json) = RunFolder::open(folder)?;
     let allocation = allocation(&json)?;
     let local = LocalFolder::new(&json.plan.node_local.value, run.id(), allocation.attempt);
     let mut say = |event| {

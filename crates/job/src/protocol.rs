@@ -51,6 +51,16 @@ pub enum Order {
         /// Who is asked.
         from: Vec<AgentId>,
     },
+    /// The entry is out: nobody needs to keep what was copied of it.
+    Out {
+        /// Its name in `{checkpoints}`.
+        name: String,
+    },
+    /// The entry is no longer wanted, copied or not.
+    Forget {
+        /// Its name in `{checkpoints}`.
+        name: String,
+    },
     /// Tell the rank processes: the file, or the signal, that the run file names.
     Notify,
     /// Send a signal to the ranks of this node.
@@ -134,11 +144,20 @@ pub enum Report {
         name: String,
         /// In words.
         why: String,
+        /// Whether this agent keeps its part, and another try may do better.
+        again: bool,
     },
     /// The entry was not seen to be whole before the ranks were gone; it stays behind.
     Unfinished {
         /// The entry's name.
         name: String,
+    },
+    /// Something in `{checkpoints}` can't be copied at all; it stays behind.
+    Left {
+        /// Its name, as far as it can be shown.
+        name: String,
+        /// In words.
+        why: String,
     },
     /// All that was complete is out.
     Drained {
@@ -202,6 +221,7 @@ impl Report {
         match self {
             Report::NotRestored { why, .. }
             | Report::NotCopied { why, .. }
+            | Report::Left { why, .. }
             | Report::Broken { why }
             | Report::Note { text: why } => Some(why),
             Report::Hello { .. }
@@ -286,6 +306,7 @@ mod tests {
         let line = Report::NotCopied {
             name: "x".repeat(255),
             why,
+            again: true,
         }
         .line();
         assert!(line.len() <= LONGEST, "{}", line.len());

@@ -23,7 +23,8 @@ pub fn agents(nodes: u32, gpus: bool, command: &[OsString]) -> Vec<OsString> {
         per_node: 1,
         cpus: None,
     });
-    // A task that ends must not take the others along: they have checkpoints to bring out.
+    // One that ends well must not take the others along: they have checkpoints to bring out. One
+    // that is killed must: nobody else would notice that its node's part never comes.
     push(
         &mut args,
         &[
@@ -32,7 +33,7 @@ pub fn agents(nodes: u32, gpus: bool, command: &[OsString]) -> Vec<OsString> {
             "--wait=0",
             "--label",
             "--unbuffered",
-            "--kill-on-bad-exit=0",
+            "--kill-on-bad-exit=1",
         ],
     );
     if gpus {
@@ -175,7 +176,7 @@ mod tests {
         check(
             &agents(2, false, &command),
             expect![
-                "--nodes 2 --ntasks 2 --ntasks-per-node=1 --overlap --mem=0 --wait=0 --label --unbuffered --kill-on-bad-exit=0 yard job agent"
+                "--nodes 2 --ntasks 2 --ntasks-per-node=1 --overlap --mem=0 --wait=0 --label --unbuffered --kill-on-bad-exit=1 yard job agent"
             ],
         );
         check(

@@ -42,9 +42,28 @@ impl Run {
         let srun = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake-srun");
         std::os::unix::fs::symlink(srun, bin.join("srun")).unwrap();
         let requeued = root.path().join("requeued");
+        let said = root.path().join("said");
         script(
             &bin.join("scontrol"),
-            &format!("#!/bin/sh\necho \"$@\" >> {}\n", requeued.display()),
+            &format!(
+                "#!/bin/sh\ncase $1 in show) cat {} ;; *) echo \"$@\" >> {} ;; esac\n",
+                said.display(),
+                requeued.display()
+            ),
+        );
+        // Answers with the next number; what it was asked stands in a file of its own.
+        let submitted = root.path().join("submitted");
+        script(
+            &bin.join("sbatch"),
+            &format!(
+                "#!/bin/sh\necho \"$SLURM_JOB_ID $@\" >> {0}\necho $((7 + $(wc -l < {0})))\n",
+                submitted.display()
+            ),
+        );
+        let cancelled = root.path().join("cancelled");
+        script(
+            &bin.join("scancel"),
+            &format!("#!/bin/sh\necho \"$@\" >> {}\n", cancelled.display()),
         );
         script(&run.code().join("train.sh"), TRAIN);
         let facts = facts(&root.path().join("disk"));
@@ -91,6 +110,11 @@ impl Run {
     }
 
     fn conductor(&self, restart: u32) -> Child {
+        self.conductor_of(Attempt { job: JOB, restart }, &[])
+    }
+
+    /// The batch step of one start; `args` are those of the script.
+    fn conductor_of(&self, attempt: Attempt, args: &[&str]) -> Child {
         let path = format!(
             "{}:{}",
             self.root.path().join("bin").display(),
@@ -100,17 +124,18 @@ impl Run {
         command
             .args(["job", "conductor"])
             .arg(self.run.path())
+            .args(args)
             .env_clear();
         command
             .env("PATH", path)
-            .env("SLURM_JOB_ID", JOB.to_string());
+            .env("SLURM_JOB_ID", attempt.job.to_string());
         command.env("SLURM_JOB_NODELIST", format!("v[1-{}]", self.nodes));
         // As the job has it, to see that the steps don't inherit it.
         command
             .env("SLURM_NTASKS", "99")
             .env("SLURM_MEM_PER_NODE", "1");
-        if restart > 0 {
-            command.env("SLURM_RESTART_COUNT", restart.to_string());
+        if attempt.restart > 0 {
+            command.env("SLURM_RESTART_COUNT", attempt.restart.to_string());
         }
         command.stdin(Stdio::null()).spawn().unwrap()
     }
@@ -124,6 +149,32 @@ impl Run {
         let attempt = Attempt { job: JOB, restart };
         let lines = EventTail::new(self.run.events(attempt)).read().unwrap();
         lines.into_iter().map(|line| line.event).collect()
+    }
+
+    /// What one of the recorded commands was given, a line a call.
+    fn asked(&self, file: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.root.path().join(file)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// A process of the job whose command line has `word` behind `job`.
+    fn process(&self, word: &str) -> Option<u32> {
+        let folder = self.run.path().to_str().unwrap().to_owned();
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let mut pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        pids.find(|pid: &u32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            let own = format!("{} job {word} ", yard().display());
+            line.starts_with(&own) && line.contains(&folder)
+        })
+    }
+
+    #[track_caller]
+    fn kill(&self, word: &str) {
+        let pid = self.process(word).unwrap().to_string();
+        let killed = Command::new("kill").args(["-KILL", &pid]).status();
+        assert!(killed.unwrap().success());
     }
 
     fn log(&self, restart: u32, rank: u32) -> String {
@@ -365,4 +416,157 @@ fn without_progress_it_does_not_come_back_for_ever() {
         panic!("{events:?}")
     };
     assert!(cause.contains("2 jobs in a row"), "{cause}");
+}
+
+/// Waits for the first checkpoint of the first start.
+#[track_caller]
+fn first_checkpoint(run: &Run) {
+    until("a checkpoint", || {
+        run.run.checkpoints().exists() && !run.out(0).is_empty()
+    });
+}
+
+/// Kills one of our own processes; the run comes back from its last checkpoint.
+#[track_caller]
+fn check_survives(word: &str, cause: &str) {
+    let run = Run::new(&format!("command = ['./train.sh', '1000000']\n{SIMPLE}"));
+    let mut conductor = run.conductor(0);
+    first_checkpoint(&run);
+    run.kill(word);
+    assert_eq!(
+        conductor.wait().unwrap().code(),
+        Some(0),
+        "{:?}",
+        run.events(0)
+    );
+    let lost = run.events(0).into_iter().find_map(|event| match event {
+        Event::Lost { cause } => Some(cause),
+        _ => None,
+    });
+    let lost = lost.unwrap_or_else(|| panic!("{:?}", run.events(0)));
+    assert!(lost.contains(cause), "{lost}");
+    assert_eq!(run.requeued(), 1);
+    // What a requeue ends on a cluster.
+    while let Some(pid) = run.process("agent").or_else(|| run.process("rank")) {
+        let _ = Command::new("kill")
+            .args(["-KILL", &pid.to_string()])
+            .stderr(Stdio::null())
+            .status();
+    }
+}
+
+#[test]
+fn a_killed_agent_does_not_end_the_run() {
+    check_survives("agent", "the agents' step was ended by signal 9");
+}
+
+#[test]
+fn a_killed_rank_wrapper_does_not_end_the_run() {
+    check_survives("rank", "rank 0 could not say why");
+}
+
+#[test]
+fn a_killed_conductor_does_not_end_the_run() {
+    check_survives("conduct", "the conductor was ended by signal 9");
+}
+
+const BY_SUCCESSOR: &str = r#"
+    launcher = "srun"
+    resources = { ranks_per_node = 1, time = "4s" }
+    checkpoints = { complete = "rename" }
+    resume = { by = "successor", grace = "2s" }
+"#;
+
+#[test]
+fn a_successor_waits_from_the_start_takes_over_and_is_dropped_in_the_end() {
+    let run = Run::new(&format!("command = ['./train.sh', '300']\n{BY_SUCCESSOR}"));
+    let mut job = JOB;
+    let mut links = vec![];
+    loop {
+        let attempt = Attempt { job, restart: 0 };
+        let args: Vec<&str> = links.last().map(String::as_str).into_iter().collect();
+        let mut conductor = run.conductor_of(attempt, &args);
+        assert_eq!(conductor.wait().unwrap().code(), Some(0));
+        let lines = EventTail::new(run.run.events(attempt)).read().unwrap();
+        let last = lines.last().map(|line| line.event.clone());
+        if last == Some(Event::Finished { status: 0 }) {
+            break;
+        }
+        let how = folder::ComingBack::Successor { job: job + 1 };
+        assert_eq!(last, Some(Event::ComingBack { how }), "{lines:?}");
+        let asked = run.asked("submitted");
+        let asked = asked.last().unwrap();
+        let dependency = format!("--dependency=afterany:{job}");
+        assert!(asked.contains(&dependency), "{asked}");
+        // Nothing of this job's own is taken along.
+        assert!(asked.starts_with(' '), "{asked}");
+        links.push(asked.rsplit(' ').next().unwrap().to_owned());
+        job += 1;
+        assert!(job < JOB + 20);
+    }
+    assert!(job > JOB, "it was meant to be interrupted");
+    assert_eq!(run.requeued(), 0);
+    assert_eq!(run.asked("cancelled"), [(job + 1).to_string()]);
+    let attempts = run.run.attempts().unwrap();
+    // The one that nobody could cancel in time ends at once, and is no start of the run.
+    let late = Attempt {
+        job: job + 1,
+        restart: 0,
+    };
+    let number = (links.len() + 2).to_string();
+    let mut late = run.conductor_of(late, &[&number]);
+    assert_eq!(late.wait().unwrap().code(), Some(0));
+    assert_eq!(run.run.attempts().unwrap(), attempts);
+}
+
+#[test]
+fn a_run_that_was_cancelled_has_no_successor() {
+    let run = Run::new(&format!(
+        "command = ['./train.sh', '1000000']\n{BY_SUCCESSOR}"
+    ));
+    let said = run.root.path().join("said");
+    fs::write(&said, "JobState=CANCELLED Reason=None\n").unwrap();
+    let mut conductor = run.conductor(0);
+    first_checkpoint(&run);
+    let pid = conductor.id().to_string();
+    assert!(Command::new("kill").arg(pid).status().unwrap().success());
+    assert_eq!(conductor.wait().unwrap().code(), Some(143));
+    let reason = Some(folder::StopReason::Cancelled);
+    assert_eq!(run.events(0).last(), Some(&Event::Terminated { reason }));
+    assert_eq!(run.asked("cancelled"), ["8"]);
+    run.nothing_is_left_on_the_nodes();
+    // Started by hand all the same.
+    let next = Attempt { job: 8, restart: 0 };
+    let mut successor = run.conductor_of(next, &["2"]);
+    assert_eq!(successor.wait().unwrap().code(), Some(0));
+    assert_eq!(run.run.attempts().unwrap().len(), 1);
+}
+
+#[test]
+fn a_preempted_job_is_taken_over() {
+    let run = Run::new(&format!(
+        "command = ['./train.sh', '1000000']\n{BY_SUCCESSOR}"
+    ));
+    let said = run.root.path().join("said");
+    fs::write(&said, "JobState=PREEMPTED Reason=None\n").unwrap();
+    let mut conductor = run.conductor(0);
+    first_checkpoint(&run);
+    let pid = conductor.id().to_string();
+    assert!(Command::new("kill").arg(pid).status().unwrap().success());
+    assert_eq!(conductor.wait().unwrap().code(), Some(143));
+    let before = *run.out(0).last().unwrap();
+    assert_eq!(run.asked("cancelled"), Vec::<String>::new());
+    let next = Attempt { job: 8, restart: 0 };
+    let mut successor = run.conductor_of(next, &["2"]);
+    let resumed = || {
+        let lines = EventTail::new(run.run.events(next)).read().unwrap();
+        lines.into_iter().find_map(|line| match line.event {
+            Event::Resumed { step, .. } => step,
+            _ => None,
+        })
+    };
+    until("it resumes", || resumed().is_some());
+    assert_eq!(resumed(), Some(before));
+    assert_eq!(successor.wait().unwrap().code(), Some(0));
+    assert_eq!(run.asked("submitted").len(), 2, "one waits for each");
 }

@@ -2,7 +2,7 @@
 
 use super::command::{ask_ok, slurm_command};
 use crate::door::DoorError;
-use model::{ClusterFacts, GpuGroup, Internet, NodeGroup, Seconds, TimeLimitRequest};
+use model::{ClusterFacts, Comeback, GpuGroup, Internet, NodeGroup, Seconds, TimeLimitRequest};
 use std::path::{Path, PathBuf};
 
 /// A Slurm that answered.
@@ -53,7 +53,7 @@ fn read_facts(bin: &Path) -> Result<(String, ClusterFacts), DoorError> {
     config.args(["show", "config"]);
     let config = ask_ok(config)?;
     let mut nodes = slurm_command(&bin.join("sinfo"));
-    nodes.args(["--noheader", "--format=%P|%D|%c|%m|%G|%L"]);
+    nodes.args(["--noheader", "--format=%P|%D|%c|%m|%G|%L|%M"]);
     let nodes = ask_ok(nodes)?;
     let version = config_value(&config, "SLURM_VERSION").unwrap_or_default();
     Ok((version.to_owned(), facts_of(&config, &nodes)?))
@@ -91,15 +91,31 @@ fn facts_of(config: &str, sinfo: &str) -> Result<ClusterFacts, DoorError> {
         internet: Internet::Login,
         default_time: chosen.iter().find_map(|row| row.default_time),
         time_granularity: Seconds(60),
-        comeback: model::Comeback::default(),
+        comeback: comeback(config, &chosen),
     })
 }
 
-/// One line of `sinfo --format=%P|%D|%c|%m|%G|%L`.
+/// What ends jobs early there. `JobRequeue` is no part of it: it is what jobs get that don't say,
+/// and ours say (slurmctld's `_copy_job_desc_to_job_record`).
+fn comeback(config: &str, partitions: &[&Row]) -> Comeback {
+    let kill_wait = config_value(config, "KillWait")
+        .and_then(|text| text.split_whitespace().next()?.parse().ok())
+        .map_or(Comeback::default().kill_wait, Seconds);
+    let preempts = config_value(config, "PreemptType").is_some_and(|kind| kind != "preempt/none");
+    let cancels = preempts && partitions.iter().any(|row| row.preempt_mode == "CANCEL");
+    Comeback {
+        no_requeue: cancels.then(|| "preempted jobs are cancelled (PreemptMode=CANCEL)".to_owned()),
+        kill_wait,
+        ..Comeback::default()
+    }
+}
+
+/// One line of `sinfo --format=%P|%D|%c|%m|%G|%L|%M`.
 struct Row {
     is_default: bool,
     group: NodeGroup,
     default_time: Option<TimeLimitRequest>,
+    preempt_mode: String,
 }
 
 fn parse_row(line: &str) -> Result<Row, DoorError> {
@@ -108,7 +124,16 @@ fn parse_row(line: &str) -> Result<Row, DoorError> {
         line: line.to_owned(),
     };
     let fields: Vec<&str> = line.split('|').collect();
-    let [partition, count, cpus, memory, gres, default_time] = fields[..] else {
+    let [
+        partition,
+        count,
+        cpus,
+        memory,
+        gres,
+        default_time,
+        preempt_mode,
+    ] = fields[..]
+    else {
         return Err(wrong());
     };
     // `+` behind a number: the nodes differ, and this is the least of them.
@@ -123,6 +148,7 @@ fn parse_row(line: &str) -> Result<Row, DoorError> {
             gpus: gpus_of(gres),
         },
         default_time: TimeLimitRequest::parse(default_time),
+        preempt_mode: preempt_mode.to_owned(),
     })
 }
 
@@ -184,7 +210,7 @@ mod tests {
     #[test]
     fn default_partition_alone_counts() {
         check(
-            "gpu*|3|8|16000|gpu:v100:4|1:00:00\ngpu*|1|8+|16000+|gpu:a100:4(S:0-1)|1:00:00\ncpu|2|8|16000|(null)|30:00",
+            "gpu*|3|8|16000|gpu:v100:4|1:00:00|OFF\ngpu*|1|8+|16000+|gpu:a100:4(S:0-1)|1:00:00|OFF\ncpu|2|8|16000|(null)|30:00|OFF",
             expect!["lab 3: 8 CPUs 16000 MiB 4×v100; 1: 8 CPUs 16000 MiB 4×a100"],
         );
     }
@@ -197,5 +223,20 @@ mod tests {
                 r#"error: sinfo answered what can't be read: "slurm_load_partitions: Unable to contact slurm controller""#
             ]],
         );
+    }
+
+    #[track_caller]
+    fn check_comeback(config: &str, mode: &str, want: (bool, u64)) {
+        let row = parse_row(&format!("main*|2|8|16000|(null)|30:00|{mode}")).unwrap();
+        let found = comeback(config, &[&row]);
+        assert_eq!((found.no_requeue.is_some(), found.kill_wait.0), want);
+    }
+
+    #[test]
+    fn what_ends_jobs_early() {
+        let preempts = "KillWait = 5 sec\nPreemptType = preempt/partition_prio\n";
+        check_comeback(preempts, "CANCEL", (true, 5));
+        check_comeback(preempts, "REQUEUE", (false, 5));
+        check_comeback("PreemptType = preempt/none\n", "CANCEL", (false, 30));
     }
 }

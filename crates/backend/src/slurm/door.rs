@@ -84,10 +84,16 @@ impl Door for SlurmDoor {
     }
 
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, DoorError> {
+        let dependency = job.request.dependency.as_ref();
+        let dependency = dependency.map(|jobs| format!("--dependency={jobs}"));
         let mut command = self.command("sbatch");
         command
             .arg("--parsable")
+            // The script says that of the run's first job.
+            .arg(format!("--comment={}", job.token))
+            .args(dependency)
             .arg(job.script_path)
+            .args(job.args)
             .current_dir(job.script_path.parent().unwrap_or(Path::new("/")))
             .env_clear()
             .envs(job.environment.iter().map(|(name, value)| (name, value)));

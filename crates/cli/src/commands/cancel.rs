@@ -4,6 +4,7 @@ use super::select::select;
 use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
+use backend::{Door, DoorError, Run};
 use clap::Args as ClapArgs;
 
 /// End runs or jobs; what is out of their checkpoints stays
@@ -14,12 +15,35 @@ pub struct Args {
     runs: Vec<String>,
 }
 
+/// First whatever would take over: it is noted in the run's folder, where a job that starts all the
+/// same sees it.
+fn cancel_run(run: &Run, door: &mut dyn Door) -> Result<(), DoorError> {
+    // A folder that can't be written is no reason to let the job go on.
+    let noted = run.folder.write_cancelled();
+    for job in run.live_jobs().into_iter().rev() {
+        let live = door.jobs(&[job])?.iter().any(|view| view.state.is_live());
+        if live {
+            door.cancel(job)?;
+        }
+    }
+    Ok(noted?)
+}
+
 /// Runs `yard cancel`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     for text in &args.runs {
         let mut selected = select(text)?;
         let job = selected.job()?;
-        match selected.view()? {
+        let view = selected.view()?;
+        if let (Some(run), Some(true)) = (&selected.run, view.as_ref().map(|v| v.state.is_live())) {
+            cancel_run(run, &mut *selected.door)?;
+            printer.line(&format!(
+                "{} is being cancelled (job {job})",
+                selected.name()
+            ));
+            continue;
+        }
+        match view {
             Some(view) if view.state.is_live() => {
                 selected.door.cancel(job)?;
                 printer.line(&format!(

@@ -126,10 +126,7 @@ fn rows(args: &Args) -> Result<(Vec<Row>, Vec<String>), Failure> {
             });
         }
         for run in runs {
-            let view = views
-                .iter()
-                .find(|view| Some(view.id) == run.job())
-                .cloned();
+            let view = run.view(&views);
             rows.push(Row {
                 cluster: cluster.clone(),
                 state: run.state(view.as_ref()),

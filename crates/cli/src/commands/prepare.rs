@@ -4,15 +4,14 @@ use super::asked::Planned;
 use super::interrupt::Interrupt;
 use crate::exit_code;
 use crate::failure::Failure;
-use backend::{NewJob, pin_program};
+use backend::{pin_program, submit_next};
 use folder::{
-    CodeError, FolderError, Index, IndexEntry, Link, LinkState, MadeEnvironment, RunFolder,
-    RunJson, Versions,
+    CodeError, FolderError, Index, IndexEntry, MadeEnvironment, RunFolder, RunJson, Versions,
 };
 use model::{JobId, Timestamp};
 use std::path::Path;
 use sys::Places;
-use train::JobPlace;
+use train::{JobPlace, ResumeBy};
 
 /// A run whose job the cluster has.
 #[derive(Debug)]
@@ -25,6 +24,8 @@ pub struct Submitted {
     pub job: JobId,
     /// When the answer came.
     pub at: Timestamp,
+    /// What a person should know.
+    pub note: Option<String>,
 }
 
 /// Makes the folder, notes the intent, submits, notes the answer.
@@ -75,15 +76,8 @@ pub fn submit(
         token: &token,
     };
     let script = plan.script(&place);
-    let link = |state: LinkState| Link {
-        number: 1,
-        cluster: facts.name.clone(),
-        token: token.clone(),
-        state,
-    };
     made.write_run(&run)?;
     sys::atomic::write(&made.script(), script.as_bytes()).map_err(at(&made.script()))?;
-    made.write_link(&link(LinkState::Intent { at: created }))?;
     Index::new(&places.index)
         .add(&IndexEntry {
             id: id.clone(),
@@ -95,28 +89,23 @@ pub fn submit(
         .map_err(at(&places.index))?;
     interrupt.check()?;
 
-    let environment = job_environment();
-    let answer = planned.door.submit(&NewJob {
-        token: &token,
-        request: &plan.request(&place),
-        script: &script,
-        script_path: &made.script(),
-        environment: &environment,
-    });
-    let at = Timestamp(sys::now());
-    let state = match &answer {
-        Ok(job) => LinkState::Submitted { job: job.0, at },
-        Err(error) => LinkState::Refused {
-            why: error.to_string(),
-            at,
-        },
+    let door = &mut *planned.door;
+    let (job, at) = submit_next(door, &made, &run, None)?;
+    let resume = &run.plan.resume;
+    // Where jobs can't submit the one that takes over, it has to be there from the start.
+    let waits = !facts.comeback.submit_from_nodes
+        && resume.by.value == ResumeBy::Successor
+        && !resume.on.value.is_empty();
+    let note = match waits.then(|| submit_next(door, &made, &run, Some(job))) {
+        Some(Err(error)) => Some(format!("nobody waits to take over: {error}")),
+        Some(Ok(_)) | None => None,
     };
-    made.write_link(&link(state))?;
     Ok(Submitted {
         id,
         folder: made,
-        job: answer?,
+        job,
         at,
+        note,
     })
 }
 
@@ -131,19 +120,6 @@ fn refuse_control_characters(path: &Path) -> Result<(), Failure> {
         )
         .todo("rename the folder, or set TRAINYARD_HOME to another one")),
     }
-}
-
-/// What a job inherits: this command's environment without another job's variables. What is not
-/// UTF-8 stays behind.
-fn job_environment() -> Vec<(String, String)> {
-    let of_a_job = |name: &str| {
-        let prefixes = ["SLURM_", "SBATCH_", "SRUN_", "PMIX_", "PMI_", "YARD_"];
-        name != "SLURM_CONF" && prefixes.iter().any(|prefix| name.starts_with(prefix))
-    };
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, _)| !of_a_job(name))
-        .collect()
 }
 
 /// Twenty characters of `a-z2-7`: two runs of one name never meet.

@@ -1,10 +1,12 @@
 //! `yard requeue`
 
-use super::select::select;
+use super::select::{Selected, select};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
+use backend::submit_next;
 use clap::Args as ClapArgs;
+use folder::RunFolder;
 
 /// Put a run or job back into the queue; it resumes from its newest checkpoint
 #[derive(Debug, ClapArgs)]
@@ -18,18 +20,39 @@ pub struct Args {
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut selected = select(&args.run)?;
     let job = selected.job()?;
-    let Some(view) = selected.view()? else {
-        return Err(Failure::new(
+    let view = selected.view()?;
+    let name = selected.name();
+    let Selected { run, door, .. } = &mut selected;
+    if let Some(run) = run {
+        run.folder.clear_cancelled()?;
+    }
+    let live = view.as_ref().is_some_and(|view| view.state.is_live());
+    let refused = match &view {
+        Some(view) if view.id == job => door.requeue(job, Some(view.restarts)).err(),
+        _ => None,
+    };
+    match (refused, run, view) {
+        (None, _, Some(view)) if view.id == job => {
+            printer.line(&format!("{name} goes back into the queue (job {job})"));
+            Ok(exit_code::DONE)
+        }
+        // The job itself can't come back, the run can.
+        (_, Some(run), _) if !live => {
+            let (folder, json) = RunFolder::open(&run.entry.folder)?;
+            let (next, _at) = submit_next(&mut **door, &folder, &json, None)?;
+            printer.line(&format!("{name} goes on in job {next}"));
+            Ok(exit_code::DONE)
+        }
+        (Some(error), ..) => Err(error.into()),
+        (None, _, Some(_)) => {
+            printer.line(&format!("{name} waits already"));
+            Ok(exit_code::DONE)
+        }
+        (None, _, None) => Err(Failure::new(
             exit_code::FAILED,
-            format!("{} can't be requeued", selected.name()),
+            format!("{name} can't be requeued"),
         )
         .there(format!("its cluster no longer knows job {job}"))
-        .todo("start it again with yard run"));
-    };
-    selected.door.requeue(job, Some(view.restarts))?;
-    printer.line(&format!(
-        "{} goes back into the queue (job {job})",
-        selected.name()
-    ));
-    Ok(exit_code::DONE)
+        .todo("submit its script again")),
+    }
 }

@@ -50,6 +50,9 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     }
     let environment = environment(&planned, &places, &interrupt, printer)?;
     let submitted = prepare::submit(&mut planned, environment, &places, &interrupt)?;
+    if let Some(note) = &submitted.note {
+        printer.line(&row("note", note));
+    }
     if args.detach {
         printer.line(&row("job", &format!("{} submitted", submitted.job)));
         printer.line(&come_back(&submitted));
@@ -127,13 +130,9 @@ fn environment(
     Ok(prepared.environment)
 }
 
-/// Its message holds all three parts, and the last lines of the maker.
 fn environment_failure(error: &job::environment::EnvironmentError) -> Failure {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(inner) = source {
-        text.push_str(&format!(": {inner}"));
-        source = inner.source();
-    }
-    Failure::new(exit_code::FAILED, text)
+    Failure::new(exit_code::FAILED, error.to_string())
+        .asked(error.asked())
+        .there(error.there())
+        .todo(error.todo())
 }

@@ -42,6 +42,13 @@ impl Selected {
 
     /// What the cluster says of its job now; of an array's elements, a live one where one is.
     pub fn view(&mut self) -> Result<Option<JobView>, Failure> {
+        if let Some(run) = &mut self.run {
+            // Another job may have taken over since the last look.
+            *run = Run::read(run.entry.clone())?;
+            self.job = run.job();
+            let views = self.door.jobs(&run.live_jobs())?;
+            return Ok(run.view(&views));
+        }
         match self.job {
             Some(job) => {
                 let views = self.door.jobs(&[job])?;
@@ -132,9 +139,9 @@ fn of_job(places: &Places, index: &Index, job: JobId, text: &str) -> Result<Sele
         .filter(|entry| entry.cluster == cluster)
     {
         let run = Run::read(entry)?;
-        if run.job() == Some(job) {
+        if run.jobs().any(|own| own == job) {
             return Ok(Selected {
-                job: Some(job),
+                job: run.job(),
                 run: Some(run),
                 door,
             });

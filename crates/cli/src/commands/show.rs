@@ -1,6 +1,7 @@
 //! `yard show`
 
 use super::select::{Selected, select};
+use super::story::end_word;
 use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
@@ -100,6 +101,10 @@ fn start_text(start: &Start) -> String {
             }),
             Event::CheckpointOut { .. } => out += 1,
             Event::ComingBack { .. } => end = Some("came back".to_owned()),
+            Event::Lost { .. } => parts.push("lost".to_owned()),
+            Event::Terminated { reason } => {
+                end = Some(reason.map_or("ended by a signal", end_word).to_owned());
+            }
             Event::Finished { .. } => end = Some("finished".to_owned()),
             Event::Failed { .. } => end = Some("failed".to_owned()),
             _ => {}

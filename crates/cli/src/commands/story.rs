@@ -128,6 +128,14 @@ impl Story {
                 Vec::new()
             }
             Event::RanksEnded { .. } | Event::Unknown => Vec::new(),
+            Event::Lost { cause } => vec![job(format!("lost: {cause}"))],
+            // Who cancelled it knows, and the last line says it.
+            Event::Terminated {
+                reason: None | Some(StopReason::Cancelled),
+            } => Vec::new(),
+            Event::Terminated {
+                reason: Some(reason),
+            } => vec![job(end_word(*reason).to_owned())],
             Event::ComingBack { how } => vec![job(self.coming_back(*how))],
             Event::Finished { .. } => vec![job("finished".to_owned())],
             Event::Failed { cause, .. } => vec![job(format!("failed: {cause}"))],
@@ -138,10 +146,7 @@ impl Story {
     fn coming_back(&self, how: ComingBack) -> String {
         let why = match (self.stopping, &self.limit) {
             (Some(StopReason::Limit), Some(limit)) => format!("{limit} are over"),
-            (Some(StopReason::Limit), None) => "its time is over".to_owned(),
-            (Some(StopReason::Preempted), _) => "preempted".to_owned(),
-            (Some(StopReason::NodeLost), _) => "a node was lost".to_owned(),
-            (Some(StopReason::Cancelled), _) => "cancelled".to_owned(),
+            (Some(reason), _) => end_word(reason).to_owned(),
             (None, _) => "ended early".to_owned(),
         };
         let kept = match &self.checkpoint {
@@ -159,6 +164,17 @@ impl Story {
             ComingBack::Successor { job } => format!("job {job} takes over"),
         };
         format!("{why}: {kept}, {back}")
+    }
+}
+
+/// Why a start ended.
+#[must_use]
+pub fn end_word(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Limit => "its time is over",
+        StopReason::Preempted => "preempted",
+        StopReason::NodeLost => "a node was lost",
+        StopReason::Cancelled => "cancelled",
     }
 }
 

@@ -56,7 +56,11 @@ fn wait_for(selected: &mut Selected) -> Result<(String, bool), Failure> {
     let begun = Instant::now();
     loop {
         let view = selected.view()?;
-        let lives = view.as_ref().is_some_and(|view| view.state.is_live());
+        let mut lives = view.as_ref().is_some_and(|view| view.state.is_live());
+        if let (Some(run), Some(view)) = (&selected.run, &view) {
+            // One that waits to take over from what is done is no reason to wait.
+            lives &= run.job() == Some(view.id) || run.state(Some(view)).is_live();
+        }
         if !lives {
             return match &selected.run {
                 Some(run) => {

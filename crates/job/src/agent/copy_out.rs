@@ -1,8 +1,9 @@
 //! Copies a held entry into the run folder's incoming place.
 
-use super::scan::{files, fingerprint};
+use super::scan::fingerprint;
+use super::tree::{make_rest, tree};
 use crate::hashed_copy;
-use folder::{FileHash, IncomingPart};
+use folder::{Contents, FileHash, IncomingPart};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -71,9 +72,14 @@ fn copy(from: &Path, part: &IncomingPart) -> Result<u64, CopyOutError> {
 
 fn copy_files(from: &Path, part: &IncomingPart) -> io::Result<u64> {
     std::fs::create_dir_all(part.folder())?;
-    let mut hashes = Vec::new();
+    let tree = tree(from)?;
+    let mut contents = Contents {
+        files: Vec::new(),
+        links: tree.links,
+        folders: tree.folders,
+    };
     let mut all = 0;
-    for (path, _) in files(from)? {
+    for (path, _) in tree.files {
         let (source, target) = if path.as_os_str().is_empty() {
             (from.to_owned(), part.data())
         } else {
@@ -81,13 +87,14 @@ fn copy_files(from: &Path, part: &IncomingPart) -> io::Result<u64> {
         };
         let (bytes, blake3) = hashed_copy::copy(&source, &target)?;
         all += bytes;
-        hashes.push(FileHash {
+        contents.files.push(FileHash {
             path,
             bytes,
             blake3,
         });
     }
-    part.write_list(&hashes)?;
+    make_rest(&part.data(), &contents.links, &contents.folders)?;
+    part.write_list(&contents)?;
     Ok(all)
 }
 
@@ -104,15 +111,23 @@ mod tests {
         fs::create_dir_all(entry.join("deep")).unwrap();
         fs::write(entry.join("a"), b"1").unwrap();
         fs::write(entry.join("deep/b"), b"22").unwrap();
+        fs::create_dir(entry.join("empty")).unwrap();
+        std::os::unix::fs::symlink("deep/b", entry.join("last")).unwrap();
         let part = IncomingPart::new(&RunFolder::at(root.path()), "7.0.0.1");
         assert_eq!(copy_out(&entry, &part).unwrap(), 3);
         let list = part.read_list().unwrap();
         let named: Vec<_> = list
+            .files
             .iter()
             .map(|file| (file.path.to_str().unwrap(), file.bytes))
             .collect();
         assert_eq!(named, [("a", 1), ("deep/b", 2)]);
         assert_eq!(fs::read(part.data().join("deep/b")).unwrap(), b"22");
+        assert_eq!(list.folders, [Path::new("empty")]);
+        assert_eq!(
+            fs::read_link(part.data().join("last")).unwrap(),
+            Path::new("deep/b")
+        );
     }
 
     #[test]

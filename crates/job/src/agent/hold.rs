@@ -1,16 +1,17 @@
 //! Keeps a complete entry from vanishing before it is copied: programs rotate their own.
 
-use super::scan::files;
+use super::tree::{Tree, make_rest, tree};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Links every file of `entry` to the same place below `held` (a single file to `held` itself), so
-/// that removing or replacing the entry leaves the bytes. Nothing is copied.
+/// that removing or replacing the entry leaves the bytes. Nothing is copied. Returns what it
+/// consists of.
 ///
 /// # Errors
 /// What the system says, such as a file system without hard links; nothing is left at `held` then.
-pub fn hold(entry: &Path, held: &Path) -> io::Result<()> {
+pub fn hold(entry: &Path, held: &Path) -> io::Result<Tree> {
     let linked = link_all(entry, held);
     if linked.is_err() {
         release(held);
@@ -18,13 +19,14 @@ pub fn hold(entry: &Path, held: &Path) -> io::Result<()> {
     linked
 }
 
-fn link_all(entry: &Path, held: &Path) -> io::Result<()> {
-    for (place, _) in files(entry)? {
+fn link_all(entry: &Path, held: &Path) -> io::Result<Tree> {
+    let parts = tree(entry)?;
+    for (place, _) in &parts.files {
         // The empty place is the entry itself; joining it would add a slash.
         let (from, to) = if place.as_os_str().is_empty() {
             (entry.to_owned(), held.to_owned())
         } else {
-            (entry.join(&place), held.join(&place))
+            (entry.join(place), held.join(place))
         };
         if let Some(folder) = to.parent() {
             fs::create_dir_all(folder)?;
@@ -32,7 +34,8 @@ fn link_all(entry: &Path, held: &Path) -> io::Result<()> {
         // What a symbolic link stands for is linked, not the link.
         fs::hard_link(resolved(from)?, to)?;
     }
-    Ok(())
+    make_rest(held, &parts.links, &parts.folders)?;
+    Ok(parts)
 }
 
 fn resolved(path: PathBuf) -> io::Result<PathBuf> {

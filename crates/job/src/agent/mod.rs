@@ -5,35 +5,37 @@
 //! when a job is ended there are checkpoints to bring out, and the conductor says when to go.
 
 mod address;
+mod carry;
 mod copy_out;
 mod hold;
 mod ranks;
 mod recognise;
 mod restore;
 mod scan;
+mod tree;
 mod watcher;
 mod work;
 
 pub use ranks::RankProcess;
+pub use tree::make_rest;
 
 use crate::local_folder::{LocalFolder, LocalFolderError};
 use crate::protocol::{AgentId, DiskId, Order, Report};
-use folder::{Attempt, IncomingPart, RunFolder};
+use carry::Held;
+use folder::{Attempt, RunFolder};
 use model::Timestamp;
-use scan::{FolderInside, scan};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 use train::{Notify, Plan, Shape};
-use watcher::{Found, Watcher};
+use watcher::Watcher;
 use work::{Work, Worked};
 
 /// Why an agent ended before it was told to.
@@ -77,14 +79,6 @@ enum Heard {
     Worked(Worked),
 }
 
-/// A complete entry that is not copied yet.
-struct Held {
-    path: PathBuf,
-    /// Whether `path` is ours to remove.
-    linked: bool,
-    proven: bool,
-}
-
 struct Draining {
     round: u32,
     until: Timestamp,
@@ -99,11 +93,16 @@ struct Agent {
     watcher: Watcher,
     copier: bool,
     watching: bool,
+    /// Complete entries that are not copied yet.
     held: BTreeMap<String, Held>,
+    /// What was copied and is not known to be out.
+    given: BTreeMap<String, Held>,
     /// Asked for while it was not complete yet.
     owed: BTreeSet<String>,
     /// In the worker's hands.
     copying: BTreeMap<String, Held>,
+    /// Names that were said to be unspeakable.
+    said: BTreeSet<String>,
     draining: Option<Draining>,
     /// Keeps the port free until the ranks start.
     port: Option<TcpListener>,
@@ -152,7 +151,9 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
         watching: false,
         held: BTreeMap::new(),
         owed: BTreeSet::new(),
+        given: BTreeMap::new(),
         copying: BTreeMap::new(),
+        said: BTreeSet::new(),
         draining: None,
         port: None,
         count: 0,
@@ -271,6 +272,8 @@ impl Agent {
                     self.copy(name)?;
                 }
             }
+            Order::Out { name } => self.is_out(&name),
+            Order::Forget { name } => self.forget(&name),
             Order::Notify => self.notify()?,
             Order::Signal { kill } => {
                 let ranks = ranks::on_node(&self.local.path(), self.at.node_index);
@@ -330,153 +333,5 @@ impl Agent {
                 Ok(())
             }
         }
-    }
-
-    /// Looks at `{checkpoints}` once.
-    fn look(&mut self) -> Result<(), AgentError> {
-        if !self.watching {
-            return self.drained();
-        }
-        let folder = self.local.checkpoints();
-        let there = scan(&folder).map_err(|source| AgentError::System {
-            what: "looking at {checkpoints}",
-            source,
-        })?;
-        let now = Timestamp(sys::now());
-        let found = self
-            .watcher
-            .look(&there, now, &mut FolderInside { folder: &folder });
-        for one in found {
-            self.found(one)?;
-        }
-        self.drained()
-    }
-
-    fn found(&mut self, Found { name, proven }: Found) -> Result<(), AgentError> {
-        self.count += 1;
-        let entry = self.local.checkpoints().join(&name);
-        let path = self.local.held().join(self.count.to_string());
-        let held = match hold::hold(&entry, &path) {
-            Ok(()) => Held {
-                path,
-                linked: true,
-                proven,
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // Gone or replaced between the look and now.
-                self.watcher.look_again(&name);
-                return Ok(());
-            }
-            // A disk without hard links: copied from where it stands.
-            Err(_) => Held {
-                path: entry,
-                linked: false,
-                proven,
-            },
-        };
-        if let Some(older) = self.held.insert(name.clone(), held) {
-            release(&older);
-        }
-        if self.owed.remove(&name) {
-            return self.copy(name);
-        }
-        say(Report::Complete { name })
-    }
-
-    /// Copies an entry, or promises to, or says that there is none.
-    fn copy(&mut self, name: String) -> Result<(), AgentError> {
-        if let Some(held) = self.held.remove(&name) {
-            self.count += 1;
-            let incoming = format!("{}.{}.{}", self.at.attempt, self.at.id, self.count);
-            let from = held.path.clone();
-            self.copying.insert(name.clone(), held);
-            self.give(Work::CopyOut {
-                name,
-                from,
-                incoming,
-            });
-            Ok(())
-        } else if self.watcher.is_unfinished(&name) {
-            self.owed.insert(name);
-            Ok(())
-        } else {
-            say(Report::NoPart { name })
-        }
-    }
-
-    fn worked(&mut self, worked: Worked) -> Result<(), AgentError> {
-        match worked {
-            Worked::CopiedOut {
-                name,
-                incoming,
-                result,
-            } => {
-                let held = self.copying.remove(&name);
-                let proven = held.as_ref().is_some_and(|held| held.proven);
-                if let Some(held) = &held {
-                    release(held);
-                }
-                match result {
-                    Ok((bytes, took_ms)) => say(Report::Part {
-                        name,
-                        incoming,
-                        bytes,
-                        took_ms,
-                        proven,
-                    }),
-                    Err(error) => {
-                        if matches!(error, copy_out::CopyOutError::Changed) {
-                            self.watcher.look_again(&name);
-                        }
-                        IncomingPart::new(&self.at.run, &incoming).remove();
-                        say(Report::NotCopied {
-                            name,
-                            why: error.to_string(),
-                        })
-                    }
-                }
-            }
-            Worked::Restored { name, result } => match result {
-                Ok(()) => say(Report::Restored { name }),
-                Err(restore::RestoreError::Damaged { what }) => {
-                    say(Report::NotRestored { name, why: what })
-                }
-                Err(error @ restore::RestoreError::Disk { .. }) => say(Report::Broken {
-                    why: error.to_string(),
-                }),
-            },
-        }
-    }
-
-    /// Answers a drain once nothing is left to wait for.
-    fn drained(&mut self) -> Result<(), AgentError> {
-        let Some(Draining {
-            round,
-            until,
-            ranks_gone,
-        }) = self.draining
-        else {
-            return Ok(());
-        };
-        if self.watcher.waits() && Timestamp(sys::now()) < until {
-            return Ok(());
-        }
-        self.draining = None;
-        for name in std::mem::take(&mut self.owed) {
-            let why = "this node had not finished writing its part".to_owned();
-            say(Report::NotCopied { name, why })?;
-        }
-        if ranks_gone {
-            for name in self.watcher.left() {
-                say(Report::Unfinished { name })?;
-            }
-        }
-        say(Report::Drained { round })
-    }
-}
-
-fn release(held: &Held) {
-    if held.linked {
-        hold::release(&held.path);
     }
 }

@@ -1,7 +1,8 @@
 //! Brings a checkpoint from the run folder to `{resume}`, proving its bytes on the way.
 
+use super::tree::make_rest;
 use crate::hashed_copy;
-use folder::{Manifest, RunFolder};
+use folder::{Contents, Manifest, RunFolder};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -61,7 +62,7 @@ pub fn restore(run: &RunFolder, name: &str, resume: &Path) -> Result<(), Restore
         source,
     };
     clear(resume).map_err(disk)?;
-    for file in &manifest.files {
+    for file in &manifest.contents.files {
         let (from, to) = (
             file.below(&run.checkpoint(name)),
             file.below(&resume.join(name)),
@@ -88,6 +89,8 @@ pub fn restore(run: &RunFolder, name: &str, resume: &Path) -> Result<(), Restore
             return Err(damaged("has other bytes than its manifest says".to_owned()));
         }
     }
+    let Contents { links, folders, .. } = &manifest.contents;
+    make_rest(&resume.join(name), links, folders).map_err(disk)?;
     point_latest(name, resume).map_err(disk)
 }
 
@@ -132,12 +135,19 @@ mod tests {
         fs::write(&file, b"weights").unwrap();
         let (bytes, blake3) = hashed_copy::hash(&file).unwrap();
         let path = PathBuf::from("mp_rank_00_model_states.pt");
-        let files = vec![FileHash {
-            path,
-            bytes,
-            blake3,
-        }];
-        run.write_manifest(&Manifest::new("global_step5", Timestamp(0), true, files))
+        let contents = Contents {
+            files: vec![FileHash {
+                path,
+                bytes,
+                blake3,
+            }],
+            links: vec![folder::LinkInside {
+                path: "deep/newest".into(),
+                target: "../mp_rank_00_model_states.pt".into(),
+            }],
+            folders: vec!["empty".into()],
+        };
+        run.write_manifest(&Manifest::new("global_step5", Timestamp(0), true, contents))
             .unwrap();
         damage(&file);
         match (restore(&run, "global_step5", &resume), want) {
@@ -149,6 +159,9 @@ mod tests {
                     "global_step5"
                 );
                 assert!(!resume.join("old").exists());
+                let newest = resume.join("global_step5/deep/newest");
+                assert_eq!(fs::read(newest).unwrap(), b"weights");
+                assert!(resume.join("global_step5/empty").is_dir());
             }
             (Err(RestoreError::Damaged { what }), Err(words)) => {
                 assert!(what.contains(words), "{what}");

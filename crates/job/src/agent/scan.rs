@@ -1,39 +1,56 @@
 //! What stands in `{checkpoints}` at this moment.
 
 use super::recognise::{Recognised, recognise};
+use super::tree::tree;
 use super::watcher::{Fingerprint, Inside};
 use std::collections::BTreeSet;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// The top-level entries with their fingerprints, by name. An entry that vanishes while this looks
-/// is left out; names that are not UTF-8 are too.
+/// What stands in a folder at this moment.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Scanned {
+    /// The entries with their fingerprints, by name.
+    pub entries: Vec<(String, Fingerprint)>,
+    /// Names that no message can carry, as they can be shown.
+    pub unspeakable: Vec<String>,
+}
+
+/// Looks at the top-level entries. One that vanishes meanwhile is left out.
 ///
 /// # Errors
 /// The folder itself can't be read.
-pub fn scan(folder: &Path) -> io::Result<Vec<(String, Fingerprint)>> {
-    let mut found = Vec::new();
+pub fn scan(folder: &Path) -> io::Result<Scanned> {
+    let mut scanned = Scanned::default();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        if let (Ok(name), Ok(print)) = (entry.file_name().into_string(), fingerprint(&entry.path()))
-        {
-            found.push((name, print));
+        match entry.file_name().into_string() {
+            Ok(name) if !name.chars().any(char::is_control) => {
+                if let Ok(print) = fingerprint(&entry.path()) {
+                    scanned.entries.push((name, print));
+                }
+            }
+            Ok(name) => scanned.unspeakable.push(name.escape_debug().to_string()),
+            Err(name) => scanned
+                .unspeakable
+                .push(name.to_string_lossy().into_owned()),
         }
     }
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(found)
+    scanned.entries.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(scanned)
 }
 
-/// The fingerprint of a file or of all files below a folder.
+/// The fingerprint of a file or of all that is below a folder.
 ///
 /// # Errors
 /// What the system says.
 pub fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
+    let tree = tree(path)?;
     let mut hasher = blake3::Hasher::new();
     let mut bytes = 0;
-    for (place, facts) in files(path)? {
+    for (place, facts) in &tree.files {
         hasher.update(place.as_os_str().as_encoded_bytes());
         for number in [
             facts.len(),
@@ -45,6 +62,14 @@ pub fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
         }
         bytes += facts.len();
     }
+    let links = tree
+        .links
+        .iter()
+        .flat_map(|link| [&link.path, &link.target]);
+    for path in links.chain(&tree.folders) {
+        hasher.update(path.as_os_str().as_encoded_bytes());
+        hasher.update(&[0]);
+    }
     let digest = hasher.finalize();
     let first = digest
         .as_bytes()
@@ -54,46 +79,6 @@ pub fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
         bytes,
         digest: u64::from_le_bytes(*first),
     })
-}
-
-/// All files of an entry with their places below it, sorted; a single file has the empty place.
-/// Symbolic links are followed for files and not for folders.
-///
-/// # Errors
-/// What the system says.
-pub fn files(path: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
-    let facts = fs::metadata(path)?;
-    if !facts.is_dir() {
-        return Ok(vec![(PathBuf::new(), facts)]);
-    }
-    let mut found = Vec::new();
-    let mut folders = vec![PathBuf::new()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(path.join(&folder))? {
-            let entry = entry?;
-            let place = folder.join(entry.file_name());
-            if entry.file_type()?.is_dir() {
-                folders.push(place);
-            } else {
-                let facts = match fs::metadata(entry.path()) {
-                    // A link to nothing holds nothing: it must not keep the rest from coming out.
-                    Err(error) if error.kind() == io::ErrorKind::NotFound && is_link(&entry) => {
-                        continue;
-                    }
-                    facts => facts?,
-                };
-                if facts.is_file() {
-                    found.push((place, facts));
-                }
-            }
-        }
-    }
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(found)
-}
-
-fn is_link(entry: &fs::DirEntry) -> bool {
-    entry.file_type().is_ok_and(|kind| kind.is_symlink())
 }
 
 /// [`Inside`] for entries of a real folder.
@@ -115,8 +100,9 @@ impl Inside for FolderInside<'_> {
     }
 
     fn open(&mut self, name: &str) -> bool {
-        let files = files(&self.folder.join(name)).unwrap_or_default();
-        let wanted: BTreeSet<(u64, u64)> = files
+        let tree = tree(&self.folder.join(name)).unwrap_or_default();
+        let wanted: BTreeSet<(u64, u64)> = tree
+            .files
             .iter()
             .map(|(_, facts)| (facts.dev(), facts.ino()))
             .collect();
@@ -155,6 +141,11 @@ mod tests {
     use super::*;
     use std::io::Write;
 
+    fn first(seen: &Scanned) -> (&str, u64) {
+        let (name, print) = &seen.entries[0];
+        (name, print.bytes)
+    }
+
     #[test]
     fn a_change_of_any_file_changes_the_fingerprint() {
         let folder = tempfile::tempdir().unwrap();
@@ -163,7 +154,7 @@ mod tests {
         fs::write(path.join("a"), b"12").unwrap();
         let one = scan(folder.path()).unwrap();
         assert_eq!(one, scan(folder.path()).unwrap());
-        assert_eq!((one[0].0.as_str(), one[0].1.bytes), ("step-5", 2));
+        assert_eq!(first(&one), ("step-5", 2));
         fs::write(path.join("b"), b"").unwrap();
         let two = scan(folder.path()).unwrap();
         assert_ne!(one, two);
@@ -185,7 +176,21 @@ mod tests {
         fs::write(path.join("a"), b"12").unwrap();
         std::os::unix::fs::symlink("/nonexistent", path.join("link")).unwrap();
         let seen = scan(folder.path()).unwrap();
-        assert_eq!((seen[0].0.as_str(), seen[0].1.bytes), ("step-5", 2));
+        assert_eq!(first(&seen), ("step-5", 2));
+    }
+
+    #[test]
+    fn names_that_no_message_can_carry_are_told_apart() {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = tempfile::tempdir().unwrap();
+        let odd = std::ffi::OsStr::from_bytes(b"a\xff");
+        for name in [odd, "b\nc".as_ref(), "ü".as_ref()] {
+            fs::write(folder.path().join(name), b"").unwrap();
+        }
+        let mut seen = scan(folder.path()).unwrap();
+        seen.unspeakable.sort();
+        assert_eq!(first(&seen), ("ü", 0));
+        assert_eq!(seen.unspeakable, ["a\u{fffd}", "b\\nc"]);
     }
 
     #[test]

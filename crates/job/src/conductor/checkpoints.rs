@@ -6,9 +6,10 @@
 
 use super::copies::Part;
 use super::state::{Known, Out};
-use folder::{FileHash, FolderError, IncomingPart, Manifest, RunFolder};
+use crate::agent::make_rest;
+use folder::{Contents, FileHash, FolderError, IncomingPart, LinkInside, Manifest, RunFolder};
 use model::Timestamp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -71,9 +72,9 @@ pub fn publish(
     } else {
         None
     };
-    let files = join(name, &places, old.as_ref())?;
+    let contents = join(name, &places, old.as_ref())?;
     let proven = parts.iter().all(|part| part.proven) && old.as_ref().is_none_or(|old| old.proven);
-    let manifest = Manifest::new(name, now, proven, files);
+    let manifest = Manifest::new(name, now, proven, contents);
     let put = || -> io::Result<()> {
         for other in others {
             gather(other, &first.data())?;
@@ -98,43 +99,56 @@ pub fn publish(
     })
 }
 
-/// The files of all parts; the same file may come from two nodes if it has the same bytes.
-fn join(
-    name: &str,
-    places: &[IncomingPart],
-    old: Option<&Manifest>,
-) -> Result<Vec<FileHash>, String> {
-    let mut all: BTreeMap<PathBuf, FileHash> = BTreeMap::new();
+/// What all parts hold; the same file may come from two nodes if it has the same bytes.
+fn join(name: &str, places: &[IncomingPart], old: Option<&Manifest>) -> Result<Contents, String> {
+    let mut files: BTreeMap<PathBuf, FileHash> = BTreeMap::new();
+    let mut links: BTreeMap<PathBuf, LinkInside> = BTreeMap::new();
+    let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
     let lists = places
         .iter()
         .map(IncomingPart::read_list)
         .collect::<Result<Vec<_>, FolderError>>();
     let lists = lists.map_err(|error| format!("a part of it can't be read: {error}"))?;
-    let old = old.map(|old| old.files.clone());
-    for file in old.into_iter().chain(lists).flatten() {
-        if let Some(other) = all.get(&file.path)
-            && other.blake3 != file.blake3
-        {
-            return Err(format!(
-                "two nodes wrote different {name}/{}: let one rank write it, or give each rank's file a name of its own",
-                file.path.display()
-            ));
+    let differ = |path: &Path| {
+        format!(
+            "two nodes wrote different {name}/{}: let one rank write it, or give each rank's file a name of its own",
+            path.display()
+        )
+    };
+    let old = old.map(|old| old.contents.clone());
+    for list in old.into_iter().chain(lists) {
+        for file in list.files {
+            match files.get(&file.path) {
+                Some(other) if other.blake3 != file.blake3 => return Err(differ(&file.path)),
+                _ => drop(files.insert(file.path.clone(), file)),
+            }
         }
-        all.insert(file.path.clone(), file);
+        for link in list.links {
+            match links.get(&link.path) {
+                Some(other) if other.target != link.target => return Err(differ(&link.path)),
+                _ => drop(links.insert(link.path.clone(), link)),
+            }
+        }
+        folders.extend(list.folders);
     }
-    Ok(all.into_values().collect())
+    Ok(Contents {
+        files: files.into_values().collect(),
+        links: links.into_values().collect(),
+        folders: folders.into_iter().collect(),
+    })
 }
 
-/// Moves the files of a part below `target`. Same disk: nothing is copied.
+/// Moves what a part holds below `target`. Same disk: nothing is copied.
 fn gather(part: &IncomingPart, target: &Path) -> io::Result<()> {
-    for file in part.read_list()? {
+    let list = part.read_list()?;
+    for file in &list.files {
         let (from, to) = (file.below(&part.data()), file.below(target));
         if let Some(folder) = to.parent() {
             fs::create_dir_all(folder)?;
         }
         fs::rename(from, to)?;
     }
-    Ok(())
+    make_rest(target, &list.links, &list.folders)
 }
 
 /// What stands at `entry` is moved away first: a rename can't replace a folder that has files.

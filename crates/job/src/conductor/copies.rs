@@ -1,10 +1,18 @@
 //! Which entry is being copied out, and which wait for it. Pure.
 //!
 //! One entry at a time: each is asked of all agents that have a disk, and is published when all of
-//! them have answered, so that no checkpoint lacks a node's shards.
+//! them have answered, so that no checkpoint lacks a node's shards. The agents keep what they were
+//! asked for until it is out: what could not be copied is tried again after a while, when something
+//! else got through, and at the end.
 
 use crate::protocol::AgentId;
+use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// The first pause before another try; each further one is twice as long.
+const PAUSE_MS: i64 = 30_000;
+/// The longest one.
+const LONGEST_PAUSE_MS: i64 = 600_000;
 
 /// An agent's part of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,9 +65,18 @@ pub struct Copies {
     current: Option<Current>,
     /// Who gave parts of what was published last under each name.
     given: BTreeMap<String, BTreeSet<AgentId>>,
+    /// What could not be copied and is tried again.
+    failed: BTreeMap<String, Failed>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
+struct Failed {
+    wanted: Wanted,
+    tries: u32,
+    due: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Wanted {
     name: String,
     /// `None`: everyone.
@@ -71,7 +88,8 @@ struct Current {
     wanted: Wanted,
     asked: BTreeSet<AgentId>,
     parts: BTreeMap<AgentId, Part>,
-    refused: Option<String>,
+    /// In words, and whether another try may do better.
+    refused: Option<(String, bool)>,
 }
 
 impl Copies {
@@ -90,7 +108,7 @@ impl Copies {
         &self.copiers
     }
 
-    /// Whether nothing waits and nothing is in work.
+    /// Whether nothing waits and nothing is in work; what is to be tried again later does not count.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.current.is_none()
@@ -115,6 +133,10 @@ impl Copies {
             current.wanted.name == name && !current.parts.contains_key(&agent)
         });
         let only = (late || answered).then_some(agent);
+        if only.is_none() {
+            // The newer version takes the place of the one that could not be copied.
+            self.failed.remove(&name);
+        }
         let wanted = Wanted { name, only };
         if !self.waiting.contains(&wanted) {
             self.waiting.push_back(wanted);
@@ -122,12 +144,16 @@ impl Copies {
     }
 
     /// What to do now, if anything: call it after each change. `newest_first`: time is short.
-    pub fn next(&mut self, newest_first: bool) -> Option<Next> {
+    pub fn next(&mut self, newest_first: bool, now: Timestamp) -> Option<Next> {
         if let Some(current) = &self.current {
             if !current.asked.is_empty() {
                 return None;
             }
-            return self.close();
+            return self.close(now);
+        }
+        if self.waiting.is_empty() {
+            let due = self.failed.values().find(|failed| failed.due <= now);
+            self.waiting.extend(due.map(|failed| failed.wanted.clone()));
         }
         let wanted = if newest_first {
             self.waiting.pop_back()
@@ -149,18 +175,24 @@ impl Copies {
     }
 
     /// All have answered. What is published stays the current one until [`Copies::published`].
-    fn close(&mut self) -> Option<Next> {
+    fn close(&mut self, now: Timestamp) -> Option<Next> {
         let current = self.current.as_mut()?;
         let name = current.wanted.name.clone();
         let parts: Vec<Part> = current.parts.values().cloned().collect();
-        if let Some(why) = current.refused.take() {
-            self.current = None;
+        if let Some((why, again)) = current.refused.take() {
+            if again {
+                self.set_aside(now);
+            } else {
+                self.failed.remove(&name);
+                self.current = None;
+            }
             return Some(Next::GiveUp { name, why, parts });
         }
         if parts.is_empty() {
             // It was gone everywhere before it could be held.
+            self.failed.remove(&name);
             self.current = None;
-            return self.next(false);
+            return self.next(false, now);
         }
         // Not asked again while it is being published.
         current.asked.insert(AgentId::MAX);
@@ -187,8 +219,9 @@ impl Copies {
     }
 
     /// An agent could not copy its part.
-    pub fn refused(&mut self, agent: AgentId, name: &str, why: String) {
-        self.answered(agent, name, |current| current.refused = Some(why));
+    /// `again`: another try may do better.
+    pub fn refused(&mut self, agent: AgentId, name: &str, why: String, again: bool) {
+        self.answered(agent, name, |current| current.refused = Some((why, again)));
     }
 
     fn answered(&mut self, agent: AgentId, name: &str, change: impl FnOnce(&mut Current)) {
@@ -200,14 +233,66 @@ impl Copies {
         }
     }
 
-    /// Publishing ended, one way or the other.
-    pub fn published(&mut self, name: &str) {
-        if self
-            .current
+    /// It is out. What had found no room may find some now.
+    pub fn published(&mut self, name: &str, now: Timestamp) {
+        if self.is_current(name) {
+            self.current = None;
+        }
+        self.failed.remove(name);
+        for failed in self.failed.values_mut() {
+            failed.due = now;
+        }
+    }
+
+    /// It could not be put together: its parts are gone from the run folder, not from the nodes.
+    pub fn not_published(&mut self, name: &str, now: Timestamp) {
+        if self.is_current(name) {
+            self.set_aside(now);
+        }
+    }
+
+    fn is_current(&self, name: &str) -> bool {
+        self.current
             .as_ref()
             .is_some_and(|current| current.wanted.name == name)
-        {
-            self.current = None;
+    }
+
+    /// Tries the current one again later.
+    fn set_aside(&mut self, now: Timestamp) {
+        let Some(Current { wanted, .. }) = self.current.take() else {
+            return;
+        };
+        let before = self.failed.get(&wanted.name);
+        let tries = before.map_or(0, |failed| failed.tries + 1);
+        let pause = (PAUSE_MS << tries.min(5)).min(LONGEST_PAUSE_MS);
+        let due = Timestamp(now.0.saturating_add(pause));
+        let name = wanted.name.clone();
+        let failed = Failed { wanted, tries, due };
+        self.failed.insert(name, failed);
+    }
+
+    /// Has everything tried once more that could not be copied, after all that waits already.
+    pub fn retry_all(&mut self) {
+        for failed in self.failed.values() {
+            if !self.waiting.contains(&failed.wanted) {
+                self.waiting.push_front(failed.wanted.clone());
+            }
+        }
+    }
+
+    /// Gives an entry up that could not be copied; whether there was one.
+    pub fn forget(&mut self, name: &str) -> bool {
+        self.waiting.retain(|wanted| wanted.name != name);
+        self.failed.remove(name).is_some()
+    }
+
+    /// When the next try is due.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Timestamp> {
+        match &self.current {
+            // It is tried when that one is through.
+            Some(_) => None,
+            None => self.failed.values().map(|failed| failed.due).min(),
         }
     }
 }
@@ -215,6 +300,8 @@ impl Copies {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NOW: Timestamp = Timestamp(0);
 
     fn part(incoming: &str) -> Part {
         Part {
@@ -246,20 +333,20 @@ mod tests {
         let mut copies = Copies::new([0]);
         copies.complete(0, "1".into());
         copies.complete(0, "2".into());
-        assert_eq!(copies.next(false), ask("1", &[0]));
-        assert_eq!(copies.next(false), None);
+        assert_eq!(copies.next(false, NOW), ask("1", &[0]));
+        assert_eq!(copies.next(false, NOW), None);
         copies.part(0, "1", part("a"));
-        assert_eq!(copies.next(false), publish("1", &["a"], false));
-        assert_eq!(copies.next(false), None, "it is being published");
-        copies.published("1");
-        assert_eq!(copies.next(false), ask("2", &[0]));
-        copies.refused(0, "2", "disk full".into());
+        assert_eq!(copies.next(false, NOW), publish("1", &["a"], false));
+        assert_eq!(copies.next(false, NOW), None, "it is being published");
+        copies.published("1", NOW);
+        assert_eq!(copies.next(false, NOW), ask("2", &[0]));
+        copies.refused(0, "2", "disk full".into(), false);
         let gave_up = Next::GiveUp {
             name: "2".into(),
             why: "disk full".into(),
             parts: vec![],
         };
-        assert_eq!(copies.next(false), Some(gave_up));
+        assert_eq!(copies.next(false, NOW), Some(gave_up));
         assert!(copies.is_idle());
     }
 
@@ -269,20 +356,20 @@ mod tests {
         for name in ["1", "2", "3"] {
             copies.complete(0, name.into());
         }
-        assert_eq!(copies.next(true), ask("3", &[0]));
+        assert_eq!(copies.next(true, NOW), ask("3", &[0]));
     }
 
     #[test]
     fn shards_of_two_nodes_are_one_checkpoint() {
         let mut copies = Copies::new([0, 2]);
         copies.complete(2, "1".into());
-        assert_eq!(copies.next(false), ask("1", &[0, 2]));
+        assert_eq!(copies.next(false, NOW), ask("1", &[0, 2]));
         copies.complete(0, "1".into());
         copies.part(2, "1", part("b"));
-        assert_eq!(copies.next(false), None);
+        assert_eq!(copies.next(false, NOW), None);
         copies.part(0, "1", part("a"));
-        assert_eq!(copies.next(false), publish("1", &["a", "b"], false));
-        copies.published("1");
+        assert_eq!(copies.next(false, NOW), publish("1", &["a", "b"], false));
+        copies.published("1", NOW);
         assert!(copies.is_idle());
     }
 
@@ -290,18 +377,18 @@ mod tests {
     fn a_late_shard_is_added_and_a_new_version_replaces() {
         let mut copies = Copies::new([0, 1]);
         copies.complete(0, "last".into());
-        assert_eq!(copies.next(false), ask("last", &[0, 1]));
+        assert_eq!(copies.next(false, NOW), ask("last", &[0, 1]));
         copies.part(0, "last", part("a"));
         copies.no_part(1, "last");
-        assert_eq!(copies.next(false), publish("last", &["a"], false));
+        assert_eq!(copies.next(false, NOW), publish("last", &["a"], false));
         copies.complete(1, "last".into());
-        copies.published("last");
-        assert_eq!(copies.next(false), ask("last", &[1]));
+        copies.published("last", NOW);
+        assert_eq!(copies.next(false, NOW), ask("last", &[1]));
         copies.part(1, "last", part("b"));
-        assert_eq!(copies.next(false), publish("last", &["b"], true));
-        copies.published("last");
+        assert_eq!(copies.next(false, NOW), publish("last", &["b"], true));
+        copies.published("last", NOW);
         copies.complete(0, "last".into());
-        assert_eq!(copies.next(false), ask("last", &[0, 1]));
+        assert_eq!(copies.next(false, NOW), ask("last", &[0, 1]));
     }
 
     #[test]
@@ -309,8 +396,46 @@ mod tests {
         let mut copies = Copies::new([0]);
         copies.complete(0, "1".into());
         copies.complete(0, "2".into());
-        assert_eq!(copies.next(false), ask("1", &[0]));
+        assert_eq!(copies.next(false, NOW), ask("1", &[0]));
         copies.no_part(0, "1");
-        assert_eq!(copies.next(false), ask("2", &[0]));
+        assert_eq!(copies.next(false, NOW), ask("2", &[0]));
+    }
+
+    #[test]
+    fn what_found_no_room_is_tried_again() {
+        let mut copies = Copies::new([0, 1]);
+        copies.complete(0, "1".into());
+        assert_eq!(copies.next(false, NOW), ask("1", &[0, 1]));
+        copies.part(0, "1", part("a"));
+        copies.refused(1, "1", "disk full".into(), true);
+        let gave_up = Next::GiveUp {
+            name: "1".into(),
+            why: "disk full".into(),
+            parts: vec![part("a")],
+        };
+        assert_eq!(copies.next(false, NOW), Some(gave_up));
+        assert!(copies.is_idle());
+        assert_eq!(copies.next(false, Timestamp(29_999)), None);
+        assert_eq!(copies.next_due(), Some(Timestamp(30_000)));
+        // Another one got through: now there may be room.
+        copies.complete(0, "2".into());
+        assert_eq!(copies.next(false, NOW), ask("2", &[0, 1]));
+        copies.part(0, "2", part("b"));
+        copies.no_part(1, "2");
+        assert_eq!(copies.next(false, NOW), publish("2", &["b"], false));
+        copies.published("2", Timestamp(5));
+        assert_eq!(copies.next(false, Timestamp(5)), ask("1", &[0, 1]));
+        copies.part(0, "1", part("a"));
+        copies.part(1, "1", part("c"));
+        assert_eq!(copies.next(false, NOW), publish("1", &["a", "c"], false));
+        // Such as a rename that failed; the next pause is longer.
+        copies.not_published("1", NOW);
+        assert_eq!(copies.next_due(), Some(Timestamp(60_000)));
+        copies.retry_all();
+        assert_eq!(copies.next(true, NOW), ask("1", &[0, 1]));
+        copies.no_part(0, "1");
+        copies.no_part(1, "1");
+        assert_eq!(copies.next(true, NOW), None);
+        assert!(copies.is_idle() && copies.next_due().is_none());
     }
 }

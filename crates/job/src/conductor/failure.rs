@@ -16,6 +16,31 @@ pub fn first_failed(run: &RunFolder, attempt: Attempt) -> Option<RankExit> {
     exits.into_iter().find(|exit| exit.status != 0)
 }
 
+/// Whether a rank's wrapper was killed, in words: a task of the step ended by a signal, its wrapper
+/// has not written how, and no rank failed by itself before. A program that is killed is another
+/// matter: its wrapper says so, and the same memory would fill again.
+#[must_use]
+pub fn lost_wrapper(run: &RunFolder, attempt: Attempt, status: i32, tasks: u32) -> Option<String> {
+    const BY_SIGNAL: i32 = 128;
+    const SIGTERM: i32 = 15;
+    let exits = run.read_exits(attempt).ok()?;
+    // The others are told to end when one is gone.
+    let own = exits
+        .iter()
+        .find(|exit| exit.status != 0 && exit.status != BY_SIGNAL + SIGTERM);
+    let missing: Vec<String> = (0..tasks)
+        .filter(|rank| exits.iter().all(|exit| exit.rank != *rank))
+        .map(|rank| rank.to_string())
+        .collect();
+    (status > BY_SIGNAL && own.is_none() && !missing.is_empty()).then(|| {
+        format!(
+            "the ranks' step was ended by signal {} and rank {} could not say why",
+            status - BY_SIGNAL,
+            missing.join(", ")
+        )
+    })
+}
+
 /// In words, one line.
 #[must_use]
 pub fn cause(run: &RunFolder, attempt: Attempt, status: i32, first: Option<&RankExit>) -> String {
@@ -43,27 +68,63 @@ pub fn cause(run: &RunFolder, attempt: Attempt, status: i32, first: Option<&Rank
         Some(signal) => format!("was ended by signal {signal}"),
         None => format!("ended with exit code {status}"),
     };
-    let said = last_line(&run.rank_log(attempt, *rank)).ok().flatten();
-    let said = said.map_or_else(String::new, |said| format!(": {said}"));
-    format!("rank {rank} on {host} {how}{said}")
+    let tail = tail(&run.rank_log(attempt, *rank)).unwrap_or_default();
+    format!("rank {rank} on {host} {how}{}", said_last(&tail))
 }
 
-/// The last line that says something, at most 300 characters of it.
-fn last_line(path: &Path) -> io::Result<Option<String>> {
+/// What a log's end says of the end: a complaint as it is; where there is none, its last line as no
+/// more than that, for it may have nothing to do with it.
+fn said_last(tail: &str) -> String {
+    let lines = || tail.lines().map(str::trim).filter(|line| !line.is_empty());
+    let short = |line: &str| line.chars().take(LONGEST).collect::<String>();
+    let mut last = lines().rev().take(COMPLAINT_WITHIN);
+    match (last.find(|line| is_complaint(line)), lines().next_back()) {
+        (Some(complaint), _) => format!(": {}", short(complaint)),
+        (None, Some(line)) => format!("; its last line is {:?}", short(line)),
+        (None, None) => String::new(),
+    }
+}
+
+/// Words that programs and systems complain with, in small letters.
+fn is_complaint(line: &str) -> bool {
+    const WORDS: [&str; 18] = [
+        "error",
+        "exception",
+        "fatal",
+        "panicked",
+        "abort",
+        "killed",
+        "fail",
+        "cannot",
+        "can't",
+        "could not",
+        "couldn't",
+        "unable to",
+        "out of memory",
+        "not found",
+        "no such",
+        "denied",
+        "segmentation",
+        "assert",
+    ];
+    let line = line.to_ascii_lowercase();
+    WORDS.iter().any(|word| line.contains(word))
+}
+
+/// At most so much of a line is quoted, in characters.
+const LONGEST: usize = 300;
+/// A complaint stands within so many lines of the end; what is older was survived.
+const COMPLAINT_WITHIN: usize = 30;
+
+/// The end of a log, read as text.
+fn tail(path: &Path) -> io::Result<String> {
     const TAIL: u64 = 16 << 10;
-    const LONGEST: usize = 300;
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let last = text
-        .lines()
-        .rev()
-        .map(str::trim)
-        .find(|line| !line.is_empty());
-    Ok(last.map(|line| line.chars().take(LONGEST).collect()))
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
@@ -104,5 +165,53 @@ mod tests {
             words,
             "rank 1 on n1 ended with exit code 1: RuntimeError: CUDA out of memory"
         );
+    }
+
+    #[track_caller]
+    fn check_said(log: &str, want: &str) {
+        assert_eq!(said_last(log), want);
+    }
+
+    #[test]
+    fn what_has_nothing_to_do_with_the_end_is_no_cause() {
+        check_said("step 5\nstep 6\n\n", "; its last line is \"step 6\"");
+        check_said(
+            "RuntimeError: CUDA out of memory\nwandb: synced 5 files\n",
+            ": RuntimeError: CUDA out of memory",
+        );
+        let survived = format!("warning: read failed, again\n{}", "step\n".repeat(30));
+        check_said(&survived, "; its last line is \"step\"");
+        check_said("", "");
+    }
+
+    #[test]
+    fn a_wrapper_that_was_killed_is_told_from_a_program() {
+        let check = |exits: &[(u32, i32)], status: i32, want: bool| {
+            let root = tempfile::tempdir().unwrap();
+            let run = RunFolder::at(root.path());
+            let attempt = Attempt { job: 7, restart: 0 };
+            fs::create_dir_all(run.links()).unwrap();
+            for (rank, status) in exits {
+                let exit = RankExit {
+                    rank: *rank,
+                    status: *status,
+                    signal: None,
+                    at: Timestamp(i64::from(*rank)),
+                    host: "n1".to_owned(),
+                };
+                run.write_exit(attempt, &exit).unwrap();
+            }
+            let found = lost_wrapper(&run, attempt, status, 2);
+            assert_eq!(found.is_some(), want, "{exits:?} {status}: {found:?}");
+        };
+        check(&[], 137, true);
+        check(&[(1, 143)], 137, true);
+        check(&[(1, 143)], 143, true);
+        check(&[(1, 0)], 137, true);
+        // A program that was killed, or failed, and took the others along.
+        check(&[(1, 137)], 137, false);
+        check(&[(0, 1)], 137, false);
+        check(&[(0, 1), (1, 143)], 1, false);
+        check(&[], 1, false);
     }
 }

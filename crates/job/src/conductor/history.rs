@@ -8,20 +8,37 @@ use std::io;
 /// # Errors
 /// The run folder can't be read.
 pub fn stuck_before(run: &RunFolder, now: Attempt) -> io::Result<u32> {
+    in_a_row(run, now, was_stuck)
+}
+
+/// How many starts right before this one were lost without a new checkpoint: one of our own
+/// processes was killed, or nobody was left to say anything.
+///
+/// # Errors
+/// The run folder can't be read.
+pub fn lost_in_a_row(run: &RunFolder, now: Attempt) -> io::Result<u32> {
+    in_a_row(run, now, was_lost)
+}
+
+fn in_a_row(run: &RunFolder, now: Attempt, is: fn(&[Event]) -> bool) -> io::Result<u32> {
     let mut count = 0;
     let before = run.attempts()?.into_iter().filter(|attempt| *attempt < now);
     for attempt in before.rev() {
-        let events: Vec<Event> = EventTail::new(run.events(attempt))
-            .read()?
-            .into_iter()
-            .map(|line| line.event)
-            .collect();
-        if !was_stuck(&events) {
+        if !is(&events_of(run, attempt)?) {
             break;
         }
         count += 1;
     }
     Ok(count)
+}
+
+/// What one start wrote down.
+///
+/// # Errors
+/// It can't be read.
+pub fn events_of(run: &RunFolder, attempt: Attempt) -> io::Result<Vec<Event>> {
+    let lines = EventTail::new(run.events(attempt)).read()?;
+    Ok(lines.into_iter().map(|line| line.event).collect())
 }
 
 /// Whether a start came to its limit with nothing newer than what it had resumed from.
@@ -35,15 +52,39 @@ fn was_stuck(events: &[Event]) -> bool {
             } | Event::ComingBack { .. }
         )
     });
+    let lost = events
+        .iter()
+        .any(|event| matches!(event, Event::Lost { .. }));
+    at_limit && !lost && !has_progress(events)
+}
+
+fn was_lost(events: &[Event]) -> bool {
+    let is_end = |event: &Event| {
+        matches!(
+            event,
+            Event::ComingBack { .. }
+                | Event::Terminated { .. }
+                | Event::Finished { .. }
+                | Event::Failed { .. }
+        )
+    };
+    let lost = events
+        .iter()
+        .any(|event| matches!(event, Event::Lost { .. }));
+    (lost || !events.iter().any(is_end)) && !has_progress(events)
+}
+
+/// Whether a start brought out a checkpoint that is newer than what it had resumed from.
+#[must_use]
+pub fn has_progress(events: &[Event]) -> bool {
     let resumed = events.iter().find_map(|event| match event {
         Event::Resumed { step, .. } => *step,
         _ => None,
     });
-    let newer = events.iter().any(|event| match event {
+    events.iter().any(|event| match event {
         Event::CheckpointOut { step, .. } => is_newer(*step, resumed),
         _ => false,
-    });
-    at_limit && !newer
+    })
 }
 
 /// Whether a checkpoint is progress over the one that was resumed from. A program that begins anew
@@ -117,5 +158,16 @@ mod tests {
         check(&[&[], &[out(1)], &[], &[]], 2);
         check(&[&[out(5)], &[resumed(5), out(6)]], 0);
         check(&[&[out(5)], &[resumed(5), out(2), out(5)]], 1);
+    }
+
+    #[test]
+    fn starts_that_were_lost_are_counted_apart() {
+        let lost = Event::Lost {
+            cause: "signal 9".to_owned(),
+        };
+        check(&[&[], std::slice::from_ref(&lost)], 0);
+        assert!(was_lost(std::slice::from_ref(&lost)) && was_lost(&[resumed(5)]));
+        assert!(!was_lost(&[out(6), lost]));
+        assert!(!was_lost(&[Event::Terminated { reason: None }]));
     }
 }

@@ -5,41 +5,44 @@
 
 mod allocation;
 mod checkpoints;
+mod cluster_word;
 mod copies;
 mod failure;
 mod history;
+mod keeper;
 mod state;
 mod steps;
+mod succession;
 
 pub use allocation::{Allocation, AllocationError};
+pub use keeper::keep;
 
 use crate::grace::Deadlines;
 use crate::local_folder::LocalFolder;
+use cluster_word::ClusterWord;
 use copies::Part;
-use folder::{Event, EventLog, LaunchFile, RunFolder, RunJson};
+use folder::{Event, EventLog, FolderError, LaunchFile, RunFolder, RunJson};
 use model::Timestamp;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
-use state::{ConductorState, Effect, Facts, Happening, Hello, Known};
-use std::io;
+use state::{Comeback, ConductorState, Effect, Facts, Happening, Hello, Known};
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use steps::{AgentsStep, Steps};
+use succession::{Place, Standing};
 use thiserror::Error;
-use train::{EnvChange, JobShape, Notify, Rendezvous, ResumeOn, UnknownPlaceholder, Values};
+use train::{
+    EnvChange, JobShape, Keep, Notify, Rendezvous, ResumeBy, ResumeOn, UnknownPlaceholder, Values,
+};
 
 /// Why a conductor could not begin or go on.
 #[derive(Debug, Error)]
 pub enum ConductorError {
     /// `run.json` can't be read.
-    #[error("{path:?} can't be read; `yard run` writes it before it submits")]
-    RunJson {
-        /// The file.
-        path: std::path::PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    RunJson(#[from] FolderError),
     /// Not inside a job.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
@@ -80,68 +83,30 @@ pub enum Heard {
 /// How long agents may take to say hello: a node that boots its file system cache is slow.
 const HELLO: Duration = Duration::from_secs(180);
 
-/// Reads a run's `run.json`.
-///
-/// # Errors
-/// It can't be read.
-pub fn read_run(run: &RunFolder) -> Result<RunJson, ConductorError> {
-    let path = run.run_json();
-    let read = || -> io::Result<RunJson> { Ok(serde_json::from_slice(&std::fs::read(&path)?)?) };
-    read().map_err(|source| ConductorError::RunJson {
-        path: run.run_json(),
-        source,
-    })
-}
+/// How long a SIGTERM waits for the cluster's word on why it came.
+const WORD: Duration = Duration::from_secs(2);
 
-/// Conducts one start of one job of the run in `folder`; returns the batch script's exit code.
+/// Conducts one start of one job of the run in `folder`, the job of link `number`; returns the
+/// batch script's exit code.
 ///
 /// # Errors
 /// It could not begin. What goes wrong later is an event in the run folder.
-pub fn run(folder: &Path) -> Result<u8, ConductorError> {
-    let run = RunFolder::at(folder);
-    let json = read_run(&run)?;
+pub fn run(folder: &Path, number: u32) -> Result<u8, ConductorError> {
     let now = Timestamp(sys::now());
-    let variable = |name: &str| std::env::var(name).ok();
-    let allocation = Allocation::read(&variable, &json.plan, json.facts.time_granularity, now)?;
-    let wrong = |what| {
-        let folder = run.path().to_owned();
-        move |source| ConductorError::Folder {
-            what,
-            folder,
-            source,
-        }
+    let (mut conductor, hear) = match Conductor::open(folder, number, now)? {
+        Opened::Conducts(conductor, hear) => (*conductor, hear),
+        Opened::Over(code) => return Ok(code),
     };
-    for needed in [run.links(), run.logs(), run.tensorboard()] {
-        std::fs::create_dir_all(needed).map_err(wrong("making folders"))?;
-    }
-    let log = EventLog::open(&run.events(allocation.attempt)).map_err(wrong("writing events"))?;
-    let (heard, hear) = channel();
-    listen_to_signals(heard.clone())?;
-    let yard = std::env::current_exe().map_err(|source| ConductorError::Start {
-        what: "yard",
-        source,
-    })?;
-    let steps = Steps {
-        yard,
-        run: run.clone(),
-        allocation,
-        heard: heard.clone(),
-    };
-    let mut conductor = Conductor {
-        run,
-        json,
-        steps,
-        log,
-        heard,
-        agents: None,
-        ranks: None,
-    };
+    listen_to_signals(
+        conductor.heard.clone(),
+        conductor.steps.allocation.attempt.job,
+    )?;
     conductor.begin(now)?;
     conductor.conduct(&hear, now)
 }
 
 /// SIGTERM is told to the loop; what people and `--signal` send otherwise must not end the job.
-fn listen_to_signals(heard: Sender<Heard>) -> Result<(), ConductorError> {
+fn listen_to_signals(heard: Sender<Heard>, job: u32) -> Result<(), ConductorError> {
     let mut signals =
         Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2]).map_err(|source| {
             ConductorError::Start {
@@ -151,7 +116,12 @@ fn listen_to_signals(heard: Sender<Heard>) -> Result<(), ConductorError> {
         })?;
     std::thread::spawn(move || {
         for signal in signals.forever() {
-            if signal == SIGTERM && heard.send(Heard::Happening(Happening::Terminated)).is_err() {
+            if signal != SIGTERM {
+                continue;
+            }
+            let told = ClusterWord::ask(job, WORD).map(|word| word.told());
+            let happening = Happening::Terminated(told.unwrap_or_default());
+            if heard.send(Heard::Happening(happening)).is_err() {
                 return;
             }
         }
@@ -165,12 +135,86 @@ struct Conductor {
     steps: Steps,
     log: EventLog,
     heard: Sender<Heard>,
+    place: Place,
     agents: Option<AgentsStep>,
     /// srun of the ranks.
     ranks: Option<u32>,
+    /// srun of the staging.
+    stage: Option<u32>,
+}
+
+enum Opened {
+    Conducts(Box<Conductor>, Receiver<Heard>),
+    /// With this exit code: there is nothing to do.
+    Over(u8),
 }
 
 impl Conductor {
+    fn open(folder: &Path, number: u32, now: Timestamp) -> Result<Opened, ConductorError> {
+        let (run, json) = RunFolder::open(folder)?;
+        let variable = |name: &str| std::env::var(name).ok();
+        let allocation = Allocation::read(&variable, &json.plan, json.facts.time_granularity, now)?;
+        let wrong = |what| {
+            let folder = run.path().to_owned();
+            move |source| ConductorError::Folder {
+                what,
+                folder,
+                source,
+            }
+        };
+        for needed in [run.links(), run.logs(), run.tensorboard()] {
+            std::fs::create_dir_all(needed).map_err(wrong("making folders"))?;
+        }
+        let standing = succession::standing(&run, number, allocation.attempt)
+            .map_err(wrong("looking at the jobs before"))?;
+        if let Standing::Over { why } = &standing {
+            // Into the job's own log: an event would make a start of what is none.
+            let _ = writeln!(io::stderr(), "nothing is left to do: {why}");
+            return Ok(Opened::Over(0));
+        }
+        let mut log =
+            EventLog::open(&run.events(allocation.attempt)).map_err(wrong("writing events"))?;
+        if let Standing::Fails { cause } = standing {
+            let failed = Event::Failed {
+                cause,
+                status: None,
+            };
+            log.append(now, failed).map_err(wrong("writing events"))?;
+            return Ok(Opened::Over(1));
+        }
+        let yard = std::env::current_exe().map_err(|source| ConductorError::Start {
+            what: "yard",
+            source,
+        })?;
+        let place = Place {
+            run: run.clone(),
+            number,
+            job: allocation.attempt.job,
+            cluster: json.cluster.clone(),
+            token: json.token.clone(),
+            time: exact_time(&json),
+        };
+        let (heard, hear) = channel();
+        let steps = Steps {
+            yard,
+            run: run.clone(),
+            allocation,
+            heard: heard.clone(),
+        };
+        let conductor = Conductor {
+            run,
+            json,
+            steps,
+            log,
+            heard,
+            place,
+            agents: None,
+            ranks: None,
+            stage: None,
+        };
+        Ok(Opened::Conducts(Box::new(conductor), hear))
+    }
+
     fn begin(&mut self, now: Timestamp) -> Result<(), ConductorError> {
         let allocation = &self.steps.allocation;
         let nodes = allocation
@@ -215,13 +259,15 @@ impl Conductor {
         let look = || -> io::Result<_> {
             self.run.make_checkpoint_folders()?;
             checkpoints::recover(&self.run)?;
-            let there = self.run.look_at_checkpoints()?;
+            let attempt = self.steps.allocation.attempt;
             Ok((
-                there,
-                history::stuck_before(&self.run, self.steps.allocation.attempt)?,
+                self.run.look_at_checkpoints()?,
+                history::stuck_before(&self.run, attempt)?,
+                history::lost_in_a_row(&self.run, attempt)?,
+                succession::successor(&self.run, self.place.number)?,
             ))
         };
-        let (there, stuck_before) = look().map_err(wrong)?;
+        let (there, stuck_before, lost_before, successor) = look().map_err(wrong)?;
         for unusable in &there.unusable {
             let text = unusable.to_string();
             self.record(Event::Note { text }, now)?;
@@ -240,9 +286,18 @@ impl Conductor {
             hello_by: Timestamp(now.0 + i64::try_from(HELLO.as_millis()).unwrap_or(i64::MAX)),
             stage: !self.json.plan.data.stage.value.is_empty(),
             checkpoints: checkpoints::known(&there.whole),
-            requeue: resume.on.value.contains(&ResumeOn::Timeout),
+            comeback: Comeback {
+                after_limit: resume.on.value.contains(&ResumeOn::Timeout),
+                after_loss: resume.on.value.contains(&ResumeOn::NodeFailure),
+                by: resume.by.value,
+                may_submit: self.json.facts.comeback.submit_from_nodes,
+                successor: successor.filter(|_| resume.by.value == ResumeBy::Successor),
+            },
             notify: resume.notify.value != Notify::None,
             stuck_before,
+            lost_before,
+            keep_all: self.json.plan.checkpoints.keep.value == Keep::All,
+            kill_wait: Duration::from_secs(self.json.facts.comeback.kill_wait.0),
             node_folder: LocalFolder::new(
                 &self.json.plan.node_local.value,
                 self.run.id(),
@@ -259,6 +314,19 @@ impl Conductor {
             what: "srun",
             source,
         })?);
+        let first = state.begin();
+        if let Some(code) = self.perform_all(first, now)? {
+            return Ok(code);
+        }
+        self.listen(&mut state, hear)
+    }
+
+    /// Takes what comes until the state says that it is over.
+    fn listen(
+        &mut self,
+        state: &mut ConductorState,
+        hear: &Receiver<Heard>,
+    ) -> Result<u8, ConductorError> {
         loop {
             let heard = match state.next_due() {
                 Some(due) => hear.recv_timeout(until(due)),
@@ -274,15 +342,27 @@ impl Conductor {
                 // The conductor holds a sender itself: only time can have come.
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Happening::Tick,
             };
-            for effect in state.handle(happening, now) {
-                if let Some(code) = self.perform(effect, now)? {
-                    if let Some(agents) = &self.agents {
-                        agents.abort();
-                    }
-                    return Ok(code);
+            let effects = state.handle(happening, now);
+            if let Some(code) = self.perform_all(effects, now)? {
+                if let Some(agents) = &self.agents {
+                    agents.abort();
                 }
+                return Ok(code);
             }
         }
+    }
+
+    fn perform_all(
+        &mut self,
+        effects: Vec<Effect>,
+        now: Timestamp,
+    ) -> Result<Option<u8>, ConductorError> {
+        for effect in effects {
+            if let Some(code) = self.perform(effect, now)? {
+                return Ok(Some(code));
+            }
+        }
+        Ok(None)
     }
 
     /// `Some`: the end, with this exit code.
@@ -295,16 +375,12 @@ impl Conductor {
                 }
             }
             Effect::Record(event) => self.record(event, now)?,
-            Effect::Stage => self.steps.stage(),
+            Effect::Stage => self.stage = self.steps.stage(),
+            Effect::AbortStage => abort(self.stage),
             Effect::StartRanks { hellos, resume } => {
                 self.start_ranks(&hellos, resume.as_ref(), now)?
             }
-            Effect::AbortRanks => {
-                if let Some(ranks) = self.ranks {
-                    // srun ends its tasks then; it may have ended by itself already.
-                    let _ = sys::process::signal(ranks, SIGTERM);
-                }
-            }
+            Effect::AbortRanks => abort(self.ranks),
             Effect::Publish { name, parts, merge } => self.publish(name, parts, merge),
             Effect::Discard(parts) => {
                 for part in parts {
@@ -312,6 +388,8 @@ impl Conductor {
                 }
             }
             Effect::Requeue => self.steps.requeue(),
+            Effect::Succeed => self.steps.succeed(self.place.clone()),
+            Effect::DropSuccessor(job) => steps::cancel(job),
         }
         Ok(None)
     }
@@ -407,6 +485,20 @@ impl Conductor {
             now,
         )
     }
+}
+
+/// srun ends its tasks then; it may have ended by itself already.
+fn abort(srun: Option<u32>) {
+    if let Some(srun) = srun {
+        let _ = sys::process::signal(srun, SIGTERM);
+    }
+}
+
+/// Slurm rounds limits up to minutes and the script says what it makes of them; an engine that
+/// counts in seconds is told them.
+fn exact_time(json: &RunJson) -> Option<String> {
+    let time = json.plan.time.as_ref()?;
+    (json.facts.time_granularity.0 < 60).then(|| time.value.to_string())
 }
 
 fn until(due: Timestamp) -> Duration {

@@ -4,6 +4,8 @@ use super::Heard;
 use super::allocation::Allocation;
 use super::failure;
 use super::state::Happening;
+use super::succession::Place;
+use crate::exit_code;
 use crate::protocol::{Order, Report};
 use crate::srun;
 use folder::{Event, RunFolder};
@@ -11,8 +13,8 @@ use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::Sender;
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 use train::Plan;
 
@@ -86,14 +88,16 @@ impl Steps {
         Ok(AgentsStep { orders, pid })
     }
 
-    /// Starts staging; what it prints are the lines of [`crate::stage`].
-    pub fn stage(&self) {
+    /// Starts staging; what it prints are the lines of [`crate::stage`]. Returns srun's process, by
+    /// which it can be aborted.
+    pub fn stage(&self) -> Option<u32> {
         let mut command = self.yard("stage");
         command.push(self.run.path().into());
         let args = srun::stage(self.nodes(), self.allocation.cpus_on_node, &command);
         let heard = self.heard.clone();
         match start(&args, Stdio::null(), Stdio::piped()) {
             Ok(mut child) => {
+                let pid = child.id();
                 std::thread::spawn(move || {
                     if let Some(output) = child.stdout.take() {
                         for line in BufReader::new(output).lines().map_while(Result::ok) {
@@ -113,11 +117,13 @@ impl Steps {
                         Happening::Staged(if status == 0 { Ok(()) } else { Err(why()) }),
                     );
                 });
+                Some(pid)
             }
-            Err(error) => tell(
-                &heard,
-                Happening::Staged(Err(format!("srun can't be started: {error}"))),
-            ),
+            Err(error) => {
+                let why = format!("srun can't be started: {error}");
+                tell(&heard, Happening::Staged(Err(why)));
+                None
+            }
         }
     }
 
@@ -141,18 +147,22 @@ impl Steps {
         let output = PathBuf::from(self.run.rank_log_pattern(attempt));
         let args = srun::ranks(shape, self.allocation.gpus > 0, &output, folder, &command);
         let (heard, run) = (self.heard.clone(), self.run.clone());
+        let tasks = shape.nodes * shape.per_node;
         let ended = move |status: i32, why: Option<String>| {
             let first = (status != 0)
                 .then(|| failure::first_failed(&run, attempt))
                 .flatten();
             let cause =
                 why.unwrap_or_else(|| failure::cause(&run, attempt, status, first.as_ref()));
+            let lost = failure::lost_wrapper(&run, attempt, status, tasks);
+            let cause = lost.clone().unwrap_or(cause);
             let first_failed = first.map(|exit| (exit.rank, exit.status));
             tell(
                 &heard,
                 Happening::RanksEnded {
                     status,
                     first_failed,
+                    lost: lost.is_some(),
                     cause,
                 },
             );
@@ -189,6 +199,27 @@ impl Steps {
             tell(&heard, Happening::Requeued(result));
         });
     }
+
+    /// Submits the job that takes over.
+    pub fn succeed(&self, place: Place) {
+        let heard = self.heard.clone();
+        std::thread::spawn(move || tell(&heard, Happening::Succeeded(place.succeed())));
+    }
+}
+
+/// Cancels a job that waits to take over. One that is left ends by itself as soon as it starts, so
+/// nobody waits long for a controller that is busy.
+pub fn cancel(job: u32) {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    let (tell, told) = channel();
+    std::thread::spawn(move || {
+        let answer = Command::new("scancel")
+            .arg(job.to_string())
+            .stdin(Stdio::null())
+            .status();
+        let _ = tell.send(answer);
+    });
+    let _ = told.recv_timeout(PATIENCE);
 }
 
 fn tell(heard: &Sender<Heard>, happening: Happening) {
@@ -218,14 +249,7 @@ fn start(args: &[OsString], input: Stdio, output: Stdio) -> io::Result<Child> {
 }
 
 fn wait(mut child: Child) -> i32 {
-    use std::os::unix::process::ExitStatusExt;
-    match child.wait() {
-        Ok(status) => status
-            .code()
-            .or_else(|| status.signal().map(|signal| 128 + signal))
-            .unwrap_or(1),
-        Err(_) => 1,
-    }
+    child.wait().map_or(1, exit_code::of)
 }
 
 fn requeue(name: &str) -> Result<(), String> {
@@ -237,11 +261,13 @@ fn requeue(name: &str) -> Result<(), String> {
     if answer.status.success() {
         return Ok(());
     }
+    Err(last_words("scontrol", &answer))
+}
+
+/// The last line that a program complained with.
+pub fn last_words(program: &str, answer: &Output) -> String {
     let said = String::from_utf8_lossy(&answer.stderr);
-    Err(said
-        .lines()
-        .rfind(|line| !line.trim().is_empty())
-        .unwrap_or("scontrol says nothing")
-        .trim()
-        .to_owned())
+    let last = said.lines().rfind(|line| !line.trim().is_empty());
+    let nothing = || format!("{program} says nothing and ends with {}", answer.status);
+    last.map_or_else(nothing, |line| line.trim().to_owned())
 }

@@ -3,11 +3,12 @@
 //! A `requirements` file becomes a virtual environment in the user's cache, once for each content
 //! and interpreter. Several makers at once wait for one another; a half-made one is made anew.
 
+mod environment_error;
 mod key;
 mod requirements;
 mod shell;
 
-pub use requirements::EnvironmentError;
+pub use environment_error::EnvironmentError;
 
 use folder::MadeEnvironment;
 use model::Internet;
@@ -102,7 +103,10 @@ mod tests {
                     made
                 }
             ),
-            (Err(error), Err(words)) => assert!(error.to_string().contains(words), "{error}"),
+            (Err(error), Err(words)) => {
+                let text = format!("{error}: {}", error.there());
+                assert!(text.contains(words), "{text}");
+            }
             (found, _) => panic!("{found:?}"),
         }
     }
@@ -119,6 +123,6 @@ mod tests {
         std::fs::write(path.join("bin/python"), b"").unwrap();
         check(Python::Venv(path.clone()), Ok(false));
         // There may be a conda here; no empty file is an environment of its.
-        check(Python::CondaFolder(path), Err("conda environment"));
+        check(Python::CondaFolder(path), Err("conda"));
     }
 }

@@ -1,5 +1,6 @@
 //! A virtual environment made of a requirements file.
 
+use super::environment_error::EnvironmentError;
 use super::key::key;
 use super::shell::{last_lines, loads, login_shell};
 use folder::MadeEnvironment;
@@ -8,115 +9,6 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use thiserror::Error;
-
-/// Why an environment is not there: what was asked, what there is, what to do.
-#[derive(Debug, Error)]
-pub enum EnvironmentError {
-    /// A `venv` or `conda` folder that is none.
-    #[error("{key} = {path:?} is asked, there is {there}; make it, or name `requirements`")]
-    NotThere {
-        /// The run file's key.
-        key: &'static str,
-        /// As it was resolved.
-        path: PathBuf,
-        /// In words.
-        there: &'static str,
-    },
-    /// `requirements` or a file that it names can't be read.
-    #[error("requirements {path:?} can't be read; correct the path in [environment]")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// No `python3` of a usable version.
-    #[error(
-        "requirements need a python3 to make an environment with, there is none on PATH; install Python 3, or name a module that has it in [environment] modules"
-    )]
-    NoPython,
-    /// Modules are asked for on a machine that has none.
-    #[error(
-        "module {first} is asked, this machine has no `module` command; remove modules here, for example in [cluster.local]"
-    )]
-    NoModules {
-        /// The first of them.
-        first: String,
-    },
-    /// A module can't be loaded.
-    #[error("modules {modules} can't be loaded here; `module avail` lists what there is\n{said}")]
-    ModuleFails {
-        /// All that were asked for.
-        modules: String,
-        /// What `module` printed last.
-        said: String,
-    },
-    /// No conda.
-    #[error(
-        "conda environment {name} is asked, neither a login shell has conda nor does CONDA_EXE name one; activate conda in this shell first, or add its module to [environment] modules"
-    )]
-    NoConda {
-        /// The environment.
-        name: String,
-    },
-    /// No such conda environment.
-    #[error(
-        "conda environment {name} is asked, conda can't activate one of that name here; `conda env list` shows them"
-    )]
-    NoCondaEnvironment {
-        /// The environment.
-        name: String,
-    },
-    /// Packages are needed and can't be fetched anywhere.
-    #[error(
-        "requirements {path:?} need packages, and this cluster reaches no package registry; make the environment elsewhere with the same Python, copy it, and name it as `venv`, or put wheels in a folder and write `--no-index --find-links FOLDER` into the requirements"
-    )]
-    NoInternet {
-        /// The requirements file.
-        path: PathBuf,
-    },
-    /// The registry could not be reached now.
-    #[error(
-        "packages of {path:?} can't be fetched, the registry can't be reached from here; check the network or proxy (https_proxy, PIP_INDEX_URL), then run again\n{last}\nlog: {log:?}"
-    )]
-    Unreachable {
-        /// The requirements file.
-        path: PathBuf,
-        /// What pip printed last.
-        last: String,
-        /// Everything that it printed.
-        log: PathBuf,
-    },
-    /// A maker failed.
-    #[error("{what} failed for {path:?}; the last lines tell why\n{last}\nlog: {log:?}")]
-    MakerFailed {
-        /// `python3 -m venv` or `pip install`.
-        what: &'static str,
-        /// The requirements file.
-        path: PathBuf,
-        /// What it printed last.
-        last: String,
-        /// Everything that it printed.
-        log: PathBuf,
-    },
-    /// A program could not be started.
-    #[error("{program} can't be started")]
-    CannotRun {
-        /// Its name.
-        program: String,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The cache can't be written.
-    #[error("the cache {path:?} can't be written; free space there, or set XDG_CACHE_HOME")]
-    Cache {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-}
 
 /// Says that the environment is whole; its content is for people.
 const MARKER: &str = "trainyard-made";
@@ -342,76 +234,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn made_once_and_made_anew_when_half_made() {
-        let folder = tempfile::tempdir().unwrap();
-        let (cache, file) = (
-            folder.path().join("cache"),
-            folder.path().join("requirements.txt"),
-        );
-        fs::write(&file, "# nothing\n").unwrap();
-        let make = || make(&file, &[], &cache, Internet::None, &mut |_| ()).unwrap();
-        let (environment, made) = make();
-        let place = environment.path.clone();
-        assert!(made && place.join("bin/python").exists());
-        assert_eq!(make(), (environment.clone(), false));
-        fs::remove_file(place.join(MARKER)).unwrap();
-        fs::write(place.join("rest-of-a-killed-pip"), b"").unwrap();
-        assert_eq!(make(), (environment, true));
-        assert!(!place.join("rest-of-a-killed-pip").exists());
-    }
-
-    #[test]
-    fn two_at_once_make_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let (cache, file) = (
-            folder.path().join("cache"),
-            folder.path().join("requirements.txt"),
-        );
-        fs::write(&file, "").unwrap();
-        let makers: Vec<_> = (0..2)
-            .map(|_| {
-                let (cache, file) = (cache.clone(), file.clone());
-                std::thread::spawn(move || {
-                    make(&file, &[], &cache, Internet::Login, &mut |_| ())
-                        .unwrap()
-                        .1
-                })
-            })
-            .collect();
-        let made: Vec<bool> = makers
-            .into_iter()
-            .map(|maker| maker.join().unwrap())
-            .collect();
-        assert_eq!(made.iter().filter(|made| **made).count(), 1, "{made:?}");
-    }
-
-    #[test]
-    fn a_failure_shows_the_last_lines_and_the_log() {
-        let folder = tempfile::tempdir().unwrap();
-        let (cache, file) = (
-            folder.path().join("cache"),
-            folder.path().join("requirements.txt"),
-        );
-        fs::write(&file, "--no-index\nno-such-package-at-all\n").unwrap();
-        let mut lines = 0;
-        let error = make(&file, &[], &cache, Internet::None, &mut |_| lines += 1).unwrap_err();
-        let EnvironmentError::MakerFailed {
-            what, last, log, ..
-        } = error
-        else {
-            panic!("{error:?}")
-        };
-        assert_eq!(what, "pip install");
-        assert!(last.contains("no-such-package-at-all"), "{last}");
-        assert!(
-            fs::read_to_string(log)
-                .unwrap()
-                .contains("no-such-package-at-all")
-        );
-        assert!(lines > 0);
-    }
-
-    #[test]
     fn refuses_where_nothing_can_be_fetched() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("requirements.txt");
@@ -424,5 +246,80 @@ mod tests {
         assert!(no_network(
             "<pip._vendor.urllib3 NewConnectionError('…')>: Failed"
         ));
+    }
+
+    /// Each makes a real virtual environment.
+    mod slow {
+        use super::*;
+
+        #[test]
+        fn made_once_and_made_anew_when_half_made() {
+            let folder = tempfile::tempdir().unwrap();
+            let (cache, file) = (
+                folder.path().join("cache"),
+                folder.path().join("requirements.txt"),
+            );
+            fs::write(&file, "# nothing\n").unwrap();
+            let make = || make(&file, &[], &cache, Internet::None, &mut |_| ()).unwrap();
+            let (environment, made) = make();
+            let place = environment.path.clone();
+            assert!(made && place.join("bin/python").exists());
+            assert_eq!(make(), (environment.clone(), false));
+            fs::remove_file(place.join(MARKER)).unwrap();
+            fs::write(place.join("rest-of-a-killed-pip"), b"").unwrap();
+            assert_eq!(make(), (environment, true));
+            assert!(!place.join("rest-of-a-killed-pip").exists());
+        }
+
+        #[test]
+        fn two_at_once_make_one() {
+            let folder = tempfile::tempdir().unwrap();
+            let (cache, file) = (
+                folder.path().join("cache"),
+                folder.path().join("requirements.txt"),
+            );
+            fs::write(&file, "").unwrap();
+            let makers: Vec<_> = (0..2)
+                .map(|_| {
+                    let (cache, file) = (cache.clone(), file.clone());
+                    std::thread::spawn(move || {
+                        make(&file, &[], &cache, Internet::Login, &mut |_| ())
+                            .unwrap()
+                            .1
+                    })
+                })
+                .collect();
+            let made: Vec<bool> = makers
+                .into_iter()
+                .map(|maker| maker.join().unwrap())
+                .collect();
+            assert_eq!(made.iter().filter(|made| **made).count(), 1, "{made:?}");
+        }
+
+        #[test]
+        fn a_failure_shows_the_last_lines_and_the_log() {
+            let folder = tempfile::tempdir().unwrap();
+            let (cache, file) = (
+                folder.path().join("cache"),
+                folder.path().join("requirements.txt"),
+            );
+            fs::write(&file, "--no-index\nno-such-package-at-all\n").unwrap();
+            let mut lines = 0;
+            let error = make(&file, &[], &cache, Internet::None, &mut |_| lines += 1).unwrap_err();
+            let EnvironmentError::MakerFailed {
+                what, last, log, ..
+            } = error
+            else {
+                panic!("{error:?}")
+            };
+            assert_eq!(what, "pip install");
+            assert!(last.contains("no-such-package-at-all"), "{last}");
+            assert!(
+                fs::read_to_string(log)
+                    .unwrap()
+                    .contains("no-such-package-at-all")
+            );
+            assert!(lines > 0);
+        }
     }
 }

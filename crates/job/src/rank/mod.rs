@@ -3,11 +3,11 @@
 //! It finds the task's command in the launch file, makes its environment, starts it, hands signals
 //! on, and writes down how it ended.
 
-mod exit_code;
 mod prelude;
 mod program;
 
 use crate::agent::RankProcess;
+use crate::exit_code;
 use folder::{Attempt, FolderError, LaunchFile, RankExit, RunFolder};
 use model::Timestamp;
 use prelude::PreludeError;

@@ -91,7 +91,7 @@ fn shell(lines: &[String], variables: &Variables) -> Result<Variables, PreludeEr
     drop(command);
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes).map_err(system)?;
-    let status = super::exit_code::of(child.wait().map_err(system)?);
+    let status = crate::exit_code::of(child.wait().map_err(system)?);
     if status != 0 {
         return Err(PreludeError::Shell {
             lines: lines.to_vec(),

@@ -28,7 +28,7 @@ impl Run {
             fs::write(&to, text).unwrap();
             list.push(file);
         }
-        place.write_list(&list).unwrap();
+        place.write_list(&list.into()).unwrap();
         Part {
             incoming: incoming.to_owned(),
             bytes: 1,
@@ -78,7 +78,10 @@ fn parts_of_two_nodes_are_one_and_a_late_one_joins() {
     let late = run.part("c", &[("2.pt", "two")]);
     run.publish("step-5", &[late], true).unwrap();
     assert_eq!(
-        run.run.look_at_checkpoints().unwrap().whole[0].files.len(),
+        run.run.look_at_checkpoints().unwrap().whole[0]
+            .contents
+            .files
+            .len(),
         4
     );
     assert_eq!(

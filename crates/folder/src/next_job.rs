@@ -1,0 +1,43 @@
+//! What the next job of a run is submitted with.
+
+use crate::{FolderError, RunFolder, RunJson, link_token};
+use model::Request;
+use train::JobPlace;
+
+/// The next job of a run, made from its `run.json`.
+#[derive(Debug)]
+pub struct NextJob {
+    /// The number of its link, which is its script's argument.
+    pub number: u32,
+    /// Tells this submission from all others.
+    pub token: String,
+    /// What it asks for.
+    pub request: Request,
+    /// Its script.
+    pub script: String,
+}
+
+impl RunFolder {
+    /// Makes it; nothing is written.
+    ///
+    /// # Errors
+    /// The links can't be read.
+    pub fn next_job(&self, json: &RunJson) -> Result<NextJob, FolderError> {
+        let number = self.read_links()?.last().map_or(1, |link| link.number + 1);
+        let token = link_token(&json.id, number, &json.token);
+        let output = self.conductor_log_pattern();
+        let place = JobPlace {
+            yard: &json.yard,
+            run_folder: self.path(),
+            output: &output,
+            token: &token,
+        };
+        let (request, script) = (json.plan.request(&place), json.plan.script(&place));
+        Ok(NextJob {
+            number,
+            token,
+            request,
+            script,
+        })
+    }
+}

@@ -1,0 +1,233 @@
+//! What the agent does with entries: finds, holds, copies and keeps them until they are out.
+
+use super::copy_out::CopyOutError;
+use super::scan::{FolderInside, scan};
+use super::tree::{Tree, tree};
+use super::watcher::Found;
+use super::work::{Work, Worked};
+use super::{Agent, AgentError, Draining, hold, restore, say};
+use crate::protocol::Report;
+use folder::IncomingPart;
+use model::Timestamp;
+use std::io;
+use std::path::PathBuf;
+
+/// A complete entry that this agent keeps.
+pub(super) struct Held {
+    path: PathBuf,
+    /// Whether `path` is ours to remove.
+    linked: bool,
+    /// Whether its completeness was seen, and all of it can be kept.
+    proven: bool,
+}
+
+impl Held {
+    fn release(&self) {
+        if self.linked {
+            hold::release(&self.path);
+        }
+    }
+}
+
+impl Agent {
+    /// Looks at `{checkpoints}` once.
+    pub(super) fn look(&mut self) -> Result<(), AgentError> {
+        if !self.watching {
+            return self.drained();
+        }
+        let folder = self.local.checkpoints();
+        let there = scan(&folder).map_err(|source| AgentError::System {
+            what: "looking at {checkpoints}",
+            source,
+        })?;
+        for name in there.unspeakable {
+            if self.said.insert(name.clone()) {
+                let why = "its name is not plain UTF-8 text".to_owned();
+                say(Report::Left { name, why })?;
+            }
+        }
+        let now = Timestamp(sys::now());
+        let mut inside = FolderInside { folder: &folder };
+        let found = self.watcher.look(&there.entries, now, &mut inside);
+        for one in found {
+            self.found(one)?;
+        }
+        self.drained()
+    }
+
+    fn found(&mut self, Found { name, proven }: Found) -> Result<(), AgentError> {
+        self.count += 1;
+        let entry = self.local.checkpoints().join(&name);
+        let path = self.local.held().join(self.count.to_string());
+        let (tree, path, linked) = match hold::hold(&entry, &path) {
+            Ok(tree) => (Ok(tree), path, true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (Err(error), path, true),
+            // A disk without hard links: copied from where it stands.
+            Err(_) => (tree(&entry), entry, false),
+        };
+        let Ok(tree) = tree else {
+            // Gone or replaced between the look and now.
+            self.watcher.look_again(&name);
+            return Ok(());
+        };
+        say_what_is_odd(&name, &tree)?;
+        let held = Held {
+            path,
+            linked,
+            proven: proven && tree.left_out.is_empty(),
+        };
+        if let Some(older) = self.held.insert(name.clone(), held) {
+            older.release();
+        }
+        if self.owed.remove(&name) {
+            return self.copy(name);
+        }
+        say(Report::Complete { name })
+    }
+
+    /// Copies an entry, or promises to, or says that there is none.
+    pub(super) fn copy(&mut self, name: String) -> Result<(), AgentError> {
+        let newest = self.held.remove(&name);
+        if let Some(held) = newest.or_else(|| self.given.remove(&name)) {
+            self.count += 1;
+            let incoming = format!("{}.{}.{}", self.at.attempt, self.at.id, self.count);
+            let from = held.path.clone();
+            self.copying.insert(name.clone(), held);
+            self.give(Work::CopyOut {
+                name,
+                from,
+                incoming,
+            });
+            Ok(())
+        } else if self.watcher.is_unfinished(&name) {
+            self.owed.insert(name);
+            Ok(())
+        } else {
+            say(Report::NoPart { name })
+        }
+    }
+
+    /// What was given of it needs no keeping.
+    pub(super) fn is_out(&mut self, name: &str) {
+        if let Some(given) = self.given.remove(name) {
+            given.release();
+        }
+    }
+
+    /// It is no longer wanted.
+    pub(super) fn forget(&mut self, name: &str) {
+        self.is_out(name);
+        if let Some(held) = self.held.remove(name) {
+            held.release();
+        }
+    }
+
+    pub(super) fn worked(&mut self, worked: Worked) -> Result<(), AgentError> {
+        match worked {
+            Worked::CopiedOut {
+                name,
+                incoming,
+                result,
+            } => self.copied(name, incoming, result),
+            Worked::Restored { name, result } => match result {
+                Ok(()) => say(Report::Restored { name }),
+                Err(restore::RestoreError::Damaged { what }) => {
+                    say(Report::NotRestored { name, why: what })
+                }
+                Err(error @ restore::RestoreError::Disk { .. }) => say(Report::Broken {
+                    why: error.to_string(),
+                }),
+            },
+        }
+    }
+
+    fn copied(
+        &mut self,
+        name: String,
+        incoming: String,
+        result: Result<(u64, u64), CopyOutError>,
+    ) -> Result<(), AgentError> {
+        let held = self.copying.remove(&name);
+        let proven = held.as_ref().is_some_and(|held| held.proven);
+        match result {
+            Ok((bytes, took_ms)) => {
+                // Until it is out: another node's part may fail, and all are asked again.
+                let older = held.and_then(|held| self.given.insert(name.clone(), held));
+                if let Some(older) = older {
+                    older.release();
+                }
+                say(Report::Part {
+                    name,
+                    incoming,
+                    bytes,
+                    took_ms,
+                    proven,
+                })
+            }
+            Err(error) => {
+                IncomingPart::new(&self.at.run, &incoming).remove();
+                let again = held.is_some_and(|held| self.keep_for_later(&name, held, &error));
+                let why = error.to_string();
+                say(Report::NotCopied { name, why, again })
+            }
+        }
+    }
+
+    /// Whether another try may bring it out.
+    fn keep_for_later(&mut self, name: &str, held: Held, error: &CopyOutError) -> bool {
+        let is_gone = !held.linked && !held.path.exists();
+        if matches!(error, CopyOutError::Changed) {
+            // It is told again when it stands still.
+            self.watcher.look_again(name);
+        } else if !is_gone && !self.held.contains_key(name) {
+            self.held.insert(name.to_owned(), held);
+            return true;
+        }
+        held.release();
+        // A newer one that is held is told already.
+        false
+    }
+
+    /// Answers a drain once nothing is left to wait for.
+    fn drained(&mut self) -> Result<(), AgentError> {
+        let Some(Draining {
+            round,
+            until,
+            ranks_gone,
+        }) = self.draining
+        else {
+            return Ok(());
+        };
+        if self.watcher.waits() && Timestamp(sys::now()) < until {
+            return Ok(());
+        }
+        self.draining = None;
+        for name in std::mem::take(&mut self.owed) {
+            let why = "this node had not finished writing its part".to_owned();
+            let again = false;
+            say(Report::NotCopied { name, why, again })?;
+        }
+        if ranks_gone {
+            for name in self.watcher.left() {
+                say(Report::Unfinished { name })?;
+            }
+        }
+        say(Report::Drained { round })
+    }
+}
+
+/// What can't be kept of an entry, and what is kept otherwise than it stands.
+fn say_what_is_odd(name: &str, tree: &Tree) -> Result<(), AgentError> {
+    if !tree.left_out.is_empty() {
+        let text = format!(
+            "checkpoint {name} comes out without what can't be kept: {}",
+            tree.left_out.join(", ")
+        );
+        say(Report::Note { text })?;
+    }
+    if !tree.said.is_empty() {
+        let text = format!("of checkpoint {name} {}", tree.said.join(", "));
+        say(Report::Note { text })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! What the cluster says of a job: one `scontrol show job`, asked when something came from outside
+//! whose reason matters, and never in a loop.
+
+use super::state::Told;
+use folder::StopReason;
+use model::Timestamp;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// What is read of `scontrol show job`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterWord {
+    /// `JobState`; while the job is being ended it is what it will be.
+    pub state: String,
+    /// Whether it is in the grace time of a preemption (`PreemptTime`).
+    pub preempted: bool,
+    /// `EndTime`
+    pub end: Option<Timestamp>,
+}
+
+impl ClusterWord {
+    /// Asks; `None` where no answer came in time, or none that can be read.
+    #[must_use]
+    pub fn ask(job: u32, patience: Duration) -> Option<ClusterWord> {
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            let answer = Command::new("scontrol")
+                .args(["show", "job", &job.to_string()])
+                .stdin(Stdio::null())
+                .output();
+            // Nobody may be waiting any more.
+            let _ = tell.send(answer);
+        });
+        let answer = told.recv_timeout(patience).ok()?.ok()?;
+        let text = String::from_utf8_lossy(&answer.stdout);
+        answer.status.success().then(|| ClusterWord::parse(&text))?
+    }
+
+    fn parse(text: &str) -> Option<ClusterWord> {
+        let value = |name: &str| {
+            let mut words = text.split_ascii_whitespace();
+            words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+        };
+        Some(ClusterWord {
+            state: value("JobState")?.to_owned(),
+            preempted: value("PreemptTime").is_some_and(|at| at != "None"),
+            end: value("EndTime").and_then(local_time),
+        })
+    }
+
+    /// Why a job that is being ended, or was ended, is.
+    #[must_use]
+    pub fn reason(&self) -> Option<StopReason> {
+        match self.state.as_str() {
+            "CANCELLED" => Some(StopReason::Cancelled),
+            "PREEMPTED" => Some(StopReason::Preempted),
+            "NODE_FAIL" => Some(StopReason::NodeLost),
+            "TIMEOUT" | "DEADLINE" => Some(StopReason::Limit),
+            _ if self.preempted => Some(StopReason::Preempted),
+            _ => None,
+        }
+    }
+
+    /// What it tells about a SIGTERM. In the grace time of a preemption the job's end is moved to
+    /// the end of that time (slurmctld's `job_check_grace`); otherwise `EndTime` is the old limit.
+    #[must_use]
+    pub fn told(&self) -> Told {
+        let in_grace = self.preempted && self.state == "RUNNING";
+        Told {
+            reason: self.reason(),
+            until: self.end.filter(|_| in_grace),
+        }
+    }
+}
+
+/// A time as Slurm prints it: local, without a zone; `Unknown` is none.
+fn local_time(text: &str) -> Option<Timestamp> {
+    let time: jiff::civil::DateTime = text.parse().ok()?;
+    let zoned = time.to_zoned(jiff::tz::TimeZone::system()).ok()?;
+    Some(Timestamp(zoned.timestamp().as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, want: Option<(Option<StopReason>, bool)>) {
+        let found = ClusterWord::parse(text).map(|word| {
+            let told = word.told();
+            (told.reason, told.until.is_some())
+        });
+        assert_eq!(found, want, "{text}");
+    }
+
+    /// Lines of `scontrol show job` of Slurm 22.05.8.
+    fn job(state: &str, preempt: &str) -> String {
+        format!(
+            "JobId=7 JobName=digits\n   Priority=1 Nice=0 Account=(null) QOS=normal\n   \
+             JobState={state} Reason=None Dependency=(null)\n   Requeue=1 Restarts=0 BatchFlag=1\n   \
+             StartTime=2026-11-21T12:00:00 EndTime=2026-11-21T12:05:00 Deadline=N/A\n   \
+             PreemptEligibleTime=2026-11-21T12:00:00 PreemptTime={preempt}\n"
+        )
+    }
+
+    #[test]
+    fn why_a_job_is_ended() {
+        check(&job("RUNNING", "None"), Some((None, false)));
+        check(
+            &job("RUNNING", "2026-11-21T12:04:00"),
+            Some((Some(StopReason::Preempted), true)),
+        );
+        check(
+            &job("PREEMPTED", "2026-11-21T12:04:00"),
+            Some((Some(StopReason::Preempted), false)),
+        );
+        check(
+            &job("CANCELLED", "None"),
+            Some((Some(StopReason::Cancelled), false)),
+        );
+        check(
+            &job("TIMEOUT", "None"),
+            Some((Some(StopReason::Limit), false)),
+        );
+        check(
+            &job("NODE_FAIL", "None"),
+            Some((Some(StopReason::NodeLost), false)),
+        );
+        check(&job("PENDING", "None"), Some((None, false)));
+        check("slurm_load_jobs error: Invalid job id specified", None);
+    }
+}

@@ -1,0 +1,229 @@
+//! From the first sign of an end until all is out: what ends a training, and Draining.
+
+use super::{ConductorState, Draining, Effect, Phase, Stage, Told, Why, later};
+use crate::grace::Deadlines;
+use crate::protocol::Order;
+use folder::{Event, StopReason};
+use model::{Seconds, Timestamp};
+use std::time::Duration;
+
+/// How long the last copying may take where the job has no limit that says so.
+const LONGEST_LAST_DRAIN: Duration = Duration::from_secs(3600);
+/// srun's exit code for a step that a signal ended begins here.
+const BY_SIGNAL: i32 = 128;
+
+impl ConductorState {
+    /// `own`: what their end says of the training, where nobody had told them to end.
+    pub(super) fn ranks_ended(&mut self, own: Why, now: Timestamp, effects: &mut Vec<Effect>) {
+        let why = match &self.phase {
+            Phase::Running => own,
+            Phase::Draining(Draining {
+                stage: Stage::Saving { .. },
+                why: Why::Limit,
+                ..
+            }) if !self.facts.notify => own,
+            // They were told to end: how they took it says nothing about the training.
+            Phase::Draining(draining) => draining.why.clone(),
+            Phase::Gathering
+            | Phase::Staging
+            | Phase::Restoring { .. }
+            | Phase::Parting { .. }
+            | Phase::ComingBack { .. }
+            | Phase::Over => return,
+        };
+        self.drain(why, Stage::Last, now, effects);
+    }
+
+    pub(super) fn agents_ended(&mut self, status: i32, now: Timestamp, effects: &mut Vec<Effect>) {
+        match self.phase {
+            Phase::Parting { .. } => self.parted(now, Some(()), effects),
+            Phase::ComingBack { .. } | Phase::Over => {}
+            Phase::Gathering
+            | Phase::Staging
+            | Phase::Restoring { .. }
+            | Phase::Running
+            | Phase::Draining(_)
+                if status >= BY_SIGNAL =>
+            {
+                let cause = format!(
+                    "the agents' step was ended by signal {}",
+                    status - BY_SIGNAL
+                );
+                self.abort(Why::Lost { cause }, now, effects);
+                self.parted(now, Some(()), effects);
+            }
+            Phase::Gathering
+            | Phase::Staging
+            | Phase::Restoring { .. }
+            | Phase::Running
+            | Phase::Draining(_) => {
+                let cause = format!(
+                    "the agents' step ended with {status} before the training did; the conductor's log has what srun said"
+                );
+                self.fail(cause, now, effects);
+                self.parted(now, Some(()), effects);
+            }
+        }
+    }
+
+    pub(super) fn terminated(&mut self, told: Told, now: Timestamp, effects: &mut Vec<Effect>) {
+        let stopping = |left: Seconds| {
+            Effect::Record(Event::Stopping {
+                reason: told.reason.unwrap_or(StopReason::Cancelled),
+                left,
+            })
+        };
+        let wait = match told.until {
+            Some(until) => Duration::from_millis(u64::try_from(until.since(now)).unwrap_or(0)),
+            None => self.facts.kill_wait,
+        };
+        let soon = Deadlines::after_signal(now, wait);
+        let left = Seconds(soon.leave.since(now).unsigned_abs() / 1000);
+        self.deadlines = Some(match self.deadlines {
+            None => soon,
+            Some(at) => Deadlines {
+                warn: at.warn.min(soon.warn),
+                stop: at.stop.min(soon.stop),
+                kill: at.kill.min(soon.kill),
+                leave: at.leave.min(soon.leave),
+            },
+        });
+        let at_limit = told.reason == Some(StopReason::Limit);
+        let why = match at_limit {
+            true => Why::Limit,
+            false => Why::Terminated(told.reason),
+        };
+        match &mut self.phase {
+            Phase::Gathering | Phase::Staging | Phase::Restoring { .. } => {
+                effects.push(stopping(left));
+                self.part_early(why, now, effects);
+            }
+            Phase::Running => {
+                effects.push(stopping(left));
+                // Slurm has sent SIGTERM to the ranks as well: no use in asking them to save.
+                let stage = match at_limit {
+                    true => Stage::Stopping,
+                    false => Stage::Saving { asked: false },
+                };
+                self.drain(why, stage, now, effects);
+            }
+            // Slurm came before us: how the ranks end now says nothing about the training.
+            Phase::Draining(Draining {
+                stage: stage @ Stage::Saving { .. },
+                why: Why::Limit,
+                ..
+            }) if at_limit => *stage = Stage::Stopping,
+            // A job that someone cancels must not come back.
+            Phase::Draining(draining) if draining.why == Why::Limit && !at_limit => {
+                draining.why = why;
+                effects.push(stopping(left));
+            }
+            Phase::Draining(_) | Phase::Parting { .. } | Phase::ComingBack { .. } | Phase::Over => {
+            }
+        }
+    }
+
+    fn drain(&mut self, why: Why, stage: Stage, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.round += 1;
+        // What is being written when the ranks are gone won't become complete any more, except by
+        // standing still: a moment is enough for that.
+        let until = match (stage, self.deadlines) {
+            (Stage::Last, Some(at)) => at.leave.min(later(now, Duration::from_secs(5))),
+            (Stage::Last, None) => later(now, Duration::from_secs(5)),
+            (_, Some(at)) => at.stop,
+            (_, None) => now,
+        };
+        if self.deadlines.is_none() {
+            let end = later(now, LONGEST_LAST_DRAIN);
+            self.deadlines = Some(Deadlines {
+                warn: now,
+                stop: end,
+                kill: end,
+                leave: end,
+            });
+        }
+        effects.push(Effect::Send(Order::Drain {
+            round: self.round,
+            until,
+            ranks_gone: stage == Stage::Last,
+            finished: stage == Stage::Last && matches!(why, Why::Done),
+        }));
+        // What could not be copied so far gets another chance: it is the last.
+        self.copies.retry_all();
+        self.phase = Phase::Draining(Draining {
+            why,
+            stage,
+            waiting: self.copiers(),
+        });
+    }
+
+    /// What time, or the end of what was waited for, brings about.
+    pub(super) fn go_on(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let Some(at) = self.deadlines else {
+            if matches!(self.phase, Phase::Gathering) && now >= self.facts.hello_by {
+                self.missing_agents(now, effects);
+            }
+            return self.parted(now, None, effects);
+        };
+        match &mut self.phase {
+            Phase::Gathering if now >= self.facts.hello_by => self.missing_agents(now, effects),
+            Phase::Gathering | Phase::Staging | Phase::Restoring { .. } if now >= at.warn => {
+                self.part_early(Why::Limit, now, effects);
+            }
+            Phase::Running if now >= at.warn => {
+                let left = Seconds(at.leave.since(now).unsigned_abs() / 1000);
+                effects.push(Effect::Record(Event::Stopping {
+                    reason: StopReason::Limit,
+                    left,
+                }));
+                let asked = self.facts.notify;
+                if asked {
+                    effects.push(Effect::Send(Order::Notify));
+                }
+                self.drain(Why::Limit, Stage::Saving { asked }, now, effects);
+                self.copy_on(now, effects);
+            }
+            Phase::Draining(_) => self.drain_on(at, now, effects),
+            _ => {}
+        }
+        self.parted(now, None, effects);
+    }
+
+    fn drain_on(&mut self, at: Deadlines, now: Timestamp, effects: &mut Vec<Effect>) {
+        let Phase::Draining(draining) = &mut self.phase else {
+            return;
+        };
+        let out = draining.waiting.is_empty() && self.copies.is_idle();
+        match draining.stage {
+            Stage::Saving { asked } if now >= at.stop || (out && !asked) => {
+                draining.stage = Stage::Stopping;
+                effects.push(Effect::Send(Order::Signal { kill: false }));
+            }
+            Stage::Stopping if now >= at.kill => {
+                draining.stage = Stage::Killing;
+                effects.push(Effect::Send(Order::Signal { kill: true }));
+            }
+            Stage::Last if out => {
+                let why = draining.why.clone();
+                let clean = self.not_out.is_empty();
+                if !clean {
+                    effects.push(Effect::Record(Event::Note {
+                        text: self.left_behind(),
+                    }));
+                }
+                self.part(why, clean, now, effects);
+            }
+            Stage::Last | Stage::Killing if now >= at.leave => {
+                // A last checkpoint that is not out is not lost where the run comes back.
+                let why = match draining.why.clone() {
+                    Why::Done if self.facts.comeback.after_limit => Why::Limit,
+                    why => why,
+                };
+                let text = "time was over before everything was copied out".to_owned();
+                effects.push(Effect::Record(Event::Note { text }));
+                self.part(why, false, now, effects);
+            }
+            Stage::Saving { .. } | Stage::Stopping | Stage::Killing | Stage::Last => {}
+        }
+    }
+}

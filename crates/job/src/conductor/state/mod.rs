@@ -1,0 +1,284 @@
+//! What the conductor does when something happens. Pure: events and the time in, effects out.
+//!
+//! ```text
+//! Gathering ─all agents said hello─▶ Staging ─▶ Restoring ─all agree─▶ Running
+//! Running ──ranks ended──────────────────────────────────▶ Draining(Last)
+//! Running ──limit near, SIGTERM──▶ Draining(Saving) ─▶ (Stopping) ─▶ (Killing) ─▶ (Last)
+//! Draining(Last) ─all is out, or no time is left─▶ Parting ─agents gone─▶ ComingBack ─▶ over
+//! ```
+//! Every phase can fail, which leads to Parting too. Each phase has a file of its own.
+
+mod copying;
+mod draining;
+mod gathering;
+mod parting;
+mod words;
+
+pub(super) use parting::{LOST_IN_A_ROW, lost_too_often};
+pub use words::{Comeback, Effect, Facts, Happening, Hello, Known, Out, Told};
+
+use super::copies::{Copies, Part};
+use crate::grace::Deadlines;
+use crate::protocol::{AgentId, Report};
+use folder::{Event, StopReason};
+use model::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use train::ResumeBy;
+
+/// The conductor's memory.
+#[derive(Debug)]
+pub struct ConductorState {
+    facts: Facts,
+    phase: Phase,
+    hellos: BTreeMap<AgentId, Hello>,
+    copies: Copies,
+    /// What `{resume}` holds.
+    resumed: Option<Known>,
+    /// Whether a checkpoint came out that is newer than the one resumed from.
+    progress: bool,
+    /// Checkpoints that are on their nodes only, and why: they could not be copied.
+    not_out: BTreeMap<String, String>,
+    deadlines: Option<Deadlines>,
+    round: u32,
+    /// The job that waits for this one's end.
+    successor: Option<u32>,
+    /// Whether one is being submitted.
+    submitting: bool,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Gathering,
+    Staging,
+    Restoring {
+        index: usize,
+        waiting: BTreeSet<AgentId>,
+        failed: bool,
+    },
+    Running,
+    Draining(Draining),
+    Parting {
+        why: Why,
+        until: Timestamp,
+    },
+    ComingBack {
+        /// Why requeueing did not do.
+        refused: Option<String>,
+    },
+    Over,
+}
+
+#[derive(Debug)]
+struct Draining {
+    why: Why,
+    stage: Stage,
+    /// Agents that have not said that this round is drained.
+    waiting: BTreeSet<AgentId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The ranks go on; what is complete goes out. `asked`: the program was told to save, and a
+    /// new checkpoint is waited for.
+    Saving {
+        asked: bool,
+    },
+    Stopping,
+    Killing,
+    /// The ranks are gone.
+    Last,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Why {
+    Done,
+    Failed {
+        status: i32,
+        cause: String,
+    },
+    Limit,
+    Terminated(Option<StopReason>),
+    /// One of our own processes was killed.
+    Lost {
+        cause: String,
+    },
+}
+
+impl ConductorState {
+    /// The agents' step was just started.
+    #[must_use]
+    pub fn new(facts: Facts) -> ConductorState {
+        ConductorState {
+            deadlines: facts.deadlines,
+            successor: facts.comeback.successor,
+            facts,
+            phase: Phase::Gathering,
+            hellos: BTreeMap::new(),
+            copies: Copies::default(),
+            resumed: None,
+            progress: false,
+            not_out: BTreeMap::new(),
+            round: 0,
+            submitting: false,
+        }
+    }
+
+    /// What is to be done before anything happens.
+    #[must_use]
+    pub fn begin(&mut self) -> Vec<Effect> {
+        let comeback = self.facts.comeback;
+        let comes_back = comeback.after_limit || comeback.after_loss;
+        let submits = comes_back && comeback.by == ResumeBy::Successor && comeback.may_submit;
+        if submits && self.successor.is_none() {
+            self.submitting = true;
+            return vec![Effect::Succeed];
+        }
+        Vec::new()
+    }
+
+    /// When [`Happening::Tick`] is due at the latest.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Timestamp> {
+        let deadlines = self.deadlines;
+        match &self.phase {
+            Phase::Gathering => {
+                Some(deadlines.map_or(self.facts.hello_by, |at| at.warn.min(self.facts.hello_by)))
+            }
+            Phase::Staging | Phase::Restoring { .. } => deadlines.map(|at| at.warn),
+            Phase::Running => {
+                let warn = deadlines.map(|at| at.warn);
+                warn.into_iter().chain(self.copies.next_due()).min()
+            }
+            Phase::Draining(draining) => deadlines.map(|at| match draining.stage {
+                Stage::Saving { .. } => at.stop,
+                Stage::Stopping => at.kill,
+                Stage::Killing | Stage::Last => at.leave,
+            }),
+            Phase::Parting { until, .. } => Some(*until),
+            Phase::ComingBack { .. } | Phase::Over => None,
+        }
+    }
+
+    /// Takes what happened.
+    pub fn handle(&mut self, happening: Happening, now: Timestamp) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.take(happening, now, &mut effects);
+        self.copy_on(now, &mut effects);
+        self.go_on(now, &mut effects);
+        effects
+    }
+
+    fn take(&mut self, happening: Happening, now: Timestamp, effects: &mut Vec<Effect>) {
+        match happening {
+            Happening::Said(agent, report) => self.said(agent, report, now, effects),
+            Happening::AgentsEnded(status) => self.agents_ended(status, now, effects),
+            Happening::Staged(result) => self.staged(result, now, effects),
+            Happening::RanksEnded {
+                status,
+                first_failed,
+                lost,
+                cause,
+            } => {
+                effects.push(Effect::Record(Event::RanksEnded {
+                    status,
+                    first_failed,
+                }));
+                // The rank's own code tells more than srun's, which may be that of one that was
+                // killed for it.
+                let status = first_failed.map_or(status, |(_, code)| code);
+                let why = match (status, lost) {
+                    (0, _) => Why::Done,
+                    (_, true) => Why::Lost { cause },
+                    (_, false) => Why::Failed { status, cause },
+                };
+                self.ranks_ended(why, now, effects);
+            }
+            Happening::Published { name, result } => self.published(&name, result, now, effects),
+            Happening::Terminated(told) => self.terminated(told, now, effects),
+            Happening::Requeued(result) => self.requeued(result, effects),
+            Happening::Succeeded(result) => self.succeeded(result, effects),
+            Happening::Tick => {}
+        }
+    }
+
+    fn said(&mut self, agent: AgentId, report: Report, now: Timestamp, effects: &mut Vec<Effect>) {
+        match report {
+            Report::Hello {
+                node,
+                node_index,
+                disk,
+                address,
+                port,
+            } => {
+                let hello = Hello {
+                    node,
+                    node_index,
+                    address,
+                    port,
+                    disk,
+                };
+                self.hello(agent, hello, effects);
+            }
+            Report::Restored { .. } => self.restored(agent, None, effects),
+            Report::NotRestored { name, why } => {
+                let text = format!("checkpoint {name} can't be resumed from: {why}");
+                self.restored(agent, Some(text), effects);
+            }
+            Report::Complete { name } => self.copies.complete(agent, name),
+            Report::Part {
+                name,
+                incoming,
+                bytes,
+                took_ms,
+                proven,
+            } => {
+                let part = Part {
+                    incoming,
+                    bytes,
+                    took_ms,
+                    proven,
+                };
+                self.copies.part(agent, &name, part);
+            }
+            Report::NoPart { name } => self.copies.no_part(agent, &name),
+            Report::NotCopied { name, why, again } => {
+                self.copies.refused(agent, &name, why, again);
+            }
+            Report::Unfinished { name } => {
+                let why = "it was not seen to be whole before the job ended".to_owned();
+                effects.push(Effect::Record(Event::CheckpointNotOut { name, why }));
+            }
+            Report::Left { name, why } => self.is_not_out(name, why, effects),
+            Report::Drained { round } => {
+                if let Phase::Draining(draining) = &mut self.phase
+                    && round == self.round
+                {
+                    draining.waiting.remove(&agent);
+                }
+            }
+            Report::Note { text } => effects.push(Effect::Record(Event::Note { text })),
+            Report::Broken { why } => {
+                let node = self
+                    .hellos
+                    .get(&agent)
+                    .map_or_else(|| format!("task {agent}"), |hello| hello.node.clone());
+                self.fail(
+                    format!("the agent on {node} can't work: {why}"),
+                    now,
+                    effects,
+                );
+            }
+        }
+    }
+}
+
+fn later(now: Timestamp, by: Duration) -> Timestamp {
+    Timestamp(
+        now.0
+            .saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)),
+    )
+}
+
+#[cfg(test)]
+mod tests;

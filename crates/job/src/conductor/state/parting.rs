@@ -1,0 +1,234 @@
+//! The end: agents go home, the run is done, has failed, or comes back.
+
+use super::{ConductorState, Effect, Phase, Why, later};
+use crate::protocol::Order;
+use folder::{ComingBack, Event, StopReason};
+use model::Timestamp;
+use std::time::Duration;
+use train::ResumeBy;
+
+/// Exit code after SIGTERM.
+const TERMINATED: u8 = 143;
+/// How long agents may take to remove their folders and end.
+const PARTING: Duration = Duration::from_secs(10);
+/// So many starts in a row may be lost without a new checkpoint; then it is no accident.
+pub(in crate::conductor) const LOST_IN_A_ROW: u32 = 3;
+
+impl ConductorState {
+    pub(super) fn fail(&mut self, cause: String, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.abort(Why::Failed { status: 1, cause }, now, effects);
+    }
+
+    /// Ends without bringing anything out.
+    pub(super) fn abort(&mut self, why: Why, now: Timestamp, effects: &mut Vec<Effect>) {
+        match self.phase {
+            Phase::Parting { .. } | Phase::ComingBack { .. } | Phase::Over => {}
+            Phase::Gathering | Phase::Staging | Phase::Restoring { .. } => {
+                self.part_early(why, now, effects);
+            }
+            Phase::Running | Phase::Draining(_) => {
+                effects.push(Effect::AbortRanks);
+                self.part(why, false, now, effects);
+            }
+        }
+    }
+
+    /// Before the ranks were started: nothing on the nodes is worth keeping.
+    pub(super) fn part_early(&mut self, why: Why, now: Timestamp, effects: &mut Vec<Effect>) {
+        if matches!(self.phase, Phase::Staging) {
+            // It would go on writing into what the agents remove.
+            effects.push(Effect::AbortStage);
+        }
+        self.part(why, true, now, effects);
+    }
+
+    /// Sends the agents home; `clean`: all is out, nothing needs to stay on the nodes.
+    pub(super) fn part(
+        &mut self,
+        why: Why,
+        clean: bool,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) {
+        effects.push(Effect::Send(Order::Finish { clean }));
+        let last = later(now, PARTING);
+        let until = match (self.facts.deadlines, &why) {
+            // The little that is left behind `leave` belongs to them, down to the requeue.
+            (Some(at), Why::Limit | Why::Lost { .. }) => last.min(Timestamp(now.0.max(at.leave.0))),
+            _ => last,
+        };
+        self.phase = Phase::Parting { why, until };
+    }
+
+    pub(super) fn parted(&mut self, now: Timestamp, gone: Option<()>, effects: &mut Vec<Effect>) {
+        let Phase::Parting { why, until } = &self.phase else {
+            return;
+        };
+        if gone.is_none() && now < *until {
+            return;
+        }
+        match why.clone() {
+            Why::Done => {
+                effects.push(Effect::Record(Event::Finished { status: 0 }));
+                self.over(0, effects);
+            }
+            Why::Failed { status, cause } => {
+                effects.push(Effect::Record(Event::Failed {
+                    cause,
+                    status: Some(status),
+                }));
+                self.over(u8::try_from(status).unwrap_or(1).max(1), effects);
+            }
+            Why::Terminated(reason) => {
+                effects.push(Effect::Record(Event::Terminated { reason }));
+                if reason == Some(StopReason::Cancelled) {
+                    self.over(TERMINATED, effects);
+                } else {
+                    // The one that waits looks at what became of this job.
+                    self.exit(TERMINATED, effects);
+                }
+            }
+            Why::Limit => self.come_back_from_limit(effects),
+            Why::Lost { cause } => self.come_back_from_loss(cause, effects),
+        }
+    }
+
+    fn come_back_from_limit(&mut self, effects: &mut Vec<Effect>) {
+        if !self.facts.comeback.after_limit {
+            let cause = "the time limit came, and [resume] on does not name \"timeout\"";
+            self.failed(cause.to_owned(), effects);
+        } else if !self.progress && self.facts.stuck_before > 0 {
+            let cause = format!(
+                "{} jobs in a row reached their time limit without a new checkpoint; ask for more time or save more often, and see that the program resumes from {{resume}}",
+                self.facts.stuck_before + 1
+            );
+            self.failed(cause, effects);
+        } else {
+            self.come_back(effects);
+        }
+    }
+
+    fn come_back_from_loss(&mut self, cause: String, effects: &mut Vec<Effect>) {
+        let times = self.facts.lost_before + 1;
+        if !self.facts.comeback.after_loss {
+            let cause = format!("{cause}, and [resume] on does not name \"node-failure\"");
+            self.failed(cause, effects);
+        } else if !self.progress && times >= LOST_IN_A_ROW {
+            self.failed(lost_too_often(times, &cause), effects);
+        } else {
+            effects.push(Effect::Record(Event::Lost { cause }));
+            self.come_back(effects);
+        }
+    }
+
+    /// The conductor itself was lost; `progress`: it had brought a new checkpoint out.
+    pub fn lost(&mut self, cause: String, progress: bool) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.progress = progress;
+        self.come_back_from_loss(cause, &mut effects);
+        effects
+    }
+
+    fn come_back(&mut self, effects: &mut Vec<Effect>) {
+        let comeback = self.facts.comeback;
+        self.phase = Phase::ComingBack { refused: None };
+        match (comeback.by, self.successor) {
+            (ResumeBy::Requeue, _) => {
+                let how = ComingBack::Requeue;
+                effects.push(Effect::Record(Event::ComingBack { how }));
+                effects.push(Effect::Requeue);
+            }
+            (ResumeBy::Successor, Some(job)) => self.hand_over(job, effects),
+            (ResumeBy::Successor, None) => self.submit("no job waits to take over", effects),
+        }
+    }
+
+    fn submit(&mut self, because: &str, effects: &mut Vec<Effect>) {
+        if self.submitting {
+            return;
+        }
+        if !self.facts.comeback.may_submit {
+            let cause = format!(
+                "{because}, and this cluster's nodes can't submit one; checkpoints are out, yard requeue goes on from them"
+            );
+            return self.failed(cause, effects);
+        }
+        self.submitting = true;
+        effects.push(Effect::Succeed);
+    }
+
+    fn hand_over(&mut self, job: u32, effects: &mut Vec<Effect>) {
+        let how = ComingBack::Successor { job };
+        effects.push(Effect::Record(Event::ComingBack { how }));
+        self.exit(0, effects);
+    }
+
+    pub(super) fn requeued(&mut self, result: Result<(), String>, effects: &mut Vec<Effect>) {
+        let Phase::ComingBack { refused } = &mut self.phase else {
+            return;
+        };
+        match result {
+            Ok(()) => self.exit(0, effects),
+            // Such as where a site takes --requeue back behind our back.
+            Err(why) => {
+                let because = format!("the job could not be requeued: {why}");
+                *refused = Some(why);
+                self.submit(&because, effects);
+            }
+        }
+    }
+
+    pub(super) fn succeeded(&mut self, result: Result<u32, String>, effects: &mut Vec<Effect>) {
+        self.submitting = false;
+        match (&self.phase, result) {
+            (Phase::ComingBack { .. }, Ok(job)) => {
+                self.successor = Some(job);
+                self.hand_over(job, effects);
+            }
+            (Phase::ComingBack { refused }, Err(why)) => {
+                let requeue = refused
+                    .as_ref()
+                    .map(|why| format!("the job could not be requeued ({why}), and "));
+                let cause = format!(
+                    "{}the job that takes over could not be submitted: {why}; checkpoints are out, yard requeue goes on from them",
+                    requeue.unwrap_or_default()
+                );
+                self.failed(cause, effects);
+            }
+            (Phase::Over, _) => {}
+            (_, Ok(job)) => self.successor = Some(job),
+            (_, Err(why)) => {
+                let text = format!(
+                    "the job that takes over could not be submitted: {why}; it is tried again at the end"
+                );
+                effects.push(Effect::Record(Event::Note { text }));
+            }
+        }
+    }
+
+    fn failed(&mut self, cause: String, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Record(Event::Failed {
+            cause,
+            status: None,
+        }));
+        self.over(1, effects);
+    }
+
+    /// The run is over: nobody needs to take over.
+    fn over(&mut self, code: u8, effects: &mut Vec<Effect>) {
+        effects.extend(self.successor.map(Effect::DropSuccessor));
+        self.exit(code, effects);
+    }
+
+    fn exit(&mut self, code: u8, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Exit(code));
+        self.phase = Phase::Over;
+    }
+}
+
+/// Why a run that was lost again and again does not come back.
+pub(in crate::conductor) fn lost_too_often(times: u32, cause: &str) -> String {
+    format!(
+        "{times} starts in a row were lost without a new checkpoint, the last because {cause}; look at the memory that the job asks for and uses, then yard requeue"
+    )
+}

@@ -1,0 +1,476 @@
+//! Whether and how the run comes back.
+
+use super::*;
+use expect_test::expect;
+
+#[test]
+fn without_progress_it_ends_with_words() {
+    check(
+        with_checkpoints(Facts {
+            stuck_before: 1,
+            ..facts()
+        }),
+        "0 hello 0
+         1 restored 0 ckpt-200
+         50 complete ckpt-100
+         50 part ckpt-100
+         50 out ckpt-100
+         90 tick
+         90.1 drained 1
+         90.2 ranks 143
+         90.2 drained 2
+         90.3 agents 0",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"restore","name":"ckpt-200"}
+            1 restored 0 ckpt-200
+                event {"event":"resumed","checkpoint":"ckpt-200","step":200}
+                send {"order":"watch","resume":"ckpt-200"}
+                start ranks on n0 from ckpt-200
+            50 complete ckpt-100
+                send {"order":"copy","name":"ckpt-100","from":[0]}
+            50 part ckpt-100
+                publish ckpt-100: 1 parts, merge false
+            50 out ckpt-100
+                send {"order":"out","name":"ckpt-100"}
+                event {"event":"checkpoint-out","name":"ckpt-100","step":100,"bytes":9,"took_ms":3,"proven":true}
+            90 tick
+                event {"event":"stopping","reason":"limit","left":9}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
+            90.1 drained 1
+                send {"order":"signal","kill":false}
+            90.2 ranks 143
+                event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
+                send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
+            90.2 drained 2
+                send {"order":"finish","clean":true}
+            90.3 agents 0
+                event {"event":"failed","cause":"2 jobs in a row reached their time limit without a new checkpoint; ask for more time or save more often, and see that the program resumes from {resume}","status":null}
+                Exit(1)
+        "#]],
+    );
+}
+
+#[test]
+fn what_can_not_come_back_says_so() {
+    let script = "0 hello 0
+         90 tick
+         90.1 drained 1
+         90.2 ranks 143
+         90.2 drained 2
+         90.3 agents 0
+         90.4 not-requeued";
+    check(
+        facts(),
+        script,
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            90 tick
+                event {"event":"stopping","reason":"limit","left":9}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
+            90.1 drained 1
+                send {"order":"signal","kill":false}
+            90.2 ranks 143
+                event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
+                send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
+            90.2 drained 2
+                send {"order":"finish","clean":true}
+            90.3 agents 0
+                event {"event":"coming-back","how":"requeue"}
+                Requeue
+            90.4 not-requeued
+                Succeed
+        "#]],
+    );
+    check(
+        Facts {
+            comeback: Comeback {
+                after_limit: false,
+                ..facts().comeback
+            },
+            ..facts()
+        },
+        script,
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            90 tick
+                event {"event":"stopping","reason":"limit","left":9}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
+            90.1 drained 1
+                send {"order":"signal","kill":false}
+            90.2 ranks 143
+                event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
+                send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
+            90.2 drained 2
+                send {"order":"finish","clean":true}
+            90.3 agents 0
+                event {"event":"failed","cause":"the time limit came, and [resume] on does not name \"timeout\"","status":null}
+                Exit(1)
+            90.4 not-requeued
+        "#]],
+    );
+}
+
+/// The way in which another job takes over.
+fn by_successor(successor: Option<u32>) -> Facts {
+    Facts {
+        comeback: Comeback {
+            by: ResumeBy::Successor,
+            successor,
+            ..facts().comeback
+        },
+        ..facts()
+    }
+}
+
+const TO_THE_LIMIT: &str = "0 hello 0
+         90 tick
+         90.1 drained 1
+         90.2 ranks 143
+         90.2 drained 2
+         90.3 agents 0";
+
+#[test]
+fn a_successor_waits_from_the_start_and_takes_over() {
+    check(
+        by_successor(None),
+        &format!("0 waits 8\n{TO_THE_LIMIT}"),
+        expect![[r#"
+                Succeed
+            0 waits 8
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            90 tick
+                event {"event":"stopping","reason":"limit","left":9}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
+            90.1 drained 1
+                send {"order":"signal","kill":false}
+            90.2 ranks 143
+                event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
+                send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
+            90.2 drained 2
+                send {"order":"finish","clean":true}
+            90.3 agents 0
+                event {"event":"coming-back","how":{"successor":{"job":8}}}
+                Exit(0)
+        "#]],
+    );
+    // This job was requeued by someone: its successor waits still.
+    check(
+        by_successor(Some(8)),
+        "0 hello 0",
+        expect![[r#"
+        0 hello 0
+            send {"order":"roles","copiers":[0]}
+            send {"order":"watch","resume":null}
+            start ranks on n0 from nothing
+    "#]],
+    );
+}
+
+#[test]
+fn nobody_needs_to_take_over_from_what_is_done() {
+    check(
+        by_successor(Some(8)),
+        "0 hello 0
+         9 ranks 0
+         9 drained 1
+         9 agents 0",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            9 ranks 0
+                event {"event":"ranks-ended","status":0,"first_failed":null}
+                send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":true}
+            9 drained 1
+                send {"order":"finish","clean":true}
+            9 agents 0
+                event {"event":"finished","status":0}
+                DropSuccessor(8)
+                Exit(0)
+        "#]],
+    );
+    check(
+        by_successor(Some(8)),
+        "0 cancelled\n10 tick",
+        expect![[r#"
+        0 cancelled
+            event {"event":"stopping","reason":"cancelled","left":22}
+            send {"order":"finish","clean":true}
+        10 tick
+            event {"event":"terminated","reason":"cancelled"}
+            DropSuccessor(8)
+            Exit(143)
+    "#]],
+    );
+    check(
+        by_successor(Some(8)),
+        "0 preempted\n10 tick",
+        expect![[r#"
+        0 preempted
+            event {"event":"stopping","reason":"preempted","left":22}
+            send {"order":"finish","clean":true}
+        10 tick
+            event {"event":"terminated","reason":"preempted"}
+            Exit(143)
+    "#]],
+    );
+}
+
+#[test]
+fn a_successor_that_could_not_be_submitted_is_tried_again_at_the_end() {
+    check(
+        by_successor(None),
+        &format!("0 no-successor\n{TO_THE_LIMIT}\n90.4 waits 9"),
+        expect![[r#"
+                Succeed
+            0 no-successor
+                event {"event":"note","text":"the job that takes over could not be submitted: sbatch says no; it is tried again at the end"}
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            90 tick
+                event {"event":"stopping","reason":"limit","left":9}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
+            90.1 drained 1
+                send {"order":"signal","kill":false}
+            90.2 ranks 143
+                event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
+                send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
+            90.2 drained 2
+                send {"order":"finish","clean":true}
+            90.3 agents 0
+                Succeed
+            90.4 waits 9
+                event {"event":"coming-back","how":{"successor":{"job":9}}}
+                Exit(0)
+        "#]],
+    );
+    check(
+        Facts {
+            comeback: Comeback {
+                may_submit: false,
+                ..by_successor(None).comeback
+            },
+            ..facts()
+        },
+        TO_THE_LIMIT,
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            90 tick
+                event {"event":"stopping","reason":"limit","left":9}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
+            90.1 drained 1
+                send {"order":"signal","kill":false}
+            90.2 ranks 143
+                event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
+                send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
+            90.2 drained 2
+                send {"order":"finish","clean":true}
+            90.3 agents 0
+                event {"event":"failed","cause":"no job waits to take over, and this cluster's nodes can't submit one; checkpoints are out, yard requeue goes on from them","status":null}
+                Exit(1)
+        "#]],
+    );
+}
+
+#[test]
+fn where_requeueing_is_refused_a_successor_takes_over() {
+    check(
+        facts(),
+        &format!("{TO_THE_LIMIT}\n90.4 not-requeued\n90.5 waits 9"),
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            90 tick
+                event {"event":"stopping","reason":"limit","left":9}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
+            90.1 drained 1
+                send {"order":"signal","kill":false}
+            90.2 ranks 143
+                event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
+                send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
+            90.2 drained 2
+                send {"order":"finish","clean":true}
+            90.3 agents 0
+                event {"event":"coming-back","how":"requeue"}
+                Requeue
+            90.4 not-requeued
+                Succeed
+            90.5 waits 9
+                event {"event":"coming-back","how":{"successor":{"job":9}}}
+                Exit(0)
+        "#]],
+    );
+}
+
+#[test]
+fn a_killed_wrapper_or_agent_is_a_lost_node() {
+    check(
+        facts(),
+        "0 hello 0
+         9 wrapper-killed
+         9 drained 1
+         9 agents 0
+         9 requeued",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            9 wrapper-killed
+                event {"event":"ranks-ended","status":137,"first_failed":null}
+                send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
+            9 drained 1
+                send {"order":"finish","clean":true}
+            9 agents 0
+                event {"event":"lost","cause":"rank 1 could not say why"}
+                event {"event":"coming-back","how":"requeue"}
+                Requeue
+            9 requeued
+                Exit(0)
+        "#]],
+    );
+    check(
+        by_successor(Some(8)),
+        "0 hello 0
+         9 agents 137",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            9 agents 137
+                AbortRanks
+                send {"order":"finish","clean":false}
+                event {"event":"lost","cause":"the agents' step was ended by signal 9"}
+                event {"event":"coming-back","how":{"successor":{"job":8}}}
+                Exit(0)
+        "#]],
+    );
+    check(
+        Facts {
+            comeback: Comeback {
+                after_loss: false,
+                ..facts().comeback
+            },
+            ..facts()
+        },
+        "0 hello 0
+         9 agents 137",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            9 agents 137
+                AbortRanks
+                send {"order":"finish","clean":false}
+                event {"event":"failed","cause":"the agents' step was ended by signal 9, and [resume] on does not name \"node-failure\"","status":null}
+                Exit(1)
+        "#]],
+    );
+}
+
+#[test]
+fn the_third_loss_in_a_row_without_a_checkpoint_is_the_last() {
+    let lost = Facts {
+        lost_before: 2,
+        ..facts()
+    };
+    check(
+        lost.clone(),
+        "0 hello 0
+         9 wrapper-killed
+         9 drained 1
+         9 agents 0",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            9 wrapper-killed
+                event {"event":"ranks-ended","status":137,"first_failed":null}
+                send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
+            9 drained 1
+                send {"order":"finish","clean":true}
+            9 agents 0
+                event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because rank 1 could not say why; look at the memory that the job asks for and uses, then yard requeue","status":null}
+                Exit(1)
+        "#]],
+    );
+    check(
+        lost,
+        "0 hello 0
+         5 complete ckpt-1
+         5 part ckpt-1
+         5 out ckpt-1
+         9 wrapper-killed
+         9 drained 1
+         9 agents 0",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            5 complete ckpt-1
+                send {"order":"copy","name":"ckpt-1","from":[0]}
+            5 part ckpt-1
+                publish ckpt-1: 1 parts, merge false
+            5 out ckpt-1
+                send {"order":"out","name":"ckpt-1"}
+                event {"event":"checkpoint-out","name":"ckpt-1","step":1,"bytes":9,"took_ms":3,"proven":true}
+            9 wrapper-killed
+                event {"event":"ranks-ended","status":137,"first_failed":null}
+                send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
+            9 drained 1
+                send {"order":"finish","clean":true}
+            9 agents 0
+                event {"event":"lost","cause":"rank 1 could not say why"}
+                event {"event":"coming-back","how":"requeue"}
+                Requeue
+        "#]],
+    );
+}
+
+#[test]
+fn a_conductor_that_was_killed_brings_the_run_back() {
+    let lost = |facts: Facts, progress| {
+        let effects = ConductorState::new(facts).lost("signal 9".to_owned(), progress);
+        effects.iter().map(render).collect::<Vec<_>>().join("\n")
+    };
+    expect![[r#"
+        event {"event":"lost","cause":"signal 9"}
+        event {"event":"coming-back","how":"requeue"}
+        Requeue"#]]
+    .assert_eq(&lost(facts(), false));
+    expect![[r#"
+        event {"event":"lost","cause":"signal 9"}
+        event {"event":"coming-back","how":{"successor":{"job":8}}}
+        Exit(0)"#]]
+    .assert_eq(&lost(by_successor(Some(8)), false));
+    let often = Facts {
+        lost_before: 2,
+        ..facts()
+    };
+    expect![[r#"
+        event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because signal 9; look at the memory that the job asks for and uses, then yard requeue","status":null}
+        Exit(1)"#]].assert_eq(&lost(often, false));
+}

@@ -1,0 +1,118 @@
+//! Checkpoints that do not come out.
+
+use super::*;
+use expect_test::expect;
+
+#[test]
+fn a_full_disk_does_not_stop_the_training() {
+    check(
+        facts(),
+        "0 hello 0
+         5 complete ckpt-1
+         5 full ckpt-1
+         6 complete ckpt-2
+         6 part ckpt-2",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            5 complete ckpt-1
+                send {"order":"copy","name":"ckpt-1","from":[0]}
+            5 full ckpt-1
+                event {"event":"checkpoint-not-out","name":"ckpt-1","why":"disk full"}
+            6 complete ckpt-2
+                send {"order":"copy","name":"ckpt-2","from":[0]}
+            6 part ckpt-2
+                publish ckpt-2: 1 parts, merge false
+        "#]],
+    );
+}
+
+#[test]
+fn what_found_no_room_is_tried_again_later_and_at_the_end() {
+    check(
+        facts(),
+        "0 hello 0
+         5 complete ckpt-1
+         5 full ckpt-1
+         34 tick
+         35 tick
+         35 full ckpt-1
+         90 tick
+         90 full ckpt-1
+         90.1 drained 1
+         90.2 ranks 143
+         90.3 part ckpt-1
+         90.4 out ckpt-1
+         90.4 drained 2",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            5 complete ckpt-1
+                send {"order":"copy","name":"ckpt-1","from":[0]}
+            5 full ckpt-1
+                event {"event":"checkpoint-not-out","name":"ckpt-1","why":"disk full"}
+            34 tick
+            35 tick
+                send {"order":"copy","name":"ckpt-1","from":[0]}
+            35 full ckpt-1
+            90 tick
+                event {"event":"stopping","reason":"limit","left":9}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
+                send {"order":"copy","name":"ckpt-1","from":[0]}
+            90 full ckpt-1
+            90.1 drained 1
+                send {"order":"signal","kill":false}
+            90.2 ranks 143
+                event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
+                send {"order":"drain","round":2,"until":95200,"ranks_gone":true,"finished":false}
+                send {"order":"copy","name":"ckpt-1","from":[0]}
+            90.3 part ckpt-1
+                publish ckpt-1: 1 parts, merge false
+            90.4 out ckpt-1
+                send {"order":"out","name":"ckpt-1"}
+                event {"event":"checkpoint-out","name":"ckpt-1","step":1,"bytes":9,"took_ms":3,"proven":true}
+            90.4 drained 2
+                send {"order":"finish","clean":true}
+        "#]],
+    );
+}
+
+#[test]
+fn where_the_newest_are_kept_an_older_one_is_not_tried_again() {
+    check(
+        Facts {
+            keep_all: false,
+            ..facts()
+        },
+        "0 hello 0
+         5 complete ckpt-1
+         5 full ckpt-1
+         6 complete ckpt-2
+         6 part ckpt-2
+         6 out ckpt-2
+         40 tick",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            5 complete ckpt-1
+                send {"order":"copy","name":"ckpt-1","from":[0]}
+            5 full ckpt-1
+                event {"event":"checkpoint-not-out","name":"ckpt-1","why":"disk full"}
+            6 complete ckpt-2
+                send {"order":"copy","name":"ckpt-2","from":[0]}
+            6 part ckpt-2
+                publish ckpt-2: 1 parts, merge false
+            6 out ckpt-2
+                send {"order":"out","name":"ckpt-2"}
+                send {"order":"forget","name":"ckpt-1"}
+                event {"event":"checkpoint-out","name":"ckpt-2","step":2,"bytes":9,"took_ms":3,"proven":true}
+            40 tick
+        "#]],
+    );
+}

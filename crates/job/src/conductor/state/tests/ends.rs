@@ -1,0 +1,164 @@
+//! Ends that nobody wanted.
+
+use super::*;
+use expect_test::expect;
+
+#[test]
+fn a_rank_that_fails_ends_the_job_with_its_code() {
+    check(
+        facts(),
+        "0 hello 0
+         9 ranks 3
+         9 drained 1
+         9 agents 0",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            9 ranks 3
+                event {"event":"ranks-ended","status":3,"first_failed":[1,3]}
+                send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
+            9 drained 1
+                send {"order":"finish","clean":true}
+            9 agents 0
+                event {"event":"failed","cause":"rank 1 ended with 3","status":3}
+                Exit(3)
+        "#]],
+    );
+}
+
+#[test]
+fn cancelled_or_preempted() {
+    check(
+        facts(),
+        "0 hello 0
+         9 term
+         9.1 ranks 143
+         9.2 complete ckpt-5
+         9.2 drained 2
+         9.3 part ckpt-5
+         9.4 out ckpt-5
+         9.5 agents 0",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            9 term
+                event {"event":"stopping","reason":"cancelled","left":22}
+                send {"order":"drain","round":1,"until":21500,"ranks_gone":false,"finished":false}
+            9.1 ranks 143
+                event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
+                send {"order":"drain","round":2,"until":14100,"ranks_gone":true,"finished":false}
+            9.2 complete ckpt-5
+                send {"order":"copy","name":"ckpt-5","from":[0]}
+            9.2 drained 2
+            9.3 part ckpt-5
+                publish ckpt-5: 1 parts, merge false
+            9.4 out ckpt-5
+                send {"order":"out","name":"ckpt-5"}
+                event {"event":"checkpoint-out","name":"ckpt-5","step":5,"bytes":9,"took_ms":3,"proven":true}
+                send {"order":"finish","clean":true}
+            9.5 agents 0
+                event {"event":"terminated","reason":null}
+                Exit(143)
+        "#]],
+    );
+    check(
+        facts(),
+        "0 term\n10 tick",
+        expect![[r#"
+            0 term
+                event {"event":"stopping","reason":"cancelled","left":22}
+                send {"order":"finish","clean":true}
+            10 tick
+                event {"event":"terminated","reason":null}
+                Exit(143)
+        "#]],
+    );
+}
+
+#[test]
+fn a_preemption_leaves_as_long_as_the_cluster_says() {
+    check(
+        facts(),
+        "0 hello 0
+         9 preempted 69
+         30 complete ckpt-5
+         30 part ckpt-5
+         30 out ckpt-5",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            9 preempted 69
+                event {"event":"stopping","reason":"preempted","left":45}
+                send {"order":"drain","round":1,"until":34000,"ranks_gone":false,"finished":false}
+            30 complete ckpt-5
+                send {"order":"copy","name":"ckpt-5","from":[0]}
+            30 part ckpt-5
+                publish ckpt-5: 1 parts, merge false
+            30 out ckpt-5
+                send {"order":"out","name":"ckpt-5"}
+                event {"event":"checkpoint-out","name":"ckpt-5","step":5,"bytes":9,"took_ms":3,"proven":true}
+        "#]],
+    );
+}
+
+#[test]
+fn slurms_own_end_at_the_limit_does_not_keep_the_run_from_coming_back() {
+    check(
+        facts(),
+        "0 hello 0
+         90 tick
+         91 timeout
+         91.1 ranks 143
+         91.2 drained 2
+         91.3 agents 0",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            90 tick
+                event {"event":"stopping","reason":"limit","left":9}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
+            91 timeout
+            91.1 ranks 143
+                event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
+                send {"order":"drain","round":2,"until":96100,"ranks_gone":true,"finished":false}
+            91.2 drained 2
+                send {"order":"finish","clean":true}
+            91.3 agents 0
+                event {"event":"coming-back","how":"requeue"}
+                Requeue
+        "#]],
+    );
+}
+
+#[test]
+fn cancelled_while_it_stages_leaves_nothing_on_the_nodes() {
+    check(
+        Facts {
+            stage: true,
+            ..facts()
+        },
+        "0 hello 0
+         5 cancelled
+         6 agents 0",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                Stage
+            5 cancelled
+                event {"event":"stopping","reason":"cancelled","left":22}
+                AbortStage
+                send {"order":"finish","clean":true}
+            6 agents 0
+                event {"event":"terminated","reason":"cancelled"}
+                Exit(143)
+        "#]],
+    );
+}

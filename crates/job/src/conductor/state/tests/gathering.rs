@@ -1,0 +1,131 @@
+//! Before the ranks start.
+
+use super::*;
+use expect_test::expect;
+
+#[test]
+fn a_damaged_checkpoint_is_passed_over() {
+    check(
+        with_checkpoints(facts()),
+        "0 hello 0
+         1 not-restored 0 ckpt-200
+         2 restored 0 ckpt-100",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"restore","name":"ckpt-200"}
+            1 not-restored 0 ckpt-200
+                event {"event":"note","text":"checkpoint ckpt-200 can't be resumed from: hashes differ"}
+                send {"order":"restore","name":"ckpt-100"}
+            2 restored 0 ckpt-100
+                event {"event":"resumed","checkpoint":"ckpt-100","step":100}
+                send {"order":"watch","resume":"ckpt-100"}
+                start ranks on n0 from ckpt-100
+        "#]],
+    );
+    check(
+        with_checkpoints(facts()),
+        "0 hello 0
+         1 not-restored 0 ckpt-200
+         2 not-restored 0 ckpt-100",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"restore","name":"ckpt-200"}
+            1 not-restored 0 ckpt-200
+                event {"event":"note","text":"checkpoint ckpt-200 can't be resumed from: hashes differ"}
+                send {"order":"restore","name":"ckpt-100"}
+            2 not-restored 0 ckpt-100
+                event {"event":"note","text":"checkpoint ckpt-100 can't be resumed from: hashes differ"}
+                event {"event":"note","text":"no checkpoint could be resumed from: the training starts from its beginning"}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+        "#]],
+    );
+}
+
+#[test]
+fn all_nodes_agree_and_one_agent_a_disk_copies() {
+    check(
+        with_checkpoints(Facts {
+            nodes: 3,
+            ..facts()
+        }),
+        "0 hello 1
+         0 hello-same-disk 2
+         0 hello 0
+         1 restored 0 ckpt-200
+         2 not-restored 1 ckpt-200
+         3 restored 1 ckpt-100
+         3 restored 0 ckpt-100",
+        expect![[r#"
+            0 hello 1
+            0 hello-same-disk 2
+            0 hello 0
+                send {"order":"roles","copiers":[0,1]}
+                send {"order":"restore","name":"ckpt-200"}
+            1 restored 0 ckpt-200
+            2 not-restored 1 ckpt-200
+                event {"event":"note","text":"checkpoint ckpt-200 can't be resumed from: hashes differ"}
+                send {"order":"restore","name":"ckpt-100"}
+            3 restored 1 ckpt-100
+            3 restored 0 ckpt-100
+                event {"event":"resumed","checkpoint":"ckpt-100","step":100}
+                send {"order":"watch","resume":"ckpt-100"}
+                start ranks on n0,n1,n2 from ckpt-100
+        "#]],
+    );
+}
+
+#[test]
+fn agents_that_do_not_come_or_go_too_early() {
+    check(
+        Facts {
+            nodes: 2,
+            ..facts()
+        },
+        "0 hello 0\n60 tick\n70 tick",
+        expect![[r#"
+            0 hello 0
+            60 tick
+                send {"order":"finish","clean":true}
+            70 tick
+                event {"event":"failed","cause":"2 agents were started, 1 said hello; the conductor's log has what srun said","status":1}
+                Exit(1)
+        "#]],
+    );
+    check(
+        facts(),
+        "0 hello 0\n9 agents 1",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            9 agents 1
+                AbortRanks
+                send {"order":"finish","clean":false}
+                event {"event":"failed","cause":"the agents' step ended with 1 before the training did; the conductor's log has what srun said","status":1}
+                Exit(1)
+        "#]],
+    );
+}
+
+#[test]
+fn staging_comes_first() {
+    check(
+        Facts {
+            stage: true,
+            ..facts()
+        },
+        "0 hello 0\n5 staged",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                Stage
+            5 staged
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+        "#]],
+    );
+}

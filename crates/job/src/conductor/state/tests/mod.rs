@@ -1,0 +1,211 @@
+//! Jobs as tables: what happens on the left, what the conductor does on the right.
+
+mod comeback;
+mod copying;
+mod ends;
+mod gathering;
+mod life;
+
+use super::*;
+use crate::protocol::DiskId;
+use expect_test::Expect;
+
+/// A job of 100 s with two seconds of each part of the grace: warn at 90 s, stop 95, kill 97,
+/// leave 99.
+fn facts() -> Facts {
+    let at = |seconds: i64| Timestamp(seconds * 1000);
+    Facts {
+        nodes: 1,
+        deadlines: Some(Deadlines {
+            warn: at(90),
+            stop: at(95),
+            kill: at(97),
+            leave: at(99),
+        }),
+        hello_by: at(60),
+        stage: false,
+        checkpoints: vec![],
+        comeback: Comeback {
+            after_limit: true,
+            after_loss: true,
+            by: ResumeBy::Requeue,
+            may_submit: true,
+            successor: None,
+        },
+        notify: false,
+        stuck_before: 0,
+        lost_before: 0,
+        keep_all: true,
+        kill_wait: Duration::from_secs(30),
+        node_folder: "/tmp/node/checkpoints".into(),
+    }
+}
+
+fn with_checkpoints(facts: Facts) -> Facts {
+    let known = |step| Known {
+        name: format!("ckpt-{step}"),
+        step: Some(step),
+    };
+    Facts {
+        checkpoints: vec![known(200), known(100)],
+        ..facts
+    }
+}
+
+/// One line of a script: `<second> <what happens>`.
+fn happening(words: &[&str]) -> Happening {
+    let name = |at: usize| words[at].to_owned();
+    match words[0] {
+        "tick" => Happening::Tick,
+        "hello" | "hello-same-disk" => {
+            let agent: u32 = words[1].parse().unwrap();
+            let inode = if words[0] == "hello" {
+                u64::from(agent)
+            } else {
+                0
+            };
+            let disk = DiskId {
+                boot_id: "boot".into(),
+                device: 1,
+                inode,
+            };
+            let node = format!("n{agent}");
+            let report = Report::Hello {
+                node,
+                node_index: agent,
+                disk,
+                address: "::1".into(),
+                port: 4000,
+            };
+            Happening::Said(agent, report)
+        }
+        "staged" => Happening::Staged(Ok(())),
+        "restored" => Happening::Said(
+            words[1].parse().unwrap(),
+            Report::Restored { name: name(2) },
+        ),
+        "not-restored" => {
+            let report = Report::NotRestored {
+                name: name(2),
+                why: "hashes differ".into(),
+            };
+            Happening::Said(words[1].parse().unwrap(), report)
+        }
+        "complete" => Happening::Said(0, Report::Complete { name: name(1) }),
+        "part" => {
+            let report = Report::Part {
+                name: name(1),
+                incoming: "i".into(),
+                bytes: 9,
+                took_ms: 3,
+                proven: true,
+            };
+            Happening::Said(0, report)
+        }
+        "full" => Happening::Said(
+            0,
+            Report::NotCopied {
+                name: name(1),
+                why: "disk full".into(),
+                again: true,
+            },
+        ),
+        "out" => {
+            let step = name(1)
+                .rsplit('-')
+                .next()
+                .and_then(|step| step.parse().ok());
+            Happening::Published {
+                name: name(1),
+                result: Ok(Out {
+                    step,
+                    bytes: 9,
+                    took_ms: 3,
+                    proven: true,
+                }),
+            }
+        }
+        "drained" => Happening::Said(
+            0,
+            Report::Drained {
+                round: words[1].parse().unwrap(),
+            },
+        ),
+        "ranks" => {
+            let status: i32 = words[1].parse().unwrap();
+            let first_failed = (status != 0).then_some((1, status));
+            Happening::RanksEnded {
+                status,
+                first_failed,
+                lost: false,
+                cause: format!("rank 1 ended with {status}"),
+            }
+        }
+        "agents" => Happening::AgentsEnded(words[1].parse().unwrap()),
+        "wrapper-killed" => Happening::RanksEnded {
+            status: 137,
+            first_failed: None,
+            lost: true,
+            cause: "rank 1 could not say why".to_owned(),
+        },
+        "term" => Happening::Terminated(Told::default()),
+        "cancelled" | "preempted" | "timeout" => Happening::Terminated(Told {
+            reason: Some(match words[0] {
+                "cancelled" => StopReason::Cancelled,
+                "preempted" => StopReason::Preempted,
+                _ => StopReason::Limit,
+            }),
+            until: words
+                .get(1)
+                .map(|second| Timestamp(second.parse::<i64>().unwrap() * 1000)),
+        }),
+        "waits" => Happening::Succeeded(Ok(words[1].parse().unwrap())),
+        "no-successor" => Happening::Succeeded(Err("sbatch says no".into())),
+        "requeued" => Happening::Requeued(Ok(())),
+        "not-requeued" => Happening::Requeued(Err("requeue is off".into())),
+        other => panic!("{other}"),
+    }
+}
+
+fn render(effect: &Effect) -> String {
+    match effect {
+        Effect::Send(order) => format!("send {}", order.line().trim()),
+        Effect::Record(event) => format!("event {}", serde_json::to_string(event).unwrap()),
+        Effect::StartRanks { hellos, resume } => {
+            let resume = resume
+                .as_ref()
+                .map_or("nothing", |known| known.name.as_str());
+            let nodes: Vec<&str> = hellos.iter().map(|hello| hello.node.as_str()).collect();
+            format!("start ranks on {} from {resume}", nodes.join(","))
+        }
+        Effect::Publish { name, parts, merge } => {
+            format!("publish {name}: {} parts, merge {merge}", parts.len())
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn check(facts: Facts, script: &str, want: Expect) {
+    let mut state = ConductorState::new(facts);
+    let mut lines = String::new();
+    for effect in state.begin() {
+        lines.push_str(&format!("    {}\n", render(&effect)));
+    }
+    for line in script
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+    {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let seconds: f64 = words[0].parse().unwrap();
+        #[expect(clippy::cast_possible_truncation, reason = "small test numbers")]
+        let now = Timestamp((seconds * 1000.0) as i64);
+        lines.push_str(line);
+        lines.push('\n');
+        for effect in state.handle(happening(&words[1..]), now) {
+            lines.push_str(&format!("    {}\n", render(&effect)));
+        }
+    }
+    want.assert_eq(&lines);
+}

@@ -1,0 +1,178 @@
+//! What goes into the conductor's decisions, and what comes out of them.
+
+use crate::conductor::copies::Part;
+use crate::grace::Deadlines;
+use crate::protocol::{AgentId, DiskId, Order, Report};
+use folder::{Event, StopReason};
+use model::Timestamp;
+use std::path::PathBuf;
+use std::time::Duration;
+use train::ResumeBy;
+
+/// What is known before anything happens.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The job's nodes: as many agents say hello.
+    pub nodes: u32,
+    /// When to stop; `None` where the job has no limit.
+    pub deadlines: Option<Deadlines>,
+    /// Agents that have not come by then never will.
+    pub hello_by: Timestamp,
+    /// From SIGTERM to SIGKILL, where nothing better is told with the signal.
+    pub kill_wait: Duration,
+    /// Whether data is staged.
+    pub stage: bool,
+    /// Whole checkpoints of the run folder, the best first.
+    pub checkpoints: Vec<Known>,
+    /// Whether and how the run comes back.
+    pub comeback: Comeback,
+    /// Whether the program is told before the end.
+    pub notify: bool,
+    /// Starts of this run right before this one that ended at their limit without a new checkpoint.
+    pub stuck_before: u32,
+    /// Starts of this run right before this one that were lost without a new checkpoint.
+    pub lost_before: u32,
+    /// Whether every checkpoint is wanted, however many newer ones are out.
+    pub keep_all: bool,
+    /// The program's `{checkpoints}` on each node.
+    pub node_folder: PathBuf,
+}
+
+/// Whether and how the run comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comeback {
+    /// After a time limit.
+    pub after_limit: bool,
+    /// After the loss of a node, or of one of our own processes.
+    pub after_loss: bool,
+    /// By which way.
+    pub by: ResumeBy,
+    /// Whether a job can be submitted from here.
+    pub may_submit: bool,
+    /// The job that waits for this one's end already.
+    pub successor: Option<u32>,
+}
+
+/// A checkpoint in the run folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Its name.
+    pub name: String,
+    /// The last integer of its name.
+    pub step: Option<u64>,
+}
+
+/// What an agent said of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// Its node's name.
+    pub node: String,
+    /// Its node's index.
+    pub node_index: u32,
+    /// An address of its node.
+    pub address: String,
+    /// A free port there.
+    pub port: u16,
+    /// Its disk.
+    pub disk: DiskId,
+}
+
+/// What the cluster says of a SIGTERM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Why it came; `None`: it did not say.
+    pub reason: Option<StopReason>,
+    /// When SIGKILL follows, where it said so.
+    pub until: Option<Timestamp>,
+}
+
+/// What happens. Closed: the loop at the edge has no other source.
+#[derive(Clone, Debug)]
+pub enum Happening {
+    /// An agent reported.
+    Said(AgentId, Report),
+    /// The agents' step ended.
+    AgentsEnded(i32),
+    /// The staging step ended.
+    Staged(Result<(), String>),
+    /// The ranks' step ended, or could not be started.
+    RanksEnded {
+        /// The step's exit code.
+        status: i32,
+        /// The rank that failed first and its exit code.
+        first_failed: Option<(u32, i32)>,
+        /// Whether a wrapper was killed, and not the program that it had started.
+        lost: bool,
+        /// In words, with what that rank printed last.
+        cause: String,
+    },
+    /// Publishing ended.
+    Published {
+        /// The entry.
+        name: String,
+        /// What is in the run folder now, or why not.
+        result: Result<Out, String>,
+    },
+    /// SIGTERM came: the job is cancelled, preempted, or its node is taken.
+    Terminated(Told),
+    /// The answer to the requeue.
+    Requeued(Result<(), String>),
+    /// A successor waits, or could not be submitted.
+    Succeeded(Result<u32, String>),
+    /// Nothing but time.
+    Tick,
+}
+
+/// A published checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Out {
+    /// The last integer of its name.
+    pub step: Option<u64>,
+    /// Its size.
+    pub bytes: u64,
+    /// How long copying took, in milliseconds.
+    pub took_ms: u64,
+    /// Whether its completeness was seen.
+    pub proven: bool,
+}
+
+/// What is to be done at the edge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Tell the agents.
+    Send(Order),
+    /// Write an event into the run folder.
+    Record(Event),
+    /// Start the staging step.
+    Stage,
+    /// End the staging step.
+    AbortStage,
+    /// Start the ranks; the agents said hello as listed, in the order of their nodes.
+    StartRanks {
+        /// The agents' words.
+        hellos: Vec<Hello>,
+        /// What is in `{resume}`.
+        resume: Option<Known>,
+    },
+    /// End the ranks' step itself, because the agents can't.
+    AbortRanks,
+    /// Put the parts together and make them a checkpoint.
+    Publish {
+        /// The entry.
+        name: String,
+        /// Its parts.
+        parts: Vec<Part>,
+        /// Whether they join what is there.
+        merge: bool,
+    },
+    /// Remove parts that are of no use.
+    Discard(Vec<Part>),
+    /// `scontrol requeue`.
+    Requeue,
+    /// Submit the job that takes over, unless it waits already.
+    Succeed,
+    /// Cancel the job that waits to take over.
+    DropSuccessor(u32),
+    /// End with this exit code.
+    Exit(u8),
+}
