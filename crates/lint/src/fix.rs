@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn fixes_are_made_until_none_is_left() {
-        let script = "#!/bin/bash\r\n#SBTACH --out=x --cpus_per_task=4\r\n#SBATCH -C a\r\n#SBATCH -C b\r\n";
+        let script =
+            "#!/bin/bash\r\n#SBTACH --out=x --cpus_per_task=4\r\n#SBATCH -C a\r\n#SBATCH -C b\r\n";
         let fixed = with_rules(script);
         assert_eq!(
             fixed.text,
@@ -117,8 +118,13 @@ mod tests {
             "",
         ]);
         let end = prop::sample::select(vec!["\n", "\r\n", "\n"]);
-        prop::collection::vec((line, end), 0..12)
-            .prop_map(|lines| lines.into_iter().fold("#!/bin/bash\n".to_owned(), |text, (line, end)| text + line + end))
+        prop::collection::vec((line, end), 0..12).prop_map(|lines| {
+            lines
+                .into_iter()
+                .fold("#!/bin/bash\n".to_owned(), |text, (line, end)| {
+                    text + line + end
+                })
+        })
     }
 
     proptest! {

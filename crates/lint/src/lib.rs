@@ -20,6 +20,9 @@ mod rule;
 mod rules;
 mod script;
 pub mod shell;
+mod signals;
+mod slip;
+mod steps;
 #[cfg(test)]
 mod testing;
 

@@ -41,13 +41,10 @@ impl<'a> Script<'a> {
         let pyxis = input
             .cluster
             .and_then(|cluster| cluster.containers.runtime.as_ref());
+        let version_or_oldest = version.unwrap_or(SlurmVersion::V22_05);
         let surroundings = Surroundings {
-            now: input.now,
-            zone: input.zone,
-            cwd: input.cwd,
-            embedded: false,
-            version: version.unwrap_or(SlurmVersion::V22_05),
             pyxis: pyxis.is_some_and(|r| r.value == model::cluster::ContainerRuntime::Pyxis),
+            ..Surroundings::slurm(version_or_oldest, input.now, input.zone, input.cwd)
         };
         let mut args = input.args.to_vec();
         args.push(
@@ -176,6 +173,18 @@ impl<'a> Script<'a> {
         self.diagnostics.iter().any(|diagnostic| {
             diagnostic.severity == model::Severity::Error && diagnostic.span == given.span
         })
+    }
+
+    /// The line of an option that holds nothing else, but perhaps a comment.
+    #[must_use]
+    pub fn alone(&self, given: &Given) -> Option<usize> {
+        let range = self.whole(given)?;
+        let number = self.lines.number(range.start);
+        let line = self.lines.range(number);
+        let before = &self.text[line.start..range.start];
+        let behind = self.text[range.end..line.end].trim_start();
+        let nothing = behind.is_empty() || behind.starts_with('#');
+        (before.trim_end() == "#SBATCH" && nothing).then_some(number)
     }
 
     /// An edit that takes a line away.

@@ -70,7 +70,12 @@ fn steps<'a>(old: &'a str, new: &'a str) -> Vec<Step<'a>> {
     let b: Vec<&str> = new.split_inclusive('\n').collect();
     let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[same..], &b[same..]);
-    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let end = a
+        .iter()
+        .rev()
+        .zip(b.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
     let (tail, a) = (&a[a.len() - end..], &a[..a.len() - end]);
     let b = &b[..b.len() - end];
     let head = old.split_inclusive('\n').take(same).map(Step::Keep);

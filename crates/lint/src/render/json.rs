@@ -39,7 +39,8 @@ fn row(finding: &Finding, lines: &Lines<'_>) -> Value {
         })
         .collect();
     let fix = finding.fix.as_ref().map(|edits| {
-        let edit = |edit: &crate::Edit| json!({ "start": edit.start, "end": edit.end, "text": edit.text });
+        let edit =
+            |edit: &crate::Edit| json!({ "start": edit.start, "end": edit.end, "text": edit.text });
         edits.iter().map(edit).collect::<Vec<Value>>()
     });
     json!({

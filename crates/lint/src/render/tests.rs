@@ -9,7 +9,13 @@ const SCRIPT: &str = "#!/bin/bash\n#SBATCH --constraint=v100\n#SBATCH --cpus-per
 
 #[test]
 fn for_people() {
-    let findings = lint(Setup { version: Some("22.05"), ..Setup::PLAIN }, SCRIPT);
+    let findings = lint(
+        Setup {
+            version: Some("22.05"),
+            ..Setup::PLAIN
+        },
+        SCRIPT,
+    );
     let lines = Lines::new(SCRIPT);
     let shown: String = findings.iter().map(|f| text(f, &lines, "job.sh")).collect();
     let mut counts = Counts::default();
@@ -31,7 +37,13 @@ fn for_people() {
              │         ^^^^^^^^^^^^^^^ did you mean --cpus-per-gpu?
           help: --fix puts it right
 
-        2 errors · --fix puts 2 right · yard lint --explain Y012
+        warning[Y031]: output folder ../missing/job.sh does not exist
+          --> job.sh:5:9
+           5 │ #SBATCH --output=../missing/%x/slurm-%j.out
+             │         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ on Slurm 22.05 the job fails without a log
+          help: mkdir -p ../missing/job.sh, before it is submitted
+
+        2 errors, 1 warning · --fix puts 2 right · yard lint --explain Y012
     "#]].assert_eq(&shown);
 }
 
@@ -46,7 +58,8 @@ fn long_lines_are_cut_round_the_place() {
            2 │ äääääääääääääää --nosuch
              │                 ^^^^^^^^
 
-    "#]].assert_eq(&shown);
+    "#]]
+    .assert_eq(&shown);
 }
 
 #[test]
@@ -87,7 +100,9 @@ fn sarif_has_what_the_standard_requires() {
         assert_eq!(rules[index]["id"], result["ruleId"]);
         assert!(["note", "warning", "error"].contains(&result["level"].as_str().unwrap()));
         let place = &result["locations"][0]["physicalLocation"];
-        assert!(["dir/a%20b.sh", "stdin"].contains(&place["artifactLocation"]["uri"].as_str().unwrap()));
+        assert!(
+            ["dir/a%20b.sh", "stdin"].contains(&place["artifactLocation"]["uri"].as_str().unwrap())
+        );
         assert!(place["region"]["startLine"].as_u64().unwrap() >= 1);
         for fix in result["fixes"].as_array().into_iter().flatten() {
             for change in fix["artifactChanges"].as_array().unwrap() {
@@ -125,7 +140,8 @@ fn what_would_change() {
         +#SBATCH --constraint=v100&cpu_intel_platinum_8260
          #SBATCH --output=../missing/%x/slurm-%j.out
          srun python train.py
-    "#]].assert_eq(&diff(SCRIPT, &fixed, "job.sh"));
+    "#]]
+    .assert_eq(&diff(SCRIPT, &fixed, "job.sh"));
     assert_eq!(diff(SCRIPT, SCRIPT, "job.sh"), "");
     expect![[r#"
         --- x
@@ -135,5 +151,6 @@ fn what_would_change() {
         \ No newline at end of file
         +a
         +b
-    "#]].assert_eq(&diff("a", "a\nb\n", "x"));
+    "#]]
+    .assert_eq(&diff("a", "a\nb\n", "x"));
 }

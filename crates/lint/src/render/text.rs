@@ -31,7 +31,10 @@ pub fn text(finding: &Finding, lines: &Lines<'_>, name: &str) -> String {
         let number = lines.number(label.range.start);
         by_line.entry(number).or_default().push((index == 0, label));
     }
-    let width = by_line.keys().next_back().map_or(4, |last| last.to_string().len().max(4));
+    let width = by_line
+        .keys()
+        .next_back()
+        .map_or(4, |last| last.to_string().len().max(4));
     for (number, mut labels) in by_line {
         labels.sort_by_key(|(_, label)| label.range.start);
         let line = lines.line(number);
@@ -44,7 +47,12 @@ pub fn text(finding: &Finding, lines: &Lines<'_>, name: &str) -> String {
             let before = cut.get(..at.min(cut.len())).map_or(0, columns);
             let length = cut.get(at.min(until)..until).map_or(1, columns).max(1);
             let mark = if first { "^" } else { "-" }.repeat(length);
-            let row = format!("{:>width$} │ {}{mark} {}", "", " ".repeat(before), label.text);
+            let row = format!(
+                "{:>width$} │ {}{mark} {}",
+                "",
+                " ".repeat(before),
+                label.text
+            );
             let _ = writeln!(shown, "{}", row.trim_end());
         }
     }
@@ -104,7 +112,10 @@ fn cut(line: &str, at: usize) -> (&str, usize) {
         from -= 1;
     }
     let rest = &line[from..];
-    let end = rest.char_indices().nth(WIDEST).map_or(rest.len(), |(end, _)| end);
+    let end = rest
+        .char_indices()
+        .nth(WIDEST)
+        .map_or(rest.len(), |(end, _)| end);
     (&rest[..end], from)
 }
 
@@ -114,5 +125,7 @@ fn columns(text: &str) -> usize {
 
 /// Without what moves the cursor.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }

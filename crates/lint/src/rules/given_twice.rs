@@ -104,7 +104,7 @@ fn finding(script: &Script<'_>, first: &Given, last: &Given) -> Finding {
         Some(Key::Tasks) if !equal && (first.written == "-n" || last.written == "-n") => {
             finding.help("-n counts tasks, -N counts nodes: was one of them meant as -N?")
         }
-        _ if equal => match alone(script, first) {
+        _ if equal => match script.alone(first) {
             Some(number) => finding.fix([script.without_line(number)]),
             None => finding,
         },
@@ -129,23 +129,12 @@ fn both(script: &Script<'_>, finding: Finding, first: &Given, last: &Given) -> F
         .help(format!("write both in one: --constraint={joined}"))
         .really("Slurm keeps the last of two: nodes need not have the first");
     let more = script.given(Key::Constraint).count() > 2;
-    match (alone(script, first), script.value_bytes(last)) {
+    match (script.alone(first), script.value_bytes(last)) {
         (Some(number), Some(value)) if !more && script.text.get(value.clone()) == Some(&*other) => {
             finding.fix([script.without_line(number), Edit::new(value, joined)])
         }
         _ => finding,
     }
-}
-
-/// The line of an option that holds nothing else.
-fn alone(script: &Script<'_>, given: &Given) -> Option<usize> {
-    let range = script.whole(given)?;
-    let number = script.lines.number(range.start);
-    let line = script.lines.range(number);
-    let before = &script.text[line.start..range.start];
-    let behind = script.text[range.end..line.end].trim_start();
-    let nothing = behind.is_empty() || behind.starts_with('#');
-    (before.trim_end() == "#SBATCH" && nothing).then_some(number)
 }
 
 #[cfg(test)]

@@ -31,8 +31,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
         return;
     };
     let value = given.value.as_deref().unwrap_or_default();
-    let wrong = script.request().array.is_none() && !value.is_empty();
-    if !wrong || super::shell_variable::is_one(given) || super::placeholder::is_one(given) {
+    if takes(value) || super::shell_variable::is_one(given) || super::placeholder::is_one(given) {
         return;
     }
     let finding = Finding::new(
@@ -48,6 +47,52 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
     });
 }
 
+/// Whether slurmctld takes the text, its limit on indices left aside: it reads a number as far as it
+/// goes, and no number as 0.
+fn takes(text: &str) -> bool {
+    text.split(',')
+        .filter(|token| !token.is_empty())
+        .all(|token| {
+            let token = token.strip_prefix('[').unwrap_or(token);
+            let Some((first, rest)) = leading(token) else {
+                return false;
+            };
+            let Some(range) = rest.strip_prefix('-') else {
+                return is_end(rest);
+            };
+            let Some((last, rest)) = leading(range) else {
+                return false;
+            };
+            let rest = match rest.strip_prefix(':') {
+                None => rest,
+                Some(step) => match leading(step) {
+                    Some((1.., rest)) => rest,
+                    _ => return false,
+                },
+            };
+            last >= first && is_end(rest)
+        })
+}
+
+/// What `strtol` reads, a closing bracket behind it passed over; none for a negative number.
+fn leading(text: &str) -> Option<(u64, &str)> {
+    let text = text.trim_ascii_start();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, rest) = text.split_at(end);
+    let number = if number.is_empty() {
+        0
+    } else {
+        number.parse().ok()?
+    };
+    Some((number, rest.strip_prefix(']').unwrap_or(rest)))
+}
+
+fn is_end(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with('%')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,6 +101,8 @@ mod tests {
     #[test]
     fn speaks() {
         assert!(fires(&RULE, "#SBATCH --array=«n-m»\n").refused);
+        fires(&RULE, "#SBATCH --array=«0-XXXX»\n");
+        fires(&RULE, "#SBATCH --array=«5-1»\n");
     }
 
     #[test]
@@ -63,5 +110,7 @@ mod tests {
         silent(&RULE, "#SBATCH --array=0-30:5%2\n");
         silent(&RULE, "#SBATCH -a 1,3-5\n");
         silent(&RULE, "#SBATCH -a [1-4]\n");
+        silent(&RULE, "#SBATCH -a [1-100%10]\n");
+        silent(&RULE, "#SBATCH -a 0-23%\n");
     }
 }

@@ -59,7 +59,8 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
         }) {
             continue;
         }
-        if given.is_some_and(|given| given.option.effect == Effect::Sets(Key::Array)) {
+        let array = given.is_some_and(|given| given.option.effect == Effect::Sets(Key::Array));
+        if array || diagnostic.code == "heterogeneous" {
             continue;
         }
         let lines: Vec<&str> = diagnostic.message.lines().collect();

@@ -4,32 +4,75 @@
 use crate::rule::Rule;
 
 mod abbreviation;
+mod all_memory;
 mod ambiguous_option;
+mod array_output;
+mod conda_activate;
 mod conflict;
 mod cut_by_hash;
 mod directive_syntax;
 mod dos_line_ends;
 mod empty_directive;
 mod empty_value;
+mod exclusive_shared;
+mod fewer_tasks;
+mod fixed_port;
 mod foreign_directive;
 mod given_twice;
+mod gpus_per_task;
+mod gpus_twice;
 mod invalid_array;
 mod invalid_value;
 mod late_directive;
+mod launcher_in_launcher;
+mod launcher_per_task;
+mod local_address;
+mod mail_domain;
+mod mail_types;
+mod mail_without_type;
+mod mail_word;
+mod minutes_seconds;
 mod missing_value;
+mod nccl_level;
 mod near_directive;
+mod no_jobs_here;
+mod no_launcher;
+mod no_limit;
+mod no_such_gpu;
+mod node_too_small;
+mod not_a_member;
 mod not_a_script;
+mod one_process;
+mod output_folder;
+mod outside_policy;
+mod per_gpu_without_gpu;
 mod placeholder;
+mod requeue_output;
 mod run_file;
 mod shell_variable;
 mod short_with_equals;
+mod signal_without_trap;
 mod single_dash;
+mod site;
+mod spool_copy;
+mod srun_cpus;
 mod stray_word;
 mod swallowed_option;
+mod tasks_mismatch;
+mod tilde;
+mod time_over_a_year;
+mod time_over_limit;
+mod tiny_memory;
 mod trailing_backslash;
+mod trap_in_foreground;
+mod trap_of_steps;
 mod unicode_punctuation;
+mod unknown_feature;
 pub(crate) mod unknown_ignore;
 mod unknown_option;
+mod unknown_partition;
+mod unknown_pattern;
+mod unknown_variable;
 pub(crate) mod unused_ignore;
 
 pub use run_file::run_file_findings;
@@ -61,6 +104,48 @@ pub const RULES: &[Rule] = &[
     trailing_backslash::RULE,
     unicode_punctuation::RULE,
     invalid_array::RULE,
+    requeue_output::RULE,
+    output_folder::RULE,
+    array_output::RULE,
+    tilde::RULE,
+    unknown_pattern::RULE,
+    minutes_seconds::RULE,
+    no_limit::RULE,
+    time_over_a_year::RULE,
+    tiny_memory::RULE,
+    mail_without_type::RULE,
+    mail_types::RULE,
+    mail_word::RULE,
+    one_process::RULE,
+    no_launcher::RULE,
+    gpus_twice::RULE,
+    gpus_per_task::RULE,
+    srun_cpus::RULE,
+    launcher_per_task::RULE,
+    launcher_in_launcher::RULE,
+    tasks_mismatch::RULE,
+    fewer_tasks::RULE,
+    all_memory::RULE,
+    per_gpu_without_gpu::RULE,
+    exclusive_shared::RULE,
+    fixed_port::RULE,
+    local_address::RULE,
+    nccl_level::RULE,
+    unknown_variable::RULE,
+    spool_copy::RULE,
+    conda_activate::RULE,
+    signal_without_trap::RULE,
+    trap_in_foreground::RULE,
+    trap_of_steps::RULE,
+    unknown_partition::RULE,
+    time_over_limit::RULE,
+    not_a_member::RULE,
+    no_such_gpu::RULE,
+    outside_policy::RULE,
+    no_jobs_here::RULE,
+    unknown_feature::RULE,
+    node_too_small::RULE,
+    mail_domain::RULE,
     run_file::RULE,
     unused_ignore::RULE,
     unknown_ignore::RULE,

@@ -11,7 +11,8 @@ pub const RULE: Rule = Rule {
     name: "run-file",
     severity: Severity::Error,
     summary: "a run file says something that yard run would not take",
-    page: "A yard.toml is read with the parser of yard run: unknown keys are refused with the nearest
+    page:
+        "A yard.toml is read with the parser of yard run: unknown keys are refused with the nearest
 known one, times need a unit, and what excludes each other is said.
 
 ```

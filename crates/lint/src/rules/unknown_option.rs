@@ -2,6 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
+use crate::slip::is_slip;
 use crate::{Edit, Finding, LintInput, Severity};
 use model::option_table::{Command, Dialect, OPTIONS, Opt, options_in};
 use model::{Diagnostic, SlurmVersion, nearest};
@@ -170,24 +171,6 @@ fn later_or_plugin(script: &Script<'_>, mut finding: Finding, option: &Opt) -> F
         }
     }
     finding
-}
-
-/// Whether one letter more, one less, two swapped, or `_` for `-` is all that parts them.
-fn is_slip(written: &str, meant: &str) -> bool {
-    let written = written.replace('_', "-").to_ascii_lowercase();
-    if written == meant {
-        return true;
-    }
-    let (a, b): (Vec<char>, Vec<char>) = (written.chars().collect(), meant.chars().collect());
-    let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-    let (a, b) = (&a[same..], &b[same..]);
-    match a.len().cmp(&b.len()) {
-        std::cmp::Ordering::Greater => a.len() == b.len() + 1 && &a[1..] == b,
-        std::cmp::Ordering::Less => b.len() == a.len() + 1 && &b[1..] == a,
-        std::cmp::Ordering::Equal => {
-            a.len() >= 2 && a[0] == b[1] && a[1] == b[0] && a[2..] == b[2..]
-        }
-    }
 }
 
 fn shorten(name: &str) -> String {

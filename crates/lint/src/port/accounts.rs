@@ -1,0 +1,168 @@
+//! Account, QOS, mail, and what exists on one cluster alone.
+
+use super::gpus::seconds;
+use super::porter::Porter;
+use model::cluster::{Denial, Sourced};
+use model::option_table::Key;
+
+impl Porter<'_> {
+    pub fn account(&mut self) {
+        let anyone = self.to.user("*");
+        let default = anyone.and_then(|user| user.default_account.as_ref());
+        let names: Vec<String> = match anyone.and_then(|user| user.accounts.as_ref()) {
+            Some(accounts) => accounts.value.clone(),
+            None => self
+                .to
+                .accounts
+                .iter()
+                .map(|account| account.name.clone())
+                .collect(),
+        };
+        let Some(given) = self.last(Key::Account) else {
+            return;
+        };
+        let asked = given.value.clone().unwrap_or_default();
+        if names.iter().any(|name| name.eq_ignore_ascii_case(&asked)) {
+            return;
+        }
+        let cluster = self.to.name.clone();
+        match (default, &names[..]) {
+            (Some(default), _) => {
+                let why = format!(
+                    "{asked} is an account of {}; {cluster}'s file has {} as everyone's default",
+                    self.from.name, default.value
+                );
+                self.set_value(given, &default.value, why);
+            }
+            (None, []) => self.ask_about(
+                self.line(given),
+                format!("account {asked}: {cluster}'s file knows no accounts, so it stays"),
+                "which account there? without any, take the line out",
+                Some(Denial::Account),
+            ),
+            (None, names) => self.ask_about(
+                self.line(given),
+                format!(
+                    "account {asked}: {cluster} is known to have {}",
+                    names.join(", ")
+                ),
+                "which is yours?",
+                Some(Denial::Account),
+            ),
+        }
+    }
+
+    pub fn qos(&mut self) {
+        let Some(given) = self.last(Key::Qos) else {
+            return;
+        };
+        let asked = given.value.clone().unwrap_or_default();
+        if self.to.qos(&asked).is_some() {
+            return;
+        }
+        let cluster = self.to.name.clone();
+        let time = self.script.request().time;
+        let enough: Vec<String> = self
+            .to
+            .qos
+            .iter()
+            .filter(|qos| match (&qos.max_wall, time) {
+                (Some(most), Some(time)) => seconds(time) <= seconds(most.value),
+                _ => true,
+            })
+            .map(|qos| qos.name.clone())
+            .collect();
+        let allowed = self.to.user("*").and_then(|user| user.qos.as_ref());
+        let enough: Vec<String> = enough
+            .into_iter()
+            .filter(|name| allowed.is_none_or(|allowed| allowed.contains(name)))
+            .collect();
+        match &enough[..] {
+            [] if self.to.qos.is_empty() => {
+                let about = format!("QOS {asked}: {cluster}'s file knows no QOS, so it stays");
+                self.ask_about(
+                    self.line(given),
+                    about,
+                    "which QOS there? without any, take the line out",
+                    Some(Denial::Qos),
+                );
+            }
+            [one] => {
+                let why = format!(
+                    "of {cluster}'s QOS {one} is the only one of anyone's that allows the time"
+                );
+                self.set_value(given, one, why);
+            }
+            several => {
+                let about = match several.is_empty() {
+                    true => format!("QOS {asked}: none of {cluster}'s is known to allow the time"),
+                    false => format!("QOS {asked}: {cluster} has {}", several.join(", ")),
+                };
+                self.ask_about(self.line(given), about, "which one?", Some(Denial::Qos));
+            }
+        }
+    }
+
+    pub fn mail(&mut self) {
+        let Some(given) = self.last(Key::MailUser) else {
+            return;
+        };
+        let asked = given.value.clone().unwrap_or_default();
+        let Some((user, domain)) = asked.split_once('@') else {
+            return;
+        };
+        let own = |domain: &Option<Sourced<String>>, name: &str| {
+            domain
+                .as_ref()
+                .is_some_and(|own| name == own.value || name.ends_with(&format!(".{}", own.value)))
+        };
+        if !own(&self.from.mail_domain, domain) || own(&self.to.mail_domain, domain) {
+            return;
+        }
+        match &self.to.mail_domain {
+            Some(to) if !to.is_assumed() => {
+                let why = format!(
+                    "an address of {}; {} is of {}",
+                    self.from.name, to.value, self.to.name
+                );
+                self.set_value(given, &format!("{user}@{}", to.value), why);
+            }
+            _ => self.ask(
+                self.line(given),
+                format!("mail goes to {asked}"),
+                format!(
+                    "does {} send mail there, and is it still yours?",
+                    self.to.name
+                ),
+            ),
+        }
+    }
+
+    /// What names things of the first cluster that have no counterpart.
+    pub fn of_one_cluster(&mut self) {
+        let keys = [
+            (Key::NodeList, "nodes"),
+            (Key::Exclude, "nodes"),
+            (Key::Reservation, "a reservation"),
+            (Key::Dependency, "jobs"),
+            (Key::Clusters, "clusters"),
+            (Key::Licenses, "licences"),
+        ];
+        for (key, what) in keys {
+            let Some(given) = self.last(key) else {
+                continue;
+            };
+            let about = format!("{} names {what} of {}", self.written(given), self.from.name);
+            let covers = match key {
+                Key::NodeList | Key::Exclude => Some(Denial::NodeName),
+                _ => None,
+            };
+            self.ask_about(
+                self.line(given),
+                about,
+                format!("what is it on {}?", self.to.name),
+                covers,
+            );
+        }
+    }
+}

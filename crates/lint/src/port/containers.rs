@@ -1,0 +1,422 @@
+//! What runs containers: Singularity and Apptainer, Pyxis, Enroot.
+
+use super::porter::Porter;
+use crate::shell::{Command, Word};
+use model::cluster::ContainerRuntime;
+use model::option_table::{OPTIONS, Takes};
+use std::ops::Range;
+
+/// What a container command says.
+#[derive(Default)]
+struct Run {
+    image: Option<String>,
+    mounts: Vec<String>,
+    workdir: Option<String>,
+    /// Options that have no counterpart.
+    lost: Vec<String>,
+}
+
+impl Porter<'_> {
+    pub fn containers(&mut self) {
+        let Some(to) = self
+            .to
+            .containers
+            .runtime
+            .as_ref()
+            .map(|runtime| runtime.value)
+        else {
+            return self.no_runtime();
+        };
+        let script = self.script;
+        for command in &script.shell.commands {
+            let words = command.program();
+            let Some(first) = words.first() else { continue };
+            let line = script.lines.number(first.range.start);
+            match &*first.text {
+                "srun" => match (pyxis(words), to) {
+                    (Some(_), ContainerRuntime::Pyxis) => {}
+                    (Some(found), _) => self.from_pyxis(words, found, to, line),
+                    (None, _) => self.inside_srun(words, to, line),
+                },
+                "singularity" | "apptainer" => self.starter(words, None, to, line),
+                "enroot" if to != ContainerRuntime::Enroot && to != ContainerRuntime::Pyxis => {
+                    let about = format!(
+                        "enroot: {} runs containers with {}",
+                        self.to.name,
+                        to.word()
+                    );
+                    self.ask(
+                        Some(line),
+                        about,
+                        "where is the image it was made from? build it again there",
+                    );
+                }
+                _ => {}
+            }
+            self.variables(command, to);
+        }
+    }
+
+    /// The other cluster's file doesn't say what runs containers.
+    fn no_runtime(&mut self) {
+        let script = self.script;
+        let found = script.shell.commands.iter().find_map(|command| {
+            let words = command.program();
+            let name = &*words.first()?.text;
+            let is = matches!(name, "singularity" | "apptainer" | "enroot")
+                || (name == "srun" && pyxis(words).is_some());
+            is.then(|| (script.lines.number(command.range.start), name.to_owned()))
+        });
+        if let Some((line, name)) = found {
+            let about = format!(
+                "{name} runs a container; {}'s file doesn't say what does there",
+                self.to.name
+            );
+            self.ask(Some(line), about, "Singularity, Apptainer, Pyxis, or none?");
+        }
+    }
+
+    /// `srun … singularity exec …`
+    fn inside_srun(&mut self, words: &[Word<'_>], to: ContainerRuntime, line: usize) {
+        let Some(program) = program_of_srun(words) else {
+            return;
+        };
+        if matches!(&*words[program].text, "singularity" | "apptainer") {
+            self.starter(&words[program..], Some(words[0].range.clone()), to, line);
+        }
+    }
+
+    /// `singularity exec OPTIONS IMAGE PROGRAM …`, perhaps behind an `srun`.
+    fn starter(
+        &mut self,
+        words: &[Word<'_>],
+        srun: Option<Range<usize>>,
+        to: ContainerRuntime,
+        line: usize,
+    ) {
+        let name = words[0].text.clone().into_owned();
+        match to {
+            ContainerRuntime::Apptainer | ContainerRuntime::Singularity => {
+                if name != to.word() {
+                    let why = format!("{} runs containers with {}", self.to.name, to.word());
+                    self.replace(words[0].range.clone(), to.word(), why);
+                }
+            }
+            ContainerRuntime::Pyxis => self.to_pyxis(words, srun, line),
+            ContainerRuntime::Enroot => {
+                let about = format!("{name}: {} runs containers with enroot", self.to.name);
+                self.ask(
+                    Some(line),
+                    about,
+                    "import the image with enroot import, and start it by name",
+                );
+            }
+        }
+    }
+
+    fn to_pyxis(&mut self, words: &[Word<'_>], srun: Option<Range<usize>>, line: usize) {
+        let verb = words.get(1).map_or("", |word| &*word.text);
+        let about = format!(
+            "{} {verb}: {} runs containers with Pyxis",
+            words[0].text, self.to.name
+        );
+        if !matches!(verb, "exec" | "run") {
+            // Pulling and building is done otherwise there.
+            return self.ask(
+                Some(line),
+                about,
+                "images are made with enroot import there: is this line needed?",
+            );
+        }
+        let Some((run, program)) = starter_options(words) else {
+            return self.ask(
+                Some(line),
+                about,
+                "the command can't be taken apart: write it as srun --container-image=…",
+            );
+        };
+        let image = run.image.unwrap_or_default();
+        let mut options = vec![format!(
+            "--container-image={}",
+            self.translated(&pyxis_image(&image))
+        )];
+        if !run.mounts.is_empty() {
+            options.push(format!(
+                "--container-mounts={}",
+                self.translated(&run.mounts.join(","))
+            ));
+        }
+        options.extend(
+            run.workdir
+                .map(|folder| format!("--container-workdir={folder}")),
+        );
+        if verb == "exec" {
+            options.push("--no-container-entrypoint".to_owned());
+        }
+        let options = options.join(" ");
+        let end = words
+            .get(program)
+            .map_or(words[words.len() - 1].range.end, |word| word.range.start);
+        let gap = if program < words.len() { " " } else { "" };
+        let why = format!(
+            "{} runs containers with Pyxis, by options of srun",
+            self.to.name
+        );
+        match srun {
+            Some(_) => self.replace(words[0].range.start..end, format!("{options}{gap}"), why),
+            None => self.replace(
+                words[0].range.start..end,
+                format!("srun {options}{gap}"),
+                why,
+            ),
+        }
+        if image.ends_with(".sif") {
+            let about = format!("{image} is an image of Singularity, which Enroot can't read");
+            self.ask(
+                Some(line),
+                about,
+                "make a .sqsh of what it was built from: enroot import docker://…",
+            );
+        }
+        if !run.lost.is_empty() {
+            let about = format!(
+                "no option of Pyxis stands for {}: taken out",
+                run.lost.join(" ")
+            );
+            self.ask(Some(line), about, "is it needed?");
+        }
+    }
+
+    fn from_pyxis(
+        &mut self,
+        words: &[Word<'_>],
+        found: Found<'_>,
+        to: ContainerRuntime,
+        line: usize,
+    ) {
+        let about = format!(
+            "srun --container-image: {} runs containers with {}",
+            self.to.name,
+            to.word()
+        );
+        let program = program_of_srun(words);
+        let (ContainerRuntime::Apptainer | ContainerRuntime::Singularity, Some(program)) =
+            (to, program)
+        else {
+            return self.ask(Some(line), about, "write it with that runtime");
+        };
+        let Some(image) = &found.run.image else {
+            return self.ask(
+                Some(line),
+                about,
+                "it names no image, but a container that was made before: which image?",
+            );
+        };
+        let mut starter = vec![to.word().to_owned(), "exec".to_owned(), "--nv".to_owned()];
+        for mount in &found.run.mounts {
+            starter.push(format!("--bind {}", self.translated(mount)));
+        }
+        starter.extend(
+            found
+                .run
+                .workdir
+                .as_ref()
+                .map(|folder| format!("--pwd {folder}")),
+        );
+        let (image, sqsh) = starter_image(image);
+        starter.push(self.translated(&image));
+        let starter = starter.join(" ");
+        let why = format!("{} runs containers with {}", self.to.name, to.word());
+        // The options go with the blanks before them, and a line's end that is continued.
+        for word in &found.words {
+            let before = &self.script.text[..word.start];
+            let start = before.trim_end_matches([' ', '\t', '\n', '\\', '\r']).len();
+            self.replace(
+                start..word.end,
+                "",
+                format!("an option of Pyxis, which {} doesn't have", self.to.name),
+            );
+        }
+        let at = words[program].range.start;
+        self.replace(at..at, format!("{starter} "), why);
+        if sqsh {
+            let about = format!(
+                "{image} is an image of Enroot, which {} can't read",
+                to.word()
+            );
+            self.ask(
+                Some(line),
+                about,
+                format!(
+                    "build one of what it was made of: {} build IMAGE.sif docker://…",
+                    to.word()
+                ),
+            );
+        }
+        if !found.run.lost.is_empty() {
+            let about = format!("nothing stands for {}: taken out", found.run.lost.join(" "));
+            self.ask(Some(line), about, "is it needed?");
+        }
+    }
+
+    /// `SINGULARITY_*` and `APPTAINER_*`.
+    fn variables(&mut self, command: &Command<'_>, to: ContainerRuntime) {
+        let (old, new) = match to {
+            ContainerRuntime::Apptainer => ("SINGULARITY", "APPTAINER"),
+            ContainerRuntime::Singularity => ("APPTAINER", "SINGULARITY"),
+            ContainerRuntime::Pyxis | ContainerRuntime::Enroot => return,
+        };
+        for set in &command.sets {
+            for prefix in ["_", "ENV_"] {
+                if set.name.starts_with(&format!("{old}{prefix}")) {
+                    let range = set.range.start..set.range.start + old.len();
+                    if self.script.text.get(range.clone()) == Some(old) {
+                        let why = format!("{} runs containers with {}", self.to.name, to.word());
+                        self.replace(range, new, why);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Pyxis's options of an `srun`.
+struct Found<'a> {
+    run: Run,
+    words: Vec<&'a Range<usize>>,
+}
+
+fn pyxis<'a>(words: &'a [Word<'_>]) -> Option<Found<'a>> {
+    let end = program_of_srun(words).unwrap_or(words.len());
+    let mut found = Found {
+        run: Run::default(),
+        words: Vec::new(),
+    };
+    for word in &words[1..end.max(1)] {
+        let text = &*word.text;
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        match name {
+            "--container-image" => found.run.image = Some(value.to_owned()),
+            "--container-mounts" => found.run.mounts.extend(value.split(',').map(str::to_owned)),
+            "--container-workdir" => found.run.workdir = Some(value.to_owned()),
+            "--no-container-entrypoint" => {}
+            name if name.starts_with("--container-") || name.starts_with("--no-container-") => {
+                found.run.lost.push(text.to_owned());
+            }
+            _ => continue,
+        }
+        found.words.push(&word.range);
+    }
+    (!found.words.is_empty()).then_some(found)
+}
+
+/// Where the program stands among the words of an `srun`; none where it names none.
+fn program_of_srun(words: &[Word<'_>]) -> Option<usize> {
+    let mut at = 1;
+    while let Some(word) = words.get(at) {
+        let text = &*word.text;
+        if text == "--" {
+            return (at + 1 < words.len()).then_some(at + 1);
+        }
+        if !text.starts_with('-') || text == "-" {
+            return Some(at);
+        }
+        at += 1;
+        let takes = |takes: Takes| takes == Takes::Required;
+        let next = match text.strip_prefix("--") {
+            Some(name) if name.contains('=') => false,
+            Some(name) => OPTIONS
+                .iter()
+                .any(|option| option.long == name && takes(option.takes)),
+            // `-N1` has its value, `-N 1` has it in the next word.
+            None => {
+                text.chars().count() == 2
+                    && OPTIONS.iter().any(|option| {
+                        option.short.map(String::from).as_deref() == text.get(1..)
+                            && takes(option.takes)
+                    })
+            }
+        };
+        at += usize::from(next);
+    }
+    None
+}
+
+/// Options of `singularity exec`, the image, and where the program stands.
+fn starter_options(words: &[Word<'_>]) -> Option<(Run, usize)> {
+    const VALUED: [&str; 14] = [
+        "-B",
+        "--bind",
+        "--pwd",
+        "--cwd",
+        "-H",
+        "--home",
+        "-W",
+        "--workdir",
+        "-S",
+        "--scratch",
+        "--env",
+        "--env-file",
+        "--overlay",
+        "--network",
+    ];
+    let mut run = Run::default();
+    let mut at = 2;
+    while let Some(word) = words.get(at) {
+        let text = &*word.text;
+        if !text.starts_with('-') {
+            run.image = Some(text.to_owned());
+            return Some((run, at + 1));
+        }
+        at += 1;
+        let (name, mut value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (text, None),
+        };
+        if value.is_none() && VALUED.contains(&name) {
+            value = Some(words.get(at)?.text.clone().into_owned());
+            at += 1;
+        }
+        match (name, value) {
+            // Pyxis always has the GPUs.
+            ("--nv" | "--rocm", _) => {}
+            ("-B" | "--bind", Some(mounts)) => {
+                for mount in mounts.split(',') {
+                    // A folder alone is bound to itself.
+                    run.mounts.push(if mount.contains(':') {
+                        mount.to_owned()
+                    } else {
+                        format!("{mount}:{mount}")
+                    });
+                }
+            }
+            ("--pwd" | "--cwd", Some(folder)) => run.workdir = Some(folder),
+            (name, Some(value)) => run.lost.push(format!("{name}={value}")),
+            (name, None) => run.lost.push(name.to_owned()),
+        }
+    }
+    None
+}
+
+/// `docker://nvcr.io/nvidia/x` → `nvcr.io#nvidia/x`.
+fn pyxis_image(image: &str) -> String {
+    match image.strip_prefix("docker://") {
+        Some(rest) => match rest.split_once('/') {
+            Some((host, path)) if host.contains('.') => format!("{host}#{path}"),
+            _ => rest.to_owned(),
+        },
+        None => image.to_owned(),
+    }
+}
+
+/// Pyxis's name of an image for Singularity, and whether it is a file that only Enroot reads.
+fn starter_image(image: &str) -> (String, bool) {
+    let is_path = image.starts_with(['/', '.', '$', '~']);
+    match (image.split_once('#'), is_path) {
+        (Some((host, path)), false) => (format!("docker://{host}/{path}"), false),
+        (None, false) if !image.ends_with(".sqsh") && !image.ends_with(".sif") => {
+            (format!("docker://{image}"), false)
+        }
+        _ => (image.to_owned(), image.ends_with(".sqsh")),
+    }
+}

@@ -1,0 +1,101 @@
+//! `module load`.
+
+use super::porter::Porter;
+
+impl Porter<'_> {
+    pub fn modules(&mut self) {
+        let mut found = Vec::new();
+        for command in &self.script.shell.commands {
+            let words = command.program();
+            let is_module = matches!(words.first().map(|word| &*word.text), Some("module" | "ml"));
+            if !is_module {
+                continue;
+            }
+            let verb = words.get(1).map_or("", |word| &*word.text);
+            let skip = match (&*words[0].text, verb) {
+                ("ml", "load" | "add") | (_, "load" | "add") => 2,
+                ("ml", verb)
+                    if !["purge", "list", "avail", "unload", "swap", "use"].contains(&verb) =>
+                {
+                    1
+                }
+                _ => continue,
+            };
+            for word in words
+                .iter()
+                .skip(skip)
+                .filter(|word| !word.expands && !word.text.starts_with('-'))
+            {
+                found.push((word.range.clone(), word.text.clone().into_owned()));
+            }
+        }
+        for (range, module) in found {
+            self.module(range, &module);
+        }
+    }
+
+    fn module(&mut self, range: std::ops::Range<usize>, module: &str) {
+        let line = Some(self.script.lines.number(range.start));
+        let cluster = self.to.name.clone();
+        let known = self
+            .to
+            .modules
+            .available
+            .as_ref()
+            .map(|known| known.value.clone())
+            .unwrap_or_default();
+        if known.iter().any(|one| one == module) {
+            return;
+        }
+        let name = module.split('/').next().unwrap_or(module);
+        // The module of the container runtime goes with the runtime.
+        let of_containers = |file: &model::cluster::ClusterFile| {
+            let own = file
+                .containers
+                .module
+                .as_ref()
+                .map(|module| module.value.clone());
+            own.filter(|own| own.split('/').next() == Some(name))
+                .is_some()
+        };
+        if of_containers(self.to) {
+            return;
+        }
+        if of_containers(self.from) || matches!(name, "singularity" | "apptainer") {
+            if let Some(own) = &self.to.containers.module {
+                let why = format!("{cluster} runs containers with {}", own.value);
+                return self.replace(range, own.value.clone(), why);
+            }
+            if let Some(runtime) = &self.to.containers.runtime {
+                let about = format!(
+                    "module {module}: {cluster} runs containers with {}, and names no module for it",
+                    runtime.value.word()
+                );
+                return self.ask(line, about, "is a module needed there?");
+            }
+        }
+        let same: Vec<&String> = known
+            .iter()
+            .filter(|one| one.split('/').next() == Some(name))
+            .collect();
+        match &same[..] {
+            [one] => {
+                let why = format!("{cluster} has {one}");
+                self.replace(range, (*one).clone(), why);
+            }
+            [] => {
+                let about = format!("module {module}: {cluster}'s file doesn't name it");
+                self.ask(
+                    line,
+                    about,
+                    format!("what is it called there? module avail {name}"),
+                );
+            }
+            several => {
+                let names: Vec<&str> = several.iter().map(|one| one.as_str()).collect();
+                let about = format!("module {module}: {cluster} has {}", names.join(", "));
+                self.ask(line, about, "which one?");
+            }
+        }
+    }
+}

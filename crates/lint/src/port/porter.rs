@@ -1,0 +1,334 @@
+//! Collects changes and questions.
+
+use crate::script::Script;
+use crate::{Edit, apply};
+use model::cluster::{ClusterFile, Denial};
+use model::option_table::Key;
+use model::{Given, MemoryRequest};
+use std::ops::Range;
+
+/// A script for another cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ported {
+    /// The script.
+    pub text: String,
+    /// What was changed, in the order of the lines.
+    pub changes: Vec<Change>,
+    /// What a person must decide, in the order of the lines.
+    pub questions: Vec<Question>,
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The line of the script as it was, from 1.
+    pub line: usize,
+    /// What stood there; empty for what is new.
+    pub from: String,
+    /// What stands there now; empty for what went.
+    pub to: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What the cluster files don't decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The line that it is about; none for the script as a whole.
+    pub line: Option<usize>,
+    /// What stands there and what is known.
+    pub about: String,
+    /// What to decide.
+    pub ask: String,
+    /// The refusal that it has already told of.
+    pub(super) covers: Option<Denial>,
+}
+
+/// Collects what a port changes.
+pub(super) struct Porter<'a> {
+    pub script: &'a Script<'a>,
+    pub from: &'a ClusterFile,
+    pub to: &'a ClusterFile,
+    /// Models of GPUs that the script asks for, as the first cluster calls them.
+    pub model: Option<String>,
+    /// The other cluster has that model.
+    pub model_there: bool,
+    /// GPUs of one node that the job can get there.
+    pub most_gpus: Option<u32>,
+    /// The machine that it runs on now, where its nodes are of one kind.
+    pub machine: Option<String>,
+    edits: Vec<(Edit, Change)>,
+    questions: Vec<Question>,
+}
+
+impl<'a> Porter<'a> {
+    pub fn new(script: &'a Script<'a>, from: &'a ClusterFile, to: &'a ClusterFile) -> Porter<'a> {
+        Porter {
+            script,
+            from,
+            to,
+            model: None,
+            model_there: false,
+            most_gpus: None,
+            machine: None,
+            edits: Vec::new(),
+            questions: Vec::new(),
+        }
+    }
+
+    pub fn finish(mut self) -> Ported {
+        self.edits.sort_by(|one, other| one.0.cmp(&other.0));
+        let edits: Vec<Edit> = self.edits.iter().map(|(edit, _)| edit.clone()).collect();
+        self.questions
+            .sort_by_key(|question| question.line.unwrap_or(usize::MAX));
+        Ported {
+            text: apply(self.script.text, &edits),
+            changes: self.edits.into_iter().map(|(_, change)| change).collect(),
+            questions: self.questions,
+        }
+    }
+
+    /// Puts `text` in the place of some bytes; the first change of a place counts.
+    pub fn replace(
+        &mut self,
+        range: Range<usize>,
+        text: impl Into<String>,
+        why: impl Into<String>,
+    ) {
+        let text = text.into();
+        let from = self.script.text.get(range.clone()).unwrap_or_default();
+        if from == text {
+            return;
+        }
+        let edit = Edit::new(range, text);
+        if self.edits.iter().any(|(other, _)| other.meets(&edit)) {
+            return;
+        }
+        let change = Change {
+            line: self.script.lines.number(edit.start),
+            from: from.trim_end_matches('\n').to_owned(),
+            to: edit.text.trim_end_matches('\n').to_owned(),
+            why: why.into(),
+        };
+        self.edits.push((edit, change));
+    }
+
+    /// Gives an option of the script another value.
+    pub fn set_value(&mut self, given: &Given, value: &str, why: impl Into<String>) {
+        let Some(range) = given
+            .value_span
+            .as_ref()
+            .and_then(|span| self.script.bytes(span))
+        else {
+            return;
+        };
+        let old = self.script.text.get(range.clone()).unwrap_or_default();
+        // In a directive blanks part words and a `#` begins a remark.
+        let plain = !value.contains(|c: char| c.is_whitespace() || "#'\"\\".contains(c));
+        let value = if plain {
+            value.to_owned()
+        } else {
+            format!("{value:?}")
+        };
+        // Where quotes stand in a word with its option, the word is written anew.
+        let whole =
+            given.value_span.as_ref() == Some(&given.span) && given.value.as_deref() != Some(old);
+        let value = if whole {
+            format!("--{}={value}", given.option.long)
+        } else {
+            value
+        };
+        self.replace(range, value, why);
+    }
+
+    /// Takes an option out: its line, where it stands alone on it.
+    pub fn remove(&mut self, given: &Given, why: impl Into<String>) {
+        let Some(range) = self.script.whole(given) else {
+            return;
+        };
+        let line = self.script.lines.number(range.start);
+        let others = self.script.directives().any(|other| {
+            other.span != given.span
+                && self
+                    .script
+                    .bytes(&other.span)
+                    .is_some_and(|other| self.script.lines.number(other.start) == line)
+        });
+        if !others {
+            return self.replace(self.script.lines.with_end(line), "", why);
+        }
+        // The blanks before it go too.
+        let before = &self.script.text[..range.start];
+        let start = before.trim_end_matches([' ', '\t']).len();
+        self.replace(start..range.end, "", why);
+    }
+
+    /// Adds a directive behind the last one.
+    pub fn add(&mut self, options: &str, why: impl Into<String>) {
+        let edit = self.script.new_directive(options);
+        // Several additions stand at one place: they become one.
+        if let Some((other, change)) = self
+            .edits
+            .iter_mut()
+            .find(|(other, _)| other.start == edit.start && other.end == edit.start)
+        {
+            other.text.push_str(&edit.text);
+            change.to.push_str(&format!(" and {options}"));
+            change.why.push_str(&format!("; {}", why.into()));
+            return;
+        }
+        let line = self.script.lines.number(edit.start);
+        let change = Change {
+            line,
+            from: String::new(),
+            to: format!("#SBATCH {options}"),
+            why: why.into(),
+        };
+        self.edits.push((edit, change));
+    }
+
+    pub fn ask(&mut self, line: Option<usize>, about: impl Into<String>, ask: impl Into<String>) {
+        self.ask_about(line, about, ask, None);
+    }
+
+    pub fn ask_about(
+        &mut self,
+        line: Option<usize>,
+        about: impl Into<String>,
+        ask: impl Into<String>,
+        covers: Option<Denial>,
+    ) {
+        let question = Question {
+            line,
+            about: about.into(),
+            ask: ask.into(),
+            covers,
+        };
+        if !self.questions.contains(&question) {
+            self.questions.push(question);
+        }
+    }
+
+    /// The line of an option.
+    pub fn line(&self, given: &Given) -> Option<usize> {
+        let range = self.script.bytes(&given.span)?;
+        Some(self.script.lines.number(range.start))
+    }
+
+    /// The option of that key that counts, where it stands in the script.
+    pub fn last(&self, key: Key) -> Option<&'a Given> {
+        let script: &'a Script<'a> = self.script;
+        script
+            .last(key)
+            .filter(|given| script.bytes(&given.span).is_some())
+    }
+
+    /// As it is written in the script.
+    pub fn written(&self, given: &Given) -> &'a str {
+        let range = self.script.whole(given).unwrap_or(0..0);
+        self.script.text.get(range).unwrap_or_default()
+    }
+
+    /// GPUs of each node that the job asks for, where that is known.
+    pub fn gpus_of_node(&self) -> Option<u32> {
+        let request = self.script.request();
+        if let Some(gpus) = &request.gpus_per_node {
+            return Some(gpus.count);
+        }
+        let nodes = request.max_nodes.or(request.min_nodes).unwrap_or(1).max(1);
+        let all = request.gpus.as_ref().map(|gpus| gpus.count)?;
+        (all % nodes == 0).then_some(all / nodes)
+    }
+
+    /// GPUs of each node that it can get there.
+    pub fn gpus_of_node_there(&self) -> Option<u32> {
+        let asked = self.gpus_of_node()?;
+        Some(self.most_gpus.map_or(asked, |most| asked.min(most)))
+    }
+
+    /// MiB of each node that the job asks for.
+    pub fn memory_of_node(&self) -> Option<u64> {
+        match self.script.request().memory? {
+            MemoryRequest::PerNode(size) => Some(size),
+            MemoryRequest::PerCpu(_) | MemoryRequest::PerGpu(_) => None,
+        }
+    }
+}
+
+/// What of a cluster a script names; none where it names something that the cluster hasn't.
+pub(super) fn traces(script: &Script<'_>, cluster: &ClusterFile) -> Option<Vec<String>> {
+    let mut found = Vec::new();
+    if let Some(partition) = script.value(Key::Partition) {
+        let all = partition
+            .split(',')
+            .all(|name| cluster.partition(name).is_some());
+        if !all {
+            return None;
+        }
+        found.push(format!("partition {partition}"));
+    }
+    if let Some(account) = script.value(Key::Account)
+        && !cluster.accounts.is_empty()
+    {
+        if !cluster.accounts.iter().any(|known| known.name == account) {
+            return None;
+        }
+        found.push(format!("account {account}"));
+    }
+    if let Some(qos) = script.value(Key::Qos)
+        && !cluster.qos.is_empty()
+    {
+        cluster.qos(qos)?;
+        found.push(format!("QOS {qos}"));
+    }
+    let types = [Key::Gres, Key::Gpus, Key::GpusPerNode, Key::GpusPerTask];
+    for value in types.iter().filter_map(|key| script.value(*key)) {
+        for kind in super::gpus::types(value) {
+            let known = cluster.gpus(None);
+            if !known
+                .iter()
+                .any(|gpu| gpu.gpu.kind.as_ref().is_some_and(|own| own.value == kind))
+            {
+                return None;
+            }
+            found.push(format!("GPU type {kind}"));
+        }
+    }
+    let features = cluster
+        .nodes
+        .iter()
+        .filter_map(|nodes| nodes.features.as_ref());
+    let features: Vec<&String> = features.flat_map(|features| features.iter()).collect();
+    for given in script.given(Key::Constraint) {
+        for name in super::gpus::feature_names(given.value.as_deref().unwrap_or_default()) {
+            if !features.iter().any(|known| **known == name) {
+                return None;
+            }
+            found.push(format!("feature {name}"));
+        }
+    }
+    if let Some(mail) = script.value(Key::MailUser)
+        && let Some(domain) = &cluster.mail_domain
+        && !domain.is_assumed()
+        && mail
+            .split_once('@')
+            .is_some_and(|(_, own)| own.ends_with(domain.as_str()))
+    {
+        found.push(format!("mail at {}", domain.value));
+    }
+    let paths = &cluster.paths;
+    for path in [
+        &paths.scratch,
+        &paths.project,
+        &paths.data,
+        &cluster.node_local.path,
+    ] {
+        let Some(path) = path.as_ref().filter(|path| path.as_str() != "/tmp") else {
+            continue;
+        };
+        if super::paths::mentions(script.text, path) {
+            found.push(path.value.clone());
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}

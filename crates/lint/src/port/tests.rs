@@ -1,0 +1,326 @@
+//! Ports between the clusters that come with the program.
+
+use super::*;
+use expect_test::{Expect, expect};
+use model::cluster::{find, shipped};
+use proptest::prelude::*;
+
+fn cluster(name: &str) -> ClusterFile {
+    find(name).unwrap().unwrap()
+}
+
+/// The lines that differ, the reasons, the questions.
+#[track_caller]
+fn check(from: &str, to: &str, text: &str, want: Expect) {
+    let (from, to) = (cluster(from), cluster(to));
+    let ported = port(&PortInput {
+        name: "job.sh",
+        text,
+        from: &from,
+        to: &to,
+    });
+    let mut lines: Vec<String> = ported
+        .text
+        .lines()
+        .map(|line| format!("  {line}"))
+        .collect();
+    lines.extend(ported.changes.iter().map(|change| {
+        format!(
+            "{}: {:?} -> {:?}: {}",
+            change.line, change.from, change.to, change.why
+        )
+    }));
+    lines.extend(ported.questions.iter().map(|question| {
+        let line = question
+            .line
+            .map_or("-".to_owned(), |line| line.to_string());
+        format!("? {line}: {}; {}", question.about, question.ask)
+    }));
+    want.assert_eq(&lines.join("\n"));
+}
+
+const SATORI: &str = "#!/bin/bash\n#SBATCH -J my4\n#SBATCH --mail-user=ann@mit.edu\n#SBATCH --gres=gpu:4\n\
+#SBATCH --gpus-per-node=4\n#SBATCH --nodes=1\n#SBATCH --ntasks-per-node=4\n#SBATCH --mem=1T\n#SBATCH --time=12:00:00\n\
+#SBATCH --exclusive\n\nHOME2=/nobackup/users/$(whoami)\nsource ${HOME2}/anaconda3/etc/profile.d/conda.sh\n# see /nobackup/users/ann\n\
+ssh service0001 \"sbatch next.sh\"\nsrun python train.py\n";
+
+#[test]
+fn satori_to_wilson() {
+    check(
+        "satori",
+        "wilson",
+        SATORI,
+        expect![[r##"
+              #!/bin/bash
+              #SBATCH -J my4
+              #SBATCH --mail-user=ann@mit.edu
+              #SBATCH --gres=gpu:v100nvlinkppc64:4
+              #SBATCH --gpus-per-node=v100nvlinkppc64:4
+              #SBATCH --nodes=1
+              #SBATCH --ntasks-per-node=4
+              #SBATCH --mem=0
+              #SBATCH --time=12:00:00
+              #SBATCH --exclusive
+              #SBATCH --partition=gpu_gce_ppc
+  
+              HOME2=/wclustre/$(whoami)
+              source ${HOME2}/anaconda3/etc/profile.d/conda.sh
+              # see /nobackup/users/ann
+              ssh service0001 "sbatch next.sh"
+              srun python train.py
+            4: "gpu:4" -> "gpu:v100nvlinkppc64:4": satori has v100 alone; wilson has other GPUs too, and calls v100 v100nvlinkppc64 where nodes are ppc64le, as satori's
+            5: "4" -> "v100nvlinkppc64:4": satori has v100 alone; wilson has other GPUs too, and calls v100 v100nvlinkppc64 where nodes are ppc64le, as satori's
+            8: "1T" -> "0": 1T is all of a node on satori; 0 is all of a node on wilson, 1000G
+            11: "" -> "#SBATCH --partition=gpu_gce_ppc": wilson has no default that serves; gpu_gce_ppc has v100, and the time
+            12: "/nobackup/users/$(whoami)" -> "/wclustre/$(whoami)": scratch: wilson has /wclustre/$USER
+            ? 3: mail goes to ann@mit.edu; does wilson send mail there, and is it still yours?
+            ? 15: ssh service0001: a host of satori; jobs of wilson can call sbatch themselves: is ssh needed?
+            ? -: jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
+            ? -: there the job would wait for ever (QOSMaxWallDurationPerJobLimit); asked --time=12:00:00 (its file isn't sure); QOS opp allows 08:00:00 (qos.opp.max_wall); --time=08:00:00, or another QOS"##]],
+    );
+}
+
+#[test]
+fn satori_to_cedar() {
+    check(
+        "satori",
+        "cedar",
+        SATORI,
+        expect![[r#"
+              #!/bin/bash
+              #SBATCH -J my4
+              #SBATCH --mail-user=ann@mit.edu
+              #SBATCH --gres=gpu:v100l:4
+              #SBATCH --gpus-per-node=v100l:4
+              #SBATCH --nodes=1
+              #SBATCH --ntasks-per-node=4
+              #SBATCH --mem=0
+              #SBATCH --time=12:00:00
+              #SBATCH --exclusive
+  
+              HOME2=/scratch/$(whoami)
+              source ${HOME2}/anaconda3/etc/profile.d/conda.sh
+              # see /nobackup/users/ann
+              ssh service0001 "sbatch next.sh"
+              srun python train.py
+            4: "gpu:4" -> "gpu:v100l:4": satori has v100 alone; cedar has other GPUs too, and calls v100 v100l
+            5: "4" -> "v100l:4": satori has v100 alone; cedar has other GPUs too, and calls v100 v100l
+            8: "1T" -> "0": 1T is all of a node on satori; 0 is all of a node on cedar, 187G
+            12: "/nobackup/users/$(whoami)" -> "/scratch/$(whoami)": scratch: cedar has /scratch/$USER, which is assumed
+            ? 3: mail goes to ann@mit.edu; does cedar send mail there, and is it still yours?
+            ? 15: ssh service0001: a host of satori; jobs of cedar can call sbatch themselves: is ssh needed?
+            ? -: satori is ppc64le, cedar is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
+    );
+}
+
+const IBEX: &str = "#!/bin/bash --login\n#SBATCH --time=24:00:00\n#SBATCH --gpus=8\n#SBATCH --gpus-per-task=1\n#SBATCH --tasks-per-node=8\n\
+#SBATCH --cpus-per-gpu=6\n#SBATCH --mem-per-gpu=90G\n#SBATCH --constraint=v100&cpu_intel_platinum_8260\n#SBATCH --partition=batch\n\
+#SBATCH --output=../results/%x/slurm-%j.out\nmodule purge\nmodule load cuda/10.1.243\nLOCAL=/tmp/$SLURM_JOB_NAME/$SLURM_JOB_ID/logs\n\
+DATA=/local/reference/CV\nhorovodrun -np $SLURM_NTASKS python train.py\n";
+
+#[test]
+fn ibex_to_cedar() {
+    check(
+        "ibex",
+        "cedar",
+        IBEX,
+        expect![[r##"
+              #!/bin/bash --login
+              #SBATCH --time=24:00:00
+              #SBATCH --gpus=v100l:8
+              #SBATCH --gpus-per-task=v100l:1
+              #SBATCH --tasks-per-node=8
+              #SBATCH --cpus-per-gpu=6
+              #SBATCH --mem-per-gpu=46G
+              #SBATCH --output=../results/%x/slurm-%j.out
+              module purge
+              module load cuda/11.4
+              LOCAL=$SLURM_TMPDIR/$SLURM_JOB_NAME/$SLURM_JOB_ID/logs
+              DATA=/local/reference/CV
+              horovodrun -np $SLURM_NTASKS python train.py
+            3: "8" -> "v100l:8": ibex has v100 alone; cedar has other GPUs too, and calls v100 v100l
+            4: "1" -> "v100l:1": ibex has v100 alone; cedar has other GPUs too, and calls v100 v100l
+            7: "90G" -> "46G": cedar wants 1G-46G for each v100, which is assumed
+            8: "#SBATCH --constraint=v100&cpu_intel_platinum_8260" -> "": on cedar the GPU's type says v100; cedar has no feature cpu_intel_platinum_8260
+            9: "#SBATCH --partition=batch" -> "": cedar has no partition of that name, and its default serves
+            12: "cuda/10.1.243" -> "cuda/11.4": cedar has cuda/11.4
+            13: "/tmp" -> "$SLURM_TMPDIR": the node's disk: cedar has $SLURM_TMPDIR
+            ? 3: --gpus=8 is 8 GPUs of a node; nodes of cedar with v100 have 4; spread over nodes? --nodes=2 --ntasks-per-node=4 has the same 8 in all
+            ? 8: feature cpu_intel_platinum_8260: cedar has no such feature, so it was taken out; was it for speed, or does the program need it?
+            ? 14: /local/reference is the site's data of ibex; where is it on cedar? its file doesn't say"##]],
+    );
+}
+
+#[test]
+fn ibex_to_technion() {
+    check(
+        "ibex",
+        "technion",
+        IBEX,
+        expect![[r##"
+              #!/bin/bash --login
+              #SBATCH --time=24:00:00
+              #SBATCH --gpus=8
+              #SBATCH --gpus-per-task=1
+              #SBATCH --tasks-per-node=8
+              #SBATCH --cpus-per-gpu=6
+              #SBATCH --mem-per-gpu=90G
+              #SBATCH --output=../results/%x/slurm-%j.out
+              module purge
+              module load cuda/10.1.243
+              LOCAL=/tmp/$SLURM_JOB_NAME/$SLURM_JOB_ID/logs
+              DATA=/local/reference/CV
+              horovodrun -np $SLURM_NTASKS python train.py
+            8: "#SBATCH --constraint=v100&cpu_intel_platinum_8260" -> "": on technion the GPU's type says v100; technion has no feature cpu_intel_platinum_8260
+            9: "#SBATCH --partition=batch" -> "": technion has no partition of that name, and its default serves
+            ? 3: the script runs on v100, and technion has none; which instead? it has a100 (40G)
+            ? 8: feature cpu_intel_platinum_8260: technion has no such feature, so it was taken out; was it for speed, or does the program need it?
+            ? 12: module cuda/10.1.243: technion's file doesn't name it; what is it called there? module avail cuda
+            ? 14: /local/reference is the site's data of ibex; where is it on technion? its file doesn't say"##]],
+    );
+}
+
+#[test]
+fn wilson_to_ibex() {
+    check(
+        "wilson",
+        "ibex",
+        "#!/bin/bash\n#SBATCH --partition=gpu_gce --account=wc_test --qos=regular\n#SBATCH --gres=gpu:v100:2\n#SBATCH -c 4\n\
+         #SBATCH -t 8:00:00\nmodule load apptainer\nexport APPTAINER_CACHEDIR=/wclustre/simone/cache\n\
+         apptainer exec --nv --home=/work1/simone a.sif python t.py\n",
+        expect![[r##"
+              #!/bin/bash
+              #SBATCH --account=wc_test --qos=regular
+              #SBATCH --gres=gpu:2
+              #SBATCH -c 4
+              #SBATCH -t 8:00:00
+              #SBATCH --constraint=v100
+              module load apptainer
+              export APPTAINER_CACHEDIR=/ibex/scratch/simone/cache
+              apptainer exec --nv --home=/work1/simone a.sif python t.py
+            2: " --partition=gpu_gce" -> "": ibex has no partition of that name, and its default serves
+            3: "gpu:v100:2" -> "gpu:2": GPUs of ibex have no type: --constraint=v100
+            6: "" -> "#SBATCH --constraint=v100": by this feature ibex gives v100
+            7: "/wclustre/simone" -> "/ibex/scratch/simone": scratch: ibex has /ibex/scratch/$USER
+            ? 2: account wc_test: ibex's file knows no accounts, so it stays; which account there? without any, take the line out
+            ? 2: QOS regular: ibex's file knows no QOS, so it stays; which QOS there? without any, take the line out
+            ? 6: module apptainer: ibex's file doesn't name it; what is it called there? module avail apptainer
+            ? 8: apptainer runs a container; ibex's file doesn't say what does there; Singularity, Apptainer, Pyxis, or none?
+            ? 8: /work1/simone is the project's folder of wilson; where is it on ibex? its file doesn't say"##]],
+    );
+}
+
+#[test]
+fn containers() {
+    check(
+        "technion",
+        "wilson",
+        "#!/bin/bash\n#SBATCH --ntasks=2\n#SBATCH --gpus=a100:2\nsrun --container-image=nvcr.io#nvidia/pytorch:23.02-py3 \\\n     --container-mounts=/home/me/code:/code \\\n     --no-container-entrypoint \\\n     /bin/bash -c \\\n     \"python -u /code/t.py\"\n",
+        expect![[r##"
+              #!/bin/bash
+              #SBATCH --ntasks=2
+              #SBATCH --gpus=a100:2
+              #SBATCH --partition=gpu_gce
+              srun \
+                   apptainer exec --nv --bind /home/me/code:/code docker://nvcr.io/nvidia/pytorch:23.02-py3 /bin/bash -c \
+                   "python -u /code/t.py"
+            4: "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has a100, and the time
+            4: " --container-image=nvcr.io#nvidia/pytorch:23.02-py3" -> "": an option of Pyxis, which wilson doesn't have
+            4: " \\\n     --container-mounts=/home/me/code:/code" -> "": an option of Pyxis, which wilson doesn't have
+            5: " \\\n     --no-container-entrypoint" -> "": an option of Pyxis, which wilson doesn't have
+            7: "" -> "apptainer exec --nv --bind /home/me/code:/code docker://nvcr.io/nvidia/pytorch:23.02-py3 ": wilson runs containers with apptainer
+            ? -: jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],
+    );
+    check(
+        "cedar",
+        "technion",
+        "#!/bin/bash\n#SBATCH --account=def-fwood --gres=gpu:v100l:4\nmodule load singularity\nsrun -n 4 singularity exec --nv -B $SLURM_TMPDIR/data:/data -B /project --cleanenv img.sif python t.py --data /data\n",
+        expect![[r#"
+              #!/bin/bash
+              #SBATCH --account=def-fwood --gres=gpu:v100l:4
+              module load singularity
+              srun -n 4 --container-image=img.sif --container-mounts=/tmp/data:/data,/project:/project --no-container-entrypoint python t.py --data /data
+            4: "singularity exec --nv -B $SLURM_TMPDIR/data:/data -B /project --cleanenv img.sif " -> "--container-image=img.sif --container-mounts=/tmp/data:/data,/project:/project --no-container-entrypoint ": technion runs containers with Pyxis, by options of srun
+            ? 2: the script runs on v100, and technion has none; which instead? it has a100 (40G)
+            ? 2: account def-fwood: technion's file knows no accounts, so it stays; which account there? without any, take the line out
+            ? 3: module singularity: technion runs containers with pyxis, and names no module for it; is a module needed there?
+            ? 4: img.sif is an image of Singularity, which Enroot can't read; make a .sqsh of what it was built from: enroot import docker://…
+            ? 4: no option of Pyxis stands for --cleanenv: taken out; is it needed?"#]],
+    );
+    check(
+        "plai",
+        "wilson",
+        "#!/bin/bash\n#SBATCH --partition=plai --gres=gpu:1\nexport SINGULARITY_CACHEDIR=/scratch-ssd/$USER/c\nsingularity run --nv i.sif\n",
+        expect![[r#"
+              #!/bin/bash
+              #SBATCH --partition=gpu_gce --gres=gpu:1
+              export APPTAINER_CACHEDIR=/tmp/c
+              apptainer run --nv i.sif
+            2: "plai" -> "gpu_gce": of wilson's partitions gpu_gce has what is asked
+            3: "SINGULARITY" -> "APPTAINER": wilson runs containers with apptainer
+            3: "/scratch-ssd/$USER" -> "/tmp": the node's disk: wilson has /tmp, which is assumed
+            4: "singularity" -> "apptainer": wilson runs containers with apptainer
+            ? 2: the script takes any GPU of plai; wilson has a100, v100, p100; which of them? without a type it takes any
+            ? -: jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
+    );
+}
+
+#[test]
+fn which_cluster_a_script_is_for() {
+    let all: Vec<ClusterFile> = shipped().iter().map(|(name, _)| cluster(name)).collect();
+    let best = |text: &str| {
+        let fits = fits("job.sh", text, &all);
+        let names: Vec<&str> = fits
+            .iter()
+            .map(|(cluster, _)| cluster.name.as_str())
+            .collect();
+        names.join(" ")
+    };
+    assert_eq!(best(IBEX), "ibex");
+    assert_eq!(best(SATORI), "satori");
+    assert_eq!(
+        best("#!/bin/sh\n#SBATCH -p gpu_gce --gres=gpu:p100:1\n"),
+        "wilson"
+    );
+    assert_eq!(best("#!/bin/sh\ntrue\n"), "");
+}
+
+fn script() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        "#SBATCH --(gres=gpu:|gpus=|gpus-per-node=)(v100:|a100:|v100l:|)[0-9]",
+        "#SBATCH -(p|A|q|C|t|c) ?(batch|gpu_gce|opp|def-fwood|v100|1-0|4|'x y'|a&b|\\[a\\|b\\])",
+        "#SBATCH --(mem|mem-per-gpu|cpus-per-gpu|mail-user|nodelist)=(1T|90G|6|me@mit.edu|n1)",
+        "(module load cuda/10 apptainer|cd /tmp/a|X=/nobackup/users/\\$USER|singularity exec --nv a.sif b|srun --container-image=a#b -n 2 c|sbatch d)",
+        "\\PC{0,20}",
+    ];
+    prop::collection::vec(line, 0..10)
+        .prop_map(|lines| format!("#!/bin/bash\n{}\n", lines.join("\n")))
+}
+
+proptest! {
+    #[test]
+    fn a_port_to_the_same_changes_nothing(text in script(), which in 0..6_usize) {
+        let one = cluster(shipped()[which].0);
+        let other = ClusterFile { name: "other".to_owned(), ..one.clone() };
+        let ported = port(&PortInput { name: "j", text: &text, from: &one, to: &other });
+        prop_assert_eq!(&ported.text, &text);
+        prop_assert!(ported.changes.is_empty() && ported.questions.is_empty());
+    }
+
+    #[test]
+    fn what_is_ported_reads_as_well_as_before(text in script(), from in 0..6_usize, to in 0..6_usize) {
+        let (from, to) = (cluster(shipped()[from].0), cluster(shipped()[to].0));
+        let ported = port(&PortInput { name: "j", text: &text, from: &from, to: &to });
+        let errors = |text: &str| {
+            let script = read("j", text, &to);
+            script.diagnostics.iter().filter(|d| d.severity == model::Severity::Error).count()
+        };
+        prop_assert!(errors(&ported.text) <= errors(&text), "{}\nbecame\n{}", text, ported.text);
+        // Lines that no change names are the same, byte for byte.
+        let changed: Vec<usize> = ported.changes.iter().map(|change| change.line).collect();
+        let now: Vec<&str> = ported.text.lines().collect();
+        for (index, line) in text.lines().enumerate() {
+            prop_assert!(changed.contains(&(index + 1)) || now.contains(&line), "{}", line);
+        }
+    }
+}

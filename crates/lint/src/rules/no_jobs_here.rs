@@ -1,0 +1,83 @@
+//! Y105: a folder in which jobs can't run.
+
+use super::site;
+use crate::rule::{Holds, Rule};
+use crate::script::Script;
+use crate::{Finding, LintInput, Severity};
+use model::option_table::Key;
+use std::path::Path;
+
+/// Y105.
+pub const RULE: Rule = Rule {
+    code: "Y105",
+    name: "no-jobs-here",
+    severity: Severity::Error,
+    summary: "jobs cannot run in the folder that this one starts in",
+    page: "A job starts in the folder from which it was submitted, or in that of --chdir. Where the nodes
+don't see that folder, or may not write there, the job fails as it starts, without a log. Submit
+from a folder that the nodes see, or give --chdir.
+
+```
+#!/bin/bash
+#SBATCH --chdir=/nashome/a/ada
+srun hostname
+```
+
+Source: the cluster file's paths.no_jobs.",
+    holds: Holds::Always,
+    needs_cluster: true,
+    check,
+};
+
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    let Some(folders) = input
+        .cluster
+        .and_then(|cluster| cluster.paths.no_jobs.as_ref())
+    else {
+        return;
+    };
+    let start = &script.request().chdir;
+    let user = input.user.unwrap_or("$USER");
+    let inside = |folder: &&String| start.starts_with(Path::new(&folder.replace("$USER", user)));
+    let Some(folder) = folders.value.iter().find(inside) else {
+        return;
+    };
+    let message = format!("jobs can't run in {}", start.display());
+    let finding = match script.last(Key::Chdir) {
+        Some(given) => script.finding(RULE.code, RULE.severity, given, message, ""),
+        None => Finding::new(RULE.code, RULE.severity, message),
+    };
+    let finding = finding
+        .really(format!("nodes don't see {folder}, or can't write there"))
+        .help("submit from another folder, or give --chdir");
+    findings.push(site::resting_on(finding, folders));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Setup, fires, fires_with, silent, silent_with};
+
+    #[test]
+    fn speaks() {
+        fires(&RULE, "#SBATCH «-D /nashome/ada»\n");
+        let setup = Setup {
+            cluster: true,
+            cwd: "/nashome/ada",
+            ..Setup::PLAIN
+        };
+        assert_eq!(fires_with(&RULE, setup, "#SBATCH -n 1\n").labels, []);
+    }
+
+    #[test]
+    fn says_nothing() {
+        let setup = Setup {
+            cluster: true,
+            cwd: "/nashome/ada",
+            ..Setup::PLAIN
+        };
+        silent_with(&RULE, setup, "#SBATCH -D /work1/x\n");
+        silent(&RULE, "#SBATCH -D /nashomes\n");
+        silent(&RULE, "#SBATCH -n 1\n");
+    }
+}

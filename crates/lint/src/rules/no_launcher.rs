@@ -1,0 +1,100 @@
+//! Y051: several tasks and nothing that starts them.
+
+use crate::rule::{Holds, Rule};
+use crate::script::Script;
+use crate::{Finding, LintInput, Severity, steps};
+use model::option_table::Key;
+
+/// Y051.
+pub const RULE: Rule = Rule {
+    code: "Y051",
+    name: "no-launcher",
+    severity: Severity::Warning,
+    summary: "several tasks or nodes are asked for, and nothing in the script starts them",
+    page: "--ntasks and --nodes take CPUs and nodes; srun, mpirun and their like start processes on them.
+The script itself runs once, on the first node: without them the others stay idle and are paid for.
+A program with several threads wants --cpus-per-task, not --ntasks: tasks may be spread over nodes.
+
+```
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks=8
+python train.py
+```
+
+Source: sbatch's manual page, --ntasks.",
+    holds: Holds::Always,
+    needs_cluster: false,
+    check,
+};
+
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    let request = script.request();
+    let nodes = request.min_nodes.unwrap_or(1);
+    let tasks = request.tasks.unwrap_or(1);
+    if nodes < 2 && tasks < 2 {
+        return;
+    }
+    let Some(work) = steps::only_work(script) else {
+        return;
+    };
+    let key = if nodes >= 2 { Key::Nodes } else { Key::Tasks };
+    let given = script.last(key).or_else(|| script.last(Key::TasksPerNode));
+    let Some(given) = given else {
+        return;
+    };
+    // On one node the CPUs are there for the one process too.
+    let severity = match nodes >= 2 {
+        true => Severity::Warning,
+        false => Severity::Note,
+    };
+    let what = match nodes >= 2 {
+        true => format!("{nodes} nodes"),
+        false => format!("{tasks} tasks"),
+    };
+    let line = script.lines.range(script.lines.number(work.range.start));
+    let finding = script
+        .finding(
+            RULE.code,
+            severity,
+            given,
+            format!("{what} are asked for, and nothing in the script starts processes on them"),
+            "",
+        )
+        .at(
+            work.range.start..work.range.end.min(line.end),
+            "one process, on the first node",
+        );
+    findings.push(match nodes >= 2 {
+        true => finding.help("start it with srun, or ask for one node"),
+        false => finding.help("start it with srun, or ask for --cpus-per-task instead of tasks"),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn speaks() {
+        assert_eq!(
+            fires(&RULE, "#SBATCH «-N 2»\npython x.py\n").severity,
+            Severity::Warning
+        );
+        assert_eq!(
+            fires(&RULE, "#SBATCH «-n 8»\nRscript x.R\n").severity,
+            Severity::Note
+        );
+    }
+
+    #[test]
+    fn says_nothing() {
+        silent(&RULE, "#SBATCH -N 2\nsrun python x.py\n");
+        silent(&RULE, "#SBATCH -N 2\n./solver\n");
+        silent(&RULE, "#SBATCH -n 8\nmpirun python x.py\n");
+        silent(&RULE, "#SBATCH -n 8\npython x.py --workers 8\n");
+        silent(&RULE, "#SBATCH -n 1 -N 1\npython x.py\n");
+        silent(&RULE, "#SBATCH -n 8\nmake run\n");
+    }
+}

@@ -1,0 +1,135 @@
+//! Y103: GPUs that the partition doesn't have.
+
+use super::site;
+use crate::rule::{Holds, Rule};
+use crate::script::Script;
+use crate::{Finding, LintInput, Severity};
+use model::GpuCount;
+use model::option_table::Key;
+
+/// Y103.
+pub const RULE: Rule = Rule {
+    code: "Y103",
+    name: "no-such-gpu",
+    severity: Severity::Error,
+    summary: "no node of the partition has such GPUs, or so many of them",
+    page: "A job waits for ever, or is refused with \"Requested node configuration is not available\", when
+no node of its partition has GPUs of that type, or as many in one node.
+
+```
+#!/bin/bash
+#SBATCH --partition=gpu
+#SBATCH --gres=gpu:a100:8
+srun python train.py
+```
+
+Source: the cluster file.",
+    holds: Holds::Always,
+    needs_cluster: true,
+    check,
+};
+
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    let (Some(cluster), Some(partition)) = (input.cluster, site::partition(script, input)) else {
+        return;
+    };
+    if partition.nodes.is_none() || cluster.nodes_of(partition).is_empty() {
+        return;
+    }
+    let request = script.request();
+    let asked: [(&Option<GpuCount>, &[Key], bool); 3] = [
+        (&request.gpus_per_node, &[Key::GpusPerNode, Key::Gres], true),
+        (&request.gpus, &[Key::Gpus], false),
+        (&request.gpus_per_task, &[Key::GpusPerTask], true),
+    ];
+    for (gpus, keys, of_a_node) in asked {
+        let Some(gpus) = gpus.as_ref().filter(|gpus| gpus.count > 0) else {
+            continue;
+        };
+        let Some(given) = keys.iter().find_map(|key| script.last(*key)) else {
+            continue;
+        };
+        let kinds = cluster.gpus(Some(partition));
+        let named = |kind: &&model::cluster::GpuKind<'_>| {
+            gpus.kind
+                .as_deref()
+                .is_none_or(|name| kind.gpu.is_called(name))
+        };
+        let fitting: Vec<_> = kinds.iter().filter(named).collect();
+        let name = gpus
+            .kind
+            .as_deref()
+            .map_or(String::new(), |kind| format!("{kind} "));
+        let most = fitting
+            .iter()
+            .filter_map(|kind| kind.gpu.count.as_ref())
+            .max_by_key(|count| count.value);
+        let finding = if fitting.is_empty() {
+            let where_else: Vec<&str> = cluster
+                .partitions
+                .iter()
+                .filter(|other| cluster.gpus(Some(other)).iter().any(|kind| named(&kind)))
+                .map(|other| other.name.as_str())
+                .collect();
+            let finding = script.finding(
+                RULE.code,
+                RULE.severity,
+                given,
+                format!("partition {} has no {name}GPUs", partition.name),
+                "",
+            );
+            match where_else.is_empty() {
+                true => finding.help(format!("{} has none anywhere", cluster.name)),
+                false => finding.help(format!("there are some in {}", where_else.join(", "))),
+            }
+        } else if let Some(most) = most.filter(|most| of_a_node && most.value < gpus.count) {
+            let finding = script.finding(
+                RULE.code,
+                RULE.severity,
+                given,
+                format!(
+                    "a node of partition {} has {} {name}GPUs at most",
+                    partition.name, most.value
+                ),
+                format!("{} of one node", gpus.count),
+            );
+            site::resting_on(finding, most)
+        } else {
+            continue;
+        };
+        let nodes = partition.nodes.as_ref();
+        findings.push(match nodes {
+            Some(nodes) => site::resting_on(finding, nodes),
+            None => finding,
+        });
+        return;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn speaks() {
+        let found = fires(&RULE, "#SBATCH -p batch «--gres=gpu:v100:1»\n");
+        assert_eq!(found.help.unwrap(), "there are some in gpu");
+        assert_eq!(
+            fires(&RULE, "#SBATCH -p gpu «--gpus=a100:1»\n")
+                .help
+                .unwrap(),
+            "test has none anywhere"
+        );
+        fires(&RULE, "#SBATCH -p gpu «--gpus-per-node=8»\n");
+        fires(&RULE, "#SBATCH «-G 2»\n");
+    }
+
+    #[test]
+    fn says_nothing() {
+        silent(&RULE, "#SBATCH -p gpu --gres=gpu:V100:4\n");
+        silent(&RULE, "#SBATCH -p gpu --gpus=16\n");
+        silent(&RULE, "#SBATCH -p nosuch --gpus=16\n");
+        silent(&RULE, "#SBATCH -p batch --gres=gpu:0\n");
+    }
+}

@@ -1,0 +1,115 @@
+//! Y102: an account or a QOS that the user doesn't have.
+
+use super::site;
+use crate::rule::{Holds, Rule};
+use crate::script::Script;
+use crate::{Finding, LintInput, Severity};
+use model::cluster::Sourced;
+use model::nearest;
+use model::option_table::Key;
+
+/// Y102.
+pub const RULE: Rule = Rule {
+    code: "Y102",
+    name: "not-a-member",
+    severity: Severity::Error,
+    summary: "the user has no such account or QOS",
+    page: "slurmctld refuses a job for an account that its user is not in (\"Invalid account or
+account/partition combination specified\"), and one with a QOS that the user may not use (\"Invalid
+qos specification\").
+
+```
+#!/bin/bash
+#SBATCH --qos=express
+srun hostname
+```
+
+Source: the cluster file; slurm.conf's AccountingStorageEnforce.",
+    holds: Holds::Always,
+    needs_cluster: true,
+    check,
+};
+
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    let Some(cluster) = input.cluster else {
+        return;
+    };
+    let user = input.user.and_then(|name| cluster.user(name));
+    let name = input.user.unwrap_or("the user");
+    let mut look =
+        |key: Key, what: &str, allowed: Option<&Sourced<Vec<String>>>, known: Vec<&str>| {
+            let Some(given) = script.last(key) else {
+                return;
+            };
+            let value = given.value.as_deref().unwrap_or_default();
+            let has = |names: &[String]| names.iter().any(|name| name.eq_ignore_ascii_case(value));
+            let missing =
+                !known.is_empty() && !known.iter().any(|name| name.eq_ignore_ascii_case(value));
+            let (message, source) = match allowed {
+                Some(allowed) if !allowed.all().any(|names| has(names)) => (
+                    format!("{name} has no {what} {value} on {}", cluster.name),
+                    Some(allowed),
+                ),
+                _ if missing => (format!("{} has no {what} {value}", cluster.name), None),
+                _ => return,
+            };
+            let names: Vec<&str> = match source {
+                Some(allowed) => allowed.value.iter().map(String::as_str).collect(),
+                None => known.clone(),
+            };
+            let label = match nearest(value, names.iter().copied()) {
+                Some(near) => format!("did you mean {near}?"),
+                None => String::new(),
+            };
+            let finding = script
+                .finding(RULE.code, RULE.severity, given, message, label)
+                .help(format!("there is {}", names.join(", ")));
+            findings.push(match source {
+                Some(source) => site::resting_on(finding, source),
+                None => finding,
+            });
+        };
+    let accounts = cluster
+        .accounts
+        .iter()
+        .map(|account| account.name.as_str())
+        .collect();
+    look(
+        Key::Account,
+        "account",
+        user.and_then(|user| user.accounts.as_ref()),
+        accounts,
+    );
+    let qos = cluster.qos.iter().map(|qos| qos.name.as_str()).collect();
+    look(
+        Key::Qos,
+        "QOS",
+        user.and_then(|user| user.qos.as_ref()),
+        qos,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn speaks() {
+        assert_eq!(
+            fires(&RULE, "#SBATCH «-q normall»\n").labels[0].text,
+            "did you mean normal?"
+        );
+        assert_eq!(
+            fires(&RULE, "#SBATCH «--account=other»\n").message,
+            "ada has no account other on test"
+        );
+    }
+
+    #[test]
+    fn says_nothing() {
+        silent(&RULE, "#SBATCH -q normal -A lab\n");
+        silent(&RULE, "#SBATCH -q Normal\n");
+        silent(&RULE, "#SBATCH -n 1\n");
+    }
+}

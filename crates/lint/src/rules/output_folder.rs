@@ -1,0 +1,151 @@
+//! Y031: a folder for output that isn't there.
+
+use crate::rule::{Holds, Rule};
+use crate::script::Script;
+use crate::{Finding, FolderFact, LintInput, Severity};
+use model::SlurmVersion;
+use model::option_table::Key;
+use std::path::Path;
+
+/// Y031.
+pub const RULE: Rule = Rule {
+    code: "Y031",
+    name: "output-folder",
+    severity: Severity::Warning,
+    summary: "the folder of an output file is not there",
+    page: "Before Slurm 23.02 nobody makes the folder of --output or --error: the job fails as it starts,
+with exit code 0:53 and without a log to say why. A mkdir in the script comes too late. Codes in the
+folder (%x, %u) are filled in at the start. From 23.02 on the folder is made.
+
+```
+#!/bin/bash
+#SBATCH --job-name=train
+#SBATCH --output=missing/%x/slurm-%j.out
+srun python train.py
+```
+
+Source: slurmstepd's fname.c and 23.02's release notes; measured with 22.05.8.",
+    holds: Holds::Between(SlurmVersion::V22_05, Some(SlurmVersion::V23_02)),
+    needs_cluster: false,
+    check,
+};
+
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    let request = script.request();
+    let mut seen: Option<String> = None;
+    for key in [Key::Output, Key::Error] {
+        let Some(given) = script.last(key) else {
+            continue;
+        };
+        let value = given.value.as_deref().unwrap_or_default();
+        // What is wrong with the name itself is said elsewhere.
+        if super::shell_variable::is_one(given)
+            || super::placeholder::is_one(given)
+            || value.starts_with('~')
+        {
+            continue;
+        }
+        let Some((folder, _)) = value
+            .rsplit_once('/')
+            .filter(|(folder, _)| !folder.is_empty())
+        else {
+            continue;
+        };
+        let filled = folder
+            .replace("%x", &request.name)
+            .replace("%u", input.user.unwrap_or("%u"));
+        if seen.as_ref() == Some(&filled) {
+            continue;
+        }
+        let of_its_own = filled.contains('%');
+        let fact = match of_its_own {
+            true => FolderFact::Missing,
+            false => (input.folders)(&clean(&request.chdir.join(&filled))),
+        };
+        if fact != FolderFact::Missing {
+            continue;
+        }
+        let message = match of_its_own {
+            true => format!("the output folder {folder} is another one for each job"),
+            false => format!("output folder {filled} does not exist"),
+        };
+        let label = match script.version {
+            Some(version) => format!("on Slurm {version} the job fails without a log"),
+            None => "before Slurm 23.02 the job fails without a log".to_owned(),
+        };
+        let mut finding = script.finding(RULE.code, RULE.severity, given, message, label);
+        let name = folder
+            .trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .unwrap_or(folder);
+        let makes = script.shell.commands.iter().find(|command| {
+            command.name() == "mkdir"
+                && command
+                    .words
+                    .iter()
+                    .any(|word| word.text.trim_end_matches('/').ends_with(name))
+        });
+        if let Some(makes) = makes {
+            let range = makes.range.start
+                ..script
+                    .lines
+                    .range(script.lines.number(makes.range.start))
+                    .end
+                    .min(makes.range.end);
+            finding = finding.at(
+                range,
+                "too late: the file is opened before the script starts",
+            );
+        }
+        finding = match of_its_own {
+            true => finding.help("put the codes into the file's name"),
+            false => finding.help(format!("mkdir -p {filled}, before it is submitted")),
+        };
+        seen = Some(filled);
+        findings.push(finding);
+    }
+}
+
+/// Without `.` and with `..` taken back, as far as the text tells.
+fn clean(path: &Path) -> std::path::PathBuf {
+    let mut clean = std::path::PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir => {
+                clean.pop();
+            }
+            part => clean.push(part),
+        }
+    }
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fires, fires_in, silent, silent_in};
+
+    #[test]
+    fn speaks() {
+        let found = fires_in(&RULE, "22.05", "#SBATCH -J a «-o missing/%x/%j.out»\n");
+        assert_eq!(found.message, "output folder missing/a does not exist");
+        assert_eq!(found.severity, Severity::Warning);
+        assert_eq!(
+            fires(&RULE, "#SBATCH «-o missing/o» -e missing/e\n").severity,
+            Severity::Note
+        );
+        let found = fires(&RULE, "#SBATCH «-o missing/o»\nmkdir -p missing\n");
+        assert_eq!(found.labels.len(), 2);
+        fires(&RULE, "#SBATCH «-o logs/%j/out»\n");
+    }
+
+    #[test]
+    fn says_nothing() {
+        silent(&RULE, "#SBATCH -o logs/%x.out -e %j.err\n");
+        silent(&RULE, "#SBATCH -o missing.out -J x\n");
+        silent_in(&RULE, "23.11", "#SBATCH -o missing/%j.out\n");
+        silent(&RULE, "#SBATCH -o missing/$X.out\n");
+    }
+}

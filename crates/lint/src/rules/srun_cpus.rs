@@ -1,0 +1,146 @@
+//! Y054: `srun` that forgets `--cpus-per-task`.
+
+use crate::rule::{Holds, Rule};
+use crate::script::Script;
+use crate::{Edit, Finding, LintInput, Severity, steps};
+use model::SlurmVersion;
+use model::option_table::Key;
+
+/// Y054.
+pub const RULE: Rule = Rule {
+    code: "Y054",
+    name: "srun-cpus-per-task",
+    severity: Severity::Warning,
+    summary: "srun of 22.05 and 23.02 does not take over --cpus-per-task",
+    page:
+        "In Slurm 22.05 and 23.02 srun leaves the job's --cpus-per-task aside: its tasks get one CPU
+each, and data loaders crawl. It reads SRUN_CPUS_PER_TASK. 23.11 took SLURM_CPUS_PER_TASK up again.
+Exporting SRUN_CPUS_PER_TASK does no harm anywhere.
+
+```
+#!/bin/bash
+#SBATCH --cpus-per-task=8
+srun python train.py
+```
+
+Source: release notes of 22.05 and 23.11; measured with 22.05.8.",
+    holds: Holds::Between(SlurmVersion::V22_05, Some(SlurmVersion::V23_11)),
+    needs_cluster: false,
+    check,
+};
+
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    let cpus = script.request().cpus_per_task.unwrap_or(1);
+    let (Some(given), Some(first)) = (script.last(Key::CpusPerTask), script.kinds.first_command)
+    else {
+        return;
+    };
+    if cpus < 2 || script.text.contains("SRUN_CPUS_PER_TASK") {
+        return;
+    }
+    let own = [
+        "cpus-per-task",
+        "cpus-per-gpu",
+        "exclusive",
+        "whole",
+        "tres-per-task",
+    ];
+    let srun = steps::sruns(script).find(|srun| {
+        !srun.has(&own) && !srun.unknown && !srun.inner.is_empty() && !is_trifle(srun)
+    });
+    let Some(srun) = srun else {
+        return;
+    };
+    let line = script.lines.range(first).start;
+    let finding = Finding::new(
+        RULE.code,
+        RULE.severity,
+        format!("this srun leaves --cpus-per-task={cpus} aside"),
+    )
+    .at(srun.word.range.clone(), "its tasks get one CPU each");
+    let finding = match script.whole(given) {
+        Some(range) => finding.at(range, ""),
+        None => finding,
+    };
+    findings.push(
+        finding
+            .help("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK")
+            .fix([Edit::new(
+                line..line,
+                "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\n",
+            )]),
+    );
+}
+
+/// Commands that need no second CPU.
+fn is_trifle(srun: &steps::Srun<'_, '_>) -> bool {
+    let program = srun.inner.first().map_or("", |word| &*word.text);
+    let name = program.rsplit('/').next().unwrap_or(program);
+    matches!(
+        name,
+        "hostname"
+            | "echo"
+            | "mkdir"
+            | "cp"
+            | "rm"
+            | "ls"
+            | "date"
+            | "nvidia-smi"
+            | "cat"
+            | "true"
+            | "sleep"
+            | "mv"
+            | "tar"
+            | "sbcast"
+            | "touch"
+            | "printenv"
+            | "env"
+            | "pwd"
+            | "which"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fires, fires_in, fixes, silent, silent_in};
+
+    #[test]
+    fn speaks() {
+        assert_eq!(
+            fires(&RULE, "#SBATCH -c 8\n«srun» python x.py\n").severity,
+            Severity::Note
+        );
+        assert_eq!(
+            fires_in(&RULE, "22.05", "#SBATCH -c 8\n«srun» ./a\n").severity,
+            Severity::Warning
+        );
+        fires_in(&RULE, "23.02", "#SBATCH -c 8\nx=$(«srun» -n 2 ./a)\n");
+    }
+
+    #[test]
+    fn says_nothing() {
+        silent_in(&RULE, "23.11", "#SBATCH -c 8\nsrun ./a\n");
+        silent(&RULE, "#SBATCH -c 8\nsrun -c $SLURM_CPUS_PER_TASK ./a\n");
+        silent(
+            &RULE,
+            "#SBATCH -c 8\nsrun --cpus-per-task=8 ./a\nsrun hostname\n",
+        );
+        silent(
+            &RULE,
+            "#SBATCH -c 8\nexport SRUN_CPUS_PER_TASK=8\nsrun ./a\n",
+        );
+        silent(&RULE, "#SBATCH -c 1\nsrun ./a\n");
+        silent(&RULE, "#SBATCH -c 8\npython x.py # srun ./a\n");
+        silent(&RULE, "#SBATCH -c 8\nsrun $OPTIONS\n");
+    }
+
+    #[test]
+    fn exports_the_variable() {
+        fixes(
+            &RULE,
+            "#SBATCH -c 8\n\ncd x\nsrun ./a\n",
+            "#SBATCH -c 8\n\nexport SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\ncd x\nsrun ./a\n",
+        );
+    }
+}

@@ -1,0 +1,109 @@
+//! Y101: more time than the partition or the QOS allows.
+
+use super::site;
+use crate::rule::{Holds, Rule};
+use crate::script::Script;
+use crate::{Finding, LintInput, Severity};
+use model::TimeLimitRequest;
+use model::option_table::Key;
+
+/// Y101.
+pub const RULE: Rule = Rule {
+    code: "Y101",
+    name: "time-over-limit",
+    severity: Severity::Error,
+    summary: "more time than the partition or the QOS allows",
+    page: "A job that asks for more time than its partition's MaxTime or its QOS's MaxWall is refused, or
+waits for ever with PartitionTimeLimit or QOSMaxWallDurationPerJobLimit. Where the cluster file only
+assumes the limit this is a note.
+
+```
+#!/bin/bash
+#SBATCH --partition=gpu
+#SBATCH --time=2-00:00:00
+srun python train.py
+```
+
+Source: the cluster file; slurm.conf's MaxTime and EnforcePartLimits.",
+    holds: Holds::Always,
+    needs_cluster: true,
+    check,
+};
+
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    let (Some(cluster), Some(given), Some(time)) =
+        (input.cluster, script.last(Key::Time), script.request().time)
+    else {
+        return;
+    };
+    let qos = script.value(Key::Qos).and_then(|name| cluster.qos(name));
+    let Some((path, limit)) = cluster.longest(site::partition(script, input), qos) else {
+        return;
+    };
+    let seconds = |time: &TimeLimitRequest| match time {
+        TimeLimitRequest::Limit(limit) => limit.0,
+        TimeLimitRequest::Unlimited => u64::MAX,
+    };
+    // Of a disputed limit the longest is taken: only what is over all of them is over.
+    let most = limit.all().map(seconds).max().unwrap_or(u64::MAX);
+    if seconds(&time) <= most || most == u64::MAX {
+        return;
+    }
+    let finding = script
+        .finding(
+            RULE.code,
+            RULE.severity,
+            given,
+            format!(
+                "{} allows {}",
+                path.rsplit_once('.')
+                    .map_or(&*path, |(table, _)| table)
+                    .replacen('.', " ", 1),
+                length(most)
+            ),
+            "more time than that",
+        )
+        .really("the job is refused, or waits for ever");
+    findings.push(site::resting_on(finding, &limit));
+}
+
+/// As Slurm writes it: `1-12:00:00`.
+fn length(seconds: u64) -> String {
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let clock = format!("{:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60);
+    match days {
+        0 => clock,
+        days => format!("{days}-{clock}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn speaks() {
+        let found = fires(&RULE, "#SBATCH -p gpu «--time=13:00:00»\n");
+        assert_eq!(found.message, "partition gpu allows 12:00:00");
+        assert_eq!(
+            fires(&RULE, "#SBATCH «-t 2-0» -q short\n").message,
+            "qos short allows 01:00:00"
+        );
+        assert_eq!(
+            fires(&RULE, "#SBATCH «-t UNLIMITED»\n").message,
+            "partition batch allows 1-00:00:00"
+        );
+        assert_eq!(
+            fires(&RULE, "#SBATCH -p long «-t 3-0»\n").severity,
+            Severity::Note
+        );
+    }
+
+    #[test]
+    fn says_nothing() {
+        silent(&RULE, "#SBATCH -p gpu -t 12:00:00\n");
+        silent(&RULE, "#SBATCH -p nosuch -t 12-0\n");
+        silent(&RULE, "#SBATCH -p gpu\n");
+    }
+}

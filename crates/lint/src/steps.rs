@@ -1,0 +1,309 @@
+//! What the body of a script starts: job steps, launchers, programs.
+
+use crate::script::Script;
+use crate::shell::{Command, Word};
+use model::option_table::{Command as Slurm, OPTIONS, Opt, Takes};
+
+/// A call of `srun`.
+#[derive(Debug)]
+pub struct Srun<'s, 'a> {
+    /// The word `srun`.
+    pub word: &'s Word<'a>,
+    /// Its own options: long names, with their values.
+    pub options: Vec<(&'static str, Option<&'s str>)>,
+    /// The program and its words.
+    pub inner: &'s [Word<'a>],
+    /// A word among its options is expanded: what it becomes isn't known.
+    pub unknown: bool,
+}
+
+impl Srun<'_, '_> {
+    /// Whether it has one of these options.
+    #[must_use]
+    pub fn has(&self, names: &[&str]) -> bool {
+        self.options.iter().any(|(name, _)| names.contains(name))
+    }
+
+    /// The value of its last option of that name.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let found = self.options.iter().rev().find(|(known, _)| *known == name);
+        found.and_then(|(_, value)| *value)
+    }
+}
+
+/// All calls of `srun` in the order in which they stand.
+pub fn sruns<'s, 'a>(script: &'s Script<'a>) -> impl Iterator<Item = Srun<'s, 'a>> {
+    script.shell.commands.iter().filter_map(srun)
+}
+
+fn srun<'s, 'a>(command: &'s Command<'a>) -> Option<Srun<'s, 'a>> {
+    let (word, mut rest) = command.program().split_first()?;
+    if word.text.rsplit('/').next() != Some("srun") {
+        return None;
+    }
+    let mut srun = Srun {
+        word,
+        options: Vec::new(),
+        inner: &[],
+        unknown: false,
+    };
+    while let Some((first, behind)) = rest.split_first() {
+        let text = &*first.text;
+        rest = behind;
+        if text == "--" {
+            break;
+        }
+        if let Some(long) = text.strip_prefix("--") {
+            let (name, glued) = match long.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (long, None),
+            };
+            let option = by_name(name);
+            let takes = option.map_or(Takes::No, |option| option.takes);
+            let value = match (takes, glued) {
+                (Takes::Required, None) => {
+                    let value = rest.first().map(|word| &*word.text);
+                    rest = rest.get(1..).unwrap_or_default();
+                    value
+                }
+                (_, glued) => glued,
+            };
+            srun.options
+                .push((option.map_or("", |option| option.long), value));
+            srun.unknown |= option.is_none();
+        } else if text.len() > 1 && text.starts_with('-') {
+            letters(&mut srun, &text[1..], &mut rest);
+        } else if first.expands && first.text.starts_with('$') {
+            // `srun $OPTIONS python …`: options may stand there.
+            srun.unknown = true;
+            let likely_option = rest.first().is_some_and(|next| next.text.starts_with('-'));
+            if !likely_option {
+                srun.inner = std::slice::from_ref(first);
+                if rest.first().is_some() {
+                    srun.inner = rest;
+                }
+                return Some(srun);
+            }
+        } else {
+            let words = command.program();
+            srun.inner = &words[words.len() - rest.len() - 1..];
+            return Some(srun);
+        }
+    }
+    srun.inner = rest;
+    Some(srun)
+}
+
+fn letters<'s, 'a>(srun: &mut Srun<'s, 'a>, letters: &'s str, rest: &mut &'s [Word<'a>]) {
+    let mut chars = letters.chars();
+    while let Some(letter) = chars.next() {
+        let of_srun = |option: &&Opt| option.is_of(Slurm::Srun) && option.short == Some(letter);
+        let Some(option) = OPTIONS.iter().find(of_srun) else {
+            srun.unknown = true;
+            return;
+        };
+        let glued = Some(chars.as_str()).filter(|value| !value.is_empty());
+        match (option.takes, glued) {
+            (Takes::No, _) => srun.options.push((option.long, None)),
+            (Takes::Required, None) => {
+                srun.options
+                    .push((option.long, rest.first().map(|word| &*word.text)));
+                *rest = rest.get(1..).unwrap_or_default();
+                return;
+            }
+            (_, glued) => {
+                srun.options.push((option.long, glued));
+                return;
+            }
+        }
+    }
+}
+
+fn by_name(name: &str) -> Option<&'static Opt> {
+    let mut of_srun = OPTIONS.iter().filter(|option| option.is_of(Slurm::Srun));
+    let exact = of_srun.clone().find(|option| option.long == name);
+    exact.or_else(|| of_srun.find(|option| option.long.starts_with(name)))
+}
+
+/// Words that start several processes, or other nodes' ones, wherever they stand in a script.
+const LAUNCHERS: &[&str] = &[
+    "srun",
+    "mpirun",
+    "mpiexec",
+    "prun",
+    "orterun",
+    "ibrun",
+    "aprun",
+    "jsrun",
+    "mpi",
+    "torchrun",
+    "torch.distributed",
+    "accelerate",
+    "deepspeed",
+    "horovod",
+    "lightning",
+    "ray",
+    "dask",
+    "ssh",
+    "pdsh",
+    "clush",
+    "parallel",
+    "xargs",
+    "spark",
+    "snakemake",
+    "nextflow",
+    "charmrun",
+    "sbatch",
+    "multiprocess",
+    "distributed",
+    "launch",
+    "colossalai",
+    "composer",
+    "joblib",
+    "concurrent",
+    "worker",
+    "nproc",
+    "n_jobs",
+    "num_proc",
+    "ntasks",
+    "NTASKS",
+    "NPROC",
+    "PBS_NP",
+];
+
+/// Whether any word of the body may start several processes.
+#[must_use]
+pub fn may_launch(script: &Script<'_>) -> bool {
+    let from = script
+        .kinds
+        .first_command
+        .map_or(script.text.len(), |line| script.lines.range(line).start);
+    let body = &script.text[from..];
+    LAUNCHERS.iter().any(|word| body.contains(word))
+}
+
+/// Commands that start nothing which lasts or which could start something else.
+const QUIET: &[&str] = &[
+    "",
+    "module",
+    "ml",
+    "cd",
+    "echo",
+    "export",
+    "conda",
+    "mkdir",
+    "date",
+    "hostname",
+    "pwd",
+    "ls",
+    "cp",
+    "mv",
+    "rm",
+    "cat",
+    "printf",
+    "set",
+    "unset",
+    "ulimit",
+    "sleep",
+    "which",
+    "wait",
+    "exit",
+    "test",
+    "[",
+    "true",
+    "touch",
+    "tar",
+    "ln",
+    "chmod",
+    "grep",
+    "head",
+    "tail",
+    "printenv",
+    "tee",
+    "deactivate",
+    "shopt",
+    "free",
+    "df",
+    "lscpu",
+    "uname",
+    "whoami",
+    "dirname",
+    "basename",
+    "wc",
+    "nvidia-smi",
+    "ml",
+    "unzip",
+    "source",
+    ".",
+    "pip",
+    "pip3",
+    "umask",
+    "alias",
+    "nvcc",
+    "type",
+    "trap",
+    "declare",
+    "local",
+    "readonly",
+    "seq",
+    "cut",
+    "sort",
+    "tr",
+    "rsync",
+    "scontrol",
+    "env",
+];
+
+/// Programs that compute, in one process unless they are told otherwise.
+const WORK: &[&str] = &[
+    "python", "python2", "python3", "Rscript", "R", "julia", "matlab",
+];
+
+/// A command that computes in one process; none where the script is not so simple that one can say
+/// that it starts nothing else.
+#[must_use]
+pub fn only_work<'s, 'a>(script: &'s Script<'a>) -> Option<&'s Command<'a>> {
+    if !script.is_shell || !script.shell.sound || may_launch(script) {
+        return None;
+    }
+    let mut work = None;
+    for command in &script.shell.commands {
+        let name = command.name();
+        if command.background {
+            return None;
+        }
+        if matches!(name, "source" | ".") && !is_environment(command) {
+            return None;
+        }
+        if WORK.contains(&name) {
+            work = work.or(Some(command));
+        } else if !QUIET.contains(&name) {
+            return None;
+        }
+    }
+    work.filter(|command| !command.substitution)
+}
+
+/// `source …/activate`, `. ~/.bashrc`, `source …/conda.sh`.
+fn is_environment(command: &Command<'_>) -> bool {
+    let file = command.words.get(1).map_or("", |word| &*word.text);
+    [
+        "activate", "conda", "bashrc", "profile", "modules", "setvars",
+    ]
+    .iter()
+    .any(|part| file.contains(part))
+}
+
+/// How many tasks of a node a job asks for, at least; 1 where nothing is said.
+#[must_use]
+pub fn tasks_of_a_node(script: &Script<'_>) -> u32 {
+    let request = script.request();
+    let one_node = request.max_nodes == Some(1) || request.max_nodes == request.min_nodes;
+    let nodes = request.min_nodes.unwrap_or(1).max(1);
+    match (request.tasks_per_node, request.tasks) {
+        (Some(tasks), _) => tasks,
+        (None, Some(tasks)) if one_node => tasks / nodes,
+        _ => 1,
+    }
+}
