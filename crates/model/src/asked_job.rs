@@ -42,6 +42,9 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
             "Incompatible begin and deadline time specification",
         );
     }
+    if let Some(message) = reading.options.propagate_wrong.take() {
+        error(reading, &message);
+    }
     if arbitrary {
         error(
             reading,
@@ -115,10 +118,12 @@ fn describe(o: &GivenOptions) -> JobDescription {
             Exclusive::Mcs => Sharing::Mcs,
             Exclusive::No => Sharing::Anybody,
         }),
-        core_spec: o.core_spec,
+        core_spec: o.core_spec.or(o.thread_spec),
+        reboot: o.reboot,
+        deadline: o.deadline,
         time: o.time,
         time_min: o.time_min,
-        switches: o.switches.map(|(count, _)| count),
+        switches: o.switches,
         network: o.network.clone(),
         wckey: o.wckey.clone(),
         reservation: o.reservation.clone(),
@@ -346,6 +351,21 @@ fn reserved_cores(reading: &mut Reading<'_>) {
             "-S/--core-spec and --thred-spec options are mutually exclusive",
         );
     }
+    let o = &reading.options;
+    let which = match (o.core_spec, o.thread_spec) {
+        _ if reading.surroundings.embedded => return,
+        (_, Some(_)) => "--thread-spec",
+        (Some(_), None) => "-S",
+        (None, None) => return,
+    };
+    // What a cluster says that does not allow it, as most do not.
+    let message = format!(
+        "Ignoring {which} since it's not allowed by configuration (AllowSpecResourcesUsage = No)"
+    );
+    reading.diagnostics.push(Diagnostic {
+        voice: Voice::Error,
+        ..Diagnostic::warning("core-spec", Span::Whole, message)
+    });
 }
 
 /// A hint and what it stands for take each other back.

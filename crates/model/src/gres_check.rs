@@ -30,19 +30,55 @@ pub(crate) fn check(job: &mut JobDescription, types: Option<&[&str]>) -> Result<
     }
     implied_tasks(job);
     let mut totals: Vec<GresTotal> = Vec::new();
+    let counted = count_lists(job, &mut totals, types);
+    let asked_gpus = totals.iter().any(|total| {
+        let asked = total.per_job | total.per_node | total.per_socket | total.per_task;
+        total.name == "gpu" && asked > 0
+    });
+    if let Some(mib) = memory_per_gpu {
+        let gpu = GresList::of_gpus("1");
+        each(&mut totals, &gpu, types, |total, _| total.memory_each = mib)?;
+    }
+    for total in &mut totals {
+        total.tasks_each = job.tasks_per_gpu;
+    }
+    // A list that is none is told of last.
+    tasks_of_gpus(job, &mut totals, asked_gpus)?;
+    counted?;
+    if totals.is_empty() {
+        return Ok(());
+    }
+    if let Some(mib) = memory_per_gpu.filter(|_| !asked_gpus && job.tasks_per_gpu.is_none()) {
+        return Err(said(&format!(
+            "Requested mem_per_tres=gres:gpu:{mib} but did not request any GPU."
+        )));
+    }
+    for total in &mut totals {
+        against_others(job, total)?;
+    }
+    job.gres_totals = merged(totals)?;
+    Ok(())
+}
+
+/// Counts what each list asks for.
+fn count_lists(
+    job: &JobDescription,
+    totals: &mut Vec<GresTotal>,
+    types: Option<&[&str]>,
+) -> Result<(), String> {
     let gpu = GresList::of_gpus("1");
     if let Some(cpus) = job.cpus_per_gpu {
-        each(&mut totals, &gpu, types, |total, _| {
+        each(totals, &gpu, types, |total, _| {
             total.cpus_each = u64::from(cpus)
         })?;
     }
     let count = |number: Option<u32>| number.map_or(1, u64::from);
     let nodes = count(job.min_nodes);
-    each(&mut totals, &job.gres_per_job, types, |total, count| {
+    each(totals, &job.gres_per_job, types, |total, count| {
         total.per_job = count;
         total.total = total.total.max(count);
     })?;
-    each(&mut totals, &job.gres_per_node, types, |total, count| {
+    each(totals, &job.gres_per_node, types, |total, count| {
         total.per_node = count;
         total.total = total.total.max(count.saturating_mul(nodes));
     })?;
@@ -56,38 +92,15 @@ pub(crate) fn check(job: &mut JobDescription, types: Option<&[&str]>) -> Result<
         (_, _, Some(tasks), Some(each)) => u64::from(tasks.div_ceil(each.max(1))),
         _ => 1,
     };
-    each(&mut totals, &job.gres_per_socket, types, |total, count| {
+    each(totals, &job.gres_per_socket, types, |total, count| {
         total.per_socket = count;
         total.total = total.total.max(count.saturating_mul(sockets));
     })?;
     let tasks = count(job.tasks);
-    each(&mut totals, &job.gres_per_task, types, |total, count| {
+    each(totals, &job.gres_per_task, types, |total, count| {
         total.per_task = count;
         total.total = total.total.max(count.saturating_mul(tasks));
     })?;
-    let asked_gpus = totals.iter().any(|total| {
-        let asked = total.per_job | total.per_node | total.per_socket | total.per_task;
-        total.name == "gpu" && asked > 0
-    });
-    if let Some(mib) = memory_per_gpu {
-        each(&mut totals, &gpu, types, |total, _| total.memory_each = mib)?;
-    }
-    for total in &mut totals {
-        total.tasks_each = job.tasks_per_gpu;
-    }
-    tasks_of_gpus(job, &mut totals, asked_gpus)?;
-    if totals.is_empty() {
-        return Ok(());
-    }
-    if let Some(mib) = memory_per_gpu.filter(|_| !asked_gpus && job.tasks_per_gpu.is_none()) {
-        return Err(said(&format!(
-            "Requested mem_per_tres=gres:gpu:{mib} but did not request any GPU."
-        )));
-    }
-    for total in &mut totals {
-        against_others(job, total)?;
-    }
-    job.gres_totals = merged(totals)?;
     Ok(())
 }
 

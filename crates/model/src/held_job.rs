@@ -7,8 +7,8 @@
 use crate::job_description::{JobDescription, Sharing};
 use crate::sbatch::Sbatch;
 use crate::{
-    GresList, MemoryRequest, NodeName, Seconds, SignalTarget, TimeLimitRequest, mebibytes_text,
-    moment_text, node_list,
+    GresList, MemoryRequest, NodeName, Seconds, SignalTarget, TimeLimitRequest, mail_types_text,
+    mebibytes_text, moment_text, node_list,
 };
 use jiff::tz::TimeZone;
 
@@ -25,12 +25,14 @@ pub struct ControllerDefaults<'a> {
     pub cpus_per_node: u32,
     /// Memory of a node, in MiB: what `--mem=0` counts as.
     pub memory_per_node: u64,
-    /// GPU types that are counted apart (`AccountingStorageTRES`).
-    pub counted_types: &'a [&'a str],
+    /// Generic resources that are counted (`AccountingStorageTRES`): `gres/gpu`, `gres/gpu:v100`.
+    pub counted: &'a [&'a str],
     /// The account of a user that names none; `(null)` where nothing is accounted.
     pub account: &'a str,
-    /// The QOS of a user that names none; `N/A` where nothing is accounted.
+    /// The QOS of a user that names none; `(null)` where nothing is accounted.
     pub qos: &'a str,
+    /// Who submits.
+    pub user: &'a str,
 }
 
 /// A job as a controller would record it.
@@ -150,13 +152,14 @@ impl<'a> HeldJob<'a> {
             })
             .collect();
         let sum: u64 = counted.iter().map(|(_, count)| count).sum();
-        if sum > 0 {
+        let is_counted = |name: &str| self.defaults.counted.contains(&name);
+        if sum > 0 && is_counted("gres/gpu") {
             text.push_str(&format!(",gres/gpu={sum}"));
         }
         let mut kinds: Vec<(&str, u64)> = counted
             .iter()
             .filter_map(|(kind, count)| kind.map(|kind| (kind, *count)))
-            .filter(|(kind, _)| self.defaults.counted_types.contains(kind))
+            .filter(|(kind, _)| is_counted(&format!("gres/gpu:{kind}")))
             .collect();
         kinds.sort_unstable();
         for (kind, count) in kinds {
@@ -204,11 +207,11 @@ impl<'a> HeldJob<'a> {
                 Some(begin) => moment_text(begin, zone),
                 None => "Unknown".to_owned(),
             },
-            "Partition" => self.partition().to_owned(),
+            "Partition" => self.partitions().to_owned(),
             "ReqNodeList" => list(&job.nodelist),
             "ExcNodeList" => list(&job.exclude),
             "NumNodes" => match job.max_nodes {
-                Some(most) => format!("{}-{most}", self.nodes()),
+                Some(most) => format!("{}-{most}", self.nodes().min(most)),
                 None => self.nodes().to_string(),
             },
             "NumCPUs" => self.cpus().to_string(),
@@ -218,30 +221,41 @@ impl<'a> HeldJob<'a> {
                 .unwrap_or(self.min_nodes())
                 .to_string(),
             "CPUs/Task" => self.cpus_per_task().to_string(),
-            "ReqB:S:C:T" => "0:0:*:*".to_owned(),
+            "ReqB:S:C:T" => {
+                let (cores, threads) =
+                    (or_star(job.cores_per_socket), or_star(job.threads_per_core));
+                format!("0:0:{cores}:{threads}")
+            }
+            "Socks/Node" => or_star(job.sockets_per_node),
+            // Asked for, and not allowed.
+            "CoreSpec" => "*".to_owned(),
+            "Deadline" => job
+                .deadline
+                .map_or("N/A".to_owned(), |moment| moment_text(moment, zone)),
             "TRES" => self.tres(),
             "NtasksPerN:B:S:C" => format!(
                 "{}:0:{}:{}",
                 per(job.tasks_per_node),
-                job.tasks_per_socket
-                    .map_or("*".to_owned(), |tasks| tasks.to_string()),
-                job.tasks_per_core
-                    .map_or("*".to_owned(), |tasks| tasks.to_string())
+                or_star(job.tasks_per_socket),
+                or_star(job.tasks_per_core)
             ),
             "MinCPUsNode" => self.min_cpus_of_node().to_string(),
             "MinMemoryNode" => match job.memory {
                 Some(MemoryRequest::PerNode(mib)) => mebibytes_text(mib),
-                Some(MemoryRequest::PerGpu(_)) => "0".to_owned(),
                 _ => return None,
             },
             "MinMemoryCPU" => match job.memory {
                 Some(MemoryRequest::PerCpu(mib)) => mebibytes_text(mib),
-                None => mebibytes_text(self.defaults.memory_per_cpu),
-                _ => return None,
+                None | Some(MemoryRequest::PerGpu(_)) => {
+                    mebibytes_text(self.defaults.memory_per_cpu)
+                }
+                Some(MemoryRequest::PerNode(_)) => return None,
             },
             "MinTmpDiskNode" => mebibytes_text(job.tmp_mib.unwrap_or(0)),
             "Features" => text(&job.features),
             "OverSubscribe" => match job.sharing {
+                // All of the nodes are taken.
+                None if job.reboot => "NO",
                 Some(Sharing::Nobody) => "NO",
                 Some(Sharing::User) => "USER",
                 Some(Sharing::Mcs) => "MCS",
@@ -252,6 +266,27 @@ impl<'a> HeldJob<'a> {
             "Contiguous" => u8::from(job.contiguous).to_string(),
             "Licenses" => text(&job.licenses),
             "Network" => text(&job.network),
+            "StdOut" => self.path(request.output.as_deref()),
+            "StdErr" => self.path(request.error.as_deref().or(request.output.as_deref())),
+            "StdIn" => match &request.input {
+                Some(_) => self.path(request.input.as_deref()),
+                None => "/dev/null".to_owned(),
+            },
+            "MailUser" => {
+                let user = request.mail_user.as_deref().unwrap_or(self.defaults.user);
+                (!request.mail_types.is_empty()).then(|| user.to_owned())?
+            }
+            "MailType" => {
+                let types = mail_types_text(&request.mail_types);
+                (!request.mail_types.is_empty()).then_some(types)?
+            }
+            "Switches" => {
+                let (count, wait) = job.switches?;
+                let wait = TimeLimitRequest::Limit(Seconds(
+                    wait.unwrap_or(MOST_SWITCH_WAIT).min(MOST_SWITCH_WAIT),
+                ));
+                format!("{count}@{wait}")
+            }
             "WorkDir" => request.chdir.display().to_string(),
             "Comment" => return request.comment.clone(),
             "TresPerJob" => return gres(&job.gres_per_job),
@@ -285,12 +320,57 @@ impl<'a> HeldJob<'a> {
         })
     }
 
-    fn partition(&self) -> &str {
+    /// A file as the record names it: `scontrol` knows five of the patterns, and a whole array has
+    /// no element.
+    fn path(&self, pattern: Option<&str>) -> String {
+        let array = self.sbatch.request.array.is_some();
+        let pattern = pattern.unwrap_or(if array {
+            "slurm-%A_%a.out"
+        } else {
+            "slurm-%j.out"
+        });
+        let path = pattern
+            .replace("%A", "<JOB>")
+            .replace("%a", "4294967294")
+            .replace("%j", "<JOB>")
+            .replace("%u", self.defaults.user)
+            .replace("%x", &self.sbatch.request.name);
+        match path.starts_with('/') {
+            true => path,
+            false => format!("{}/{path}", self.sbatch.request.chdir.display()),
+        }
+    }
+
+    /// Why the least time that was asked for can not be had.
+    #[must_use]
+    pub fn refused_time(&self) -> Option<&'static str> {
+        let seconds = |time| match time {
+            TimeLimitRequest::Limit(seconds) => seconds.0,
+            TimeLimitRequest::Unlimited => u64::MAX,
+        };
+        let limit = self
+            .job
+            .time
+            .unwrap_or_else(|| (self.defaults.time)(self.partition()));
+        let late = self
+            .job
+            .time_min
+            .is_some_and(|least| seconds(least) > seconds(limit));
+        late.then_some("Invalid time-min specification (exceeds job's time or other limits)")
+    }
+
+    /// All partitions that may take the job, as it names them.
+    fn partitions(&self) -> &str {
         self.sbatch
             .request
             .partition
             .as_deref()
             .unwrap_or(self.defaults.partition)
+    }
+
+    /// The first partition.
+    fn partition(&self) -> &str {
+        self.partitions().split(',').next().unwrap_or_default()
     }
 
     fn min_cpus_of_node(&self) -> u32 {
@@ -302,6 +382,13 @@ impl<'a> HeldJob<'a> {
         let of_tasks = each.map_or(0, |tasks| tasks.saturating_mul(self.cpus_per_task()));
         asked.max(of_tasks).max(self.cpus_per_task())
     }
+}
+
+/// `max_switch_wait` of a controller where nothing else is configured, in seconds.
+const MOST_SWITCH_WAIT: u64 = 300;
+
+fn or_star(number: Option<u32>) -> String {
+    number.map_or("*".to_owned(), |number| number.to_string())
 }
 
 /// Whole minutes, rounded up, as records have them.

@@ -1,6 +1,8 @@
 //! What Slurm's commands send to a controller: the job as its options describe it.
 
-use crate::{Dependency, Distribution, GresList, MemoryRequest, NodeName, TimeLimitRequest};
+use crate::{
+    Dependency, Distribution, GresList, MemoryRequest, NodeName, TimeLimitRequest, Timestamp,
+};
 
 /// A job as it is sent. `None` was not asked for, and a controller chooses.
 ///
@@ -74,12 +76,16 @@ pub struct JobDescription {
     pub sharing: Option<Sharing>,
     /// `--core-spec` or `--thread-spec`
     pub core_spec: Option<u32>,
+    /// `--reboot`
+    pub reboot: bool,
+    /// `--deadline`
+    pub deadline: Option<Timestamp>,
     /// `--time`
     pub time: Option<TimeLimitRequest>,
     /// `--time-min`
     pub time_min: Option<TimeLimitRequest>,
-    /// `--switches`
-    pub switches: Option<u32>,
+    /// `--switches`: how many, and for how many seconds to wait for so few.
+    pub switches: Option<(u32, Option<u64>)>,
     /// `--network`
     pub network: Option<String>,
     /// `--wckey`

@@ -6,7 +6,7 @@
 use crate::{
     Allocation, ArrayTask, GpuCount, JobRecord, JobState, JobStateName, MemoryRequest, NodeName,
     Outcome, PendingReason, Request, Seconds, TimeLimitRequest, Timestamp, WaitStatus,
-    mebibytes_text, node_list, reason_text,
+    mail_types_text, mebibytes_text, node_list, reason_text,
 };
 use jiff::tz::TimeZone;
 
@@ -526,27 +526,16 @@ fn gres_text(count: &GpuCount) -> String {
 }
 
 fn mail(record: &JobRecord) -> Option<(String, String)> {
-    use crate::MailEvent;
     let request = &record.request;
     if request.mail_types.is_empty() {
         return None;
     }
-    let names: Vec<&str> = request
-        .mail_types
-        .iter()
-        .map(|event| match event {
-            MailEvent::Begin => "BEGIN",
-            MailEvent::End => "END",
-            MailEvent::Fail => "FAIL",
-            MailEvent::Requeue => "REQUEUE",
-            MailEvent::TimeLimit => "TIME_LIMIT",
-        })
-        .collect();
+    let types = mail_types_text(&request.mail_types);
     let user = request
         .mail_user
         .clone()
         .unwrap_or_else(|| record.user.clone());
-    Some((user, names.join(",")))
+    Some((user, types))
 }
 
 fn count(length: usize) -> u32 {

@@ -2,29 +2,29 @@
 
 use crate::MailEvent;
 
-/// The words and what they stand for. `ALL` leaves out the time limits, as Slurm's does. Words
-/// for what the records can't hold stand for nothing.
-const WORDS: &[(&str, &[MailEvent])] = &[
-    ("BEGIN", &[MailEvent::Begin]),
-    ("END", &[MailEvent::End]),
-    ("FAIL", &[MailEvent::Fail]),
-    ("REQUEUE", &[MailEvent::Requeue]),
-    ("TIME_LIMIT", &[MailEvent::TimeLimit]),
-    ("TIME_LIMIT_90", &[]),
-    ("TIME_LIMIT_80", &[]),
-    ("TIME_LIMIT_50", &[]),
-    ("INVALID_DEPEND", &[]),
-    ("STAGE_OUT", &[]),
-    ("ARRAY_TASKS", &[]),
-    (
-        "ALL",
-        &[
-            MailEvent::Begin,
-            MailEvent::End,
-            MailEvent::Fail,
-            MailEvent::Requeue,
-        ],
-    ),
+/// The words, in the order in which Slurm prints them.
+const WORDS: &[(&str, MailEvent)] = &[
+    ("ARRAY_TASKS", MailEvent::ArrayTasks),
+    ("INVALID_DEPEND", MailEvent::InvalidDepend),
+    ("BEGIN", MailEvent::Begin),
+    ("END", MailEvent::End),
+    ("FAIL", MailEvent::Fail),
+    ("REQUEUE", MailEvent::Requeue),
+    ("STAGE_OUT", MailEvent::StageOut),
+    ("TIME_LIMIT_50", MailEvent::TimeLimit50),
+    ("TIME_LIMIT_80", MailEvent::TimeLimit80),
+    ("TIME_LIMIT_90", MailEvent::TimeLimit90),
+    ("TIME_LIMIT", MailEvent::TimeLimit),
+];
+
+/// What `ALL` stands for: time limits and elements of arrays are left out.
+const ALL: &[MailEvent] = &[
+    MailEvent::InvalidDepend,
+    MailEvent::Begin,
+    MailEvent::End,
+    MailEvent::Fail,
+    MailEvent::Requeue,
+    MailEvent::StageOut,
 ];
 
 /// Reads what `--mail-type` takes; `NONE` takes everything back. Unknown words are passed over as
@@ -37,15 +37,16 @@ pub fn parse_mail_types(text: &str) -> Option<Vec<MailEvent>> {
         if word.eq_ignore_ascii_case("NONE") {
             return Some(Vec::new());
         }
-        let found = WORDS
+        let named = WORDS
             .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(word));
-        for event in found.into_iter().flat_map(|(_, more)| *more) {
-            if !events.contains(event) {
-                events.push(*event);
-            }
+            .filter(|(name, _)| name.eq_ignore_ascii_case(word));
+        let mut found: Vec<MailEvent> = named.map(|(_, event)| *event).collect();
+        if word.eq_ignore_ascii_case("ALL") {
+            found = ALL.to_vec();
         }
-        known |= found.is_some();
+        known |= !found.is_empty();
+        found.retain(|event| !events.contains(event));
+        events.extend(found);
     }
     known.then_some(events)
 }
@@ -55,7 +56,7 @@ pub fn parse_mail_types(text: &str) -> Option<Vec<MailEvent>> {
 pub fn mail_types_text(events: &[MailEvent]) -> String {
     let names: Vec<&str> = WORDS
         .iter()
-        .filter(|(_, of)| matches!(of, [event] if events.contains(event)))
+        .filter(|(_, event)| events.contains(event))
         .map(|(name, _)| *name)
         .collect();
     if names.is_empty() {
@@ -67,6 +68,7 @@ pub fn mail_types_text(events: &[MailEvent]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[track_caller]
     fn check(text: &str, printed: &str) {
@@ -78,10 +80,21 @@ mod tests {
     fn words() {
         check("END", "END");
         check("fail,begin", "BEGIN,FAIL");
-        check("ALL,TIME_LIMIT_80", "BEGIN,END,FAIL,REQUEUE");
+        check(
+            "ALL,TIME_LIMIT_80",
+            "INVALID_DEPEND,BEGIN,END,FAIL,REQUEUE,STAGE_OUT,TIME_LIMIT_80",
+        );
         check("END,NONE", "NONE");
         check("BAD,END", "END");
         check("BAD", "invalid");
         check("", "invalid");
+    }
+
+    proptest! {
+        #[test]
+        fn print_then_parse(chosen in proptest::sample::subsequence(WORDS.to_vec(), 0..WORDS.len())) {
+            let events: Vec<MailEvent> = chosen.iter().map(|(_, event)| *event).collect();
+            prop_assert_eq!(parse_mail_types(&mail_types_text(&events)), Some(events));
+        }
     }
 }

@@ -148,7 +148,7 @@ pub const OPTIONS: &[Opt] = &[
     row("qos", 'q', Required, ALL, Sets(Key::Qos), "SBATCH_QOS SALLOC_QOS SLURM_QOS", "Quality of service"),
     row("quiet", 'Q', No, ALL, Sets(Key::Quiet), "", "Say nothing that is not an error"),
     row("quit-on-interrupt", ' ', No, SRUN, Sets(Key::QuitOnInterrupt), "", "End at the first Ctrl-C"),
-    row("reboot", ' ', No, ALL, Refused("the machine is not booted for a job"), "", "Boot the nodes first"),
+    row("reboot", ' ', No, ALL, Refused("the machine is not booted for a job"), "", "Boot the nodes first").key(Key::Reboot),
     row("relative", 'r', Required, SRUN, Sets(Key::Relative), "", "Start the step at this node of the job, counted from 0"),
     row("requeue", ' ', No, SBATCH, Sets(Key::Requeue), "SBATCH_REQUEUE", "Let the job be put back into the queue").until(V25_11).not_here(),
     row("requeue", ' ', Optional, SBATCH, Sets(Key::Requeue), "SBATCH_REQUEUE", "Let the job be put back into the queue").since(V25_11),

@@ -77,7 +77,7 @@ pub enum Key {
     Label, Licenses, MailType, MailUser, Mem, MemBind, MemPerCpu, MemPerGpu, MinCpus, Mpi,
     MultiProg, Network, Nice, NoKill, NoRequeue, NoShell, NodeFile, NodeList, Nodes, Number,
     OpenMode, Output, Overcommit, Overlap, Oversubscribe, Parsable, Partition, PositiveNumber,
-    Prefer, PreserveEnv, Priority, Profile, Propagate, Pty, Qos, Quiet, QuitOnInterrupt, Relative,
+    Prefer, PreserveEnv, Priority, Profile, Propagate, Pty, Qos, Quiet, QuitOnInterrupt, Reboot, Relative,
     Requeue, Reservation, SendLibs, Signal, SocketsPerNode, StepWait, Switches, Tasks,
     TasksPerCore, TasksPerGpu, TasksPerNode, TasksPerSocket, TasksPerTres, TestOnly, ThreadSpec,
     ThreadsPerCore, Time, TimeMin, Tmp, TresPerTask, Uid, Unbuffered, Usage, Verbose, Version,

@@ -202,13 +202,15 @@ impl Reading<'_> {
             Key::Priority => o.priority = Some(priority(text)?),
             Key::Profile => value_check::profile(text)?,
             Key::Propagate => {
-                value_check::propagate(text)?;
+                // The command looks at it when all else is read.
+                o.propagate_wrong = value_check::propagate(text).err();
                 self.unheeded(given);
             }
             Key::Pty => o.pty = true,
             Key::Qos => o.qos = owned(),
             Key::Quiet => o.quiet = true,
             Key::QuitOnInterrupt => o.quit_on_interrupt = true,
+            Key::Reboot => o.reboot = true,
             Key::Relative => o.relative = number(0)?,
             Key::Reservation => {
                 o.reservation = owned();
@@ -229,7 +231,7 @@ impl Reading<'_> {
             Key::TasksPerSocket => o.tasks_per_socket = number(1)?,
             Key::TasksPerTres => o.tasks_per_tres = number(1)?,
             Key::TestOnly => o.test_only = true,
-            Key::ThreadSpec => o.core_spec = number(1)?,
+            Key::ThreadSpec => o.thread_spec = number(1)?,
             Key::ThreadsPerCore => o.threads_per_core = number(1)?,
             Key::Time => o.time = Some(TimeLimitRequest::parse(text).ok_or_else(invalid)?),
             Key::TimeMin => {

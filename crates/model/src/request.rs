@@ -174,4 +174,16 @@ pub enum MailEvent {
     Requeue,
     /// `TIME_LIMIT`
     TimeLimit,
+    /// `TIME_LIMIT_90`: nine tenths of it are over.
+    TimeLimit90,
+    /// `TIME_LIMIT_80`
+    TimeLimit80,
+    /// `TIME_LIMIT_50`
+    TimeLimit50,
+    /// `INVALID_DEPEND`: a dependency can never be met.
+    InvalidDepend,
+    /// `STAGE_OUT`: a burst buffer is written out.
+    StageOut,
+    /// `ARRAY_TASKS`: each element of an array, not the whole.
+    ArrayTasks,
 }

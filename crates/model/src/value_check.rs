@@ -276,16 +276,17 @@ pub(crate) fn profile(text: &str) -> Result<(), Wrong> {
     Err(invalid(format!("invalid --profile={text} option")))
 }
 
-/// `--propagate=LIMIT,…`.
-pub(crate) fn propagate(text: &str) -> Result<(), Wrong> {
+/// `--propagate=LIMIT,…`; the error is what Slurm says.
+pub(crate) fn propagate(text: &str) -> Result<(), String> {
     const LIMITS: &[&str] = &[
         "ALL", "NONE", "AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS",
         "STACK",
     ];
     for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
         if !LIMITS.contains(&word.strip_prefix("RLIMIT_").unwrap_or(word)) {
-            let message = format!("Bad rlimit name: {word}\n--propagate={text} is not valid.");
-            return Err(Wrong("invalid-value", message, 1));
+            return Err(format!(
+                "Bad rlimit name: {word}\n--propagate={text} is not valid."
+            ));
         }
     }
     Ok(())

@@ -164,9 +164,10 @@ fn record(job: &Sbatch, want: &str) -> String {
         memory_per_cpu: 100,
         cpus_per_node: 8,
         memory_per_node: 16_000,
-        counted_types: &["v100", "a100"],
+        counted: &["gres/gpu", "gres/gpu:v100", "gres/gpu:a100"],
         account: "proj1",
         qos: "normal",
+        user: "dave",
     };
     let record = HeldJob::new(job, defaults);
     // A field's value may hold blanks; its name doesn't, and begins with a capital.

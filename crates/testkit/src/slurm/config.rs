@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Config {
     folder: PathBuf,
     shape: SlurmShape,
+    /// Lines that stand for the nodes and partitions of the shape.
+    lines: Option<String>,
     controller_port: u16,
     node_ports: Vec<u16>,
 }
@@ -21,8 +23,18 @@ impl Config {
         Config {
             folder,
             shape,
+            lines: None,
             controller_port,
             node_ports,
+        }
+    }
+
+    /// A controller whose nodes and partitions these lines of `slurm.conf` describe.
+    pub(super) fn of_controller(folder: &Path, lines: &str, port: u16) -> Config {
+        let none = SlurmShape { nodes: 0, cpus: 0 };
+        Config {
+            lines: Some(lines.to_owned()),
+            ..Config::new(folder, none, &[port])
         }
     }
 
@@ -110,6 +122,9 @@ MinJobAge=300
             port = self.controller_port,
             socket = self.munge_socket().display(),
         );
+        if let Some(lines) = &self.lines {
+            return text + "SlurmdTimeout=0\n" + lines;
+        }
         for (node, port) in self.node_names().iter().zip(&self.node_ports) {
             text += &format!(
                 "NodeName={node} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={cpus} \

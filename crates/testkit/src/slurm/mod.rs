@@ -78,6 +78,37 @@ impl RealSlurm {
         let config = Config::new(folder.path(), shape, &ports);
         config.write()?;
 
+        let mut slurm = RealSlurm::with_controller(folder, &config)?;
+        for node in config.node_names() {
+            slurm
+                .daemons
+                .push(Daemon::start_on_node(&node, slurm.folder())?);
+        }
+        slurm.wait_until("all nodes are idle", |slurm| {
+            let idle = slurm.run("sinfo", &["-h", "-N", "-t", "idle", "-o", "%N"]);
+            idle.stdout.lines().count() == usize::from(shape.nodes)
+        });
+        Ok(slurm)
+    }
+
+    /// Brings up a controller alone, with the nodes and partitions that these lines of `slurm.conf`
+    /// describe: it takes held jobs and answers questions, and nothing ever runs.
+    ///
+    /// # Errors
+    /// What could not be written or started.
+    ///
+    /// # Panics
+    /// As [`RealSlurm::start`].
+    pub fn controller(lines: &str) -> anyhow::Result<RealSlurm> {
+        let folder = tempfile::Builder::new().prefix("slurm-").tempdir()?;
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
+        let ports = free_ports(1)?;
+        let config = Config::of_controller(folder.path(), lines, ports[0]);
+        config.write()?;
+        RealSlurm::with_controller(folder, &config)
+    }
+
+    fn with_controller(folder: TempDir, config: &Config) -> anyhow::Result<RealSlurm> {
         // Owned by the whole from the first one on, so that a failure on the way ends them all.
         let mut slurm = RealSlurm {
             daemons: Vec::new(),
@@ -94,15 +125,6 @@ impl RealSlurm {
             .push(Daemon::start("slurmctld", &["-D".into()], slurm.folder())?);
         slurm.wait_until("slurmctld answers", |slurm| {
             slurm.run("scontrol", &["ping"]).stdout.contains("is UP")
-        });
-        for node in config.node_names() {
-            slurm
-                .daemons
-                .push(Daemon::start_on_node(&node, slurm.folder())?);
-        }
-        slurm.wait_until("all nodes are idle", |slurm| {
-            let idle = slurm.run("sinfo", &["-h", "-N", "-t", "idle", "-o", "%N"]);
-            idle.stdout.lines().count() == usize::from(shape.nodes)
         });
         Ok(slurm)
     }

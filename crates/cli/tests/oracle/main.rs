@@ -1,0 +1,84 @@
+//! The same command lines and scripts through a real Slurm 22.05 and through ours: what is refused,
+//! in which words, and every field of the jobs that are taken.
+//!
+//! Recorded answers are compared on every run; the real Slurm is asked where there is one. Written
+//! anew with `TRAINYARD_RECORD=1`.
+
+mod lines;
+mod ours;
+mod real;
+
+use std::path::Path;
+
+const RECORDED: &str = include_str!("recorded-22.05.8.tsv");
+
+/// Compares our answers with others; every line that differs is shown.
+fn compare<'a>(answers: impl Iterator<Item = (&'a str, &'a str)>) {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for (line, want) in answers {
+        count += 1;
+        let got = ours::answer(line);
+        if got != want {
+            wrong.push(format!("{line}\n  real {want}\n  ours {got}"));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{}\n{} of {count} differ",
+        wrong.join("\n"),
+        wrong.len()
+    );
+    assert!(count >= lines::all().len(), "only {count} answers");
+}
+
+#[test]
+fn recorded_answers_are_ours() {
+    let rows = RECORDED.lines().filter(|row| !row.starts_with("//"));
+    compare(rows.map(|row| row.split_once('\t').expect("two columns")));
+}
+
+#[test]
+fn every_line_has_a_recorded_answer() {
+    for line in lines::all() {
+        let known = RECORDED
+            .lines()
+            .any(|row| row.split('\t').next() == Some(&line));
+        assert!(known, "no recorded answer: {line}");
+    }
+}
+
+mod slow {
+    use super::*;
+    use testkit::{RealSlurm, skip};
+
+    #[test]
+    fn a_real_slurm_answers_as_ours() {
+        if let Some(reason) = RealSlurm::missing() {
+            return skip("a_real_slurm_answers_as_ours", &reason);
+        }
+        let slurm = RealSlurm::controller(ours::CLUSTER).expect("a controller comes up");
+        let answers: Vec<(String, String)> = lines::all()
+            .into_iter()
+            .map(|line| {
+                let answer = real::answer(&slurm, &line);
+                (line, answer)
+            })
+            .collect();
+        if std::env::var_os("TRAINYARD_RECORD").is_some() {
+            let file =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/recorded-22.05.8.tsv");
+            let mut text = real::HEAD.to_owned();
+            for (line, answer) in &answers {
+                text.push_str(&format!("{line}\t{answer}\n"));
+            }
+            std::fs::write(file, text).expect("the record is written");
+            return;
+        }
+        compare(
+            answers
+                .iter()
+                .map(|(line, answer)| (&line[..], &answer[..])),
+        );
+    }
+}

@@ -1,0 +1,195 @@
+//! What ours answers: the command's own checks, the cluster file's, and the record of the job.
+
+use crate::lines;
+use jiff::tz::TimeZone;
+use model::cluster::ClusterFile;
+use model::held_job::{ControllerDefaults, HeldJob};
+use model::option_table::Command;
+use model::{
+    Seconds, SlurmVersion, Surroundings, TimeLimitRequest, Timestamp, first_error, sbatch,
+};
+use std::path::Path;
+
+/// The nodes and partitions of the real Slurm.
+pub const CLUSTER: &str = "\
+GresTypes=gpu
+MaxArraySize=10001
+FirstJobId=31337
+NodeName=node[1-3] NodeAddr=127.0.0.1 Port=9 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=16000 Gres=gpu:v100:4 Feature=v100,cuda State=UNKNOWN
+NodeName=node4 NodeAddr=127.0.0.1 Port=10 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=16000 Gres=gpu:a100:4 Feature=a100,cuda State=UNKNOWN
+PartitionName=gpu Nodes=node[1-4] Default=YES MaxTime=7-00:00:00 DefaultTime=01:00:00 State=UP
+PartitionName=cpu Nodes=node[1-2] MaxTime=2-00:00:00 DefaultTime=00:30:00 State=UP
+PartitionName=test Nodes=node[3-4] MaxTime=00:30:00 DefaultTime=00:05:00 State=UP
+";
+
+/// The same as a cluster file.
+const FILE: &str = r#"
+about = "a controller without nodes, for answers"
+slurm = "22.05"
+
+[nodes.v100]
+names = "node[1-3]"
+cpus = 8
+sockets = 1
+cores_per_socket = 8
+threads_per_core = 1
+memory = "16000M"
+features = ["v100", "cuda"]
+gpu = { type = "v100", model = "v100", count = 4 }
+
+[nodes.a100]
+names = "node4"
+cpus = 8
+sockets = 1
+cores_per_socket = 8
+threads_per_core = 1
+memory = "16000M"
+features = ["a100", "cuda"]
+gpu = { type = "a100", model = "a100", count = 4 }
+
+[partition.gpu]
+default = true
+nodes = "node[1-4]"
+max_time = "7-00:00:00"
+default_time = "01:00:00"
+
+[partition.cpu]
+nodes = "node[1-2]"
+max_time = "2-00:00:00"
+default_time = "00:30:00"
+
+[partition.test]
+nodes = "node[3-4]"
+max_time = "00:30:00"
+default_time = "00:05:00"
+"#;
+
+/// The fields of a job that are compared.
+pub const FIELDS: &[&str] = &[
+    "JobName",
+    "Nice",
+    "Dependency",
+    "Requeue",
+    "TimeLimit",
+    "TimeMin",
+    "EligibleTime",
+    "Deadline",
+    "Partition",
+    "ReqNodeList",
+    "ExcNodeList",
+    "NumNodes",
+    "NumCPUs",
+    "NumTasks",
+    "CPUs/Task",
+    "ReqB:S:C:T",
+    "TRES",
+    "Socks/Node",
+    "NtasksPerN:B:S:C",
+    "CoreSpec",
+    "MinCPUsNode",
+    "MinMemoryCPU",
+    "MinMemoryNode",
+    "MinTmpDiskNode",
+    "Features",
+    "OverSubscribe",
+    "Contiguous",
+    "Licenses",
+    "Network",
+    "WorkDir",
+    "Comment",
+    "StdErr",
+    "StdIn",
+    "StdOut",
+    "CpusPerTres",
+    "MemPerTres",
+    "TresPerJob",
+    "TresPerNode",
+    "TresPerSocket",
+    "TresPerTask",
+    "NtasksPerTRES",
+    "ArrayTaskId",
+    "ArrayTaskThrottle",
+    "MailUser",
+    "MailType",
+    "Switches",
+];
+
+/// Our answer in the form of the real one's.
+pub fn answer(line: &str) -> String {
+    let asked = lines::read(line);
+    let mut args = vec!["-H".to_owned(), "--parsable".to_owned()];
+    args.extend(asked.words);
+    match &asked.script {
+        None => args.extend(["--wrap".to_owned(), "true".to_owned()]),
+        Some(_) => args.push("job.sh".to_owned()),
+    }
+    let zone = TimeZone::UTC;
+    // Before every moment that a line names.
+    let now = Timestamp(1_790_000_000_000);
+    let around = Surroundings {
+        gres_types: Some(&["gpu"]),
+        ..Surroundings::slurm(SlurmVersion::V22_05, now, &zone, Path::new("/tmp"))
+    };
+    let lookup = |name: &str| {
+        let mut known = asked.variables.iter().filter(|(known, _)| known == name);
+        known.next().map(|(_, value)| value.clone())
+    };
+    let (job, remarks) = sbatch::resolve(&args, &lookup, asked.script.as_deref(), &around);
+    if let Some(error) = first_error(&remarks) {
+        let said = remarks
+            .iter()
+            .take_while(|remark| *remark != error)
+            .chain([error]);
+        let said: String = said.map(|remark| remark.printed(Command::Sbatch)).collect();
+        return format!("rc={} {}", error.exit, said.replace('\n', "\\n"));
+    }
+    let before: String = remarks
+        .iter()
+        .map(|remark| remark.printed(Command::Sbatch))
+        .collect();
+    let before = before.replace('\n', "\\n");
+    let file = ClusterFile::parse("oracle", FILE).expect("the cluster file is one");
+    match file.admit(&job.request, None) {
+        Err(refusal) if refusal.waits.is_none() => {
+            return format!("rc=1 {before}{}", refusal.printed().replace('\n', "\\n"));
+        }
+        _ => {}
+    }
+    let record = HeldJob::new(
+        &job,
+        ControllerDefaults {
+            partition: "gpu",
+            time: |partition| {
+                let minutes = match partition {
+                    "cpu" => 30,
+                    "test" => 5,
+                    _ => 60,
+                };
+                TimeLimitRequest::Limit(Seconds(minutes * 60))
+            },
+            memory_per_cpu: 100,
+            cpus_per_node: 8,
+            memory_per_node: 16_000,
+            // Without a database no generic resource is counted.
+            counted: &[],
+            account: "(null)",
+            qos: "(null)",
+            user: "root",
+        },
+    );
+    let failed = |words: &str| {
+        format!("rc=1 {before}sbatch: error: Batch job submission failed: {words}\\n")
+    };
+    if let Some(words) = record.refused_time() {
+        return failed(words);
+    }
+    if job.description.licenses.is_some() {
+        // The cluster has none.
+        return failed("Invalid license specification");
+    }
+    let fields = FIELDS.iter().filter_map(|name| {
+        let value = record.field(name, &zone)?;
+        Some(format!("{name}={value}"))
+    });
+    fields.collect::<Vec<_>>().join(" ")
+}
