@@ -18,7 +18,7 @@ impl fmt::Display for JobId {
 pub type RestartCount = u32;
 
 /// A node's name as Slurm's node lists hold it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NodeName(pub String);
 

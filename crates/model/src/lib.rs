@@ -63,9 +63,12 @@ mod job_info;
 mod job_reason;
 mod job_state_name;
 mod long_options;
+mod sacct_fields;
 pub mod scancel;
 pub mod scontrol;
 mod scontrol_show_job;
+mod sinfo;
+mod sinfo_fields;
 mod squeue;
 mod squeue_args;
 mod squeue_format;
@@ -108,7 +111,10 @@ pub use field_table::{Cell, FieldKind, JOB_FIELDS, JobField};
 pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, ViewFacts};
 pub use job_reason::reason_text;
 pub use job_state_name::JobStateName;
+pub use sacct_fields::{SACCT_FIELDS, SACCT_FORMAT, SacctField};
 pub use scontrol_show_job::{ShowStyle, show_job};
+pub use sinfo::{SINFO_FORMAT, SINFO_LONG, SINFO_SUMMARY, SinfoNode, SinfoPartition, sinfo_lines};
+pub use sinfo_fields::{SINFO_FIELDS, SinfoField, SinfoValue};
 pub use squeue::Printed;
 pub use squeue_args::{
     JobName, SQUEUE_USAGE, SqueueAction, SqueueArgs, SqueueUsageError, StateFilter,
