@@ -15,6 +15,7 @@ mod fix;
 mod ignore;
 mod input;
 mod lines;
+pub mod port;
 pub mod render;
 mod rule;
 mod rules;

@@ -57,6 +57,7 @@ fn long_lines_are_cut_round_the_place() {
           --> -:2:213
            2 │ äääääääääääääää --nosuch
              │                 ^^^^^^^^
+          help: a plugin of the site may bring it; Slurm itself does not
 
     "#]]
     .assert_eq(&shown);

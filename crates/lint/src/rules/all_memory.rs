@@ -57,7 +57,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
                 RULE.severity,
                 given,
                 "all memory of each node is asked for, but not the nodes",
-                "no other job fits beside this one",
+                "where memory is counted, no other job fits beside it",
             )
             .help("add --exclusive, or ask for what is needed"),
     );

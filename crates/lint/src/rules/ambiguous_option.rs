@@ -46,7 +46,12 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
             format!("{name} can be several options"),
         )
         .refused();
-        let label = names.join(" or ");
+        let label = match names.get(6..) {
+            Some(more) if !more.is_empty() => {
+                format!("{} or {} others", names[..6].join(", "), more.len())
+            }
+            _ => names.join(" or "),
+        };
         findings.push(match script.bytes(&diagnostic.span) {
             Some(range) => finding.at(range.start..range.end.min(range.start + name.len()), label),
             None => finding.help(label),

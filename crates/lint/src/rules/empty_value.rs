@@ -8,7 +8,7 @@ use crate::{Finding, LintInput, Severity};
 pub const RULE: Rule = Rule {
     code: "Y019",
     name: "empty-value",
-    severity: Severity::Warning,
+    severity: Severity::Note,
     summary: "an option has an empty value: a blank behind the equals sign, or nothing",
     page: "In --time= 5 the value of --time is empty, and 5 is a stray word. In --account= the value is
 empty: sbatch may refuse it, or ask for an account without a name.

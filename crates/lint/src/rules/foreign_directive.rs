@@ -48,7 +48,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
     };
     findings.push(
         Finding::new(RULE.code, RULE.severity, message)
-            .at(script.lines.range(*first), "goes before the #SBATCH lines")
+            .at(script.lines.range(*first), "read after the #SBATCH lines")
             .help("take them out, or submit with --ignore-pbs"),
     );
 }

@@ -25,8 +25,8 @@ one of them.
 srun python train.py
 ```
 
-An error where parts get lost (--constraint, --gres), a warning where two values differ, a note
-where they are the same. --mail-type is another matter: see Y046.
+An error where parts get lost (--constraint, --gres of different names), a warning where two values
+differ, a note where they are the same. --mail-type is another matter: see Y046.
 
 Source: getopt_long; seen with 22.05.8.",
     holds: Holds::Always,
@@ -77,7 +77,8 @@ fn finding(script: &Script<'_>, first: &Given, last: &Given) -> Finding {
     let equal = first.value == last.value;
     let severity = match key {
         _ if equal => Severity::Note,
-        Some(Key::Constraint | Key::Gres) => Severity::Error,
+        Some(Key::Constraint) => Severity::Error,
+        Some(Key::Gres) if !same_resource(first, last) => Severity::Error,
         _ => Severity::Warning,
     };
     let message = match equal {
@@ -110,6 +111,16 @@ fn finding(script: &Script<'_>, first: &Given, last: &Given) -> Finding {
         },
         _ => finding.help("keep the one that is meant"),
     }
+}
+
+/// Whether both ask for one resource of the same name.
+fn same_resource(one: &Given, other: &Given) -> bool {
+    let name = |given: &Given| {
+        let value = given.value.as_deref().unwrap_or_default();
+        let name = value.split([':', '=']).next().unwrap_or(value);
+        (!value.contains(',')).then(|| name.to_owned())
+    };
+    name(one).is_some() && name(one) == name(other)
 }
 
 /// Both constraints in one, where they are plain names.
@@ -152,7 +163,10 @@ mod tests {
         assert!(found.help.unwrap().contains("-N"));
         let found = fires(&RULE, "#SBATCH «-t 1»\n#SBATCH --time=1\n");
         assert_eq!(found.severity, Severity::Note);
-        fires(&RULE, "#SBATCH «--gres=gpu:1» --gres=gpu:2\n");
+        let found = fires(&RULE, "#SBATCH «--gres=gpu:1» --gres=gpu:2\n");
+        assert_eq!(found.severity, Severity::Warning);
+        let found = fires(&RULE, "#SBATCH «--gres=gpu:1» --gres=nvme:2\n");
+        assert_eq!(found.severity, Severity::Error);
     }
 
     #[test]

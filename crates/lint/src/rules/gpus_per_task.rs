@@ -71,7 +71,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
                 RULE.code,
                 RULE.severity,
                 given,
-                "each task sees its own GPU alone, as number 0",
+                "each task sees its own GPUs alone, numbered from 0",
                 "binds GPUs to tasks",
             )
             .at(python.word.range.clone(), "each of its tasks")

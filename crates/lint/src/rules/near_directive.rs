@@ -50,6 +50,11 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
         if !line[name..].trim_start().starts_with('-') {
             continue;
         }
+        // `# sbatch job.sh` tells how the script is called.
+        let parted = line.trim_start()[1..].starts_with(char::is_whitespace);
+        if parted && matches!(miss, NearMiss::Case | NearMiss::Misspelt) {
+            continue;
+        }
         let (severity, why) = match miss {
             NearMiss::Parted => (Severity::Note, "a blank stands behind the #"),
             NearMiss::Indented => (Severity::Warning, "blanks stand before it"),
@@ -93,6 +98,7 @@ mod tests {
             "##SBATCH -n 1\n### SBATCH -n 1\n#SBATCH--time=1\n#SBATCH\t-n 1\n",
         );
         silent(&RULE, "# SBATCH options follow\n# the batch job - a test\n");
+        silent(&RULE, "# sbatch --array=1-4 job.sh\n");
         silent(&RULE, "true\n# SBATCH -n 1\n#SBTACH -n 1\n");
     }
 

@@ -13,9 +13,10 @@ pub const RULE: Rule = Rule {
     severity: Severity::Warning,
     summary: "srun of 22.05 and 23.02 does not take over --cpus-per-task",
     page:
-        "In Slurm 22.05 and 23.02 srun leaves the job's --cpus-per-task aside: its tasks get one CPU
-each, and data loaders crawl. It reads SRUN_CPUS_PER_TASK. 23.11 took SLURM_CPUS_PER_TASK up again.
-Exporting SRUN_CPUS_PER_TASK does no harm anywhere.
+        "In Slurm 22.05 and 23.02 srun leaves the job's --cpus-per-task aside: it counts one CPU for each
+task, and where tasks are bound to what they count, data loaders crawl. It reads
+SRUN_CPUS_PER_TASK. 23.11 took SLURM_CPUS_PER_TASK up again. Exporting SRUN_CPUS_PER_TASK does no
+harm anywhere.
 
 ```
 #!/bin/bash
@@ -57,7 +58,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
         RULE.severity,
         format!("this srun leaves --cpus-per-task={cpus} aside"),
     )
-    .at(srun.word.range.clone(), "its tasks get one CPU each");
+    .at(srun.word.range.clone(), "counts one CPU for each task");
     let finding = match script.whole(given) {
         Some(range) => finding.at(range, ""),
         None => finding,

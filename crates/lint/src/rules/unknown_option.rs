@@ -88,6 +88,8 @@ fn finding(script: &Script<'_>, diagnostic: &Diagnostic) -> Finding {
             finding = finding.help(format!(
                 "it is srun's: write it behind srun, as in: srun --{shown} …"
             ));
+        } else {
+            finding = finding.help("a plugin of the site may bring it; Slurm itself does not");
         }
         return place(finding, label, "");
     };
