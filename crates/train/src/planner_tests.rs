@@ -129,7 +129,8 @@ fn digits_on_a_laptop() {
             digits · local (2 CPUs, 23 GiB, no GPU) · 2 ranks × 1 CPU · 25 s a job
 
               launcher        jax                           asked: yard.toml:1
-              command         python train.py --read-checkpoints-from {resume} --write-checkpoints-to {checkpoints}
+              command         python train.py --read-checkpoints-from {resume} --write-checkpoints-to
+                              {checkpoints}
                                                             asked: yard.toml:2
               nodes           1                             one unless asked
               ranks per node  2                             asked: yard.toml:4
@@ -158,7 +159,8 @@ fn flags_are_the_strongest_layer() {
             digits · local (2 CPUs, 23 GiB, no GPU) · 2 nodes × 1 rank = 2 ranks × 1 CPU · 10 min a job
 
               launcher        jax                           asked: yard.toml:1
-              command         python train.py --read-checkpoints-from {resume} --write-checkpoints-to {checkpoints}
+              command         python train.py --read-checkpoints-from {resume} --write-checkpoints-to
+                              {checkpoints}
                                                             asked: yard.toml:2
               nodes           2                             asked: --nodes
               ranks per node  1                             asked: --ntasks-per-node

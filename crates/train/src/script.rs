@@ -3,7 +3,9 @@
 use crate::amounts::slurm_minutes;
 use crate::environment_plan::quoted;
 use crate::{JobPlace, Plan, ResumeBy, ResumeOn};
-use model::{GpuCount, MailEvent, MemoryRequest, OpenMode, Request, Seconds, TimeLimitRequest};
+use model::{
+    GpuCount, MemoryRequest, OpenMode, Request, Seconds, TimeLimitRequest, mail_types_text,
+};
 use std::fmt::Write as _;
 
 impl Plan {
@@ -114,8 +116,7 @@ fn directives(request: &Request, gpus_as_gres: bool) -> Vec<String> {
     add("comment", request.comment.clone());
     add("mail-user", request.mail_user.clone());
     if !request.mail_types.is_empty() {
-        let types: Vec<&str> = request.mail_types.iter().map(mail_type).collect();
-        add("mail-type", Some(types.join(",")));
+        add("mail-type", Some(mail_types_text(&request.mail_types)));
     }
     options.push("--open-mode=append".to_owned());
     options.push(match request.requeue {
@@ -148,16 +149,6 @@ fn time(time: TimeLimitRequest) -> String {
     match time {
         TimeLimitRequest::Limit(Seconds(limit)) => slurm_minutes(Seconds(limit)),
         TimeLimitRequest::Unlimited => "UNLIMITED".to_owned(),
-    }
-}
-
-fn mail_type(event: &MailEvent) -> &'static str {
-    match event {
-        MailEvent::Begin => "BEGIN",
-        MailEvent::End => "END",
-        MailEvent::Fail => "FAIL",
-        MailEvent::Requeue => "REQUEUE",
-        MailEvent::TimeLimit => "TIME_LIMIT",
     }
 }
 

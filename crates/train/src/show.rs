@@ -185,16 +185,18 @@ pub(crate) fn table(rows: &[Row]) -> String {
     let indent = names + values + 6;
     let mut shown = String::new();
     for Row { name, value, why } in rows {
-        let mut line = format!("  {name:names$}  {value:values$}  ");
-        let mut lines = wrapped(why, WIDTH - indent).into_iter();
-        // A long value has its line for itself, where there is more to say.
-        if value.chars().count() > values && line.chars().count() + why.chars().count() > WIDTH {
+        let mut reasons = wrapped(why, WIDTH - indent).into_iter();
+        let fits = value.chars().count() <= values
+            || indent.max(names + 6 + value.chars().count()) + why.chars().count() <= WIDTH;
+        if fits {
+            let first = reasons.next().unwrap_or_default();
+            let line = format!("  {name:names$}  {value:values$}  {first}");
             let _ = writeln!(shown, "{}", line.trim_end());
-            line = " ".repeat(indent);
+        } else {
+            // A long value has its lines for itself.
+            shown.push_str(&paragraph(&format!("  {name:names$}  "), value));
         }
-        line.push_str(&lines.next().unwrap_or_default());
-        let _ = writeln!(shown, "{}", line.trim_end());
-        for more in lines {
+        for more in reasons {
             let _ = writeln!(shown, "{:indent$}{more}", "");
         }
     }

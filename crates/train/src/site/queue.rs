@@ -9,7 +9,7 @@ use model::cluster::{ClusterFile, Sourced};
 pub struct InQueue {
     /// How many: links of a chain that wait beside the running one, tasks of an array.
     pub jobs: u32,
-    /// In words.
+    /// In words; empty where there is nothing to say of it.
     pub why: String,
     /// The least limit and its key in the cluster file.
     pub limit: Option<(u32, String)>,
@@ -59,7 +59,7 @@ impl InQueue {
         let jobs = u32::try_from(tasks.unwrap_or(1)).unwrap_or(u32::MAX);
         let throttle = request.array.as_ref().and_then(|array| array.throttle);
         let why = match (tasks, throttle) {
-            (None, _) => "one job".to_owned(),
+            (None, _) => String::new(),
             (Some(_), None) => "each task of the array is one".to_owned(),
             (Some(_), Some(most)) => format!("each task of the array is one; {most} run at once"),
         };

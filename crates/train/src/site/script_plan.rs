@@ -3,9 +3,9 @@
 use super::{Allocation, InQueue, show};
 use crate::show::Row;
 use model::cluster::{ClusterFile, Refusal as Denied, Sourced};
-use model::option_table::Key;
+use model::option_table::{Effect, Key};
 use model::sbatch::Sbatch;
-use model::{Origin, Span};
+use model::{Given, Origin, Span};
 
 /// A batch script's table: what it gets there, and why.
 #[derive(Clone, Debug)]
@@ -155,7 +155,7 @@ impl Whys<'_> {
             ("nodes", None) => "the least that holds tasks and GPUs".to_owned(),
             ("tasks", None) => "one a node unless asked, or as many as GPUs ask for".to_owned(),
             ("cpus per node", None) => "one a task unless asked".to_owned(),
-            ("memory", None) => format!("{cluster}'s default for what it gets otherwise"),
+            ("memory", None) => format!("not asked: what {cluster} gives by itself"),
             ("time", None) => format!("{cluster}'s default there"),
             ("partition", None) => format!("{cluster}'s default"),
             ("exclusive", None) => format!("{cluster}: whole nodes there"),
@@ -165,11 +165,14 @@ impl Whys<'_> {
 
     /// The options that gave it: `line 7: --gres=gpu:4`.
     fn given(&self, keys: &[Key]) -> Option<String> {
-        let given = self.sbatch.given.iter().filter(|given| {
-            let effect = &given.option.effect;
-            keys.iter()
-                .any(|key| *effect == model::option_table::Effect::Sets(*key))
+        let all = &self.sbatch.given;
+        let given = all.iter().enumerate().filter(|(index, given)| {
+            let sets = |key: &Key| given.option.effect == Effect::Sets(*key);
+            // Of one that is given again the last counts.
+            let again = |later: &Given| later.option.long == given.option.long;
+            keys.iter().any(sets) && !all[index + 1..].iter().any(again)
         });
+        let given = given.map(|(_, given)| given);
         let said: Vec<String> = given
             .map(|given| {
                 let value = given.value.as_ref().map(|value| format!("={value}"));
@@ -187,7 +190,7 @@ impl Whys<'_> {
         (!said.is_empty()).then(|| said.join(", "))
     }
 
-    /// Options of which only the last counts.
+    /// What a person should know of what was written.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let given = &self.sbatch.given;
@@ -205,6 +208,24 @@ impl Whys<'_> {
                     value(&later.value),
                 ));
             }
+        }
+        let has = |key: Key| {
+            let sets = |given: &&Given| given.option.effect == Effect::Sets(key);
+            given.iter().any(|given| sets(&given))
+        };
+        if has(Key::Gres) && has(Key::GpusPerNode) && self.sbatch.request.gpus_per_node.is_some() {
+            notes.push(
+                "GPUs are asked twice, by --gres and by --gpus-per-node: once is enough, and a run \
+                 file asks once"
+                    .to_owned(),
+            );
+        }
+        if has(Key::GpusPerTask) {
+            notes.push(
+                "--gpus-per-task binds each task to its own GPU, so that tasks on a node can't \
+                 reach each other's; a run file gives each task its node's GPUs and a local rank"
+                    .to_owned(),
+            );
         }
         notes
     }

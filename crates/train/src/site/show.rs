@@ -100,16 +100,18 @@ impl SitePlan {
 
 pub(super) fn queue_row(in_queue: &InQueue) -> Row {
     let limit = match &in_queue.limit {
-        Some((limit, path)) => format!("; {limit} may ({path})"),
-        None => "; no limit known".to_owned(),
+        Some((limit, path)) => format!("{limit} may ({path})"),
+        None => "no limit known".to_owned(),
     };
+    let parts = [in_queue.why.clone(), limit];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     Row {
         name: "in the queue",
         value: match in_queue.jobs {
             1 => "1 job".to_owned(),
             jobs => format!("{jobs} jobs"),
         },
-        why: format!("{}{limit}", in_queue.why),
+        why: parts.join("; "),
     }
 }
 

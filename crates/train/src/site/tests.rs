@@ -50,8 +50,7 @@ fn ibex_by_feature_and_policy() {
               checkpoints     all are kept                  deleting is asked for
               comes back on   timeout, preemption, node-failure  a run goes on to its end
               grace           2 min                         before the limit, for the last checkpoint
-              in the queue    1 job                         the same job is queued again each time; no limit is
-                                                            known
+              in the queue    1 job                         the same job is queued again; no limit known
 
               note: rests on what ibex is assumed to have: nodes.v100_8.memory, nodes.v100_8.names,
                     partition.batch.nodes and 1 more (yard cluster show ibex)
@@ -82,34 +81,33 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
               checkpoints     all are kept                  deleting is asked for
               comes back on   timeout, preemption, node-failure  a run goes on to its end
               grace           2 min                         before the limit, for the last checkpoint
-              in the queue    1 job                         the same job is queued again each time; no limit is
-                                                            known
+              in the queue    1 job                         the same job is queued again; no limit known
         "#]],
     );
     check(
         "wilson",
         "gpus_per_node = 2\ntime = \"2h\"",
         expect![[r#"
-        digits · wilson · 2 GPUs = 2 ranks × 20 CPUs · partition gpu_gce · 2 h a job
+            digits · wilson · 2 GPUs = 2 ranks × 20 CPUs · partition gpu_gce · 2 h a job
 
-          launcher        srun                          more than one rank is asked
-          command         python train.py               asked: yard.toml:1
-          nodes           1                             one unless asked
-          gpus per node   2                             asked: yard.toml:3
-          ranks per node  2                             srun: a rank a GPU
-          cpus per rank   20                            a node's 40 CPUs for its 2 GPUs
-          memory          188 GiB                       this share of a node's 188 GiB
-          time a job      2 h                           asked: yard.toml:4
-          partition       gpu_gce                       wilson has no default; takes the job, up to 24 h
-          qos             opp                           wilson names opp and regular as its default; named,
-                                                        to be sure
-          python          as it is                      what the job finds
-          checkpoints     all are kept                  deleting is asked for
-          comes back on   timeout, preemption, node-failure  a run goes on to its end
-          grace           2 min                         before the limit, for the last checkpoint
-          in the queue    1 job                         the same job is queued again each time; 50 may
-                                                        (qos.opp.max_submit_per_user)
-    "#]],
+              launcher        srun                          more than one rank is asked
+              command         python train.py               asked: yard.toml:1
+              nodes           1                             one unless asked
+              gpus per node   2                             asked: yard.toml:3
+              ranks per node  2                             srun: a rank a GPU
+              cpus per rank   20                            a node's 40 CPUs for its 2 GPUs
+              memory          188 GiB                       this share of a node's 188 GiB
+              time a job      2 h                           asked: yard.toml:4
+              partition       gpu_gce                       wilson has no default; takes the job, up to 24 h
+              qos             opp                           wilson names opp and regular as its default; named,
+                                                            to be sure
+              python          as it is                      what the job finds
+              checkpoints     all are kept                  deleting is asked for
+              comes back on   timeout, preemption, node-failure  a run goes on to its end
+              grace           2 min                         before the limit, for the last checkpoint
+              in the queue    1 job                         the same job is queued again; 50 may
+                                                            (qos.opp.max_submit_per_user)
+        "#]],
     );
     check(
         "wilson",
@@ -125,41 +123,41 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
         "wilson",
         "nodes = 60\ntime = \"30h\"",
         expect![[r#"
-        digits · wilson · 60 nodes × 1 rank = 60 ranks × 16 CPUs · partition cpu_gce · 1 day 6 h a job
+            digits · wilson · 60 nodes × 1 rank = 60 ranks × 16 CPUs · partition cpu_gce · 1 day 6 h a job
 
-          launcher        srun                          more than one rank is asked
-          command         python train.py               asked: yard.toml:1
-          nodes           60                            asked: yard.toml:3
-          ranks per node  1                             srun: one a node unless asked
-          cpus per rank   16                            all 16 CPUs
-          memory          62 GiB                        this share of a node's 62 GiB
-          time a job      1 day 6 h                     asked: yard.toml:4
-          partition       cpu_gce                       wilson has no default; takes the job, up to 24 h
-          qos             opp                           your default on wilson
-          python          as it is                      what the job finds
-          checkpoints     all are kept                  deleting is asked for
-          comes back on   timeout, preemption, node-failure  a run goes on to its end
-          grace           2 min                         before the limit, for the last checkpoint
-          in the queue    1 job                         the same job is queued again each time; 50 may
-                                                        (qos.opp.max_submit_per_user)
+              launcher        srun                          more than one rank is asked
+              command         python train.py               asked: yard.toml:1
+              nodes           60                            asked: yard.toml:3
+              ranks per node  1                             srun: one a node unless asked
+              cpus per rank   16                            all 16 CPUs
+              memory          62 GiB                        this share of a node's 62 GiB
+              time a job      1 day 6 h                     asked: yard.toml:4
+              partition       cpu_gce                       wilson has no default; takes the job, up to 24 h
+              qos             opp                           your default on wilson
+              python          as it is                      what the job finds
+              checkpoints     all are kept                  deleting is asked for
+              comes back on   timeout, preemption, node-failure  a run goes on to its end
+              grace           2 min                         before the limit, for the last checkpoint
+              in the queue    1 job                         the same job is queued again; 50 may
+                                                            (qos.opp.max_submit_per_user)
 
-          would wait for ever: PartitionNodeLimit
-            asked   --nodes=60
-            there   partition cpu_gce gives at most 50 nodes a job (partition.cpu_gce.max_nodes)
-            do      --nodes=50
+              would wait for ever: PartitionNodeLimit
+                asked   --nodes=60
+                there   partition cpu_gce gives at most 50 nodes a job (partition.cpu_gce.max_nodes)
+                do      --nodes=50
 
-          would wait for ever: PartitionTimeLimit
-            asked   --time=1-06:00:00
-            there   partition cpu_gce allows 1-00:00:00 (partition.cpu_gce.max_time)
-            do      --time=1-00:00:00, and come back from a checkpoint
+              would wait for ever: PartitionTimeLimit
+                asked   --time=1-06:00:00
+                there   partition cpu_gce allows 1-00:00:00 (partition.cpu_gce.max_time)
+                do      --time=1-00:00:00, and come back from a checkpoint
 
-          would wait for ever: QOSMaxWallDurationPerJobLimit
-            asked   --time=1-06:00:00
-            there   QOS opp allows 08:00:00 (qos.opp.max_wall)
-            do      --time=08:00:00, or another QOS
+              would wait for ever: QOSMaxWallDurationPerJobLimit
+                asked   --time=1-06:00:00
+                there   QOS opp allows 08:00:00 (qos.opp.max_wall)
+                do      --time=08:00:00, or another QOS
 
-          note: rests on what wilson is assumed to have: nodes.cpu.memory (yard cluster show wilson)
-    "#]],
+              note: rests on what wilson is assumed to have: nodes.cpu.memory (yard cluster show wilson)
+        "#]],
     );
 }
 
@@ -187,7 +185,7 @@ fn satori_beyond_its_default_queue() {
               comes back on   timeout, preemption, node-failure  a run goes on to its end
               comes back by   a successor job               satori: its nodes can't talk to the scheduler
               grace           2 min                         before the limit, for the last checkpoint
-              in the queue    2 jobs                        the next one waits while one runs; no limit is known
+              in the queue    2 jobs                        the next one waits while one runs; no limit known
 
               would wait for ever: PartitionTimeLimit
                 asked   --time=1-00:00:00
@@ -211,79 +209,76 @@ fn cedar_and_plai_and_technion() {
         "cedar",
         "gpus_per_node = 2\ngpu_type = \"v100\"\ntime = \"1h\"",
         expect![[r#"
-        digits · cedar · 2 v100l = 2 ranks × 8 CPUs · 1 h a job
+            digits · cedar · 2 v100l = 2 ranks × 8 CPUs · 1 h a job
 
-          launcher        srun                          more than one rank is asked
-          command         python train.py               asked: yard.toml:1
-          nodes           1                             one unless asked
-          gpus per node   2 v100l                       asked: yard.toml:3
-          ranks per node  2                             srun: a rank a GPU
-          cpus per rank   8                             cedar: 1-8 CPUs a v100 (policy)
-          memory          92 GiB                        cedar: 1G-46G a v100 (policy), the upper end
-          time a job      1 h                           asked: yard.toml:5
-          partition       gpubase                       cedar's default: not named in the script
-          account         rrg-kevinlb                   your default on cedar: not named in the script
-          python          as it is                      what the job finds
-          checkpoints     all are kept                  deleting is asked for
-          comes back on   timeout, preemption, node-failure  a run goes on to its end
-          grace           2 min                         before the limit, for the last checkpoint
-          in the queue    1 job                         the same job is queued again each time; no limit is
-                                                        known
+              launcher        srun                          more than one rank is asked
+              command         python train.py               asked: yard.toml:1
+              nodes           1                             one unless asked
+              gpus per node   2 v100l                       asked: yard.toml:3
+              ranks per node  2                             srun: a rank a GPU
+              cpus per rank   8                             cedar: 1-8 CPUs a v100 (policy)
+              memory          92 GiB                        cedar: 1G-46G a v100 (policy), the upper end
+              time a job      1 h                           asked: yard.toml:5
+              partition       gpubase                       cedar's default: not named in the script
+              account         rrg-kevinlb                   your default on cedar: not named in the script
+              python          as it is                      what the job finds
+              checkpoints     all are kept                  deleting is asked for
+              comes back on   timeout, preemption, node-failure  a run goes on to its end
+              grace           2 min                         before the limit, for the last checkpoint
+              in the queue    1 job                         the same job is queued again; no limit known
 
-          note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
-                nodes.v100l.names and 5 more (yard cluster show cedar)
-    "#]],
+              note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
+                    nodes.v100l.names and 5 more (yard cluster show cedar)
+        "#]],
     );
     check(
         "plai",
         "gpus_per_node = 2\ntime = \"1h\"",
         expect![[r#"
-        digits · plai · 2 GPUs = 2 ranks × 8 CPUs · 1 h a job
+            digits · plai · 2 GPUs = 2 ranks × 8 CPUs · 1 h a job
 
-          launcher        srun                          more than one rank is asked
-          command         python train.py               asked: yard.toml:1
-          nodes           1                             one unless asked
-          gpus per node   2                             asked: yard.toml:3
-          ranks per node  2                             srun: a rank a GPU
-          cpus per rank   8                             a node's 64 CPUs for its 8 GPUs
-          memory          62.5 GiB                      this share of a node's 250 GiB
-          time a job      1 h                           asked: yard.toml:4
-          partition       plai                          plai's default: not named in the script
-          python          as it is                      what the job finds
-          checkpoints     all are kept                  deleting is asked for
-          comes back on   timeout, preemption, node-failure  a run goes on to its end
-          grace           2 min                         before the limit, for the last checkpoint
-          in the queue    1 job                         the same job is queued again each time; no limit is
-                                                        known
+              launcher        srun                          more than one rank is asked
+              command         python train.py               asked: yard.toml:1
+              nodes           1                             one unless asked
+              gpus per node   2                             asked: yard.toml:3
+              ranks per node  2                             srun: a rank a GPU
+              cpus per rank   8                             a node's 64 CPUs for its 8 GPUs
+              memory          62.5 GiB                      this share of a node's 250 GiB
+              time a job      1 h                           asked: yard.toml:4
+              partition       plai                          plai's default: not named in the script
+              python          as it is                      what the job finds
+              checkpoints     all are kept                  deleting is asked for
+              comes back on   timeout, preemption, node-failure  a run goes on to its end
+              grace           2 min                         before the limit, for the last checkpoint
+              in the queue    1 job                         the same job is queued again; no limit known
 
-          note: rests on what plai is assumed to have: nodes.plai.cpus, nodes.plai.memory, nodes.plai.names
-                and 2 more (yard cluster show plai)
-    "#]],
+              note: rests on what plai is assumed to have: nodes.plai.cpus, nodes.plai.memory, nodes.plai.names
+                    and 2 more (yard cluster show plai)
+        "#]],
     );
     check(
         "technion",
         "nodes = 2\ngpus_per_node = 8\ngpu_memory = \"32G\"\ntime = \"1h\"",
         expect![[r#"
-        digits · technion · 2 nodes × 8 a100 = 16 ranks × 32 CPUs · 1 h a job
+            digits · technion · 2 nodes × 8 a100 = 16 ranks × 32 CPUs · 1 h a job
 
-          launcher        srun                          more than one rank is asked
-          command         python train.py               asked: yard.toml:1
-          nodes           2                             asked: yard.toml:3
-          gpus per node   8 a100                        asked: yard.toml:4
-          ranks per node  8                             srun: a rank a GPU
-          cpus per rank   32                            a node's 256 CPUs for its 8 GPUs
-          memory          1000 GiB                      this share of a node's 1000 GiB
-          time a job      1 h                           asked: yard.toml:6
-          partition       work                          technion's default: not named in the script
-          python          as it is                      what the job finds
-          checkpoints     all are kept                  deleting is asked for
-          comes back on   timeout, preemption, node-failure  a run goes on to its end
-          grace           2 min                         before the limit, for the last checkpoint
-          in the queue    1 job                         the same job is queued again each time; no limit is
-                                                        known
+              launcher        srun                          more than one rank is asked
+              command         python train.py               asked: yard.toml:1
+              nodes           2                             asked: yard.toml:3
+              gpus per node   8 a100                        asked: yard.toml:4
+              ranks per node  8                             srun: a rank a GPU
+              cpus per rank   32                            a node's 256 CPUs for its 8 GPUs
+              memory          1000 GiB                      this share of a node's 1000 GiB
+              time a job      1 h                           asked: yard.toml:6
+              partition       work                          technion's default: not named in the script
+              python          as it is                      what the job finds
+              checkpoints     all are kept                  deleting is asked for
+              comes back on   timeout, preemption, node-failure  a run goes on to its end
+              grace           2 min                         before the limit, for the last checkpoint
+              in the queue    1 job                         the same job is queued again; no limit known
 
-          note: rests on what technion is assumed to have: nodes.dgx.cpus, nodes.dgx.memory, nodes.dgx.names
-                and 2 more (yard cluster show technion)
-    "#]],
+              note: rests on what technion is assumed to have: nodes.dgx.cpus, nodes.dgx.memory, nodes.dgx.names
+                    and 2 more (yard cluster show technion)
+        "#]],
     );
 }
