@@ -25,17 +25,23 @@ impl Problem {
     }
 }
 
-/// Shows a problem with the line that it is in: message, place, line, marks, help. `origin` is the
+/// Shows an error with the line that it is in: message, place, line, marks, help. `origin` is the
 /// text's name as the person gave it. Ends with a line feed.
 #[must_use]
 pub fn render(problem: &Problem, text: &str, origin: &str) -> String {
+    render_as("error", problem, text, origin)
+}
+
+/// Shows a problem as [`render`] does, as what it is called: `error`, `warning`, `note`.
+#[must_use]
+pub fn render_as(kind: &str, problem: &Problem, text: &str, origin: &str) -> String {
     let place = Place::of(problem.span.start, text);
     let column = count(place.before) + 1;
     let rest = &place.line[place.before.len()..];
     let length = problem.span.len().min(rest.len());
     let marked = rest.get(..length).map_or(1, |part| count(part).max(1));
     let mut shown = String::new();
-    let _ = writeln!(shown, "error: {}", problem.message);
+    let _ = writeln!(shown, "{kind}: {}", problem.message);
     let _ = writeln!(shown, "   --> {origin}:{}:{column}", place.number);
     if !text.is_empty() {
         let line = place.line.replace('\t', " ");

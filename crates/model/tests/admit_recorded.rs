@@ -115,6 +115,16 @@ fn assumptions_are_marked() {
     assert!(!refusal.assumed, "{refusal}");
     job = request("-w nosuch -p gpu_gce --wrap true");
     assert!(wilson.admit(&job, None).unwrap_err().assumed);
+    // Cedar's document lists its author's accounts, and names no partition.
+    let cedar = yard_model::cluster::find("cedar").unwrap().unwrap();
+    for line in ["-A def-other --wrap true", "-p other --wrap true"] {
+        assert!(
+            cedar.admit(&request(line), None).unwrap_err().assumed,
+            "{line}"
+        );
+    }
+    job = request("-p nosuch --wrap true");
+    assert!(!wilson.admit(&job, None).unwrap_err().assumed);
     // The default QOS is one of two: `opp` would let it wait, `regular` would not.
     job = request("-p gpu_gce -t 12:00:00 --wrap true");
     let refusal = wilson.admit(&job, None).unwrap_err();

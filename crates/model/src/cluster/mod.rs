@@ -9,6 +9,7 @@ mod admit;
 mod check;
 mod facts;
 mod file;
+mod import;
 mod look_up;
 mod print;
 mod read;
@@ -22,8 +23,9 @@ mod words;
 pub use admit::{Denial, Refusal};
 pub use check::Contradiction;
 pub use file::ClusterFile;
+pub use import::{ImportInput, ImportNote, Imported, import};
 pub use look_up::{GpuKind, NodeSet};
-pub use section::{Entry, KeyDoc, Section};
+pub use section::{Entry, Form, KeyDoc, Section};
 pub use shipped::{find, shipped};
 pub use sourced::{Named, Other, Source, Sourced};
 pub use tables::{

@@ -429,7 +429,7 @@ impl Value for SlurmVersion {
 pub struct Tres(pub Vec<(String, u64)>);
 
 impl Tres {
-    /// Reads Slurm's text; the error names the part that can't be read.
+    /// Reads Slurm's text; the error names the part that can't be read. Nothing is no limit.
     pub fn parse(text: &str) -> Result<Tres, String> {
         let mut amounts: Vec<(String, u64)> = Vec::new();
         for part in text
@@ -455,7 +455,10 @@ impl Tres {
             }
             amounts.push((name, amount.ok_or_else(wrong)?));
         }
-        Ok(Tres(amounts))
+        match amounts.is_empty() {
+            true => Err(text.to_owned()),
+            false => Ok(Tres(amounts)),
+        }
     }
 
     /// The amount of one resource; `mem` in MiB.

@@ -1,9 +1,9 @@
 //! By which account and QOS a job runs, and whether its user may.
 
-use super::{Door, listed, refusal};
+use super::{Door, is_sketch, listed, refusal};
 use crate::Request;
 use crate::cluster::look_up::named;
-use crate::cluster::{ClusterFile, Denial, Named, Qos, Refusal, User};
+use crate::cluster::{ClusterFile, Denial, Named, Qos, Refusal, Source, Sourced, User};
 
 /// Who asks, and by which account and QOS.
 pub(super) struct Who<'a> {
@@ -71,10 +71,11 @@ impl<'a> Door<'a> {
                 let there = format!("accounts {}", own.join(", "));
                 let path =
                     user.map_or_else(String::new, |user| format!("user.{}.accounts", user.name));
-                self.found.push(
+                let mut refusal =
                     refusal(Denial::Account, format!("--account={asked}"), there, todo)
-                        .at(path, own),
-                );
+                        .at(path, own);
+                refusal.assumed |= is_of_author(user, own);
+                self.found.push(refusal);
             }
             None if !is_known => {
                 let there = format!("{} has accounts {}", file.name, accounts.join(", "));
@@ -103,14 +104,18 @@ impl<'a> Door<'a> {
         let names: Vec<&str> = file.qos.iter().map(|qos| qos.name.as_str()).collect();
         let Some(qos) = file.qos(asked) else {
             let near = crate::nearest(asked, names.iter().copied());
-            self.found.push(refusal(
+            let refusal = refusal(
                 Denial::Qos,
                 format!("--qos={asked}"),
                 format!("{} has QOS {}", file.name, names.join(", ")),
                 near.map_or("name one of those".to_owned(), |near| {
                     format!("did you mean {near}?")
                 }),
-            ));
+            );
+            self.found.push(Refusal {
+                assumed: is_sketch(file),
+                ..refusal
+            });
             return Vec::new();
         };
         let of_account = account.and_then(|account| {
@@ -129,10 +134,15 @@ impl<'a> Door<'a> {
                 format!("yours are {}", own.join(", ")),
                 "name one of yours, or leave --qos out",
             );
-            refusal.assumed = own.is_assumed();
+            refusal.assumed = own.is_assumed() || is_of_author(user, own);
             refusal.span = own.span.clone();
             self.found.push(refusal);
         }
         vec![qos]
     }
+}
+
+/// A document lists its author's accounts and QOS, not what everyone can have.
+fn is_of_author<T>(user: Option<&Named<User>>, own: &Sourced<T>) -> bool {
+    user.is_some_and(|user| user.name == "*") && matches!(own.source, Source::Quote(_))
 }

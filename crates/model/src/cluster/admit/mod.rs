@@ -183,6 +183,7 @@ impl<'a> Door<'a> {
             let Some(partition) = file.partition(name) else {
                 let near = crate::nearest(name, names.iter().copied());
                 self.found.push(Refusal {
+                    assumed: is_sketch(file),
                     detail: Some(format!("invalid partition specified: {name}")),
                     ..refusal(
                         Denial::Partition,
@@ -265,6 +266,16 @@ impl<'a> Door<'a> {
         });
         false
     }
+}
+
+/// Whether a file only knows some of a cluster: what its partitions have is assumed. Then a name
+/// that it doesn't have need not be wrong.
+fn is_sketch(file: &ClusterFile) -> bool {
+    let nodes = file
+        .partitions
+        .iter()
+        .filter_map(|partition| partition.nodes.as_ref());
+    nodes.into_iter().any(Sourced::is_assumed)
 }
 
 fn has_flag(qos: &Qos, flag: &str) -> bool {

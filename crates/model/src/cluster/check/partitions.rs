@@ -124,14 +124,21 @@ impl Checker<'_> {
         if let Some(total) = &partition.total_nodes
             && total.value != count
         {
-            let message = format!("partition {name} is said to have {} nodes", total.value);
-            let label = format!("its nodes are {count}");
             // Where the document itself says two things, one of them is what stands here.
-            let severity = match total.all().any(|said| *said == count) {
-                true => Severity::Note,
-                false => unless_assumed(Severity::Warning, &[total]),
-            };
-            let help = "correct the nodes, or say both with or = { value, from }";
+            let said: Vec<String> = total.all().map(ToString::to_string).collect();
+            let message = format!(
+                "partition {name} is said to have {} nodes",
+                said.join(" and ")
+            );
+            let label = format!("its nodes are {count}");
+            let (severity, help) =
+                match total.is_disputed() && total.all().any(|said| *said == count) {
+                    true => (Severity::Note, ""),
+                    false => (
+                        unless_assumed(Severity::Warning, &[total]),
+                        "correct the nodes, or say both with or = { value, from }",
+                    ),
+                };
             self.say(("node-total", severity), &total.span, message, label, help);
         }
         if let Some(most) = partition

@@ -110,6 +110,6 @@ fn what_is_shipped_has_notes_at_most() {
     }
     expect![[r#"
         wilson default-partition: no partition is the default: a job must name one
-        wilson node-total: partition gpu_gce is said to have 11 nodes"#]]
+        wilson node-total: partition gpu_gce is said to have 11 and 7 nodes"#]]
     .assert_eq(&lines.join("\n"));
 }

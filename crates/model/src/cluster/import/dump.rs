@@ -1,0 +1,305 @@
+//! What `sacctmgr dump` writes: accounts, users, their limits.
+//!
+//! A line is `Account - 'name':Key='value':Key=value` below `Parent - 'name'`.
+
+use super::global::list;
+use super::{ImportNote, Importer};
+use crate::cluster::{Account, Association, Named, Qos, Source, Sourced, Tres, User};
+use crate::{Seconds, TimeLimitRequest};
+
+/// A line taken apart.
+struct DumpLine<'a> {
+    number: usize,
+    kind: &'a str,
+    name: String,
+    options: Vec<(String, String)>,
+}
+
+impl Importer {
+    pub(super) fn dump(&mut self, text: &str) {
+        let mut parent = "root".to_owned();
+        let mut qos_at: Vec<(String, usize)> = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let Some(line) = dump_line(index + 1, line) else {
+                self.dump_note(index + 1, "this line", "it can't be read");
+                continue;
+            };
+            let lists = line.options.iter().filter(|(key, _)| {
+                ["qos", "qoslevel", "defaultqos"].contains(&&*key.to_ascii_lowercase())
+            });
+            for name in lists.flat_map(|(_, value)| names(value)) {
+                if !qos_at.iter().any(|(known, _)| *known == name) {
+                    qos_at.push((name, line.number));
+                }
+            }
+            match line.kind.to_ascii_lowercase().as_str() {
+                "cluster" => {
+                    if self.file.cluster_name.is_none() {
+                        self.file.cluster_name = at(&line, line.name.clone());
+                    }
+                    self.account_line(&line, "root", None);
+                }
+                "parent" => parent = line.name.clone(),
+                "account" => self.account_line(&line, &line.name.clone(), Some(&parent)),
+                "user" => self.user_line(&line, &parent),
+                kind => self.dump_note(line.number, kind, "a cluster file has no table for it"),
+            }
+        }
+        let unknown: Vec<(String, usize)> = qos_at
+            .into_iter()
+            .filter(|(name, _)| self.file.qos(name).is_none())
+            .collect();
+        if let Some((_, number)) = unknown.first() {
+            self.dump_note(
+                *number,
+                "QOS",
+                "a dump names QOS without their limits: fill the [qos.…] tables with what sacctmgr -P show qos says",
+            );
+        }
+        for (name, _) in unknown {
+            self.file.qos.push(Named {
+                name,
+                span: 0..0,
+                body: Qos::default(),
+            });
+        }
+    }
+
+    fn dump_note(&mut self, line: usize, option: &str, why: &str) {
+        self.notes.push(ImportNote {
+            file: "dump".to_owned(),
+            line,
+            option: option.to_owned(),
+            why: Some(why.to_owned()),
+        });
+    }
+
+    fn account_line(&mut self, line: &DumpLine<'_>, name: &str, parent: Option<&str>) {
+        let mut account = Account::default();
+        if let Some(parent) = parent.filter(|parent| *parent != "root") {
+            account.parent = at(line, parent.to_owned());
+        }
+        for (key, value) in &line.options {
+            let known = match key.to_ascii_lowercase().as_str() {
+                "description" => set(&mut account.description, at(line, value.clone())),
+                "organization" => {
+                    self.dump_note(
+                        line.number,
+                        &format!("{key}={value}"),
+                        "a cluster file has no key for it",
+                    );
+                    true
+                }
+                "fairshare" | "shares" => set(&mut account.shares, at(line, value.clone())),
+                "qos" | "qoslevel" => set(&mut account.qos, at(line, names(value))),
+                "defaultqos" => set(&mut account.default_qos, at(line, value.clone())),
+                "maxjobs" => set(&mut account.max_jobs, number(line, value)),
+                "maxsubmitjobs" | "maxsubmit" => set(&mut account.max_submit, number(line, value)),
+                "maxwall" | "maxwalldurationperjob" => {
+                    set(&mut account.max_wall, minutes(line, value))
+                }
+                "maxtres" | "maxtresperjob" => {
+                    set(&mut account.max_tres_per_job, tres(line, value))
+                }
+                "maxtrespernode" => set(&mut account.max_tres_per_node, tres(line, value)),
+                "grptres" => set(&mut account.group_tres, tres(line, value)),
+                "grpjobs" => set(&mut account.group_jobs, number(line, value)),
+                "grpsubmitjobs" | "grpsubmit" => {
+                    set(&mut account.group_submit, number(line, value))
+                }
+                "grpwall" => set(&mut account.group_wall, minutes(line, value)),
+                "grptresmins" => set(&mut account.group_tres_minutes, tres(line, value)),
+                _ => false,
+            };
+            if !known {
+                self.dump_note(
+                    line.number,
+                    &format!("{key}={value}"),
+                    "a cluster file has no key for it, or it can't be read",
+                );
+            }
+        }
+        if let Some(known) = self
+            .file
+            .accounts
+            .iter_mut()
+            .find(|known| known.name == name)
+        {
+            known.body = account;
+        } else if name != "root" || account != Account::default() {
+            self.file.accounts.push(Named {
+                name: name.to_owned(),
+                span: 0..0,
+                body: account,
+            });
+        }
+    }
+
+    fn user_line(&mut self, line: &DumpLine<'_>, account: &str) {
+        let mut own = Association::default();
+        let mut user = match self
+            .file
+            .users
+            .iter()
+            .position(|user| user.name == line.name)
+        {
+            Some(index) => self.file.users.remove(index),
+            None => Named {
+                name: line.name.clone(),
+                span: 0..0,
+                body: User::default(),
+            },
+        };
+        for (key, value) in &line.options {
+            let known = match key.to_ascii_lowercase().as_str() {
+                "defaultaccount" => set(&mut user.body.default_account, at(line, value.clone())),
+                "adminlevel" => {
+                    let level = match value.to_ascii_lowercase().as_str() {
+                        "administrator" | "admin" => "admin",
+                        "operator" => "operator",
+                        _ => "none",
+                    };
+                    set(&mut user.body.admin, at(line, level.to_owned()))
+                }
+                "fairshare" | "shares" => set(&mut own.shares, at(line, value.clone())),
+                "partition" => set(&mut own.partition, at(line, value.clone())),
+                "qos" | "qoslevel" => set(&mut own.qos, at(line, names(value))),
+                "defaultqos" => set(&mut own.default_qos, at(line, value.clone())),
+                "maxjobs" => set(&mut own.max_jobs, number(line, value)),
+                "maxsubmitjobs" | "maxsubmit" => set(&mut own.max_submit, number(line, value)),
+                "maxwall" | "maxwalldurationperjob" => set(&mut own.max_wall, minutes(line, value)),
+                "maxtres" | "maxtresperjob" => set(&mut own.max_tres_per_job, tres(line, value)),
+                "maxtrespernode" => set(&mut own.max_tres_per_node, tres(line, value)),
+                "grptres" => set(&mut own.group_tres, tres(line, value)),
+                "grpjobs" => set(&mut own.group_jobs, number(line, value)),
+                "grpsubmitjobs" | "grpsubmit" => set(&mut own.group_submit, number(line, value)),
+                "grpwall" => set(&mut own.group_wall, minutes(line, value)),
+                "grptresmins" => set(&mut own.group_tres_minutes, tres(line, value)),
+                _ => false,
+            };
+            if !known {
+                self.dump_note(
+                    line.number,
+                    &format!("{key}={value}"),
+                    "a cluster file has no key for it, or it can't be read",
+                );
+            }
+        }
+        match &mut user.body.accounts {
+            Some(accounts) if accounts.value.iter().any(|known| known == account) => {}
+            Some(accounts) => accounts.value.push(account.to_owned()),
+            None => user.body.accounts = at(line, vec![account.to_owned()]),
+        }
+        // Shares of one in an account of equals say nothing.
+        let plain = own.shares.as_ref().is_none_or(|shares| shares.value == "1");
+        let rest = Association {
+            shares: None,
+            ..own.clone()
+        };
+        if user
+            .body
+            .associations
+            .iter()
+            .any(|known| known.name == account)
+        {
+            // One for each partition: a file holds the first.
+            let option = format!("User {}", line.name);
+            let why = format!("a second association in {account}; a cluster file holds one");
+            self.dump_note(line.number, &option, &why);
+        } else if !plain || rest != Association::default() {
+            user.body.associations.push(Named {
+                name: account.to_owned(),
+                span: 0..0,
+                body: own,
+            });
+        }
+        self.file.users.push(user);
+    }
+}
+
+fn dump_line(number: usize, line: &str) -> Option<DumpLine<'_>> {
+    let (kind, rest) = line.split_once('-')?;
+    let mut parts = parts(rest.trim()).into_iter();
+    let name = parts.next()?;
+    let options = parts.map(|part| {
+        let (key, value) = part.split_once('=').unwrap_or((&part, ""));
+        (key.trim().to_owned(), unquoted(value))
+    });
+    Some(DumpLine {
+        number,
+        kind: kind.trim(),
+        name: unquoted(&name),
+        // An empty value takes a limit away, which is what no key does.
+        options: options
+            .filter(|(key, value)| !key.is_empty() && !value.is_empty())
+            .collect(),
+    })
+}
+
+/// Parts a line at colons that stand outside of quotes.
+fn parts(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut quoted = false;
+    for letter in text.chars() {
+        match letter {
+            '\'' => quoted = !quoted,
+            ':' if !quoted => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(last) = parts.last_mut() {
+            last.push(letter);
+        }
+    }
+    parts
+}
+
+fn unquoted(text: &str) -> String {
+    super::conf_line::clean(text.trim().trim_matches('\''))
+}
+
+/// QOS in a list: `+name` is one that is added.
+fn names(value: &str) -> Vec<String> {
+    let all = list(value)
+        .into_iter()
+        .filter(|name| !name.starts_with('-'));
+    all.map(|name| name.trim_start_matches('+').to_owned())
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+fn at<T>(line: &DumpLine<'_>, value: T) -> Option<Sourced<T>> {
+    Some(Sourced::new(
+        value,
+        Source::Quote(format!("dump:{}", line.number)),
+    ))
+}
+
+fn set<T>(place: &mut Option<Sourced<T>>, value: Option<Sourced<T>>) -> bool {
+    *place = value;
+    place.is_some()
+}
+
+fn number(line: &DumpLine<'_>, value: &str) -> Option<Sourced<u32>> {
+    value.parse().ok().and_then(|number| at(line, number))
+}
+
+/// A dump counts in minutes. None at all is no limit that a cluster file can hold.
+fn minutes(line: &DumpLine<'_>, value: &str) -> Option<Sourced<TimeLimitRequest>> {
+    let time = match value.parse::<u32>() {
+        Ok(0) => return None,
+        Ok(minutes) => TimeLimitRequest::Limit(Seconds(u64::from(minutes) * 60)),
+        Err(_) => TimeLimitRequest::parse(value)?,
+    };
+    at(line, time)
+}
+
+fn tres(line: &DumpLine<'_>, value: &str) -> Option<Sourced<Tres>> {
+    Tres::parse(value).ok().and_then(|tres| at(line, tres))
+}

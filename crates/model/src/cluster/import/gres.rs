@@ -1,0 +1,142 @@
+//! `gres.conf`: types of GPUs that `slurm.conf` doesn't name.
+
+use super::conf_line::{ConfLine, conf_lines};
+use super::{Importer, said};
+use crate::NodeName;
+use crate::cluster::{Gpu, Named, Nodes};
+use crate::node_list;
+
+/// Items of a `Gres` value; commas in brackets part nothing.
+pub(super) fn items(value: &str) -> Vec<String> {
+    let mut items = vec![String::new()];
+    let mut depth = 0_usize;
+    for letter in value.chars() {
+        match letter {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                items.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(last) = items.last_mut() {
+            last.push(letter);
+        }
+    }
+    items.retain(|item| !item.trim().is_empty());
+    items
+}
+
+/// `4`, `2K`
+pub(super) fn count(text: &str) -> Option<u32> {
+    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1024),
+        None => (text, 1),
+    };
+    digits.parse::<u32>().ok()?.checked_mul(factor)
+}
+
+impl Importer {
+    pub(super) fn gres_conf(&mut self, text: &str) {
+        let lines = conf_lines("gres.conf", text);
+        for line in lines.iter().filter(|line| !line.pairs.is_empty()) {
+            if let Some(way) = line.value("AutoDetect") {
+                if !way.eq_ignore_ascii_case("off") {
+                    let why = "types and counts that nodes find themselves are only known to them: yard cluster check shows what is missing";
+                    self.note(line, &format!("AutoDetect={way}"), why);
+                }
+                if line.value("Name").is_none() {
+                    continue;
+                }
+            }
+            for pair in &line.pairs {
+                let key = pair.key.to_ascii_lowercase();
+                match key.as_str() {
+                    "name" | "nodename" | "type" | "count" | "file" | "autodetect" => {}
+                    "cores" | "cpus" | "links" | "flags" | "ignore" | "multiplefiles" => {
+                        self.daemon(line, &pair.key)
+                    }
+                    _ => self.note(
+                        line,
+                        &format!("{}={}", pair.key, pair.value),
+                        "a cluster file has no key for it",
+                    ),
+                }
+            }
+            self.gres_line(line);
+        }
+    }
+
+    fn gres_line(&mut self, line: &ConfLine) {
+        let Some(name) = line.value("Name") else {
+            return;
+        };
+        if !name.eq_ignore_ascii_case("gpu") {
+            return self.note(
+                line,
+                &format!("Name={name}"),
+                "what nodes have of it stands in slurm.conf",
+            );
+        }
+        let Some(kind) = line.value("Type") else {
+            return;
+        };
+        let files = line
+            .value("File")
+            .map(|file| node_list::expand(file).map_or(1, |files| files.len()));
+        let counted = line.value("Count").and_then(count);
+        let number = counted
+            .or(files.and_then(|files| u32::try_from(files).ok()))
+            .unwrap_or(1);
+        let listed: Option<Vec<NodeName>> = line
+            .value("NodeName")
+            .and_then(|names| node_list::expand(names).ok());
+        let mut known = false;
+        for index in 0..self.file.nodes.len() {
+            let names = self.file.names_of(&self.file.nodes[index]);
+            let touched = listed
+                .as_ref()
+                .is_none_or(|listed| names.iter().any(|name| listed.contains(name)));
+            if touched {
+                known = true;
+                self.typed(line, index, kind, number);
+            }
+        }
+        if !known {
+            let named = line.value("NodeName").unwrap_or_default();
+            self.note(
+                line,
+                &format!("NodeName={named}"),
+                "no such node in slurm.conf",
+            );
+        }
+    }
+
+    /// Gives GPUs without a type theirs.
+    fn typed(&mut self, line: &ConfLine, index: usize, kind: &str, number: u32) {
+        let nodes: &mut Named<Nodes> = &mut self.file.nodes[index];
+        let same = |gpu: &&Gpu| gpu.kind.as_ref().is_some_and(|own| own.value == kind);
+        if nodes.gpus.iter().any(|gpu| same(&gpu)) {
+            return;
+        }
+        let Some(untyped) = nodes.body.gpus.iter().position(|gpu| gpu.kind.is_none()) else {
+            return;
+        };
+        let all = nodes.gpus[untyped]
+            .count
+            .as_ref()
+            .map_or(0, |count| count.value);
+        if number >= all {
+            nodes.body.gpus[untyped].kind = said(line, kind.to_owned());
+            return;
+        }
+        // Several types share the number that slurm.conf has.
+        nodes.body.gpus[untyped].count = said(line, all - number);
+        nodes.body.gpus.push(Gpu {
+            kind: said(line, kind.to_owned()),
+            count: said(line, number),
+            ..Gpu::default()
+        });
+    }
+}

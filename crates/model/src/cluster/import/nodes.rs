@@ -1,0 +1,260 @@
+//! `NodeName` lines.
+
+use super::conf_line::{ConfLine, Pair};
+use super::global::{list, megabytes};
+use super::{Importer, said};
+use crate::cluster::{Gpu, Named, Nodes, Source, Sourced};
+use crate::node_list;
+
+/// Models of GPUs that people know, in GRES types such as `nvidia_a100_80gb_pcie`. The longer ones
+/// first: `a100` is not `a10`.
+const MODELS: [&str; 25] = [
+    "gh200", "gb200", "b200", "h200", "h100", "a100", "a800", "h800", "a40", "a30", "a16", "a10",
+    "v100", "p100", "l40s", "l40", "t4", "k80", "p40", "p4", "m40", "mi300", "mi250", "mi210",
+    "mi100",
+];
+
+impl Importer {
+    pub(super) fn node_sets(&mut self, lines: &[ConfLine]) {
+        for line in lines
+            .iter()
+            .filter(|line| line.first().eq_ignore_ascii_case("NodeSet"))
+        {
+            let Some(name) = line.value("NodeSet") else {
+                continue;
+            };
+            let nodes = match (line.value("Nodes"), line.value("Feature")) {
+                (Some(nodes), _) => nodes.to_owned(),
+                (None, Some(feature)) => {
+                    let has = |other: &&ConfLine| {
+                        other.first().eq_ignore_ascii_case("NodeName")
+                            && [other.value("Feature"), other.value("Features")]
+                                .into_iter()
+                                .flatten()
+                                .any(|own| list(own).iter().any(|one| one == feature))
+                    };
+                    let names = lines
+                        .iter()
+                        .filter(has)
+                        .filter_map(|other| other.value("NodeName"));
+                    names.collect::<Vec<_>>().join(",")
+                }
+                (None, None) => continue,
+            };
+            self.sets.push((name.to_owned(), nodes));
+        }
+    }
+
+    pub(super) fn node(&mut self, line: &ConfLine) {
+        let Some(names) = line.value("NodeName") else {
+            return;
+        };
+        if names.eq_ignore_ascii_case("DEFAULT") {
+            self.node_defaults = merged(&self.node_defaults, &line.pairs[1..]);
+            return;
+        }
+        let mut nodes = Nodes {
+            names: said(line, names.to_owned()),
+            ..Nodes::default()
+        };
+        let mut parts = Parts::default();
+        for pair in merged(&self.node_defaults, &line.pairs[1..]) {
+            self.node_pair(line, &mut nodes, &mut parts, &pair);
+        }
+        if let Some(sockets) = parts.sockets {
+            nodes.sockets = said(line, sockets.saturating_mul(parts.boards.unwrap_or(1)));
+        } else if let Some(sockets) = parts.sockets_per_board {
+            nodes.sockets = said(line, sockets.saturating_mul(parts.boards.unwrap_or(1)));
+        }
+        if nodes.cpus.is_none() {
+            // Slurm counts them from their parts.
+            let part = |value: &Option<Sourced<u32>>| value.as_ref().map_or(1, |value| value.value);
+            let known = nodes.sockets.is_some() || nodes.cores_per_socket.is_some();
+            let cpus = part(&nodes.sockets)
+                .saturating_mul(part(&nodes.cores_per_socket))
+                .saturating_mul(part(&nodes.threads_per_core));
+            nodes.cpus = said(line, if known { cpus } else { 1 });
+        }
+        let name = self.group_name(&nodes, names);
+        self.file.nodes.push(Named {
+            name,
+            span: 0..0,
+            body: nodes,
+        });
+    }
+
+    fn node_pair(&mut self, line: &ConfLine, nodes: &mut Nodes, parts: &mut Parts, pair: &Pair) {
+        let value = pair.value.as_str();
+        let number = value.parse::<u32>().ok();
+        let odd = match pair.key.to_ascii_lowercase().as_str() {
+            "cpus" | "procs" => {
+                nodes.cpus = number.and_then(|number| said(line, number));
+                number.is_none()
+            }
+            "boards" => {
+                parts.boards = number;
+                number.is_none()
+            }
+            "sockets" => {
+                parts.sockets = number;
+                number.is_none()
+            }
+            "socketsperboard" => {
+                parts.sockets_per_board = number;
+                number.is_none()
+            }
+            "corespersocket" => {
+                nodes.cores_per_socket = number.and_then(|number| said(line, number));
+                number.is_none()
+            }
+            "threadspercore" => {
+                nodes.threads_per_core = number.and_then(|number| said(line, number));
+                number.is_none()
+            }
+            "weight" => {
+                nodes.weight = number.and_then(|number| said(line, number));
+                number.is_none()
+            }
+            "realmemory" => {
+                nodes.memory = megabytes(value).and_then(|size| said(line, size));
+                nodes.memory.is_none()
+            }
+            "memspeclimit" => {
+                nodes.reserved_memory = megabytes(value).and_then(|size| said(line, size));
+                nodes.reserved_memory.is_none()
+            }
+            "tmpdisk" => {
+                nodes.tmp_disk = megabytes(value).and_then(|size| said(line, size));
+                nodes.tmp_disk.is_none()
+            }
+            "feature" | "features" => {
+                nodes.features = said(line, list(value));
+                false
+            }
+            "gres" => {
+                self.node_gres(line, nodes, value);
+                false
+            }
+            "nodeaddr" | "nodehostname" | "bcastaddr" | "port" | "state" | "reason" => {
+                // What state a node is in today is no fact of the cluster, but one that will come is.
+                if pair.key.eq_ignore_ascii_case("State")
+                    && !["unknown", "idle", "cloud"].contains(&value.to_ascii_lowercase().as_str())
+                {
+                    return self.note(
+                        line,
+                        &format!("State={value}"),
+                        "the nodes are taken as usable",
+                    );
+                }
+                return self.daemon(line, &pair.key);
+            }
+            "corespeccount" | "cpuspeclist" | "cpubind" | "tresweights" => {
+                let option = format!("{}={value}", pair.key);
+                return self.note(line, &option, "a cluster file has no key for it");
+            }
+            _ => true,
+        };
+        if odd {
+            let option = format!("{}={value}", pair.key);
+            self.note(
+                line,
+                &option,
+                "a cluster file has no key for it, or it can't be read",
+            );
+        }
+    }
+
+    /// `gpu:v100:4(S:0-1),nvme:1`
+    fn node_gres(&mut self, line: &ConfLine, nodes: &mut Nodes, value: &str) {
+        let mut others = Vec::new();
+        for item in super::gres::items(value) {
+            let bare = item.split('(').next().unwrap_or_default();
+            let mut parts = bare.split(':').filter(|part| *part != "no_consume");
+            let name = parts.next().unwrap_or_default();
+            if name != "gpu" {
+                others.push(item.clone());
+                continue;
+            }
+            let rest: Vec<&str> = parts.collect();
+            let count = |text: &str| super::gres::count(text);
+            let (kind, count) = match rest[..] {
+                [] => (None, Some(1)),
+                [one] => match count(one) {
+                    Some(number) => (None, Some(number)),
+                    None => (Some(one.to_owned()), Some(1)),
+                },
+                [kind, number, ..] => (Some(kind.to_owned()), count(number)),
+            };
+            let Some(count) = count else {
+                self.note(line, &format!("Gres={item}"), "its count can't be read");
+                continue;
+            };
+            nodes.gpus.push(Gpu {
+                kind: kind.and_then(|kind| said(line, kind)),
+                count: said(line, count),
+                ..Gpu::default()
+            });
+        }
+        if !others.is_empty() {
+            nodes.gres = said(line, others);
+        }
+    }
+
+    /// A name for a group: its GPUs' type, else what its nodes' names begin with.
+    fn group_name(&self, nodes: &Nodes, names: &str) -> String {
+        let of_gpus = nodes.gpus.iter().find_map(|gpu| gpu.kind.as_ref());
+        let first = node_list::expand(names)
+            .ok()
+            .and_then(|names| names.into_iter().next());
+        let prefix = first.map_or_else(String::new, |name| {
+            name.as_str()
+                .trim_end_matches(|c: char| c.is_ascii_digit() || c == '-')
+                .to_owned()
+        });
+        let base = match of_gpus {
+            Some(kind) => kind.value.clone(),
+            None if prefix.is_empty() => "nodes".to_owned(),
+            None => prefix,
+        };
+        let taken = |name: &str| self.file.nodes.iter().any(|nodes| nodes.name == name);
+        if !taken(&base) {
+            return base;
+        }
+        let numbered = (2..).map(|number| format!("{base}-{number}"));
+        numbered
+            .into_iter()
+            .find(|name| !taken(name))
+            .unwrap_or(base)
+    }
+
+    /// Models of GPUs, as far as their types tell.
+    pub(super) fn models(&mut self) {
+        for nodes in &mut self.file.nodes {
+            for gpu in &mut nodes.body.gpus {
+                let Some(kind) = &gpu.kind else { continue };
+                let lower = kind.value.to_ascii_lowercase();
+                let known = MODELS.iter().find(|model| lower.contains(*model));
+                let model = known.map_or_else(|| lower.clone(), |model| (*model).to_owned());
+                let why = "its GRES type says so".to_owned();
+                gpu.model = Some(Sourced::new(model, Source::Assumed(why)));
+            }
+        }
+    }
+}
+
+/// What CPUs are made of.
+#[derive(Default)]
+struct Parts {
+    boards: Option<u32>,
+    sockets: Option<u32>,
+    sockets_per_board: Option<u32>,
+}
+
+/// A line's own pairs over the defaults.
+pub(super) fn merged(defaults: &[Pair], own: &[Pair]) -> Vec<Pair> {
+    let given = |pair: &&Pair| {
+        !own.iter()
+            .any(|own| own.key.eq_ignore_ascii_case(&pair.key))
+    };
+    defaults.iter().filter(given).chain(own).cloned().collect()
+}

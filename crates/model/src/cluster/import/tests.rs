@@ -1,0 +1,265 @@
+//! Imports, and that nothing is dropped in silence.
+
+use super::*;
+use crate::cluster::Section;
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
+#[track_caller]
+fn check(
+    slurm_conf: &str,
+    gres_conf: Option<&str>,
+    dump: Option<&str>,
+    want: Expect,
+) -> ClusterFile {
+    let include =
+        |path: &str| (path == "nodes.conf").then(|| "NodeName=i[1-2] CPUs=2\n".to_owned());
+    let imported = import(&ImportInput {
+        name: None,
+        slurm_conf,
+        include: &include,
+        gres_conf,
+        dump,
+    });
+    let text = imported.toml();
+    want.assert_eq(&text);
+    let again = ClusterFile::parse(&imported.file.name, &text).unwrap();
+    assert_eq!(again, imported.file);
+    again
+}
+
+#[test]
+fn nodes_and_partitions() {
+    check(
+        "ClusterName=lab # a remark\nSlurmctldPort=6817\nKillWait=5\nSelectTypeParameters=CR_CPU_Memory DefMemPerCPU=100\n\
+         NodeName=DEFAULT RealMemory=16000 State=UNKNOWN\n\
+         NodeName=node[1-3] Boards=2 SocketsPerBoard=2 CoresPerSocket=4 \\\n  ThreadsPerCore=2 Gres=gpu:v100:4(S:0-1),nvme:1 Feature=v100,ib\n\
+         NodeName=big Procs=64 RealMemory=500000 Weight=9\nInclude nodes.conf\ninclude other.conf\n\
+         NodeSet=fast Feature=ib\nPartitionName=DEFAULT State=UP MaxTime=INFINITE\n\
+         PartitionName=gpu Nodes=fast Default=YES DefaultTime=01:00:00 OverSubscribe=EXCLUSIVE LLN=YES\n\
+         PartitionName=all Nodes=ALL AllowGroups=ALL MaxNodes=UNLIMITED AllowAccounts=a,b\nFrontendName=f1\nDownNodes=big State=DOWN\nLicenses=x:2\n",
+        None,
+        None,
+        expect![[r#"
+            cluster_name = { value = "lab", from = "slurm.conf:1" }
+
+            [nodes.v100]
+            from = "slurm.conf:6"
+            names = "node[1-3]"
+            cpus = 32
+            sockets = 4
+            cores_per_socket = 4
+            threads_per_core = 2
+            memory = "16000M"
+            features = ["v100", "ib"]
+            gres = ["nvme:1"]
+
+            [[nodes.v100.gpu]]
+            from = "slurm.conf:6"
+            type = "v100"
+            model = { value = "v100", assumed = "its GRES type says so" }
+            count = 4
+
+            [nodes.big]
+            from = "slurm.conf:8"
+            names = "big"
+            cpus = 64
+            memory = "500000M"
+            weight = 9
+
+            [nodes.i]
+            from = "nodes.conf:1"
+            names = "i[1-2]"
+            cpus = 2
+            memory = "16000M"
+
+            [partition.gpu]
+            from = "slurm.conf:13"
+            default = true
+            nodes = "node[1-3]"
+            max_time = "UNLIMITED"
+            default_time = "01:00:00"
+            exclusive = true
+            state = "up"
+
+            [partition.all]
+            from = "slurm.conf:14"
+            nodes = "ALL"
+            max_time = "UNLIMITED"
+            allow_accounts = ["a", "b"]
+            state = "up"
+
+            [limits]
+            default_memory_per_cpu = { value = "100M", from = "slurm.conf:4" }
+
+            [scheduling]
+            kill_wait = { value = "00:00:05", from = "slurm.conf:3" }
+            select = { value = "CR_CPU_Memory", from = "slurm.conf:4" }
+
+            # Not carried over:
+            #   slurm.conf:10 Include other.conf: that file can't be read
+            #   slurm.conf:13 LLN=YES: a cluster file has no key for it, or it can't be read
+            #   slurm.conf:15 FrontendName=f1: a front end stands for nodes: the nodes are taken as they are described
+            #   slurm.conf:16 DownNodes=big: nodes that are down now: a cluster file says what there is
+            #   slurm.conf:17 Licenses=x:2: a cluster file has no key for it
+
+            # Left out, since it says how daemons run, not what jobs can have:
+            #   SlurmctldPort (slurm.conf:2) State (slurm.conf:6) State (slurm.conf:8) State (nodes.conf:1)
+        "#]],
+    );
+}
+
+#[test]
+fn types_come_from_gres_conf() {
+    check(
+        "NodeName=a[1-2] CPUs=8 Gres=gpu:4\nNodeName=b CPUs=8 Gres=gpu:2\n",
+        Some(
+            "AutoDetect=nvml\nNodeName=a[1-2] Name=gpu Type=a100 File=/dev/nvidia[0-1] Cores=0-3\nNodeName=a[1-2] Name=gpu Type=tesla_v100-sxm2 Count=2\nNodeName=c Name=gpu Type=x\nName=nic File=/dev/n\n",
+        ),
+        None,
+        expect![[r#"
+            [nodes.a]
+            from = "slurm.conf:1"
+            names = "a[1-2]"
+            cpus = 8
+
+            [[nodes.a.gpu]]
+            type = { value = "tesla_v100-sxm2", from = "gres.conf:3" }
+            model = { value = "v100", assumed = "its GRES type says so" }
+            count = { value = 2, from = "gres.conf:2" }
+
+            [[nodes.a.gpu]]
+            from = "gres.conf:2"
+            type = "a100"
+            model = { value = "a100", assumed = "its GRES type says so" }
+            count = 2
+
+            [nodes.b]
+            from = "slurm.conf:2"
+            names = "b"
+            cpus = 8
+
+            [[nodes.b.gpu]]
+            count = { value = 2, from = "slurm.conf:2" }
+
+            # Not carried over:
+            #   gres.conf:1 AutoDetect=nvml: types and counts that nodes find themselves are only known to them: yard cluster check shows what is missing
+            #   gres.conf:4 NodeName=c: no such node in slurm.conf
+            #   gres.conf:5 Name=nic: what nodes have of it stands in slurm.conf
+
+            # Left out, since it says how daemons run, not what jobs can have:
+            #   Cores (gres.conf:2)
+        "#]],
+    );
+}
+
+#[test]
+fn accounts_come_from_a_dump() {
+    let file = check(
+        "ClusterName=lab\n",
+        None,
+        Some(
+            "# To edit this file\nCluster - 'lab':Fairshare=1:QOS='normal'\nParent - 'root'\nUser - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1\n\
+             Account - 'proj1':Description='a: b':Organization='lab':Fairshare=5:GrpTRES=cpu=40,gres/gpu=8\nParent - 'proj1'\n\
+             Account - 'sub':Fairshare=1\nUser - 'ann':DefaultAccount='proj1':Fairshare=1:MaxSubmitJobs=4:MaxWall=60:QOS='normal,+test':DefaultQOS='test'\n\
+             Parent - 'sub'\nUser - 'ann':Fairshare=1:Priority=3\nodd\n",
+        ),
+        expect![[r#"
+            cluster_name = { value = "lab", from = "slurm.conf:1" }
+
+            [qos.normal]
+
+            [qos.test]
+
+            [account.root]
+            from = "dump:2"
+            shares = "1"
+            qos = ["normal"]
+
+            [account.proj1]
+            from = "dump:5"
+            description = "a: b"
+            shares = "5"
+            group_tres = "cpu=40,gres/gpu=8"
+
+            [account.sub]
+            from = "dump:7"
+            parent = "proj1"
+            shares = "1"
+
+            [user.root]
+            from = "dump:4"
+            accounts = ["root"]
+            default_account = "root"
+            admin = "admin"
+
+            [user.ann]
+            from = "dump:8"
+            accounts = ["proj1", "sub"]
+            default_account = "proj1"
+
+            [user.ann.account.proj1]
+            from = "dump:8"
+            shares = "1"
+            qos = ["normal", "test"]
+            default_qos = "test"
+            max_submit = 4
+            max_wall = "01:00:00"
+
+            # Not carried over:
+            #   dump:5 Organization=lab: a cluster file has no key for it
+            #   dump:10 Priority=3: a cluster file has no key for it, or it can't be read
+            #   dump:11 this line: it can't be read
+            #   dump:2 QOS: a dump names QOS without their limits: fill the [qos.…] tables with what sacctmgr -P show qos says
+        "#]],
+    );
+    assert_eq!(file.check(), []);
+    assert_eq!(file.default_qos("ann", "proj1").unwrap().value, "test");
+}
+
+/// Every option of a text is either in the file or noted.
+#[test]
+fn nothing_is_dropped_in_silence() {
+    let text = "ClusterName=x\nMaxArraySize=5\nSlurmdDebug=3\nNosuch=1\nNodeName=n CPUs=2 Nosuch=2 Port=1\nPartitionName=p Nodes=n Nosuch=3 GraceTime=5\n";
+    let imported = import(&ImportInput {
+        name: None,
+        slurm_conf: text,
+        include: &|_| None,
+        gres_conf: None,
+        dump: None,
+    });
+    let mut values = 0;
+    imported
+        .file
+        .visit("", &mut |_, _, entries| values += entries.len());
+    // ClusterName, MaxArraySize, names, CPUs, Nodes, GraceTime.
+    assert_eq!(values, 6);
+    let noted: Vec<&str> = imported
+        .notes
+        .iter()
+        .map(|note| note.option.as_str())
+        .collect();
+    assert_eq!(
+        noted,
+        ["SlurmdDebug", "Nosuch=1", "Nosuch=2", "Port", "Nosuch=3"]
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(
+        conf in "((NodeName|PartitionName|Include|Gres|Nodes|CPUs|MaxTime|KillWait|NodeSet|Feature)=?[ =a-z0-9\\[\\],:\"#\\\\-]{0,9}[ \n]){0,12}",
+        gres in "((Name|Type|NodeName|File|Count|AutoDetect)=[a-z0-9\\[\\],/-]{0,6}[ \n]){0,8}",
+        dump in "((User|Parent|Account|Cluster) - '[a-c]'(:(QOS|MaxWall|GrpTRES|Fairshare)='?[a-z0-9=,+-]{0,6}'?){0,3}\n){0,6}",
+    ) {
+        let imported = import(&ImportInput {
+            name: Some("x"),
+            slurm_conf: &conf,
+            include: &|_| Some(conf.clone()),
+            gres_conf: Some(&gres),
+            dump: Some(&dump),
+        });
+        let text = imported.toml();
+        prop_assert_eq!(ClusterFile::parse("x", &text), Ok(imported.file), "{}", text);
+    }
+}
