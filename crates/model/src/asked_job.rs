@@ -12,6 +12,7 @@ use crate::{
     GpuCount, GresList, Levels, MemoryRequest, NodeCount, Request, Seconds, SlurmVersion,
     TimeLimitRequest, gres_check, value_check,
 };
+use std::sync::Arc;
 
 /// Checks what only the options together can tell, settles nodes and tasks, and describes the job.
 pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
@@ -183,7 +184,7 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
             .unwrap_or_else(|| reading.surroundings.cwd.to_owned()),
         comment: o.comment.clone(),
         constraint: o.constraint.clone(),
-        nodelist: o.nodelist.clone(),
+        nodelist: o.nodelist.to_vec(),
         exclude: o.exclude.clone(),
         reservation: o.reservation.clone(),
         mail_types,
@@ -430,7 +431,7 @@ fn nodes_of_list(reading: &mut Reading<'_>) {
                 voice: Voice::Error,
                 ..Diagnostic::warning("nodes-left-out", Span::Whole, message)
             });
-            reading.options.nodelist.truncate(max as usize);
+            Arc::make_mut(&mut reading.options.nodelist).truncate(max as usize);
         }
         Some(max) if max < nodes.min => {
             let message = format!("invalid number of nodes (-N {}-{max})", nodes.min);
@@ -530,7 +531,7 @@ fn fewer_nodes(reading: &mut Reading<'_>, nodes: NodeCount, tasks: u32) {
         min: tasks,
         max: Some(tasks),
     });
-    o.nodelist.truncate(tasks as usize);
+    Arc::make_mut(&mut o.nodelist).truncate(tasks as usize);
     let message = format!(
         "Warning: can't run {tasks} processes on {} nodes, setting nnodes to {tasks}",
         nodes.min

@@ -8,6 +8,7 @@ use crate::{
 };
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// `--exclusive`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +73,7 @@ pub(crate) struct GivenOptions {
     pub(crate) mpi: Option<String>,
     pub(crate) nice: i64,
     pub(crate) no_shell: bool,
-    pub(crate) nodelist: Vec<NodeName>,
+    pub(crate) nodelist: Arc<Vec<NodeName>>,
     /// What is wrong with `--nodelist`: found once all options were read.
     pub(crate) nodelist_wrong: Option<String>,
     pub(crate) network: Option<String>,

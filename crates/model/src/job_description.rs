@@ -3,6 +3,7 @@
 use crate::{
     Dependency, Distribution, GresList, MemoryRequest, NodeName, TimeLimitRequest, Timestamp,
 };
+use std::sync::Arc;
 
 /// A job as it is sent. `None` was not asked for, and a controller chooses.
 ///
@@ -56,8 +57,8 @@ pub struct JobDescription {
     pub features: Option<String>,
     /// `--prefer`, as written.
     pub prefer: Option<String>,
-    /// `--nodelist`, each once, in the order written.
-    pub nodelist: Vec<NodeName>,
+    /// `--nodelist`, each once, in the order written; may be a million of them.
+    pub nodelist: Arc<Vec<NodeName>>,
     /// `--exclude`
     pub exclude: Vec<NodeName>,
     /// `--distribution`

@@ -11,6 +11,8 @@ use crate::{
     Show, SignalSpec, SlurmVersion, TimeLimitRequest, Timestamp, mail_type, memory_size, node_list,
     parse_moment, signal_spec, value_check,
 };
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// What is wrong with a value: a diagnostic's code, Slurm's words, and the exit status of its
 /// command.
@@ -298,13 +300,13 @@ impl Reading<'_> {
     /// A text with a slash is a file's name, which a real command reads.
     fn nodelist(&mut self, text: &str, given: &Given) {
         self.options.nodelist_wrong = None;
-        self.options.nodelist = Vec::new();
+        self.options.nodelist = Arc::default();
         if text.contains('/') {
             let message = "a file of nodes is refused here: name them with --nodelist";
             return self.refuse(given, "not-here", message.to_owned());
         }
         match names(text) {
-            Ok(names) => self.options.nodelist = names,
+            Ok(names) => self.options.nodelist = Arc::new(names),
             Err(message) => self.options.nodelist_wrong = Some(message),
         }
     }
@@ -425,8 +427,16 @@ fn names(text: &str) -> Result<Vec<NodeName>, String> {
         Some(detail) => format!("{detail}\n{error}"),
         None => error.to_string(),
     })?;
-    let mut seen = std::collections::HashSet::new();
-    names.retain(|name| seen.insert(name.clone()));
+    // Most lists ascend, and can't hold a name twice.
+    if !names.is_sorted_by(|one, next| (one.0.len(), &one.0) < (next.0.len(), &next.0)) {
+        let mut seen = HashSet::with_capacity(names.len());
+        let first: Vec<bool> = names
+            .iter()
+            .map(|name| seen.insert(name.as_str()))
+            .collect();
+        let mut first = first.into_iter();
+        names.retain(|_| first.next().unwrap_or(true));
+    }
     Ok(names)
 }
 

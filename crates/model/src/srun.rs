@@ -249,7 +249,7 @@ fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         gpus_per_task: o.gpus_per_task.as_ref().and_then(GresList::gpus),
         overlap: o.overlap,
         exact: o.exact || reading.by_hand(Key::CpusPerTask) || o.exclusive == Some(Exclusive::Yes),
-        nodelist: o.nodelist.clone(),
+        nodelist: o.nodelist.to_vec(),
         exclude: o.exclude.clone(),
         relative: o.relative,
         kill_on_bad_exit: o.kill_on_bad_exit.unwrap_or(false),

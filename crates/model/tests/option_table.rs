@@ -16,7 +16,7 @@ fn slurm(version: SlurmVersion) -> Dialect {
 }
 
 /// The rows of a list that hold for a command and a version, its name and versions left out.
-fn recorded<'t>(list: &'t str, command: Command, version: SlurmVersion) -> Vec<Vec<&'t str>> {
+fn recorded(list: &str, command: Command, version: SlurmVersion) -> Vec<Vec<&str>> {
     let rows = list.lines().filter(|row| !row.starts_with('#'));
     let rows = rows.map(|row| row.split('\t').collect::<Vec<&str>>());
     rows.filter_map(|columns| {
