@@ -139,9 +139,11 @@ impl Run {
     /// Where it stands, with what its cluster says of it ([`Run::view`]).
     #[must_use]
     pub fn state(&self, job: Option<&JobView>) -> RunState {
-        if self.links.is_empty() && !self.folder.path().is_dir() {
+        // It is written before the run can be found, and nobody but a person or a purge removes it.
+        if self.links.is_empty() && !self.folder.run_json().exists() {
             return RunState::Unknown {
-                what: "its run folder is gone; a job of it may go on".to_owned(),
+                what: "its run folder was removed; a job of it may go on, yard ls shows it"
+                    .to_owned(),
             };
         }
         let link = self.current().map(|link| &link.state);
@@ -204,4 +206,160 @@ pub fn ask_for(door: &mut dyn Door, runs: &[&Run]) -> Result<Vec<JobView>, DoorE
         return Ok(Vec::new());
     }
     door.jobs(&ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job_view::ViewState;
+    use folder::{ComingBack, EventLog, StopReason};
+
+    struct World {
+        _root: tempfile::TempDir,
+        folder: RunFolder,
+    }
+
+    impl World {
+        fn new() -> World {
+            let root = tempfile::tempdir().unwrap();
+            let folder = RunFolder::create(root.path(), "shop", "digits-k3f9").unwrap();
+            std::fs::write(folder.run_json(), "{}").unwrap();
+            World {
+                _root: root,
+                folder,
+            }
+        }
+
+        fn link(&self, number: u32, job: u32, after: Option<u32>) {
+            let at = Timestamp(0);
+            let state = LinkState::Submitted { job, at };
+            let link = Link {
+                number,
+                cluster: "local".to_owned(),
+                token: "t".to_owned(),
+                after,
+                state,
+            };
+            self.folder.write_link(&link).unwrap();
+        }
+
+        fn events(&self, job: u32, restart: u32, events: &[Event]) {
+            let attempt = Attempt { job, restart };
+            let mut log = EventLog::open(&self.folder.events(attempt)).unwrap();
+            for event in events {
+                log.append(Timestamp(1), event.clone()).unwrap();
+            }
+        }
+
+        fn run(&self) -> Run {
+            let entry = IndexEntry {
+                id: "digits-k3f9".to_owned(),
+                name: "digits".to_owned(),
+                cluster: "local".to_owned(),
+                folder: self.folder.path().to_owned(),
+                created: Timestamp(0),
+            };
+            Run::read(entry).unwrap()
+        }
+
+        #[track_caller]
+        fn check(&self, views: &[(u32, u32, &str)], want: &str) {
+            let view = |(id, restarts, how): &(u32, u32, &str)| JobView {
+                id: JobId(*id),
+                name: String::new(),
+                restarts: *restarts,
+                array: None,
+                submitted: None,
+                state: match *how {
+                    "waits" => ViewState::Waiting {
+                        reason: "Dependency".to_owned(),
+                    },
+                    "runs" => ViewState::Running {
+                        since: None,
+                        nodes: String::new(),
+                    },
+                    how => ViewState::Ended {
+                        how: how.to_owned(),
+                        exit: "0:0".to_owned(),
+                        at: None,
+                    },
+                },
+            };
+            let views: Vec<JobView> = views.iter().map(view).collect();
+            let run = self.run();
+            let state = run.state(run.view(&views).as_ref());
+            assert_eq!(state.word(), want, "{state:?}");
+        }
+    }
+
+    fn started(job: u32) -> Event {
+        Event::Started {
+            job,
+            restart: 0,
+            nodes: vec![],
+        }
+    }
+
+    #[test]
+    fn one_run_over_several_jobs() {
+        let world = World::new();
+        world.link(1, 7, None);
+        world.check(&[(7, 0, "waits")], "waiting");
+        world.events(7, 0, &[started(7)]);
+        world.link(2, 8, Some(7));
+        world.check(&[(7, 0, "runs"), (8, 0, "waits")], "running");
+        let how = ComingBack::Successor { job: 8 };
+        world.events(7, 0, &[Event::ComingBack { how }]);
+        world.check(&[(7, 0, "COMPLETED"), (8, 0, "waits")], "resuming");
+        world.check(&[(7, 0, "COMPLETED"), (8, 0, "CANCELLED")], "cancelled");
+        world.events(8, 0, &[started(8)]);
+        world.link(3, 9, Some(8));
+        world.check(&[(8, 0, "runs"), (9, 0, "waits")], "running");
+        world.events(8, 0, &[Event::Finished { status: 0 }]);
+        world.check(&[(8, 0, "runs"), (9, 0, "waits")], "done");
+        assert_eq!(world.run().jobs().map(|job| job.0).max(), Some(9));
+    }
+
+    #[test]
+    fn cancelled_by_a_person() {
+        let world = World::new();
+        world.link(1, 7, None);
+        world.events(7, 0, &[started(7)]);
+        world.link(2, 8, Some(7));
+        world.folder.write_cancelled().unwrap();
+        world.check(&[(7, 0, "runs"), (8, 0, "CANCELLED")], "running");
+        world.check(&[(7, 0, "FAILED"), (8, 0, "COMPLETED")], "cancelled");
+        let reason = Some(StopReason::Cancelled);
+        world.events(7, 0, &[Event::Terminated { reason }]);
+        world.check(&[], "cancelled");
+        // Taken up again by a person.
+        world.folder.clear_cancelled().unwrap();
+        world.link(3, 12, None);
+        world.check(&[(12, 0, "waits")], "waiting");
+    }
+
+    #[test]
+    fn what_was_said_before_a_requeue_counts_no_more() {
+        let world = World::new();
+        world.link(1, 7, None);
+        let failed = Event::Failed {
+            cause: "rank 1".to_owned(),
+            status: Some(1),
+        };
+        world.events(7, 0, &[started(7), failed]);
+        world.check(&[(7, 0, "FAILED")], "failed");
+        world.check(&[(7, 1, "waits")], "resuming");
+    }
+
+    #[test]
+    fn a_folder_that_was_removed_is_no_run_that_was_never_submitted() {
+        let world = World::new();
+        world.check(&[], "not submitted");
+        world.link(1, 7, None);
+        std::fs::remove_dir_all(world.folder.path()).unwrap();
+        world.check(&[], "unknown");
+        // A job of it goes on and makes folders.
+        std::fs::create_dir_all(world.folder.incoming()).unwrap();
+        world.check(&[], "unknown");
+    }
 }

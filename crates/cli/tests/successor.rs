@@ -110,7 +110,8 @@ fn cancel_ends_the_job_that_waits_too() {
         show(&env)["starts"].as_array().unwrap().len() == 2
     });
     env.yard(&["cancel", "@"]).success();
-    env.yard(&["wait", "@"]).code(1);
+    let waited = env.yard(&["wait", "@"]).code(1);
+    assert!(waited.stdout.contains("cancelled"), "{}", waited.snapshot());
 }
 
 #[test]

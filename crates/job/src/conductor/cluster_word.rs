@@ -11,7 +11,8 @@ use std::time::Duration;
 /// What is read of `scontrol show job`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterWord {
-    /// `JobState`; while the job is being ended it is what it will be.
+    /// `JobState`; `COMPLETING` as long as the job's processes are being ended, whatever for
+    /// (Slurm's `job_state_string` looks at that flag first).
     pub state: String,
     /// Whether it is in the grace time of a preemption (`PreemptTime`).
     pub preempted: bool,
@@ -49,7 +50,7 @@ impl ClusterWord {
         })
     }
 
-    /// Why a job that is being ended, or was ended, is.
+    /// Why a job was ended; of one that is being ended only a preemption shows.
     #[must_use]
     pub fn reason(&self) -> Option<StopReason> {
         match self.state.as_str() {
@@ -128,6 +129,9 @@ mod tests {
             Some((Some(StopReason::NodeLost), false)),
         );
         check(&job("PENDING", "None"), Some((None, false)));
+        check(&job("COMPLETING", "None"), Some((None, false)));
+        let preempted = job("COMPLETING", "2026-11-21T12:04:00");
+        check(&preempted, Some((Some(StopReason::Preempted), false)));
         check("slurm_load_jobs error: Invalid job id specified", None);
     }
 }

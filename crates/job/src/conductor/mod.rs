@@ -19,6 +19,7 @@ pub use keeper::keep;
 
 use crate::grace::Deadlines;
 use crate::local_folder::LocalFolder;
+use crate::protocol::Order;
 use cluster_word::ClusterWord;
 use copies::Part;
 use folder::{Event, EventLog, FolderError, LaunchFile, RunFolder, RunJson};
@@ -28,6 +29,8 @@ use signal_hook::iterator::Signals;
 use state::{Comeback, ConductorState, Effect, Facts, Happening, Hello, Known};
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use steps::{AgentsStep, Steps};
@@ -97,16 +100,16 @@ pub fn run(folder: &Path, number: u32) -> Result<u8, ConductorError> {
         Opened::Conducts(conductor, hear) => (*conductor, hear),
         Opened::Over(code) => return Ok(code),
     };
-    listen_to_signals(
-        conductor.heard.clone(),
-        conductor.steps.allocation.attempt.job,
-    )?;
+    listen_to_signals(&conductor)?;
     conductor.begin(now)?;
     conductor.conduct(&hear, now)
 }
 
 /// SIGTERM is told to the loop; what people and `--signal` send otherwise must not end the job.
-fn listen_to_signals(heard: Sender<Heard>, job: u32) -> Result<(), ConductorError> {
+fn listen_to_signals(conductor: &Conductor) -> Result<(), ConductorError> {
+    let heard = conductor.heard.clone();
+    let told_to_end = Arc::clone(&conductor.steps.told_to_end);
+    let job = conductor.steps.allocation.attempt.job;
     let mut signals =
         Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2]).map_err(|source| {
             ConductorError::Start {
@@ -119,9 +122,14 @@ fn listen_to_signals(heard: Sender<Heard>, job: u32) -> Result<(), ConductorErro
             if signal != SIGTERM {
                 continue;
             }
+            let tell = |happening| heard.send(Heard::Happening(happening));
+            let sent = tell(Happening::Terminated);
+            told_to_end.store(true, Ordering::Relaxed);
+            if sent.is_err() {
+                return;
+            }
             let told = ClusterWord::ask(job, WORD).map(|word| word.told());
-            let happening = Happening::Terminated(told.unwrap_or_default());
-            if heard.send(Heard::Happening(happening)).is_err() {
+            if tell(Happening::Told(told.unwrap_or_default())).is_err() {
                 return;
             }
         }
@@ -200,6 +208,7 @@ impl Conductor {
             run: run.clone(),
             allocation,
             heard: heard.clone(),
+            told_to_end: Arc::default(),
         };
         let conductor = Conductor {
             run,
@@ -370,6 +379,9 @@ impl Conductor {
         match effect {
             Effect::Exit(code) => return Ok(Some(code)),
             Effect::Send(order) => {
+                if matches!(order, Order::Signal { .. } | Order::Notify) {
+                    self.steps.told_to_end.store(true, Ordering::Relaxed);
+                }
                 if let Some(agents) = &mut self.agents {
                     agents.send(&order);
                 }

@@ -9,13 +9,16 @@ use crate::exit_code;
 use crate::protocol::{Order, Report};
 use crate::srun;
 use folder::{Event, RunFolder};
+use signal_hook::consts::SIGTERM;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use train::Plan;
 
 /// Starts steps and tells the loop how they end.
@@ -29,6 +32,8 @@ pub struct Steps {
     pub allocation: Allocation,
     /// The loop.
     pub heard: Sender<Heard>,
+    /// Whether the ranks were told to end, by us or by a signal to the whole job.
+    pub told_to_end: Arc<AtomicBool>,
 }
 
 /// The agents' step; dropping it takes their orders away, which ends them.
@@ -49,7 +54,7 @@ impl AgentsStep {
 
     /// Ends the step without waiting for the agents.
     pub fn abort(&self) {
-        let _ = sys::process::signal(self.pid, signal_hook::consts::SIGTERM);
+        let _ = sys::process::signal(self.pid, SIGTERM);
     }
 }
 
@@ -148,10 +153,17 @@ impl Steps {
         let args = srun::ranks(shape, self.allocation.gpus > 0, &output, folder, &command);
         let (heard, run) = (self.heard.clone(), self.run.clone());
         let tasks = shape.nodes * shape.per_node;
+        let told_to_end = Arc::clone(&self.told_to_end);
         let ended = move |status: i32, why: Option<String>| {
             let first = (status != 0)
                 .then(|| failure::first_failed(&run, attempt))
                 .flatten();
+            if first
+                .as_ref()
+                .is_some_and(|exit| exit.signal == Some(SIGTERM))
+            {
+                await_own_signal(&told_to_end);
+            }
             let cause =
                 why.unwrap_or_else(|| failure::cause(&run, attempt, status, first.as_ref()));
             let lost = failure::lost_wrapper(&run, attempt, status, tasks);
@@ -220,6 +232,16 @@ pub fn cancel(job: u32) {
         let _ = tell.send(answer);
     });
     let _ = told.recv_timeout(PATIENCE);
+}
+
+/// A job that is ended has SIGTERM sent to all of it: the ranks may be gone before our own has come.
+/// Their end would be taken for a failure of the training.
+fn await_own_signal(told_to_end: &AtomicBool) {
+    const LONGEST: Duration = Duration::from_secs(1);
+    let begun = Instant::now();
+    while !told_to_end.load(Ordering::Relaxed) && begun.elapsed() < LONGEST {
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 fn tell(heard: &Sender<Heard>, happening: Happening) {

@@ -29,6 +29,7 @@ impl ConductorState {
             | Phase::Restoring { .. }
             | Phase::Parting { .. }
             | Phase::ComingBack { .. }
+            | Phase::Leaving { .. }
             | Phase::Over => return,
         };
         self.drain(why, Stage::Last, now, effects);
@@ -36,8 +37,8 @@ impl ConductorState {
 
     pub(super) fn agents_ended(&mut self, status: i32, now: Timestamp, effects: &mut Vec<Effect>) {
         match self.phase {
-            Phase::Parting { .. } => self.parted(now, Some(()), effects),
-            Phase::ComingBack { .. } | Phase::Over => {}
+            Phase::Parting { .. } => self.agents_gone(now, effects),
+            Phase::ComingBack { .. } | Phase::Leaving { .. } | Phase::Over => {}
             Phase::Gathering
             | Phase::Staging
             | Phase::Restoring { .. }
@@ -50,7 +51,7 @@ impl ConductorState {
                     status - BY_SIGNAL
                 );
                 self.abort(Why::Lost { cause }, now, effects);
-                self.parted(now, Some(()), effects);
+                self.agents_gone(now, effects);
             }
             Phase::Gathering
             | Phase::Staging
@@ -61,66 +62,86 @@ impl ConductorState {
                     "the agents' step ended with {status} before the training did; the conductor's log has what srun said"
                 );
                 self.fail(cause, now, effects);
-                self.parted(now, Some(()), effects);
+                self.agents_gone(now, effects);
             }
         }
     }
 
-    pub(super) fn terminated(&mut self, told: Told, now: Timestamp, effects: &mut Vec<Effect>) {
-        let stopping = |left: Seconds| {
-            Effect::Record(Event::Stopping {
-                reason: told.reason.unwrap_or(StopReason::Cancelled),
-                left,
-            })
-        };
-        let wait = match told.until {
-            Some(until) => Duration::from_millis(u64::try_from(until.since(now)).unwrap_or(0)),
-            None => self.facts.kill_wait,
-        };
-        let soon = Deadlines::after_signal(now, wait);
-        let left = Seconds(soon.leave.since(now).unsigned_abs() / 1000);
-        self.deadlines = Some(match self.deadlines {
-            None => soon,
-            Some(at) => Deadlines {
-                warn: at.warn.min(soon.warn),
-                stop: at.stop.min(soon.stop),
-                kill: at.kill.min(soon.kill),
-                leave: at.leave.min(soon.leave),
-            },
-        });
-        let at_limit = told.reason == Some(StopReason::Limit);
-        let why = match at_limit {
-            true => Why::Limit,
-            false => Why::Terminated(told.reason),
-        };
+    /// Ends as if it were cancelled until the cluster has said more: the ranks have SIGTERM too, and
+    /// their end must not be taken for the training's.
+    pub(super) fn terminated(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        if self.unexplained.is_none() {
+            self.unexplained = Some(self.deadlines);
+        }
+        self.hurry(self.deadlines, now, self.facts.kill_wait);
+        let why = Why::Terminated(None);
         match &mut self.phase {
             Phase::Gathering | Phase::Staging | Phase::Restoring { .. } => {
-                effects.push(stopping(left));
                 self.part_early(why, now, effects);
             }
-            Phase::Running => {
-                effects.push(stopping(left));
-                // Slurm has sent SIGTERM to the ranks as well: no use in asking them to save.
-                let stage = match at_limit {
-                    true => Stage::Stopping,
-                    false => Stage::Saving { asked: false },
-                };
-                self.drain(why, stage, now, effects);
-            }
-            // Slurm came before us: how the ranks end now says nothing about the training.
-            Phase::Draining(Draining {
-                stage: stage @ Stage::Saving { .. },
-                why: Why::Limit,
-                ..
-            }) if at_limit => *stage = Stage::Stopping,
+            Phase::Running => self.drain(why, Stage::Saving { asked: false }, now, effects),
             // A job that someone cancels must not come back.
-            Phase::Draining(draining) if draining.why == Why::Limit && !at_limit => {
-                draining.why = why;
-                effects.push(stopping(left));
-            }
-            Phase::Draining(_) | Phase::Parting { .. } | Phase::ComingBack { .. } | Phase::Over => {
-            }
+            Phase::Draining(draining) if draining.why == Why::Limit => draining.why = why,
+            Phase::Draining(_)
+            | Phase::Parting { .. }
+            | Phase::ComingBack { .. }
+            | Phase::Leaving { .. }
+            | Phase::Over => {}
         }
+    }
+
+    /// What the cluster says of the SIGTERM.
+    pub(super) fn told(&mut self, told: Told, now: Timestamp, effects: &mut Vec<Effect>) {
+        let Some(before) = self.unexplained.take() else {
+            return;
+        };
+        if let Some(until) = told.until {
+            let wait = u64::try_from(until.since(now)).unwrap_or(0);
+            self.hurry(before, now, Duration::from_millis(wait));
+        }
+        let why = match &mut self.phase {
+            Phase::Draining(Draining { why, .. }) | Phase::Parting { why, .. } => why,
+            Phase::Gathering
+            | Phase::Staging
+            | Phase::Restoring { .. }
+            | Phase::Running
+            | Phase::ComingBack { .. }
+            | Phase::Leaving { .. }
+            | Phase::Over => return,
+        };
+        if *why != Why::Terminated(None) {
+            return;
+        }
+        // Slurm's own end of a job at its limit is no reason not to come back; how the ranks end
+        // after its SIGTERM says nothing about the training.
+        *why = match told.reason {
+            Some(StopReason::Limit) => Why::Limit,
+            reason => Why::Terminated(reason),
+        };
+        if let Phase::Draining(Draining {
+            stage: stage @ Stage::Saving { .. },
+            why: Why::Limit,
+            ..
+        }) = &mut self.phase
+        {
+            *stage = Stage::Stopping;
+        }
+        let leave = self.deadlines.map_or(now, |at| at.leave);
+        effects.push(Effect::Record(Event::Stopping {
+            reason: told.reason.unwrap_or(StopReason::Cancelled),
+            left: Seconds(leave.since(now).unsigned_abs() / 1000),
+        }));
+    }
+
+    /// Leaves no more time than `wait`, nor than `before` did.
+    fn hurry(&mut self, before: Option<Deadlines>, now: Timestamp, wait: Duration) {
+        let soon = Deadlines::after_signal(now, wait);
+        self.deadlines = Some(before.map_or(soon, |at| Deadlines {
+            warn: at.warn.min(soon.warn),
+            stop: at.stop.min(soon.stop),
+            kill: at.kill.min(soon.kill),
+            leave: at.leave.min(soon.leave),
+        }));
     }
 
     fn drain(&mut self, why: Why, stage: Stage, now: Timestamp, effects: &mut Vec<Effect>) {
@@ -163,7 +184,7 @@ impl ConductorState {
             if matches!(self.phase, Phase::Gathering) && now >= self.facts.hello_by {
                 self.missing_agents(now, effects);
             }
-            return self.parted(now, None, effects);
+            return self.parted(now, effects);
         };
         match &mut self.phase {
             Phase::Gathering if now >= self.facts.hello_by => self.missing_agents(now, effects),
@@ -186,7 +207,7 @@ impl ConductorState {
             Phase::Draining(_) => self.drain_on(at, now, effects),
             _ => {}
         }
-        self.parted(now, None, effects);
+        self.parted(now, effects);
     }
 
     fn drain_on(&mut self, at: Deadlines, now: Timestamp, effects: &mut Vec<Effect>) {

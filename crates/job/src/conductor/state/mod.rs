@@ -45,6 +45,8 @@ pub struct ConductorState {
     successor: Option<u32>,
     /// Whether one is being submitted.
     submitting: bool,
+    /// After SIGTERM, until the cluster has said why it came: the deadlines as they were before.
+    unexplained: Option<Option<Deadlines>>,
 }
 
 #[derive(Debug)]
@@ -61,10 +63,19 @@ enum Phase {
     Parting {
         why: Why,
         until: Timestamp,
+        /// Whether the agents have gone.
+        gone: bool,
     },
     ComingBack {
         /// Why requeueing did not do.
         refused: Option<String>,
+    },
+    /// All is said; a job that takes over is just being submitted, and must be known before this one
+    /// ends.
+    Leaving {
+        code: u8,
+        /// Whether nobody needs to take over.
+        over: bool,
     },
     Over,
 }
@@ -121,6 +132,7 @@ impl ConductorState {
             not_out: BTreeMap::new(),
             round: 0,
             submitting: false,
+            unexplained: None,
         }
     }
 
@@ -155,8 +167,10 @@ impl ConductorState {
                 Stage::Stopping => at.kill,
                 Stage::Killing | Stage::Last => at.leave,
             }),
+            // The word on why SIGTERM came is waited for, whatever the time.
+            Phase::Parting { .. } if self.unexplained.is_some() => None,
             Phase::Parting { until, .. } => Some(*until),
-            Phase::ComingBack { .. } | Phase::Over => None,
+            Phase::ComingBack { .. } | Phase::Leaving { .. } | Phase::Over => None,
         }
     }
 
@@ -195,7 +209,8 @@ impl ConductorState {
                 self.ranks_ended(why, now, effects);
             }
             Happening::Published { name, result } => self.published(&name, result, now, effects),
-            Happening::Terminated(told) => self.terminated(told, now, effects),
+            Happening::Terminated => self.terminated(now, effects),
+            Happening::Told(told) => self.told(told, now, effects),
             Happening::Requeued(result) => self.requeued(result, effects),
             Happening::Succeeded(result) => self.succeeded(result, effects),
             Happening::Tick => {}

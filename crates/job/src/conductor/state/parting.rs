@@ -22,7 +22,10 @@ impl ConductorState {
     /// Ends without bringing anything out.
     pub(super) fn abort(&mut self, why: Why, now: Timestamp, effects: &mut Vec<Effect>) {
         match self.phase {
-            Phase::Parting { .. } | Phase::ComingBack { .. } | Phase::Over => {}
+            Phase::Parting { .. }
+            | Phase::ComingBack { .. }
+            | Phase::Leaving { .. }
+            | Phase::Over => {}
             Phase::Gathering | Phase::Staging | Phase::Restoring { .. } => {
                 self.part_early(why, now, effects);
             }
@@ -57,14 +60,22 @@ impl ConductorState {
             (Some(at), Why::Limit | Why::Lost { .. }) => last.min(Timestamp(now.0.max(at.leave.0))),
             _ => last,
         };
-        self.phase = Phase::Parting { why, until };
+        let gone = false;
+        self.phase = Phase::Parting { why, until, gone };
     }
 
-    pub(super) fn parted(&mut self, now: Timestamp, gone: Option<()>, effects: &mut Vec<Effect>) {
-        let Phase::Parting { why, until } = &self.phase else {
+    pub(super) fn agents_gone(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        if let Phase::Parting { gone, .. } = &mut self.phase {
+            *gone = true;
+        }
+        self.parted(now, effects);
+    }
+
+    pub(super) fn parted(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let Phase::Parting { why, until, gone } = &self.phase else {
             return;
         };
-        if gone.is_none() && now < *until {
+        if self.unexplained.is_some() || (!gone && now < *until) {
             return;
         }
         match why.clone() {
@@ -195,6 +206,11 @@ impl ConductorState {
                 );
                 self.failed(cause, effects);
             }
+            (&Phase::Leaving { code, over }, result) => {
+                let job = result.ok().filter(|_| over);
+                effects.extend(job.map(Effect::DropSuccessor));
+                self.exit(code, effects);
+            }
             (Phase::Over, _) => {}
             (_, Ok(job)) => self.successor = Some(job),
             (_, Err(why)) => {
@@ -217,10 +233,18 @@ impl ConductorState {
     /// The run is over: nobody needs to take over.
     fn over(&mut self, code: u8, effects: &mut Vec<Effect>) {
         effects.extend(self.successor.map(Effect::DropSuccessor));
-        self.exit(code, effects);
+        self.leave(code, true, effects);
     }
 
     fn exit(&mut self, code: u8, effects: &mut Vec<Effect>) {
+        self.leave(code, false, effects);
+    }
+
+    fn leave(&mut self, code: u8, over: bool, effects: &mut Vec<Effect>) {
+        if self.submitting {
+            self.phase = Phase::Leaving { code, over };
+            return;
+        }
         effects.push(Effect::Exit(code));
         self.phase = Phase::Over;
     }

@@ -113,8 +113,11 @@ pub enum Happening {
         /// What is in the run folder now, or why not.
         result: Result<Out, String>,
     },
-    /// SIGTERM came: the job is cancelled, preempted, or its node is taken.
-    Terminated(Told),
+    /// SIGTERM came: the job is cancelled, preempted, or its node is taken. [`Happening::Told`]
+    /// follows for certain.
+    Terminated,
+    /// What the cluster says of it.
+    Told(Told),
     /// The answer to the requeue.
     Requeued(Result<(), String>),
     /// A successor waits, or could not be submitted.

@@ -203,28 +203,30 @@ fn nobody_needs_to_take_over_from_what_is_done() {
     );
     check(
         by_successor(Some(8)),
-        "0 cancelled\n10 tick",
+        "0 term\n0 cancelled\n10 tick",
         expect![[r#"
-        0 cancelled
-            event {"event":"stopping","reason":"cancelled","left":22}
-            send {"order":"finish","clean":true}
-        10 tick
-            event {"event":"terminated","reason":"cancelled"}
-            DropSuccessor(8)
-            Exit(143)
-    "#]],
+            0 term
+                send {"order":"finish","clean":true}
+            0 cancelled
+                event {"event":"stopping","reason":"cancelled","left":22}
+            10 tick
+                event {"event":"terminated","reason":"cancelled"}
+                DropSuccessor(8)
+                Exit(143)
+        "#]],
     );
     check(
         by_successor(Some(8)),
-        "0 preempted\n10 tick",
+        "0 term\n0 preempted\n10 tick",
         expect![[r#"
-        0 preempted
-            event {"event":"stopping","reason":"preempted","left":22}
-            send {"order":"finish","clean":true}
-        10 tick
-            event {"event":"terminated","reason":"preempted"}
-            Exit(143)
-    "#]],
+            0 term
+                send {"order":"finish","clean":true}
+            0 preempted
+                event {"event":"stopping","reason":"preempted","left":22}
+            10 tick
+                event {"event":"terminated","reason":"preempted"}
+                Exit(143)
+        "#]],
     );
 }
 
@@ -473,4 +475,33 @@ fn a_conductor_that_was_killed_brings_the_run_back() {
     expect![[r#"
         event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because signal 9; look at the memory that the job asks for and uses, then yard requeue","status":null}
         Exit(1)"#]].assert_eq(&lost(often, false));
+}
+
+#[test]
+fn a_successor_that_is_just_being_submitted_is_known_before_the_job_ends() {
+    check(
+        by_successor(None),
+        "0 hello 0
+         9 ranks 0
+         9 drained 1
+         9 agents 0
+         9.1 waits 8",
+        expect![[r#"
+                Succeed
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                send {"order":"watch","resume":null}
+                start ranks on n0 from nothing
+            9 ranks 0
+                event {"event":"ranks-ended","status":0,"first_failed":null}
+                send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":true}
+            9 drained 1
+                send {"order":"finish","clean":true}
+            9 agents 0
+                event {"event":"finished","status":0}
+            9.1 waits 8
+                DropSuccessor(8)
+                Exit(0)
+        "#]],
+    );
 }

@@ -34,6 +34,7 @@ fn cancelled_or_preempted() {
         facts(),
         "0 hello 0
          9 term
+         9 unexplained
          9.1 ranks 143
          9.2 complete ckpt-5
          9.2 drained 2
@@ -46,8 +47,9 @@ fn cancelled_or_preempted() {
                 send {"order":"watch","resume":null}
                 start ranks on n0 from nothing
             9 term
-                event {"event":"stopping","reason":"cancelled","left":22}
                 send {"order":"drain","round":1,"until":21500,"ranks_gone":false,"finished":false}
+            9 unexplained
+                event {"event":"stopping","reason":"cancelled","left":22}
             9.1 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":14100,"ranks_gone":true,"finished":false}
@@ -67,11 +69,12 @@ fn cancelled_or_preempted() {
     );
     check(
         facts(),
-        "0 term\n10 tick",
+        "0 term\n0.1 unexplained\n10 tick",
         expect![[r#"
             0 term
-                event {"event":"stopping","reason":"cancelled","left":22}
                 send {"order":"finish","clean":true}
+            0.1 unexplained
+                event {"event":"stopping","reason":"cancelled","left":22}
             10 tick
                 event {"event":"terminated","reason":null}
                 Exit(143)
@@ -84,6 +87,7 @@ fn a_preemption_leaves_as_long_as_the_cluster_says() {
     check(
         facts(),
         "0 hello 0
+         9 term
          9 preempted 69
          30 complete ckpt-5
          30 part ckpt-5
@@ -93,9 +97,10 @@ fn a_preemption_leaves_as_long_as_the_cluster_says() {
                 send {"order":"roles","copiers":[0]}
                 send {"order":"watch","resume":null}
                 start ranks on n0 from nothing
+            9 term
+                send {"order":"drain","round":1,"until":21500,"ranks_gone":false,"finished":false}
             9 preempted 69
                 event {"event":"stopping","reason":"preempted","left":45}
-                send {"order":"drain","round":1,"until":34000,"ranks_gone":false,"finished":false}
             30 complete ckpt-5
                 send {"order":"copy","name":"ckpt-5","from":[0]}
             30 part ckpt-5
@@ -113,7 +118,8 @@ fn slurms_own_end_at_the_limit_does_not_keep_the_run_from_coming_back() {
         facts(),
         "0 hello 0
          90 tick
-         91 timeout
+         91 term
+         91.05 timeout
          91.1 ranks 143
          91.2 drained 2
          91.3 agents 0",
@@ -125,7 +131,9 @@ fn slurms_own_end_at_the_limit_does_not_keep_the_run_from_coming_back() {
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
-            91 timeout
+            91 term
+            91.05 timeout
+                event {"event":"stopping","reason":"limit","left":7}
             91.1 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":96100,"ranks_gone":true,"finished":false}
@@ -146,17 +154,19 @@ fn cancelled_while_it_stages_leaves_nothing_on_the_nodes() {
             ..facts()
         },
         "0 hello 0
-         5 cancelled
-         6 agents 0",
+         5 term
+         6 agents 0
+         6.1 cancelled",
         expect![[r#"
             0 hello 0
                 send {"order":"roles","copiers":[0]}
                 Stage
-            5 cancelled
-                event {"event":"stopping","reason":"cancelled","left":22}
+            5 term
                 AbortStage
                 send {"order":"finish","clean":true}
             6 agents 0
+            6.1 cancelled
+                event {"event":"stopping","reason":"cancelled","left":21}
                 event {"event":"terminated","reason":"cancelled"}
                 Exit(143)
         "#]],

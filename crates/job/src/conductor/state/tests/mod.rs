@@ -148,8 +148,9 @@ fn happening(words: &[&str]) -> Happening {
             lost: true,
             cause: "rank 1 could not say why".to_owned(),
         },
-        "term" => Happening::Terminated(Told::default()),
-        "cancelled" | "preempted" | "timeout" => Happening::Terminated(Told {
+        "term" => Happening::Terminated,
+        "unexplained" => Happening::Told(Told::default()),
+        "cancelled" | "preempted" | "timeout" => Happening::Told(Told {
             reason: Some(match words[0] {
                 "cancelled" => StopReason::Cancelled,
                 "preempted" => StopReason::Preempted,
