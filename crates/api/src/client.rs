@@ -238,6 +238,29 @@ impl Client {
         self.done(&Call::Cancel(request), repeatable)
     }
 
+    /// Cancels several, as [`Client::cancel`] would one after another, in the time of one; for each
+    /// why nothing was changed.
+    ///
+    /// # Errors
+    /// No engine.
+    pub fn cancel_each(
+        &mut self,
+        requests: Vec<CancelRequest>,
+    ) -> Result<Vec<Option<Refusal>>, CallError> {
+        let repeatable = requests.iter().all(|request| request.signal.is_none());
+        let call = Call::CancelEach { requests };
+        let answer = if repeatable {
+            self.call_again(&call)?
+        } else {
+            self.call(&call)?
+        };
+        match answer {
+            Answer::Cancelled { refusals } => Ok(refusals),
+            Answer::Refused(refusal) => Err(refusal.into()),
+            other => Err(confused(&other)),
+        }
+    }
+
     /// Requeues a job; `restart` makes a repetition harmless.
     ///
     /// # Errors

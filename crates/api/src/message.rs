@@ -65,8 +65,13 @@ pub enum Call {
         /// Whose.
         job: JobId,
     },
-    /// `scancel`. Answer: `done` or a refusal a job.
+    /// `scancel`. Answer: `done`.
     Cancel(CancelRequest),
+    /// Several `scancel` at once, in one transaction. Answer: `cancelled`.
+    CancelEach {
+        /// Each on its own: one that is refused keeps no other up.
+        requests: Vec<CancelRequest>,
+    },
     /// `scontrol requeue` and `requeuehold`. Answer: `done`.
     Requeue {
         /// Which job.
@@ -150,6 +155,11 @@ pub enum Answer {
     },
     /// To `create_step`: its supervisors are being started.
     Step(StepRecord),
+    /// To `cancel_each`.
+    Cancelled {
+        /// For each request, in order, why it changed nothing.
+        refusals: Vec<Option<Refusal>>,
+    },
     /// To `facts`.
     Facts(Box<EngineFacts>),
     /// Done, on disk.

@@ -52,15 +52,12 @@ pub fn submit_next(
     Ok((answer?, at))
 }
 
-/// What a job inherits: this command's environment without another job's variables. What is not
-/// UTF-8 stays behind.
+/// What a job inherits: this command's environment without another job's variables.
 fn job_environment() -> Vec<(String, String)> {
     let of_a_job = |name: &str| {
         let prefixes = ["SLURM_", "SBATCH_", "SRUN_", "PMIX_", "PMI_", "YARD_"];
         name != "SLURM_CONF" && prefixes.iter().any(|prefix| name.starts_with(prefix))
     };
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, _)| !of_a_job(name))
-        .collect()
+    let all = sys::odd_text::environment().into_iter();
+    all.filter(|(name, _)| !of_a_job(name)).collect()
 }

@@ -3,8 +3,15 @@
 use crate::job::Job;
 use crate::{Event, Finished, State, priority_of};
 use model::{
-    Ending, JobId, JobRecord, JobState, Outcome, PendingReason, Ran, Timestamp, WaitStatus,
+    Ending, JobId, JobRecord, JobState, Outcome, PendingReason, Ran, Seconds, Timestamp, WaitStatus,
 };
+
+/// A job that is queued again so soon after its start would be started again and again at full
+/// speed, as one whose script requeues itself.
+const SOON_MS: i64 = 1000;
+/// For how long it then waits. (Slurm lets every requeued job wait, for two minutes: the lifetime
+/// of a job's credential; `batch_requeue_fini` and the lines before it in `job_mgr.c`.)
+const REQUEUE_DELAY: Seconds = Seconds(1);
 
 impl State {
     /// Takes in what happened. What follows from it is up to [`State::schedule`].
@@ -98,15 +105,20 @@ impl State {
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
-        let JobState::Running { ending, .. } = &job.record.state else {
+        let JobState::Running { ending, since, .. } = &job.record.state else {
             return;
         };
+        let soon = at.since(*since) < SOON_MS;
         match ending {
             Some(Ending::Requeue { hold: true }) => {
                 self.queue_again(id, 0, PendingReason::JobHeldUser, at);
             }
             Some(Ending::Requeue { hold: false }) => {
                 let priority = priority_of(&job.record.request);
+                if soon && let Some(job) = self.jobs.get_mut(&id) {
+                    let request = &mut job.record.request;
+                    request.begin = request.begin.max(Some(at + REQUEUE_DELAY));
+                }
                 self.queue_again(id, priority, PendingReason::None, at);
             }
             Some(Ending::End(_)) | None => self.remove(id, outcome, at),

@@ -399,6 +399,7 @@ fn a_requeue_counts_and_a_cancel_overrules_it() {
         job: id,
         ending: Ending::Requeue { hold },
     };
+    world.now = world.now + Seconds(1);
     world.state.apply(requeue(false));
     world.pass();
     world.completed(id);
@@ -425,6 +426,24 @@ fn a_requeue_counts_and_a_cancel_overrules_it() {
     });
     world.end(id, cancelled.clone());
     assert_eq!(world.state_of(id), format!("{cancelled:?}"));
+}
+
+#[test]
+fn a_job_that_requeues_itself_at_once_waits_a_second() {
+    let mut world = World::new(1);
+    let id = world.submit(Request::default());
+    world.pass();
+    for restart in 1..4 {
+        let ending = Ending::Requeue { hold: false };
+        world.state.apply(Event::Ending { job: id, ending });
+        world.completed(id);
+        assert_eq!(world.state_of(id), "BeginTime");
+        assert_eq!(world.state.next_due(), Some(world.now + Seconds(1)));
+        world.now = world.now + Seconds(1);
+        world.pass();
+        assert_eq!(world.state_of(id), "Running");
+        assert_eq!(world.rows[&id].restarts, restart);
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub mod lock;
 pub mod memory;
 mod nonblocking;
 mod now;
+pub mod odd_text;
 mod places;
 pub mod poll;
 pub mod process;

@@ -96,7 +96,11 @@ impl Door for SlurmDoor {
             .args(job.args)
             .current_dir(job.script_path.parent().unwrap_or(Path::new("/")))
             .env_clear()
-            .envs(job.environment.iter().map(|(name, value)| (name, value)));
+            .envs(
+                job.environment
+                    .iter()
+                    .map(|(name, value)| (sys::odd_text::bytes(name), sys::odd_text::bytes(value))),
+            );
         match ask(command) {
             Ok(answer) if answer.status.success() => parse_parsable(&answer.stdout),
             Ok(answer) => Err(DoorError::Refused {

@@ -36,14 +36,20 @@ pub fn by_name(args: &[OsString]) -> Option<(&'static str, &[OsString])> {
     None
 }
 
+/// Why a job can't be told to run in a folder.
+fn unusable(folder: &Path) -> Option<String> {
+    folder.to_str().is_none().then(|| {
+        format!(
+            "working directory {}: its name is not UTF-8; go to another, or name one with --chdir",
+            folder.display()
+        )
+    })
+}
+
 /// Runs one of Slurm's commands; its exit status is Slurm's.
 #[must_use]
 pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
-    // What is not UTF-8 can't travel to the engine; it shows as it will be.
-    let args: Vec<String> = args
-        .iter()
-        .map(|arg| arg.to_string_lossy().into_owned())
-        .collect();
+    let args: Vec<String> = args.iter().map(|arg| sys::odd_text::text(arg)).collect();
     let status = match name {
         "sbatch" => sbatch::run(&args, printer),
         "squeue" => squeue::run(&args, printer),

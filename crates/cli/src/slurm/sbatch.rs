@@ -122,6 +122,10 @@ fn submit(args: &[String], printer: &Printer) -> Result<Queued, Stop> {
             Err(error) => Err(refused("allocation failure: ", error.into(), printer)),
         };
     }
+    if let Some(why) = super::unusable(&asked.request.chdir) {
+        printer.say(&format!("sbatch: error: {why}"));
+        return Err(Stop::Status(1));
+    }
     let environment = environment(&asked, &cwd, printer)?;
     let (parsable, quiet, wait) = (asked.parsable, asked.quiet, asked.wait);
     let submission = Submission {
@@ -190,9 +194,7 @@ fn environment(
     printer: &Printer,
 ) -> Result<Vec<(String, String)>, Stop> {
     let caller = match &asked.export_file {
-        None => std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect(),
+        None => sys::odd_text::environment(),
         Some(name) => exported(name).ok_or_else(|| {
             printer.say(&format!(
                 "sbatch: error: Unable to read --export-file {name}"

@@ -164,6 +164,13 @@ impl Owner {
                 .map(|()| Answer::Done)
                 .map_err(submit::never_fits),
             Call::Cancel(request) => self.cancel(request, peer, turn),
+            Call::CancelEach { requests } => {
+                let each = requests.into_iter();
+                let refusals = each.map(|request| self.cancel(request, peer, turn).err());
+                Ok(Answer::Cancelled {
+                    refusals: refusals.collect(),
+                })
+            }
             Call::Requeue { job, hold, restart } => self.requeue(job, hold, restart, peer, turn),
             Call::Hold { job, hold } => self.hold(job, hold, peer, turn),
             Call::CreateStep {

@@ -5,9 +5,10 @@ use super::task_files::words;
 use super::{slurm_links, task_environment, task_streams};
 use crate::spec::{Environment, Program, StepSpec, Streams};
 use model::{StepId, WaitStatus};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use sys::process::{Spawn, User};
@@ -123,6 +124,10 @@ fn enter(folder: &Path) -> Option<String> {
     ))
 }
 
+fn bytes(text: &String) -> OsString {
+    sys::odd_text::bytes(text).into_owned()
+}
+
 struct Executable {
     file: OsString,
     args: Vec<OsString>,
@@ -133,16 +138,16 @@ fn program(program: &Program, environment: &[(String, String)]) -> Executable {
         Program::Script { path, args } => Executable {
             file: path.clone().into(),
             args: std::iter::once(path.clone().into())
-                .chain(args.iter().map(OsString::from))
+                .chain(args.iter().map(bytes))
                 .collect(),
         },
         Program::Command(words) => {
-            let name = words.first().map_or("", String::as_str);
+            let name = words.first().map(bytes).unwrap_or_default();
             let path = environment.iter().find(|(name, _)| name == "PATH");
             let path = path.map_or("/usr/local/bin:/usr/bin:/bin", |(_, path)| path);
             Executable {
-                file: find(name, path),
-                args: words.iter().map(OsString::from).collect(),
+                file: find(&name, path),
+                args: words.iter().map(bytes).collect(),
             }
         }
     }
@@ -150,8 +155,8 @@ fn program(program: &Program, environment: &[(String, String)]) -> Executable {
 
 /// The file that a command's name means; the name itself where none is found, so that executing it
 /// says what is wrong.
-fn find(name: &str, path: &str) -> OsString {
-    if name.contains('/') {
+fn find(name: &OsStr, path: &str) -> OsString {
+    if name.as_bytes().contains(&b'/') {
         return name.into();
     }
     let found = path

@@ -5,6 +5,7 @@ use api::{EngineFolder, StepTask};
 use model::OpenMode;
 use model::file_pattern::{PatternContext, differs_between_tasks, file_name};
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,12 +31,13 @@ impl<'a> TaskFiles<'a> {
     /// message, when it can't be.
     pub(super) fn output(&mut self, pattern: &str, task: &StepTask) -> Result<File, String> {
         let name = self.name(pattern, task);
-        let path = self.spec.chdir.join(&name);
+        let name = Path::new(&name);
+        let path = self.spec.chdir.join(name);
         if let Some(file) = self.open.get(&path) {
             return file.try_clone().map_err(|error| complaint(&path, &error));
         }
         let file = self
-            .make_folders(Path::new(&name), &path)
+            .make_folders(name, &path)
             .and_then(|()| self.open_output(pattern, &path))
             .map_err(|error| complaint(&path, &error))?;
         let copy = file.try_clone().map_err(|error| complaint(&path, &error))?;
@@ -49,7 +51,7 @@ impl<'a> TaskFiles<'a> {
         File::open(&path).map_err(|error| complaint(&path, &error))
     }
 
-    fn name(&self, pattern: &str, task: &StepTask) -> String {
+    fn name(&self, pattern: &str, task: &StepTask) -> OsString {
         let spec = self.spec;
         let context = PatternContext {
             job: spec.job,
@@ -61,7 +63,7 @@ impl<'a> TaskFiles<'a> {
             user: &spec.user,
             job_name: &spec.job_name,
         };
-        file_name(pattern, &context)
+        sys::odd_text::bytes(&file_name(pattern, &context)).into_owned()
     }
 
     /// Makes the folders that the pattern itself names, as Slurm does since 23.02; a working

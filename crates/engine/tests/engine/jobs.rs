@@ -7,6 +7,8 @@ use model::{
     ArraySpec, JobState, Outcome, PendingReason, Request, Seconds, SignalSpec, SignalTarget,
     TimeLimitRequest, WaitStatus,
 };
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 pub const TESTS: &[Test] = &[
     ("jobs::arguments_and_umask", arguments_and_umask),
@@ -16,6 +18,8 @@ pub const TESTS: &[Test] = &[
     ("jobs::an_array", an_array),
     ("jobs::the_same_token_is_the_same_job", the_same_token),
     ("jobs::cancelled", cancelled),
+    ("jobs::many_cancelled_at_once", many_cancelled_at_once),
+    ("jobs::bytes_that_are_no_text", bytes_that_are_no_text),
     ("jobs::held_and_released", held_and_released),
     ("jobs::requeued_from_within", requeued_from_within),
     ("jobs::time_limit", time_limit),
@@ -73,6 +77,41 @@ fn arguments_and_umask() {
     let job = client.submit(submission).unwrap();
     ended(&mut client, job);
     assert_eq!(house.text(&format!("slurm-{job}.out")), "a b c\n0077\n");
+}
+
+fn bytes_that_are_no_text() {
+    let house = House::new();
+    let mut client = house.client();
+    let odd = sys::odd_text::text(OsStr::from_bytes(b"a\xff\xc3b"));
+    let mut submission = house.script("printf '%s ' \"$ODD\" \"$1\" > read");
+    submission.environment.push(("ODD".to_owned(), odd.clone()));
+    submission.args = vec![odd.clone()];
+    submission.request.output = Some(odd);
+    let job = client.submit(submission).unwrap();
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+    let read = std::fs::read(house.work().join("read")).unwrap();
+    assert_eq!(read, b"a\xff\xc3b a\xff\xc3b ");
+    assert!(house.work().join(OsStr::from_bytes(b"a\xff\xc3b")).exists());
+}
+
+fn many_cancelled_at_once() {
+    let house = House::new();
+    let mut client = house.client();
+    let jobs: Vec<model::JobId> = (0..20)
+        .map(|_| house.submit(&mut client, "exec sleep 600"))
+        .collect();
+    let never = model::JobId(jobs[19].0 + 1);
+    let all = jobs.iter().chain([&never]);
+    let refusals = client
+        .cancel_each(all.map(|job| scancel(*job)).collect())
+        .unwrap();
+    assert_eq!(refusals.len(), 21);
+    assert!(refusals[..20].iter().all(Option::is_none));
+    assert_eq!(refusals[20], Some(Refusal::NoSuchJob { job: never }));
+    for job in jobs {
+        let (outcome, _) = ended(&mut client, job);
+        assert!(matches!(outcome, Outcome::Cancelled { .. }), "{outcome:?}");
+    }
 }
 
 fn fails_with_its_status() {

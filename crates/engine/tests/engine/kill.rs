@@ -3,7 +3,7 @@
 use crate::Test;
 use crate::house::{House, all, ended, is_there, until};
 use api::Client;
-use model::{ArraySpec, Outcome, StepId};
+use model::{ArraySpec, Outcome, StepId, WaitStatus};
 use std::collections::BTreeMap;
 
 pub const TESTS: &[Test] = &[
@@ -23,6 +23,10 @@ pub const TESTS: &[Test] = &[
     ),
     ("kill::stopped_jobs_go_on", stopped_jobs_go_on),
     ("kill::an_allocation_stays_its_clients", an_allocation),
+    (
+        "kill::supervisors_of_a_former_version_are_found",
+        supervisors_of_a_former_version,
+    ),
 ];
 
 fn a_running_job_goes_on() {
@@ -184,4 +188,42 @@ fn an_allocation() {
     let mut client = house.client();
     let (outcome, _) = ended(&mut client, job);
     assert!(matches!(outcome, Outcome::Cancelled { .. }), "{outcome:?}");
+}
+
+/// They had a folder each, with a file for each line of the record.
+fn supervisors_of_a_former_version() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = house.submit(
+        &mut client,
+        "touch begun; while [ ! -e go ]; do sleep 0.01; done",
+    );
+    until("it runs", || is_there(&house.work(), "begun"));
+    client.stop().unwrap();
+    let record = api::EngineFolder::new(house.dir()).record(job, 0, StepId::Batch, 0);
+    let holder = engine::record::read(&record).unwrap().holder;
+    let former = house.dir().join(format!("jobs/{job}/0/batch/0"));
+    std::fs::create_dir_all(&former).unwrap();
+    let json = serde_json::to_vec(&holder).unwrap();
+    std::fs::write(former.join("pid"), json).unwrap();
+    std::fs::remove_file(&record).unwrap();
+
+    let mut client = house.client();
+    crate::house::running(&mut client, job);
+    let exit = engine::spec::ExitFile {
+        boot_id: holder.boot_id,
+        at: model::Timestamp(sys::now()),
+        tasks: vec![engine::spec::TaskExit {
+            rank: 0,
+            status: WaitStatus::exit(6),
+        }],
+        launch_error: None,
+        ended_by: None,
+    };
+    let json = serde_json::to_vec(&exit).unwrap();
+    std::fs::write(former.join("exit"), json).unwrap();
+    std::fs::write(house.work().join("go"), "").unwrap();
+    let (outcome, row) = ended(&mut client, job);
+    let status = WaitStatus::exit(6);
+    assert_eq!((outcome, row.restarts), (Outcome::Failed { status }, 0));
 }

@@ -1,6 +1,6 @@
 //! Starting a program with everything about it decided beforehand.
 
-use crate::cpu;
+use crate::{cpu, odd_text};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -17,7 +17,7 @@ pub struct Spawn<'a> {
     pub program: &'a OsStr,
     /// Arguments, the program's own name first.
     pub args: &'a [OsString],
-    /// The whole environment.
+    /// The whole environment; text as [`odd_text`] makes it.
     pub environment: &'a [(String, String)],
     /// A variable that gets the child's process number.
     pub pid_variable: Option<&'a str>,
@@ -84,9 +84,9 @@ impl Spawn<'_> {
         let mut environment: Vec<Vec<u8>> = Vec::with_capacity(self.environment.len() + 1);
         for (name, value) in self.environment {
             let mut text = Vec::with_capacity(name.len() + value.len() + 2);
-            text.extend_from_slice(name.as_bytes());
+            text.extend_from_slice(odd_text::bytes(name).as_bytes());
             text.push(b'=');
-            text.extend_from_slice(value.as_bytes());
+            text.extend_from_slice(odd_text::bytes(value).as_bytes());
             if text.contains(&0) {
                 return Err(io::ErrorKind::InvalidInput.into());
             }

@@ -51,9 +51,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     if asked.test_only {
         return test(asked, printer);
     }
-    let environment: Vec<(String, String)> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
+    let environment = sys::odd_text::environment();
     let caller = Caller {
         environment: &environment,
         cwd: &cwd,
@@ -61,6 +59,10 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         host: &sys::host_name(),
     };
     let (call, notes) = arguments::step_call(asked, &caller);
+    if let Some(why) = super::unusable(&call.launch.chdir) {
+        printer.say(&format!("srun: error: {why}"));
+        return 1;
+    }
     if !call.quiet {
         for note in notes {
             printer.say(&format!("srun: {note}"));
@@ -71,10 +73,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
 
 /// As [`run`], for a command of ours that becomes `srun`.
 pub fn run_code(args: &[OsString], printer: &Printer) -> u8 {
-    let args: Vec<String> = args
-        .iter()
-        .map(|arg| arg.to_string_lossy().into_owned())
-        .collect();
+    let args: Vec<String> = args.iter().map(|arg| sys::odd_text::text(arg)).collect();
     run(&args, printer)
 }
 
