@@ -45,7 +45,8 @@ fn failed_text(status: WaitStatus) -> String {
 }
 
 /// The C library's description of a signal on Linux.
-fn signal_description(signal: i32) -> String {
+#[must_use]
+pub fn signal_description(signal: i32) -> String {
     let known = match signal {
         1 => "Hangup",
         2 => "Interrupt",

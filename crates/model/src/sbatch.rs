@@ -7,7 +7,10 @@ use crate::job_description::JobDescription;
 use crate::job_environment::{OF_ONE_JOB, submission_variables};
 use crate::option_table::{Command, Dialect, Key};
 use crate::reading::Reading;
-use crate::{Export, Request, Show, Surroundings, asked_job, foreign_directives, getopt, script};
+use crate::{
+    Export, Request, Show, Surroundings, asked_job, described_job, foreign_directives, getopt,
+    script,
+};
 use std::path::Path;
 
 /// Where the script comes from.
@@ -158,7 +161,7 @@ pub fn resolve(
     };
     let o = &reading.options;
     let mut sbatch = Sbatch {
-        request: asked_job::request(&reading, &description, name),
+        request: described_job::request(&reading, &description, name),
         description,
         script: text,
         args: rest.get(1..).unwrap_or_default().to_vec(),

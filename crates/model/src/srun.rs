@@ -8,7 +8,7 @@ use crate::option_table::{Command, Key};
 use crate::reading::Reading;
 use crate::{
     Export, GpuCount, GresList, JobId, OpenMode, Request, Seconds, Show, StepRequest, Surroundings,
-    TimeLimitRequest, asked_job, getopt,
+    TimeLimitRequest, asked_job, described_job, getopt,
 };
 use std::path::PathBuf;
 
@@ -149,7 +149,7 @@ pub fn resolve(
     let request = Request {
         // An allocation without a task runs one on each node.
         tasks: Some(tasks(&reading.options).unwrap_or(1)),
-        ..asked_job::request(&reading, &description, base)
+        ..described_job::request(&reading, &description, base)
     };
     let o = &reading.options;
     let srun = Srun {
@@ -278,7 +278,7 @@ fn step_gpus(reading: &Reading<'_>) -> Option<GpuCount> {
                 .div_ceil(o.nodes.map_or(1, |nodes| nodes.min.max(1))),
         });
     let by_hand = reading.by_hand(Key::GpusPerNode) || reading.by_hand(Key::Gres);
-    let per_node = asked_job::gpus_of_a_node(o);
+    let per_node = described_job::gpus_of_a_node(o);
     if by_hand {
         per_node
     } else {
