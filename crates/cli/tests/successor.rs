@@ -27,7 +27,7 @@ fn write_run(env: &TestEnv, to: u32, more: &str) {
 }
 
 fn show(env: &TestEnv) -> Value {
-    serde_json::from_str(&env.yard(&["show", "@", "--json"]).success()).unwrap()
+    serde_json::from_str(&env.yard(&["show", "count", "--json"]).success()).unwrap()
 }
 
 fn run_folder(env: &TestEnv) -> PathBuf {
@@ -78,7 +78,7 @@ fn a_run_that_may_not_be_requeued_goes_on_in_its_successors() {
             .trim()
             .is_empty()
     });
-    env.yard(&["wait", "@"]).success();
+    env.yard(&["wait", "count"]).success();
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn cancel_ends_the_job_that_waits_too() {
     // Its successor's number means the run too.
     let shown = env.yard(&["show", &second]).success();
     assert!(shown.contains("running"), "{shown}");
-    env.yard(&["cancel", "@"]).success();
-    let waited = env.yard(&["wait", "@"]);
+    env.yard(&["cancel", "count"]).success();
+    let waited = env.yard(&["wait", "count"]);
     assert!(waited.stdout.contains("cancelled"), "{}", waited.snapshot());
     assert!(
         env.slurm("squeue", &["--noheader"])
@@ -104,13 +104,13 @@ fn cancel_ends_the_job_that_waits_too() {
     );
     assert_eq!(jobs(&env).len(), 2, "nobody was submitted after that");
     // It can be taken up again, in a job of its own.
-    let again = env.yard(&["requeue", "@"]).success();
+    let again = env.yard(&["requeue", "count"]).success();
     assert!(again.contains("goes on in job"), "{again}");
     wait_until("it resumes", || {
         show(&env)["starts"].as_array().unwrap().len() == 2
     });
-    env.yard(&["cancel", "@"]).success();
-    let waited = env.yard(&["wait", "@"]).code(1);
+    env.yard(&["cancel", "count"]).success();
+    let waited = env.yard(&["wait", "count"]).code(1);
     assert!(waited.stdout.contains("cancelled"), "{}", waited.snapshot());
 }
 
@@ -169,7 +169,7 @@ mod slow {
         wait_for_checkpoint(&env);
         let urgent = ["--partition=urgent", "--exclusive", "--wrap=sleep 2"];
         slurm.run("sbatch", &urgent).success();
-        let waited = env.yard(&["wait", "@"]);
+        let waited = env.yard(&["wait", "count"]);
         assert!(
             waited.stdout.contains("done"),
             "{}\n{}",
