@@ -3,6 +3,7 @@
 use super::asked::{Asked, Planned};
 use super::follow::{self, Ended};
 use super::interrupt::Interrupt;
+use super::lint;
 use super::place::{self, places};
 use super::prepare::{self, Submitted};
 use super::script;
@@ -23,6 +24,9 @@ pub struct Args {
     /// Submit and return
     #[arg(long, short)]
     detach: bool,
+    /// Submit a batch script even if yard lint finds an error in it
+    #[arg(long)]
+    no_lint: bool,
 }
 
 /// Runs `yard run`.
@@ -40,6 +44,9 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
             )
             .there(format!("{} has its own sbatch", door.facts().name))
             .todo(format!("sbatch {}, or --on local", script.display())));
+        }
+        if !args.no_lint {
+            lint::before_submission(script, &flags, printer)?;
         }
         return script::run(script, &flags, args.detach, &interrupt, printer);
     }

@@ -1,0 +1,242 @@
+//! `yard lint` from outside: what it prints, what it changes, how it ends.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use expect_test::expect;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use testkit::TestEnv;
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_yard"))
+}
+
+const SCRIPT: &str = "#!/bin/bash --login\n#SBATCH --time=24:00:00\n#SBATCH --gpus=8\n\
+    #SBATCH --constraint=v100\n#SBATCH --cpus-per-gpus=6\n\
+    #SBATCH --constraint=cpu_intel_platinum_8260\nsrun python train.py\n";
+
+#[test]
+fn findings_for_people() {
+    let env = env();
+    env.write("job.sh", SCRIPT);
+    expect![[r#"
+        status 1
+        -- stdout
+        error[Y012]: the first --constraint is dropped
+          --> job.sh:4:9
+           4 │ #SBATCH --constraint=v100
+             │         ^^^^^^^^^^^^^^^^^ replaced by line 6
+           6 │ #SBATCH --constraint=cpu_intel_platinum_8260
+             │         ------------------------------------ this one counts
+             │ Slurm keeps the last of two: nodes need not have the first
+          help: write both in one: --constraint=v100&cpu_intel_platinum_8260 (--fix does it)
+
+        error[Y001]: sbatch has no option --cpus-per-gpus
+          --> job.sh:5:9
+           5 │ #SBATCH --cpus-per-gpus=6
+             │         ^^^^^^^^^^^^^^^ did you mean --cpus-per-gpu?
+          help: --fix puts it right
+
+        2 errors · --fix puts 2 right · yard lint --explain Y001
+        -- stderr
+    "#]]
+    .assert_eq(&env.yard(&["lint", "job.sh"]).snapshot());
+    env.write("good.sh", "#!/bin/sh\n#SBATCH --time=5\ntrue\n");
+    expect![[r#"
+        status 0
+        -- stdout
+        nothing found
+        -- stderr
+    "#]]
+    .assert_eq(&env.yard(&["lint", "good.sh"]).snapshot());
+}
+
+#[test]
+fn what_decides_the_exit_code() {
+    let env = env();
+    env.write("note.sh", "#!/bin/sh\n#SBATCH --time=5:00\n");
+    env.write("warning.sh", "#!/bin/sh\n#SBATCH --mail-user=a@b.c\n");
+    env.write("error.sh", "#!/bin/sh\n#SBATCH --nosuch\n");
+    for (args, code) in [
+        (vec!["note.sh"], 0),
+        (vec!["warning.sh"], 0),
+        (vec!["error.sh"], 1),
+        (vec!["--deny", "warnings", "note.sh"], 0),
+        (vec!["--deny", "warnings", "warning.sh"], 1),
+        (vec!["--deny", "notes", "note.sh"], 1),
+        (vec!["nosuch.sh"], 5),
+        (vec!["--slurm", "abc", "note.sh"], 2),
+        (vec!["--on", "nosuch", "note.sh"], 2),
+        (vec![], 2),
+    ] {
+        let all: Vec<&str> = std::iter::once("lint").chain(args).collect();
+        let _ = env.yard(&all).code(code);
+    }
+}
+
+#[test]
+fn fixes_are_shown_and_made() {
+    let env = env();
+    let path = env.write("job.sh", SCRIPT);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
+    expect![[r#"
+        status 0
+        -- stdout
+        --- job.sh
+        +++ job.sh
+        @@ -1,7 +1,6 @@
+         #!/bin/bash --login
+         #SBATCH --time=24:00:00
+         #SBATCH --gpus=8
+        -#SBATCH --constraint=v100
+        -#SBATCH --cpus-per-gpus=6
+        -#SBATCH --constraint=cpu_intel_platinum_8260
+        +#SBATCH --cpus-per-gpu=6
+        +#SBATCH --constraint=v100&cpu_intel_platinum_8260
+         srun python train.py
+        -- stderr
+    "#]]
+    .assert_eq(&env.yard(&["lint", "--diff", "job.sh"]).snapshot());
+    assert_eq!(fs::read_to_string(&path).unwrap(), SCRIPT);
+    let _ = env.yard(&["lint", "--fix", "job.sh"]).code(0);
+    expect![[r#"
+        #!/bin/bash --login
+        #SBATCH --time=24:00:00
+        #SBATCH --gpus=8
+        #SBATCH --cpus-per-gpu=6
+        #SBATCH --constraint=v100&cpu_intel_platinum_8260
+        srun python train.py
+    "#]]
+    .assert_eq(&fs::read_to_string(&path).unwrap());
+    assert_eq!(
+        fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o750
+    );
+    let once = fs::read(&path).unwrap();
+    let _ = env.yard(&["lint", "--fix", "job.sh"]).code(0);
+    assert_eq!(fs::read(&path).unwrap(), once);
+}
+
+#[test]
+fn what_is_no_utf_8_is_linted_and_left_as_it_is() {
+    let env = env();
+    let path = env.write("job.sh", "");
+    let bytes = b"#!/bin/sh\n#SBATCH --out=x\n# caf\xe9\n";
+    fs::write(&path, bytes).unwrap();
+    let said = env.yard(&["lint", "--fix", "job.sh"]);
+    assert!(said.snapshot().contains("not UTF-8"));
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+#[test]
+fn standard_input_and_formats_for_programs() {
+    let env = env();
+    let lint = |args: &[&str], text: &str| {
+        let mut child = env
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(text.as_bytes())
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let json = lint(&["lint", "--format", "json", "-"], SCRIPT);
+    assert!(json.contains("\"refused\":true") && json.contains("\"code\":\"Y001\""));
+    let sarif = lint(&["lint", "--format", "sarif", "-"], SCRIPT);
+    assert!(sarif.contains("\"version\":\"2.1.0\"") && sarif.trim_end().ends_with("]}]}"));
+    let github = lint(&["lint", "--format", "github", "-"], SCRIPT);
+    assert!(github.starts_with("::error file=-,line="), "{github}");
+    // The text is the answer to --fix, and what is left to say goes beside it.
+    assert_eq!(
+        lint(
+            &["lint", "--fix", "-"],
+            "#!/bin/sh\n#SBATCH --out=x --time=5:00\n"
+        ),
+        "#!/bin/sh\n#SBATCH --output=x --time=5:00\n"
+    );
+}
+
+#[test]
+fn folders_and_run_files() {
+    let env = env();
+    env.write("jobs/a.sh", "#!/bin/sh\n#SBATCH --nosuch\n");
+    env.write("jobs/deep/b.sh", "#!/bin/sh\n#SBATCH --time=5\n");
+    env.write("jobs/plain.sh", "#!/bin/sh\nexit 0\n");
+    env.write("jobs/.hidden/c.sh", "#!/bin/sh\n#SBATCH --nosuch\n");
+    env.write("jobs/yard.toml", "name = \"x\"\ncomand = [\"true\"]\n");
+    expect![[r#"
+        status 1
+        -- stdout
+        error[Y001]: sbatch has no option --nosuch
+          --> jobs/a.sh:2:9
+           2 │ #SBATCH --nosuch
+             │         ^^^^^^^^
+          help: a plugin of the site may bring it; Slurm itself does not
+
+        error[Y800]: unknown key comand
+          --> jobs/yard.toml:2:1
+           2 │ comand = ["true"]
+             │ ^^^^^^ did you mean command?
+          help: a run file takes name, launcher, command, repeat, resources, environment, data, checkpoints, resume, notify, cluster
+
+        2 errors · yard lint --explain Y001
+        -- stderr
+    "#]].assert_eq(&env.yard(&["lint", "jobs"]).snapshot());
+}
+
+#[test]
+fn rules_are_listed_and_explained() {
+    let env = env();
+    let list = env.yard(&["lint", "--list"]).success();
+    assert!(list.lines().count() > 50);
+    let page = env.yard(&["lint", "--explain", "y012"]).success();
+    assert!(page.starts_with("Y012 given-twice (error)\n"), "{page}");
+    expect![[r#"
+        status 2
+        -- stdout
+        -- stderr
+        error: there is no rule Y0122
+          asked   --explain Y0122
+          do      did you mean Y012? yard lint --list shows all
+    "#]]
+    .assert_eq(&env.yard(&["lint", "--explain", "Y0122"]).snapshot());
+}
+
+#[test]
+fn a_cluster_of_the_users_own() {
+    let env = env();
+    let folder = env.trainyard_home().join("config/clusters");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(
+        folder.join("lab.toml"),
+        "slurm = \"22.05\"\n[nodes.n]\ncpus = 8\n[partition.short]\nnodes = [\"n\"]\nmax_time = \"1:00:00\"\n",
+    )
+    .unwrap();
+    env.write(
+        "job.sh",
+        "#!/bin/sh\n#SBATCH -p short\n#SBATCH -t 2:00:00\ntrue\n",
+    );
+    expect![[r#"
+        status 1
+        -- stdout
+        error[Y101]: partition short allows 01:00:00
+          --> job.sh:3:9
+           3 │ #SBATCH -t 2:00:00
+             │         ^^^^^^^^^^ more time than that
+             │ the job is refused, or waits for ever
+
+        1 error · yard lint --explain Y101
+        -- stderr
+    "#]]
+    .assert_eq(&env.yard(&["lint", "--on", "lab", "job.sh"]).snapshot());
+}
