@@ -1,6 +1,6 @@
 //! How a step's tasks ended: what `srun` says of it, and its exit code.
 
-use model::{NodeName, StepRecord, WaitStatus};
+use model::{NodeName, StepRecord, WaitStatus, signal_description};
 
 /// The tasks of a step, by rank.
 #[derive(Debug)]
@@ -126,7 +126,7 @@ impl TaskEnds {
                     } else {
                         " (core dumped)"
                     };
-                    format!("{}{core}", signal_words(signal))
+                    format!("{}{core}", signal_description(signal))
                 }
             };
             format!("srun: error: {node}: {}: {how}", named(&ranks))
@@ -184,32 +184,6 @@ fn ranges(ranks: &[u32]) -> String {
     };
     let parts: Vec<String> = parts.into_iter().map(part).collect();
     parts.join(",")
-}
-
-/// What the C library calls a signal.
-fn signal_words(signal: i32) -> String {
-    let words = match signal {
-        1 => "Hangup",
-        2 => "Interrupt",
-        3 => "Quit",
-        4 => "Illegal instruction",
-        5 => "Trace/breakpoint trap",
-        6 => "Aborted",
-        7 => "Bus error",
-        8 => "Floating point exception",
-        9 => "Killed",
-        10 => "User defined signal 1",
-        11 => "Segmentation fault",
-        12 => "User defined signal 2",
-        13 => "Broken pipe",
-        14 => "Alarm clock",
-        15 => "Terminated",
-        24 => "CPU time limit exceeded",
-        25 => "File size limit exceeded",
-        31 => "Bad system call",
-        other => return format!("Unknown signal {other}"),
-    };
-    words.to_owned()
 }
 
 #[cfg(test)]
