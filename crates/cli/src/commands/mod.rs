@@ -3,6 +3,7 @@
 mod asked;
 mod attach;
 mod cancel;
+mod cluster;
 mod engine;
 mod follow;
 mod interrupt;
@@ -51,6 +52,7 @@ enum Command {
     Requeue(requeue::Args),
     Attach(attach::Args),
     Engine(engine::Args),
+    Cluster(cluster::Args),
     /// Slurm's own commands: sbatch, squeue, scancel, srun, scontrol
     #[command(name = "slurm")]
     Slurm {
@@ -93,6 +95,7 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Requeue(args) => requeue::run(&args, printer),
         Command::Attach(args) => attach::run(&args, printer),
         Command::Engine(args) => engine::run(&args, printer),
+        Command::Cluster(args) => cluster::run(&args, printer),
         // Known names never come here: main takes them first.
         Command::Slurm { words } => Err(crate::failure::Failure::new(
             exit_code::USAGE,

@@ -35,7 +35,7 @@ impl Porter<'_> {
             match &*first.text {
                 "srun" => match (pyxis(words), to) {
                     (Some(_), ContainerRuntime::Pyxis) => {}
-                    (Some(found), _) => self.from_pyxis(words, found, to, line),
+                    (Some(found), _) => self.write_without_pyxis(words, found, to, line),
                     (None, _) => self.inside_srun(words, to, line),
                 },
                 "singularity" | "apptainer" => self.starter(words, None, to, line),
@@ -102,7 +102,7 @@ impl Porter<'_> {
                     self.replace(words[0].range.clone(), to.word(), why);
                 }
             }
-            ContainerRuntime::Pyxis => self.to_pyxis(words, srun, line),
+            ContainerRuntime::Pyxis => self.write_for_pyxis(words, srun, line),
             ContainerRuntime::Enroot => {
                 let about = format!("{name}: {} runs containers with enroot", self.to.name);
                 self.ask(
@@ -114,7 +114,7 @@ impl Porter<'_> {
         }
     }
 
-    fn to_pyxis(&mut self, words: &[Word<'_>], srun: Option<Range<usize>>, line: usize) {
+    fn write_for_pyxis(&mut self, words: &[Word<'_>], srun: Option<Range<usize>>, line: usize) {
         let verb = words.get(1).map_or("", |word| &*word.text);
         let about = format!(
             "{} {verb}: {} runs containers with Pyxis",
@@ -187,7 +187,7 @@ impl Porter<'_> {
         }
     }
 
-    fn from_pyxis(
+    fn write_without_pyxis(
         &mut self,
         words: &[Word<'_>],
         found: Found<'_>,

@@ -126,7 +126,7 @@ impl<'a> Porter<'a> {
     fn kinds_asked(&self, options: &[&Given]) -> Vec<GpuKind<'a>> {
         let mut kinds = self
             .from
-            .gpus(self.from_partition().map(|partition| &partition.body));
+            .gpus(self.partition_now().map(|partition| &partition.body));
         let named: Vec<String> = options
             .iter()
             .flat_map(|given| types(given.value.as_deref().unwrap_or_default()))
@@ -159,7 +159,7 @@ impl<'a> Porter<'a> {
     }
 
     /// The partition that the script runs in now.
-    pub fn from_partition(&self) -> Option<&'a Named<Partition>> {
+    pub fn partition_now(&self) -> Option<&'a Named<Partition>> {
         let from: &'a ClusterFile = self.from;
         match self.script.value(Key::Partition) {
             Some(name) => from.partition(name),
@@ -386,7 +386,8 @@ impl<'a> Porter<'a> {
         let (gpu, other): (Vec<&String>, Vec<&String>) =
             odd.into_iter().partition(|name| of_gpus.contains(name));
         let plain = !text.contains(['|', '(', '[', '*']);
-        if !plain && !(gpu.is_empty() && other.is_empty()) {
+        let unknown = !gpu.is_empty() || !other.is_empty();
+        if unknown && !plain {
             let about = format!(
                 "--constraint={text}: {} has no {}",
                 self.to.name,
@@ -419,11 +420,14 @@ impl<'a> Porter<'a> {
         let mut why: Vec<String> = Vec::new();
         if !gpu.is_empty() {
             let gpu: Vec<&str> = gpu.iter().map(|name| name.as_str()).collect();
-            why.push(format!(
-                "on {} the GPU's type says {}",
-                self.to.name,
-                gpu.join(", ")
-            ));
+            why.push(match target {
+                Some(_) => format!("on {} the GPU's type says {}", self.to.name, gpu.join(", ")),
+                None => format!(
+                    "{} has no GPU of that feature, {}",
+                    self.to.name,
+                    gpu.join(", ")
+                ),
+            });
         }
         if !other.is_empty() {
             let other: Vec<&str> = other.iter().map(|name| name.as_str()).collect();
@@ -472,7 +476,7 @@ impl<'a> Porter<'a> {
             _ => "what is asked".to_owned(),
         };
         match &candidates[..] {
-            [one] => self.to_partition(given, one, &what),
+            [one] => self.take_partition(given, one, &what),
             [] => {
                 let names: Vec<&str> = to.partitions.iter().map(|one| one.name.as_str()).collect();
                 let about = match &name {
@@ -489,7 +493,7 @@ impl<'a> Porter<'a> {
                 if let Some(default) =
                     default.filter(|default| several.iter().any(|one| one.name == default.name))
                 {
-                    return self.to_partition(given, default, &what);
+                    return self.take_partition(given, default, &what);
                 }
                 let names: Vec<&str> = several.iter().map(|one| one.name.as_str()).collect();
                 let covers = if given.is_some() {
@@ -503,7 +507,7 @@ impl<'a> Porter<'a> {
         }
     }
 
-    fn to_partition(&mut self, given: Option<&'a Given>, to: &'a Named<Partition>, what: &str) {
+    fn take_partition(&mut self, given: Option<&'a Given>, to: &'a Named<Partition>, what: &str) {
         let name = &to.name;
         let cluster = &self.to.name;
         let guessed = to
@@ -586,7 +590,7 @@ impl<'a> Porter<'a> {
     }
 
     /// The partition that the ported script goes to, where that is settled.
-    pub fn to_partition_of_script(&self) -> Option<&'a Named<Partition>> {
+    pub fn partition_there(&self) -> Option<&'a Named<Partition>> {
         let to: &'a ClusterFile = self.to;
         let candidates = self.candidates();
         let named = self.script.value(Key::Partition);

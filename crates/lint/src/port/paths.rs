@@ -5,6 +5,9 @@ use crate::{Edit, apply};
 use model::cluster::Sourced;
 use std::ops::Range;
 
+/// A folder of a cluster file.
+type Folder<'a> = &'a Option<Sourced<String>>;
+
 /// How people write the user's name in a path.
 const USER_FORMS: [&str; 6] = [
     "${USER}",
@@ -90,7 +93,7 @@ pub(super) fn mentions(text: &str, folder: &str) -> bool {
 impl Porter<'_> {
     pub fn paths(&mut self) {
         let (from, to) = (&self.from.paths, &self.to.paths);
-        let pairs: [(&str, &Option<Sourced<String>>, &Option<Sourced<String>>); 5] = [
+        let pairs: [(&str, Folder<'_>, Folder<'_>); 5] = [
             (
                 "the node's disk",
                 &self.from.node_local.path,
@@ -143,7 +146,8 @@ impl Porter<'_> {
             if !self.is_read(range.start) {
                 continue;
             }
-            let line = Some(self.script.lines.number(range.start));
+            let number = self.script.lines.number(range.start);
+            let line = Some(number);
             let Some(after) = after else {
                 let other = match what {
                     "scratch" => self.to.paths.scratch.as_ref(),
@@ -170,7 +174,7 @@ impl Porter<'_> {
             };
             let is_directive = text
                 .lines()
-                .nth(line.unwrap_or(1) - 1)
+                .nth(number - 1)
                 .is_some_and(|line| line.starts_with("#SBATCH"));
             let new = after.replace("$USER", &user);
             if is_directive && new.contains('$') {

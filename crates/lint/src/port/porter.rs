@@ -267,12 +267,10 @@ pub(super) fn traces(script: &Script<'_>, cluster: &ClusterFile) -> Option<Vec<S
         }
         found.push(format!("partition {partition}"));
     }
+    // A document lists its author's accounts: another one speaks against nothing.
     if let Some(account) = script.value(Key::Account)
-        && !cluster.accounts.is_empty()
+        && cluster.accounts.iter().any(|known| known.name == account)
     {
-        if !cluster.accounts.iter().any(|known| known.name == account) {
-            return None;
-        }
         found.push(format!("account {account}"));
     }
     if let Some(qos) = script.value(Key::Qos)

@@ -20,16 +20,15 @@ impl Porter<'_> {
         match &self.model {
             Some(model) => {
                 let mut kinds = self.to.gpus_called(model);
-                if let Some(partition) = self.to_partition_of_script() {
+                if let Some(partition) = self.partition_there() {
                     let sets = self.to.nodes_of(partition);
                     kinds.retain(|kind| sets.iter().any(|set| set.nodes.name == kind.nodes.name));
                 }
                 kinds
             }
-            None => self.to.gpus(
-                self.to_partition_of_script()
-                    .map(|partition| &partition.body),
-            ),
+            None => self
+                .to
+                .gpus(self.partition_there().map(|partition| &partition.body)),
         }
     }
 
@@ -38,7 +37,7 @@ impl Porter<'_> {
         let kinds = self.target_nodes();
         let groups: Vec<&Nodes> = match self.gpus_of_node() {
             Some(_) if !kinds.is_empty() => kinds.iter().map(|kind| &kind.nodes.body).collect(),
-            _ => match self.to_partition_of_script() {
+            _ => match self.partition_there() {
                 Some(partition) => self
                     .to
                     .nodes_of(partition)
@@ -227,7 +226,7 @@ impl Porter<'_> {
         let (Some(given), Some(asked)) = (self.last(Key::Time), self.script.request().time) else {
             return;
         };
-        let partition = self.to_partition_of_script();
+        let partition = self.partition_there();
         let qos = self.script.value(Key::Qos).and_then(|qos| self.to.qos(qos));
         let Some((path, most)) = self.to.longest(partition, qos) else {
             return;

@@ -28,7 +28,7 @@ impl Porter<'_> {
         let Some(machine) = self.machine.clone() else {
             return;
         };
-        let there = match self.to_partition_of_script() {
+        let there = match self.partition_there() {
             Some(partition) => {
                 let sets = self.to.nodes_of(partition);
                 sets.iter()

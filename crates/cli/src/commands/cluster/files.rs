@@ -1,0 +1,164 @@
+//! Cluster files at the edge: a path, the user's own, those that come with the program.
+
+use crate::exit_code;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use model::cluster::{ClusterFile, shipped};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use sys::Places;
+
+/// No cluster file is larger; a device would never end.
+const LARGEST: u64 = 16 << 20;
+
+/// A cluster file's text, before it is read.
+#[derive(Clone, Debug)]
+pub struct ClusterText {
+    /// The cluster's name.
+    pub name: String,
+    /// The text.
+    pub text: String,
+    /// How a person would name it: a path, or `wilson.toml (shipped)`.
+    pub origin: String,
+    /// Where it is from.
+    pub kind: Kind,
+}
+
+/// Where a cluster file is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A path that was named.
+    Named,
+    /// The user's own, in the config's folder.
+    Own,
+    /// It comes with the program.
+    Shipped,
+}
+
+/// The folder of the user's own cluster files.
+pub fn folder(places: &Places) -> PathBuf {
+    places.config.join("clusters")
+}
+
+/// The user's own and those that come with the program, ordered by name; an own one goes before a
+/// shipped one of that name. What can't be read comes back in words.
+pub fn all(places: &Places) -> (Vec<ClusterText>, Vec<String>) {
+    let mut problems = Vec::new();
+    let mut found: Vec<ClusterText> = Vec::new();
+    let folder = folder(places);
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        Err(error) => {
+            problems.push(format!("{} can't be read: {error}", folder.display()));
+            Vec::new()
+        }
+    };
+    for path in entries {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
+            match read_path(&path, Kind::Own) {
+                Ok(text) => found.push(text),
+                Err(failure) => problems.push(failure.line()),
+            }
+        }
+    }
+    for (name, text) in shipped() {
+        if !found.iter().any(|own| own.name == *name) {
+            found.push(of_shipped(name, text));
+        }
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    (found, problems)
+}
+
+/// The cluster file that is meant: a path (with a `/` in it, or with `.toml` at its end), else the
+/// user's own of that name, else the shipped one.
+pub fn find(places: &Places, asked: &str) -> Result<ClusterText, Failure> {
+    if asked.contains('/') || Path::new(asked).extension().is_some_and(|e| e == "toml") {
+        return read_path(Path::new(asked), Kind::Named);
+    }
+    let own = folder(places).join(format!("{asked}.toml"));
+    if own.is_file() {
+        return read_path(&own, Kind::Own);
+    }
+    if let Some((name, text)) = shipped()
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(asked))
+    {
+        return Ok(of_shipped(name, text));
+    }
+    let (known, _) = all(places);
+    let names: Vec<&str> = known.iter().map(|text| text.name.as_str()).collect();
+    let near = model::nearest(asked, names.iter().copied());
+    Err(Failure::new(
+        exit_code::USAGE,
+        format!("there is no cluster file {asked}"),
+    )
+    .asked(asked)
+    .there(names.join(", "))
+    .todo(match near {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("name one of those, a path, or write {}", own.display()),
+    }))
+}
+
+/// Finds and reads a cluster file. What is wrong with it is printed, each with its line.
+pub fn read(places: &Places, asked: &str, printer: &Printer) -> Result<ClusterFile, Failure> {
+    find(places, asked)?.parse(printer)
+}
+
+impl ClusterText {
+    /// Reads it. What is wrong is printed, each with its line.
+    pub fn parse(&self, printer: &Printer) -> Result<ClusterFile, Failure> {
+        ClusterFile::parse(&self.name, &self.text).map_err(|problems| {
+            for problem in &problems {
+                printer.say(model::render(problem, &self.text, &self.origin).trim_end());
+            }
+            let many = if problems.len() == 1 {
+                "one mistake"
+            } else {
+                "mistakes"
+            };
+            Failure::new(exit_code::USAGE, format!("{} has {many}", self.origin))
+                .todo("correct what is shown above; docs/cluster-files.md has the keys")
+        })
+    }
+}
+
+fn of_shipped(name: &str, text: &str) -> ClusterText {
+    ClusterText {
+        name: name.to_owned(),
+        text: text.to_owned(),
+        origin: format!("{name}.toml (shipped)"),
+        kind: Kind::Shipped,
+    }
+}
+
+fn read_path(path: &Path, kind: Kind) -> Result<ClusterText, Failure> {
+    let shown = path.display().to_string();
+    let wrong = |why: String| {
+        Failure::new(exit_code::IO, format!("{shown} can't be read: {why}"))
+            .asked(&*shown)
+            .todo("name a file that you may read, or a cluster: yard cluster ls")
+    };
+    let facts = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
+    if !facts.is_file() || facts.len() > LARGEST {
+        return Err(wrong(
+            "it is no file, or far too large for a cluster file".to_owned(),
+        ));
+    }
+    let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
+    let name = path
+        .file_stem()
+        .map_or_else(|| "cluster".into(), |name| name.to_string_lossy());
+    Ok(ClusterText {
+        name: name.into_owned(),
+        text,
+        origin: shown.clone(),
+        kind,
+    })
+}

@@ -1,0 +1,163 @@
+//! `yard cluster ls`
+
+use super::files::{self, ClusterText, Kind};
+use crate::commands::place::places;
+use crate::exit_code;
+use crate::failure::Outcome;
+use crate::printer::Printer;
+use crate::words;
+use clap::Args as ClapArgs;
+use model::cluster::ClusterFile;
+use serde_json::{Value, json};
+
+/// List clusters: what answers here, your cluster files, and those that come with yard
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One line.
+struct Row {
+    name: String,
+    from: &'static str,
+    nodes: Option<u32>,
+    gpus: String,
+    assumed: usize,
+    about: String,
+}
+
+/// Runs `yard cluster ls`.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    let (texts, mut problems) = files::all(&places()?);
+    let mut rows = present(&mut problems);
+    for text in &texts {
+        match ClusterFile::parse(&text.name, &text.text) {
+            Ok(file) => rows.push(row(text, &file)),
+            Err(found) => problems.push(format!(
+                "{} can't be read: {} (yard cluster check {} shows all)",
+                text.origin,
+                found.first().map_or("", |problem| &problem.message),
+                text.name
+            )),
+        }
+    }
+    if args.json {
+        let rows: Vec<Value> = rows.iter().map(row_json).collect();
+        printer.line(&json!({ "clusters": rows, "problems": problems }).to_string());
+        return Ok(exit_code::DONE);
+    }
+    let cells: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            vec![
+                row.name.clone(),
+                row.from.to_owned(),
+                row.nodes.map_or("–".to_owned(), |nodes| nodes.to_string()),
+                words::shortened(&row.gpus, 26),
+                words::shortened(&row.about, 46),
+            ]
+        })
+        .collect();
+    printer.data(&words::table(
+        &["CLUSTER", "FROM", "NODES", "GPUS", "WHAT IT IS"],
+        &cells,
+    ));
+    for problem in &problems {
+        printer.say(&format!("note: {problem}"));
+    }
+    Ok(exit_code::DONE)
+}
+
+/// What answers on this machine.
+fn present(problems: &mut Vec<String>) -> Vec<Row> {
+    let mut rows = vec![Row {
+        name: backend::LOCAL.to_owned(),
+        from: "here",
+        nodes: Some(1),
+        gpus: String::new(),
+        assumed: 0,
+        about: "this machine, by yard's own engine".to_owned(),
+    }];
+    match backend::discover() {
+        Ok(None) => {}
+        Ok(Some(found)) => {
+            let gpus = found.facts.nodes.iter().flat_map(|group| {
+                let count = group.count;
+                group.gpus.iter().map(move |gpu| {
+                    let kind = gpu.kind.clone().unwrap_or_else(|| "GPU".to_owned());
+                    (kind, gpu.count.saturating_mul(count))
+                })
+            });
+            rows.push(Row {
+                nodes: Some(found.facts.nodes.iter().map(|group| group.count).sum()),
+                gpus: counted(gpus),
+                name: found.facts.name,
+                from: "here",
+                assumed: 0,
+                about: format!("Slurm {} that answers here", found.version),
+            });
+        }
+        Err(error) => problems.push(error.to_string()),
+    }
+    rows
+}
+
+fn row(text: &ClusterText, file: &ClusterFile) -> Row {
+    let gpus = file.gpus(None).into_iter().map(|kind| {
+        let model = kind.gpu.model.as_ref().or(kind.gpu.kind.as_ref());
+        let name = model.map_or("GPU".to_owned(), |model| model.value.clone());
+        let each = kind.gpu.count.as_ref().map_or(1, |count| count.value);
+        (name, each.saturating_mul(file.count_of(kind.nodes)))
+    });
+    Row {
+        name: text.name.clone(),
+        from: match text.kind {
+            Kind::Shipped => "shipped",
+            Kind::Own | Kind::Named => "yours",
+        },
+        nodes: Some(
+            file.nodes
+                .iter()
+                .map(|nodes| file.count_of(nodes))
+                .fold(0, u32::saturating_add),
+        ),
+        gpus: counted(gpus),
+        assumed: file.assumed().len(),
+        about: file
+            .about
+            .as_ref()
+            .map_or(String::new(), |about| about.value.clone()),
+    }
+}
+
+/// `12 v100, 4 a100`, in the order in which they come.
+fn counted(gpus: impl Iterator<Item = (String, u32)>) -> String {
+    let mut sums: Vec<(String, u32)> = Vec::new();
+    for (kind, count) in gpus {
+        match sums.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, sum)) => *sum = sum.saturating_add(count),
+            None => sums.push((kind, count)),
+        }
+    }
+    let parts: Vec<String> = sums
+        .iter()
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
+    match parts.is_empty() {
+        true => "–".to_owned(),
+        false => parts.join(", "),
+    }
+}
+
+fn row_json(row: &Row) -> Value {
+    json!({
+        "name": row.name,
+        "from": row.from,
+        "nodes": row.nodes,
+        "gpus": row.gpus,
+        "assumed_values": row.assumed,
+        "about": row.about,
+    })
+}

@@ -1,0 +1,214 @@
+//! `yard port`
+
+use super::cluster::files;
+use super::place::places;
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use crate::words::shortened;
+use clap::Args as ClapArgs;
+use lint::port::{Change, PortInput, Ported, Question, fits, port};
+use model::cluster::ClusterFile;
+use serde_json::{Value, json};
+use std::io::Read;
+use std::path::PathBuf;
+use sys::Places;
+
+/// Rewrite a batch script for another cluster; what can't be decided comes back as questions
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The script; `-` is standard input
+    script: String,
+    /// The cluster that it runs on: a name of `yard cluster ls`, or a cluster file; found by what
+    /// the script names where it is left out
+    #[arg(long)]
+    from: Option<String>,
+    /// The cluster that it shall run on
+    #[arg(long)]
+    to: String,
+    /// Show what changes as a patch
+    #[arg(long)]
+    diff: bool,
+    /// Write the script there
+    #[arg(long, short, value_name = "FILE", conflicts_with = "diff")]
+    output: Option<PathBuf>,
+    /// As JSON
+    #[arg(long, conflicts_with = "diff")]
+    json: bool,
+}
+
+/// No script that sbatch takes is larger.
+const LARGEST: u64 = 4 << 20;
+
+/// Runs `yard port`. The script goes to standard output, reasons and questions to standard error.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    let text = read_script(&args.script)?;
+    let places = places()?;
+    let to = files::read(&places, &args.to, printer)?;
+    let from = match &args.from {
+        Some(from) => files::read(&places, from, printer)?,
+        None => guessed(&places, args, &text, printer)?,
+    };
+    let name = args.script.rsplit('/').next().unwrap_or(&args.script);
+    let ported = port(&PortInput {
+        name,
+        text: &text,
+        from: &from,
+        to: &to,
+    });
+    if let Some(output) = &args.output {
+        sys::atomic::write(output, ported.text.as_bytes()).map_err(|error| {
+            Failure::new(
+                exit_code::IO,
+                format!("{} can't be written: {error}", output.display()),
+            )
+            .todo("name another file with --output")
+        })?;
+    }
+    if args.json {
+        printer.line(&as_json(&ported, &from, &to).to_string());
+        return Ok(exit_code::DONE);
+    }
+    if args.diff {
+        printer.data(&lint::render::diff(&text, &ported.text, &args.script));
+    } else if args.output.is_none() {
+        printer.data(&ported.text);
+    }
+    report(&ported, &from, &to, printer);
+    Ok(exit_code::DONE)
+}
+
+fn read_script(name: &str) -> Result<String, Failure> {
+    let wrong = |why: String| {
+        Failure::new(exit_code::IO, format!("{name} can't be read: {why}"))
+            .todo("name a batch script, or - for standard input")
+    };
+    let mut bytes = Vec::new();
+    if name == "-" {
+        let stdin = std::io::stdin().lock();
+        stdin
+            .take(LARGEST + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| wrong(error.to_string()))?;
+    } else {
+        let file = std::fs::File::open(name).map_err(|error| wrong(error.to_string()))?;
+        file.take(LARGEST + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| wrong(error.to_string()))?;
+    }
+    if bytes.len() as u64 > LARGEST {
+        return Err(wrong(
+            "it is over 4 MiB, which sbatch doesn't take".to_owned(),
+        ));
+    }
+    String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))
+}
+
+/// The one cluster whose partitions, accounts, GPUs, features or folders the script names.
+fn guessed(
+    places: &Places,
+    args: &Args,
+    text: &str,
+    printer: &Printer,
+) -> Result<ClusterFile, Failure> {
+    let (texts, _) = files::all(places);
+    let all: Vec<ClusterFile> = texts
+        .iter()
+        .filter_map(|text| ClusterFile::parse(&text.name, &text.text).ok())
+        .collect();
+    let fits = fits(&args.script, text, &all);
+    let names: Vec<&str> = fits
+        .iter()
+        .map(|(cluster, _)| cluster.name.as_str())
+        .collect();
+    match &fits[..] {
+        [(cluster, found)] => {
+            printer.say(&format!(
+                "from {}: the script names {}",
+                cluster.name,
+                found.join(", ")
+            ));
+            Ok((*cluster).clone())
+        }
+        fits => {
+            let all: Vec<&str> = all.iter().map(|cluster| cluster.name.as_str()).collect();
+            Err(Failure::new(
+                exit_code::USAGE,
+                "for which cluster the script was written is not clear",
+            )
+            .asked(format!("yard port {} --to {}", args.script, args.to))
+            .there(match fits.is_empty() {
+                true => format!("it names nothing of {}", all.join(", ")),
+                false => format!("it could be {}", names.join(" or ")),
+            })
+            .todo("say it with --from"))
+        }
+    }
+}
+
+/// What was changed and why, and what is left to decide.
+fn report(ported: &Ported, from: &ClusterFile, to: &ClusterFile, printer: &Printer) {
+    printer.say(&format!(
+        "{} to {}: {} changes, {} questions",
+        from.name,
+        to.name,
+        ported.changes.len(),
+        ported.questions.len()
+    ));
+    for change in &ported.changes {
+        printer.say(&format!(
+            "  line {:<4} {}",
+            change.line,
+            shortened(&step(change), 88)
+        ));
+        printer.say(&format!("            {}", shortened(&change.why, 88)));
+    }
+    if !ported.questions.is_empty() {
+        printer.say("questions");
+    }
+    for question in &ported.questions {
+        let line = question
+            .line
+            .map_or("  script   ".to_owned(), |line| format!("  line {line:<4}"));
+        printer.say(&format!("{line} {}", wrapped(&question.about)));
+        printer.say(&format!("            {}", wrapped(&question.ask)));
+    }
+}
+
+/// Lines of at most 88 characters, with the blanks of a reason before the second.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut();
+        match last {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= 88 => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n            ")
+}
+
+fn step(change: &Change) -> String {
+    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match (line(&change.from).as_str(), line(&change.to).as_str()) {
+        ("", to) => format!("+ {to}"),
+        (from, "") => format!("- {from}"),
+        (from, to) => format!("{from} → {to}"),
+    }
+}
+
+fn as_json(ported: &Ported, from: &ClusterFile, to: &ClusterFile) -> Value {
+    let change = |change: &Change| json!({ "line": change.line, "from": change.from, "to": change.to, "why": change.why });
+    let question = |question: &Question| json!({ "line": question.line, "about": question.about, "ask": question.ask });
+    json!({
+        "from": from.name,
+        "to": to.name,
+        "text": ported.text,
+        "changes": ported.changes.iter().map(change).collect::<Vec<_>>(),
+        "questions": ported.questions.iter().map(question).collect::<Vec<_>>(),
+    })
+}
