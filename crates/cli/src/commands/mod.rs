@@ -13,6 +13,7 @@ mod ls;
 mod place;
 mod plain_jobs;
 mod plan;
+mod port;
 mod prepare;
 mod requeue;
 mod resource_flags;
@@ -53,6 +54,7 @@ enum Command {
     Attach(attach::Args),
     Engine(engine::Args),
     Cluster(cluster::Args),
+    Port(port::Args),
     /// Slurm's own commands: sbatch, squeue, scancel, srun, scontrol
     #[command(name = "slurm")]
     Slurm {
@@ -96,6 +98,7 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Attach(args) => attach::run(&args, printer),
         Command::Engine(args) => engine::run(&args, printer),
         Command::Cluster(args) => cluster::run(&args, printer),
+        Command::Port(args) => port::run(&args, printer),
         // Known names never come here: main takes them first.
         Command::Slurm { words } => Err(crate::failure::Failure::new(
             exit_code::USAGE,

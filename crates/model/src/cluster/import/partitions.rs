@@ -105,7 +105,10 @@ impl Importer {
                 preempt_mode(value).and_then(|mode| said(line, mode))
             ),
             "gracetime" => {
-                let seconds = value.parse::<u32>().ok().map(|number| Seconds(number.into()));
+                let seconds = value
+                    .parse::<u32>()
+                    .ok()
+                    .map(|number| Seconds(number.into()));
                 set!(
                     own.grace_time,
                     seconds.and_then(|seconds| said(line, seconds))
