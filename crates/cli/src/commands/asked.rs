@@ -8,10 +8,13 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use backend::Door;
 use clap::Args as ClapArgs;
+use model::ClusterFacts;
+use model::cluster::ClusterFile;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use sys::Places;
+use train::site::SitePlan;
 use train::{Overrides, Plan, PlanInput, Problem, Refusal, RefusalKind, RunFile, Variables};
 
 /// The run file's name in a folder.
@@ -82,6 +85,32 @@ impl Asked {
 
     /// Reads the run file, opens the door and makes the plan.
     pub fn plan(&self, places: &Places, printer: &Printer) -> Result<Planned, Failure> {
+        let layers = self.layers(places, printer)?;
+        let door = place::open(places, self.on.as_deref())?;
+        let plan = train::plan(&layers.input(door.facts())).map_err(refused)?;
+        Ok(Planned {
+            plan,
+            text: layers.text,
+            base: layers.base,
+            door,
+        })
+    }
+
+    /// Reads the run file and plans for a cluster that is known by its file.
+    pub fn plan_for(
+        &self,
+        file: &ClusterFile,
+        places: &Places,
+        printer: &Printer,
+    ) -> Result<SitePlan, Failure> {
+        let layers = self.layers(places, printer)?;
+        let facts = file.facts(None);
+        let user = user();
+        train::site::plan_for(&layers.input(&facts), file, user.as_deref()).map_err(refused)
+    }
+
+    /// Everything that a person said, layer by layer.
+    fn layers(&self, places: &Places, printer: &Printer) -> Result<Layers, Failure> {
         let file = self.run_file()?;
         let overrides = self.overrides(printer)?;
         let variables = variables(printer)?;
@@ -97,27 +126,20 @@ impl Asked {
             Some((path, text)) => (Some(parse(&path, &text, printer)?), Some(text)),
             None => (None, None),
         };
-        let door = place::open(places, self.on.as_deref())?;
         let folder = base.file_name().unwrap_or_default().to_string_lossy();
         let program = self.command.first().map(|program| stem(program));
-        let plan = train::plan(&PlanInput {
-            user_config: user_config.as_ref(),
-            run_file: run_file.as_ref(),
-            variables: &variables,
-            overrides: &overrides,
-            facts: door.facts(),
-            base: &base,
-            default_name: match (&run_file, &program) {
-                (None, Some(program)) => program,
-                _ => &folder,
-            },
-        })
-        .map_err(refused)?;
-        Ok(Planned {
-            plan,
+        let default_name = match (&run_file, program) {
+            (None, Some(program)) => program,
+            _ => folder.into_owned(),
+        };
+        Ok(Layers {
+            user_config,
+            run_file,
             text,
+            variables,
+            overrides,
             base,
-            door,
+            default_name,
         })
     }
 
@@ -196,6 +218,36 @@ impl Asked {
             None => Ok(overrides),
         }
     }
+}
+
+/// Everything that a person said, before it meets a cluster.
+struct Layers {
+    user_config: Option<RunFile>,
+    run_file: Option<RunFile>,
+    text: Option<String>,
+    variables: Variables,
+    overrides: Overrides,
+    base: PathBuf,
+    default_name: String,
+}
+
+impl Layers {
+    fn input<'a>(&'a self, facts: &'a ClusterFacts) -> PlanInput<'a> {
+        PlanInput {
+            user_config: self.user_config.as_ref(),
+            run_file: self.run_file.as_ref(),
+            variables: &self.variables,
+            overrides: &self.overrides,
+            facts,
+            base: &self.base,
+            default_name: &self.default_name,
+        }
+    }
+}
+
+/// Who asks, for accounts and QOS: their name here is taken for the one there.
+pub fn user() -> Option<String> {
+    std::env::var("USER").ok().filter(|user| !user.is_empty())
 }
 
 /// What is set for sbatch; all that is wrong with it is said at once.

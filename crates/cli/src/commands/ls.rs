@@ -27,8 +27,10 @@ pub struct Args {
     json: bool,
 }
 
-/// So much of a note fits a line; `yard show` has it whole.
-const NOTE_WIDTH: usize = 60;
+/// A line is no longer where it can be helped: the note is cut, `yard show` has it whole.
+const WIDTH: usize = 100;
+/// So much of a note stands always.
+const LEAST_NOTE: usize = 24;
 
 /// A job of a script that ended is shown so long.
 const REMEMBERED_MS: i64 = 24 * 3600 * 1000;
@@ -62,10 +64,11 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         printer.line("no runs yet; yard run FILE starts one");
     } else {
         let now = Timestamp(sys::now());
-        let rows: Vec<_> = rows.iter().map(|row| row_cells(row, now)).collect();
+        let mut rows: Vec<_> = rows.iter().map(|row| row_cells(row, now)).collect();
         let head = [
             "RUN", "JOB", "CLUSTER", "STATE", "SINCE", "PROGRESS", "NOTE",
         ];
+        cut_notes(&head, &mut rows);
         printer.data(&words::table(&head, &rows));
     }
     if !args.json {
@@ -179,6 +182,24 @@ impl Row {
     }
 }
 
+/// Cuts the last column to what the others leave of a line.
+fn cut_notes(head: &[&str], rows: &mut [Vec<String>]) {
+    let last = head.len() - 1;
+    let widest = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        let widths = cells.map(|cell| cell.chars().count());
+        widths
+            .chain([head[column].chars().count()])
+            .max()
+            .unwrap_or(0)
+            + 2
+    };
+    let used: usize = (0..last).map(widest).sum();
+    for note in rows.iter_mut().filter_map(|row| row.get_mut(last)) {
+        *note = words::shortened(note, WIDTH.saturating_sub(used).max(LEAST_NOTE));
+    }
+}
+
 fn row_cells(row: &Row, now: Timestamp) -> Vec<String> {
     let dash = || "–".to_owned();
     let name = match &row.what {
@@ -199,7 +220,7 @@ fn row_cells(row: &Row, now: Timestamp) -> Vec<String> {
         row.state.word().to_owned(),
         since,
         progress.unwrap_or_else(dash),
-        words::shortened(&note(&row.state), NOTE_WIDTH),
+        note(&row.state),
     ]
 }
 
