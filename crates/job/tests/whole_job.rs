@@ -473,14 +473,15 @@ fn a_killed_conductor_does_not_end_the_run() {
 
 const BY_SUCCESSOR: &str = r#"
     launcher = "srun"
-    resources = { ranks_per_node = 1, time = "4s" }
+    resources = { ranks_per_node = 1, time = "10m" }
     checkpoints = { complete = "rename" }
     resume = { by = "successor", grace = "2s" }
 "#;
 
 #[test]
 fn a_successor_waits_from_the_start_takes_over_and_is_dropped_in_the_end() {
-    let run = Run::new(&format!("command = ['./train.sh', '300']\n{BY_SUCCESSOR}"));
+    let run_file = format!("command = ['./train.sh', '1000']\n{BY_SUCCESSOR}");
+    let run = Run::new(&run_file.replace("10m", "8s"));
     let mut job = JOB;
     let mut links = vec![];
     loop {
@@ -568,6 +569,8 @@ fn a_preempted_job_is_taken_over() {
     };
     until("it resumes", || resumed().is_some());
     assert_eq!(resumed(), Some(before));
-    assert_eq!(successor.wait().unwrap().code(), Some(0));
-    assert_eq!(run.asked("submitted").len(), 2, "one waits for each");
+    until("one waits for each", || run.asked("submitted").len() == 2);
+    let pid = successor.id().to_string();
+    assert!(Command::new("kill").arg(pid).status().unwrap().success());
+    assert_eq!(successor.wait().unwrap().code(), Some(143));
 }
