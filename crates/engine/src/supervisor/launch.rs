@@ -124,7 +124,7 @@ fn enter(folder: &Path) -> Option<String> {
     ))
 }
 
-fn bytes(text: &String) -> OsString {
+fn bytes(text: &str) -> OsString {
     sys::odd_text::bytes(text).into_owned()
 }
 
@@ -138,16 +138,16 @@ fn program(program: &Program, environment: &[(String, String)]) -> Executable {
         Program::Script { path, args } => Executable {
             file: path.clone().into(),
             args: std::iter::once(path.clone().into())
-                .chain(args.iter().map(bytes))
+                .chain(args.iter().map(|arg| bytes(arg)))
                 .collect(),
         },
         Program::Command(words) => {
-            let name = words.first().map(bytes).unwrap_or_default();
+            let name = words.first().map(|word| bytes(word)).unwrap_or_default();
             let path = environment.iter().find(|(name, _)| name == "PATH");
             let path = path.map_or("/usr/local/bin:/usr/bin:/bin", |(_, path)| path);
             Executable {
                 file: find(&name, path),
-                args: words.iter().map(bytes).collect(),
+                args: words.iter().map(|word| bytes(word)).collect(),
             }
         }
     }
