@@ -17,7 +17,10 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("job", &["folder", "model", "sys", "train"]),
     ("api", &["model", "sys"]),
     ("engine", &["api", "model", "sched", "sys"]),
-    ("backend", &["api", "folder", "lint", "model", "sys", "train"]),
+    (
+        "backend",
+        &["api", "folder", "lint", "model", "sys", "train"],
+    ),
     (
         "cli",
         &[

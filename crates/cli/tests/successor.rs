@@ -1,5 +1,7 @@
 //! Runs that come back in another job, where requeueing does not bring them back.
 
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;

@@ -145,3 +145,52 @@ fn unknown(code: &str, range: Range<usize>) -> Finding {
         None => finding.help("yard lint --list shows all"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Setup, lint};
+    use crate::{apply, choose};
+
+    /// The codes that are found, with their lines.
+    #[track_caller]
+    fn check(script: &str, want: &[&str]) {
+        let script = format!("#!/bin/bash\n{script}");
+        let lines = crate::Lines::new(&script);
+        let found = lint(Setup::PLAIN, &script);
+        let found: Vec<String> = found
+            .iter()
+            .map(|finding| format!("{}:{}", finding.code, lines.number(finding.start())))
+            .collect();
+        assert_eq!(found, want, "in {script}");
+    }
+
+    #[test]
+    fn where_an_ignore_stands_says_for_what_it_is() {
+        check("#SBATCH -t 5:00\n", &["Y040:2"]);
+        check("#SBATCH -t 5:00 # yard: ignore[Y040]\n", &[]);
+        check("#SBATCH -n 1\n# yard: ignore[y040]\n#SBATCH -t 5:00\n", &[]);
+        check(
+            "# yard: ignore[Y040, Y015]\n#SBATCH --out=x\n#SBATCH -t 5:00\n",
+            &[],
+        );
+        check(
+            "#SBATCH -n 1\n# yard: ignore[Y040]\n#SBATCH --out=x\n#SBATCH -t 5:00\n",
+            &["Y900:3", "Y015:4", "Y040:5"],
+        );
+    }
+
+    #[test]
+    fn what_ignores_nothing_is_said() {
+        check("#SBATCH -n 1 # yard: ignore[Y040]\n", &["Y900:2"]);
+        check("#SBATCH -n 1 # yard: ignore[Y999]\n", &["Y901:2"]);
+        check("#SBATCH -J 'yard: ignore[Y040]'\n", &[]);
+        check("echo x # see yard: ignore[Y040]\n", &[]);
+    }
+
+    #[test]
+    fn an_unused_ignore_can_be_taken_out() {
+        let script = "#!/bin/sh\n#SBATCH -n 1 # yard: ignore[Y040]\n# yard: ignore[Y012]\ntrue\n";
+        let fixed = apply(script, &choose(&lint(Setup::PLAIN, script)).0);
+        assert_eq!(fixed, "#!/bin/sh\n#SBATCH -n 1\ntrue\n");
+    }
+}

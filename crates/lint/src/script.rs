@@ -8,6 +8,7 @@ use model::option_table::{Effect, Key};
 use model::sbatch::{Sbatch, resolve};
 use model::script_lines::{LineKind, ScriptLines, script_lines};
 use model::{Diagnostic, Given, Origin, Request, SlurmVersion, Span, Surroundings};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// A script that was read once for all rules.
@@ -29,6 +30,10 @@ pub struct Script<'a> {
     pub is_shell: bool,
     /// The Slurm it is for, where that is known.
     pub version: Option<SlurmVersion>,
+    /// Line and column of the words that `sbatch` refuses.
+    refused: HashSet<(usize, usize)>,
+    /// Which of the options stands at a line and column.
+    places: HashMap<(usize, usize), usize>,
 }
 
 impl<'a> Script<'a> {
@@ -62,7 +67,20 @@ impl<'a> Script<'a> {
             true => Shell::read(text, 0),
             false => Shell::default(),
         };
+        let refused = diagnostics
+            .iter()
+            .filter(|diagnostic| diagnostic.severity == model::Severity::Error)
+            .filter_map(|diagnostic| place(&diagnostic.span));
+        let refused = refused.collect();
+        let mut places = HashMap::new();
+        for (index, given) in sbatch.given.iter().enumerate() {
+            if let Some(place) = place(&given.span) {
+                places.entry(place).or_insert(index);
+            }
+        }
         Script {
+            refused,
+            places,
             text,
             lines,
             kinds: script_lines(text),
@@ -170,9 +188,14 @@ impl<'a> Script<'a> {
     /// Whether `sbatch` refuses that word.
     #[must_use]
     pub fn is_refused(&self, given: &Given) -> bool {
-        self.diagnostics.iter().any(|diagnostic| {
-            diagnostic.severity == model::Severity::Error && diagnostic.span == given.span
-        })
+        place(&given.span).is_some_and(|place| self.refused.contains(&place))
+    }
+
+    /// The option that stands there, the first of a word with several letters.
+    #[must_use]
+    pub fn given_at(&self, span: &Span) -> Option<&Given> {
+        let index = self.places.get(&place(span)?)?;
+        self.sbatch.given.get(*index)
     }
 
     /// The line of an option that holds nothing else, but perhaps a comment.
@@ -219,6 +242,14 @@ impl<'a> Script<'a> {
         ["{%", "{{", "<%", "{#"]
             .iter()
             .any(|start| line.starts_with(start))
+    }
+}
+
+/// Line and column of a word of the script.
+fn place(span: &Span) -> Option<(usize, usize)> {
+    match *span {
+        Span::Script { line, start, .. } => Some((line, start)),
+        Span::Whole | Span::Argument(_) | Span::Variable(_) => None,
     }
 }
 

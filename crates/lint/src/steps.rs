@@ -80,7 +80,7 @@ fn srun<'s, 'a>(command: &'s Command<'a>) -> Option<Srun<'s, 'a>> {
             let likely_option = rest.first().is_some_and(|next| next.text.starts_with('-'));
             if !likely_option {
                 srun.inner = std::slice::from_ref(first);
-                if rest.first().is_some() {
+                if !rest.is_empty() {
                     srun.inner = rest;
                 }
                 return Some(srun);
@@ -305,5 +305,58 @@ pub fn tasks_of_a_node(script: &Script<'_>) -> u32 {
         (Some(tasks), _) => tasks,
         (None, Some(tasks)) if one_node => tasks / nodes,
         _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::folders;
+    use expect_test::{Expect, expect};
+
+    #[track_caller]
+    fn check(body: &str, want: Expect) {
+        let text = format!("#!/bin/bash\n{body}\n");
+        let zone = jiff::tz::TimeZone::UTC;
+        let script = Script::read(&crate::LintInput {
+            name: "job.sh",
+            text: &text,
+            args: &[],
+            cluster: None,
+            version: None,
+            user: None,
+            cwd: std::path::Path::new("/work"),
+            zone: &zone,
+            now: model::Timestamp(0),
+            folders: &folders,
+        });
+        let lines: Vec<String> = sruns(&script)
+            .map(|srun| {
+                let inner: Vec<&str> = srun.inner.iter().map(|word| &*word.text).collect();
+                let unknown = if srun.unknown { " ?" } else { "" };
+                format!("{:?} {}{unknown}", srun.options, inner.join(" "))
+            })
+            .collect();
+        want.assert_eq(&lines.join("\n"));
+    }
+
+    #[test]
+    fn options_of_srun_and_its_program() {
+        check(
+            "srun -n4 -lK1 --mpi=pmix --nodes 2 python -u x.py -n 3",
+            expect![[r#"
+            [("ntasks", Some("4")), ("label", None), ("kill-on-bad-exit", Some("1")), ("mpi", Some("pmix")), ("nodes", Some("2"))] python -u x.py -n 3"#]],
+        );
+        check(
+            "time /usr/bin/srun -N 1 -- ./a",
+            expect![[r#"[("nodes", Some("1"))] ./a"#]],
+        );
+        check("srun $OPTIONS", expect!["[] $OPTIONS ?"]);
+        check(
+            "srun $OPTIONS -n 2 ./a",
+            expect![[r#"[("ntasks", Some("2"))] ./a ?"#]],
+        );
+        check("srun --site-option ./a", expect![[r#"[("", None)] ./a ?"#]]);
+        check("srun -n", expect![[r#"[("ntasks", None)] "#]]);
     }
 }

@@ -43,6 +43,6 @@ pub use refusal::{Refusal, RefusalKind};
 pub use resolved::{Resolved, Source};
 pub use run_file::{
     CheckpointSection, Complete, CompleteWord, DataSection, EnvironmentSection, GpuMemory, Keep,
-    MemorySize, Notify, NotifySection, PythonChoice, ResourceSection, ResumeBy, ResumeOn, ResumeSection,
-    RunFile, Sections,
+    MemorySize, Notify, NotifySection, PythonChoice, ResourceSection, ResumeBy, ResumeOn,
+    ResumeSection, RunFile, Sections,
 };

@@ -7,17 +7,17 @@
 extern crate yard_engine as engine;
 
 mod bench;
+#[path = "../harness/mod.rs"]
+mod harness;
 mod nursery;
 mod step;
 mod steps;
 mod streams;
 
 use engine::spec::StepSpec;
+pub use harness::Test;
 use std::path::Path;
 use std::process::ExitCode;
-
-/// A test and its name.
-pub type Test = (&'static str, fn());
 
 /// The spec that a file holds.
 fn spec(path: &str) -> StepSpec {
@@ -33,20 +33,6 @@ fn main() -> ExitCode {
         Some("bench") => return bench::run(args.get(1)),
         _ => {}
     }
-    let filter = args.iter().find(|arg| !arg.starts_with('-'));
     let tests = [steps::TESTS, streams::TESTS, nursery::TESTS].concat();
-    let mut failed = Vec::new();
-    for (name, test) in tests {
-        if filter.is_some_and(|filter| !name.contains(filter.as_str())) {
-            continue;
-        }
-        match std::panic::catch_unwind(test) {
-            Ok(()) => eprintln!("test {name} ... ok"),
-            Err(_) => failed.push(name),
-        }
-    }
-    for name in &failed {
-        eprintln!("test {name} ... FAILED");
-    }
-    ExitCode::from(u8::from(!failed.is_empty()))
+    harness::run(tests, &args)
 }

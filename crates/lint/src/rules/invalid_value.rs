@@ -49,10 +49,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
         if diagnostic.severity != model::Severity::Error || OTHERS.contains(&diagnostic.code) {
             continue;
         }
-        let given =
-            script.sbatch.given.iter().find(|given| {
-                given.span == diagnostic.span && diagnostic.span != model::Span::Whole
-            });
+        let given = script.given_at(&diagnostic.span);
         // A variable or a gap of a template is what there is to say of such a value.
         if given.is_some_and(|given| {
             super::shell_variable::is_one(given) || super::placeholder::is_one(given)
