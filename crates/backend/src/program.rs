@@ -3,6 +3,7 @@
 
 use crate::door::DoorError;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -29,15 +30,43 @@ pub fn pin_program(scratch: &Path) -> Result<PathBuf, DoorError> {
     let beside = place.join(format!("yard.{}", std::process::id()));
     let copied = sys::copy::file(&program, &beside)
         .and_then(|_bytes| fs::set_permissions(&beside, PermissionsExt::from_mode(0o755)))
-        .and_then(|()| fs::rename(&beside, &pinned));
-    if let Err(source) = copied {
-        let _ = fs::remove_file(&beside);
-        return Err(at(&pinned)(source));
-    }
+        .and_then(|()| publish(&beside, &pinned));
+    // Gone where it was renamed.
+    let _ = fs::remove_file(&beside);
+    copied.map_err(at(&pinned))?;
     Ok(pinned)
+}
+
+/// Gives the copy its name, unless another client was quicker: jobs may run from that one already,
+/// and would find no program at their own path any more.
+fn publish(copy: &Path, pinned: &Path) -> std::io::Result<()> {
+    match fs::hard_link(copy, pinned) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        // Some file systems know no second name.
+        Err(_) => fs::rename(copy, pinned),
+        Ok(()) => Ok(()),
+    }
 }
 
 fn at(path: &Path) -> impl FnOnce(std::io::Error) -> DoorError {
     let path = path.to_owned();
     |source| DoorError::File { path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_pinned_already_stays_the_same_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+        let pinned = folder.path().join("yard");
+        for copy in [&first, &second] {
+            fs::write(copy, "program").unwrap();
+            publish(copy, &pinned).unwrap();
+        }
+        let inode = |path: &Path| fs::metadata(path).unwrap().ino();
+        assert_eq!(inode(&pinned), inode(&first));
+    }
 }

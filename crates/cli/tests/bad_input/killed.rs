@@ -46,9 +46,10 @@ fn nobody_has_to_call_the_engine_back() {
 
 /// Process of the supervisor of a step of job 1.
 fn supervisor(env: &TestEnv, step: &str) -> Option<u32> {
-    let file = engine_dir(env).join(format!("jobs/1/0/{step}/0/pid"));
-    let text = fs::read_to_string(file).ok()?;
-    let pid: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let record = engine_dir(env).join(format!("steps/1.0.{step}.0"));
+    let text = fs::read_to_string(record).ok()?;
+    // Who holds it stands in the first line.
+    let pid: serde_json::Value = serde_json::from_str(text.lines().next()?).ok()?;
     u32::try_from(pid["pid"].as_u64()?).ok()
 }
 

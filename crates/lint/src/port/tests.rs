@@ -324,3 +324,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_option_that_was_replaced_does_not_come_back() {
+    let text = "#!/bin/bash\n#SBATCH --constraint=v100\n#SBATCH --gpus=1\n\
+                #SBATCH --constraint=cpu_intel_platinum_8260\nsrun python t.py\n";
+    let (from, to) = (cluster("ibex"), cluster("wilson"));
+    let ported = port(&PortInput {
+        name: "job.sh",
+        text,
+        from: &from,
+        to: &to,
+    });
+    assert!(!ported.text.contains("--constraint"), "{}", ported.text);
+}
