@@ -16,14 +16,15 @@ pub fn words_and_text(data: &[u8]) -> (Vec<String>, String) {
 }
 
 /// Calls `read` with a place and a time that are always the same, for the embedded engine or for
-/// a real Slurm.
+/// a real Slurm with a plugin.
 pub fn somewhere(embedded: bool, mut read: impl FnMut(&Surroundings<'_>)) {
-    read(&Surroundings {
-        now: NOW,
-        zone: &TimeZone::UTC,
-        cwd: Path::new("/home/user"),
-        embedded,
-        version: SlurmVersion::V22_05,
-        pyxis: true,
-    });
+    let (zone, cwd) = (TimeZone::UTC, Path::new("/home/user"));
+    let surroundings = match embedded {
+        true => Surroundings::embedded(NOW, &zone, cwd),
+        false => Surroundings {
+            pyxis: true,
+            ..Surroundings::slurm(SlurmVersion::V22_05, NOW, &zone, cwd)
+        },
+    };
+    read(&surroundings);
 }

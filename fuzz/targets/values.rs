@@ -2,12 +2,24 @@
 //! Values of options: what was read and printed is read as the same value.
 
 use libfuzzer_sys::fuzz_target;
-use model::{ArraySpec, Dependency, Export, GpuCount, SignalSpec, TimeLimitRequest};
+use model::{
+    ArraySpec, Constraint, Dependency, Distribution, Export, GpuCount, GresList, SignalSpec,
+    SlurmVersion, TimeLimitRequest,
+};
 use std::fmt::{Debug, Display};
 
 fuzz_target!(|text: &str| {
     check(text, TimeLimitRequest::parse);
-    check(text, ArraySpec::parse);
+    // A spec prints its indices; which step they were written with is lost.
+    check(text, |text| {
+        Some(ArraySpec {
+            step: 1,
+            ..ArraySpec::parse(text)?
+        })
+    });
+    check(text, |text| Distribution::parse(text).ok());
+    check(text, Constraint::parse);
+    check(text, GresList::of_gres);
     check(text, Dependency::parse);
     check(text, GpuCount::parse);
     check(text, |text| SignalSpec::parse(text, true));
@@ -19,7 +31,12 @@ fuzz_target!(|text: &str| {
     if let Some(events) = model::parse_mail_types(text) {
         let _ = model::mail_types_text(&events);
     }
-    let _ = GpuCount::parse_gres(text);
+    for list in [GresList::of_gres(text), Some(GresList::of_gpus(text))] {
+        let _ = list.map(|list| (list.items(), list.gpus(), list.has_several_kinds()));
+    }
+    if let Ok(version) = text.parse::<SlurmVersion>() {
+        assert_eq!(version.to_string().parse(), Ok(version));
+    }
     let _ = model::parse_moment(text, yard_fuzz::NOW, &jiff::tz::TimeZone::UTC);
 });
 

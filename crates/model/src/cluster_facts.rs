@@ -89,11 +89,13 @@ pub struct GpuGroup {
 
 impl GpuGroup {
     /// Whether a person who writes `kind` means these. Upper and lower case are one, as in Slurm.
+    /// Without a Slurm the own kind is a product's name, of which `kind` may be a part; a type of
+    /// Slurm's has no blank: it ends the value in `gres.conf`.
     #[must_use]
     pub fn is_kind(&self, kind: &str) -> bool {
-        self.kind
-            .as_deref()
-            .is_some_and(|own| own.eq_ignore_ascii_case(kind))
+        self.kind.as_deref().is_some_and(|own| {
+            own.eq_ignore_ascii_case(kind) || own.contains(' ') && crate::is_gpu_kind(own, kind)
+        })
     }
 }
 

@@ -120,12 +120,25 @@ impl fmt::Display for Export {
             })?;
             f.write_str(&variable.name)?;
             if let Some(value) = &variable.value {
-                let quote = if value.contains(',') { "'" } else { "" };
-                write!(f, "={quote}{value}{quote}")?;
+                write!(f, "={}", quoted(value))?;
             }
         }
         Ok(())
     }
+}
+
+/// A value as it reads back: in quotes where it has none of its own that keep its commas together.
+fn quoted(value: &str) -> String {
+    let written = ["", "'", "\""].map(|quote| format!("{quote}{value}{quote}"));
+    let reads_back = |text: &&String| {
+        let followed = format!("{text},x");
+        words(&followed).last() == Some(&"x")
+            && words(text).concat() == **text
+            && unquoted(text) == value
+    };
+    // A quote that nobody closes was the last thing that was read, and is the last written.
+    let found = written.iter().find(reads_back);
+    found.unwrap_or(&written[0]).clone()
 }
 
 /// Parts a text at commas outside of quotes.
@@ -184,5 +197,13 @@ mod tests {
             "HOME=/h A=old SLURM_JOB_ID=1 C=d",
         );
         check("C='1,2',NOSUCH", "C='1,2',NOSUCH", "SLURM_JOB_ID=1 C=1,2");
+        check("C='1,'2'", "C=\"1,'2\"", "SLURM_JOB_ID=1 C=1,'2");
+        check(
+            "C=\"it's 1\",D=x",
+            "C=\"it's 1\",D=x",
+            "SLURM_JOB_ID=1 C=it's 1 D=x",
+        );
+        check("C='1", "C=\"'1\"", "SLURM_JOB_ID=1 C='1");
+        check("C='1\"2", "C='1\"2", "SLURM_JOB_ID=1 C='1\"2");
     }
 }

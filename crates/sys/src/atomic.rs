@@ -18,6 +18,25 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     File::open(folder_of(path))?.sync_all()
 }
 
+/// Like [`write()`], for a path that a person named: behind a link the file that is meant gets
+/// another text and keeps who may do what with it; a device or a pipe is written into and stays
+/// what it is.
+///
+/// # Errors
+/// What the system says; a file is then as it was.
+pub fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let meant = match path.canonicalize() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return write(path, bytes),
+        meant => meant?,
+    };
+    let facts = fs::metadata(&meant)?;
+    if !facts.is_file() {
+        return File::options().write(true).open(&meant)?.write_all(bytes);
+    }
+    write(&meant, bytes)?;
+    fs::set_permissions(&meant, facts.permissions())
+}
+
 /// Like [`write()`] without the two fsyncs: whole or not at all for readers, but a power cut may
 /// take it back.
 ///
@@ -101,6 +120,31 @@ fn folder_of(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{FileType, Mode};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    #[test]
+    fn a_link_and_a_pipe_stay_what_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "one").unwrap();
+        fs::set_permissions(&file, PermissionsExt::from_mode(0o750)).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write_named(&link, b"two").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"two");
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o750);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read(pipe).unwrap()
+        });
+        write_named(&pipe, b"three").unwrap();
+        assert_eq!(reader.join().unwrap(), b"three");
+        assert!(!fs::metadata(&pipe).unwrap().is_file());
+    }
 
     #[test]
     fn replaces_and_leaves_nothing_beside() {

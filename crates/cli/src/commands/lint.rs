@@ -410,20 +410,14 @@ fn read(name: &str) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Puts another text in a file's place; who may do what with it stays.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let trouble = |error: std::io::Error| {
+    sys::atomic::write_named(path, bytes).map_err(|error| {
         Failure::new(
             exit_code::IO,
             format!("{} can't be written: {error}", path.display()),
         )
         .there("it is as it was")
-    };
-    // Behind a link stands the file that is meant.
-    let path = path.canonicalize().map_err(trouble)?;
-    let permissions = std::fs::metadata(&path).map_err(trouble)?.permissions();
-    sys::atomic::write(&path, bytes).map_err(trouble)?;
-    std::fs::set_permissions(&path, permissions).map_err(trouble)
+    })
 }
 
 /// By its name, or for what comes from a pipe by what a script never begins with.

@@ -57,7 +57,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         to: &to,
     });
     if let Some(output) = &args.output {
-        sys::atomic::write(output, ported.text.as_bytes()).map_err(|error| {
+        sys::atomic::write_named(output, ported.text.as_bytes()).map_err(|error| {
             Failure::new(
                 exit_code::IO,
                 format!("{} can't be written: {error}", output.display()),

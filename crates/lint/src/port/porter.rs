@@ -144,10 +144,15 @@ impl<'a> Porter<'a> {
     /// Takes an option out, and those before it that it had replaced: they would count again.
     pub fn remove(&mut self, given: &Given, why: impl Into<String>) {
         let script: &'a Script<'a> = self.script;
-        let replaced = script.directives().take_while(|other| other.span != given.span);
+        let replaced = script
+            .directives()
+            .take_while(|other| other.span != given.span);
         let same = |other: &&Given| other.option.long == given.option.long;
         for other in replaced.filter(same) {
-            let why = format!("--{} comes again, and only the last counts", other.option.long);
+            let why = format!(
+                "--{} comes again, and only the last counts",
+                other.option.long
+            );
             self.remove_one(other, why);
         }
         self.remove_one(given, why);

@@ -79,7 +79,7 @@ impl Importer {
                 "what nodes have of it stands in slurm.conf",
             );
         }
-        let Some(kind) = line.value("Type") else {
+        let Some(kind) = line.value("Type").filter(|kind| !kind.trim().is_empty()) else {
             return;
         };
         let files = line

@@ -181,8 +181,10 @@ impl Importer {
 
     /// Notes options that have no value, and leaves them out.
     fn without_values(&mut self, line: &mut ConfLine) {
-        let (empty, pairs): (Vec<Pair>, Vec<Pair>) =
-            line.pairs.drain(..).partition(|pair| pair.value.is_empty());
+        let (empty, pairs): (Vec<Pair>, Vec<Pair>) = line
+            .pairs
+            .drain(..)
+            .partition(|pair| pair.value.trim().is_empty());
         line.pairs = pairs;
         for pair in empty {
             self.note(line, &pair.key, "it has no value");

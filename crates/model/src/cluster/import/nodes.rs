@@ -189,6 +189,7 @@ impl Importer {
                 self.note(line, &format!("Gres={item}"), "its count can't be read");
                 continue;
             };
+            let kind = kind.filter(|kind| !kind.trim().is_empty());
             nodes.gpus.push(Gpu {
                 kind: kind.and_then(|kind| said(line, kind)),
                 count: said(line, count),
