@@ -150,7 +150,14 @@ fn open(
     nursery: Nursery,
 ) -> Result<Opened, (StoreError, Nursery)> {
     let now = Timestamp(sys::now());
-    let gpus = sys::gpus::list();
+    // Without GPUs everything else still works; the engine's facts say what is wrong.
+    let (gpus, no_gpus) = match sys::gpus::ask() {
+        Ok(gpus) => (gpus, "no NVIDIA driver answers".to_owned()),
+        Err(error) => {
+            crate::log::line(&error.to_string());
+            (Vec::new(), error.to_string())
+        }
+    };
     let opened = Store::open(&folder.store()).and_then(|store| {
         let (state, running) = recover::read(&store, machine(&gpus), now)?;
         Ok((store, state, running))
@@ -182,7 +189,7 @@ fn open(
         sender,
         users: crate::users::Users::default(),
         waiters: Vec::new(),
-        gpus: crate::owner::GpuLocks::new(&gpus),
+        gpus: crate::owner::GpuLocks::new(&gpus, no_gpus),
         allocations: std::collections::BTreeMap::new(),
         sweep_at: None,
         retry_at: None,

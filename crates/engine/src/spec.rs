@@ -64,6 +64,11 @@ pub struct StepSpec {
     pub step_tasks: u32,
     /// Standard streams.
     pub streams: Streams,
+    /// Uuids of GPUs whose machine-wide locks are held with the engine's, so that they are held
+    /// while the step runs whatever becomes of the engine. The batch step has its job's on all
+    /// nodes, another step its own on this node.
+    #[serde(default)]
+    pub gpu_locks: Vec<String>,
     /// MiB that the step may use on this node, for the memory cgroup; `None` is no bound.
     #[serde(default)]
     pub memory: Option<u64>,

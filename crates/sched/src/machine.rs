@@ -25,15 +25,10 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Whether a GRES type (`v100`, `h200`) names this GPU: all letters and digits of the type
-    /// stand together in its name, whatever their case.
+    /// Whether a GRES type (`v100`, `h200`) means this GPU.
     #[must_use]
     pub fn is_kind(&self, kind: &str) -> bool {
-        let plain = |text: &str| -> String {
-            let kept = text.chars().filter(char::is_ascii_alphanumeric);
-            kept.map(|letter| letter.to_ascii_lowercase()).collect()
-        };
-        plain(&self.name).contains(&plain(kind))
+        model::is_gpu_kind(&self.name, kind)
     }
 }
 

@@ -237,8 +237,9 @@ fn refuse_too_much(request: &Request, machine: &Machine, shape: &Shape) -> Resul
         let there = machine.gpus.iter().filter(have).count();
         if gpus > there as u64 {
             let kind = kind.map_or(String::new(), |kind| format!("{kind} "));
+            let unit = if gpus == 1 { "GPU" } else { "GPUs" };
             return Err(NeverFits::new(
-                format!("{gpus} {kind}GPUs{on_nodes}"),
+                format!("{gpus} {kind}{unit}{on_nodes}"),
                 describe_gpus(machine),
                 "ask for what there is, or run it where such GPUs are",
             ));
@@ -271,7 +272,7 @@ fn describe_gpus(machine: &Machine) -> String {
         return "this machine has no GPU (no NVIDIA driver answers)".to_owned();
     }
     let names: Vec<&str> = machine.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
-    format!("this machine has {}: {}", names.len(), names.join(", "))
+    format!("this machine has {}", model::counted_gpus(&names))
 }
 
 #[cfg(test)]
@@ -385,7 +386,7 @@ mod tests {
         check(
             request,
             expect![
-                "1 a100 GPUs: this machine has 2: NVIDIA Tesla V100-SXM2, NVIDIA Tesla V100-SXM2; ask for what there is, or run it where such GPUs are"
+                "1 a100 GPU: this machine has 2 × NVIDIA Tesla V100-SXM2; ask for what there is, or run it where such GPUs are"
             ],
         );
     }

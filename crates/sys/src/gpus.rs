@@ -29,12 +29,6 @@ pub struct GpusError {
     pub message: String,
 }
 
-/// The machine's GPUs in NVML's order; none without a driver, or where it does not answer.
-#[must_use]
-pub fn list() -> Vec<Gpu> {
-    ask().unwrap_or_default()
-}
-
 /// The machine's GPUs in NVML's order; none without a driver.
 ///
 /// # Errors
@@ -58,11 +52,20 @@ fn read(nvml: &Nvml) -> Result<Vec<Gpu>, NvmlError> {
         gpus.push(Gpu {
             index,
             uuid: device.uuid()?,
-            name: device.name()?,
+            name: product(device.name()?),
             memory_mib: device.memory_info()?.total >> 20,
         });
     }
     Ok(gpus)
+}
+
+/// As drivers since 470 say it: older ones call an `NVIDIA A40` just `A40`.
+fn product(name: String) -> String {
+    if name.contains(' ') {
+        name
+    } else {
+        format!("NVIDIA {name}")
+    }
 }
 
 fn failed(error: &NvmlError) -> GpusError {
@@ -71,7 +74,7 @@ fn failed(error: &NvmlError) -> GpusError {
     }
 }
 
-/// A GPU that is ours until this is dropped or its process ends.
+/// A GPU that nobody else takes until this is dropped or its process ends.
 #[derive(Debug)]
 pub struct GpuLock {
     _file: File,
@@ -80,22 +83,52 @@ pub struct GpuLock {
 /// Takes the machine-wide lock of a GPU, which engines of all users respect; `None` where another
 /// holds it.
 ///
+/// Whoever takes it needs it alone, and then holds it so that it can be [`share`]d with the
+/// processes that use the GPU: as long as one of them lives, nobody takes it.
+///
 /// # Errors
 /// The lock's file can't be opened.
 pub fn lock(uuid: &str) -> io::Result<Option<GpuLock>> {
-    lock_in(Path::new("/var/tmp"), uuid)
+    lock_at(&lock_file(uuid))
 }
 
-fn lock_in(folder: &Path, uuid: &str) -> io::Result<Option<GpuLock>> {
-    let file = open(&lock_path(folder, uuid))?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(GpuLock { _file: file })),
-        Err(TryLockError::WouldBlock) => Ok(None),
+/// Holds, with whoever took it, the lock of a GPU; `None` where somebody is just taking it.
+///
+/// # Errors
+/// The lock's file can't be opened.
+pub fn share(uuid: &str) -> io::Result<Option<GpuLock>> {
+    share_at(&lock_file(uuid))
+}
+
+/// The file that is locked.
+#[must_use]
+pub fn lock_file(uuid: &str) -> PathBuf {
+    lock_file_in(Path::new("/var/tmp"), uuid)
+}
+
+fn lock_at(path: &Path) -> io::Result<Option<GpuLock>> {
+    let file = open(path)?;
+    if !taken(file.try_lock())? {
+        return Ok(None);
+    }
+    // The kernel gives up one kind before it gives the other (flock(2)): another may come between.
+    Ok(taken(file.try_lock_shared())?.then_some(GpuLock { _file: file }))
+}
+
+fn share_at(path: &Path) -> io::Result<Option<GpuLock>> {
+    let file = open(path)?;
+    Ok(taken(file.try_lock_shared())?.then_some(GpuLock { _file: file }))
+}
+
+fn taken(tried: Result<(), TryLockError>) -> io::Result<bool> {
+    match tried {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
-fn lock_path(folder: &Path, uuid: &str) -> PathBuf {
+fn lock_file_in(folder: &Path, uuid: &str) -> PathBuf {
     let plain: String = uuid
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
@@ -129,14 +162,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_holder_a_gpu() {
+    fn one_taker_a_gpu() {
         let folder = tempfile::tempdir().unwrap();
-        let held = lock_in(folder.path(), "GPU-1/../x").unwrap();
+        let path = lock_file_in(folder.path(), "GPU-1/../x");
+        let held = lock_at(&path).unwrap();
         assert!(held.is_some());
-        assert!(lock_in(folder.path(), "GPU-1/../x").unwrap().is_none());
-        assert!(lock_in(folder.path(), "GPU-2").unwrap().is_some());
+        assert!(lock_at(&path).unwrap().is_none());
+        let other = lock_file_in(folder.path(), "GPU-2");
+        assert!(lock_at(&other).unwrap().is_some());
+        // Who uses it keeps it when its taker is gone.
+        let user = share_at(&path).unwrap();
+        assert!(user.is_some());
         drop(held);
-        assert!(lock_in(folder.path(), "GPU-1/../x").unwrap().is_some());
+        assert!(lock_at(&path).unwrap().is_none());
+        drop(user);
+        assert!(lock_at(&path).unwrap().is_some());
     }
 
     #[test]

@@ -4,12 +4,14 @@
 //! insides.
 
 mod outcome;
+mod pretended_gpus;
 mod processes;
 mod slurm;
 mod test_env;
 mod wait;
 
 pub use outcome::Outcome;
+pub use pretended_gpus::gpus_missing;
 pub use processes::{end_all_that_mention, that_mention};
 pub use slurm::{RealSlurm, SlurmShape};
 pub use test_env::TestEnv;

@@ -17,6 +17,8 @@ pub struct TestEnv {
     root: TempDir,
     yard: PathBuf,
     vars: BTreeMap<OsString, OsString>,
+    /// Uuids of pretended GPUs: their machine-wide locks go with the test.
+    gpus: Vec<String>,
 }
 
 /// What commands keep of the outer environment: where programs are found, and how this machine
@@ -58,7 +60,12 @@ impl TestEnv {
             vars.insert(name.into(), value.into());
         }
         let yard = yard.into();
-        TestEnv { root, yard, vars }
+        TestEnv {
+            root,
+            yard,
+            vars,
+            gpus: Vec::new(),
+        }
     }
 
     /// The folder that holds everything.
@@ -83,6 +90,16 @@ impl TestEnv {
     pub fn set_var(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
         self.vars
             .insert(name.as_ref().into(), value.as_ref().into());
+    }
+
+    /// Pretends GPUs with these names to the commands that follow and to the engine that they
+    /// start; returns their uuids, which no other test has.
+    ///
+    /// # Panics
+    /// When the library that pretends can't be built: see [`crate::gpus_missing`].
+    pub fn pretend_gpus(&mut self, names: &[&str]) -> Vec<String> {
+        self.gpus = crate::pretended_gpus::pretend(self, names);
+        self.gpus.clone()
     }
 
     /// Writes a file below the working folder, with the folders above it.
@@ -153,6 +170,10 @@ impl Drop for TestEnv {
         }
         let left = that_mention(self.root());
         end_all_that_mention(self.root());
+        for uuid in &self.gpus {
+            // There is none where no job asked for GPUs.
+            let _gone = fs::remove_file(sys::gpus::lock_file(uuid));
+        }
         if !left.is_empty() && !std::thread::panicking() {
             panic!("processes were left: {left:#?}\n{}", stopped.snapshot());
         }

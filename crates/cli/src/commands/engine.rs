@@ -92,9 +92,10 @@ fn stopped(facts: &EngineFacts) -> String {
 }
 
 fn status_text(facts: &EngineFacts) -> String {
-    let gpus = match facts.gpus.len() {
-        0 => "no GPU".to_owned(),
-        n => format!("{n} GPUs ({})", facts.gpus.join(", ")),
+    let gpus = match facts.gpus.as_slice() {
+        [] => "no GPU".to_owned(),
+        [one] => format!("1 GPU ({one})"),
+        all => format!("{} GPUs ({})", all.len(), model::counted_gpus(all)),
     };
     let up = words::length(sys::now() - facts.since.0);
     let mut text = format!(

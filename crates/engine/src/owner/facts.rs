@@ -60,10 +60,12 @@ impl Owner {
     fn limits(&self) -> Vec<String> {
         let mut limits = Vec::new();
         if self.state.machine().gpus.is_empty() {
-            limits.push("no GPUs: no NVIDIA driver answers".to_owned());
+            limits.push(format!("no GPUs: {}", self.gpus.none()));
         }
-        if self.gpus.any_barred() {
-            limits.push("some GPUs are in use by another user's engine".to_owned());
+        for gpu in self.gpus.barred() {
+            limits.push(format!(
+                "GPU {gpu} is in use by another engine of this machine: jobs wait for it"
+            ));
         }
         limits.push(
             "memory is shared out, but a job that takes more than it asked for is not stopped"

@@ -1,4 +1,5 @@
-//! GPUs are shared with the engines of other users: a lock a GPU, held while a job has it.
+//! GPUs are shared with the engines of other users: a lock a GPU, held while a job has it, by this
+//! engine and by the job's supervisors: they outlive an engine that is killed, stopped or replaced.
 
 use super::Owner;
 use model::{GpuIndex, JobState, Timestamp};
@@ -12,6 +13,8 @@ const LOOK_MS: i64 = 5000;
 /// Locks on GPUs.
 #[derive(Debug, Default)]
 pub(crate) struct GpuLocks {
+    /// Why there are none, if so.
+    none: String,
     uuids: BTreeMap<GpuIndex, String>,
     held: BTreeMap<GpuIndex, GpuLock>,
     barred: BTreeSet<GpuIndex>,
@@ -19,9 +22,10 @@ pub(crate) struct GpuLocks {
 }
 
 impl GpuLocks {
-    pub(crate) fn new(gpus: &[sys::gpus::Gpu]) -> GpuLocks {
+    pub(crate) fn new(gpus: &[sys::gpus::Gpu], none: String) -> GpuLocks {
         let uuids = gpus.iter().map(|gpu| (gpu.index, gpu.uuid.clone()));
         GpuLocks {
+            none,
             uuids: uuids.collect(),
             ..GpuLocks::default()
         }
@@ -31,8 +35,20 @@ impl GpuLocks {
         self.next_look
     }
 
-    pub(crate) fn any_barred(&self) -> bool {
-        !self.barred.is_empty()
+    /// Why the machine has no GPUs, where it has none.
+    pub(crate) fn none(&self) -> &str {
+        &self.none
+    }
+
+    /// GPUs that others held when a job last wanted some.
+    pub(crate) fn barred(&self) -> &BTreeSet<GpuIndex> {
+        &self.barred
+    }
+
+    /// What the locks of these GPUs are named for.
+    pub(crate) fn uuids<'a>(&self, gpus: impl Iterator<Item = &'a GpuIndex>) -> Vec<String> {
+        gpus.filter_map(|gpu| self.uuids.get(gpu).cloned())
+            .collect()
     }
 }
 
@@ -54,26 +70,35 @@ impl Owner {
                 && wants.iter().any(|gpus| gpus.is_some())
         };
         self.gpus.next_look = None;
-        if !self.state.live().any(waiting) {
-            return;
-        }
         let mut barred = BTreeSet::new();
-        for (index, uuid) in &self.gpus.uuids {
-            if self.gpus.held.contains_key(index) {
-                continue;
+        if self.state.live().any(waiting) {
+            let used = self.used_gpus();
+            for (index, uuid) in &self.gpus.uuids {
+                if self.gpus.held.contains_key(index) {
+                    continue;
+                }
+                // The supervisors of our own job hold it.
+                let lock = if used.contains(index) {
+                    sys::gpus::share(uuid)
+                } else {
+                    sys::gpus::lock(uuid)
+                };
+                match lock {
+                    Ok(Some(lock)) => {
+                        self.gpus.held.insert(*index, lock);
+                    }
+                    Ok(None) => {
+                        barred.insert(*index);
+                    }
+                    Err(error) => {
+                        crate::log::line(&format!("GPU {index} can't be locked: {error}"));
+                        barred.insert(*index);
+                    }
+                }
             }
-            match sys::gpus::lock(uuid) {
-                Ok(Some(lock)) => {
-                    self.gpus.held.insert(*index, lock);
-                }
-                Ok(None) => {
-                    barred.insert(*index);
-                }
-                Err(error) => {
-                    crate::log::line(&format!("GPU {index} can't be locked: {error}"));
-                    barred.insert(*index);
-                }
-            }
+        }
+        if barred.is_empty() && self.gpus.barred.is_empty() {
+            return;
         }
         if !barred.is_empty() {
             self.gpus.next_look = Some(Timestamp(now.0 + LOOK_MS));
@@ -88,35 +113,34 @@ impl Owner {
         if self.gpus.held.is_empty() {
             return;
         }
-        let running = self.state.live().filter_map(|record| match &record.state {
-            JobState::Running { allocation, .. } => Some(&allocation.nodes),
-            JobState::Pending { .. } | JobState::Ended { .. } => None,
-        });
-        let used: BTreeSet<GpuIndex> = running
-            .flatten()
-            .flat_map(|share| share.gpus.iter().copied())
-            .collect();
+        let used = self.used_gpus();
         self.gpus.held.retain(|index, _lock| used.contains(index));
     }
 
-    /// After a start: takes the locks of the GPUs that running jobs have.
+    /// After a start: holds again the locks of the GPUs that running jobs have.
     pub(super) fn relock_gpus(&mut self) {
+        for index in self.used_gpus() {
+            let Some(uuid) = self.gpus.uuids.get(&index) else {
+                continue;
+            };
+            match sys::gpus::share(uuid) {
+                Ok(Some(lock)) => {
+                    self.gpus.held.insert(index, lock);
+                }
+                Ok(None) => crate::log::line(&format!("GPU {index} is locked by another")),
+                Err(error) => crate::log::line(&format!("GPU {index} can't be locked: {error}")),
+            }
+        }
+    }
+
+    fn used_gpus(&self) -> BTreeSet<GpuIndex> {
         let running = self.state.live().filter_map(|record| match &record.state {
             JobState::Running { allocation, .. } => Some(&allocation.nodes),
             JobState::Pending { .. } | JobState::Ended { .. } => None,
         });
-        let used: BTreeSet<GpuIndex> = running
-            .flatten()
+        let shares = running.flatten();
+        shares
             .flat_map(|share| share.gpus.iter().copied())
-            .collect();
-        for index in used {
-            if let (Some(uuid), false) = (
-                self.gpus.uuids.get(&index),
-                self.gpus.held.contains_key(&index),
-            ) && let Ok(Some(lock)) = sys::gpus::lock(uuid)
-            {
-                self.gpus.held.insert(index, lock);
-            }
-        }
+            .collect()
     }
 }

@@ -93,6 +93,10 @@ impl Owner {
                 input: request.input.clone(),
                 open_mode: request.open_mode.unwrap_or(OpenMode::Truncate),
             },
+            gpu_locks: {
+                let shares = started.allocation.nodes.iter();
+                self.gpus.uuids(shares.flat_map(|share| &share.gpus))
+            },
             warning: request
                 .signal
                 .filter(|signal| signal.target == SignalTarget::BatchShell),
@@ -139,6 +143,7 @@ impl Owner {
                 input: None,
                 open_mode: OpenMode::Append,
             },
+            gpu_locks: self.gpus.uuids(share.gpus.iter()),
             // Enforced only where it was asked for: the even share is a way to count, no promise.
             memory: record.request.memory.map(|_| share.memory),
             deadline: started.limit.map(|limit| started.since + limit),

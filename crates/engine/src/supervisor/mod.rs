@@ -34,6 +34,7 @@ use run::Run;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
+use sys::gpus::GpuLock;
 use sys::process;
 use sys::signals::SignalFd;
 
@@ -127,6 +128,7 @@ impl Supervisor {
         let mut control = Control::new(socket(&path));
         // First of all: where another holds the step, nothing of it may be touched.
         let mut record = Record::claim(path, spec.key(), &self.this, self.record.take())?;
+        let gpus = share_gpus(spec);
 
         let mut tasks = Vec::new();
         let (mut relay, mut result) = match connect(spec) {
@@ -146,6 +148,8 @@ impl Supervisor {
         }
         run.live(&self.signals, &mut control);
 
+        // Before the engine hears of the end: the next job would find the GPU taken.
+        drop(gpus);
         // Before `srun` hears of it: the next step may be asked for at once.
         let exit = run.exit_file(self.this.boot_id.clone(), launch_error.clone());
         // On a full disk it waits for room: ending without a word would have the job run again.
@@ -163,6 +167,22 @@ impl Supervisor {
     fn is_left_alone(&self) -> bool {
         process::parent_of_this() != self.parent
     }
+}
+
+/// Holds the locks of the step's GPUs beside the engine, which may end before the step.
+fn share_gpus(spec: &StepSpec) -> Vec<GpuLock> {
+    let share = |uuid: &String| match sys::gpus::share(uuid) {
+        Ok(Some(lock)) => Some(lock),
+        Ok(None) => {
+            log(&format!("{}: {uuid} is locked by another", spec.key()));
+            None
+        }
+        Err(error) => {
+            log(&format!("{}: {uuid} can't be locked: {error}", spec.key()));
+            None
+        }
+    };
+    spec.gpu_locks.iter().filter_map(share).collect()
 }
 
 /// The connection with `srun`, for a step that has one.

@@ -38,6 +38,7 @@ pub(super) fn spec() -> StepSpec {
             input: None,
             open_mode: OpenMode::Truncate,
         },
+        gpu_locks: Vec::new(),
         memory: None,
         deadline: None,
         warning: None,

@@ -80,6 +80,7 @@ impl Step {
             deadline: None,
             warning: None,
             kill_wait_ms: 60_000,
+            gpu_locks: Vec::new(),
             kill_on_bad_exit: false,
         };
         Step {
