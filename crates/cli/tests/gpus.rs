@@ -328,14 +328,18 @@ fn what_another_engine_holds_is_left_alone() {
 
 /// Ends the engine in some way while a job has the only GPU.
 #[track_caller]
-fn check_engine_gone(test: &str, end: impl FnOnce(&TestEnv)) {
+fn check_engine_gone(test: &str, end: impl FnOnce(&TestEnv, u32)) {
     let Some((env, uuids)) = env(test, &[TESLA]) else {
         return;
     };
     let free = || sys::gpus::lock(&uuids[0]).unwrap().is_some();
     let first = submit(&env, &["--gpus=1"]);
     assert_eq!(visible(&env, &first).as_deref(), Some("0"));
-    end(&env);
+    let text = env.yard(&["engine", "status", "--json"]).success();
+    let status: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let engine = u32::try_from(status["pid"].as_u64().unwrap()).unwrap();
+    end(&env, engine);
+    wait_until("it is gone", || sys::process::start_time(engine).is_none());
     assert!(!free(), "another user's engine could take it now");
     let second = submit(&env, &["--gpus=1"]);
     wait_for(&env, &second, "PENDING Resources");
@@ -351,18 +355,14 @@ fn check_engine_gone(test: &str, end: impl FnOnce(&TestEnv)) {
 
 #[test]
 fn a_killed_engine_keeps_the_gpus_of_its_jobs() {
-    check_engine_gone("a_killed_engine_keeps_the_gpus_of_its_jobs", |env| {
-        let text = env.yard(&["engine", "status", "--json"]).success();
-        let status: serde_json::Value = serde_json::from_str(&text).unwrap();
-        let pid = u32::try_from(status["pid"].as_u64().unwrap()).unwrap();
-        sys::process::signal(pid, 9).unwrap();
-        wait_until("it is dead", || sys::process::start_time(pid).is_none());
+    check_engine_gone("a_killed_engine_keeps_the_gpus_of_its_jobs", |_, engine| {
+        sys::process::signal(engine, 9).unwrap();
     });
 }
 
 #[test]
 fn a_stopped_engine_keeps_the_gpus_of_its_jobs() {
-    check_engine_gone("a_stopped_engine_keeps_the_gpus_of_its_jobs", |env| {
+    check_engine_gone("a_stopped_engine_keeps_the_gpus_of_its_jobs", |env, _| {
         env.yard(&["engine", "stop"]).success();
     });
 }
