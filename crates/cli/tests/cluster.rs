@@ -191,10 +191,10 @@ mod slow {
 
     /// Lines as a controller of Slurm 22.05 takes them.
     const LINES: &str = "GresTypes=gpu\nMaxArraySize=501\n\
-        NodeName=DEFAULT NodeAddr=127.0.0.1 RealMemory=64000 State=UNKNOWN\n\
-        NodeName=v[1-3] Sockets=2 CoresPerSocket=8 ThreadsPerCore=2 Gres=gpu:v100:4 Feature=v100,ib Weight=3\n\
-        NodeName=a1 CPUs=16 Sockets=1 CoresPerSocket=16 ThreadsPerCore=1 RealMemory=128000 Gres=gpu:a100:2 Feature=a100\n\
-        NodeName=c[01-10] CPUs=8 Sockets=1 CoresPerSocket=8 ThreadsPerCore=1 TmpDisk=1000\n\
+        NodeName=DEFAULT RealMemory=64000 State=UNKNOWN\n\
+        NodeName=v[1-3] NodeAddr=127.0.0.1 Port=11 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2 Gres=gpu:v100:4 Feature=v100,ib Weight=3\n\
+        NodeName=a1 NodeAddr=127.0.0.1 Port=12 CPUs=16 Sockets=1 CoresPerSocket=16 ThreadsPerCore=1 RealMemory=128000 Gres=gpu:a100:2 Feature=a100\n\
+        NodeName=c[01-10] NodeAddr=127.0.0.1 Port=13 CPUs=8 Sockets=1 CoresPerSocket=8 ThreadsPerCore=1 TmpDisk=1000\n\
         PartitionName=DEFAULT State=UP MaxTime=1-00:00:00\n\
         PartitionName=gpu Nodes=v[1-3],a1 Default=YES DefaultTime=60 MaxNodes=2 PriorityTier=5\n\
         PartitionName=cpu Nodes=c[01-10] MaxTime=INFINITE OverSubscribe=EXCLUSIVE AllowAccounts=x,y\n\

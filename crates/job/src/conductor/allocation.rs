@@ -91,10 +91,15 @@ impl Allocation {
             gpus: optional("SLURM_GPUS_ON_NODE").unwrap_or(plan.gpus_per_node.value),
             cpus_on_node: optional("SLURM_CPUS_ON_NODE"),
             start,
-            // Set since Slurm 23.02; before it the limit that was asked for has to do.
-            end: seconds("SLURM_JOB_END_TIME")
-                .filter(|end| *end > start)
-                .or(limit.map(|limit| start + limit)),
+            // Set since Slurm 23.02; before it the limit that was asked for has to do. That may also
+            // be the shorter one: a successor's is asked for in Slurm's syntax, which knows minutes.
+            end: [
+                seconds("SLURM_JOB_END_TIME").filter(|end| *end > start),
+                limit.map(|limit| start + limit),
+            ]
+            .into_iter()
+            .flatten()
+            .min(),
         })
     }
 }

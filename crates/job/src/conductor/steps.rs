@@ -80,7 +80,7 @@ impl Steps {
             return Err(io::Error::other("srun has no pipes"));
         };
         let pid = child.id();
-        let heard = self.heard.clone();
+        let (heard, told_to_end) = (self.heard.clone(), Arc::clone(&self.told_to_end));
         std::thread::spawn(move || {
             for line in BufReader::new(reports).lines().map_while(Result::ok) {
                 if let Some((agent, report)) = Report::parse_labelled(&line) {
@@ -88,7 +88,11 @@ impl Steps {
                 }
             }
             // After its output: what the agents said last counts.
-            tell(&heard, Happening::AgentsEnded(wait(child)));
+            let status = wait(child);
+            if status != 0 {
+                await_own_signal(&told_to_end);
+            }
+            tell(&heard, Happening::AgentsEnded(status));
         });
         Ok(AgentsStep { orders, pid })
     }
@@ -158,9 +162,11 @@ impl Steps {
             let first = (status != 0)
                 .then(|| failure::first_failed(&run, attempt))
                 .flatten();
-            if first
-                .as_ref()
-                .is_some_and(|exit| exit.signal == Some(SIGTERM))
+            // Where no rank wrote anything, srun was refused: a job that is ended gets no steps.
+            if status != 0
+                && first
+                    .as_ref()
+                    .is_none_or(|exit| exit.signal == Some(SIGTERM))
             {
                 await_own_signal(&told_to_end);
             }
