@@ -181,17 +181,16 @@ impl Run {
         self.last_events().iter().any(is_end)
     }
 
-    /// The newest checkpoint that came out: its name, its step and when.
+    /// The newest checkpoint that came out: its name, its step and when. At the end of a start the
+    /// newest comes out first and older ones behind it, so steps count and not the order.
     #[must_use]
     pub fn last_checkpoint(&self) -> Option<(&str, Option<u64>, Timestamp)> {
-        let events = self
-            .starts
-            .iter()
-            .rev()
-            .flat_map(|start| start.events.iter().rev());
-        events.into_iter().find_map(|line| match &line.event {
-            Event::CheckpointOut { name, step, .. } => Some((name.as_str(), *step, line.at)),
-            _ => None,
+        self.starts.iter().rev().find_map(|start| {
+            let out = start.events.iter().filter_map(|line| match &line.event {
+                Event::CheckpointOut { name, step, .. } => Some((name.as_str(), *step, line.at)),
+                _ => None,
+            });
+            out.max_by_key(|(_, step, at)| (*step, *at))
         })
     }
 }
@@ -298,6 +297,22 @@ mod tests {
             restart: 0,
             nodes: vec![],
         }
+    }
+
+    #[test]
+    fn of_checkpoints_that_came_out_newest_first_the_newest_is_told() {
+        let world = World::new();
+        world.link(1, 17, None);
+        let out = |step| Event::CheckpointOut {
+            name: format!("step-{step}"),
+            step: Some(step),
+            bytes: 1,
+            took_ms: 1,
+            proven: true,
+        };
+        world.events(17, 0, &[out(40), out(60), out(50)]);
+        let run = world.run();
+        assert_eq!(run.last_checkpoint().unwrap().0, "step-60");
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub struct Story {
 
 #[derive(Debug)]
 struct CheckpointOut {
+    step: Option<u64>,
     what: String,
     bytes: u64,
     took_ms: u64,
@@ -57,6 +58,7 @@ impl Story {
         match event {
             Event::Started { nodes, .. } => {
                 self.stopping = None;
+                self.checkpoint = None;
                 self.begun = ordinal == 1;
                 if ordinal > 1 {
                     return Vec::new();
@@ -112,7 +114,16 @@ impl Story {
                 took_ms,
                 proven,
             } => {
+                // At the end the newest comes out first.
+                if self
+                    .checkpoint
+                    .as_ref()
+                    .is_some_and(|newest| newest.step > *step)
+                {
+                    return Vec::new();
+                }
                 self.checkpoint = Some(CheckpointOut {
+                    step: *step,
                     what: step.map_or_else(|| name.clone(), |step| step.to_string()),
                     bytes: *bytes,
                     took_ms: *took_ms,

@@ -36,7 +36,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
         let end = script.lines.with_end(number).end;
         script.text[..end]
             .ends_with("\r\n")
-            .then_some((number, end - 2))
+            .then(|| (number, end - 2))
     });
     let ends: Vec<(usize, usize)> = ends.collect();
     let Some((first, _)) = ends.first() else {
