@@ -32,7 +32,7 @@ impl Export {
     /// away around a value.
     #[must_use]
     pub fn parse(text: &str) -> Export {
-        match text.to_ascii_uppercase().as_str() {
+        match text.trim_matches(',').to_ascii_uppercase().as_str() {
             "ALL" => return Export::All,
             "NONE" => return Export::None,
             "NIL" => return Export::Nil,
@@ -54,10 +54,10 @@ impl Export {
                 value: variable.1,
             });
         }
-        if all {
-            Export::AllAnd(variables)
-        } else {
-            Export::Only(variables)
+        match (all, variables.is_empty()) {
+            (true, true) => Export::All,
+            (true, false) => Export::AllAnd(variables),
+            (false, _) => Export::Only(variables),
         }
     }
 
@@ -190,6 +190,7 @@ mod tests {
         check("all", "ALL", "HOME=/h A=old SLURM_JOB_ID=1");
         check("NONE", "NONE", "SLURM_JOB_ID=1");
         check("NIL", "NIL", "");
+        check("all,", "ALL", "HOME=/h A=old SLURM_JOB_ID=1");
         check("HOME,B=x", "HOME,B=x", "SLURM_JOB_ID=1 HOME=/h B=x");
         check(
             "ALL,A=b,C=d",
