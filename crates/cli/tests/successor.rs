@@ -169,7 +169,12 @@ mod slow {
         env.yard(&["run", "--detach"]).success();
         wait_until("the next one waits", || jobs(&env).len() == 2);
         wait_for_checkpoint(&env);
-        let urgent = ["--partition=urgent", "--exclusive", "--wrap=sleep 2"];
+        let urgent = [
+            "--partition=urgent",
+            "--exclusive",
+            "--output=/dev/null",
+            "--wrap=sleep 2",
+        ];
         slurm.run("sbatch", &urgent).success();
         let waited = env.yard(&["wait", "count"]);
         assert!(
