@@ -1,5 +1,6 @@
 //! `yard lint`
 
+use super::cluster::files;
 use super::place::places;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
@@ -8,10 +9,10 @@ use ::lint::render::{self, Counts};
 use ::lint::{Finding, Fixed, FolderFact, Lines, LintInput, RULES, Rule, Severity};
 use clap::{Args as ClapArgs, ValueEnum};
 use jiff::tz::TimeZone;
-use model::cluster::{self, ClusterFile};
+use model::cluster::ClusterFile;
 use model::{SlurmVersion, Timestamp, nearest};
 use std::borrow::Cow;
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use train::RunFile;
 
@@ -87,7 +88,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
         return Ok(exit_code::DONE);
     }
-    let around = Around::find(args)?;
+    let around = Around::find(args, printer)?;
     let mut report = Report::new(args, printer);
     for name in &args.files {
         let path = Path::new(name);
@@ -132,14 +133,17 @@ struct Around {
 }
 
 impl Around {
-    fn find(args: &Args) -> Result<Around, Failure> {
+    fn find(args: &Args, printer: &Printer) -> Result<Around, Failure> {
         let version = match &args.slurm {
             None => None,
             Some(text) => Some(text.parse::<SlurmVersion>().map_err(|error| {
                 Failure::new(exit_code::USAGE, error.to_string()).asked(format!("--slurm {text}"))
             })?),
         };
-        let cluster = args.on.as_deref().map(named_cluster).transpose()?;
+        let cluster = match &args.on {
+            Some(name) => Some(files::read(&places()?, name, printer)?),
+            None => None,
+        };
         Around::of(cluster, version)
     }
 
@@ -186,46 +190,6 @@ impl Around {
             _ => FolderFact::Unknown,
         }
     }
-}
-
-/// A cluster's file: the user's own, else one that ships with the program.
-fn named_cluster(name: &str) -> Result<ClusterFile, Failure> {
-    let own = places()?
-        .config
-        .join("clusters")
-        .join(format!("{name}.toml"));
-    let found = match std::fs::read_to_string(&own) {
-        Ok(text) => Some(ClusterFile::parse(name, &text).map_err(|problems| {
-            let shown: Vec<String> = problems
-                .iter()
-                .map(|problem| model::render(problem, &text, &own.display().to_string()))
-                .collect();
-            Failure::new(
-                exit_code::USAGE,
-                format!("{} is no cluster file", own.display()),
-            )
-            .there(shown.join("").trim_end().to_owned())
-        })?),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            cluster::find(name).and_then(Result::ok)
-        }
-        Err(error) => {
-            return Err(Failure::new(
-                exit_code::IO,
-                format!("{} can't be read: {error}", own.display()),
-            ));
-        }
-    };
-    found.ok_or_else(|| {
-        let shipped: Vec<&str> = cluster::shipped().iter().map(|(name, _)| *name).collect();
-        Failure::new(
-            exit_code::USAGE,
-            format!("no cluster file is called {name}"),
-        )
-        .asked(format!("--on {name}"))
-        .there(shipped.join(", "))
-        .todo(format!("write {}", own.display()))
-    })
 }
 
 /// What is printed, and what it came to.

@@ -1,13 +1,14 @@
 //! `yard plan`
 
-use super::asked::{Asked, Planned, say_problems, user};
+use super::asked::{Asked, Planned, user};
+use super::cluster::files;
 use super::place::places;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use backend::LOCAL;
 use clap::Args as ClapArgs;
-use model::cluster::{self, ClusterFile};
+use model::cluster::ClusterFile;
 use model::{Severity, SlurmVersion, Surroundings, Timestamp, sbatch};
 use serde_json::json;
 use std::path::Path;
@@ -80,34 +81,7 @@ fn cluster_file(
     {
         return Ok(None);
     }
-    read_cluster(places, name, printer).map(Some)
-}
-
-/// The user's own file of that name, else the one that comes with the program.
-fn read_cluster(places: &Places, name: &str, printer: &Printer) -> Result<ClusterFile, Failure> {
-    let path = places.config.join("clusters").join(format!("{name}.toml"));
-    let (text, origin) = match std::fs::read_to_string(&path) {
-        Ok(text) => (text, path.display().to_string()),
-        Err(_) => {
-            let known = cluster::shipped();
-            let Some((_, text)) = known.iter().find(|(known, _)| *known == name) else {
-                let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-                return Err(Failure::new(
-                    exit_code::USAGE,
-                    format!("no cluster and no cluster file is called {name}"),
-                )
-                .asked(format!("--on {name}"))
-                .there(names.join(", "))
-                .todo(format!("name one of those, or write {}", path.display())));
-            };
-            ((*text).to_owned(), format!("{name}.toml"))
-        }
-    };
-    ClusterFile::parse(name, &text).map_err(|problems| {
-        let said = say_problems(&problems, &text, &origin, printer);
-        let none = || Failure::new(exit_code::USAGE, format!("{origin} can't be read"));
-        said.err().unwrap_or_else(none)
-    })
+    files::read(places, name, printer).map(Some)
 }
 
 fn show_site(args: &Args, site: &SitePlan, file: &ClusterFile, printer: &Printer) -> Outcome {
