@@ -167,6 +167,7 @@ fn the_page_names_every_key_and_its_examples_are_read() {
     check::<Qos>("[qos.NAME]");
     check::<Account>("[account.NAME]");
     check::<User>("[user.NAME]");
+    check::<model::cluster::Lists>("[lists]");
     check::<Limits>("[limits]");
     check::<Scheduling>("[scheduling]");
     check::<Priority>("[priority]");
@@ -181,7 +182,7 @@ fn the_page_names_every_key_and_its_examples_are_read() {
         assert!(file.is_ok(), "{file:?}");
         read += 1;
     }
-    assert_eq!(read, 2);
+    assert_eq!(read, 3);
 }
 
 mod slow {

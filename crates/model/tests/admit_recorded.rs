@@ -133,3 +133,37 @@ fn assumptions_are_marked() {
     job = request("-p gpu_gce -t 12:00:00 -q opp --wrap true");
     assert!(!wilson.admit(&job, None).unwrap_err().assumed);
 }
+
+/// A file that has only some of a cluster's names refuses no other for sure.
+#[test]
+fn what_only_some_are_known_of_is_no_error() {
+    let refusal = |cluster: &str, line: &str| {
+        let file = yard_model::cluster::find(cluster).unwrap().unwrap();
+        let job = request(&format!("{line} --wrap true"));
+        *file.admit(&job, None).unwrap_err()
+    };
+    for (cluster, line) in [
+        ("ibex", "-p other"),
+        ("ibex", "--gres=gpu:a100:1"),
+        ("ibex", "-C other"),
+        ("satori", "-q other"),
+        ("satori", "--gres=gpu:v100:1"),
+        ("wilson", "-p gpu_gce -A other"),
+        ("wilson", "-p gpu_gce -C other"),
+        // Its tables give that partition 11 nodes in one place and 7 in the other.
+        ("wilson", "-p gpu_gce -N 9"),
+    ] {
+        assert!(refusal(cluster, line).assumed, "{cluster} {line}");
+    }
+    for (cluster, line) in [
+        ("wilson", "-p other"),
+        ("wilson", "-p gpu_gce -q other"),
+        ("wilson", "-p gpu_gce --gres=gpu:h100:1"),
+        ("wilson", "-p gpu_gce -N 12"),
+        ("satori", "--gres=gpu:5"),
+    ] {
+        assert!(!refusal(cluster, line).assumed, "{cluster} {line}");
+    }
+    let words = refusal("cedar", "-p other").there;
+    assert_eq!(words, "cedar's file knows only some partitions: gpubase");
+}

@@ -3,8 +3,8 @@
 use super::read::Reader;
 use super::section::{Section, section};
 use super::tables::{
-    Account, Containers, Limits, Modules, NodeLocal, Nodes, Partition, Paths, Policy, Preemption,
-    Priority, Qos, Scheduling, User,
+    Account, Containers, Limits, Lists, Modules, NodeLocal, Nodes, Partition, Paths, Policy,
+    Preemption, Priority, Qos, Scheduling, User,
 };
 use super::{ClusterProblem, Named};
 use crate::{Internet, SlurmVersion};
@@ -35,6 +35,8 @@ section! {
         name: String,
     }
     tables {
+        /// Which of its lists are whole.
+        lists: Lists,
         /// Kinds of nodes.
         nodes: Vec<Named<Nodes>>,
         /// Partitions.

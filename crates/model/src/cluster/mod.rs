@@ -10,6 +10,7 @@ mod check;
 mod facts;
 mod file;
 mod import;
+mod lists;
 mod look_up;
 mod print;
 mod read;
@@ -24,17 +25,19 @@ pub use admit::{Denial, Refusal};
 pub use check::Contradiction;
 pub use file::ClusterFile;
 pub use import::{ImportInput, ImportNote, Imported, import};
+pub use lists::List;
 pub use look_up::{GpuKind, NodeSet};
 pub use section::{Entry, Form, KeyDoc, Section};
 pub use shipped::{find, shipped};
 pub use sourced::{Named, Other, Source, Sourced};
 pub use tables::{
-    Account, Association, Containers, Gpu, Limits, Modules, NodeLocal, Nodes, Partition, Paths,
-    Policy, PolicyOfGpu, Preemption, Priority, Qos, Scheduling, User,
+    Account, Association, Containers, Gpu, Limits, Lists, Modules, NodeLocal, Nodes, Partition,
+    Paths, Policy, PolicyOfGpu, Preemption, Priority, Qos, Scheduling, User,
 };
 pub use value::{Bounds, Mib, PartitionNodes, Tres};
 pub use words::{
-    ContainerRuntime, EnforcePartLimits, GpuOption, PartitionState, PreemptMode, PreemptType,
+    ContainerRuntime, EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode,
+    PreemptType,
 };
 
 /// What is wrong with a cluster file; [`crate::render`] shows it.

@@ -4,9 +4,28 @@ use super::Named;
 use super::section::section;
 use super::value::{Bounds, Mib, PartitionNodes, Tres};
 use super::words::{
-    ContainerRuntime, EnforcePartLimits, GpuOption, PartitionState, PreemptMode, PreemptType,
+    ContainerRuntime, EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode,
+    PreemptType,
 };
 use crate::{Seconds, TimeLimitRequest};
+
+section! {
+    /// Whether the file's lists are whole: `[lists]`. A name that a whole list doesn't have is
+    /// wrong; one that a list of `"some"` doesn't have may be right. What isn't said is whole,
+    /// except where what the list rests on is assumed.
+    Lists {
+        /// Kinds of nodes, and with them types of GPUs.
+        nodes: Extent,
+        /// Partitions.
+        partitions: Extent,
+        /// Qualities of service.
+        qos: Extent,
+        /// Accounts.
+        accounts: Extent,
+        /// Features of nodes.
+        features: Extent,
+    }
+}
 
 section! {
     /// Nodes that are alike: `[nodes.NAME]`, the name being the file's own.

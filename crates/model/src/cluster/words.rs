@@ -66,6 +66,20 @@ words!(ContainerRuntime, "\"apptainer\", \"singularity\", \"pyxis\" or \"enroot\
     Enroot = "enroot",
 });
 
+/// How much of a list a cluster file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All that the cluster has: another name is wrong.
+    Whole,
+    /// Those that are known: another name may be right.
+    Some,
+}
+
+words!(Extent, "\"whole\" or \"some\"", {
+    Whole = "whole",
+    Some = "some",
+});
+
 /// By which option a site's own documents ask for GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GpuOption {

@@ -1,9 +1,9 @@
 //! By which account and QOS a job runs, and whether its user may.
 
-use super::{Door, is_sketch, listed, refusal};
+use super::{Door, listed, refusal};
 use crate::Request;
 use crate::cluster::look_up::named;
-use crate::cluster::{ClusterFile, Denial, Named, Qos, Refusal, Source, Sourced, User};
+use crate::cluster::{ClusterFile, Denial, List, Named, Qos, Refusal, Source, Sourced, User};
 
 /// Who asks, and by which account and QOS.
 pub(super) struct Who<'a> {
@@ -74,15 +74,15 @@ impl<'a> Door<'a> {
                 let mut refusal =
                     refusal(Denial::Account, format!("--account={asked}"), there, todo)
                         .at(path, own);
-                refusal.assumed |= is_of_author(user, own);
+                // An account that the file doesn't know may be one of theirs.
+                refusal.assumed |=
+                    is_of_author(user, own) || !(is_known && file.knows_all(List::Accounts));
                 self.found.push(refusal);
             }
             None if !is_known => {
-                let there = format!("{} has accounts {}", file.name, accounts.join(", "));
-                // A document lists its author's accounts, not all that there are.
-                let assumed = user.is_none_or(|user| user.name == "*") && own.is_none();
+                let there = file.list_words(List::Accounts, &accounts);
                 self.found.push(Refusal {
-                    assumed,
+                    assumed: !file.knows_all(List::Accounts),
                     ..refusal(Denial::Account, format!("--account={asked}"), there, todo)
                 });
             }
@@ -107,13 +107,13 @@ impl<'a> Door<'a> {
             let refusal = refusal(
                 Denial::Qos,
                 format!("--qos={asked}"),
-                format!("{} has QOS {}", file.name, names.join(", ")),
+                file.list_words(List::Qos, &names),
                 near.map_or("name one of those".to_owned(), |near| {
                     format!("did you mean {near}?")
                 }),
             );
             self.found.push(Refusal {
-                assumed: is_sketch(file),
+                assumed: !file.knows_all(List::Qos),
                 ..refusal
             });
             return Vec::new();

@@ -1,128 +1,57 @@
 //! Whether a node has what `--constraint` asks for.
 
-/// A feature expression: `a&b`, `a|b`, `[a|b]`, `(a|b)&c`, `a*2`.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Features {
-    Name(String),
-    All(Vec<Features>),
-    Any(Vec<Features>),
+use crate::{Constraint, Request};
+
+/// What a job asks for; none where it asks for nothing, or for what can't be read.
+pub(super) fn wanted(request: &Request) -> Option<Constraint> {
+    Constraint::parse(request.constraint.as_ref()?)
 }
 
-impl Features {
-    /// Reads an expression. Which of several nodes has which feature (`[…]`, `*2`) makes no
-    /// difference to whether one node can serve, so brackets are parentheses here and counts are
-    /// left out. None for what is no expression.
-    pub fn parse(text: &str) -> Option<Features> {
-        let mut rest = text.trim();
-        let read = alternatives(&mut rest, 0)?;
-        rest.is_empty().then_some(read)
-    }
-
-    pub fn holds(&self, features: &[String]) -> bool {
-        match self {
-            Features::Name(name) => features.contains(name),
-            Features::All(parts) => parts.iter().all(|part| part.holds(features)),
-            Features::Any(parts) => parts.iter().any(|part| part.holds(features)),
+/// Whether a node with those features can be one of a job's. Which of several nodes has which
+/// (`[a|b]`) makes no difference to one; where nodes are counted (`[a*2&b*4]`), each has a part.
+pub(super) fn holds(constraint: &Constraint, features: &[String]) -> bool {
+    match constraint {
+        Constraint::Feature { name, .. } => features.contains(name),
+        Constraint::All(parts) if parts.iter().any(is_counted) => {
+            parts.iter().any(|part| holds(part, features))
         }
-    }
-
-    /// All names in it.
-    pub fn names(&self) -> Vec<&str> {
-        match self {
-            Features::Name(name) => vec![name],
-            Features::All(parts) | Features::Any(parts) => {
-                parts.iter().flat_map(Features::names).collect()
-            }
-        }
+        Constraint::All(parts) => parts.iter().all(|part| holds(part, features)),
+        Constraint::Any(parts) => parts.iter().any(|part| holds(part, features)),
+        Constraint::Inside { inner, .. } => holds(inner, features),
     }
 }
 
-/// No one nests deeper, and no text can exhaust the stack.
-const DEEPEST: usize = 32;
-
-fn alternatives(rest: &mut &str, depth: usize) -> Option<Features> {
-    parts(rest, &['|'], Features::Any, |rest| {
-        // `[a&b]` and `[a|b,c]` are read as well; a comma is an `&`.
-        parts(rest, &['&', ','], Features::All, |rest| one(rest, depth))
-    })
-}
-
-fn parts(
-    rest: &mut &str,
-    separators: &[char],
-    together: fn(Vec<Features>) -> Features,
-    next: impl Fn(&mut &str) -> Option<Features>,
-) -> Option<Features> {
-    let first = next(rest)?;
-    let mut all = vec![first];
-    while let Some(tail) = rest.strip_prefix(separators) {
-        *rest = tail;
-        all.push(next(rest)?);
-    }
-    if all.len() > 1 {
-        Some(together(all))
-    } else {
-        all.pop()
-    }
-}
-
-fn one(rest: &mut &str, depth: usize) -> Option<Features> {
-    for (open, close) in [('(', ')'), ('[', ']')] {
-        if let Some(tail) = rest.strip_prefix(open) {
-            if depth == DEEPEST {
-                return None;
-            }
-            *rest = tail;
-            let inner = alternatives(rest, depth + 1)?;
-            *rest = count(rest.strip_prefix(close)?);
-            return Some(inner);
-        }
-    }
-    let end = rest
-        .find(['&', '|', ',', '(', ')', '[', ']', '*'])
-        .unwrap_or(rest.len());
-    let (name, tail) = rest.split_at(end);
-    *rest = count(tail);
-    let name = name.trim();
-    (!name.is_empty()).then(|| Features::Name(name.to_owned()))
-}
-
-/// What follows `*2`.
-fn count(rest: &str) -> &str {
-    match rest.strip_prefix('*') {
-        Some(tail) => tail.trim_start_matches(|letter: char| letter.is_ascii_digit()),
-        None => rest,
+fn is_counted(constraint: &Constraint) -> bool {
+    match constraint {
+        Constraint::Feature { nodes, .. } | Constraint::Inside { nodes, .. } => nodes.is_some(),
+        Constraint::All(_) | Constraint::Any(_) => false,
     }
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails loudly")]
 mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, node: &str, want: Option<bool>) {
+    fn check(text: &str, node: &str, want: bool) {
         let features: Vec<String> = node.split(',').map(str::to_owned).collect();
-        assert_eq!(
-            Features::parse(text).map(|read| read.holds(&features)),
-            want,
-            "{text}"
-        );
+        let constraint = Constraint::parse(text).unwrap();
+        assert_eq!(holds(&constraint, &features), want, "{text}");
     }
 
     #[test]
     fn expressions() {
-        check("v100", "v100,ib", Some(true));
-        check("v100&ib", "v100,ib", Some(true));
-        check("v100&ib", "v100", Some(false));
-        check("a100|v100", "v100", Some(true));
-        check("[rack1|rack2]", "rack2", Some(true));
-        check("(a|b)&c", "b,c", Some(true));
-        check("a&b|c", "c", Some(true));
-        check("[a*2&b*4]", "a,b", Some(true));
-        check("a*2", "a", Some(true));
-        for wrong in ["", "&", "a&", "(a", "a)", "[a]]", "a||b"] {
-            check(wrong, "a", None);
-        }
-        check(&"(".repeat(1000), "a", None);
+        check("v100", "v100,ib", true);
+        check("v100&ib", "v100,ib", true);
+        check("v100&ib", "v100", false);
+        check("a100|v100", "v100", true);
+        check("[rack1|rack2]", "rack2", true);
+        check("(a|b)&c", "b,c", true);
+        check("a&b|c", "c", true);
+        check("[a&b]", "a", false);
+        check("[a*2&b*4]", "b", true);
+        check("[a*2&b*4]", "c", false);
+        check("a*2", "a", true);
     }
 }

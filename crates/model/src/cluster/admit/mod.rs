@@ -13,10 +13,10 @@ mod refusal;
 
 pub use refusal::{Denial, Refusal};
 
-use super::{ClusterFile, Named, Partition, Qos, Sourced};
+use super::{ClusterFile, List, Named, Partition, Qos, Sourced};
 use crate::{NodeName, Request, TimeLimitRequest};
 use account::Who;
-use features::Features;
+use features::wanted;
 use nodes::no_nodes;
 
 impl ClusterFile {
@@ -134,11 +134,12 @@ impl<'a> Door<'a> {
                     .map_or(nodes.name.as_str(), |names| names.as_str())
             })
             .collect();
-        let assumed = self
-            .file
-            .nodes
-            .iter()
-            .any(|nodes| nodes.names.as_ref().is_none_or(Sourced::is_assumed));
+        let assumed = !self.file.knows_all(List::Nodes)
+            || self
+                .file
+                .nodes
+                .iter()
+                .any(|nodes| nodes.names.as_ref().is_none_or(Sourced::is_assumed));
         self.found.push(Refusal {
             assumed,
             ..refusal(
@@ -157,7 +158,7 @@ impl<'a> Door<'a> {
             return Some(Vec::new());
         }
         let names: Vec<&str> = file.partitions.iter().map(|p| p.name.as_str()).collect();
-        let there = format!("{} has partitions {}", file.name, names.join(", "));
+        let there = file.list_words(List::Partitions, &names);
         let Some(asked) = &self.request.partition else {
             if let Some(default) = file.default_partition() {
                 return Some(vec![default]);
@@ -183,7 +184,7 @@ impl<'a> Door<'a> {
             let Some(partition) = file.partition(name) else {
                 let near = crate::nearest(name, names.iter().copied());
                 self.found.push(Refusal {
-                    assumed: is_sketch(file),
+                    assumed: !file.knows_all(List::Partitions),
                     detail: Some(format!("invalid partition specified: {name}")),
                     ..refusal(
                         Denial::Partition,
@@ -221,43 +222,33 @@ impl<'a> Door<'a> {
         );
     }
 
+    /// A feature that no node has; false where there is one, and looking at nodes says nothing more.
     fn features(&mut self) -> bool {
-        let Some(constraint) = self.request.constraint.as_ref().map(ToString::to_string) else {
+        let Some(constraint) = wanted(self.request) else {
             return true;
         };
-        let stated: Vec<&Sourced<Vec<String>>> = self
+        let stated = self
             .file
             .nodes
             .iter()
-            .filter_map(|nodes| nodes.features.as_ref())
-            .collect();
-        let known: Vec<&str> = stated
-            .iter()
+            .filter_map(|nodes| nodes.features.as_ref());
+        let mut known: Vec<&str> = stated
             .flat_map(|features| features.iter())
             .map(String::as_str)
             .collect();
-        let Some(features) = Features::parse(&constraint) else {
-            return true;
-        };
-        let names = features.names();
+        known.sort_unstable();
+        known.dedup();
+        let names = constraint.names();
         let Some(odd) = names.iter().find(|name| !known.contains(name)) else {
             return true;
         };
-        let mut all = known.clone();
-        all.sort_unstable();
-        all.dedup();
-        // A document that speaks of no features need not mean that there are none.
-        let assumed = stated.is_empty() || stated.iter().any(|features| features.is_assumed());
-        let near = crate::nearest(odd, all.iter().copied());
+        let near = crate::nearest(odd, known.iter().copied());
         self.found.push(Refusal {
-            assumed,
+            assumed: !self.file.knows_all(List::Features),
             ..refusal(
                 Denial::Feature,
                 format!("--constraint={constraint}"),
-                match &all[..] {
-                    [] => format!("{} is not known to have features", self.file.name),
-                    all => format!("{} has features {}", self.file.name, all.join(", ")),
-                },
+                self.file.list_words(List::Features, &known),
                 match near {
                     Some(near) => format!("did you mean {near}?"),
                     None => format!("leave {odd} out"),
@@ -266,16 +257,6 @@ impl<'a> Door<'a> {
         });
         false
     }
-}
-
-/// Whether a file only knows some of a cluster: what its partitions have is assumed. Then a name
-/// that it doesn't have need not be wrong.
-fn is_sketch(file: &ClusterFile) -> bool {
-    let nodes = file
-        .partitions
-        .iter()
-        .filter_map(|partition| partition.nodes.as_ref());
-    nodes.into_iter().any(Sourced::is_assumed)
 }
 
 fn has_flag(qos: &Qos, flag: &str) -> bool {

@@ -1,9 +1,9 @@
 //! Whether the nodes of a partition can serve a job at all.
 
-use super::features::Features;
+use super::features::{holds, wanted};
 use super::{Denial, Refusal};
-use crate::cluster::{ClusterFile, Named, NodeSet, Nodes, Partition, Sourced};
-use crate::{GpuCount, MemoryRequest, Request, mebibytes_option};
+use crate::cluster::{ClusterFile, List, Named, NodeSet, Nodes, Partition, Sourced};
+use crate::{Constraint, GpuCount, MemoryRequest, Request, mebibytes_option};
 
 /// What a job asks for, counted up. Where it leaves the number of nodes open it is the least.
 pub(super) struct Asked {
@@ -137,8 +137,7 @@ pub(super) fn no_nodes(
         return None;
     }
     let asked = Asked::of(request);
-    let constraint = request.constraint.as_ref().map(ToString::to_string);
-    let features = constraint.and_then(|text| Features::parse(&text));
+    let features = wanted(request);
     let serves = |trust: Trust| serve(&sets, partition, &asked, features.as_ref(), trust);
     if serves(Trust::All) {
         return None;
@@ -159,7 +158,7 @@ pub(super) fn no_nodes(
         span: partition
             .and_then(|partition| partition.nodes.as_ref())
             .map_or(0..0, |nodes| nodes.span.clone()),
-        assumed: serves(Trust::SaidAlone),
+        assumed: !file.knows_all(List::Nodes) || serves(Trust::SaidAlone),
     })
 }
 
@@ -175,7 +174,7 @@ fn serve(
     sets: &[NodeSet<'_>],
     partition: Option<&Named<Partition>>,
     asked: &Asked,
-    features: Option<&Features>,
+    features: Option<&Constraint>,
     trust: Trust,
 ) -> bool {
     // What isn't said, or not trusted, is enough for anything.
@@ -185,6 +184,7 @@ fn serve(
     };
     let cap = partition.and_then(|partition| partition.max_cpus_per_node.as_ref());
     let cap = cap.map_or(u64::MAX, |cap| u64::from(cap.value));
+    let spare = partition.map_or(0, |partition| spare(partition, sets));
     let mut fitting: Vec<(u64, u64, u64)> = Vec::new();
     for set in sets {
         let nodes = set.nodes;
@@ -197,7 +197,7 @@ fn serve(
         let has = match (features, &nodes.features) {
             (None, _) => true,
             (Some(wanted), Some(own)) => {
-                wanted.holds(own) || (trust == Trust::SaidAlone && own.is_assumed())
+                holds(wanted, own) || (trust == Trust::SaidAlone && own.is_assumed())
             }
             (Some(_), None) => false,
         };
@@ -211,7 +211,8 @@ fn serve(
                 nodes.count.is_none() && nodes.names.as_ref().is_none_or(Sourced::is_assumed);
             let count = match trust {
                 Trust::SaidAlone if is_assumed => u64::MAX,
-                _ => u64::from(set.count),
+                Trust::SaidAlone => u64::from(set.count) + u64::from(spare),
+                Trust::All => u64::from(set.count),
             };
             fitting.push((gpus, cpus, count));
         }
@@ -219,7 +220,14 @@ fn serve(
     let count = fitting
         .iter()
         .fold(0_u64, |sum, (_, _, count)| sum.saturating_add(*count));
-    if count < asked.nodes {
+    let open = fitting.iter().any(|(_, _, count)| *count == u64::MAX);
+    let all: u64 = sets.iter().map(|set| u64::from(set.count)).sum();
+    let most = if open {
+        u64::MAX
+    } else {
+        all + u64::from(spare)
+    };
+    if count.min(most) < asked.nodes {
         return false;
     }
     // The richest nodes first, as many as the job may be spread over.
@@ -238,6 +246,17 @@ fn serve(
     sum(|set| set.0) >= asked.gpus && sum(|set| set.1) >= asked.cpus
 }
 
+/// Nodes that a partition is said to have beyond those of its kinds: they are of one of the kinds.
+pub(super) fn spare(partition: &Partition, sets: &[NodeSet<'_>]) -> u32 {
+    let said = partition.total_nodes.as_ref();
+    let said = said.and_then(|said| said.all().max()).unwrap_or(&0);
+    let known = sets
+        .iter()
+        .map(|set| set.count)
+        .fold(0, u32::saturating_add);
+    said.saturating_sub(known)
+}
+
 /// GPUs of a node, of a GRES type or of any. A group that says nothing of GPUs has none.
 fn gpus_of(
     nodes: &Nodes,
@@ -252,7 +271,8 @@ fn gpus_of(
             (Some(kind), Some(own)) => {
                 own.value == kind || (trust == Trust::SaidAlone && own.is_assumed())
             }
-            (Some(_), None) => false,
+            // A document that asks without a type need not mean that there is none.
+            (Some(kind), None) => trust == Trust::SaidAlone && gpu.is_called(kind),
         };
         if is {
             sum = sum.saturating_add(if gpu.count.is_some() {

@@ -1,10 +1,11 @@
 //! What a partition demands of a job: `_part_access_check` of 22.05's `job_mgr.c`.
 
 use super::account::Who;
+use super::nodes::spare;
 use super::{Door, has_flag, listed, refusal, seconds};
 use crate::NodeName;
 use crate::cluster::words::{EnforcePartLimits, PartitionState};
-use crate::cluster::{Denial, Named, Partition, PartitionNodes, Refusal, Sourced};
+use crate::cluster::{Denial, List, Named, Nodes, Partition, PartitionNodes, Refusal, Sourced};
 
 impl Door<'_> {
     fn enforced(&self) -> Option<EnforcePartLimits> {
@@ -92,11 +93,13 @@ impl Door<'_> {
             .iter()
             .map(|set| set.count)
             .fold(0, u32::saturating_add);
-        let assumed = sets.iter().any(|set| {
-            let unsaid = |names: &Sourced<String>| names.is_assumed();
-            set.nodes.count.is_none() && set.nodes.names.as_ref().is_none_or(unsaid)
-        });
         let min = self.request.min_nodes.unwrap_or(1);
+        let uncounted = |nodes: &Nodes| {
+            nodes.count.is_none() && nodes.names.as_ref().is_none_or(Sourced::is_assumed)
+        };
+        let assumed = !file.knows_all(List::Nodes)
+            || total.saturating_add(spare(partition, &sets)) >= min
+            || sets.iter().any(|set| uncounted(set.nodes));
         let nodes_asked = format!("--nodes={min}");
         if total > 0 && min > total {
             let refusal = Refusal {
@@ -111,12 +114,18 @@ impl Door<'_> {
             self.over_partition("PartitionNodeLimit", refusal);
         }
         if let Some(listed) = self.listed_outside(partition) {
-            let refusal = refusal(
-                Denial::NodesNotInPartition,
-                format!("--nodelist with {listed}"),
-                format!("partition {name} does not have that node"),
-                "leave it out, or name the partition that has it",
-            );
+            let guessed =
+                |nodes: &Named<Nodes>| nodes.names.as_ref().is_none_or(Sourced::is_assumed);
+            let nodes = partition.nodes.as_ref();
+            let refusal = Refusal {
+                assumed: nodes.is_some_and(Sourced::is_assumed) || file.nodes.iter().any(guessed),
+                ..refusal(
+                    Denial::NodesNotInPartition,
+                    format!("--nodelist with {listed}"),
+                    format!("partition {name} does not have that node"),
+                    "leave it out, or name the partition that has it",
+                )
+            };
             self.over_partition("PartitionConfig", refusal);
         }
         let has = |flag: &str| who.qos.iter().any(|qos| has_flag(qos, flag));
