@@ -1,7 +1,7 @@
 //! Who may know whom: the table of ARCHITECTURE.md, held against what cargo sees.
-#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
-use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
+use crate::cargo_metadata::{cargo_metadata, packages, text};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,13 +44,8 @@ const REACHING_OUT: &[&str] = &[
     "std::thread",
 ];
 
-fn metadata() -> Metadata {
-    MetadataCommand::new()
-        .manifest_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml"))
-        .no_deps()
-        .other_options(["--offline".to_owned(), "--locked".to_owned()])
-        .exec()
-        .unwrap()
+fn metadata() -> Value {
+    cargo_metadata(&["--no-deps", "--offline"])
 }
 
 /// `yard-model` is `model` in the code and in the tables here.
@@ -58,12 +53,19 @@ fn short(name: &str) -> &str {
     name.strip_prefix("yard-").unwrap_or(name)
 }
 
-fn depends_on(package: &Package, kinds: &[DependencyKind]) -> BTreeSet<String> {
-    package
-        .dependencies
+/// What a dependency is for, as cargo names it; `null` is what the crate itself uses.
+const USE: Value = Value::Null;
+
+fn name(package: &Value) -> &str {
+    short(text(package, "name"))
+}
+
+fn depends_on(package: &Value, kinds: &[Value]) -> BTreeSet<String> {
+    let dependencies = package["dependencies"].as_array().unwrap();
+    dependencies
         .iter()
-        .filter(|dependency| kinds.contains(&dependency.kind))
-        .map(|dependency| short(&dependency.name).to_owned())
+        .filter(|dependency| kinds.contains(&dependency["kind"]))
+        .map(|dependency| short(text(dependency, "name")).to_owned())
         .collect()
 }
 
@@ -105,17 +107,17 @@ fn lines_with(name: &str, words: &[&str]) -> Vec<String> {
 #[test]
 fn every_crate_knows_only_whom_it_may() {
     let metadata = metadata();
-    let ours: BTreeSet<&str> = metadata.packages.iter().map(|p| short(&p.name)).collect();
+    let ours: BTreeSet<&str> = packages(&metadata).iter().map(name).collect();
     let listed: BTreeSet<&str> = MAY_KNOW.iter().map(|(name, _)| *name).collect();
     assert_eq!(
         ours, listed,
         "the crates of the workspace, and those of the table"
     );
 
-    for package in &metadata.packages {
-        let name = short(&package.name);
+    for package in packages(&metadata) {
+        let name = name(package);
         let may = MAY_KNOW.iter().find(|(other, _)| *other == name).unwrap().1;
-        let everywhere = [DependencyKind::Normal, DependencyKind::Build];
+        let everywhere = [USE, "build".into()];
         for other in depends_on(package, &everywhere)
             .iter()
             .filter(|n| ours.contains(&***n))
@@ -124,7 +126,7 @@ fn every_crate_knows_only_whom_it_may() {
         }
         // Tests may stand in a sealed environment beside what the crate knows anyway; a pure
         // crate's tests need nothing but values.
-        for other in depends_on(package, &[DependencyKind::Development]) {
+        for other in depends_on(package, &["dev".into()]) {
             let allowed = may.contains(&&*other) || (other == "testkit" && !PURE.contains(&name));
             assert!(
                 !ours.contains(&*other) || allowed,
@@ -136,14 +138,14 @@ fn every_crate_knows_only_whom_it_may() {
 
 #[test]
 fn pure_crates_use_only_what_is_pure() {
-    for package in metadata()
-        .packages
+    let metadata = metadata();
+    for package in packages(&metadata)
         .iter()
-        .filter(|p| PURE.contains(&short(&p.name)))
+        .filter(|package| PURE.contains(&name(package)))
     {
-        for other in depends_on(package, &[DependencyKind::Normal, DependencyKind::Build]) {
+        for other in depends_on(package, &[USE, "build".into()]) {
             let pure = PURE.contains(&&*other) || PURE_MAY_USE.contains(&&*other);
-            assert!(pure, "{} must not use {other}", package.name);
+            assert!(pure, "{} must not use {other}", name(package));
         }
     }
 }
@@ -184,8 +186,8 @@ fn names_of_our_environment_variables_stand_in_one_file() {
 
 #[test]
 fn nothing_async_is_linked() {
-    for package in metadata().packages {
-        let names = depends_on(&package, &[DependencyKind::Normal]);
-        assert!(!names.contains("tokio"), "{} uses tokio", package.name);
+    for package in packages(&metadata()) {
+        let names = depends_on(package, &[USE]);
+        assert!(!names.contains("tokio"), "{} uses tokio", name(package));
     }
 }
