@@ -5,9 +5,10 @@
 use expect_test::expect;
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::process::Stdio;
-use testkit::TestEnv;
+use testkit::{Outcome, TestEnv};
 
 fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_yard"))
@@ -31,7 +32,7 @@ fn findings_for_people() {
            6 │ #SBATCH --constraint=cpu_intel_platinum_8260
              │         ------------------------------------ this one counts
              │ Slurm keeps the last of two: nodes need not have the first
-          help: write both in one: --constraint=v100&cpu_intel_platinum_8260 (--fix does it)
+          help: write both in one: --constraint=v100&cpu_intel_platinum_8260
 
         error[Y001]: sbatch has no option --cpus-per-gpus
           --> job.sh:5:9
@@ -39,7 +40,7 @@ fn findings_for_people() {
              │         ^^^^^^^^^^^^^^^ did you mean --cpus-per-gpu?
           help: --fix puts it right
 
-        2 errors · --fix puts 2 right · yard lint --explain Y001
+        2 errors · --fix puts 1 right · yard lint --explain Y001
         -- stderr
     "#]]
     .assert_eq(&env.yard(&["lint", "job.sh"]).snapshot());
@@ -98,9 +99,14 @@ fn fixes_are_shown_and_made() {
          srun python train.py
         -- stderr
     "#]]
-    .assert_eq(&env.yard(&["lint", "--diff", "job.sh"]).snapshot());
+    .assert_eq(
+        &env.yard(&["lint", "--on", "ibex", "--diff", "job.sh"])
+            .snapshot(),
+    );
     assert_eq!(fs::read_to_string(&path).unwrap(), SCRIPT);
-    let _ = env.yard(&["lint", "--fix", "job.sh"]).code(0);
+    let _ = env
+        .yard(&["lint", "--on", "ibex", "--fix", "job.sh"])
+        .code(0);
     expect![[r#"
         #!/bin/bash --login
         #SBATCH --time=24:00:00
@@ -115,7 +121,9 @@ fn fixes_are_shown_and_made() {
         0o750
     );
     let once = fs::read(&path).unwrap();
-    let _ = env.yard(&["lint", "--fix", "job.sh"]).code(0);
+    let _ = env
+        .yard(&["lint", "--on", "ibex", "--fix", "job.sh"])
+        .code(0);
     assert_eq!(fs::read(&path).unwrap(), once);
 }
 
@@ -187,11 +195,13 @@ fn folders_and_run_files() {
           --> jobs/yard.toml:2:1
            2 │ comand = ["true"]
              │ ^^^^^^ did you mean command?
-          help: a run file takes name, launcher, command, repeat, resources, environment, data, checkpoints, resume, notify, cluster
+          help: a run file takes name, launcher, command, repeat, resources, environment, data, checkpoints,
+                resume, notify, cluster
 
         2 errors · yard lint --explain Y001
         -- stderr
-    "#]].assert_eq(&env.yard(&["lint", "jobs"]).snapshot());
+    "#]]
+    .assert_eq(&env.yard(&["lint", "jobs"]).snapshot());
 }
 
 #[test]
@@ -239,4 +249,132 @@ fn a_cluster_of_the_users_own() {
         -- stderr
     "#]]
     .assert_eq(&env.yard(&["lint", "--on", "lab", "job.sh"]).snapshot());
+}
+
+/// A command line of bash, in which `$YARD` is the program.
+fn bash(env: &TestEnv, line: &str) -> Outcome {
+    let mut command = env.program("bash", &["-c", line]);
+    command.env("YARD", env!("CARGO_BIN_EXE_yard"));
+    let output = command.output().unwrap();
+    Outcome {
+        status: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_hides_no_other() {
+    let env = env();
+    env.write("a.sh", "#!/bin/sh\n#SBATCH --nosuch\n");
+    env.write("b.sh", "#!/bin/sh\n#SBATCH --nosuch\n");
+    for format in ["text", "json", "sarif", "github"] {
+        let args = ["lint", "--format", format, "a.sh", "missing.sh", "b.sh"];
+        let said = env.yard(&args).code(5);
+        assert!(said.stderr.starts_with("error: missing.sh can't be read"));
+        for name in ["a.sh", "b.sh"] {
+            assert!(said.stdout.contains(name), "{format}: {}", said.stdout);
+        }
+    }
+    let json = env.yard(&["lint", "--format", "json", "missing.sh", "a.sh"]);
+    let json: serde_json::Value = serde_json::from_str(&json.code(5).stdout).unwrap();
+    assert_eq!(json["files"][0]["name"], "a.sh");
+}
+
+#[test]
+fn a_pipe_is_read_and_a_fifo_is_not_waited_for() {
+    let env = env();
+    env.write("job.sh", "#!/bin/sh\n#SBATCH --nosuch\n");
+    let said = bash(&env, "mkfifo fifo && \"$YARD\" lint fifo job.sh").code(5);
+    assert!(
+        said.stderr.contains("nobody may ever write"),
+        "{}",
+        said.stderr
+    );
+    assert!(said.stdout.contains("--nosuch"));
+    for line in [
+        "\"$YARD\" lint <(cat job.sh)",
+        "cat job.sh | \"$YARD\" lint /dev/stdin",
+        "\"$YARD\" lint - < job.sh",
+        "\"$YARD\" lint /dev/fd/7 7< job.sh",
+    ] {
+        let said = bash(&env, line).code(1);
+        assert!(said.stdout.contains("--nosuch"), "{line}: {}", said.stderr);
+    }
+}
+
+const TO_FIX: &str = "#!/bin/sh\n#SBATCH --out=x\n";
+const FIXED: &str = "#!/bin/sh\n#SBATCH --output=x\n";
+
+#[test]
+fn a_fix_keeps_what_a_file_is() {
+    let env = env();
+    let path = env.write("job.sh", TO_FIX);
+    // Its other name gets the text too.
+    let other = env.work().join("other.sh");
+    fs::hard_link(&path, &other).unwrap();
+    let _ = env.yard(&["lint", "--fix", "job.sh"]).code(0);
+    assert_eq!(fs::read_to_string(&other).unwrap(), FIXED);
+    assert_eq!(fs::metadata(&path).unwrap().nlink(), 2);
+    // A link stays a link, and the file that is meant is written.
+    let meant = env.write("deep/meant.sh", TO_FIX);
+    let link = env.work().join("link.sh");
+    std::os::unix::fs::symlink("deep/meant.sh", &link).unwrap();
+    let _ = env.yard(&["lint", "--fix", "link.sh"]).code(0);
+    assert_eq!(fs::read_to_string(&meant).unwrap(), FIXED);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    // Nobody may write this one, and the next is done all the same.
+    let fixed = env.write("read-only.sh", TO_FIX);
+    fs::set_permissions(&fixed, fs::Permissions::from_mode(0o444)).unwrap();
+    let after = env.write("after.sh", TO_FIX);
+    let said = env
+        .yard(&["lint", "--fix", "read-only.sh", "after.sh"])
+        .code(5);
+    assert!(said.stderr.contains("is read-only"), "{}", said.stderr);
+    assert_eq!(fs::read_to_string(&fixed).unwrap(), TO_FIX);
+    assert_eq!(fs::read_to_string(&after).unwrap(), FIXED);
+}
+
+#[test]
+fn a_fix_keeps_the_owner() {
+    let env = env();
+    let path = env.write("job.sh", TO_FIX);
+    if chown(&path, Some(12_345), Some(54_321)).is_err() {
+        return testkit::skip(
+            "a_fix_keeps_the_owner",
+            "giving a file away is root's alone",
+        );
+    }
+    let _ = env.yard(&["lint", "--fix", "job.sh"]).code(0);
+    let facts = fs::metadata(&path).unwrap();
+    assert_eq!((facts.uid(), facts.gid()), (12_345, 54_321));
+    assert_eq!(fs::read_to_string(&path).unwrap(), FIXED);
+}
+
+#[test]
+fn a_name_that_is_no_utf_8_is_opened_as_it_is() {
+    let env = env();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9.sh");
+    let path = env.work().join(name);
+    fs::write(&path, TO_FIX).unwrap();
+    let said = env.yard(&["lint".as_ref(), name]).code(0);
+    assert!(said.stdout.contains("caf\u{fffd}.sh"), "{}", said.stdout);
+    let _ = env.yard(&["lint".as_ref(), "--fix".as_ref(), name]).code(0);
+    assert_eq!(fs::read_to_string(&path).unwrap(), FIXED);
+}
+
+#[test]
+fn a_folder_beside_this_one_is_looked_at() {
+    let env = env();
+    env.write("jobs/job.sh", "");
+    let script = "#!/bin/sh\n#SBATCH -J a -n 1\n#SBATCH -o ../results/%x/out\ntrue\n";
+    env.write("jobs/job.sh", script);
+    let said = bash(&env, "cd jobs && \"$YARD\" lint job.sh").code(0);
+    assert!(
+        said.stdout
+            .contains("output folder ../results/a does not exist")
+    );
+    fs::create_dir_all(env.work().join("results/a")).unwrap();
+    let said = bash(&env, "cd jobs && \"$YARD\" lint job.sh").code(0);
+    assert_eq!(said.stdout, "nothing found\n");
 }

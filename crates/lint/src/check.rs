@@ -2,8 +2,8 @@
 
 use crate::ignore::Ignores;
 use crate::input::LintInput;
-use crate::script::Script;
-use crate::{Finding, RULES, Severity};
+use crate::script::{Script, errors, refusals};
+use crate::{Edit, Finding, RULES, Severity, apply};
 
 /// Looks at a script with all rules. Findings come in the order in which they stand in it.
 #[must_use]
@@ -25,9 +25,30 @@ pub fn check(input: &LintInput<'_>) -> Vec<Finding> {
             }
         }
     }
+    keep_safe_fixes(&script, input, &mut findings);
+    findings.iter_mut().for_each(Finding::cut_long_words);
     Ignores::read(&script).settle(&script, &mut findings);
     findings.sort_by_key(|finding| (finding.start(), finding.code));
     findings
+}
+
+/// Takes fixes away after which `sbatch` would have more to refuse than before.
+fn keep_safe_fixes(script: &Script<'_>, input: &LintInput<'_>, findings: &mut [Finding]) {
+    // Behind the first command nothing is sbatch's to read.
+    let head = script
+        .kinds
+        .first_command
+        .map_or(script.text.len(), |line| script.lines.with_end(line).start);
+    let before = errors(&script.diagnostics);
+    for finding in findings.iter_mut().filter(|finding| !finding.refused) {
+        let in_head = |edits: &&Vec<Edit>| edits.iter().any(|edit| edit.start < head);
+        let Some(edits) = finding.fix.as_ref().filter(in_head) else {
+            continue;
+        };
+        if refusals(input, &apply(script.text, edits)) > before {
+            finding.fix = None;
+        }
+    }
 }
 
 /// Whether `sbatch` refuses a script of which that was found.

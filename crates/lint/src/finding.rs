@@ -110,6 +110,27 @@ impl Finding {
         self
     }
 
+    /// Cuts words of what is said that no line has room for: a script's values may be of any length.
+    pub(crate) fn cut_long_words(&mut self) {
+        const MOST: usize = 80;
+        let cut = |text: &mut String| {
+            if text.len() <= MOST || text.split(' ').all(|word| word.chars().count() <= MOST) {
+                return;
+            }
+            let short = |word: &str| match word.char_indices().nth(MOST) {
+                Some((end, _)) => format!("{}…", &word[..end]),
+                None => word.to_owned(),
+            };
+            *text = text.split(' ').map(short).collect::<Vec<_>>().join(" ");
+        };
+        cut(&mut self.message);
+        self.labels
+            .iter_mut()
+            .for_each(|label| cut(&mut label.text));
+        self.really.iter_mut().for_each(cut);
+        self.help.iter_mut().for_each(cut);
+    }
+
     /// The byte at which it begins; 0 for the script as a whole.
     #[must_use]
     pub fn start(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Makes the fixes of findings, until there is nothing left to fix.
 
-use crate::Finding;
 use crate::edit::{Edit, apply};
+use crate::{Finding, is_refused};
 
 /// Rounds after which fixing ends, whatever is left: each makes all fixes that don't meet.
 const MOST_ROUNDS: usize = 20;
@@ -31,20 +31,38 @@ pub fn fix(text: &str, check: impl Fn(&str) -> Vec<Finding>) -> Fixed {
         if made == 0 {
             break;
         }
-        let text = apply(&fixed.text, &edits);
+        let together = step(&fixed, &edits, made, &check);
+        // Of fixes that only together refuse the script, the first that can be made alone is.
+        let next = together.or_else(|| {
+            let alone = fixed.findings.iter().filter_map(|one| one.fix.as_ref());
+            let mut steps = alone.map(|edits| step(&fixed, edits, 1, &check));
+            steps.find_map(|step| step)
+        });
         // What was there before would come again for ever.
-        if seen.contains(&text) {
+        let Some(next) = next.filter(|next| !seen.contains(&next.text)) else {
             break;
-        }
-        seen.push(text.clone());
-        let findings = check(&text);
-        fixed = Fixed {
-            text,
-            made: fixed.made + made,
-            findings,
         };
+        seen.push(next.text.clone());
+        fixed = next;
     }
     fixed
+}
+
+/// The text with these edits; none where `sbatch` refuses it then, and didn't before.
+fn step(
+    from: &Fixed,
+    edits: &[Edit],
+    made: usize,
+    check: impl Fn(&str) -> Vec<Finding>,
+) -> Option<Fixed> {
+    let text = apply(&from.text, edits);
+    let findings = check(&text);
+    let refused = is_refused(&findings) && !is_refused(&from.findings);
+    (!refused).then(|| Fixed {
+        text,
+        made: from.made + made,
+        findings,
+    })
 }
 
 /// The edits of as many findings as can be made at once, and how many findings those are.
@@ -75,11 +93,11 @@ mod tests {
     #[test]
     fn fixes_are_made_until_none_is_left() {
         let script =
-            "#!/bin/bash\r\n#SBTACH --out=x --cpus_per_task=4\r\n#SBATCH -C a\r\n#SBATCH -C b\r\n";
+            "#!/bin/bash\r\n#SBATCH --out=x --cpus_per_task=4\r\n#SBATCH -C a\r\n#SBATCH -C a\r\n";
         let fixed = with_rules(script);
         assert_eq!(
             fixed.text,
-            "#!/bin/bash\n#SBATCH --output=x --cpus-per-task=4\n#SBATCH -C a&b\n"
+            "#!/bin/bash\n#SBATCH --output=x --cpus-per-task=4\n#SBATCH -C a\n"
         );
         assert!(fixed.made >= 4);
         assert!(!fixed.findings.iter().any(|finding| finding.refused));
@@ -94,6 +112,27 @@ mod tests {
             finding(Edit::new(5..6, "c")),
         ];
         assert_eq!(choose(&findings).1, 2);
+    }
+
+    #[test]
+    fn what_sbatch_takes_it_takes_with_all_fixes_made() {
+        for line in [
+            "#sbatch --x11",
+            "#SBATCH -J=",
+            "#SBATCH -output",
+            "#SBATCH -open-mode=x",
+            "#SBATCH -J Ada\u{2019}s",
+            "#SBATCH -J my\u{a0}job",
+            "#SBATCH --comment=a\\\\",
+            "#SBATCH --gres=gpu:1\n#SBATCH --gres=gpu:2 --gpus-per-node=2",
+            "#SBATCH --requeue",
+            "#SBATCH --mail-type=END --mail-type=FAIL",
+        ] {
+            let text = format!("#!/bin/sh\n#SBATCH -n 1\n{line}\n#SBATCH --time=1\ntrue\n");
+            assert!(!is_refused(&lint(Setup::PLAIN, &text)), "{line} at first");
+            let fixed = with_rules(&text);
+            assert!(!is_refused(&fixed.findings), "{line} as {}", fixed.text);
+        }
     }
 
     fn lines() -> impl Strategy<Value = String> {

@@ -41,26 +41,8 @@ impl<'a> Script<'a> {
     #[must_use]
     pub fn read(input: &LintInput<'a>) -> Script<'a> {
         let text = input.text;
-        let stated = input.cluster.and_then(|cluster| cluster.slurm.as_ref());
-        let version = input.version.or(stated.map(|version| version.value));
-        let pyxis = input
-            .cluster
-            .and_then(|cluster| cluster.containers.runtime.as_ref());
-        let version_or_oldest = version.unwrap_or(SlurmVersion::V22_05);
-        let surroundings = Surroundings {
-            pyxis: pyxis.is_some_and(|r| r.value == model::cluster::ContainerRuntime::Pyxis),
-            ..Surroundings::slurm(version_or_oldest, input.now, input.zone, input.cwd)
-        };
-        let mut args = input.args.to_vec();
-        args.push(
-            if input.name == "-" {
-                "sbatch"
-            } else {
-                input.name
-            }
-            .to_owned(),
-        );
-        let (sbatch, diagnostics) = resolve(&args, &|_| None, Some(text), &surroundings);
+        let version = version_of(input);
+        let (sbatch, diagnostics) = as_sbatch_reads(input, text);
         let lines = Lines::new(text);
         let is_shell = is_shell(lines.line(1));
         let shell = match is_shell {
@@ -243,6 +225,44 @@ impl<'a> Script<'a> {
             .iter()
             .any(|start| line.starts_with(start))
     }
+}
+
+/// The Slurm that a script is for, where that is known.
+fn version_of(input: &LintInput<'_>) -> Option<SlurmVersion> {
+    let stated = input.cluster.and_then(|cluster| cluster.slurm.as_ref());
+    input.version.or(stated.map(|version| version.value))
+}
+
+/// What `sbatch` makes of a text that stands in the place of the script's.
+fn as_sbatch_reads(input: &LintInput<'_>, text: &str) -> (Sbatch, Vec<Diagnostic>) {
+    let pyxis = input
+        .cluster
+        .and_then(|cluster| cluster.containers.runtime.as_ref());
+    let version = version_of(input).unwrap_or(SlurmVersion::V22_05);
+    let surroundings = Surroundings {
+        pyxis: pyxis.is_some_and(|r| r.value == model::cluster::ContainerRuntime::Pyxis),
+        ..Surroundings::slurm(version, input.now, input.zone, input.cwd)
+    };
+    let name = if input.name == "-" {
+        "sbatch"
+    } else {
+        input.name
+    };
+    let mut args = input.args.to_vec();
+    args.push(name.to_owned());
+    resolve(&args, &|_| None, Some(text), &surroundings)
+}
+
+/// How many reasons `sbatch` has to refuse a text that stands in the place of the script's.
+pub(crate) fn refusals(input: &LintInput<'_>, text: &str) -> usize {
+    let (_, diagnostics) = as_sbatch_reads(input, text);
+    errors(&diagnostics)
+}
+
+/// How many of these refuse a script.
+pub(crate) fn errors(diagnostics: &[Diagnostic]) -> usize {
+    let error = |diagnostic: &&Diagnostic| diagnostic.severity == model::Severity::Error;
+    diagnostics.iter().filter(error).count()
 }
 
 /// Line and column of a word of the script.

@@ -22,6 +22,17 @@ names = "cpu[1-8]"
 cpus = 40
 memory = "180G"
 features = ["cpu_intel_platinum_8260"]
+[nodes.plain]
+names = "plain[1-2]"
+features = ["any"]
+gpu = { model = "any", feature = "any", count = 4 }
+[partition.plain]
+nodes = ["plain"]
+[nodes.unnamed]
+names = "unnamed[1-2]"
+gpu = { count = 4 }
+[partition.unnamed]
+nodes = ["unnamed"]
 [partition.batch]
 default = true
 nodes = ["cpu"]
@@ -32,6 +43,10 @@ max_time = "12:00:00"
 [partition.long]
 nodes = ["cpu"]
 max_time = { value = "48:00:00", assumed = "nobody says it" }
+[partition.wide]
+nodes = ["cpu"]
+min_nodes = 4
+max_nodes = 6
 [qos.normal]
 max_wall = "24:00:00"
 [qos.short]
@@ -86,6 +101,24 @@ pub(crate) fn lint(setup: Setup, text: &str) -> Vec<Finding> {
         version: setup.version.map(|version| version.parse().unwrap()),
         user: Some("ada"),
         cwd: Path::new(setup.cwd),
+        zone: &TimeZone::UTC,
+        now: Timestamp(0),
+        folders: &folders,
+    })
+}
+
+/// Looks at a script for a cluster that comes with the program.
+#[track_caller]
+pub(crate) fn lint_on(cluster: &str, text: &str) -> Vec<Finding> {
+    let cluster = model::cluster::find(cluster).unwrap().unwrap();
+    check(&LintInput {
+        name: "job.sh",
+        text,
+        args: &[],
+        cluster: Some(&cluster),
+        version: None,
+        user: Some("ada"),
+        cwd: Path::new("/work"),
         zone: &TimeZone::UTC,
         now: Timestamp(0),
         folders: &folders,
@@ -181,8 +214,20 @@ pub(crate) fn silent_with(rule: &Rule, setup: Setup, text: &str) {
 /// The fix of the rule's finding, made.
 #[track_caller]
 pub(crate) fn fixes(rule: &Rule, text: &str, want: &str) {
+    fixes_with(rule, setup_of(rule), text, want);
+}
+
+/// The rule speaks, and leaves it to a person to put it right.
+#[track_caller]
+pub(crate) fn fixes_not(rule: &Rule, text: &str) -> Finding {
+    let found = fires(rule, text);
+    assert_eq!(found.fix, None, "in {text}");
+    found
+}
+
+#[track_caller]
+pub(crate) fn fixes_with(rule: &Rule, setup: Setup, text: &str, want: &str) {
     let (text, want) = (whole(text), whole(want));
-    let setup = setup_of(rule);
     let findings = lint(setup, &text);
     let found = findings.iter().find(|finding| finding.code == rule.code);
     let edits = found.and_then(|finding| finding.fix.as_ref());

@@ -29,7 +29,7 @@ fn for_people() {
            4 │ #SBATCH --constraint=cpu_intel_platinum_8260
              │         ------------------------------------ this one counts
              │ Slurm keeps the last of two: nodes need not have the first
-          help: write both in one: --constraint=v100&cpu_intel_platinum_8260 (--fix does it)
+          help: write both in one: --constraint=v100&cpu_intel_platinum_8260
 
         error[Y001]: sbatch has no option --cpus-per-gpus
           --> job.sh:3:9
@@ -43,7 +43,7 @@ fn for_people() {
              │         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ on Slurm 22.05 the job fails without a log
           help: mkdir -p ../missing/job.sh, before it is submitted
 
-        2 errors, 1 warning · --fix puts 2 right · yard lint --explain Y012
+        2 errors, 1 warning · --fix puts 1 right · yard lint --explain Y012
     "#]].assert_eq(&shown);
 }
 
@@ -132,13 +132,12 @@ fn what_would_change() {
     expect![[r#"
         --- job.sh
         +++ job.sh
-        @@ -1,6 +1,5 @@
+        @@ -1,6 +1,6 @@
          #!/bin/bash
-        -#SBATCH --constraint=v100
+         #SBATCH --constraint=v100
         -#SBATCH --cpus-per-gpus=6 --gpus=2
-        -#SBATCH --constraint=cpu_intel_platinum_8260
         +#SBATCH --cpus-per-gpu=6 --gpus=2
-        +#SBATCH --constraint=v100&cpu_intel_platinum_8260
+         #SBATCH --constraint=cpu_intel_platinum_8260
          #SBATCH --output=../missing/%x/slurm-%j.out
          srun python train.py
     "#]]
@@ -154,4 +153,31 @@ fn what_would_change() {
         +b
     "#]]
     .assert_eq(&diff("a", "a\nb\n", "x"));
+}
+
+#[test]
+fn no_line_is_longer_than_a_hundred_columns() {
+    let long = "x".repeat(1 << 21);
+    let folder = format!("missing/{}/%x/%j.out", "deep/".repeat(30));
+    for script in [
+        "#SBATCH --gpus-per-task=1\n".to_owned(),
+        "#SBATCH --gpus=4 --nodes=2-3 --gpus-per-node=4\n".to_owned(),
+        format!("#SBATCH --output={folder}\n"),
+        format!("#SBATCH -J {}\u{2019}\n", "name".repeat(40)),
+        format!("#SBATCH -n {long}\n"),
+        format!("#SBATCH -n 1 --{long}\n"),
+        format!("#SBATCH --constraint={long} --constraint=a\n"),
+        format!("#SBATCH -n 1 --output=${long}\n"),
+    ] {
+        let script = format!("#!/bin/sh\n{script}");
+        let findings = lint(Setup::PLAIN, &script);
+        assert!(!findings.is_empty(), "{script:.80}");
+        let lines = Lines::new(&script);
+        for finding in &findings {
+            for row in text(finding, &lines, "job.sh").lines() {
+                assert!(row.chars().count() <= 100, "{row:.300}");
+            }
+            assert!(json_file(&findings, &lines, "job.sh", true).len() < 20_000);
+        }
+    }
 }

@@ -5,18 +5,16 @@ use crate::{Finding, Label, Lines};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Lines longer than this are cut round the place that is meant.
+/// No line that is written here is longer: words go on in the next one, lines of the script are cut
+/// round the place that is meant. The name of a file stays whole.
 const WIDEST: usize = 100;
 
 /// A finding with the lines that it is about; `name` is the script's. Ends with an empty line.
 #[must_use]
 pub fn text(finding: &Finding, lines: &Lines<'_>, name: &str) -> String {
-    let mut shown = format!(
-        "{}[{}]: {}\n",
-        finding.severity.name(),
-        finding.code,
-        finding.message
-    );
+    let mut shown = String::new();
+    let head = format!("{}[{}]: ", finding.severity.name(), finding.code);
+    wrap(&mut shown, &head, "  ", &finding.message);
     match finding.labels.first() {
         Some(first) => {
             let (line, column) = lines.position(first.range.start);
@@ -35,38 +33,44 @@ pub fn text(finding: &Finding, lines: &Lines<'_>, name: &str) -> String {
         .keys()
         .next_back()
         .map_or(4, |last| last.to_string().len().max(4));
+    let gutter = format!("{:>width$} │ ", "");
+    // A mark may stand behind the last character.
+    let room = WIDEST - columns(&gutter) - 1;
     for (number, mut labels) in by_line {
         labels.sort_by_key(|(_, label)| label.range.start);
         let line = lines.line(number);
         let start = lines.range(number).start;
-        let (cut, from) = cut(line, labels[0].1.range.start.saturating_sub(start));
+        let (cut, from) = cut(line, labels[0].1.range.start.saturating_sub(start), room);
         let _ = writeln!(shown, "{number:>width$} │ {}", plain(cut));
         for (first, label) in labels {
             let at = label.range.start.saturating_sub(start + from);
+            // Where the line was cut there is nothing to mark.
+            if at > cut.len() || label.range.start < start + from {
+                continue;
+            }
             let until = label.range.end.saturating_sub(start + from).min(cut.len());
             let before = cut.get(..at.min(cut.len())).map_or(0, columns);
             let length = cut.get(at.min(until)..until).map_or(1, columns).max(1);
             let mark = if first { "^" } else { "-" }.repeat(length);
-            let row = format!(
-                "{:>width$} │ {}{mark} {}",
-                "",
-                " ".repeat(before),
-                label.text
-            );
-            let _ = writeln!(shown, "{}", row.trim_end());
+            let row = format!("{gutter}{}{mark} ", " ".repeat(before));
+            if columns(&row) + columns(&label.text) <= WIDEST {
+                let _ = writeln!(shown, "{}", format!("{row}{}", label.text).trim_end());
+            } else {
+                let _ = writeln!(shown, "{}", row.trim_end());
+                wrap(&mut shown, &gutter, &gutter, &label.text);
+            }
         }
     }
     if let Some(really) = &finding.really {
-        let _ = writeln!(shown, "{:>width$} │ {really}", "");
+        wrap(&mut shown, &gutter, &gutter, really);
     }
     let by_fix = finding.fix.is_some();
     match &finding.help {
         Some(help) if by_fix => {
-            let _ = writeln!(shown, "  help: {help} (--fix does it)");
+            let help = format!("{help} (--fix does it)");
+            wrap(&mut shown, "  help: ", "        ", &help);
         }
-        Some(help) => {
-            let _ = writeln!(shown, "  help: {help}");
-        }
+        Some(help) => wrap(&mut shown, "  help: ", "        ", help),
         None if by_fix => shown.push_str("  help: --fix puts it right\n"),
         None => {}
     }
@@ -102,9 +106,29 @@ pub fn summary(counts: Counts, code: Option<&str>) -> String {
     line
 }
 
+/// Writes words into lines, `head` before the first and `more` before the others.
+fn wrap(shown: &mut String, head: &str, more: &str, text: &str) {
+    let mut used = columns(head);
+    shown.push_str(head);
+    for (index, word) in text.split(' ').enumerate() {
+        let long = columns(word);
+        if index > 0 && used + 1 + long > WIDEST {
+            shown.push('\n');
+            shown.push_str(more);
+            used = columns(more);
+        } else if index > 0 {
+            shown.push(' ');
+            used += 1;
+        }
+        shown.push_str(word);
+        used += long;
+    }
+    shown.push('\n');
+}
+
 /// The part of a long line round a byte, and where it begins.
-fn cut(line: &str, at: usize) -> (&str, usize) {
-    if columns(line) <= WIDEST {
+fn cut(line: &str, at: usize, room: usize) -> (&str, usize) {
+    if columns(line) <= room {
         return (line, 0);
     }
     let mut from = at.saturating_sub(30);
@@ -114,7 +138,7 @@ fn cut(line: &str, at: usize) -> (&str, usize) {
     let rest = &line[from..];
     let end = rest
         .char_indices()
-        .nth(WIDEST)
+        .nth(room)
         .map_or(rest.len(), |(end, _)| end);
     (&rest[..end], from)
 }

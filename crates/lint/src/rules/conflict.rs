@@ -3,7 +3,7 @@
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Finding, LintInput, Severity};
-use model::Given;
+use model::{Given, SlurmVersion};
 
 /// Y008.
 pub const RULE: Rule = Rule {
@@ -28,20 +28,71 @@ Source: slurm_opt.c and sbatch's opt.c of 22.05 to 25.11; seen with 22.05.8.",
 };
 
 fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    let mut seen: Vec<Vec<usize>> = Vec::new();
     for diagnostic in &script.diagnostics {
         if diagnostic.code != "conflict" || diagnostic.severity != model::Severity::Error {
             continue;
         }
         let message = &diagnostic.message;
         let said = message.lines().next().unwrap_or_default();
+        let named = |given: &&Given| is_named(message, given) || is_meant(message, given);
+        let named: Vec<&Given> = script.directives().filter(named).collect();
+        // Two checks of Slurm's may stumble over the same options.
+        let places: Vec<usize> = named
+            .iter()
+            .filter_map(|given| Some(script.whole(given)?.start))
+            .collect();
+        if !places.is_empty() && seen.contains(&places) {
+            continue;
+        }
+        seen.push(places);
         let mut finding = Finding::new(RULE.code, RULE.severity, said).refused();
-        for given in script.directives().filter(|given| is_named(message, given)) {
-            if let Some(range) = script.whole(given) {
-                finding = finding.at(range, "");
-            }
+        for range in named.iter().filter_map(|given| script.whole(given)) {
+            finding = finding.at(range, "");
+        }
+        if let Some(version) = script.version
+            && version > SlurmVersion::V22_05
+            && is_of_2205(message)
+        {
+            finding.severity = Severity::Warning;
+            finding.refused = false;
+            finding = finding.really(format!(
+                "Slurm 22.05 refuses it so; of {version} it is not proved"
+            ));
         }
         findings.push(finding);
     }
+}
+
+/// Checks of which only 22.05's source is known to have them: gres.c's of a job's GPUs, and that of
+/// a list with more nodes than asked for, which 23.02's opt.c has no more.
+fn is_of_2205(message: &str) -> bool {
+    let first = message.lines().next().unwrap_or_default();
+    message.contains("(gres)")
+        || first.contains("GRES specification")
+        || first.starts_with("Failed to ")
+        || first.starts_with("Requested mem_per_tres")
+        || first.starts_with("gres_job_state_validate")
+        || first.starts_with("invalid number of nodes")
+        || first == "--cpus-per-gpu is mutually exclusive with --cpus-per-task"
+}
+
+/// Whether a message is about the option without naming it.
+fn is_meant(message: &str, given: &Given) -> bool {
+    let meant: &[&str] = match message.lines().next().unwrap_or_default() {
+        first if first.contains("with and without type") => &[
+            "gres",
+            "gpus",
+            "gpus-per-node",
+            "gpus-per-socket",
+            "gpus-per-task",
+            "tres-per-task",
+        ],
+        first if first.starts_with("Requested mem_per_tres") => &["mem-per-gpu"],
+        first if first.starts_with("invalid number of nodes") => &["nodes", "nodelist"],
+        _ => &[],
+    };
+    meant.contains(&given.option.long)
 }
 
 /// Whether a message names the option: as `--mem`, not as part of `--mem-per-cpu`.
@@ -58,7 +109,7 @@ fn is_named(message: &str, given: &Given) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, silent};
+    use crate::testing::{Setup, fires, fires_in, lint, silent};
 
     #[test]
     fn speaks() {
@@ -66,6 +117,44 @@ mod tests {
         assert_eq!(found.labels.len(), 2);
         assert!(found.refused);
         fires(&RULE, "#SBATCH «-N1» -w n[1-2]\n");
+    }
+
+    #[test]
+    fn shows_all_that_it_is_about() {
+        for script in [
+            "#SBATCH «--gres=gpu:v100:2»\n#SBATCH --gpus-per-node=2\n",
+            "#SBATCH «--cpus-per-gpu=2» --gpus=1\n#SBATCH -c 4\n",
+            "#SBATCH -n1 «-N1»\n#SBATCH -w n[1-2]\n",
+        ] {
+            assert_eq!(fires(&RULE, script).labels.len(), 2, "of {script}");
+        }
+        fires(&RULE, "#SBATCH -n1 «--mem-per-gpu=2G»\n");
+    }
+
+    #[test]
+    fn two_checks_that_mean_the_same_speak_once() {
+        let setup = Setup {
+            version: Some("24.05"),
+            ..Setup::PLAIN
+        };
+        let script = "#!/bin/sh\n#SBATCH --cpus-per-gpu=2 -c 4 --gpus=1\n";
+        let found = lint(setup, script);
+        assert_eq!(found.iter().filter(|one| one.code == "Y008").count(), 1);
+    }
+
+    #[test]
+    fn what_was_seen_on_one_version_alone_is_no_claim_of_others() {
+        for script in [
+            "#SBATCH «--gres=gpu:v100:2»\n#SBATCH --gpus-per-node=2\n",
+            "#SBATCH «-N1» -w n[1-2]\n",
+        ] {
+            assert!(fires_in(&RULE, "22.05", script).refused);
+            let found = fires_in(&RULE, "25.11", script);
+            assert_eq!((found.severity, found.refused), (Severity::Warning, false));
+            assert!(found.really.unwrap().contains("not proved"));
+        }
+        let shared = "#SBATCH «--mem=1G» --mem-per-cpu=1G\n";
+        assert!(fires_in(&RULE, "25.11", shared).refused);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
+use crate::shell::Command;
 use crate::{Finding, LintInput, Severity};
 
 /// Y070.
@@ -37,7 +38,11 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
     }
     for command in &script.shell.commands {
         for set in &command.sets {
-            if set.name == "MASTER_PORT" && is_port(&set.value.text) && !set.value.expands {
+            if set.name == "MASTER_PORT"
+                && is_port(&set.value.text)
+                && !set.value.expands
+                && is_used(script, command)
+            {
                 findings.push(finding(set.range.clone(), &set.value.text));
                 return;
             }
@@ -81,6 +86,21 @@ fn finding(range: std::ops::Range<usize>, port: &str) -> Finding {
     .help("such as $((10000 + SLURM_JOB_ID % 50000))")
 }
 
+/// Whether the variable is more than set: put into the environment, or taken up again.
+fn is_used(script: &Script<'_>, command: &Command<'_>) -> bool {
+    let own = &script.text;
+    !command.words.is_empty()
+        || [
+            "$MASTER_PORT",
+            "${MASTER_PORT",
+            "export MASTER_",
+            "set -a",
+            "allexport",
+        ]
+        .iter()
+        .any(|word| own.contains(word))
+}
+
 /// A number that can be a port; 0 is any that is free.
 fn is_port(text: &str) -> bool {
     text.parse::<u16>().is_ok_and(|port| port != 0)
@@ -95,6 +115,10 @@ mod tests {
     fn speaks() {
         fires(&RULE, "export «MASTER_PORT=29500»\n");
         fires(&RULE, "«MASTER_PORT=\"6000\"» srun x\n");
+        fires(
+            &RULE,
+            "«MASTER_PORT=6000»\nexport MASTER_ADDR MASTER_PORT\n",
+        );
         fires(&RULE, "torchrun «--master_port=1234» x.py\n");
         fires(&RULE, "torchrun «--rdzv_endpoint» $HOST:29500 x.py\n");
     }
@@ -102,6 +126,7 @@ mod tests {
     #[test]
     fn says_nothing() {
         silent(&RULE, "#SBATCH --exclusive\nexport MASTER_PORT=29500\n");
+        silent(&RULE, "MASTER_PORT=11111\npython x.py\n");
         silent(
             &RULE,
             "export MASTER_PORT=$((10000 + SLURM_JOB_ID % 50000))\n",

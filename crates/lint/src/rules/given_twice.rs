@@ -1,5 +1,6 @@
 //! Y012: an option that replaces an earlier one.
 
+use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Edit, Finding, LintInput, Severity};
@@ -43,7 +44,7 @@ const MAY_REPEAT: &[Key] = &[
     Key::Usage,
 ];
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
     let all: Vec<&Given> = script.directives().collect();
     for (index, given) in all.iter().enumerate() {
         let same = |other: &&&Given| is_same(other, given);
@@ -58,7 +59,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
         if script.is_refused(given) || script.is_refused(next) {
             continue;
         }
-        findings.push(finding(script, given, next));
+        findings.push(finding(script, input, given, next));
     }
 }
 
@@ -69,7 +70,7 @@ fn is_same(one: &Given, other: &Given) -> bool {
     }
 }
 
-fn finding(script: &Script<'_>, first: &Given, last: &Given) -> Finding {
+fn finding(script: &Script<'_>, input: &LintInput<'_>, first: &Given, last: &Given) -> Finding {
     let key = match first.option.effect {
         Effect::Sets(key) => Some(key),
         _ => None,
@@ -100,7 +101,7 @@ fn finding(script: &Script<'_>, first: &Given, last: &Given) -> Finding {
         finding = finding.at(range, if equal { "" } else { "this one counts" });
     }
     match key {
-        Some(Key::Constraint) if !equal => both(script, finding, first, last),
+        Some(Key::Constraint) if !equal => both(script, input, finding, first, last),
         Some(Key::Gres) if !equal => finding.help("write all in one --gres, with commas between"),
         Some(Key::Tasks) if !equal && (first.written == "-n" || last.written == "-n") => {
             finding.help("-n counts tasks, -N counts nodes: was one of them meant as -N?")
@@ -123,8 +124,15 @@ fn same_resource(one: &Given, other: &Given) -> bool {
     name(one).is_some() && name(one) == name(other)
 }
 
-/// Both constraints in one, where they are plain names.
-fn both(script: &Script<'_>, finding: Finding, first: &Given, last: &Given) -> Finding {
+/// Both constraints in one, where they are plain names. Only a cluster file can tell that a node has
+/// both: where none has, Slurm refuses the one that asks for both.
+fn both(
+    script: &Script<'_>,
+    input: &LintInput<'_>,
+    finding: Finding,
+    first: &Given,
+    last: &Given,
+) -> Finding {
     let plain = |given: &Given| {
         given.value.clone().filter(|value| {
             let name = |c: char| c.is_ascii_alphanumeric() || "_-.:&".contains(c);
@@ -140,8 +148,13 @@ fn both(script: &Script<'_>, finding: Finding, first: &Given, last: &Given) -> F
         .help(format!("write both in one: --constraint={joined}"))
         .really("Slurm keeps the last of two: nodes need not have the first");
     let more = script.given(Key::Constraint).count() > 2;
+    let together = input
+        .cluster
+        .is_some_and(|cluster| site::have_together(cluster, &joined));
     match (script.alone(first), script.value_bytes(last)) {
-        (Some(number), Some(value)) if !more && script.text.get(value.clone()) == Some(&*other) => {
+        (Some(number), Some(value))
+            if !more && together && script.text.get(value.clone()) == Some(&*other) =>
+        {
             finding.fix([script.without_line(number), Edit::new(value, joined)])
         }
         _ => finding,
@@ -151,7 +164,7 @@ fn both(script: &Script<'_>, finding: Finding, first: &Given, last: &Given) -> F
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, fixes, silent};
+    use crate::testing::{Setup, fires, fires_with, fixes, fixes_not, fixes_with, silent};
 
     #[test]
     fn speaks() {
@@ -180,12 +193,25 @@ mod tests {
     }
 
     #[test]
-    fn fixes_two_constraints() {
-        fixes(
+    fn fixes_two_constraints_that_a_node_has() {
+        let cluster = Setup {
+            cluster: true,
+            ..Setup::PLAIN
+        };
+        let apart = "#SBATCH -p gpu -n 1\n#SBATCH -C v100\n#SBATCH -C cpu_intel_gold_6142\n";
+        fixes_with(
             &RULE,
-            "#SBATCH --constraint=v100\n#SBATCH -n 1\n#SBATCH -C gold\n",
-            "#SBATCH -n 1\n#SBATCH -C v100&gold\n",
+            cluster,
+            apart,
+            "#SBATCH -p gpu -n 1\n#SBATCH -C v100&cpu_intel_gold_6142\n",
         );
+        fixes_not(&RULE, apart);
+        let never = "#SBATCH -C v100\n#SBATCH -C cpu_intel_platinum_8260\n";
+        assert_eq!(fires_with(&RULE, cluster, never).fix, None);
+    }
+
+    #[test]
+    fn fixes_what_is_said_twice() {
         fixes(
             &RULE,
             "#SBATCH -t 5 # short\n#SBATCH -t 5\n",

@@ -61,7 +61,9 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
     }
     let same =
         part.strip_prefix("gpu:").unwrap_or("1") == other.value.as_deref().unwrap_or_default();
-    let equal = same && other.option.long == "gpus-per-node" && part == value;
+    // Without the last --gres an earlier one would count.
+    let once = script.given(Key::Gres).count() == 1;
+    let equal = same && once && other.option.long == "gpus-per-node" && part == value;
     finding = finding.help("leave one of them out");
     findings.push(match script.alone(gres).filter(|_| equal) {
         Some(number) => finding.fix([script.without_line(number)]),

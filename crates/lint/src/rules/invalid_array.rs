@@ -20,8 +20,8 @@ that run at once behind a percent sign: 0-15, 1,4,9, 0-30:5%2.
 srun hostname
 ```
 
-Source: job_mgr.c; seen with 22.05.8.",
-    holds: Holds::SeenIn2205,
+Source: job_mgr.c of 22.05 and 23.02, slurm_protocol_defs.c of 23.11 to 25.11; seen with 22.05.8.",
+    holds: Holds::Always,
     needs_cluster: false,
     check,
 };

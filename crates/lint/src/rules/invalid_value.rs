@@ -4,6 +4,7 @@ use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Finding, LintInput, Severity};
 use model::option_table::{Effect, Key};
+use model::{Given, SlurmVersion};
 
 /// Y003.
 pub const RULE: Rule = Rule {
@@ -22,6 +23,8 @@ D-HH:MM or D-HH:MM:SS; memory is a whole number with K, M, G or T behind it (no 
 #SBATCH --mem=1.5G
 srun hostname
 ```
+
+What a later Slurm takes (--nodes=1,2,4, --exclusive=topo) is a note as long as no version is known.
 
 Source: slurm_opt.c, proc_args.c and parse_time.c of 22.05 to 25.11; seen with 22.05.8.",
     holds: Holds::Always,
@@ -60,17 +63,19 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
         if array || diagnostic.code == "heterogeneous" {
             continue;
         }
+        let since = given.and_then(later);
+        if let (Some(since), Some(version)) = (since, script.version)
+            && version >= since
+        {
+            continue;
+        }
         let lines: Vec<&str> = diagnostic.message.lines().collect();
         let said = lines
             .iter()
             .find(|line| line.contains("nvalid"))
             .or(lines.first());
-        let mut finding = Finding::new(
-            RULE.code,
-            RULE.severity,
-            said.map_or("sbatch refuses this", |line| line),
-        )
-        .refused();
+        let said = said.map_or("sbatch refuses this", |line| line);
+        let mut finding = Finding::new(RULE.code, RULE.severity, said).refused();
         if let Some(help) = given.and_then(|given| help(given.option.effect)) {
             finding = finding.help(help);
         }
@@ -81,7 +86,40 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
         if let Some(range) = range {
             finding = finding.at(range, "sbatch refuses this value");
         }
+        if let Some(since) = since {
+            finding = finding.really(format!("Slurm {since} and later take it"));
+            if script.version.is_none() {
+                finding.severity = Severity::Note;
+                finding.refused = false;
+            }
+        }
         findings.push(finding);
+    }
+}
+
+/// The first Slurm that takes a value which 22.05 refuses.
+fn later(given: &Given) -> Option<SlurmVersion> {
+    let value = given.value.as_deref()?;
+    let Effect::Sets(key) = given.option.effect else {
+        return None;
+    };
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let word = |words: &[&str]| {
+        let upper = value.to_ascii_uppercase();
+        words.iter().any(|word| upper.contains(word))
+    };
+    match key {
+        // proc_args.c's verify_node_count: a list such as 1,2,4 or 2-8:2.
+        Key::Nodes if value.contains([',', ':']) && value.split([',', ':', '-']).all(number) => {
+            Some(SlurmVersion::V23_02)
+        }
+        // proc_args.c's table of signals.
+        Key::Signal if word(&["CHLD", "PIPE"]) => Some(SlurmVersion::V23_11),
+        // slurm_opt.c's arg_set_exclusive.
+        Key::Exclusive if value.eq_ignore_ascii_case("topo") => Some(SlurmVersion::V24_05),
+        // parse_time.c.
+        Key::Begin | Key::Deadline if word(&["ELEVENSES"]) => Some(SlurmVersion::V24_05),
+        _ => None,
     }
 }
 
@@ -113,7 +151,7 @@ fn help(effect: Effect) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, silent};
+    use crate::testing::{fires, fires_in, silent, silent_in};
 
     #[test]
     fn speaks() {
@@ -131,5 +169,31 @@ mod tests {
         );
         silent(&RULE, "#SBATCH -N $NODES\n");
         silent(&RULE, "#SBATCH --time=<time>\n");
+    }
+
+    #[test]
+    fn values_that_a_later_slurm_takes() {
+        for (value, since, before) in [
+            ("--nodes=«1,2,4»", "23.02", "22.05"),
+            ("--nodes=«2-8:2»", "23.02", "22.05"),
+            ("--signal=«B:CHLD@60»", "23.11", "23.02"),
+            ("--exclusive=«topo»", "24.05", "23.11"),
+            ("--begin=«elevenses»", "24.05", "23.11"),
+        ] {
+            let script = format!("#SBATCH {value}\n");
+            assert!(fires_in(&RULE, before, &script).refused, "{value}");
+            let found = fires(&RULE, &script);
+            assert_eq!((found.severity, found.refused), (Severity::Note, false));
+            assert!(found.really.unwrap().contains(since), "{value}");
+            silent_in(&RULE, since, &script.replace(['«', '»'], ""));
+        }
+        assert!(fires_in(&RULE, "25.11", "#SBATCH --nodes=«1,x»\n").refused);
+    }
+
+    #[test]
+    fn a_long_value_is_cut_in_the_headline() {
+        let script = format!("#SBATCH -n «{}»\n", "x".repeat(1 << 21));
+        let found = fires(&RULE, &script);
+        assert!(found.message.len() < 200, "{}", found.message.len());
     }
 }

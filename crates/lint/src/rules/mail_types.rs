@@ -29,6 +29,17 @@ Source: slurm_opt.c of 24.11 and 25.05.",
     check,
 };
 
+/// What ALL stands for, and itself: proc_args.c's parse_mail_type.
+const OF_ALL: &[&str] = &[
+    "ALL",
+    "BEGIN",
+    "END",
+    "FAIL",
+    "INVALID_DEPEND",
+    "REQUEUE",
+    "STAGE_OUT",
+];
+
 fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
     let all: Vec<&Given> = script
         .given(Key::MailType)
@@ -42,6 +53,19 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
         .iter()
         .all(|given| value(given).eq_ignore_ascii_case(&value(last)))
     {
+        return;
+    }
+    // ALL holds these already.
+    let last_words = value(last);
+    let has_all = last_words
+        .split(',')
+        .any(|word| word.eq_ignore_ascii_case("all"));
+    let within = |given: &&Given| {
+        value(given)
+            .split(',')
+            .all(|word| OF_ALL.iter().any(|known| known.eq_ignore_ascii_case(word)))
+    };
+    if has_all && all[..all.len() - 1].iter().all(within) {
         return;
     }
     let mut words: Vec<String> = Vec::new();
@@ -101,11 +125,18 @@ mod tests {
             "#SBATCH «--mail-type=END» --mail-type=FAIL\n",
         );
         assert_eq!(found.severity, Severity::Warning);
+        // ALL does not hold this one.
+        let apart = "#SBATCH «--mail-type=TIME_LIMIT»\n#SBATCH --mail-type=ALL\n";
+        fires(&RULE, apart);
     }
 
     #[test]
     fn says_nothing() {
         silent(&RULE, "#SBATCH --mail-type=END,FAIL\n");
+        silent(
+            &RULE,
+            "#SBATCH --mail-type=BEGIN\n#SBATCH --mail-type=ALL\n",
+        );
         silent(&RULE, "#SBATCH --mail-type=END\n#SBATCH --mail-type=end\n");
         silent_in(
             &RULE,

@@ -39,6 +39,7 @@ mod no_jobs_here;
 mod no_launcher;
 mod no_limit;
 mod no_such_gpu;
+mod node_count;
 mod node_too_small;
 mod not_a_member;
 mod not_a_script;
@@ -146,6 +147,7 @@ pub const RULES: &[Rule] = &[
     unknown_feature::RULE,
     node_too_small::RULE,
     mail_domain::RULE,
+    node_count::RULE,
     run_file::RULE,
     unused_ignore::RULE,
     unknown_ignore::RULE,

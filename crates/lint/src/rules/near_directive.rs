@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Edit, Finding, LintInput, Severity};
+use crate::{Finding, LintInput, Severity};
 use model::script_lines::{LineKind, NearMiss};
 
 /// Y013.
@@ -72,7 +72,8 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
             NearMiss::Parted => {
                 finding.help("write #SBATCH without the blank, or ##SBATCH to switch it off")
             }
-            _ => finding.fix([Edit::new(from..from + name, "#SBATCH")]),
+            // What a comment says was never tried: read, it may refuse the script.
+            _ => finding.help("begin the line with #SBATCH if it shall be read"),
         });
     }
 }
@@ -80,7 +81,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, fixes, silent};
+    use crate::testing::{fires, fixes_not, silent};
 
     #[test]
     fn speaks() {
@@ -103,8 +104,11 @@ mod tests {
     }
 
     #[test]
-    fn fixes_the_word() {
-        fixes(&RULE, "#SBACTH --time=1\n", "#SBATCH --time=1\n");
-        fixes(&RULE, "\t#SBATCH -n 1\n", "#SBATCH -n 1\n");
+    fn leaves_the_word_to_a_person() {
+        // sbatch has no --x11: read, this line would refuse the script.
+        fixes_not(&RULE, "«#sbatch» --x11\n");
+        fixes_not(&RULE, "«#SBACTH» --time=1\n");
+        let found = fixes_not(&RULE, "«\t#SBATCH» -n 1\n");
+        assert!(found.help.unwrap().contains("if it shall be read"));
     }
 }

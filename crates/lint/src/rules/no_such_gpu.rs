@@ -5,6 +5,7 @@ use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Finding, LintInput, Severity};
 use model::GpuCount;
+use model::cluster::GpuKind;
 use model::option_table::Key;
 
 /// Y103.
@@ -50,10 +51,12 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
             continue;
         };
         let kinds = cluster.gpus(Some(partition));
-        let named = |kind: &&model::cluster::GpuKind<'_>| {
-            gpus.kind
-                .as_deref()
-                .is_none_or(|name| kind.gpu.is_called(name))
+        // GPUs of which the file names neither type nor model may be those that are meant.
+        let named = |kind: &&GpuKind<'_>| {
+            let gpu = kind.gpu;
+            let unnamed = gpu.kind.is_none() && gpu.model.is_none() && gpu.feature.is_none();
+            let called = |name| unnamed || gpu.is_called(name);
+            gpus.kind.as_deref().is_none_or(called)
         };
         let fitting: Vec<_> = kinds.iter().filter(named).collect();
         let name = gpus
@@ -65,10 +68,14 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
             .filter_map(|kind| kind.gpu.count.as_ref())
             .max_by_key(|count| count.value);
         let finding = if fitting.is_empty() {
+            let surely = |kind: &GpuKind<'_>| {
+                let called = |name| kind.gpu.is_called(name);
+                gpus.kind.as_deref().is_none_or(called)
+            };
             let where_else: Vec<&str> = cluster
                 .partitions
                 .iter()
-                .filter(|other| cluster.gpus(Some(other)).iter().any(|kind| named(&kind)))
+                .filter(|other| cluster.gpus(Some(other)).iter().any(surely))
                 .map(|other| other.name.as_str())
                 .collect();
             let finding = script.finding(
@@ -131,5 +138,7 @@ mod tests {
         silent(&RULE, "#SBATCH -p gpu --gpus=16\n");
         silent(&RULE, "#SBATCH -p nosuch --gpus=16\n");
         silent(&RULE, "#SBATCH -p batch --gres=gpu:0\n");
+        // Of these GPUs the file names no type and no model.
+        silent(&RULE, "#SBATCH -p unnamed --gres=gpu:a100:1\n");
     }
 }

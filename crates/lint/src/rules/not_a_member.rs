@@ -4,7 +4,7 @@ use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Finding, LintInput, Severity};
-use model::cluster::Sourced;
+use model::cluster::{Denial, Sourced};
 use model::nearest;
 use model::option_table::Key;
 
@@ -16,7 +16,8 @@ pub const RULE: Rule = Rule {
     summary: "the user has no such account or QOS",
     page: "slurmctld refuses a job for an account that its user is not in (\"Invalid account or
 account/partition combination specified\"), and one with a QOS that the user may not use (\"Invalid
-qos specification\").
+qos specification\"). A document lists its author's accounts, not all that there are: what rests on
+such a list is a note.
 
 ```
 #!/bin/bash
@@ -47,10 +48,16 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
                 !known.is_empty() && !known.iter().any(|name| name.eq_ignore_ascii_case(value));
             let (message, source) = match allowed {
                 Some(allowed) if !allowed.all().any(|names| has(names)) => (
-                    format!("{name} has no {what} {value} on {}", cluster.name),
+                    format!(
+                        "{name} is not known to have {what} {value} on {}",
+                        cluster.name
+                    ),
                     Some(allowed),
                 ),
-                _ if missing => (format!("{} has no {what} {value}", cluster.name), None),
+                _ if missing => (
+                    format!("{} is not known to have {what} {value}", cluster.name),
+                    None,
+                ),
                 _ => return,
             };
             let names: Vec<&str> = match source {
@@ -61,12 +68,23 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
                 Some(near) => format!("did you mean {near}?"),
                 None => String::new(),
             };
+            // What plan would take is nothing to speak of here.
+            let (denial, list) = match key {
+                Key::Account => (Denial::Account, "accounts"),
+                _ => (Denial::Qos, "QOS"),
+            };
+            let asked = format!("--{}={value}", given.option.long);
+            let Some(refusal) = site::refusal(script, input, denial, &asked) else {
+                return;
+            };
             let finding = script
                 .finding(RULE.code, RULE.severity, given, message, label)
                 .help(format!("there is {}", names.join(", ")));
             findings.push(match source {
-                Some(source) => site::resting_on(finding, source),
-                None => finding,
+                Some(source) if source.is_assumed() || source.is_disputed() => {
+                    site::resting_on(finding, source)
+                }
+                _ => site::as_sure_as(finding, &refusal, list),
             });
         };
     let accounts = cluster
@@ -92,7 +110,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, silent};
+    use crate::testing::{fires, lint_on, silent};
 
     #[test]
     fn speaks() {
@@ -102,8 +120,22 @@ mod tests {
         );
         assert_eq!(
             fires(&RULE, "#SBATCH «--account=other»\n").message,
-            "ada has no account other on test"
+            "ada is not known to have account other on test"
         );
+    }
+
+    #[test]
+    fn accounts_of_a_document_are_not_all_that_there_are() {
+        for (cluster, option) in [
+            ("wilson", "--account=other"),
+            ("cedar", "--account=other"),
+            ("satori", "--qos=other"),
+        ] {
+            let script = format!("#!/bin/sh\n#SBATCH {option}\n");
+            let found = lint_on(cluster, &script);
+            let found = found.iter().find(|one| one.code == RULE.code).unwrap();
+            assert_eq!(found.severity, Severity::Note, "{cluster}");
+        }
     }
 
     #[test]

@@ -19,13 +19,24 @@ more than 4 MiB.
 srun hostname
 ```
 
-Source: sbatch.c of 22.05 to 25.11; seen with 22.05.8.",
+Source: sbatch.c and job_mgr.c (_test_job_desc_fields) of 22.05 to 25.11; seen with 22.05.8.",
     holds: Holds::Always,
     needs_cluster: false,
     check,
 };
 
+/// slurmctld's limit on a script unless SchedulerParameters has max_script_size.
+const LONGEST: usize = 4 << 20;
+
 fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    if script.text.len() > LONGEST {
+        findings.push(
+            Finding::new(RULE.code, RULE.severity, "the script is larger than 4 MiB")
+                .refused()
+                .really("Pathname of a file, directory or other parameter too long")
+                .help("keep its data in another file; a site may allow more (max_script_size)"),
+        );
+    }
     for diagnostic in &script.diagnostics {
         if !diagnostic.code.starts_with("script-") || diagnostic.code == "script-line-ends" {
             continue;
@@ -76,6 +87,14 @@ mod tests {
         assert!(fires(&RULE, "raw:«#SBATCH -n 1»\ntrue\n").refused);
         assert!(fires(&RULE, "raw:").refused);
         fires(&RULE, "#SBATCH -n 1\na«\0»\n");
+    }
+
+    #[test]
+    fn four_mebibytes_and_not_a_byte_more() {
+        let whole = "raw:#!/bin/sh\n".to_owned() + &"#".repeat((4 << 20) - 10);
+        silent(&RULE, &whole);
+        let found = fires(&RULE, &(whole + "#"));
+        assert!(found.refused && found.message.contains("4 MiB"));
     }
 
     #[test]

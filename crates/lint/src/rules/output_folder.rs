@@ -5,6 +5,7 @@ use crate::script::Script;
 use crate::{Finding, FolderFact, LintInput, Severity};
 use model::SlurmVersion;
 use model::option_table::Key;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// Y031.
@@ -57,7 +58,11 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
         if seen.as_ref() == Some(&filled) {
             continue;
         }
-        let of_its_own = filled.contains('%');
+        let of_its_own = is_of_a_job(&filled);
+        // Folders of tasks and nodes may all have been made before.
+        if filled.contains('%') && !of_its_own {
+            continue;
+        }
         let fact = match of_its_own {
             true => FolderFact::Missing,
             false => (input.folders)(&clean(&request.chdir.join(&filled))),
@@ -66,8 +71,11 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
             continue;
         }
         let message = match of_its_own {
-            true => format!("the output folder {folder} is another one for each job"),
-            false => format!("output folder {filled} does not exist"),
+            true => format!(
+                "the output folder {} is another one for each job",
+                short(folder)
+            ),
+            false => format!("output folder {} does not exist", short(&filled)),
         };
         let label = match script.version {
             Some(version) => format!("on Slurm {version} the job fails without a log"),
@@ -100,10 +108,32 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
         }
         finding = match of_its_own {
             true => finding.help("put the codes into the file's name"),
-            false => finding.help(format!("mkdir -p {filled}, before it is submitted")),
+            false => finding.help(format!(
+                "mkdir -p {}, before it is submitted",
+                short(&filled)
+            )),
         };
         seen = Some(filled);
         findings.push(finding);
+    }
+}
+
+/// Whether a name has the job's number in it, which nobody knows before: %j, %J, %A.
+fn is_of_a_job(name: &str) -> bool {
+    name.split('%').skip(1).any(|rest| {
+        let code = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        code.starts_with(['j', 'J', 'A'])
+    })
+}
+
+/// The end of a long path.
+fn short(path: &str) -> Cow<'_, str> {
+    const MOST: usize = 50;
+    let count = path.chars().count();
+    let from = path.char_indices().nth(count.saturating_sub(MOST));
+    match from {
+        Some((from, _)) if count > MOST => format!("…{}", &path[from..]).into(),
+        _ => path.into(),
     }
 }
 
@@ -147,5 +177,6 @@ mod tests {
         silent(&RULE, "#SBATCH -o missing.out -J x\n");
         silent_in(&RULE, "23.11", "#SBATCH -o missing/%j.out\n");
         silent(&RULE, "#SBATCH -o missing/$X.out\n");
+        silent(&RULE, "#SBATCH --array=23 -o missing/%a/%N/out\n");
     }
 }

@@ -5,6 +5,7 @@ use crate::script::Script;
 use crate::{Finding, LintInput, Severity};
 use model::OpenMode;
 use model::option_table::Key;
+use model::script_lines::LineKind;
 
 /// Y030.
 pub const RULE: Rule = Rule {
@@ -57,7 +58,8 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
             "what was printed before is lost",
         )
         .help("add --open-mode=append");
-    findings.push(match open_mode {
+    let several = script.kinds.kinds.contains(&LineKind::Separator);
+    findings.push(match open_mode || several {
         true => finding,
         false => finding.fix([script.new_directive("--open-mode=append")]),
     });

@@ -3,6 +3,7 @@
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Edit, Finding, LintInput, Severity};
+use model::option_table::Takes;
 
 /// Y018.
 pub const RULE: Rule = Rule {
@@ -49,8 +50,11 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
                 given.written
             ),
         )
-        .at(word.clone(), "")
-        .fix([Edit::new(word.start + 2..word.start + 3, " ")]);
+        .at(word.clone(), "");
+        // With nothing behind the sign the next word would become the value.
+        if written.len() > 3 && given.option.takes == Takes::Required {
+            finding = finding.fix([Edit::new(word.start + 2..word.start + 3, " ")]);
+        }
         if script.is_refused(given) {
             finding = finding.refused();
         }
@@ -61,7 +65,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, fixes, silent};
+    use crate::testing::{fires, fixes, fixes_not, silent};
 
     #[test]
     fn speaks() {
@@ -77,5 +81,6 @@ mod tests {
     #[test]
     fn fixes_the_sign() {
         fixes(&RULE, "#SBATCH -J=x\n", "#SBATCH -J x\n");
+        fixes_not(&RULE, "#SBATCH «-J=» -n 4\n");
     }
 }

@@ -3,7 +3,7 @@
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Edit, Finding, LintInput, Severity};
-use model::option_table::{Command, options_of};
+use model::option_table::{Command, Takes, options_of};
 
 /// Y020.
 pub const RULE: Rule = Rule {
@@ -40,10 +40,10 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
             continue;
         };
         let name = text.split('=').next().unwrap_or(text);
-        let is_long = |name: &str| options_of(Command::Sbatch).any(|option| option.long == name);
-        if name.len() < 3 || !is_long(name) {
+        let meant = options_of(Command::Sbatch).find(|option| option.long == name);
+        let Some(meant) = meant.filter(|_| name.len() >= 3) else {
             continue;
-        }
+        };
         last = word.start;
         let mut finding = Finding::new(
             RULE.code,
@@ -57,8 +57,11 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
         .at(
             word.clone(),
             format!("a long name has two dashes: --{name}"),
-        )
-        .fix([Edit::new(word.start..word.start, "-")]);
+        );
+        // Without a value of its own it would take the next word for one.
+        if meant.takes != Takes::Required || text.contains('=') {
+            finding = finding.fix([Edit::new(word.start..word.start, "-")]);
+        }
         if script.is_refused(given) {
             finding = finding.refused();
         }
@@ -69,7 +72,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, fixes, silent};
+    use crate::testing::{fires, fixes, fixes_not, silent};
 
     #[test]
     fn speaks() {
@@ -86,5 +89,9 @@ mod tests {
     #[test]
     fn fixes_the_dash() {
         fixes(&RULE, "#SBATCH -output=x\n", "#SBATCH --output=x\n");
+        // Its value would be the next word then.
+        fixes_not(&RULE, "#SBATCH «-output»\n#SBATCH --time=1\n");
+        // This one sbatch takes as it is, and would not take with two dashes.
+        fixes_not(&RULE, "#SBATCH «-open-mode=x»\n");
     }
 }

@@ -3,7 +3,8 @@
 use crate::input::LintInput;
 use crate::script::Script;
 use crate::{Finding, Severity};
-use model::cluster::{Named, Partition, Sourced};
+use model::Request;
+use model::cluster::{ClusterFile, Denial, Named, Partition, Refusal, Sourced};
 use model::option_table::Key;
 
 /// The partition that a job would run in, where the cluster file knows it; of several, none.
@@ -30,6 +31,57 @@ pub(crate) fn resting_on<T>(mut finding: Finding, value: &Sourced<T>) -> Finding
             Some(really) => format!("{really}; {why}"),
             None => why.to_owned(),
         });
+    }
+    finding
+}
+
+/// Whether nodes of the cluster have all features that stand in a text with `&` between them.
+pub(crate) fn have_together(cluster: &ClusterFile, features: &str) -> bool {
+    cluster.nodes.iter().any(|nodes| {
+        let listed = nodes.features.iter().flat_map(|list| &list.value);
+        let of_gpus = nodes.gpus.iter().filter_map(|gpu| gpu.feature.as_ref());
+        let mut known = listed.chain(of_gpus.map(|feature| &feature.value));
+        features
+            .split('&')
+            .all(|name| known.clone().any(|own| own == name))
+            && known.next().is_some()
+    })
+}
+
+/// Why the cluster would not take the job, as `yard plan` tells it: the first reason of that kind
+/// whose words begin so.
+pub(crate) fn refusal(
+    script: &Script<'_>,
+    input: &LintInput<'_>,
+    denial: Denial,
+    asked: &str,
+) -> Option<Refusal> {
+    let cluster = input.cluster?;
+    let fits = |refusal: &Refusal| refusal.denial == denial && refusal.asked.starts_with(asked);
+    let refusals = cluster.refusals(script.request(), input.user);
+    // Without a partition Slurm looks no further: that is another finding.
+    let stopped = matches!(
+        refusals.last()?.denial,
+        Denial::Partition | Denial::NoPartition
+    );
+    if stopped && denial != Denial::Partition {
+        let request = Request {
+            partition: Some(cluster.partitions.first()?.name.clone()),
+            ..script.request().clone()
+        };
+        return cluster
+            .refusals(&request, input.user)
+            .into_iter()
+            .find(fits);
+    }
+    refusals.into_iter().find(fits)
+}
+
+/// What rests on a list that need not be whole is a note, and says so.
+pub(crate) fn as_sure_as(mut finding: Finding, refusal: &Refusal, list: &str) -> Finding {
+    if refusal.assumed {
+        finding.severity = Severity::Note;
+        return finding.really(format!("the cluster file need not know all {list}"));
     }
     finding
 }

@@ -46,8 +46,13 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
         "whole",
         "tres-per-task",
     ];
+    let counts = |srun: &steps::Srun<'_, '_>| tasks_of_its_own(script, srun);
     let srun = steps::sruns(script).find(|srun| {
-        !srun.has(&own) && !srun.unknown && !srun.inner.is_empty() && !is_trifle(srun)
+        !srun.has(&own)
+            && !srun.unknown
+            && !srun.inner.is_empty()
+            && !is_trifle(srun)
+            && counts(srun) != Tasks::More
     });
     let Some(srun) = srun else {
         return;
@@ -56,21 +61,68 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
     let finding = Finding::new(
         RULE.code,
         RULE.severity,
-        format!("this srun leaves --cpus-per-task={cpus} aside"),
+        match script.version {
+            Some(_) => format!("this srun leaves --cpus-per-task={cpus} aside"),
+            None => format!("srun of Slurm 22.05 and 23.02 leaves --cpus-per-task={cpus} aside"),
+        },
     )
     .at(srun.word.range.clone(), "counts one CPU for each task");
     let finding = match script.whole(given) {
         Some(range) => finding.at(range, ""),
         None => finding,
     };
-    findings.push(
-        finding
-            .help("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK")
-            .fix([Edit::new(
-                line..line,
-                "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\n",
-            )]),
-    );
+    let finding = finding.help("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK");
+    // The variable is for all steps: one with tasks of its own may not fit with it.
+    let all = steps::sruns(script)
+        .all(|srun| srun.has(&own) || !srun.unknown && counts(&srun) == Tasks::OfTheJob);
+    findings.push(match all {
+        true => finding.fix([Edit::new(
+            line..line,
+            "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\n",
+        )]),
+        false => finding,
+    });
+}
+
+/// How the tasks of a step compare with those of the job.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tasks {
+    /// It says none.
+    OfTheJob,
+    /// It says some, and they are not more.
+    Fewer,
+    /// More than the job has, or as many as only the run tells: the CPUs are for them.
+    More,
+}
+
+fn tasks_of_its_own(script: &Script<'_>, srun: &steps::Srun<'_, '_>) -> Tasks {
+    if srun.has(&[
+        "ntasks-per-node",
+        "ntasks-per-core",
+        "ntasks-per-socket",
+        "overlap",
+        "jobid",
+    ]) {
+        return Tasks::More;
+    }
+    if !srun.has(&["ntasks"]) {
+        return match srun.has(&["nodes", "gpus", "gres", "nodelist"]) {
+            true => Tasks::Fewer,
+            false => Tasks::OfTheJob,
+        };
+    }
+    let own = srun.value("ntasks").unwrap_or_default();
+    let same = ["$SLURM_NTASKS", "${SLURM_NTASKS}", "$SLURM_NPROCS"].contains(&own);
+    let request = script.request();
+    let of_job = request.tasks.or_else(|| {
+        let nodes = request.min_nodes.unwrap_or(1);
+        Some(request.tasks_per_node?.saturating_mul(nodes))
+    });
+    match own.parse::<u32>() {
+        _ if same => Tasks::OfTheJob,
+        Ok(tasks) if tasks <= of_job.unwrap_or(1) => Tasks::Fewer,
+        _ => Tasks::More,
+    }
 }
 
 /// Commands that need no second CPU.
@@ -104,7 +156,7 @@ fn is_trifle(srun: &steps::Srun<'_, '_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, fires_in, fixes, silent, silent_in};
+    use crate::testing::{fires, fires_in, fixes, fixes_not, silent, silent_in};
 
     #[test]
     fn speaks() {
@@ -116,7 +168,7 @@ mod tests {
             fires_in(&RULE, "22.05", "#SBATCH -c 8\n«srun» ./a\n").severity,
             Severity::Warning
         );
-        fires_in(&RULE, "23.02", "#SBATCH -c 8\nx=$(«srun» -n 2 ./a)\n");
+        fires_in(&RULE, "23.02", "#SBATCH -n 2 -c 8\nx=$(«srun» -n 2 ./a)\n");
     }
 
     #[test]
@@ -134,6 +186,8 @@ mod tests {
         silent(&RULE, "#SBATCH -c 1\nsrun ./a\n");
         silent(&RULE, "#SBATCH -c 8\npython x.py # srun ./a\n");
         silent(&RULE, "#SBATCH -c 8\nsrun $OPTIONS\n");
+        // The job's CPUs are for these tasks.
+        silent(&RULE, "#SBATCH -n 1 -c 8\nsrun -n 8 ./a\n");
     }
 
     #[test]
@@ -143,5 +197,7 @@ mod tests {
             "#SBATCH -c 8\n\ncd x\nsrun ./a\n",
             "#SBATCH -c 8\n\nexport SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\ncd x\nsrun ./a\n",
         );
+        // Eight tasks of eight CPUs are more than the job has.
+        fixes_not(&RULE, "#SBATCH -c 8\n«srun» ./a\nsrun -n 8 ./b\n");
     }
 }

@@ -99,7 +99,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, fixes, silent};
+    use crate::testing::{fires, fixes, fixes_not, silent};
 
     #[test]
     fn speaks() {
@@ -123,5 +123,8 @@ mod tests {
             "#SBATCH --nodes=1 -J \"a b\"\n",
         );
         fixes(&RULE, "#SBATCH \u{2013}-nodes=1\n", "#SBATCH --nodes=1\n");
+        // Taken as they are: a quote that nothing closes and a stray word would not be.
+        fixes_not(&RULE, "#SBATCH -n 1 -J Ada«\u{2019}»s\n");
+        fixes_not(&RULE, "#SBATCH -n 1 -J my«\u{a0}»job\n");
     }
 }

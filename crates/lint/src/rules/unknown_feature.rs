@@ -1,8 +1,10 @@
 //! Y106: a feature that no node has.
 
+use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Edit, Finding, LintInput, Severity};
+use model::cluster::Denial;
 use model::nearest;
 use model::option_table::Key;
 
@@ -74,7 +76,11 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
         }
         finding = finding.at(place, label);
     }
-    findings.push(finding);
+    let refusal = site::refusal(script, input, Denial::Feature, "--constraint");
+    findings.push(match refusal {
+        Some(refusal) => site::as_sure_as(finding, &refusal, "features"),
+        None => finding,
+    });
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Y100: a partition that the cluster doesn't have.
 
+use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Finding, LintInput, Severity};
+use model::cluster::Denial;
 use model::nearest;
 use model::option_table::Key;
 
@@ -13,6 +15,8 @@ pub const RULE: Rule = Rule {
     severity: Severity::Error,
     summary: "the cluster has no such partition",
     page: "slurmctld refuses a job for a partition that is not there (\"invalid partition specified\").
+Where the nodes of the cluster file's partitions are assumed, it need not know all partitions: that
+is a note.
 
 ```
 #!/bin/bash
@@ -51,23 +55,27 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
         Some(near) => format!("did you mean {near}?"),
         None => String::new(),
     };
-    findings.push(
-        script
-            .finding(
-                RULE.code,
-                RULE.severity,
-                given,
-                format!("{} has no partition {missing}", cluster.name),
-                label,
-            )
-            .help(format!("there is {}", all.join(", "))),
-    );
+    let asked = format!("--partition={missing}");
+    let Some(refusal) = site::refusal(script, input, Denial::Partition, &asked) else {
+        return;
+    };
+    let message = match refusal.assumed {
+        true => format!(
+            "{} is not known to have a partition {missing}",
+            cluster.name
+        ),
+        false => format!("{} has no partition {missing}", cluster.name),
+    };
+    let finding = script
+        .finding(RULE.code, RULE.severity, given, message, label)
+        .help(format!("there is {}", all.join(", ")));
+    findings.push(site::as_sure_as(finding, &refusal, "partitions"));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Setup, fires, silent, silent_with};
+    use crate::testing::{Setup, fires, lint_on, silent, silent_with};
 
     #[test]
     fn speaks() {
@@ -76,6 +84,20 @@ mod tests {
             "did you mean gpu?"
         );
         fires(&RULE, "#SBATCH «--partition=gpu,nosuch»\n");
+    }
+
+    #[test]
+    fn a_file_that_knows_some_partitions_alone_makes_it_a_note() {
+        let found = lint_on("satori", "#!/bin/sh\n#SBATCH -p nosuch\n");
+        let found = found.iter().find(|one| one.code == RULE.code).unwrap();
+        assert_eq!(found.severity, Severity::Note);
+        assert_eq!(
+            found.really.as_deref(),
+            Some("the cluster file need not know all partitions")
+        );
+        let found = lint_on("wilson", "#!/bin/sh\n#SBATCH -p nosuch\n");
+        let found = found.iter().find(|one| one.code == RULE.code).unwrap();
+        assert_eq!(found.severity, Severity::Error);
     }
 
     #[test]

@@ -164,10 +164,16 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
                 else {
                     continue;
                 };
+                // `$SLURM_JOB_ID_x`: the underscore was to stand behind the name.
+                let bare = script.text[..start].ends_with('$');
+                let right = match name.strip_suffix('_') == Some(meant) && bare {
+                    true => format!("{{{meant}}}_"),
+                    false => (*meant).to_owned(),
+                };
                 findings.push(
                     Finding::new(RULE.code, RULE.severity, format!("Slurm sets no {name}"))
-                        .at(start..start + end, format!("did you mean {meant}?"))
-                        .fix([crate::Edit::new(start..start + end, *meant)]),
+                        .at(start..start + end, format!("did you mean {right}?"))
+                        .fix([crate::Edit::new(start..start + end, right)]),
                 );
             }
         }
@@ -215,6 +221,11 @@ mod tests {
             &RULE,
             "echo $SLURM_JOB_NODELIS\n",
             "echo $SLURM_JOB_NODELIST\n",
+        );
+        fixes(
+            &RULE,
+            "echo $SLURM_ARRAY_JOB_ID_$SLURM_ARRAY_TASK_ID\n",
+            "echo ${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\n",
         );
     }
 }

@@ -2,8 +2,12 @@
 //! and how they end. Tolerant: what is not understood is passed over, and said in
 //! [`Shell::sound`].
 
+mod assignments;
+mod blocks;
 mod command;
 mod reader;
+mod redirections;
+mod words;
 
 pub use command::{Assignment, Command, End, Word};
 

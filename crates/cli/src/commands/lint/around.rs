@@ -1,0 +1,96 @@
+//! What is known of where scripts shall run.
+
+use super::super::cluster::files;
+use super::super::place::places;
+use super::Args;
+use crate::exit_code;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use ::lint::{Finding, FolderFact, LintInput};
+use jiff::tz::TimeZone;
+use model::cluster::ClusterFile;
+use model::{SlurmVersion, Timestamp};
+use std::path::{Path, PathBuf};
+
+/// What is known of where scripts shall run.
+pub(super) struct Around {
+    cluster: Option<ClusterFile>,
+    version: Option<SlurmVersion>,
+    user: Option<String>,
+    cwd: PathBuf,
+    zone: TimeZone,
+    now: Timestamp,
+}
+
+impl Around {
+    pub(super) fn find(args: &Args, printer: &Printer) -> Result<Around, Failure> {
+        let version = match &args.slurm {
+            None => None,
+            Some(text) => Some(text.parse::<SlurmVersion>().map_err(|error| {
+                Failure::new(exit_code::USAGE, error.to_string()).asked(format!("--slurm {text}"))
+            })?),
+        };
+        let cluster = match &args.on {
+            Some(name) => Some(files::read(&places()?, name, printer)?),
+            None => None,
+        };
+        Around::of(cluster, version)
+    }
+
+    pub(super) fn of(
+        cluster: Option<ClusterFile>,
+        version: Option<SlurmVersion>,
+    ) -> Result<Around, Failure> {
+        let cwd = std::env::current_dir().map_err(|error| {
+            Failure::new(exit_code::IO, format!("this folder can't be read: {error}"))
+                .todo("go to a folder that is there")
+        })?;
+        Ok(Around {
+            cluster,
+            version,
+            user: std::env::var("USER").ok().filter(|user| !user.is_empty()),
+            cwd,
+            zone: TimeZone::system(),
+            now: Timestamp(sys::now()),
+        })
+    }
+
+    pub(super) fn check(&self, name: &str, text: &str, args: &[String]) -> Vec<Finding> {
+        let folders = |path: &Path| self.folder(path);
+        lint::check(&LintInput {
+            name,
+            text,
+            args,
+            cluster: self.cluster.as_ref(),
+            version: self.version,
+            user: self.user.as_deref(),
+            cwd: &self.cwd,
+            zone: &self.zone,
+            now: self.now,
+            folders: &folders,
+        })
+    }
+
+    /// A folder below or beside this one is known. Of one elsewhere this machine can speak only
+    /// without a cluster, and where more of its path is here than `/` and one name: `/scratch/x` or
+    /// `/home/x` may be another machine's.
+    fn folder(&self, path: &Path) -> FolderFact {
+        if path.is_dir() {
+            return FolderFact::There;
+        }
+        let mut above = path.ancestors().skip(1);
+        let nearest = above.find(|folder| folder.is_dir());
+        // The root counts as a component.
+        let known = nearest.filter(|folder| folder.components().count() > 2);
+        match known {
+            Some(folder) if self.cwd.starts_with(folder) || path.starts_with(&self.cwd) => {
+                FolderFact::Missing
+            }
+            Some(folder) if self.cluster.is_none() && path.parent() == Some(folder) => {
+                FolderFact::Missing
+            }
+            None if path.starts_with(&self.cwd) => FolderFact::Missing,
+            _ => FolderFact::Unknown,
+        }
+    }
+}

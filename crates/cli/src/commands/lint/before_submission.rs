@@ -1,0 +1,53 @@
+//! What `yard run` says of a script before it submits it.
+
+use super::around::Around;
+use super::script_file;
+use crate::exit_code;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use ::lint::{Finding, Lines, Severity};
+use std::path::Path;
+
+/// Looks at a script before it is submitted: what is wrong is said briefly, and an error refuses it.
+pub fn before_submission(script: &Path, args: &[String], printer: &Printer) -> Result<(), Failure> {
+    let name = script.display().to_string();
+    // A script that can't be read is sbatch's to complain of.
+    let Ok(file) = script_file::read(script) else {
+        return Ok(());
+    };
+    let text = String::from_utf8_lossy(&file.bytes);
+    let findings = Around::of(None, None)?.check(&name, &text, args);
+    let lines = Lines::new(&text);
+    for finding in findings
+        .iter()
+        .filter(|finding| finding.severity != Severity::Note)
+    {
+        let line = finding
+            .labels
+            .first()
+            .map_or(1, |_| lines.number(finding.start()));
+        printer.say(&format!(
+            "{}[{}]: {name}:{line}: {}",
+            finding.severity.name(),
+            finding.code,
+            finding.message
+        ));
+    }
+    // What sbatch refuses it refuses in its own words.
+    let dropped = |finding: &&Finding| finding.severity == Severity::Error && !finding.refused;
+    match findings.iter().filter(dropped).count() {
+        0 => Ok(()),
+        count => Err(Failure::new(
+            exit_code::REFUSED,
+            format!("{name} would not run as it is written"),
+        )
+        .there(if count == 1 {
+            "1 error".to_owned()
+        } else {
+            format!("{count} errors")
+        })
+        .todo(format!(
+            "yard lint {name}, or --no-lint to submit it all the same"
+        ))),
+    }
+}

@@ -1,0 +1,201 @@
+//! What is printed of the findings, and what it came to.
+
+use super::around::Around;
+use super::script_file::{self, Kind, ScriptFile};
+use super::{Args, Deny, Format, STDIN};
+use crate::exit_code;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use ::lint::render::{self, Counts};
+use ::lint::{Finding, Fixed, Lines};
+use std::borrow::Cow;
+use std::path::Path;
+use train::RunFile;
+
+/// So much is printed at once.
+const CHUNK: usize = 64 << 10;
+
+/// What is printed, and what it came to.
+pub(super) struct Report<'a> {
+    args: &'a Args,
+    printer: &'a Printer,
+    waiting: String,
+    counts: Counts,
+    files: usize,
+    results: usize,
+    first_code: Option<&'static str>,
+    /// Of what could not be read or written.
+    failed: Option<u8>,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(args: &'a Args, printer: &'a Printer) -> Report<'a> {
+        let waiting = match args.format {
+            Format::Json => render::json_head(),
+            Format::Sarif => render::sarif_head(env!("CARGO_PKG_VERSION")),
+            Format::Text | Format::Github => String::new(),
+        };
+        Report {
+            args,
+            printer,
+            waiting,
+            counts: Counts::default(),
+            files: 0,
+            results: 0,
+            first_code: None,
+            failed: None,
+        }
+    }
+
+    /// Says what could not be read or written; the other files go on.
+    pub(super) fn failed(&mut self, failure: &Failure) {
+        // What was found before it is said before it.
+        self.flush(0);
+        let _ = failure.report(self.printer);
+        self.failed = self.failed.or(Some(failure.code));
+    }
+
+    /// Looks at a file, or at standard input.
+    pub(super) fn file(&mut self, path: &Path, around: &Around) {
+        match script_file::read(path) {
+            Ok(file) => self.read(path, &file, around),
+            Err(failure) => self.failed(&failure),
+        }
+    }
+
+    fn read(&mut self, path: &Path, file: &ScriptFile, around: &Around) {
+        let name = &*path.to_string_lossy();
+        let text = String::from_utf8_lossy(&file.bytes);
+        if script_file::is_run_file(name, &text) {
+            let (_, problems) = RunFile::parse(&text, name);
+            self.findings(&lint::run_file_findings(&problems), &text, name);
+            return;
+        }
+        let check = |text: &str| around.check(name, text, &[]);
+        if !self.args.fix && !self.args.diff {
+            self.findings(&check(&text), &text, name);
+            return;
+        }
+        // What stands in for broken bytes must not be written, and a pipe takes nothing.
+        let why = match (&text, file.kind) {
+            (Cow::Owned(_), _) => Some("is not UTF-8 and is not changed"),
+            (_, Kind::Pipe) if self.args.fix => Some("is a pipe: --fix - writes what - reads"),
+            _ => None,
+        };
+        if let Some(why) = why {
+            self.printer.say(&format!("note: {name} {why}"));
+        }
+        let as_it_is = |findings| Fixed {
+            text: text.to_string(),
+            made: 0,
+            findings,
+        };
+        let mut fixed = match why {
+            None => lint::fix(&text, check),
+            Some(_) => as_it_is(check(&text)),
+        };
+        if self.args.diff {
+            self.waiting
+                .push_str(&render::diff(&text, &fixed.text, name));
+            self.count(&fixed.findings);
+            self.flush(CHUNK);
+            return;
+        }
+        if file.kind == Kind::Stdin {
+            self.printer.data(&fixed.text);
+        } else if fixed.made > 0
+            && let Err(failure) = script_file::write(path, &file.bytes, fixed.text.as_bytes())
+        {
+            self.failed(&failure);
+            fixed = as_it_is(check(&text));
+        }
+        if fixed.made > 0 {
+            let fixes = if fixed.made == 1 {
+                "1 fix".to_owned()
+            } else {
+                format!("{} fixes", fixed.made)
+            };
+            self.printer.say(&format!("{name}: {fixes}"));
+        }
+        self.findings(&fixed.findings, &fixed.text, name);
+    }
+
+    fn findings(&mut self, findings: &[Finding], text: &str, name: &str) {
+        let lines = Lines::new(text);
+        let first = self.files == 0;
+        match self.args.format {
+            Format::Text => {
+                for finding in findings {
+                    self.waiting.push_str(&render::text(finding, &lines, name));
+                }
+            }
+            Format::Json => {
+                self.waiting
+                    .push_str(&render::json_file(findings, &lines, name, first));
+            }
+            Format::Sarif => {
+                let first = self.results == 0;
+                self.waiting
+                    .push_str(&render::sarif_results(findings, &lines, name, first));
+            }
+            Format::Github => {
+                for finding in findings {
+                    self.waiting
+                        .push_str(&render::github(finding, &lines, name));
+                }
+            }
+        }
+        self.count(findings);
+        self.flush(CHUNK);
+    }
+
+    fn count(&mut self, findings: &[Finding]) {
+        self.files += 1;
+        self.results += findings.len();
+        self.counts.add(findings);
+        let worst = findings.iter().max_by_key(|finding| finding.severity);
+        if self.first_code.is_none() {
+            self.first_code = worst.map(|finding| finding.code);
+        }
+    }
+
+    /// Prints what waits, once it is longer than `least`. With `--fix -` the text alone is data.
+    fn flush(&mut self, least: usize) {
+        if self.waiting.len() < least || self.waiting.is_empty() {
+            return;
+        }
+        let text = std::mem::take(&mut self.waiting);
+        match self.args.fix && self.args.files.iter().any(|path| path.as_os_str() == STDIN) {
+            true => self.printer.say(text.trim_end()),
+            false => self.printer.data(&text),
+        }
+    }
+
+    /// Prints the rest and tells the exit code. What could not be read or written goes before what
+    /// was found: not everything was looked at.
+    pub(super) fn end(mut self) -> u8 {
+        match self.args.format {
+            _ if self.args.diff => {}
+            Format::Json => self.waiting.push_str(&render::json_tail()),
+            Format::Sarif => self.waiting.push_str(&render::sarif_tail()),
+            // Of nothing that could be read there is nothing to sum up.
+            Format::Text if self.files == 0 && self.failed.is_some() => {}
+            Format::Text => {
+                self.waiting
+                    .push_str(&render::summary(self.counts, self.first_code));
+            }
+            Format::Github => {}
+        }
+        self.flush(0);
+        let denied = match self.args.deny {
+            None => 0,
+            Some(Deny::Warnings) => self.counts.warnings,
+            Some(Deny::Notes) => self.counts.warnings + self.counts.notes,
+        };
+        match (self.failed, self.counts.errors + denied) {
+            (Some(code), _) => code,
+            (None, 0) => exit_code::DONE,
+            (None, _) => exit_code::FOUND,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Y109: more nodes, or fewer, than the partition gives a job.
+
+use super::site;
+use crate::rule::{Holds, Rule};
+use crate::script::Script;
+use crate::{Finding, LintInput, Severity};
+use model::cluster::Denial;
+use model::option_table::Key;
+
+/// Y109.
+pub const RULE: Rule = Rule {
+    code: "Y109",
+    name: "node-count",
+    severity: Severity::Error,
+    summary: "more nodes, or fewer, than the partition gives a job",
+    page: "A partition has a number of nodes, and may have a most and a least that one job gets of them
+(MaxNodes, MinNodes). A job outside of that waits for ever with PartitionNodeLimit, or is refused
+where the site enforces its partitions' limits (EnforcePartLimits).
+
+```
+#!/bin/bash
+#SBATCH --partition=gpu
+#SBATCH --nodes=64
+srun hostname
+```
+
+Source: the cluster file; slurm.conf's MaxNodes, MinNodes and EnforcePartLimits.",
+    holds: Holds::Always,
+    needs_cluster: true,
+    check,
+};
+
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    let said = [Key::Nodes, Key::Tasks, Key::NodeList];
+    let Some(given) = said.into_iter().find_map(|key| script.last(key)) else {
+        return;
+    };
+    if script.is_refused(given) || site::partition(script, input).is_none() {
+        return;
+    }
+    let Some(refusal) = site::refusal(script, input, Denial::NodeCount, "--nodes") else {
+        return;
+    };
+    let label = match script.request().min_nodes {
+        Some(nodes) if given.option.long != "nodes" => format!("{nodes} nodes at least"),
+        _ => String::new(),
+    };
+    let mut finding = script.finding(
+        RULE.code,
+        RULE.severity,
+        given,
+        refusal.there.clone(),
+        label,
+    );
+    let really = match refusal.waits {
+        Some(reason) => format!("the job waits for ever: {reason}"),
+        None => format!("the job is refused: {}", refusal.denial.words()),
+    };
+    finding = finding.really(really).help(refusal.todo.clone());
+    if refusal.assumed {
+        finding.severity = Severity::Note;
+        finding = finding.really("the cluster file assumes this number");
+    }
+    findings.push(finding);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn speaks() {
+        let found = fires(&RULE, "#SBATCH -p gpu «--nodes=5»\n");
+        assert_eq!(found.message, "partition gpu has 4 nodes");
+        let found = fires(&RULE, "#SBATCH -p wide «-N 3»\n");
+        assert_eq!(found.message, "partition wide wants at least 4 nodes");
+        let found = fires(&RULE, "#SBATCH -p wide «-N 8»\n");
+        assert_eq!(found.message, "partition wide gives at most 6 nodes a job");
+        assert_eq!(
+            found.really.as_deref(),
+            Some("the job waits for ever: PartitionNodeLimit")
+        );
+    }
+
+    #[test]
+    fn says_nothing() {
+        silent(&RULE, "#SBATCH -p gpu --nodes=4\n");
+        silent(&RULE, "#SBATCH -p wide --nodes=4-6\n");
+        silent(&RULE, "#SBATCH -p nosuch --nodes=99\n");
+        silent(&RULE, "#SBATCH --nodes=8x\n");
+    }
+}

@@ -1,0 +1,215 @@
+//! What joins commands and puts them into blocks: operators and the words of the grammar.
+
+use super::command::{End, Word};
+use super::reader::Reader;
+
+/// The kinds of blocks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    If,
+    Loop,
+    Case,
+    Brace,
+    Paren,
+}
+
+/// A block that is open.
+pub(super) struct Block {
+    pub(super) kind: Kind,
+    pub(super) function: bool,
+    /// Number of commands before it.
+    pub(super) first: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// `;`, `;;`, `&`, `&&`, `|`, `||`, `|&`, `;&` and what they do to what stood before.
+    pub(super) fn operator(&mut self) {
+        let first = self.bytes[self.at];
+        let second = self.peek_at(1);
+        let (end, length) = match (first, second) {
+            (b'&', Some(b'&')) | (b'|', Some(b'|')) => (End::Logic, 2),
+            (b'|', Some(b'&')) => (End::Pipe, 2),
+            (b'|', _) => (End::Pipe, 1),
+            (b'&', _) => (End::Background, 1),
+            (_, Some(b';' | b'&')) => {
+                self.at += 2;
+                self.patterns();
+                return;
+            }
+            _ => (End::Plain, 1),
+        };
+        self.at += length;
+        self.ended(end);
+    }
+
+    /// Tells the last command, and all that is joined to it, how it ends.
+    pub(super) fn ended(&mut self, end: End) {
+        let commands = &mut self.shell.commands;
+        if let Some(last) = commands.last_mut() {
+            last.end = end;
+        }
+        if end != End::Background {
+            return;
+        }
+        let mut joined = true;
+        for command in commands.iter_mut().rev() {
+            if command.substitution && self.substitution == 0 {
+                continue;
+            }
+            if !joined && !matches!(command.end, End::Pipe | End::Logic) {
+                break;
+            }
+            command.background = true;
+            joined = false;
+        }
+    }
+
+    pub(super) fn open(&mut self, kind: Kind) {
+        let function = std::mem::take(&mut self.function_next);
+        self.blocks.push(Block {
+            kind,
+            function,
+            first: self.shell.commands.len(),
+        });
+    }
+
+    /// Closes the block, and those inside it that were left open.
+    pub(super) fn close(&mut self, kind: Kind) {
+        let Some(index) = self.blocks.iter().rposition(|block| block.kind == kind) else {
+            return;
+        };
+        let first = self.blocks[index].first;
+        self.blocks.truncate(index);
+        self.blanks();
+        if self.peek() == Some(b'&')
+            && self.peek_at(1) != Some(b'&')
+            && self.peek_at(1) != Some(b'>')
+        {
+            self.at += 1;
+            for command in &mut self.shell.commands[first..] {
+                command.background = true;
+            }
+        }
+    }
+
+    /// Passes over the patterns of a `case`, up to the `)` behind them.
+    pub(super) fn patterns(&mut self) {
+        if self
+            .blocks
+            .last()
+            .is_none_or(|block| block.kind != Kind::Case)
+        {
+            return;
+        }
+        loop {
+            self.blanks();
+            match self.peek() {
+                Some(b'\n') => self.newline(),
+                Some(b'#') => self.comment(),
+                _ => break,
+            }
+        }
+        if self.bytes[self.at..].starts_with(b"esac") {
+            return;
+        }
+        if self.peek() == Some(b'(') {
+            self.at += 1;
+        }
+        while let Some(byte) = self.peek() {
+            match byte {
+                b')' => {
+                    self.at += 1;
+                    return;
+                }
+                b'\n' => return,
+                b'|' | b' ' | b'\t' | b'&' | b';' | b'<' | b'>' | b'(' => self.at += 1,
+                _ => {
+                    let before = self.at;
+                    self.word();
+                    self.at = self.at.max(before + 1);
+                }
+            }
+        }
+    }
+
+    /// Takes a word of the grammar, after which a new command begins.
+    pub(super) fn keyword(&mut self, word: &Word<'a>) -> bool {
+        let written = &self.text[word.range.clone()];
+        match written {
+            "if" => self.open(Kind::If),
+            "fi" => self.close(Kind::If),
+            "do" => self.open(Kind::Loop),
+            "done" => self.close(Kind::Loop),
+            "{" => self.open(Kind::Brace),
+            "}" => self.close(Kind::Brace),
+            "esac" => self.close(Kind::Case),
+            "then" | "else" | "elif" | "while" | "until" | "!" => {}
+            "for" | "select" => {
+                self.blanks();
+                if self.bytes[self.at..].starts_with(b"((") {
+                    self.arithmetic();
+                    return true;
+                }
+                // The words of the list are no command; substitutions in them are.
+                loop {
+                    self.blanks();
+                    match self.peek() {
+                        None | Some(b'\n' | b';' | b'#') => return true,
+                        Some(b'|' | b'&' | b'<' | b'>' | b'(' | b')') => self.at += 1,
+                        Some(_) => {
+                            let before = self.at;
+                            self.word();
+                            if self.at == before {
+                                self.at += 1;
+                            }
+                        }
+                    }
+                }
+            }
+            "case" => {
+                self.blanks();
+                self.word();
+                self.blanks();
+                while self.peek() == Some(b'\n') {
+                    self.newline();
+                    self.blanks();
+                }
+                if self.bytes[self.at..].starts_with(b"in") {
+                    self.at += 2;
+                }
+                self.open(Kind::Case);
+                self.patterns();
+            }
+            "function" => {
+                self.blanks();
+                self.word();
+                self.blanks();
+                if self.peek() == Some(b'(') {
+                    self.empty_parens();
+                }
+                self.function_next = true;
+            }
+            "[[" => {
+                while self.at < self.bytes.len() {
+                    self.blanks();
+                    match self.peek() {
+                        Some(b'\n') | None => return true,
+                        Some(b'<' | b'>' | b'(' | b')' | b'&' | b'|' | b';') => self.at += 1,
+                        Some(_) => {
+                            let before = self.at;
+                            let word = self.word();
+                            if &self.text[word.range] == "]]" {
+                                return true;
+                            }
+                            if self.at == before {
+                                self.at += 1;
+                            }
+                        }
+                    }
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+}
