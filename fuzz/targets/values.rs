@@ -23,15 +23,10 @@ fuzz_target!(|text: &str| {
     check(text, Dependency::parse);
     check(text, GpuCount::parse);
     check(text, |text| SignalSpec::parse(text, true));
-    // A quote in a name holds what follows together: no shell has such a variable.
-    if !text
-        .split('=')
-        .next()
-        .is_some_and(|name| name.contains(['\'', '"']))
-        && text.matches('=').count() < 2
-    {
-        check(text, |text| Some(Export::parse(text)));
-    }
+    let caller = [("A".to_owned(), "old".to_owned())];
+    let export = Export::parse(text);
+    let _ = (export.for_job(&caller), export.for_step(&caller));
+    check(text, |text| Some(Export::parse(text)));
     if let Some(mib) = model::parse_mebibytes(text) {
         let printed = model::mebibytes_option(mib);
         assert_eq!(model::parse_mebibytes(&printed), Some(mib), "{text:?}");

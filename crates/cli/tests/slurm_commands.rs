@@ -389,6 +389,23 @@ fn the_environment_is_what_export_says() {
 }
 
 #[test]
+fn a_job_without_the_callers_variables_has_those_of_a_login() {
+    let mut env = env();
+    env.set_var("OF_CALLER", "x");
+    env.write(
+        "job.sh",
+        "#!/bin/bash\n#SBATCH --export=NONE\n\
+         echo ${HOME:+home} ${USER:+user} ${SHELL:+shell} ${OF_CALLER:-nothing of the caller}\n",
+    );
+    submit(&env, &["job.sh"]);
+    wait_for_state(&env, "1", "CD");
+    assert_eq!(
+        text(&env.work().join("slurm-1.out")),
+        "home user shell nothing of the caller\n"
+    );
+}
+
+#[test]
 fn jobs_are_told_as_json() {
     let env = env();
     submit(

@@ -1,210 +1,217 @@
 //! `--export`: which variables of the caller a job or step gets.
+//!
+//! As `env_merge_filter` of Slurm's env.c has it for sbatch, and as a real srun was seen to do it:
+//! they differ where `ALL` stands beside a variable that the caller has too.
 
 use std::fmt;
 
-/// What `--export` asks for.
+/// What `--export` asks for. It travels as it was written, in `SLURM_EXPORT_ENV`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Export {
+pub struct Export {
+    /// `None`: not given, which is `ALL`.
+    written: Option<String>,
+}
+
+/// Variables of an environment, in order.
+type Variables = Vec<(String, String)>;
+
+/// What a text asks for; the case of its words doesn't count.
+enum Form<'a> {
     /// All (the default).
-    #[default]
     All,
-    /// All, and these set besides.
-    AllAnd(Vec<ExportedVariable>),
     /// None but Slurm's own: `NONE`.
     None,
     /// Nothing at all, Slurm's own left out too: `NIL`.
     Nil,
-    /// These and Slurm's own.
-    Only(Vec<ExportedVariable>),
-}
-
-/// A variable that `--export` names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExportedVariable {
-    /// Its name.
-    pub name: String,
-    /// `NAME=value`; `None` takes the caller's value.
-    pub value: Option<String>,
+    /// A list of names, of `NAME=value`, and of `ALL`.
+    List(&'a str),
 }
 
 impl Export {
-    /// Reads what `--export` takes. Commas part the names, except inside of quotes, which are taken
-    /// away around a value.
+    /// Reads what `--export` takes; no text is refused.
     #[must_use]
     pub fn parse(text: &str) -> Export {
-        match text.trim_matches(',').to_ascii_uppercase().as_str() {
-            "ALL" => return Export::All,
-            "NONE" => return Export::None,
-            "NIL" => return Export::Nil,
-            _ => {}
-        }
-        let mut all = false;
-        let mut variables = Vec::new();
-        for word in words(text) {
-            if word.eq_ignore_ascii_case("ALL") {
-                all = true;
-                continue;
-            }
-            let variable = match word.split_once('=') {
-                Some((name, value)) => (name, Some(unquoted(value).to_owned())),
-                None => (word, None),
-            };
-            variables.push(ExportedVariable {
-                name: variable.0.to_owned(),
-                value: variable.1,
-            });
-        }
-        match (all, variables.is_empty()) {
-            (true, true) => Export::All,
-            (true, false) => Export::AllAnd(variables),
-            (false, _) => Export::Only(variables),
+        Export {
+            written: Some(text.to_owned()),
         }
     }
 
-    /// The environment that is left of the caller's. `SLURM_*` variables go along with every
-    /// form but `NIL`. A variable that the caller has keeps its value where `ALL` is exported.
+    /// Whether it is the default, so that nobody needs to be told.
     #[must_use]
-    pub fn filter(&self, environment: &[(String, String)]) -> Vec<(String, String)> {
-        let of_slurm = |name: &str| name.starts_with("SLURM_") || name.starts_with("SPANK_");
-        let (mut kept, named): (Vec<(String, String)>, &[ExportedVariable]) = match self {
-            Export::All => (environment.to_vec(), &[]),
-            Export::AllAnd(named) => (environment.to_vec(), named),
-            Export::Nil => (Vec::new(), &[]),
-            Export::None => (
-                environment
-                    .iter()
-                    .filter(|v| of_slurm(&v.0))
-                    .cloned()
-                    .collect(),
-                &[],
-            ),
-            Export::Only(named) => (
-                environment
-                    .iter()
-                    .filter(|v| of_slurm(&v.0))
-                    .cloned()
-                    .collect(),
-                named,
-            ),
-        };
-        for variable in named {
-            let has = kept.iter().any(|(name, _)| *name == variable.name);
-            let of_caller = || environment.iter().find(|(name, _)| *name == variable.name);
-            let value = match &variable.value {
-                Some(value) => Some(value.clone()),
-                None => of_caller().map(|(_, value)| value.clone()),
-            };
-            if let (Some(value), false) = (value, has) {
-                kept.push((variable.name.clone(), value));
+    pub fn is_all(&self) -> bool {
+        matches!(self.form(), Form::All)
+    }
+
+    /// What is left of the caller's environment for a batch job: words count from left to right, so
+    /// that what stands behind `ALL` goes before what the caller has. `SLURM_*` and `SPANK_*` go
+    /// along with every form but `NIL`.
+    #[must_use]
+    pub fn for_job(&self, caller: &[(String, String)]) -> Variables {
+        let mut kept = Variables::new();
+        match self.form() {
+            Form::All => return caller.to_vec(),
+            Form::Nil => return kept,
+            Form::None => {}
+            Form::List(list) => {
+                for word in words(list) {
+                    match word.split_once('=') {
+                        _ if is_all(word) => set_all(&mut kept, caller),
+                        Some((name, value)) => set(&mut kept, name, value),
+                        None => set_all(&mut kept, caller.iter().filter(|(name, _)| name == word)),
+                    }
+                }
             }
         }
+        set_all(&mut kept, caller.iter().filter(|(name, _)| is_slurms(name)));
         kept
+    }
+
+    /// What is left of it for a step: with `ALL` anywhere, what the caller has goes before what is
+    /// given here (srun(1)).
+    #[must_use]
+    pub fn for_step(&self, caller: &[(String, String)]) -> Variables {
+        let Form::List(list) = self.form() else {
+            return self.for_job(caller);
+        };
+        let mut kept = Variables::new();
+        let mut all = false;
+        for word in words(list) {
+            match word.split_once('=') {
+                _ if is_all(word) => all = true,
+                Some((name, value)) => set(&mut kept, name, value),
+                None => set_all(&mut kept, caller.iter().filter(|(name, _)| name == word)),
+            }
+        }
+        set_all(
+            &mut kept,
+            caller.iter().filter(|(name, _)| all || is_slurms(name)),
+        );
+        kept
+    }
+
+    fn form(&self) -> Form<'_> {
+        match self.written.as_deref() {
+            None => Form::All,
+            Some(text) if is_all(text) => Form::All,
+            Some(text) if text.eq_ignore_ascii_case("NONE") => Form::None,
+            Some(text) if text.eq_ignore_ascii_case("NIL") => Form::Nil,
+            Some(text) => Form::List(text),
+        }
     }
 }
 
 impl fmt::Display for Export {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (first, named): (&str, &[ExportedVariable]) = match self {
-            Export::All => ("ALL", &[]),
-            Export::None => ("NONE", &[]),
-            Export::Nil => ("NIL", &[]),
-            Export::AllAnd(named) => ("ALL", named),
-            Export::Only(named) => ("", named),
-        };
-        f.write_str(first)?;
-        for (index, variable) in named.iter().enumerate() {
-            f.write_str(if index > 0 || !first.is_empty() {
-                ","
-            } else {
-                ""
-            })?;
-            f.write_str(&variable.name)?;
-            if let Some(value) = &variable.value {
-                write!(f, "={}", quoted(value))?;
-            }
-        }
-        Ok(())
+        f.write_str(self.written.as_deref().unwrap_or("ALL"))
     }
 }
 
-/// A value as it reads back: in quotes where it has none of its own that keep its commas together.
-fn quoted(value: &str) -> String {
-    let written = ["", "'", "\""].map(|quote| format!("{quote}{value}{quote}"));
-    let reads_back = |text: &&String| {
-        let followed = format!("{text},x");
-        words(&followed).last() == Some(&"x")
-            && words(text).concat() == **text
-            && unquoted(text) == value
-    };
-    // A quote that nobody closes was the last thing that was read, and is the last written.
-    let found = written.iter().find(reads_back);
-    found.unwrap_or(&written[0]).clone()
+fn is_all(word: &str) -> bool {
+    word.eq_ignore_ascii_case("ALL")
 }
 
-/// Parts a text at commas outside of quotes.
-fn words(text: &str) -> Vec<&str> {
+fn is_slurms(name: &str) -> bool {
+    name.starts_with("SLURM_") || name.starts_with("SPANK_")
+}
+
+fn set(variables: &mut Variables, name: &str, value: &str) {
+    // No shell has a variable without a name.
+    if name.is_empty() {
+        return;
+    }
+    match variables.iter_mut().find(|(known, _)| known == name) {
+        Some(known) => value.clone_into(&mut known.1),
+        None => variables.push((name.to_owned(), value.to_owned())),
+    }
+}
+
+fn set_all<'a>(variables: &mut Variables, others: impl IntoIterator<Item = &'a (String, String)>) {
+    for (name, value) in others {
+        set(variables, name, value);
+    }
+}
+
+/// Parts a list at commas outside of quotes (`find_quote_token`, env.c). Single and double quotes
+/// are counted apart, so that `"it's"` is never closed and the rest of the list is its word. Quotes
+/// around a whole word are taken away, those around a value stay its own.
+fn words(list: &str) -> Vec<&str> {
     let mut words = Vec::new();
-    let (mut start, mut quote) = (0, None);
-    for (index, byte) in text.bytes().enumerate() {
-        match (byte, quote) {
-            (b'\'' | b'"', None) => quote = Some(byte),
-            (byte, Some(open)) if byte == open => quote = None,
-            (b',', None) => {
-                words.push(&text[start..index]);
+    let (mut start, mut single, mut double) = (0, false, false);
+    for (index, byte) in list.bytes().enumerate() {
+        match byte {
+            b'\'' => single = !single,
+            b'"' => double = !double,
+            b',' if !single && !double => {
+                words.push(unquoted(&list[start..index]));
                 start = index + 1;
             }
             _ => {}
         }
     }
-    words.push(&text[start..]);
+    words.push(unquoted(&list[start..]));
     words.retain(|word| !word.is_empty());
     words
 }
 
-fn unquoted(value: &str) -> &str {
-    let inside = |quote| value.strip_prefix(quote)?.strip_suffix(quote);
-    inside('\'').or_else(|| inside('"')).unwrap_or(value)
+fn unquoted(word: &str) -> &str {
+    let inside = |quote| word.strip_prefix(quote)?.strip_suffix(quote);
+    inside('\'').or_else(|| inside('"')).unwrap_or(word)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// What a real 22.05.8 gave a batch job and a step for a caller with A=old and FOO=foo
+    /// (`A=old FOO=foo sbatch --export=… job.sh`, and the same of srun), without what a login and
+    /// Slurm itself set.
     #[track_caller]
-    fn check(text: &str, printed: &str, left: &str) {
+    fn check(text: &str, job: &str, step: &str) {
         let export = Export::parse(text);
-        assert_eq!(export.to_string(), printed);
-        assert_eq!(Export::parse(printed), export);
-        let environment = [("HOME", "/h"), ("A", "old"), ("SLURM_JOB_ID", "1")]
+        assert_eq!(export.to_string(), text);
+        let caller = [("A", "old"), ("FOO", "foo"), ("SLURM_X", "1")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let kept: Vec<String> = export
-            .filter(&environment)
-            .into_iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        assert_eq!(kept.join(" "), left);
+        let printed = |mut kept: Variables| {
+            kept.sort();
+            kept.retain(|(name, _)| name != "SLURM_X");
+            let words: Vec<String> = kept.iter().map(|(n, v)| format!("{n}={v}")).collect();
+            words.join("|")
+        };
+        assert_eq!(printed(export.for_job(&caller)), job, "job, {text}");
+        assert_eq!(printed(export.for_step(&caller)), step, "step, {text}");
+        let slurms = |kept: Variables| kept.iter().any(|(name, _)| name == "SLURM_X");
+        assert_eq!(slurms(export.for_job(&caller)), text != "NIL");
     }
 
     #[test]
-    fn forms() {
-        check("all", "ALL", "HOME=/h A=old SLURM_JOB_ID=1");
-        check("NONE", "NONE", "SLURM_JOB_ID=1");
-        check("NIL", "NIL", "");
-        check("all,", "ALL", "HOME=/h A=old SLURM_JOB_ID=1");
-        check("HOME,B=x", "HOME,B=x", "SLURM_JOB_ID=1 HOME=/h B=x");
-        check(
-            "ALL,A=b,C=d",
-            "ALL,A=b,C=d",
-            "HOME=/h A=old SLURM_JOB_ID=1 C=d",
-        );
-        check("C='1,2',NOSUCH", "C='1,2',NOSUCH", "SLURM_JOB_ID=1 C=1,2");
-        check("C='1,'2'", "C=\"1,'2\"", "SLURM_JOB_ID=1 C=1,'2");
-        check(
-            "C=\"it's 1\",D=x",
-            "C=\"it's 1\",D=x",
-            "SLURM_JOB_ID=1 C=it's 1 D=x",
-        );
-        check("C='1", "C=\"'1\"", "SLURM_JOB_ID=1 C='1");
-        check("C='1\"2", "C='1\"2", "SLURM_JOB_ID=1 C='1\"2");
+    fn lists() {
+        check("ALL,A=b,C=d", "A=b|C=d|FOO=foo", "A=old|C=d|FOO=foo");
+        check("A=b,ALL", "A=old|FOO=foo", "A=old|FOO=foo");
+        check("ALL,", "A=old|FOO=foo", "A=old|FOO=foo");
+        check("A=b", "A=b", "A=b");
+        check("FOO", "FOO=foo", "FOO=foo");
+        check("FO", "", "");
+        check(",A", "A=old", "A=old");
+        check("C=,D", "C=", "C=");
+        check("A=b,A=c", "A=c", "A=c");
+        check("NONE,", "", "");
+        check("", "", "");
+        check("=x", "", "");
+    }
+
+    #[test]
+    fn words_that_stand_alone() {
+        check("all", "A=old|FOO=foo", "A=old|FOO=foo");
+        check("none", "", "");
+        check("NIL", "", "");
+    }
+
+    #[test]
+    fn quotes() {
+        check("C='1,2',D=3", "C='1,2'|D=3", "C='1,2'|D=3");
+        check("'C=1,2',D=3", "C=1,2|D=3", "C=1,2|D=3");
+        check("\"C=1 2\",D=3", "C=1 2|D=3", "C=1 2|D=3");
+        check("C=\"it's 1\",D=x", "C=\"it's 1\",D=x", "C=\"it's 1\",D=x");
+        check("C='1", "C='1", "C='1");
     }
 }

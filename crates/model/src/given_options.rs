@@ -47,6 +47,7 @@ pub(crate) struct GivenOptions {
     pub(crate) extra_node_info: bool,
     pub(crate) export: Option<Export>,
     pub(crate) export_file: Option<String>,
+    pub(crate) get_user_env: bool,
     pub(crate) gpu_bind: Option<String>,
     pub(crate) gpus: Option<GresList>,
     pub(crate) gpus_per_node: Option<GresList>,

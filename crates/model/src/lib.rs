@@ -86,7 +86,7 @@ pub use constraint::Constraint;
 pub use dependency::{Condition, DependedJob, Dependency, DependencyKind};
 pub use diagnostic::{Diagnostic, Severity, Span, Voice, first_error};
 pub use distribution::{Dealing, Distribution, Levels};
-pub use export::{Export, ExportedVariable};
+pub use export::Export;
 pub use given::{Given, Origin};
 pub use gpu_names::{counted_gpus, is_gpu_kind};
 pub use gres::{GresItem, GresList, NoGres};

@@ -82,7 +82,10 @@ impl Reading<'_> {
             Key::Export => o.export = Some(Export::parse(text)),
             Key::ExportFile => o.export_file = owned(),
             Key::ExtraNodeInfo => self.extra_node_info(text)?,
-            Key::GetUserEnv => value_check::user_environment(text).ok_or_else(invalid)?,
+            Key::GetUserEnv => {
+                value_check::user_environment(text).ok_or_else(invalid)?;
+                o.get_user_env = true;
+            }
             Key::Gid | Key::Uid => {
                 let message = format!("--{long} only permitted by root user");
                 return Err(Wrong("invalid-value", message, 255));

@@ -41,6 +41,8 @@ pub struct Sbatch {
     pub export: Export,
     /// `--export-file`
     pub export_file: Option<String>,
+    /// `--get-user-env`
+    pub get_user_env: bool,
     /// `--clusters`
     pub clusters: Option<String>,
     /// `--parsable`
@@ -61,12 +63,21 @@ pub struct Sbatch {
 }
 
 impl Sbatch {
+    /// Whether the job gets the variables that a login sets, below those that are sent with it:
+    /// where `--export` leaves some out, or with `--get-user-env` (sbatch(1)).
+    #[must_use]
+    pub fn wants_login(&self) -> bool {
+        !self.export.is_all() || self.get_user_env
+    }
+
     /// The environment that is sent with the job: what `--export` leaves of the caller's, without
-    /// what belongs to a job that `sbatch` was called in, and what `sbatch` sets.
+    /// what belongs to a job that `sbatch` was called in, and what `sbatch` sets. Below it lies what
+    /// a `login` sets, of which there is some where [`Sbatch::wants_login`] says so.
     #[must_use]
     pub fn environment(
         &self,
         caller: &[(String, String)],
+        login: &[(String, String)],
         host: &str,
         cwd: &Path,
         umask: u32,
@@ -77,10 +88,18 @@ impl Sbatch {
             .filter(|(name, _)| !foreign(name))
             .cloned()
             .collect();
-        let mut environment = self.export.filter(&caller);
+        let mut environment = self.export.for_job(&caller);
+        let below = login
+            .iter()
+            .filter(|(name, _)| !environment.iter().any(|(known, _)| known == name));
+        let below: Vec<_> = below.cloned().collect();
+        environment.extend(below);
         let mut added = submission_variables(&self.request, host, cwd, umask);
         let has = |name: &str| caller.iter().any(|(known, _)| known == name);
-        if self.export != Export::All && !has("SLURM_EXPORT_ENV") {
+        if self.wants_login() {
+            added.push(("SLURM_GET_USER_ENV".to_owned(), "1".to_owned()));
+        }
+        if !self.export.is_all() && !has("SLURM_EXPORT_ENV") {
             added.push(("SLURM_EXPORT_ENV".to_owned(), self.export.to_string()));
         }
         environment.retain(|(name, _)| !added.iter().any(|(known, _)| known == name));
@@ -167,6 +186,7 @@ pub fn resolve(
         args: rest.get(1..).unwrap_or_default().to_vec(),
         export: o.export.clone().unwrap_or_default(),
         export_file: o.export_file.clone(),
+        get_user_env: o.get_user_env,
         clusters: o.clusters.clone(),
         parsable: o.parsable,
         test_only: o.test_only,
@@ -429,7 +449,9 @@ mod tests {
             ("X", "y"),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let environment = sbatch.environment(&caller, "login", Path::new("/work"), 0o22);
+        let login = [("HOME", "/login"), ("SHELL", "/bin/bash")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let environment = sbatch.environment(&caller, &login, "login", Path::new("/work"), 0o22);
         let lines: Vec<String> = environment
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
@@ -437,11 +459,13 @@ mod tests {
         expect![[r#"
             HOME=/h
             A=b
+            SHELL=/bin/bash
             SLURM_SUBMIT_DIR=/work
             SLURM_SUBMIT_HOST=login
             SLURM_JOB_NAME=job.sh
             SLURM_UMASK=0022
             SLURM_PRIO_PROCESS=0
+            SLURM_GET_USER_ENV=1
             SLURM_EXPORT_ENV=HOME,A=b"#]]
         .assert_eq(&lines.join("\n"));
     }

@@ -2,6 +2,7 @@
 //! engine alone: inside a job to the job's own, elsewhere to the user's.
 
 pub mod connection;
+mod login_environment;
 pub mod sbatch;
 pub mod sbatch_wait;
 mod scancel;

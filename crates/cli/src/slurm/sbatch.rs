@@ -1,6 +1,7 @@
 //! `sbatch`: queues a batch script.
 
 use super::connection::{Trouble, connect};
+use super::login_environment::{bare_login, login_environment};
 use super::script_source::{FoundScript, from_file, from_stdin};
 use crate::printer::Printer;
 use api::{Client, Refusal, Submission};
@@ -202,7 +203,17 @@ fn environment(
             Stop::Status(1)
         })?,
     };
-    Ok(asked.environment(&caller, &sys::host_name(), cwd, sys::process::umask()))
+    let login = match asked.wants_login() {
+        true => login_environment().unwrap_or_else(|why| {
+            printer.say(&format!(
+                "sbatch: the job gets no variables of a login ({why}), but HOME, USER, SHELL and PATH"
+            ));
+            bare_login()
+        }),
+        false => Vec::new(),
+    };
+    let (host, umask) = (sys::host_name(), sys::process::umask());
+    Ok(asked.environment(&caller, &login, &host, cwd, umask))
 }
 
 /// Variables of a file, or of an open descriptor by its number; a NUL ends each.

@@ -31,7 +31,7 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
     if options.overcommit {
         notes.push("--overcommit has no effect: tasks get CPUs of their own");
     }
-    let mut environment = asked.export.filter(caller.environment);
+    let mut environment = asked.export.for_step(caller.environment);
     if asked.job.is_none() {
         let own = submission_variables(&asked.request, caller.host, caller.cwd, caller.umask);
         set_all(&mut environment, own);

@@ -1,0 +1,167 @@
+//! What a login of the user sets, for jobs that don't get all of the caller's own variables.
+//!
+//! slurmd makes it when the job starts, by `su - USER -c env` (slurmd(8), `_get_user_env`). Here
+//! jobs run as the user that submits them and on the same machine, so that it is made at once.
+
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// Longest that the files of a login may take; Slurm's own is two minutes.
+const LONGEST: Duration = Duration::from_secs(20);
+/// Stands before and after the variables, among whatever the files of a login print.
+const MARK: &str = "trainyard-login-environment";
+/// What the shell itself sets anew for whatever it runs.
+const OF_SHELL: &[&str] = &["PWD", "OLDPWD", "SHLVL", "_"];
+
+type Variables = Vec<(String, String)>;
+
+/// The variables that the user's shell has after a login; the error says why there are none.
+pub fn login_environment() -> Result<Variables, String> {
+    let bare = bare_login();
+    let shell = value(&bare, "SHELL");
+    let name = shell.rsplit('/').next().unwrap_or(shell);
+    let script = format!("printf '{MARK}\\0'; env -0; printf '{MARK}\\0'");
+    let (reader, writer) = io::pipe().map_err(|error| error.to_string())?;
+    let mut child = Command::new(shell)
+        // A dash before its name makes a shell a login's (bash(1), INVOCATION).
+        .arg0(format!("-{name}"))
+        .args(["-c", &script])
+        .env_clear()
+        .envs(
+            bare.iter()
+                .map(|(name, value)| (name, sys::odd_text::bytes(value))),
+        )
+        .stdin(Stdio::null())
+        .stdout(writer)
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map_err(|error| format!("{shell}: {error}"))?;
+    let (sender, printed) = mpsc::channel();
+    thread::spawn(move || sender.send(read_to_mark(reader)));
+    let found = printed.recv_timeout(LONGEST);
+    if found.is_err() {
+        let _ = child.kill();
+    }
+    let _ = child.wait();
+    match found {
+        Ok(Some(variables)) => Ok(variables),
+        Ok(None) => Err(format!("{shell} ended before it printed them")),
+        Err(_) => Err(format!("{shell} took over {} s", LONGEST.as_secs())),
+    }
+}
+
+/// What every login has, whatever its files do.
+pub fn bare_login() -> Variables {
+    let of_caller = |name: &str| std::env::var_os(name).map(|value| sys::odd_text::text(&value));
+    let entry = passwd_entry();
+    let mut fields = entry.as_deref().unwrap_or_default().split(':');
+    // NAME:PASSWORD:UID:GID:GECOS:HOME:SHELL, passwd(5).
+    let user = fields.next().filter(|name| !name.is_empty());
+    let home = fields.nth(4).filter(|home| !home.is_empty());
+    let shell = fields.next().filter(|shell| !shell.is_empty());
+    let or_callers = |found: Option<&str>, name: &str, default: &str| {
+        let found = found.map(str::to_owned).or_else(|| of_caller(name));
+        found.unwrap_or_else(|| default.to_owned())
+    };
+    let user = or_callers(user, "USER", "");
+    // As su(1) sets it.
+    let path = match sys::process::user() {
+        0 => "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        _ => "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games",
+    };
+    [
+        ("HOME", or_callers(home, "HOME", "/")),
+        ("USER", user.clone()),
+        ("LOGNAME", user),
+        ("SHELL", or_callers(shell, "SHELL", "/bin/sh")),
+        ("PATH", path.to_owned()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec()
+}
+
+/// The user's line among those of passwd(5), wherever the system keeps them.
+fn passwd_entry() -> Option<String> {
+    let uid = sys::process::user().to_string();
+    let found = Command::new("getent")
+        .args(["passwd", &uid])
+        .output()
+        .ok()?;
+    let line = String::from_utf8(found.stdout).ok()?;
+    Some(line.trim_end_matches('\n').to_owned())
+}
+
+/// Reads to the second mark: what a login leaves running may hold the pipe for long.
+fn read_to_mark(mut from: impl Read) -> Option<Variables> {
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        if let Some(variables) = between_marks(&bytes) {
+            return Some(variables);
+        }
+        match from.read(&mut chunk) {
+            Ok(0) => return None,
+            Ok(count) => bytes.extend_from_slice(&chunk[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+fn between_marks(bytes: &[u8]) -> Option<Variables> {
+    let mark = format!("{MARK}\0").into_bytes();
+    let find = |in_: &[u8]| in_.windows(mark.len()).position(|window| window == mark);
+    let inside = &bytes[find(bytes)? + mark.len()..];
+    let inside = &inside[..find(inside)?];
+    let variables = inside.split(|byte| *byte == 0).filter_map(|variable| {
+        let equals = variable.iter().position(|byte| *byte == b'=')?;
+        let text = |bytes| sys::odd_text::text(OsStr::from_bytes(bytes));
+        Some((text(&variable[..equals]), text(&variable[equals + 1..])))
+    });
+    Some(
+        variables
+            .filter(|(name, _)| !OF_SHELL.contains(&&**name))
+            .collect(),
+    )
+}
+
+fn value<'a>(variables: &'a [(String, String)], name: &str) -> &'a str {
+    let found = variables.iter().find(|(known, _)| known == name);
+    found.map_or("", |(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(printed: &str, want: Option<&[(&str, &str)]>) {
+        let want = want.map(|variables| {
+            let owned = variables
+                .iter()
+                .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
+            owned.collect::<Variables>()
+        });
+        let printed = printed.replace("MARK", MARK);
+        assert_eq!(read_to_mark(printed.as_bytes()), want);
+    }
+
+    #[test]
+    fn variables_among_what_a_login_prints() {
+        check(
+            "Welcome!\nMARK\0HOME=/h\0F=() {  a=b\n}\0SHLVL=1\0MARK\0bye",
+            Some(&[("HOME", "/h"), ("F", "() {  a=b\n}")]),
+        );
+        check("MARK\0MARK\0", Some(&[]));
+        check("MARK\0HOME=/h\0", None);
+        check("no more", None);
+        check("", None);
+    }
+}
