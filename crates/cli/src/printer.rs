@@ -32,9 +32,14 @@ impl Printer {
 
     /// Writes data, as it is.
     pub fn data(&self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+
+    /// Writes data that may be no text.
+    pub fn bytes(&self, bytes: &[u8]) {
         self.settle();
         let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(text.as_bytes());
+        let _ = stdout.write_all(bytes);
         let _ = stdout.flush();
     }
 

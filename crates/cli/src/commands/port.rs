@@ -5,13 +5,13 @@ use super::place::places;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
-use crate::words::shortened;
+use crate::words::{counted, shortened};
 use clap::Args as ClapArgs;
-use lint::port::{Change, PortInput, Ported, Question, fits, port};
+use lint::port::{Change, Mistake, PortInput, Ported, Question, fits, port};
 use model::cluster::ClusterFile;
 use serde_json::{Value, json};
-use std::io::Read;
-use std::path::PathBuf;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
 use sys::Places;
 
 /// Rewrite a batch script for another cluster; what can't be decided comes back as questions
@@ -29,9 +29,12 @@ pub struct Args {
     /// Show what changes as a patch
     #[arg(long)]
     diff: bool,
-    /// Write the script there
+    /// Write the script there, where there is no file yet
     #[arg(long, short, value_name = "FILE", conflicts_with = "diff")]
     output: Option<PathBuf>,
+    /// With --output: in place of a file that is there
+    #[arg(long, requires = "output")]
+    force: bool,
     /// As JSON
     #[arg(long, conflicts_with = "diff")]
     json: bool,
@@ -42,66 +45,117 @@ const LARGEST: u64 = 4 << 20;
 
 /// Runs `yard port`. The script goes to standard output, reasons and questions to standard error.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let text = read_script(&args.script)?;
+    let script = read_script(&args.script)?;
+    let text = &script.text;
     let places = places()?;
     let to = files::read(&places, &args.to, printer)?;
     let from = match &args.from {
         Some(from) => files::read(&places, from, printer)?,
-        None => guessed(&places, args, &text, printer)?,
+        None => guessed(&places, args, text, printer)?,
     };
     let name = args.script.rsplit('/').next().unwrap_or(&args.script);
     let ported = port(&PortInput {
         name,
-        text: &text,
+        text,
         from: &from,
         to: &to,
     });
     if let Some(output) = &args.output {
-        sys::atomic::write_named(output, ported.text.as_bytes()).map_err(|error| {
-            Failure::new(
-                exit_code::IO,
-                format!("{} can't be written: {error}", output.display()),
-            )
-            .todo("name another file with --output")
-        })?;
+        write(output, &script.bytes_of(&ported.text), args.force)?;
     }
     if args.json {
-        printer.line(&as_json(&ported, &from, &to).to_string());
+        printer.line(&as_json(&ported, &script, &from, &to).to_string());
         return Ok(exit_code::DONE);
     }
     if args.diff {
-        printer.data(&lint::render::diff(&text, &ported.text, &args.script));
+        let diff = lint::render::diff(text, &ported.text, &args.script);
+        printer.bytes(&script.bytes_of(&diff));
     } else if args.output.is_none() {
-        printer.data(&ported.text);
+        printer.bytes(&script.bytes_of(&ported.text));
     }
     report(&ported, &from, &to, printer);
     Ok(exit_code::DONE)
 }
 
-fn read_script(name: &str) -> Result<String, Failure> {
+/// Writes beside the file and renames: whoever reads it finds the old text or the new.
+fn write(output: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
+    let wrong = |error: std::io::Error| {
+        let failure = Failure::new(
+            exit_code::IO,
+            format!("{} can't be written: {error}", output.display()),
+        );
+        match error.kind() {
+            ErrorKind::AlreadyExists => failure
+                .there("a file of that name, which stays as it is")
+                .todo("name another file with --output, or add --force"),
+            _ => failure.todo("name another file with --output"),
+        }
+    };
+    match force {
+        true => sys::atomic::write_named(output, bytes).map_err(wrong),
+        false => sys::atomic::create(output, bytes).map(drop).map_err(wrong),
+    }
+}
+
+/// A script as it was read.
+struct ScriptText {
+    text: String,
+    /// It was no UTF-8: each of its bytes is one character of the text.
+    bytewise: bool,
+}
+
+impl ScriptText {
+    fn of(bytes: Vec<u8>) -> ScriptText {
+        match String::from_utf8(bytes) {
+            Ok(text) => ScriptText {
+                text,
+                bytewise: false,
+            },
+            Err(error) => ScriptText {
+                text: error.into_bytes().into_iter().map(char::from).collect(),
+                bytewise: true,
+            },
+        }
+    }
+
+    /// The bytes of a text that was made of it: what wasn't changed is as it was.
+    fn bytes_of(&self, text: &str) -> Vec<u8> {
+        if !self.bytewise {
+            return text.as_bytes().to_vec();
+        }
+        let mut bytes = Vec::with_capacity(text.len());
+        for letter in text.chars() {
+            match u8::try_from(u32::from(letter)) {
+                Ok(byte) => bytes.push(byte),
+                // From a cluster file, which is UTF-8.
+                Err(_) => bytes.extend(letter.encode_utf8(&mut [0; 4]).bytes()),
+            }
+        }
+        bytes
+    }
+}
+
+fn read_script(name: &str) -> Result<ScriptText, Failure> {
     let wrong = |why: String| {
         Failure::new(exit_code::IO, format!("{name} can't be read: {why}"))
             .todo("name a batch script, or - for standard input")
     };
     let mut bytes = Vec::new();
-    if name == "-" {
-        let stdin = std::io::stdin().lock();
-        stdin
+    let read = match name {
+        "-" => std::io::stdin()
+            .lock()
             .take(LARGEST + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| wrong(error.to_string()))?;
-    } else {
-        let file = std::fs::File::open(name).map_err(|error| wrong(error.to_string()))?;
-        file.take(LARGEST + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| wrong(error.to_string()))?;
-    }
+            .read_to_end(&mut bytes),
+        name => std::fs::File::open(name)
+            .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)),
+    };
+    read.map_err(|error| wrong(error.to_string()))?;
     if bytes.len() as u64 > LARGEST {
         return Err(wrong(
             "it is over 4 MiB, which sbatch doesn't take".to_owned(),
         ));
     }
-    String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))
+    Ok(ScriptText::of(bytes))
 }
 
 /// The one cluster whose partitions, accounts, GPUs, features or folders the script names.
@@ -148,12 +202,25 @@ fn guessed(
 
 /// What was changed and why, and what is left to decide.
 fn report(ported: &Ported, from: &ClusterFile, to: &ClusterFile, printer: &Printer) {
+    if !ported.refused.is_empty() {
+        printer.say(&format!(
+            "sbatch refuses the script as it is, on {} too; this port doesn't mend it",
+            from.name
+        ));
+    }
+    for mistake in &ported.refused {
+        printer.say(&format!(
+            "{} {}",
+            place(mistake.line),
+            wrapped(&mistake.words)
+        ));
+    }
     printer.say(&format!(
-        "{} to {}: {} changes, {} questions",
+        "{} to {}: {}, {}",
         from.name,
         to.name,
-        ported.changes.len(),
-        ported.questions.len()
+        counted(ported.changes.len(), "change"),
+        counted(ported.questions.len(), "question"),
     ));
     for change in &ported.changes {
         printer.say(&format!(
@@ -167,12 +234,17 @@ fn report(ported: &Ported, from: &ClusterFile, to: &ClusterFile, printer: &Print
         printer.say("questions");
     }
     for question in &ported.questions {
-        let line = question
-            .line
-            .map_or("  script   ".to_owned(), |line| format!("  line {line:<4}"));
-        printer.say(&format!("{line} {}", wrapped(&question.about)));
+        printer.say(&format!(
+            "{} {}",
+            place(question.line),
+            wrapped(&question.about)
+        ));
         printer.say(&format!("            {}", wrapped(&question.ask)));
     }
+}
+
+fn place(line: Option<usize>) -> String {
+    line.map_or("  script   ".to_owned(), |line| format!("  line {line:<4}"))
 }
 
 /// Lines of at most 88 characters, with the blanks of a reason before the second.
@@ -201,13 +273,16 @@ fn step(change: &Change) -> String {
     }
 }
 
-fn as_json(ported: &Ported, from: &ClusterFile, to: &ClusterFile) -> Value {
+fn as_json(ported: &Ported, script: &ScriptText, from: &ClusterFile, to: &ClusterFile) -> Value {
+    let mistake = |mistake: &Mistake| json!({ "line": mistake.line, "message": mistake.words });
     let change = |change: &Change| json!({ "line": change.line, "from": change.from, "to": change.to, "why": change.why });
     let question = |question: &Question| json!({ "line": question.line, "about": question.about, "ask": question.ask });
     json!({
         "from": from.name,
         "to": to.name,
         "text": ported.text,
+        "encoding": if script.bytewise { "latin-1" } else { "utf-8" },
+        "refused": ported.refused.iter().map(mistake).collect::<Vec<_>>(),
         "changes": ported.changes.iter().map(change).collect::<Vec<_>>(),
         "questions": ported.questions.iter().map(question).collect::<Vec<_>>(),
     })

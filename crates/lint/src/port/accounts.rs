@@ -1,8 +1,8 @@
 //! Account, QOS, mail, and what exists on one cluster alone.
 
-use super::gpus::seconds;
+use super::partitions::seconds;
 use super::porter::Porter;
-use model::cluster::{Denial, Sourced};
+use model::cluster::{Denial, List, Sourced};
 use model::option_table::Key;
 
 impl Porter<'_> {
@@ -26,12 +26,15 @@ impl Porter<'_> {
             return;
         }
         let cluster = self.to.name.clone();
-        match (default, &names[..]) {
+        // Whose account the job is counted on is decided by the cluster's people alone: only where
+        // all accounts are known is everyone's default the one that is meant.
+        let sure = |default: &&Sourced<String>| {
+            self.to.knows_all(List::Accounts) && !default.is_assumed() && !default.is_disputed()
+        };
+        match (default.filter(sure), &names[..]) {
             (Some(default), _) => {
-                let why = format!(
-                    "{asked} is an account of {}; {cluster}'s file has {} as everyone's default",
-                    self.from.name, default.value
-                );
+                let why =
+                    format!("{cluster} has no account {asked}; by default all jobs are of this");
                 self.set_value(given, &default.value, why);
             }
             (None, []) => self.ask_about(
@@ -40,15 +43,16 @@ impl Porter<'_> {
                 "which account there? without any, take the line out",
                 Some(Denial::Account),
             ),
-            (None, names) => self.ask_about(
-                self.line(given),
-                format!(
-                    "account {asked}: {cluster} is known to have {}",
-                    names.join(", ")
-                ),
-                "which is yours?",
-                Some(Denial::Account),
-            ),
+            (None, names) => {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                let there = self.to.list_words(List::Accounts, &names);
+                self.ask_about(
+                    self.line(given),
+                    format!("account {asked}: {there}"),
+                    "which is yours there?",
+                    Some(Denial::Account),
+                );
+            }
         }
     }
 
@@ -77,6 +81,11 @@ impl Porter<'_> {
             .into_iter()
             .filter(|name| allowed.is_none_or(|allowed| allowed.contains(name)))
             .collect();
+        // What is assumed of a user's QOS decides nothing.
+        let sure = match allowed {
+            Some(allowed) => !allowed.is_assumed() && !allowed.is_disputed(),
+            None => self.to.knows_all(List::Qos),
+        };
         match &enough[..] {
             [] if self.to.qos.is_empty() => {
                 let about = format!("QOS {asked}: {cluster}'s file knows no QOS, so it stays");
@@ -87,10 +96,8 @@ impl Porter<'_> {
                     Some(Denial::Qos),
                 );
             }
-            [one] => {
-                let why = format!(
-                    "of {cluster}'s QOS {one} is the only one of anyone's that allows the time"
-                );
+            [one] if sure => {
+                let why = format!("of the QOS of {cluster}'s users only {one} allows the time");
                 self.set_value(given, one, why);
             }
             several => {
@@ -108,7 +115,7 @@ impl Porter<'_> {
             return;
         };
         let asked = given.value.clone().unwrap_or_default();
-        let Some((user, domain)) = asked.split_once('@') else {
+        let Some((_, domain)) = asked.split_once('@') else {
             return;
         };
         let own = |domain: &Option<Sourced<String>>, name: &str| {
@@ -119,23 +126,15 @@ impl Porter<'_> {
         if !own(&self.from.mail_domain, domain) || own(&self.to.mail_domain, domain) {
             return;
         }
-        match &self.to.mail_domain {
-            Some(to) if !to.is_assumed() => {
-                let why = format!(
-                    "an address of {}; {} is of {}",
-                    self.from.name, to.value, self.to.name
-                );
-                self.set_value(given, &format!("{user}@{}", to.value), why);
-            }
-            _ => self.ask(
-                self.line(given),
-                format!("mail goes to {asked}"),
-                format!(
-                    "does {} send mail there, and is it still yours?",
-                    self.to.name
-                ),
+        // Where a person reads mail doesn't follow from where the jobs run.
+        self.ask(
+            self.line(given),
+            format!("mail goes to {asked}, an address of {}", self.from.name),
+            format!(
+                "does {} send mail there, and is it still yours?",
+                self.to.name
             ),
-        }
+        );
     }
 
     /// What names things of the first cluster that have no counterpart.

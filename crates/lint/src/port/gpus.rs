@@ -1,105 +1,67 @@
-//! GPU names, features, partition.
+//! GPUs: which the script means, what the other cluster calls them, how many of a node.
 
+use super::gpu_items::{Item, asks, types};
 use super::porter::Porter;
-use model::cluster::{ClusterFile, Denial, Gpu, GpuKind, Named, Nodes, Partition};
+use model::cluster::{ClusterFile, Denial, Gpu, GpuKind, List, Named, Partition};
 use model::option_table::Key;
-use model::{Given, TimeLimitRequest};
+use model::{Constraint, Given};
 
-/// The GPU types in a value of `--gres` or `--gpus*`.
-pub(super) fn types(value: &str) -> Vec<String> {
-    let items = value.split(',').filter_map(|item| Item::read(item).kind);
-    items.collect()
-}
-
-/// One item of `--gres` or `--gpus`.
-struct Item {
-    /// `gpu:` or `gres:gpu:`, for `--gres`.
-    before: String,
-    kind: Option<String>,
-    /// `:2`, `2`, or nothing.
-    count: Option<u32>,
-    /// It is about GPUs.
-    is_gpu: bool,
-}
-
-impl Item {
-    /// `gpu:v100:2`, `gpu:2`, `v100:2`, `2`.
-    fn read(text: &str) -> Item {
-        let bare = text.strip_prefix("gres:").unwrap_or(text);
-        let (before, rest) = match bare.split_once([':', '/']) {
-            Some(("gpu", rest)) => (text[..text.len() - rest.len()].to_owned(), rest),
-            None if bare == "gpu" => (text.to_owned(), ""),
-            _ => (String::new(), text),
-        };
-        let mut item = Item {
-            before,
-            kind: None,
-            count: None,
-            is_gpu: true,
-        };
-        match rest.rsplit_once(':') {
-            Some((kind, count)) => {
-                item.kind = Some(kind.to_owned());
-                item.count = count.parse().ok();
-            }
-            None => match rest.parse() {
-                Ok(count) => item.count = Some(count),
-                Err(_) if rest.is_empty() => {}
-                Err(_) => item.kind = Some(rest.to_owned()),
-            },
-        }
-        item
-    }
-
-    fn with_kind(&self, kind: Option<&str>) -> String {
-        let mut parts = Vec::new();
-        if !self.before.is_empty() {
-            parts.push(self.before.trim_end_matches(':').to_owned());
-        }
-        parts.extend(kind.map(str::to_owned));
-        match (self.count, &self.kind, kind) {
-            (Some(count), _, _) => parts.push(count.to_string()),
-            // `--gpus=v100` without its type would be no number.
-            (None, Some(_), None) => parts.push("1".to_owned()),
-            (None, _, _) => {}
-        }
-        parts.join(":")
-    }
-}
-
-/// The names in a feature expression.
-pub(super) fn feature_names(expression: &str) -> Vec<String> {
-    let parts = expression.split(['&', '|', ',', '(', ')', '[', ']', '*']);
-    let names = parts.filter(|name| !name.is_empty() && !name.bytes().all(|b| b.is_ascii_digit()));
-    names.map(str::to_owned).collect()
+/// The GPUs that a script means where it runs now.
+enum Meant<'a> {
+    /// These kinds of the first cluster.
+    Kinds(Vec<GpuKind<'a>>),
+    /// Of this name, which the first cluster's file doesn't have.
+    Name(String),
+    /// Not clear, for this reason.
+    Open(String),
 }
 
 impl<'a> Porter<'a> {
     /// Rewrites GPU types and features.
     pub fn gpus(&mut self) {
-        let options: Vec<&Given> = [
+        let keys = [
             Key::Gres,
             Key::Gpus,
             Key::GpusPerNode,
             Key::GpusPerTask,
             Key::GpusPerSocket,
-        ]
-        .into_iter()
-        .filter_map(|key| self.last(key))
-        .collect();
-        let kinds = self.kinds_asked(&options);
-        self.machine = one(kinds
-            .iter()
-            .map(|kind| kind.nodes.architecture.as_ref().map(|m| m.value.clone())));
-        let models = kinds
-            .iter()
-            .map(|kind| kind.gpu.model.as_ref().map(|model| model.value.clone()));
-        self.model = one(models);
-        let asks = options.iter().any(|given| {
-            let value = given.value.as_deref().unwrap_or_default();
-            given.option.long != "gres" || value.contains("gpu")
-        });
-        let target = if asks { self.target() } else { None };
+        ];
+        let options: Vec<&Given> = keys
+            .into_iter()
+            .filter_map(|key| self.last(key))
+            .filter(|given| asks(given))
+            .collect();
+        self.asks_gpus = !options.is_empty();
+        if !self.asks_gpus {
+            self.machine = one(self.nodes_now().map(|machine| machine.map(str::to_owned)));
+            return self.constraint(None);
+        }
+        let line = options.first().and_then(|given| self.line(given));
+        let target = match self.meant(&options) {
+            Meant::Kinds(kinds) => {
+                let machines = kinds.iter().map(|kind| kind.nodes.architecture.as_ref());
+                self.machine = one(machines.map(|machine| machine.map(|m| m.value.clone())));
+                let models = kinds.iter().map(|kind| kind.gpu.model.as_ref());
+                self.model = one(models.map(|model| model.map(|model| model.value.clone())));
+                match self.model.clone() {
+                    Some(model) => self.target(&model, line),
+                    None => {
+                        let models = models_of(&kinds).join(", ");
+                        let name = &self.from.name;
+                        self.which(line, format!("on {name} the script takes any of {models}"));
+                        None
+                    }
+                }
+            }
+            Meant::Open(why) => {
+                self.which(line, why);
+                None
+            }
+            Meant::Name(name) => {
+                self.model = Some(name.clone());
+                self.target(&name, line)
+            }
+        };
         self.model_there = target.is_some()
             || self
                 .model
@@ -122,40 +84,92 @@ impl<'a> Porter<'a> {
         self.constraint(target.as_ref());
     }
 
-    /// The kinds of GPUs that the script means where it runs now.
-    fn kinds_asked(&self, options: &[&Given]) -> Vec<GpuKind<'a>> {
-        let mut kinds = self
-            .from
-            .gpus(self.partition_now().map(|partition| &partition.body));
-        let named: Vec<String> = options
-            .iter()
-            .flat_map(|given| types(given.value.as_deref().unwrap_or_default()))
-            .collect();
-        if !named.is_empty() {
-            kinds = self.from.gpus(None);
+    /// What the nodes are that a script without GPUs runs on now.
+    fn nodes_now(&self) -> impl Iterator<Item = Option<&'a str>> {
+        let from: &'a ClusterFile = self.from;
+        let nodes: Vec<_> = match self.partition_now() {
+            Some(partition) => {
+                let sets = from.nodes_of(partition);
+                sets.into_iter().map(|set| &set.nodes.body).collect()
+            }
+            None => from.nodes.iter().map(|nodes| &nodes.body).collect(),
+        };
+        let machine = |nodes: &'a model::cluster::Nodes| {
+            nodes.architecture.as_ref().map(|machine| machine.as_str())
+        };
+        nodes.into_iter().map(machine)
+    }
+
+    /// The GPUs that the script means where it runs now: by type, by a feature that names them,
+    /// else all that its partition has.
+    fn meant(&self, options: &[&Given]) -> Meant<'a> {
+        let from: &'a ClusterFile = self.from;
+        let named: Vec<String> = options.iter().flat_map(|given| types(given)).collect();
+        let all = from.gpus(None);
+        if let Some(first) = named.first() {
+            let mut kinds = all;
             kinds.retain(|kind| {
-                kind.gpu
-                    .kind
-                    .as_ref()
-                    .is_some_and(|own| named.contains(&own.value))
+                let own = kind.gpu.kind.as_ref();
+                own.is_some_and(|own| named.contains(&own.value))
             });
-            return kinds;
+            // A type that the file doesn't know is a name for GPUs all the same.
+            return match kinds.is_empty() {
+                true => Meant::Name(first.clone()),
+                false => Meant::Kinds(kinds),
+            };
         }
-        let features = self
+        let wanted = self
             .script
             .value(Key::Constraint)
-            .map(feature_names)
-            .unwrap_or_default();
+            .and_then(Constraint::parse);
+        let features = wanted.as_ref().map_or(Vec::new(), Constraint::names);
+        let mut kinds = from.gpus(self.partition_now().map(|partition| &partition.body));
         let by_feature = |kind: &GpuKind<'_>| {
-            kind.gpu
-                .feature
-                .as_ref()
-                .is_some_and(|own| features.contains(&own.value))
+            let own = kind.gpu.feature.as_ref();
+            own.is_some_and(|own| features.contains(&own.as_str()))
         };
         if kinds.iter().any(by_feature) {
             kinds.retain(by_feature);
+            return Meant::Kinds(kinds);
         }
-        kinds
+        // Where features name GPUs, one that the file doesn't have can name others.
+        let names_gpus = all.iter().any(|kind| kind.gpu.feature.is_some());
+        let unknown = |name: &&&str| !super::features::has(from, name);
+        let is_gpu = |name: &&str| !self.to.gpus_called(name).is_empty();
+        let unknown: Vec<&&str> = features.iter().filter(unknown).collect();
+        let name = &from.name;
+        match unknown.iter().find(|name| is_gpu(name)) {
+            Some(gpu) if names_gpus => return Meant::Name((**gpu).to_owned()),
+            _ => {}
+        }
+        match unknown.first() {
+            Some(feature) if names_gpus => Meant::Open(format!(
+                "{feature} may name GPUs of {name}, and its file doesn't know it"
+            )),
+            _ if kinds.is_empty() => Meant::Open(format!(
+                "which GPUs the script takes, {name}'s file doesn't say"
+            )),
+            _ if !from.knows_all(List::Nodes) => Meant::Open(format!(
+                "on {name} the script takes any GPU, and its file knows only some: {}",
+                models_of(&kinds).join(", ")
+            )),
+            _ => Meant::Kinds(kinds),
+        }
+    }
+
+    /// Which of the other cluster's GPUs, where it is not clear which are meant?
+    fn which(&mut self, line: Option<usize>, about: String) {
+        let there = models(self.to);
+        let about = match &there[..] {
+            [] => format!("{about}; {}'s file names no GPUs", self.to.name),
+            there => format!("{about}; {} has {}", self.to.name, there.join(", ")),
+        };
+        let ask = match there.len() {
+            0 => "what GPUs are there, and how are they asked for?",
+            1 => "will those do?",
+            _ => "which of them? without a type it takes any",
+        };
+        self.ask(line, about, ask);
     }
 
     /// The partition that the script runs in now.
@@ -167,30 +181,10 @@ impl<'a> Porter<'a> {
         }
     }
 
-    /// What the other cluster has of the model: none where it has none, or where it is not clear.
-    fn target(&mut self) -> Option<GpuKind<'a>> {
+    /// What the other cluster has of a model: none where it has none, or where it is not clear.
+    fn target(&mut self, model: &str, line: Option<usize>) -> Option<GpuKind<'a>> {
         let to: &'a ClusterFile = self.to;
-        let line = [Key::Gres, Key::Gpus, Key::GpusPerNode, Key::GpusPerTask]
-            .into_iter()
-            .find_map(|key| self.last(key))
-            .and_then(|given| self.line(given));
-        let Some(model) = self.model.clone() else {
-            let text = format!("any GPU of {}", self.from.name);
-            let models = models(to);
-            if models.len() > 1 {
-                self.ask(
-                    line,
-                    format!(
-                        "the script takes {text}; {} has {}",
-                        to.name,
-                        models.join(", ")
-                    ),
-                    "which of them? without a type it takes any",
-                );
-            }
-            return None;
-        };
-        let mut kinds = to.gpus_called(&model);
+        let mut kinds = to.gpus_called(model);
         let same = |kind: &GpuKind<'_>| {
             let machine = kind
                 .nodes
@@ -241,7 +235,6 @@ impl<'a> Porter<'a> {
     fn types_of(&mut self, given: &'a Given, target: Option<&GpuKind<'a>>) {
         let Some(target) = target else { return };
         let Some(value) = &given.value else { return };
-        let is_gres = given.option.long == "gres";
         let own_types = distinct(
             self.to
                 .gpus(None)
@@ -254,7 +247,7 @@ impl<'a> Porter<'a> {
             .split(',')
             .map(|text| {
                 let item = Item::read(text);
-                if !item.is_gpu || (is_gres && item.before.is_empty()) {
+                if !item.is_of_gpus(given) {
                     return text.to_owned();
                 }
                 let wanted = match (&item.kind, &kind) {
@@ -288,13 +281,11 @@ impl<'a> Porter<'a> {
                 }
                 _ => String::new(),
             };
-            let why = match (&kind, types(value).is_empty()) {
-                (Some(kind), true) => {
-                    format!(
-                        "{} has {model} alone; {} has other GPUs too, and calls {model} {kind}{machine}",
-                        self.from.name, self.to.name
-                    )
-                }
+            let why = match (&kind, types(given).is_empty()) {
+                (Some(kind), true) => format!(
+                    "it runs on {model} now; {} has other GPUs too, and calls these {kind}{machine}",
+                    self.to.name
+                ),
                 (Some(kind), false) => format!("{} calls {model} {kind}{machine}", self.to.name),
                 (None, _) => match &target.gpu.feature {
                     Some(feature) => format!(
@@ -313,26 +304,27 @@ impl<'a> Porter<'a> {
         let (Some(asked), Some(most)) = (self.gpus_of_node(), &target.gpu.count) else {
             return;
         };
-        if asked <= most.value {
+        let request = self.script.request();
+        let of_job = given.option.long == "gpus";
+        // GPUs of the job are spread over nodes by Slurm, unless something holds them together.
+        let open = of_job && request.max_nodes.is_none() && request.tasks_per_node.is_none();
+        if asked <= most.value || open {
             return;
         }
-        let nodes = self.script.request().min_nodes.unwrap_or(1).max(1);
+        let nodes = request.min_nodes.unwrap_or(1).max(1);
         let all = asked.saturating_mul(nodes);
-        let instead = all.div_ceil(most.value.max(1));
-        let kind = target
-            .gpu
-            .kind
-            .as_ref()
-            .map_or(String::new(), |kind| format!("{}:", kind.value));
+        let each = most.value.max(1);
+        let instead = all.div_ceil(each);
+        let kind = target.gpu.kind.as_ref();
+        let kind = kind.map_or(String::new(), |kind| format!("{}:", kind.value));
         let there = self.to.count_of(target.nodes);
-        let each = most.value;
         // What is asked for the whole job stays; what is asked of a node is less.
         let option = match given.option.long {
             "gpus" => String::new(),
             "gres" => format!(" --gres=gpu:{kind}{each}"),
             long => format!(" --{long}={kind}{each}"),
         };
-        let ask = match instead <= there && all.is_multiple_of(each.max(1)) {
+        let ask = match instead <= there && all.is_multiple_of(each) {
             true => format!(
                 "spread over nodes? --nodes={instead}{option} --ntasks-per-node={each} has the same {all} in all"
             ),
@@ -341,285 +333,38 @@ impl<'a> Porter<'a> {
                 each.saturating_mul(there)
             ),
         };
+        let written = self.written(given);
+        let what = match (of_job, request.max_nodes) {
+            (false, _) => format!("{written} asks {asked} GPUs of each node"),
+            (true, Some(nodes)) => {
+                let nodes = super::counted(nodes as usize, "node");
+                format!("{written} asks {all} GPUs for the job, on {nodes}")
+            }
+            (true, None) => format!(
+                "{written} asks {all} GPUs for the job, with {} on a node",
+                super::counted(request.tasks_per_node.unwrap_or(1) as usize, "task")
+            ),
+        };
         let about = format!(
-            "{} is {asked} GPUs of a node; nodes of {} with {} have {}",
-            self.written(given),
+            "{what}; nodes of {} with {} have {}",
             self.to.name,
             self.model.clone().unwrap_or_else(|| "GPUs".to_owned()),
             most.value
         );
         self.ask_about(self.line(given), about, ask, Some(Denial::NodeConfig));
     }
-
-    /// Features: those of GPUs are translated, those that the other cluster hasn't are asked about.
-    fn constraint(&mut self, target: Option<&GpuKind<'a>>) {
-        let wanted = target.and_then(|kind| Some(kind.gpu.feature.as_ref()?.value.clone()));
-        let given = self.last(Key::Constraint);
-        let known = |name: &str| {
-            let mut features = self
-                .to
-                .nodes
-                .iter()
-                .filter_map(|nodes| nodes.features.as_ref());
-            features.any(|features| features.iter().any(|own| own == name))
-        };
-        let Some(given) = given else {
-            if let Some(feature) = wanted {
-                let why = format!(
-                    "by this feature {} gives {}",
-                    self.to.name,
-                    self.model.clone().unwrap_or_default()
-                );
-                self.add(&format!("--constraint={feature}"), why);
-            }
-            return;
-        };
-        let text = given.value.clone().unwrap_or_default();
-        let names = feature_names(&text);
-        let of_gpus: Vec<String> = self
-            .from
-            .gpus(None)
-            .iter()
-            .filter_map(|kind| Some(kind.gpu.feature.as_ref()?.value.clone()))
-            .collect();
-        let odd: Vec<&String> = names.iter().filter(|name| !known(name)).collect();
-        let (gpu, other): (Vec<&String>, Vec<&String>) =
-            odd.into_iter().partition(|name| of_gpus.contains(name));
-        let plain = !text.contains(['|', '(', '[', '*']);
-        let unknown = !gpu.is_empty() || !other.is_empty();
-        if unknown && !plain {
-            let about = format!(
-                "--constraint={text}: {} has no {}",
-                self.to.name,
-                names.join(", ")
-            );
-            return self.ask_about(
-                self.line(given),
-                about,
-                "what of it is needed there?",
-                Some(Denial::Feature),
-            );
-        }
-        let mut kept: Vec<String> = names.iter().filter(|name| known(name)).cloned().collect();
-        if let Some(feature) = wanted.filter(|feature| !kept.contains(feature)) {
-            kept.insert(0, feature);
-        }
-        for name in &other {
-            let machine = self.to.name.clone();
-            self.ask_about(
-                self.line(given),
-                format!("feature {name}: {machine} has no such feature, so it was taken out"),
-                "was it for speed, or does the program need it?",
-                Some(Denial::Feature),
-            );
-        }
-        let kept = kept.join("&");
-        if kept == text {
-            return;
-        }
-        let mut why: Vec<String> = Vec::new();
-        if !gpu.is_empty() {
-            let gpu: Vec<&str> = gpu.iter().map(|name| name.as_str()).collect();
-            why.push(match target {
-                Some(_) => format!("on {} the GPU's type says {}", self.to.name, gpu.join(", ")),
-                None => format!(
-                    "{} has no GPU of that feature, {}",
-                    self.to.name,
-                    gpu.join(", ")
-                ),
-            });
-        }
-        if !other.is_empty() {
-            let other: Vec<&str> = other.iter().map(|name| name.as_str()).collect();
-            why.push(format!(
-                "{} has no feature {}",
-                self.to.name,
-                other.join(", ")
-            ));
-        }
-        if why.is_empty() {
-            why.push(format!("by this feature {} gives the GPU", self.to.name));
-        }
-        match kept.is_empty() {
-            true => self.remove(given, why.join("; ")),
-            false => self.set_value(given, &kept, why.join("; ")),
-        }
-    }
-
-    /// The partition: one that has what is asked and allows the time.
-    pub fn partition(&mut self) {
-        let to: &'a ClusterFile = self.to;
-        let given = self.last(Key::Partition);
-        let name = given.and_then(|given| given.value.clone());
-        if to.partitions.is_empty() {
-            if let (Some(given), Some(name)) = (given, &name) {
-                let about = format!("partition {name}: {}'s file names none", to.name);
-                self.ask(self.line(given), about, "which partition there?");
-            }
-            return;
-        }
-        let candidates = self.candidates();
-        let default = to.default_partition();
-        if given.is_none()
-            && default.is_some_and(|default| candidates.iter().any(|one| one.name == default.name))
-        {
-            return;
-        }
-        if let Some(name) = &name
-            && candidates.iter().any(|one| one.name == *name)
-        {
-            return;
-        }
-        let line = given.and_then(|given| self.line(given));
-        let what = match &self.model {
-            Some(model) if self.model_there => format!("{model}, and the time"),
-            _ => "what is asked".to_owned(),
-        };
-        match &candidates[..] {
-            [one] => self.take_partition(given, one, &what),
-            [] => {
-                let names: Vec<&str> = to.partitions.iter().map(|one| one.name.as_str()).collect();
-                let about = match &name {
-                    Some(name) => format!(
-                        "partition {name}: none of {} is known to serve",
-                        names.join(", ")
-                    ),
-                    None => format!("no partition of {} is known to serve", names.join(", ")),
-                };
-                self.ask_about(line, about, "which one?", Some(Denial::Partition));
-            }
-            several => {
-                // The default among several is where a job goes that says nothing.
-                if let Some(default) =
-                    default.filter(|default| several.iter().any(|one| one.name == default.name))
-                {
-                    return self.take_partition(given, default, &what);
-                }
-                let names: Vec<&str> = several.iter().map(|one| one.name.as_str()).collect();
-                let covers = if given.is_some() {
-                    Denial::Partition
-                } else {
-                    Denial::NoPartition
-                };
-                let about = format!("{} of {} have {what}", names.join(", "), to.name);
-                self.ask_about(line, about, "which of them?", Some(covers));
-            }
-        }
-    }
-
-    fn take_partition(&mut self, given: Option<&'a Given>, to: &'a Named<Partition>, what: &str) {
-        let name = &to.name;
-        let cluster = &self.to.name;
-        let guessed = to
-            .default
-            .as_ref()
-            .is_some_and(|default| default.value && default.is_assumed());
-        match given {
-            Some(given) if guessed => {
-                let why =
-                    format!("{cluster} has no partition of that name, and its default serves");
-                self.remove(given, why);
-            }
-            Some(given) => {
-                let why = format!("of {cluster}'s partitions {name} has {what}");
-                self.set_value(given, name, why);
-            }
-            None => {
-                let why = format!("{cluster} has no default that serves; {name} has {what}");
-                self.add(&format!("--partition={name}"), why);
-            }
-        }
-    }
-
-    /// Partitions of the other cluster that have the GPUs and allow the time.
-    fn candidates(&self) -> Vec<&'a Named<Partition>> {
-        let to: &'a ClusterFile = self.to;
-        let request = self.script.request();
-        let asks_gpus = self.gpus_of_node().is_some() || request.gpus_per_task.is_some();
-        let serves = |partition: &&Named<Partition>| {
-            let sets = to.nodes_of(partition);
-            // A model that isn't there is asked about already.
-            let model = self.model.as_ref().filter(|_| self.model_there);
-            let fits = |nodes: &Nodes| match (model, asks_gpus) {
-                (_, false) => nodes.gpus.is_empty(),
-                (None, true) => !nodes.gpus.is_empty(),
-                (Some(model), true) => nodes.gpus.iter().any(|gpu| gpu.is_called(model)),
-            };
-            // Where GPUs aren't asked, nodes with some serve as well, unless others have none.
-            let any = sets.iter().any(|set| fits(set.nodes))
-                || (!asks_gpus && to.nodes.iter().all(|nodes| !nodes.gpus.is_empty()));
-            let same_machine = self.machine.is_none()
-                || to.nodes.iter().all(|nodes| {
-                    nodes.architecture.as_ref().map(|m| &m.value) != self.machine.as_ref()
-                })
-                || sets.iter().any(|set| {
-                    set.nodes.architecture.as_ref().map(|m| &m.value) == self.machine.as_ref()
-                });
-            let enough = match (&partition.max_nodes, request.min_nodes) {
-                (Some(most), Some(nodes)) => nodes <= most.value,
-                _ => true,
-            };
-            any && same_machine && enough
-        };
-        let all: Vec<&Named<Partition>> = to.partitions.iter().filter(serves).collect();
-        let long = |partition: &&Named<Partition>| match (request.time, &partition.max_time) {
-            (Some(time), Some(most)) => seconds(time) <= seconds(most.value),
-            _ => true,
-        };
-        // The time can be cut; what isn't there can't be made.
-        let allowed: Vec<&Named<Partition>> = all.iter().copied().filter(long).collect();
-        if !allowed.is_empty() {
-            return allowed;
-        }
-        let longest = all
-            .iter()
-            .map(|one| {
-                one.max_time
-                    .as_ref()
-                    .map_or(u64::MAX, |most| seconds(most.value))
-            })
-            .max();
-        let is_longest = |one: &&Named<Partition>| {
-            Some(
-                one.max_time
-                    .as_ref()
-                    .map_or(u64::MAX, |most| seconds(most.value)),
-            ) == longest
-        };
-        all.into_iter().filter(is_longest).collect()
-    }
-
-    /// The partition that the ported script goes to, where that is settled.
-    pub fn partition_there(&self) -> Option<&'a Named<Partition>> {
-        let to: &'a ClusterFile = self.to;
-        let candidates = self.candidates();
-        let named = self.script.value(Key::Partition);
-        let same = named.and_then(|name| candidates.iter().find(|one| one.name == name));
-        match (same, &candidates[..]) {
-            (Some(same), _) => Some(same),
-            (None, [one]) => Some(one),
-            (None, several) => {
-                let default = to.default_partition()?;
-                several.iter().find(|one| one.name == default.name).copied()
-            }
-        }
-    }
-}
-
-pub(super) fn seconds(time: TimeLimitRequest) -> u64 {
-    match time {
-        TimeLimitRequest::Limit(limit) => limit.0,
-        TimeLimitRequest::Unlimited => u64::MAX,
-    }
 }
 
 /// Models of a cluster's GPUs, each once.
-fn models(cluster: &ClusterFile) -> Vec<String> {
-    let kinds = cluster.gpus(None);
+pub(super) fn models(cluster: &ClusterFile) -> Vec<String> {
+    models_of(&cluster.gpus(None))
+}
+
+fn models_of(kinds: &[GpuKind<'_>]) -> Vec<String> {
     let names = kinds.iter().map(|kind| {
         let name = kind.gpu.model.as_ref().or(kind.gpu.kind.as_ref());
         name.map_or_else(
-            || "a GPU of unknown model".to_owned(),
+            || "GPUs of unknown model".to_owned(),
             |name| name.value.clone(),
         )
     });

@@ -5,19 +5,24 @@
 
 mod accounts;
 mod containers;
+mod features;
+mod folders;
+mod gpu_items;
 mod gpus;
 mod modules;
+mod partitions;
 mod paths;
 mod porter;
 mod sizes;
 mod surroundings;
+mod traces;
 
-pub use porter::{Change, Ported, Question};
+pub use porter::{Change, Mistake, Ported, Question};
 
 use crate::input::{FolderFact, LintInput};
 use crate::script::Script;
-use model::Timestamp;
-use model::cluster::{ClusterFile, Denial};
+use model::cluster::ClusterFile;
+use model::{Severity, Timestamp};
 use porter::Porter;
 use std::path::Path;
 
@@ -50,6 +55,7 @@ pub fn port(input: &PortInput<'_>) -> Ported {
     if same == *from {
         return Ported {
             text: text.to_owned(),
+            refused: mistakes(&read(name, text, from)),
             changes: Vec::new(),
             questions: Vec::new(),
         };
@@ -69,8 +75,31 @@ pub fn port(input: &PortInput<'_>) -> Ported {
     porter.modules();
     porter.surroundings();
     let mut ported = porter.finish();
+    ported.refused = mistakes(&script);
     still_refused(name, &mut ported, to);
     ported
+}
+
+/// Why `sbatch` refuses a script, whatever the cluster has and allows.
+fn mistakes(script: &Script<'_>) -> Vec<Mistake> {
+    let errors = script.diagnostics.iter();
+    let errors = errors.filter(|diagnostic| diagnostic.severity == Severity::Error);
+    let mistake = |diagnostic: &model::Diagnostic| Mistake {
+        line: match diagnostic.span {
+            model::Span::Script { line, .. } => Some(line),
+            model::Span::Whole | model::Span::Argument(_) | model::Span::Variable(_) => None,
+        },
+        words: diagnostic.message.replace('\n', "; "),
+    };
+    errors.map(mistake).collect()
+}
+
+/// `1 change`, `2 changes`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    }
 }
 
 /// Which of several clusters a script was written for: those whose partitions, accounts, GPUs,
@@ -85,7 +114,7 @@ pub fn fits<'a>(
         .iter()
         .filter_map(|cluster| {
             let script = read(name, text, cluster);
-            let found = porter::traces(&script, cluster)?;
+            let found = traces::traces(&script, cluster)?;
             Some((cluster, found))
         })
         .collect();
@@ -97,14 +126,23 @@ pub fn fits<'a>(
 fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
     let text = ported.text.clone();
     let script = read(name, &text, to);
+    for mistake in mistakes(&script) {
+        let known = |old: &Mistake| old.words == mistake.words;
+        if !ported.refused.iter().any(known) {
+            ported.questions.push(Question {
+                line: mistake.line,
+                about: format!("sbatch of {} refuses it: {}", to.name, mistake.words),
+                ask: "what is meant there?".to_owned(),
+                covers: None,
+            });
+        }
+    }
     for refusal in to.refusals(script.request(), None) {
         let asked = ported
             .questions
             .iter()
             .any(|question| question.covers == Some(refusal.denial));
-        // What rests on a guess is told where it is a limit that a person can choose another for.
-        let guess = refusal.assumed && refusal.denial != Denial::Policy;
-        if guess || asked {
+        if asked {
             continue;
         }
         let unsure = if refusal.assumed {

@@ -1,135 +1,122 @@
 //! Folders: scratch, project, data, the node's own disk.
 
+use super::folders::{Before, Place, User, before, expands, find};
 use super::porter::Porter;
 use crate::{Edit, apply};
-use model::cluster::Sourced;
+use model::cluster::{ClusterFile, NodeLocal, Sourced};
 use std::ops::Range;
 
-/// A folder of a cluster file.
-type Folder<'a> = &'a Option<Sourced<String>>;
+/// A kind of folder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    NodeLocal,
+    Scratch,
+    Project,
+    Data,
+    Home,
+}
 
-/// How people write the user's name in a path.
-const USER_FORMS: [&str; 6] = [
-    "${USER}",
-    "$USER",
-    "$(whoami)",
-    "`whoami`",
-    "$(id -un)",
-    "$LOGNAME",
+/// In the order in which they are looked for.
+const KINDS: [Kind; 5] = [
+    Kind::NodeLocal,
+    Kind::Scratch,
+    Kind::Project,
+    Kind::Data,
+    Kind::Home,
 ];
 
-/// Where a text names a folder of a cluster: bytes, and how the user's name is written there.
-fn find(text: &str, folder: &str) -> Vec<(Range<usize>, String)> {
-    let (before, after) = match folder.split_once("$USER") {
-        Some((before, after)) => (before, Some(after)),
-        None => (folder, None),
-    };
-    let mut found = Vec::new();
-    for before in spellings(before) {
-        let mut from = 0;
-        while let Some(at) = text.get(from..).and_then(|rest| rest.find(&before)) {
-            let start = from + at;
-            from = start + before.len();
-            // `/data/tmp` is not `/tmp`.
-            let joined =
-                text[..start].ends_with(|c: char| c.is_alphanumeric() || "_/.-}".contains(c));
-            if joined {
-                continue;
-            }
-            let rest = &text[from..];
-            let (user, length) = match after {
-                None => (String::new(), 0),
-                Some(after) => {
-                    let Some(user) = user_of(rest) else { continue };
-                    if !rest[user.len()..].starts_with(after) {
-                        continue;
-                    }
-                    (user.to_owned(), user.len() + after.len())
-                }
-            };
-            // `/scratch2` is not `/scratch`.
-            let next = text[from + length..].chars().next();
-            if next.is_some_and(|c| c.is_alphanumeric() || "_-.".contains(c))
-                && !before.ends_with('/')
-            {
-                continue;
-            }
-            if next.is_some_and(|c| c.is_alphanumeric() || "_-.".contains(c)) && after.is_some() {
-                continue;
-            }
-            found.push((start..from + length, user));
-            from += length;
+impl Kind {
+    fn what(self) -> &'static str {
+        match self {
+            Kind::NodeLocal => "the node's disk",
+            Kind::Scratch => "scratch",
+            Kind::Project => "the project's folder",
+            Kind::Data => "the site's data",
+            Kind::Home => "the home folder",
         }
     }
-    found.sort_by_key(|(range, _)| range.start);
-    found
-}
 
-/// A folder as it may be written: a variable with and without braces.
-fn spellings(folder: &str) -> Vec<String> {
-    match folder.strip_prefix('$') {
-        Some(name) if name.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric()) => {
-            vec![format!("${{{name}}}"), folder.to_owned()]
+    fn of(self, cluster: &ClusterFile) -> Option<&Sourced<String>> {
+        let paths = &cluster.paths;
+        match self {
+            Kind::NodeLocal => cluster.node_local.path.as_ref(),
+            Kind::Scratch => paths.scratch.as_ref(),
+            Kind::Project => paths.project.as_ref(),
+            Kind::Data => paths.data.as_ref(),
+            Kind::Home => paths.home.as_ref(),
         }
-        _ => vec![folder.to_owned()],
     }
 }
 
-/// The user's name at the start of a text: a variable, or a plain name.
-fn user_of(text: &str) -> Option<&str> {
-    if let Some(form) = USER_FORMS.iter().find(|form| text.starts_with(**form)) {
-        return Some(&text[..form.len()]);
-    }
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.';
-    let end = text.find(|c| !plain(c)).unwrap_or(text.len());
-    (end > 0).then(|| &text[..end])
-}
-
-/// Whether a text names a folder of a cluster.
-pub(super) fn mentions(text: &str, folder: &str) -> bool {
-    !find(text, folder).is_empty()
+/// What becomes of a place.
+enum Fate {
+    /// It stays, and nothing is to be said.
+    Stays,
+    /// It becomes this.
+    Becomes(String),
+    /// It stays, and this is asked: what is known, what to decide.
+    Asked(String, String),
 }
 
 impl Porter<'_> {
     pub fn paths(&mut self) {
-        let (from, to) = (&self.from.paths, &self.to.paths);
-        let pairs: [(&str, Folder<'_>, Folder<'_>); 5] = [
-            (
-                "the node's disk",
-                &self.from.node_local.path,
-                &self.to.node_local.path,
-            ),
-            ("scratch", &from.scratch, &to.scratch),
-            ("the project's folder", &from.project, &to.project),
-            ("the site's data", &from.data, &to.data),
-            ("the home folder", &from.home, &to.home),
-        ];
-        for (what, before, after) in pairs {
-            for before in before.iter().flat_map(|before| before.all()) {
-                self.folder(what, before, after.as_ref());
+        let text = self.script.text;
+        let mut seen: Vec<Range<usize>> = Vec::new();
+        let mut asked: Vec<&str> = Vec::new();
+        let mut on_disk = false;
+        for kind in KINDS {
+            let Some(folder) = kind.of(self.from) else {
+                continue;
+            };
+            let mut places: Vec<(&String, Place)> = Vec::new();
+            for folder in folder.all() {
+                places.extend(find(text, folder).into_iter().map(|place| (folder, place)));
             }
+            for (folder, place) in places {
+                let range = place.range.clone();
+                let meets =
+                    |other: &Range<usize>| other.start < range.end && range.start < other.end;
+                if !self.is_read(range.start) || seen.iter().any(meets) {
+                    continue;
+                }
+                seen.push(range.clone());
+                match self.fate(kind, folder, &place) {
+                    Fate::Stays => {}
+                    Fate::Becomes(new) => {
+                        on_disk |= kind == Kind::NodeLocal;
+                        self.replace(range, new, self.why(kind));
+                    }
+                    Fate::Asked(about, ask) => {
+                        // What stands in twenty lines is asked once.
+                        if !asked.contains(&&text[range.clone()]) {
+                            asked.push(&text[range.clone()]);
+                            let line = self.script.lines.number(range.start);
+                            self.ask(Some(line), about, ask);
+                        }
+                    }
+                }
+            }
+        }
+        if on_disk {
+            self.left_behind();
         }
         self.closed_folders();
     }
 
-    /// A text with the folders of the other cluster; for text that is written anew.
+    /// A text with the folders of the other cluster, where there is no question about them; for
+    /// text that is written anew.
     pub fn translated(&self, text: &str) -> String {
-        let (from, to) = (&self.from.paths, &self.to.paths);
-        let pairs = [
-            (&self.from.node_local.path, &self.to.node_local.path),
-            (&from.scratch, &to.scratch),
-            (&from.project, &to.project),
-            (&from.data, &to.data),
-            (&from.home, &to.home),
-        ];
         let mut edits: Vec<Edit> = Vec::new();
-        for (before, after) in pairs {
-            let (Some(before), Some(after)) = (before, after) else {
+        for kind in KINDS {
+            let Some(folder) = kind.of(self.from) else {
                 continue;
             };
-            for (range, user) in find(text, before) {
-                let user = if user.is_empty() { "$USER" } else { &user };
-                let edit = Edit::new(range, after.replace("$USER", user));
+            for place in find(text, folder) {
+                let open = before(text, place.range.start) == Before::Nothing;
+                let Some(new) = self.counterpart(kind, folder, &place).filter(|_| open) else {
+                    continue;
+                };
+                let edit = Edit::new(place.range, new);
                 if !edits.iter().any(|other| other.meets(&edit)) {
                     edits.push(edit);
                 }
@@ -138,70 +125,137 @@ impl Porter<'_> {
         apply(text, &edits)
     }
 
-    fn folder(&mut self, what: &str, before: &str, after: Option<&Sourced<String>>) {
-        let after = after.filter(|after| after.value != *before);
-        let text = self.script.text;
-        let mut asked = false;
-        for (range, user) in find(text, before) {
-            if !self.is_read(range.start) {
-                continue;
-            }
-            let number = self.script.lines.number(range.start);
-            let line = Some(number);
-            let Some(after) = after else {
-                let other = match what {
-                    "scratch" => self.to.paths.scratch.as_ref(),
-                    "the site's data" => self.to.paths.data.as_ref(),
-                    "the project's folder" => self.to.paths.project.as_ref(),
-                    "the home folder" => self.to.paths.home.as_ref(),
-                    _ => self.to.node_local.path.as_ref(),
-                };
-                if other.is_none() && !asked && before != "/tmp" {
-                    asked = true;
-                    let about = format!("{} is {what} of {}", &text[range], self.from.name);
-                    self.ask(
-                        line,
-                        about,
-                        format!("where is it on {}? its file doesn't say", self.to.name),
-                    );
-                }
-                continue;
-            };
-            let user = if user.is_empty() {
-                "$USER".to_owned()
-            } else {
-                user
-            };
-            let is_directive = text
-                .lines()
-                .nth(number - 1)
-                .is_some_and(|line| line.starts_with("#SBATCH"));
-            let new = after.replace("$USER", &user);
-            if is_directive && new.contains('$') {
-                // Nothing is expanded in a directive.
-                let about = format!("{} in a directive, where nothing is expanded", &text[range]);
-                self.ask(
-                    line,
-                    about,
-                    format!("write {} with your own name", after.value),
-                );
-                continue;
-            }
-            let note = if after.is_assumed() {
-                ", which is assumed"
-            } else {
-                ""
-            };
-            let why = format!("{what}: {} has {}{note}", self.to.name, after.value);
-            self.replace(range, new, why);
+    /// What stands for a folder on the other cluster; none where that is not clear.
+    fn counterpart(&self, kind: Kind, folder: &str, place: &Place) -> Option<String> {
+        let to = kind.of(self.to)?;
+        let own = to.contains("$USER");
+        let private = |disk: &NodeLocal, path: &str| {
+            let variable = disk.variable.is_some() && path.starts_with('$');
+            variable || path.contains("$SLURM_JOB_ID") || path.contains("$SLURM_TMPDIR")
+        };
+        if kind == Kind::NodeLocal
+            && private(&self.from.node_local, folder)
+            && !private(&self.to.node_local, to)
+        {
+            return None;
         }
-        if what == "the node's disk" && !find(text, before).is_empty() {
-            self.left_behind(before);
+        match &place.user {
+            User::Named(_) => None,
+            User::Whoever(form) => own.then(|| to.replace("$USER", form)),
+            User::Nobody => (!own || kind == Kind::NodeLocal).then(|| to.value.clone()),
         }
     }
 
+    fn fate(&self, kind: Kind, folder: &str, place: &Place) -> Fate {
+        let text = self.script.text;
+        let (from, cluster) = (&self.from.name, &self.to.name);
+        let Range { start, end } = place.range;
+        let written = &text[start..end];
+        let what = kind.what();
+        match before(text, start) {
+            Before::Nothing | Before::List => {}
+            Before::Mount => return Fate::Stays,
+            Before::Host => {
+                let about = format!("{written} behind a colon is on another machine, so it stays");
+                return Fate::Asked(about, format!("can jobs of {cluster} reach it?"));
+            }
+        }
+        if self.is_of_ssh(start) {
+            let about = format!("{written} is on the machine that ssh goes to, so it stays");
+            return Fate::Asked(about, format!("can jobs of {cluster} reach it?"));
+        }
+        let Some(to) = kind.of(self.to) else {
+            // Every Linux has a /tmp.
+            if folder == "/tmp" {
+                return Fate::Stays;
+            }
+            let about = format!("{written} is {what} of {from}");
+            return Fate::Asked(
+                about,
+                format!("where is it on {cluster}? its file doesn't say"),
+            );
+        };
+        if to.value == folder {
+            return Fate::Stays;
+        }
+        if let User::Named(name) = &place.user {
+            let about = format!("{written} is {what} of {name} on {from}");
+            let ask = format!(
+                "whose is it, and where are those files on {cluster}? yours are in {to}",
+                to = to.value
+            );
+            return Fate::Asked(about, ask);
+        }
+        let Some(new) = self.counterpart(kind, folder, place) else {
+            let (about, ask) = match (kind, &place.user) {
+                (Kind::NodeLocal, User::Nobody) => (
+                    format!(
+                        "{written} is a folder of the job alone; {cluster} has {}",
+                        to.value
+                    ),
+                    "which folder in it? the script must make it, and remove it at its end",
+                ),
+                (Kind::NodeLocal, _) => (
+                    format!(
+                        "{written} is a folder of yours; {cluster} has {} for all",
+                        to.value
+                    ),
+                    "which folder in it? the script must make it",
+                ),
+                _ => (
+                    format!("{written} is {what} of {from}; {cluster}'s is {}", to.value),
+                    "which folder in it is yours?",
+                ),
+            };
+            return Fate::Asked(about, ask.to_owned());
+        };
+        if new.contains('$') && !written.contains(['$', '`']) {
+            let line = self.script.lines.number(start);
+            let begin = self.script.lines.with_end(line).start;
+            let shown = self.script.lines.line(line);
+            if shown.starts_with("#SBATCH") {
+                let about = format!("{written} in a directive, where nothing is expanded");
+                return Fate::Asked(about, format!("write {} with your own name", to.value));
+            }
+            let is_text = self.script.shell.is_text(start) || !self.script.shell.sound;
+            if !self.script.is_shell || is_text || !expands(shown, start - begin) {
+                let about = format!("{written} stands where {new} may not be expanded");
+                return Fate::Asked(about, "which folder there?".to_owned());
+            }
+        }
+        if written.contains('$')
+            && self
+                .script
+                .lines
+                .line(self.script.lines.number(start))
+                .starts_with("#SBATCH")
+        {
+            let about = format!("{written} in a directive, where nothing is expanded");
+            return Fate::Asked(about, format!("write {} with your own name", to.value));
+        }
+        Fate::Becomes(new)
+    }
+
+    fn why(&self, kind: Kind) -> String {
+        let Some(to) = kind.of(self.to) else {
+            return String::new();
+        };
+        let note = if to.is_assumed() {
+            ", which is assumed"
+        } else {
+            ""
+        };
+        format!("{}: {} has {}{note}", kind.what(), self.to.name, to.value)
+    }
+
+    /// Whether that byte is in a word of an `ssh`: another machine reads it.
+    fn is_of_ssh(&self, at: usize) -> bool {
+        let mut commands = self.script.shell.commands.iter();
+        commands.any(|command| command.name() == "ssh" && command.range.contains(&at))
+    }
+
     /// What a job leaves on a disk that nobody wipes.
-    fn left_behind(&mut self, before: &str) {
+    fn left_behind(&mut self) {
         let stays = self
             .to
             .node_local
@@ -214,7 +268,7 @@ impl Porter<'_> {
             .survives_jobs
             .as_ref()
             .is_some_and(|stays| stays.value);
-        if stays && !stayed && mentions(self.script.text, before) {
+        if stays && !stayed {
             let path = self
                 .to
                 .node_local
@@ -259,44 +313,5 @@ impl Porter<'_> {
             false => format!("submit it from {}", open.join(" or ")),
         };
         self.ask(None, about, ask);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(text: &str, folder: &str, want: &[&str]) {
-        let found = find(text, folder);
-        let found: Vec<&str> = found
-            .iter()
-            .map(|(range, _)| &text[range.clone()])
-            .collect();
-        assert_eq!(found, want);
-    }
-
-    #[test]
-    fn folders_are_found_as_people_write_them() {
-        check(
-            "H=/nobackup/users/$(whoami)/x; cd /nobackup/users/${USER} /nobackup/users/ann/y /nobackup2/users/ann",
-            "/nobackup/users/$USER",
-            &[
-                "/nobackup/users/$(whoami)",
-                "/nobackup/users/${USER}",
-                "/nobackup/users/ann",
-            ],
-        );
-        check(
-            "a=/tmp/$X b=/data/tmp c=/tmp2 d=/tmp",
-            "/tmp",
-            &["/tmp", "/tmp"],
-        );
-        check(
-            "$SLURM_TMPDIR/a ${SLURM_TMPDIR} $SLURM_TMPDIRS",
-            "$SLURM_TMPDIR",
-            &["$SLURM_TMPDIR", "${SLURM_TMPDIR}"],
-        );
-        check("/nashome/a", "/nashome", &["/nashome"]);
     }
 }

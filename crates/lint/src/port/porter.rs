@@ -12,10 +12,21 @@ use std::ops::Range;
 pub struct Ported {
     /// The script.
     pub text: String,
+    /// Why `sbatch` refuses the script as it was, whatever the cluster.
+    pub refused: Vec<Mistake>,
     /// What was changed, in the order of the lines.
     pub changes: Vec<Change>,
     /// What a person must decide, in the order of the lines.
     pub questions: Vec<Question>,
+}
+
+/// Why `sbatch` refuses a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// The line that it is about; none for the script as a whole.
+    pub line: Option<usize>,
+    /// `sbatch`'s own words.
+    pub words: String,
 }
 
 /// One change.
@@ -49,7 +60,9 @@ pub(super) struct Porter<'a> {
     pub script: &'a Script<'a>,
     pub from: &'a ClusterFile,
     pub to: &'a ClusterFile,
-    /// Models of GPUs that the script asks for, as the first cluster calls them.
+    /// The script asks for GPUs.
+    pub asks_gpus: bool,
+    /// The model of the GPUs that the script asks for, as people know it.
     pub model: Option<String>,
     /// The other cluster has that model.
     pub model_there: bool,
@@ -67,6 +80,7 @@ impl<'a> Porter<'a> {
             script,
             from,
             to,
+            asks_gpus: false,
             model: None,
             model_there: false,
             most_gpus: None,
@@ -83,6 +97,7 @@ impl<'a> Porter<'a> {
             .sort_by_key(|question| question.line.unwrap_or(usize::MAX));
         Ported {
             text: apply(self.script.text, &edits),
+            refused: Vec::new(),
             changes: self.edits.into_iter().map(|(_, change)| change).collect(),
             questions: self.questions,
         }
@@ -270,80 +285,4 @@ impl<'a> Porter<'a> {
             MemoryRequest::PerCpu(_) | MemoryRequest::PerGpu(_) => None,
         }
     }
-}
-
-/// What of a cluster a script names; none where it names something that the cluster hasn't.
-pub(super) fn traces(script: &Script<'_>, cluster: &ClusterFile) -> Option<Vec<String>> {
-    let mut found = Vec::new();
-    if let Some(partition) = script.value(Key::Partition) {
-        let all = partition
-            .split(',')
-            .all(|name| cluster.partition(name).is_some());
-        if !all {
-            return None;
-        }
-        found.push(format!("partition {partition}"));
-    }
-    // A document lists its author's accounts: another one speaks against nothing.
-    if let Some(account) = script.value(Key::Account)
-        && cluster.accounts.iter().any(|known| known.name == account)
-    {
-        found.push(format!("account {account}"));
-    }
-    if let Some(qos) = script.value(Key::Qos)
-        && !cluster.qos.is_empty()
-    {
-        cluster.qos(qos)?;
-        found.push(format!("QOS {qos}"));
-    }
-    let types = [Key::Gres, Key::Gpus, Key::GpusPerNode, Key::GpusPerTask];
-    for value in types.iter().filter_map(|key| script.value(*key)) {
-        for kind in super::gpus::types(value) {
-            let known = cluster.gpus(None);
-            if !known
-                .iter()
-                .any(|gpu| gpu.gpu.kind.as_ref().is_some_and(|own| own.value == kind))
-            {
-                return None;
-            }
-            found.push(format!("GPU type {kind}"));
-        }
-    }
-    let features = cluster
-        .nodes
-        .iter()
-        .filter_map(|nodes| nodes.features.as_ref());
-    let features: Vec<&String> = features.flat_map(|features| features.iter()).collect();
-    for given in script.given(Key::Constraint) {
-        for name in super::gpus::feature_names(given.value.as_deref().unwrap_or_default()) {
-            if !features.iter().any(|known| **known == name) {
-                return None;
-            }
-            found.push(format!("feature {name}"));
-        }
-    }
-    if let Some(mail) = script.value(Key::MailUser)
-        && let Some(domain) = &cluster.mail_domain
-        && !domain.is_assumed()
-        && mail
-            .split_once('@')
-            .is_some_and(|(_, own)| own.ends_with(domain.as_str()))
-    {
-        found.push(format!("mail at {}", domain.value));
-    }
-    let paths = &cluster.paths;
-    for path in [
-        &paths.scratch,
-        &paths.project,
-        &paths.data,
-        &cluster.node_local.path,
-    ] {
-        let Some(path) = path.as_ref().filter(|path| path.as_str() != "/tmp") else {
-            continue;
-        };
-        if super::paths::mentions(script.text, path) {
-            found.push(path.value.clone());
-        }
-    }
-    (!found.is_empty()).then_some(found)
 }

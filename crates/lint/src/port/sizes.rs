@@ -1,10 +1,10 @@
 //! CPUs, memory and time.
 
-use super::gpus::seconds;
+use super::partitions::seconds;
 use super::porter::Porter;
-use model::cluster::{Bounds, GpuKind, Mib, Nodes, Sourced};
+use model::cluster::{Bounds, Denial, GpuKind, Mib, Nodes, Sourced};
 use model::option_table::Key;
-use model::{TimeLimitRequest, mebibytes_option};
+use model::{MemoryRequest, TimeLimitRequest, mebibytes_option};
 
 impl Porter<'_> {
     /// CPUs and memory against the other cluster's policy and nodes.
@@ -12,7 +12,9 @@ impl Porter<'_> {
         self.cpus_per_gpu();
         self.memory_per_gpu();
         self.cpus_per_task();
-        self.memory();
+        let fits = self.memory();
+        self.memory_per_cpu();
+        self.shares(fits);
     }
 
     /// The nodes of the other cluster that the job would run on: those with its GPUs.
@@ -35,17 +37,21 @@ impl Porter<'_> {
     /// The largest amount that any of those nodes has.
     fn most(&self, amount: impl Fn(&Nodes) -> Option<u64>) -> Option<u64> {
         let kinds = self.target_nodes();
-        let groups: Vec<&Nodes> = match self.gpus_of_node() {
-            Some(_) if !kinds.is_empty() => kinds.iter().map(|kind| &kind.nodes.body).collect(),
-            _ => match self.partition_there() {
-                Some(partition) => self
-                    .to
-                    .nodes_of(partition)
-                    .into_iter()
-                    .map(|set| &set.nodes.body)
-                    .collect(),
-                None => self.to.nodes.iter().map(|nodes| &nodes.body).collect(),
-            },
+        let groups: Vec<&Nodes> = match () {
+            () if self.asks_gpus && !kinds.is_empty() => {
+                kinds.iter().map(|kind| &kind.nodes.body).collect()
+            }
+            () => {
+                let there = self.partition_there();
+                let partitions = there.map_or_else(|| self.candidates(), |one| vec![one]);
+                let sets = partitions.iter().flat_map(|one| self.to.nodes_of(one));
+                sets.map(|set| &set.nodes.body).collect()
+            }
+        };
+        // Where no partition is known to serve, any node may be meant.
+        let groups = match groups.is_empty() {
+            true => self.to.nodes.iter().map(|nodes| &nodes.body).collect(),
+            false => groups,
         };
         // One group that doesn't say leaves it open.
         groups
@@ -158,14 +164,7 @@ impl Porter<'_> {
         else {
             return;
         };
-        let request = self.script.request();
-        let nodes = u64::from(request.min_nodes.unwrap_or(1).max(1));
-        let tasks = match (request.tasks_per_node, request.tasks) {
-            (Some(each), _) => u64::from(each),
-            (None, Some(all)) => u64::from(all).div_ceil(nodes),
-            (None, None) => 1,
-        }
-        .max(1);
+        let tasks = self.tasks_of_node();
         let Some(all) = self.most(|nodes| nodes.cpus.as_ref().map(|cpus| u64::from(cpus.value)))
         else {
             return;
@@ -179,16 +178,17 @@ impl Porter<'_> {
         }
     }
 
-    fn memory(&mut self) {
+    /// `--mem`; true where a node has so much, and nothing is to be said.
+    fn memory(&mut self) -> bool {
         let (Some(given), Some(asked)) = (self.last(Key::Mem), self.memory_of_node()) else {
-            return;
+            return true;
         };
         let Some(all) = self.most(|nodes| nodes.memory.as_ref().map(|memory| memory.value.0))
         else {
-            return;
+            return true;
         };
         if asked <= all {
-            return;
+            return true;
         }
         let before = self
             .from
@@ -207,7 +207,8 @@ impl Porter<'_> {
                 self.to.name,
                 mebibytes_option(all)
             );
-            return self.set_value(given, "0", why);
+            self.set_value(given, "0", why);
+            return false;
         }
         self.ask_about(
             self.line(given),
@@ -217,8 +218,95 @@ impl Porter<'_> {
                 mebibytes_option(all)
             ),
             "does it run with less, or on more nodes?",
-            Some(model::cluster::Denial::NodeConfig),
+            Some(Denial::NodeConfig),
         );
+        false
+    }
+
+    /// `--mem-per-cpu` times the CPUs of a node.
+    fn memory_per_cpu(&mut self) {
+        let (Some(given), Some(MemoryRequest::PerCpu(each))) =
+            (self.last(Key::MemPerCpu), self.script.request().memory)
+        else {
+            return;
+        };
+        let cpus =
+            self.tasks_of_node() * u64::from(self.script.request().cpus_per_task.unwrap_or(1));
+        let all = self.most(|nodes| nodes.memory.as_ref().map(|memory| memory.value.0));
+        let Some(all) = all.filter(|all| each.saturating_mul(cpus) > *all) else {
+            return;
+        };
+        let about = format!(
+            "{} for {} is {} of a node; {} has {}",
+            self.written(given),
+            super::counted(usize::try_from(cpus).unwrap_or(usize::MAX), "CPU"),
+            mebibytes_option(each.saturating_mul(cpus)),
+            self.to.name,
+            mebibytes_option(all)
+        );
+        let ask = "does it run with less, or on more nodes?";
+        self.ask_about(self.line(given), about, ask, Some(Denial::NodeConfig));
+    }
+
+    /// CPUs and memory that are asked of a node or a task, against what the site wants for a GPU.
+    fn shares(&mut self, memory_fits: bool) {
+        let Some(gpus) = self.gpus_of_node_there().filter(|gpus| *gpus > 0) else {
+            return;
+        };
+        let there = self.to.name.clone();
+        if let (Some(given), Some(asked), Some((name, bounds))) = (
+            self.last(Key::Mem),
+            self.memory_of_node(),
+            self.policy_memory(),
+        ) && memory_fits
+            && asked > 0
+            && !bounds.holds(&Mib(asked / u64::from(gpus)))
+        {
+            let about = format!(
+                "{} is {} for each of {}; {there} wants {} for each {name}{}",
+                self.written(given),
+                mebibytes_option((asked / u64::from(gpus)).max(1)),
+                super::counted(gpus as usize, "GPU"),
+                bounds.value,
+                assumed(bounds)
+            );
+            let ask = format!(
+                "--mem-per-gpu={}?",
+                nearest_mib(bounds, asked / u64::from(gpus))
+            );
+            self.ask(self.line(given), about, ask);
+        }
+        let Some(given) = self.last(Key::CpusPerTask) else {
+            return;
+        };
+        let cpus = u64::from(self.script.request().cpus_per_task.unwrap_or(1));
+        let each = u32::try_from(cpus * self.tasks_of_node() / u64::from(gpus)).unwrap_or(u32::MAX);
+        if let Some((name, bounds)) = self
+            .policy_cpus()
+            .filter(|(_, bounds)| !bounds.holds(&each))
+        {
+            let about = format!(
+                "{} is {} for each of {}; {there} wants {} for each {name}{}",
+                self.written(given),
+                super::counted(each as usize, "CPU"),
+                super::counted(gpus as usize, "GPU"),
+                bounds.value,
+                assumed(bounds)
+            );
+            self.ask(self.line(given), about, "more or fewer CPUs of a task?");
+        }
+    }
+
+    /// Tasks of a node, as far as they are said.
+    fn tasks_of_node(&self) -> u64 {
+        let request = self.script.request();
+        let nodes = u64::from(request.min_nodes.unwrap_or(1).max(1));
+        match (request.tasks_per_node, request.tasks) {
+            (Some(each), _) => u64::from(each),
+            (None, Some(all)) => u64::from(all).div_ceil(nodes),
+            (None, None) => 1,
+        }
+        .max(1)
     }
 
     /// A time over what partition and QOS allow.
@@ -254,4 +342,8 @@ fn assumed<T>(value: &Sourced<T>) -> &'static str {
     } else {
         ""
     }
+}
+
+fn nearest_mib(bounds: &Bounds<Mib>, asked: u64) -> Mib {
+    Mib(asked.clamp(bounds.least.0, bounds.most.0))
 }

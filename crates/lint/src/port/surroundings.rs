@@ -2,7 +2,7 @@
 
 use super::porter::Porter;
 use model::Internet;
-use model::cluster::Sourced;
+use model::cluster::{Nodes, Sourced};
 
 /// Programs that need the outside world.
 const FETCHERS: [(&str, &str); 9] = [
@@ -28,20 +28,17 @@ impl Porter<'_> {
         let Some(machine) = self.machine.clone() else {
             return;
         };
-        let there = match self.partition_there() {
-            Some(partition) => {
-                let sets = self.to.nodes_of(partition);
-                sets.iter()
-                    .filter_map(|set| set.nodes.architecture.clone())
-                    .collect::<Vec<_>>()
-            }
-            None => self
-                .to
-                .nodes
-                .iter()
-                .filter_map(|nodes| nodes.architecture.clone())
-                .collect(),
+        let partitions = match self.partition_there() {
+            Some(partition) => vec![partition],
+            None => self.candidates(),
         };
+        let sets = partitions.iter().flat_map(|one| self.to.nodes_of(one));
+        let mut nodes: Vec<&Nodes> = sets.map(|set| &set.nodes.body).collect();
+        if nodes.is_empty() {
+            nodes.extend(self.to.nodes.iter().map(|nodes| &nodes.body));
+        }
+        let machines = nodes.iter().map(|nodes| nodes.architecture.clone());
+        let there: Vec<Sourced<String>> = machines.flatten().collect();
         let other = there.iter().find(|other| other.value != machine);
         if let Some(other) = other.filter(|_| there.iter().all(|there| there.value != machine)) {
             let about = format!(

@@ -24,6 +24,10 @@ fn check(from: &str, to: &str, text: &str, want: Expect) {
         .lines()
         .map(|line| format!("  {line}").trim_end().to_owned())
         .collect();
+    lines.extend(ported.refused.iter().map(|mistake| {
+        let line = mistake.line.map_or("-".to_owned(), |line| line.to_string());
+        format!("! {line}: {}", mistake.words)
+    }));
     lines.extend(ported.changes.iter().map(|change| {
         format!(
             "{}: {:?} -> {:?}: {}",
@@ -62,18 +66,18 @@ fn satori_to_wilson() {
               #SBATCH --time=12:00:00
               #SBATCH --exclusive
               #SBATCH --partition=gpu_gce_ppc
-  
+
               HOME2=/wclustre/$(whoami)
               source ${HOME2}/anaconda3/etc/profile.d/conda.sh
               # see /nobackup/users/ann
               ssh service0001 "sbatch next.sh"
               srun python train.py
-            4: "gpu:4" -> "gpu:v100nvlinkppc64:4": satori has v100 alone; wilson has other GPUs too, and calls v100 v100nvlinkppc64 where nodes are ppc64le, as satori's
-            5: "4" -> "v100nvlinkppc64:4": satori has v100 alone; wilson has other GPUs too, and calls v100 v100nvlinkppc64 where nodes are ppc64le, as satori's
+            4: "gpu:4" -> "gpu:v100nvlinkppc64:4": it runs on v100 now; wilson has other GPUs too, and calls these v100nvlinkppc64 where nodes are ppc64le, as satori's
+            5: "4" -> "v100nvlinkppc64:4": it runs on v100 now; wilson has other GPUs too, and calls these v100nvlinkppc64 where nodes are ppc64le, as satori's
             8: "1T" -> "0": 1T is all of a node on satori; 0 is all of a node on wilson, 1000G
             11: "" -> "#SBATCH --partition=gpu_gce_ppc": wilson has no default that serves; gpu_gce_ppc has v100, and the time
             12: "/nobackup/users/$(whoami)" -> "/wclustre/$(whoami)": scratch: wilson has /wclustre/$USER
-            ? 3: mail goes to ann@mit.edu; does wilson send mail there, and is it still yours?
+            ? 3: mail goes to ann@mit.edu, an address of satori; does wilson send mail there, and is it still yours?
             ? 15: ssh service0001: a host of satori; jobs of wilson can call sbatch themselves: is ssh needed?
             ? -: jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
             ? -: there the job would wait for ever (QOSMaxWallDurationPerJobLimit); asked --time=12:00:00 (its file isn't sure); QOS opp allows 08:00:00 (qos.opp.max_wall); --time=08:00:00, or another QOS"##]],
@@ -97,17 +101,17 @@ fn satori_to_cedar() {
               #SBATCH --mem=0
               #SBATCH --time=12:00:00
               #SBATCH --exclusive
-  
+
               HOME2=/scratch/$(whoami)
               source ${HOME2}/anaconda3/etc/profile.d/conda.sh
               # see /nobackup/users/ann
               ssh service0001 "sbatch next.sh"
               srun python train.py
-            4: "gpu:4" -> "gpu:v100l:4": satori has v100 alone; cedar has other GPUs too, and calls v100 v100l
-            5: "4" -> "v100l:4": satori has v100 alone; cedar has other GPUs too, and calls v100 v100l
+            4: "gpu:4" -> "gpu:v100l:4": it runs on v100 now; cedar has other GPUs too, and calls these v100l
+            5: "4" -> "v100l:4": it runs on v100 now; cedar has other GPUs too, and calls these v100l
             8: "1T" -> "0": 1T is all of a node on satori; 0 is all of a node on cedar, 187G
             12: "/nobackup/users/$(whoami)" -> "/scratch/$(whoami)": scratch: cedar has /scratch/$USER, which is assumed
-            ? 3: mail goes to ann@mit.edu; does cedar send mail there, and is it still yours?
+            ? 3: mail goes to ann@mit.edu, an address of satori; does cedar send mail there, and is it still yours?
             ? 15: ssh service0001: a host of satori; jobs of cedar can call sbatch themselves: is ssh needed?
             ? -: satori is ppc64le, cedar is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
     );
@@ -132,21 +136,22 @@ fn ibex_to_cedar() {
               #SBATCH --tasks-per-node=8
               #SBATCH --cpus-per-gpu=6
               #SBATCH --mem-per-gpu=46G
+              #SBATCH --constraint=cpu_intel_platinum_8260
               #SBATCH --output=../results/%x/slurm-%j.out
               module purge
               module load cuda/11.4
               LOCAL=$SLURM_TMPDIR/$SLURM_JOB_NAME/$SLURM_JOB_ID/logs
               DATA=/local/reference/CV
               horovodrun -np $SLURM_NTASKS python train.py
-            3: "8" -> "v100l:8": ibex has v100 alone; cedar has other GPUs too, and calls v100 v100l
-            4: "1" -> "v100l:1": ibex has v100 alone; cedar has other GPUs too, and calls v100 v100l
+            3: "8" -> "v100l:8": it runs on v100 now; cedar has other GPUs too, and calls these v100l
+            4: "1" -> "v100l:1": it runs on v100 now; cedar has other GPUs too, and calls these v100l
             7: "90G" -> "46G": cedar wants 1G-46G for each v100, which is assumed
-            8: "#SBATCH --constraint=v100&cpu_intel_platinum_8260" -> "": on cedar the GPU's type says v100; cedar has no feature cpu_intel_platinum_8260
-            9: "#SBATCH --partition=batch" -> "": cedar has no partition of that name, and its default serves
+            8: "v100&cpu_intel_platinum_8260" -> "cpu_intel_platinum_8260": on cedar the GPU's type says v100
+            9: "#SBATCH --partition=batch" -> "": cedar's file knows no partition of that name; its default has v100, and the time
             12: "cuda/10.1.243" -> "cuda/11.4": cedar has cuda/11.4
             13: "/tmp" -> "$SLURM_TMPDIR": the node's disk: cedar has $SLURM_TMPDIR
-            ? 3: --gpus=8 is 8 GPUs of a node; nodes of cedar with v100 have 4; spread over nodes? --nodes=2 --ntasks-per-node=4 has the same 8 in all
-            ? 8: feature cpu_intel_platinum_8260: cedar has no such feature, so it was taken out; was it for speed, or does the program need it?
+            ? 3: --gpus=8 asks 8 GPUs for the job, with 8 tasks on a node; nodes of cedar with v100 have 4; spread over nodes? --nodes=2 --ntasks-per-node=4 has the same 8 in all
+            ? 8: feature cpu_intel_platinum_8260: cedar's file doesn't know it, so it stays; what is it called there? without any, take it out
             ? 14: /local/reference is the site's data of ibex; where is it on cedar? its file doesn't say"##]],
     );
 }
@@ -165,16 +170,17 @@ fn ibex_to_technion() {
               #SBATCH --tasks-per-node=8
               #SBATCH --cpus-per-gpu=6
               #SBATCH --mem-per-gpu=90G
+              #SBATCH --constraint=v100&cpu_intel_platinum_8260
               #SBATCH --output=../results/%x/slurm-%j.out
               module purge
               module load cuda/10.1.243
               LOCAL=/tmp/$SLURM_JOB_NAME/$SLURM_JOB_ID/logs
               DATA=/local/reference/CV
               horovodrun -np $SLURM_NTASKS python train.py
-            8: "#SBATCH --constraint=v100&cpu_intel_platinum_8260" -> "": technion has no GPU of that feature, v100; technion has no feature cpu_intel_platinum_8260
-            9: "#SBATCH --partition=batch" -> "": technion has no partition of that name, and its default serves
+            9: "#SBATCH --partition=batch" -> "": technion's file knows no partition of that name; its default has GPUs, and the time
             ? 3: the script runs on v100, and technion has none; which instead? it has a100 (40G)
-            ? 8: feature cpu_intel_platinum_8260: technion has no such feature, so it was taken out; was it for speed, or does the program need it?
+            ? 8: feature cpu_intel_platinum_8260: technion's file doesn't know it, so it stays; what is it called there? without any, take it out
+            ? 8: feature v100: technion has no GPU of that name; which GPUs there, and how are they asked for?
             ? 12: module cuda/10.1.243: technion's file doesn't name it; what is it called there? module avail cuda
             ? 14: /local/reference is the site's data of ibex; where is it on technion? its file doesn't say"##]],
     );
@@ -196,15 +202,16 @@ fn wilson_to_ibex() {
               #SBATCH -t 8:00:00
               #SBATCH --constraint=v100
               module load apptainer
-              export APPTAINER_CACHEDIR=/ibex/scratch/simone/cache
+              export APPTAINER_CACHEDIR=/wclustre/simone/cache
               apptainer exec --nv --home=/work1/simone a.sif python t.py
-            2: " --partition=gpu_gce" -> "": ibex has no partition of that name, and its default serves
+            2: " --partition=gpu_gce" -> "": ibex's file knows no partition of that name; its default has v100, and the time
             3: "gpu:v100:2" -> "gpu:2": GPUs of ibex have no type: --constraint=v100
             6: "" -> "#SBATCH --constraint=v100": by this feature ibex gives v100
-            7: "/wclustre/simone" -> "/ibex/scratch/simone": scratch: ibex has /ibex/scratch/$USER
             ? 2: account wc_test: ibex's file knows no accounts, so it stays; which account there? without any, take the line out
             ? 2: QOS regular: ibex's file knows no QOS, so it stays; which QOS there? without any, take the line out
+            ? 4: -c 4 is 2 CPUs for each of 2 GPUs; ibex wants 5-6 for each v100; more or fewer CPUs of a task?
             ? 6: module apptainer: ibex's file doesn't name it; what is it called there? module avail apptainer
+            ? 7: /wclustre/simone is scratch of simone on wilson; whose is it, and where are those files on ibex? yours are in /ibex/scratch/$USER
             ? 8: apptainer runs a container; ibex's file doesn't say what does there; Singularity, Apptainer, Pyxis, or none?
             ? 8: /work1/simone is the project's folder of wilson; where is it on ibex? its file doesn't say"##]],
     );
@@ -224,7 +231,7 @@ fn containers() {
               srun \
                    apptainer exec --nv --bind /home/me/code:/code docker://nvcr.io/nvidia/pytorch:23.02-py3 /bin/bash -c \
                    "python -u /code/t.py"
-            4: "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has a100, and the time
+            4: "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has a100
             4: " --container-image=nvcr.io#nvidia/pytorch:23.02-py3" -> "": an option of Pyxis, which wilson doesn't have
             4: " \\\n     --container-mounts=/home/me/code:/code" -> "": an option of Pyxis, which wilson doesn't have
             5: " \\\n     --no-container-entrypoint" -> "": an option of Pyxis, which wilson doesn't have
@@ -239,13 +246,14 @@ fn containers() {
               #!/bin/bash
               #SBATCH --account=def-fwood --gres=gpu:v100l:4
               module load singularity
-              srun -n 4 --container-image=img.sif --container-mounts=/tmp/data:/data,/project:/project --no-container-entrypoint python t.py --data /data
-            4: "singularity exec --nv -B $SLURM_TMPDIR/data:/data -B /project --cleanenv img.sif " -> "--container-image=img.sif --container-mounts=/tmp/data:/data,/project:/project --no-container-entrypoint ": technion runs containers with Pyxis, by options of srun
+              srun -n 4 --container-image=img.sif --container-mounts=$SLURM_TMPDIR/data:/data,/project:/project --no-container-entrypoint python t.py --data /data
+            4: "singularity exec --nv -B $SLURM_TMPDIR/data:/data -B /project --cleanenv img.sif " -> "--container-image=img.sif --container-mounts=$SLURM_TMPDIR/data:/data,/project:/project --no-container-entrypoint ": technion runs containers with Pyxis, by options of srun
             ? 2: the script runs on v100, and technion has none; which instead? it has a100 (40G)
             ? 2: account def-fwood: technion's file knows no accounts, so it stays; which account there? without any, take the line out
             ? 3: module singularity: technion runs containers with pyxis, and names no module for it; is a module needed there?
             ? 4: img.sif is an image of Singularity, which Enroot can't read; make a .sqsh of what it was built from: enroot import docker://…
-            ? 4: no option of Pyxis stands for --cleanenv: taken out; is it needed?"#]],
+            ? 4: no option of Pyxis stands for --cleanenv: taken out; is it needed?
+            ? 4: $SLURM_TMPDIR is a folder of the job alone; technion has /tmp; which folder in it? the script must make it, and remove it at its end"#]],
     );
     check(
         "plai",
@@ -253,14 +261,14 @@ fn containers() {
         "#!/bin/bash\n#SBATCH --partition=plai --gres=gpu:1\nexport SINGULARITY_CACHEDIR=/scratch-ssd/$USER/c\nsingularity run --nv i.sif\n",
         expect![[r#"
               #!/bin/bash
-              #SBATCH --partition=gpu_gce --gres=gpu:1
-              export APPTAINER_CACHEDIR=/tmp/c
+              #SBATCH --partition=plai --gres=gpu:1
+              export APPTAINER_CACHEDIR=/scratch-ssd/$USER/c
               apptainer run --nv i.sif
-            2: "plai" -> "gpu_gce": of wilson's partitions gpu_gce has what is asked
             3: "SINGULARITY" -> "APPTAINER": wilson runs containers with apptainer
-            3: "/scratch-ssd/$USER" -> "/tmp": the node's disk: wilson has /tmp, which is assumed
             4: "singularity" -> "apptainer": wilson runs containers with apptainer
-            ? 2: the script takes any GPU of plai; wilson has a100, v100, p100; which of them? without a type it takes any
+            ? 2: on plai the script takes any GPU, and its file knows only some: GPUs of unknown model; wilson has a100, v100, p100; which of them? without a type it takes any
+            ? 2: gpu_gce, gpu_gce_ppc of wilson have GPUs; which of them?
+            ? 3: /scratch-ssd/$USER is a folder of yours; wilson has /tmp for all; which folder in it? the script must make it
             ? -: jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
     );
 }
@@ -332,7 +340,9 @@ proptest! {
 fn an_option_that_was_replaced_does_not_come_back() {
     let text = "#!/bin/bash\n#SBATCH --constraint=v100\n#SBATCH --gpus=1\n\
                 #SBATCH --constraint=cpu_intel_platinum_8260\nsrun python t.py\n";
-    let (from, to) = (cluster("ibex"), cluster("wilson"));
+    let from = cluster("ibex");
+    let to = "[nodes.a]\nfeatures = [\"ib\"]\ngpu = { type = \"v100\", model = \"v100\" }\n";
+    let to = ClusterFile::parse("to", to).unwrap();
     let ported = port(&PortInput {
         name: "job.sh",
         text,
@@ -340,4 +350,328 @@ fn an_option_that_was_replaced_does_not_come_back() {
         to: &to,
     });
     assert!(!ported.text.contains("--constraint"), "{}", ported.text);
+}
+
+/// What is said of a script: `!` why it was refused, changes, `?` questions; not the text.
+#[track_caller]
+fn check_said(from: &str, to: &str, body: &str, want: Expect) {
+    let (from, to) = (cluster(from), cluster(to));
+    let text = format!("#!/bin/bash\n{body}");
+    let ported = port(&PortInput {
+        name: "job.sh",
+        text: &text,
+        from: &from,
+        to: &to,
+    });
+    let mut said: Vec<String> = Vec::new();
+    said.extend(ported.refused.iter().map(|one| format!("! {}", one.words)));
+    let changes = ported.changes.iter();
+    said.extend(changes.map(|one| format!("{:?} -> {:?}: {}", one.from, one.to, one.why)));
+    let questions = ported.questions.iter();
+    said.extend(questions.map(|one| format!("? {}; {}", one.about, one.ask)));
+    want.assert_eq(&said.join("\n"));
+}
+
+#[test]
+fn a_script_without_gpus_goes_to_nodes_without_gpus() {
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH -n 4 -t 2:00:00\nsrun ./a\n",
+        expect![[r#"
+            ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs, and the time; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
+            ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
+    );
+    check_said(
+        "wilson",
+        "cedar",
+        "#SBATCH -p cpu_gce -N 2 -t 2:00:00\nsrun ./a\n",
+        expect![[
+            r#"" -p cpu_gce" -> "": cedar's file knows no partition of that name; its default has nodes for jobs without GPUs, and the time"#
+        ]],
+    );
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH --gres=gpu:0 -n 4\nsrun ./a\n",
+        expect![[r#"
+            ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
+            ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
+    );
+}
+
+#[test]
+fn memory_that_does_not_fit_or_is_not_wanted_is_asked_about() {
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH --gres=gpu:1 --mem=600G -t 1:00:00\n",
+        expect![[r##"
+            "gpu:1" -> "gpu:v100nvlinkppc64:1": it runs on v100 now; wilson has other GPUs too, and calls these v100nvlinkppc64 where nodes are ppc64le, as satori's
+            "" -> "#SBATCH --partition=gpu_gce_ppc": wilson has no default that serves; gpu_gce_ppc has v100, and the time
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],
+    );
+    check_said(
+        "wilson",
+        "ibex",
+        "#SBATCH -p gpu_gce --gres=gpu:v100:2 --mem=40G -c 2\n",
+        expect![[r##"
+            " -p gpu_gce" -> "": ibex's file knows no partition of that name; its default has v100
+            "gpu:v100:2" -> "gpu:2": GPUs of ibex have no type: --constraint=v100
+            "" -> "#SBATCH --constraint=v100": by this feature ibex gives v100
+            ? --mem=40G is 20G for each of 2 GPUs; ibex wants 64G-90G for each v100; --mem-per-gpu=64G?
+            ? -c 2 is 1 CPU for each of 2 GPUs; ibex wants 5-6 for each v100; more or fewer CPUs of a task?"##]],
+    );
+    check_said(
+        "cedar",
+        "wilson",
+        "#SBATCH -n 8 --mem-per-cpu=16G -t 1:00:00\n",
+        expect![[r#"
+            ? --mem-per-cpu=16G for 8 CPUs is 128G of a node; wilson has 62G; does it run with less, or on more nodes?
+            ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs, and the time; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
+    );
+}
+
+#[test]
+fn other_machines_and_other_persons_folders_stay() {
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH -n 1 -t 1:00:00\ncp /home/$USER/a .\nscp login:/nobackup/users/$USER/a .\nls /home/otheruser/data /nobackup/users/eve\nssh service0001 \"ls /nobackup/users/$USER\"\n",
+        expect![[r#"
+            ? /home/$USER is the home folder of satori; wilson's is /nashome; which folder in it is yours?
+            ? /nobackup/users/$USER behind a colon is on another machine, so it stays; can jobs of wilson reach it?
+            ? /nobackup/users/eve is scratch of eve on satori; whose is it, and where are those files on wilson? yours are in /wclustre/$USER
+            ? /home/otheruser is the home folder of otheruser on satori; whose is it, and where are those files on wilson? yours are in /nashome
+            ? ssh service0001: a host of satori; jobs of wilson can call sbatch themselves: is ssh needed?
+            ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs, and the time; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
+            ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
+    );
+    check_said(
+        "cedar",
+        "wilson",
+        "#SBATCH -n 1 -t 1:00:00\ntar xf a.tar -C $SLURM_TMPDIR\nls ${SLURM_TMPDIR}/a $SLURM_TMPDIR\n",
+        expect![[r#"
+            ? $SLURM_TMPDIR is a folder of the job alone; wilson has /tmp; which folder in it? the script must make it, and remove it at its end
+            ? ${SLURM_TMPDIR} is a folder of the job alone; wilson has /tmp; which folder in it? the script must make it, and remove it at its end
+            ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs, and the time; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
+    );
+    check_said(
+        "wilson",
+        "cedar",
+        "#SBATCH -p cpu_gce -n 1\nexport PATH=$PATH:/wclustre/$USER/bin:/tmp/bin\napptainer exec -B /tmp:/tmp a.sif b\npython -c 'open(\"/tmp/x\")'\n",
+        expect![[r#"
+            " -p cpu_gce" -> "": cedar's file knows no partition of that name; its default has nodes for jobs without GPUs
+            "/wclustre/$USER" -> "/scratch/$USER": scratch: cedar has /scratch/$USER, which is assumed
+            "/tmp" -> "$SLURM_TMPDIR": the node's disk: cedar has $SLURM_TMPDIR
+            "apptainer" -> "singularity": cedar runs containers with singularity
+            "/tmp" -> "$SLURM_TMPDIR": the node's disk: cedar has $SLURM_TMPDIR
+            ? /tmp stands where $SLURM_TMPDIR may not be expanded; which folder there?"#]],
+    );
+}
+
+#[test]
+fn accounts_and_addresses_are_asked_about() {
+    check_said(
+        "satori",
+        "ibex",
+        "#SBATCH --mail-user=ann@mit.edu --mail-type=END -n 1\n",
+        expect![[r#"
+            ? mail goes to ann@mit.edu, an address of satori; does ibex send mail there, and is it still yours?
+            ? satori is ppc64le, ibex is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
+    );
+    check_said(
+        "wilson",
+        "cedar",
+        "#SBATCH -A wc_test -p cpu_gce -n 1\n",
+        expect![[r#"
+            " -p cpu_gce" -> "": cedar's file knows no partition of that name; its default has nodes for jobs without GPUs
+            ? account wc_test: cedar's file knows only some accounts: def-fwood, rrg-kevinlb; which is yours there?"#]],
+    );
+    let text = "#!/bin/bash\n#SBATCH -A old\n";
+    let own = "[account.physics]\n[user.\"*\"]\naccounts = [\"physics\"]\ndefault_account = \"physics\"\n";
+    let own = ClusterFile::parse("own", own).unwrap();
+    let ported = port(&PortInput {
+        name: "job.sh",
+        text,
+        from: &cluster("satori"),
+        to: &own,
+    });
+    assert_eq!(ported.text, "#!/bin/bash\n#SBATCH -A physics\n");
+}
+
+#[test]
+fn a_feature_can_name_a_gpu() {
+    check_said(
+        "ibex",
+        "wilson",
+        "#SBATCH --gres=gpu:4 -C a100 -t 1:00:00\n",
+        expect![[r##"
+            "gpu:4" -> "gpu:a100:4": it runs on a100 now; wilson has other GPUs too, and calls these a100
+            " -C a100" -> "": on wilson the GPU's type says a100
+            "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has a100, and the time
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],
+    );
+    check_said(
+        "ibex",
+        "wilson",
+        "#SBATCH --gres=gpu:2 -C v100 -t 1:00:00\n",
+        expect![[r##"
+            "gpu:2" -> "gpu:v100:2": it runs on v100 now; wilson has other GPUs too, and calls these v100 where nodes are x86_64, as ibex's
+            " -C v100" -> "": on wilson the GPU's type says v100
+            "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has v100, and the time
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],
+    );
+    check_said(
+        "ibex",
+        "wilson",
+        "#SBATCH --gres=gpu:2 -C rtx2080ti -t 1:00:00\n",
+        expect![[r#"
+            ? rtx2080ti may name GPUs of ibex, and its file doesn't know it; wilson has a100, v100, p100; which of them? without a type it takes any
+            ? feature rtx2080ti: wilson's file doesn't know it, so it stays; what is it called there? without any, take it out
+            ? gpu_gce, gpu_gce_ppc of wilson have GPUs, and the time; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
+    );
+    check_said(
+        "ibex",
+        "technion",
+        "#SBATCH --gres=gpu:a100:2 -t 1:00:00\n",
+        expect![[""]],
+    );
+}
+
+#[test]
+fn what_sbatch_refuses_anyway_is_said() {
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH --nodez=2 -n 1 -t 1:00:00\n",
+        expect![[r#"
+            ! unrecognized option '--nodez=2'
+            ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs, and the time; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
+            ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
+    );
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH -n 1 -t 1:00:00\r\nsrun ./a\r\n",
+        expect![[r#"
+            ! Batch script contains DOS line breaks (\r\n); instead of expected UNIX line breaks (\n).
+            ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs, and the time; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
+            ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
+    );
+}
+
+#[test]
+fn gpus_of_the_job_are_not_those_of_a_node() {
+    check_said(
+        "ibex",
+        "cedar",
+        "#SBATCH --gpus=8 -C v100\n",
+        expect![[r#"
+        "8" -> "v100l:8": it runs on v100 now; cedar has other GPUs too, and calls these v100l
+        " -C v100" -> "": on cedar the GPU's type says v100"#]],
+    );
+    check_said(
+        "ibex",
+        "cedar",
+        "#SBATCH --gpus=8 -N 1 -C v100\n",
+        expect![[r#"
+            "8" -> "v100l:8": it runs on v100 now; cedar has other GPUs too, and calls these v100l
+            " -C v100" -> "": on cedar the GPU's type says v100
+            ? --gpus=8 asks 8 GPUs for the job, on 1 node; nodes of cedar with v100 have 4; spread over nodes? --nodes=2 --ntasks-per-node=4 has the same 8 in all"#]],
+    );
+    check_said(
+        "ibex",
+        "cedar",
+        "#SBATCH --gpus-per-node=8 -N 2 -C v100\n",
+        expect![[r#"
+            "8" -> "v100l:8": it runs on v100 now; cedar has other GPUs too, and calls these v100l
+            " -C v100" -> "": on cedar the GPU's type says v100
+            ? --gpus-per-node=8 asks 8 GPUs of each node; nodes of cedar with v100 have 4; spread over nodes? --nodes=4 --gpus-per-node=v100l:4 --ntasks-per-node=4 has the same 16 in all"#]],
+    );
+}
+
+/// The scripts of the documents, and those of the rules' pages.
+fn scripts() -> Vec<&'static str> {
+    let mut all = vec![
+        include_str!("../../../train/tests/data/seeds/cedar-standard.sbatch"),
+        include_str!("../../../train/tests/data/seeds/cedar-torchrun.sbatch"),
+        include_str!("../../../train/tests/data/seeds/ibex-multi-node.sbatch"),
+        include_str!("../../../train/tests/data/seeds/ibex-single-node.sbatch"),
+        include_str!("../../../train/tests/data/seeds/plai-lightning.sbatch"),
+        include_str!("../../../train/tests/data/seeds/plai-sweep.sbatch"),
+        include_str!("../../../train/tests/data/seeds/satori-1gpu.sbatch"),
+        include_str!("../../../train/tests/data/seeds/satori-2nodes.sbatch"),
+        include_str!("../../../train/tests/data/seeds/satori-4gpu.sbatch"),
+        include_str!("../../../train/tests/data/seeds/technion-16gpu.sbatch"),
+        include_str!("../../../train/tests/data/seeds/technion-2gpu.sbatch"),
+        include_str!("../../../train/tests/data/seeds/wilson-v100.sbatch"),
+    ];
+    let pages = crate::RULES.iter().map(|rule| rule.page);
+    let examples = pages.flat_map(|page| page.split("```").skip(1).step_by(2));
+    all.extend(examples.map(|example| {
+        example
+            .trim_start_matches(|c: char| c.is_ascii_lowercase())
+            .trim_start()
+    }));
+    all
+}
+
+/// What the other cluster would refuse or never start, and no question tells of.
+fn unasked(text: &str, from: &ClusterFile, to: &ClusterFile) -> Vec<String> {
+    let ported = port(&PortInput {
+        name: "j",
+        text,
+        from,
+        to,
+    });
+    let script = read("j", &ported.text, to);
+    let refusals = to.refusals(script.request(), None);
+    let told = |refusal: &model::cluster::Refusal| {
+        ported.questions.iter().any(|question| {
+            question.covers == Some(refusal.denial) || question.about.contains(&refusal.asked)
+        })
+    };
+    let refusals = refusals.iter().filter(|refusal| !told(refusal));
+    let mut unasked: Vec<String> = refusals.map(ToString::to_string).collect();
+    // What sbatch took before it takes now, or a question says why not.
+    if ported.refused.is_empty() {
+        let new = mistakes(&script).into_iter().map(|mistake| mistake.words);
+        unasked.extend(new.filter(|words| {
+            !ported
+                .questions
+                .iter()
+                .any(|question| question.about.contains(words))
+        }));
+    }
+    unasked
+}
+
+#[test]
+fn what_is_refused_there_is_asked_about() {
+    let all: Vec<ClusterFile> = shipped().iter().map(|(name, _)| cluster(name)).collect();
+    let mut ported = 0;
+    for text in scripts() {
+        for from in &all {
+            for to in all.iter().filter(|to| to.name != from.name) {
+                let unasked = unasked(text, from, to);
+                assert!(
+                    unasked.is_empty(),
+                    "{} to {}: {unasked:?}\n{text}",
+                    from.name,
+                    to.name
+                );
+                ported += 1;
+            }
+        }
+    }
+    assert!(ported > 1000, "{ported}");
 }

@@ -5,6 +5,7 @@ use crate::commands::place::places;
 use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
+use crate::words::counted;
 use clap::Args as ClapArgs;
 use model::Severity;
 use model::cluster::Contradiction;
@@ -46,11 +47,12 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
         let assumed = file.assumed().len();
         printer.line(&format!(
-            "{}: {}, {}, {} · {assumed} values are assumed",
+            "{}: {}, {}, {} · {} assumed",
             text.name,
             counted(errors, "error"),
             counted(warnings, "warning"),
             counted(notes, "note"),
+            counted(assumed, "value"),
         ));
     }
     Ok(if errors > 0 {
@@ -65,13 +67,6 @@ fn word(severity: Severity) -> &'static str {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Note => "note",
-    }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        count => format!("{count} {what}s"),
     }
 }
 
