@@ -77,6 +77,53 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
+/// The widest that our own lines are.
+const WIDEST: usize = 100;
+
+/// Like [`table()`], within 100 columns: where a table would be wider, its widest cells are cut.
+#[must_use]
+pub fn fitted(head: &[&str], rows: &[Vec<String>]) -> String {
+    let width = |row: &[String], column: usize| row.get(column).map_or(0, |c| c.chars().count());
+    let mut widths: Vec<usize> = (0..head.len())
+        .map(|column| {
+            let widest = rows.iter().map(|row| width(row, column)).max().unwrap_or(0);
+            widest.max(head[column].chars().count())
+        })
+        .collect();
+    let between = 2 * head.len().saturating_sub(1);
+    while widths.iter().sum::<usize>() + between > WIDEST {
+        // A column narrower than its title gains nothing; eight letters are as good as none.
+        let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > 8) else {
+            break;
+        };
+        *widest -= 1;
+    }
+    let cut = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths);
+        cells.map(|(cell, width)| shortened(cell, *width)).collect()
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(cut).collect();
+    table(head, &rows)
+}
+
+/// A text in lines of at most `width` characters, parted at blanks; those behind the first begin
+/// with `indent` blanks.
+#[must_use]
+pub fn folded(text: &str, width: usize, indent: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join(&format!("\n{}", " ".repeat(indent)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +161,22 @@ mod tests {
     fn long_texts_are_cut() {
         assert_eq!(shortened("rank 5", 6), "rank 5");
         assert_eq!(shortened("rank 5 ended", 8), "rank 5…");
+    }
+
+    #[test]
+    fn tables_can_be_cut_to_fit() {
+        let rows = vec![vec!["a".repeat(90), "b".repeat(30), "c".to_owned()]];
+        let table = fitted(&["ONE", "TWO", ""], &rows);
+        assert!(
+            table.lines().all(|line| line.chars().count() <= 100),
+            "{table}"
+        );
+        assert!(table.contains(&"b".repeat(30)) && table.contains("a…"));
+    }
+
+    #[test]
+    fn long_talk_is_folded() {
+        assert_eq!(folded("one two three", 7, 2), "one two\n  three");
     }
 
     #[test]

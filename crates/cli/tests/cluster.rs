@@ -29,7 +29,7 @@ fn clusters_are_listed_and_shown() {
         if name != "local" {
             let shown = env.yard(&["cluster", "show", name]).success();
             fits(&shown);
-            assert!(shown.contains("values are assumed"), "{shown}");
+            assert!(shown.contains("values assumed"), "{shown}");
             fits(&env.yard(&["cluster", "show", name, "--sources"]).success());
         }
     }
@@ -59,11 +59,19 @@ fn what_cannot_be_is_found() {
     .expect("a file");
     let path = bad.to_str().expect("a path of letters");
     let outcome = env.yard(&["cluster", "check", path]);
-    assert_eq!(outcome.status, 2, "{outcome:?}");
+    // What can't be read is told as what can't be so is.
+    assert_eq!(outcome.status, 1, "{outcome:?}");
     assert!(
-        outcome.stderr.contains("bad.toml:3:1")
-            && outcome.stderr.contains("did you mean max_time?")
+        outcome.stdout.contains("error[syntax]")
+            && outcome.stdout.contains("bad.toml:3:1")
+            && outcome.stdout.contains("did you mean max_time?")
+            && outcome.stdout.contains("1 error,"),
+        "{outcome:?}"
     );
+    let json = env.yard(&["cluster", "check", path, "--json"]).stdout;
+    let found: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(found["found"][0]["code"], "syntax", "{json}");
+    assert!(found["found"][0]["span"][1].as_u64() > Some(0), "{json}");
     std::fs::write(&bad, "[partition.p]\nnodes = \"n[1-2]\"\n").expect("a file");
     let outcome = env.yard(&["cluster", "check", path]);
     assert_eq!(outcome.status, 1, "{outcome:?}");
@@ -115,6 +123,108 @@ fn a_script_is_rewritten_and_the_rest_is_asked() {
     assert_eq!(same, text);
     std::fs::write(&script, "#!/bin/sh\ntrue\n").expect("a file");
     assert_eq!(env.yard(&["port", path, "--to", "cedar"]).status, 2);
+}
+
+#[test]
+fn a_port_keeps_bytes_and_files() {
+    let env = env();
+    let script = env.work().join("job.sh");
+    let path = script.to_str().expect("a path of letters");
+    let bytes = b"#!/bin/bash\n#SBATCH -p gpu_gce --gres=gpu:v100:1 -t 1:00:00\n# caf\xe9 \xff\xfe\nsrun a\n";
+    std::fs::write(&script, bytes).expect("a file");
+    let there = env.work().join("there.sh");
+    let output = there.to_str().expect("a path of letters");
+    let args = [
+        "port", path, "--from", "wilson", "--to", "cedar", "-o", output,
+    ];
+    let outcome = env.yard(&args);
+    assert_eq!(outcome.status, 0, "{outcome:?}");
+    let want = b"#!/bin/bash\n#SBATCH --gres=gpu:v100l:1 -t 1:00:00\n# caf\xe9 \xff\xfe\nsrun a\n";
+    assert_eq!(std::fs::read(&there).expect("a file"), want);
+    // What is there stays, unless it is asked otherwise.
+    std::fs::write(&there, "mine").expect("a file");
+    let outcome = env.yard(&args);
+    assert_eq!(outcome.status, 5, "{outcome:?}");
+    assert!(outcome.stderr.contains("--force"), "{outcome:?}");
+    assert_eq!(std::fs::read(&there).expect("a file"), b"mine");
+    let outcome = env.yard(&[&args[..], &["--force"]].concat());
+    assert_eq!(outcome.status, 0, "{outcome:?}");
+    assert_eq!(std::fs::read(&there).expect("a file"), want);
+    // What sbatch refuses anyway comes first.
+    std::fs::write(&script, "#!/bin/bash\n#SBATCH --nodez=2\n").expect("a file");
+    let outcome = env.yard(&["port", path, "--from", "wilson", "--to", "cedar"]);
+    let said = outcome.stderr.find("unrecognized option '--nodez=2'");
+    assert!(said < outcome.stderr.find("wilson to cedar"), "{outcome:?}");
+    assert!(
+        said.is_some() && outcome.stderr.contains("0 changes, 0 questions"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn names_of_files_that_cannot_be_clusters() {
+    let env = env();
+    let folder = env.trainyard_home().join("config/clusters");
+    std::fs::create_dir_all(folder.join("afolder.toml")).expect("a folder");
+    std::fs::write(folder.join("local.toml"), "").expect("a file");
+    std::os::unix::fs::symlink("nowhere", folder.join("alink.toml")).expect("a link");
+    let outcome = env.yard(&["cluster", "ls"]);
+    let locals = outcome
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("local "));
+    assert_eq!(locals.count(), 1, "{outcome:?}");
+    let said = outcome.stderr.replace("\n    ", " ");
+    assert!(said.contains("is this machine"), "{outcome:?}");
+    assert!(said.contains("it is a folder"), "{outcome:?}");
+    assert!(said.contains("it is a link to nowhere"), "{outcome:?}");
+    assert_eq!(env.yard(&["cluster", "show", "local"]).status, 2);
+    let outcome = env.yard(&["cluster", "check", "alink"]);
+    assert!(
+        outcome.stderr.contains("it is a link to nowhere"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn lines_stay_within_100_columns() {
+    let env = env();
+    let mut args = vec![vec!["cluster", "ls"]];
+    for name in ["cedar", "ibex", "plai", "satori", "technion", "wilson"] {
+        args.push(vec!["cluster", "show", name]);
+        args.push(vec!["cluster", "show", name, "--sources"]);
+        args.push(vec!["cluster", "check", name]);
+    }
+    for args in args {
+        let outcome = env.yard(&args);
+        for line in outcome.stdout.lines().chain(outcome.stderr.lines()) {
+            // What is quoted of the file is as wide as it stands there.
+            let quoted = line.contains('│');
+            assert!(quoted || line.chars().count() <= 100, "{args:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn an_import_names_its_files_and_what_slurm_refuses() {
+    let env = env();
+    let conf = env.work().join("lab.conf");
+    let path = conf.to_str().expect("a path of letters");
+    std::fs::write(
+        &conf,
+        "ClusterName=my/lab\nNodeName=n CPUs=x\nPartitionName=p Nodes=n MaxTime=-5\n",
+    )
+    .expect("a file");
+    let outcome = env.yard(&["cluster", "import", "--slurm-conf", path]);
+    assert_eq!(outcome.status, 1, "{outcome:?}");
+    assert!(outcome.stdout.contains("from = \"lab.conf:2\"") && !outcome.stdout.contains("cpus ="));
+    for said in [
+        "error: lab.conf:2 CPUs=x",
+        "error: lab.conf:3 MaxTime=-5",
+        "with --name",
+    ] {
+        assert!(outcome.stderr.contains(said), "{outcome:?}");
+    }
 }
 
 /// The page about cluster files.

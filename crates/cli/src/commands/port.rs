@@ -5,7 +5,7 @@ use super::place::places;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
-use crate::words::{counted, shortened};
+use crate::words::{counted, folded, shortened};
 use clap::Args as ClapArgs;
 use lint::port::{Change, Mistake, PortInput, Ported, Question, fits, port};
 use model::cluster::ClusterFile;
@@ -228,7 +228,7 @@ fn report(ported: &Ported, from: &ClusterFile, to: &ClusterFile, printer: &Print
             change.line,
             shortened(&step(change), 88)
         ));
-        printer.say(&format!("            {}", shortened(&change.why, 88)));
+        printer.say(&format!("            {}", wrapped(&change.why)));
     }
     if !ported.questions.is_empty() {
         printer.say("questions");
@@ -249,19 +249,7 @@ fn place(line: Option<usize>) -> String {
 
 /// Lines of at most 88 characters, with the blanks of a reason before the second.
 fn wrapped(text: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let last = lines.last_mut();
-        match last {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= 88 => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines.join("\n            ")
+    folded(text, 88, 12)
 }
 
 fn step(change: &Change) -> String {

@@ -97,7 +97,10 @@ impl<'a> Porter<'a> {
         if !gpu.is_empty() && gpus_go {
             why.push(match &wanted {
                 Some(own) => format!("{there} calls it {own}"),
-                None => format!("on {there} the GPU's type says {}", joined(&gpu)),
+                None if target.is_some_and(|kind| kind.gpu.kind.is_some()) => {
+                    format!("on {there} the GPU's type says {}", joined(&gpu))
+                }
+                None => format!("all GPUs of {there} are {}", joined(&gpu)),
             });
         }
         if whole && !other.is_empty() {

@@ -79,9 +79,13 @@ impl Porter<'_> {
             .filter(|one| one.split('/').next() == Some(name))
             .collect();
         match &same[..] {
+            // Without a version the site's default is meant.
+            [_] if !module.contains('/') => {}
             [one] => {
-                let why = format!("{cluster} has {one}");
+                let why = format!("the one that {cluster} is known to have");
+                let about = format!("module {module} became {one}, another version");
                 self.replace(range, (*one).clone(), why);
+                self.ask(line, about, "does the program run with it?");
             }
             [] => {
                 let about = format!("module {module}: {cluster}'s file doesn't name it");

@@ -24,7 +24,7 @@ mod words;
 pub use admit::{Denial, Refusal};
 pub use check::Contradiction;
 pub use file::ClusterFile;
-pub use import::{ImportInput, ImportNote, Imported, import};
+pub use import::{ConfText, ImportInput, ImportNote, Imported, import};
 pub use lists::List;
 pub use look_up::{GpuKind, NodeSet};
 pub use section::{Entry, Form, KeyDoc, Section};

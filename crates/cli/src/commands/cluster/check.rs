@@ -8,7 +8,7 @@ use crate::printer::Printer;
 use crate::words::counted;
 use clap::Args as ClapArgs;
 use model::Severity;
-use model::cluster::Contradiction;
+use model::cluster::{ClusterFile, Contradiction};
 use serde_json::{Value, json};
 
 /// Find what can't be so in a cluster file; exits with 1 where there is an error
@@ -24,8 +24,21 @@ pub struct Args {
 /// Runs `yard cluster check`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let text = files::find(&places()?, &args.cluster)?;
-    let file = text.parse(printer)?;
-    let found = file.check();
+    let (file, found) = match ClusterFile::parse(&text.name, &text.text) {
+        Ok(file) => {
+            let found = file.check();
+            (file, found)
+        }
+        // What can't be read is one of the things that can't be so.
+        Err(problems) => {
+            let found = problems.into_iter().map(|problem| Contradiction {
+                code: "syntax",
+                severity: Severity::Error,
+                problem,
+            });
+            (ClusterFile::default(), found.collect())
+        }
+    };
     let count = |severity| found.iter().filter(|one| one.severity == severity).count();
     let (errors, warnings, notes) = (
         count(Severity::Error),
@@ -77,6 +90,7 @@ fn as_json(found: &Contradiction, text: &str) -> Value {
         "severity": word(found.severity),
         "line": line,
         "column": column,
+        "span": [found.problem.span.start, found.problem.span.end],
         "message": found.problem.message,
         "label": found.problem.label,
         "help": found.problem.help,

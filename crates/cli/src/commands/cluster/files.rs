@@ -60,6 +60,7 @@ pub fn all(places: &Places) -> (Vec<ClusterText>, Vec<String>) {
             .is_some_and(|extension| extension == "toml")
         {
             match read_path(&path, Kind::Own) {
+                Ok(text) if text.name == backend::LOCAL => problems.push(reserved(&path)),
                 Ok(text) => found.push(text),
                 Err(failure) => problems.push(failure.line()),
             }
@@ -81,7 +82,19 @@ pub fn find(places: &Places, asked: &str) -> Result<ClusterText, Failure> {
         return read_path(Path::new(asked), Kind::Named);
     }
     let own = folder(places).join(format!("{asked}.toml"));
-    if own.is_file() {
+    if asked == backend::LOCAL {
+        let what = match own.exists() {
+            true => reserved(&own),
+            false => {
+                format!("{asked} is this machine, by yard's own engine: it has no cluster file")
+            }
+        };
+        return Err(Failure::new(exit_code::USAGE, what)
+            .asked(asked)
+            .todo("name a cluster of yard cluster ls, or a path"));
+    }
+    // A folder or a link to nothing is said to be one.
+    if own.symlink_metadata().is_ok() {
         return read_path(&own, Kind::Own);
     }
     if let Some((name, text)) = shipped()
@@ -137,6 +150,15 @@ fn of_shipped(name: &str, text: &str) -> ClusterText {
     }
 }
 
+/// What is said of a file that has this machine's name.
+fn reserved(path: &Path) -> String {
+    format!(
+        "{} is passed over: {} is this machine, by yard's own engine; give the file another name",
+        path.display(),
+        backend::LOCAL
+    )
+}
+
 fn read_path(path: &Path, kind: Kind) -> Result<ClusterText, Failure> {
     let shown = path.display().to_string();
     let wrong = |why: String| {
@@ -144,11 +166,18 @@ fn read_path(path: &Path, kind: Kind) -> Result<ClusterText, Failure> {
             .asked(&*shown)
             .todo("name a file that you may read, or a cluster: yard cluster ls")
     };
-    let facts = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
-    if !facts.is_file() || facts.len() > LARGEST {
-        return Err(wrong(
-            "it is no file, or far too large for a cluster file".to_owned(),
-        ));
+    let facts = std::fs::metadata(path).map_err(|error| match path.read_link() {
+        Ok(target) => wrong(format!("it is a link to {}: {error}", target.display())),
+        Err(_) => wrong(error.to_string()),
+    })?;
+    if facts.is_dir() {
+        return Err(wrong("it is a folder".to_owned()));
+    }
+    if !facts.is_file() {
+        return Err(wrong("it is no plain file".to_owned()));
+    }
+    if facts.len() > LARGEST {
+        return Err(wrong("it is over 16 MiB".to_owned()));
     }
     let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;

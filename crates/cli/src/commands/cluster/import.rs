@@ -5,13 +5,15 @@ use crate::commands::place::places;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
+use crate::words::counted;
 use clap::Args as ClapArgs;
-use model::cluster::{ImportInput, import};
+use model::cluster::{ConfText, ImportInput, ImportNote, import};
 use std::path::{Path, PathBuf};
 
 /// Print a cluster file made of a Slurm's own configuration
 ///
-/// What can't be carried over stands in comments at its end.
+/// What can't be carried over stands in comments at its end. Exits with 1 where something in the
+/// files is what Slurm itself refuses.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// The cluster's slurm.conf; files that it includes are read from beside it
@@ -30,17 +32,23 @@ pub struct Args {
 
 /// Runs `yard cluster import`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let slurm_conf = text(&args.slurm_conf)?;
-    let gres_conf = args.gres_conf.as_deref().map(text).transpose()?;
-    let dump = args.dump.as_deref().map(text).transpose()?;
+    let read = |path: &PathBuf| text(path).map(|text| (file_name(path), text));
+    let slurm_conf = read(&args.slurm_conf)?;
+    let gres_conf = args.gres_conf.as_ref().map(read).transpose()?;
+    let dump = args.dump.as_ref().map(read).transpose()?;
     let folder = args.slurm_conf.parent().unwrap_or(Path::new("."));
     let imported = import(&ImportInput {
         name: args.name.as_deref(),
-        slurm_conf: &slurm_conf,
+        slurm_conf: ConfText::new(&slurm_conf.0, &slurm_conf.1),
         include: &|path| text(&folder.join(path)).ok(),
-        gres_conf: gres_conf.as_deref(),
-        dump: dump.as_deref(),
+        gres_conf: gres_conf
+            .as_ref()
+            .map(|(name, text)| ConfText::new(name, text)),
+        dump: dump.as_ref().map(|(name, text)| ConfText::new(name, text)),
     });
+    for note in imported.notes.iter().filter(|note| note.refused) {
+        printer.say(&format!("error: {note}"));
+    }
     if imported.file.nodes.is_empty() {
         let what = format!("{} names no nodes", args.slurm_conf.display());
         return Err(Failure::new(exit_code::USAGE, what)
@@ -49,21 +57,54 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             .todo("name the slurm.conf of the controller: scontrol show config says where it is"));
     }
     printer.data(&imported.toml());
-    let (said, daemons): (Vec<_>, Vec<_>) =
-        imported.notes.iter().partition(|note| note.why.is_some());
+    let count = |is: fn(&ImportNote) -> bool| imported.notes.iter().filter(|note| is(note)).count();
+    let refused = count(|note| note.refused);
+    let name = &imported.file.name;
     printer.say(&format!(
-        "{}: {} not carried over, {} left out that concern daemons; both stand at its end",
-        imported.file.name,
-        said.len(),
-        daemons.len()
+        "{name:?}: {} not carried over, {} left out that concern daemons; all stand at its end",
+        counted(count(|note| note.why.is_some()), "thing"),
+        count(|note| note.why.is_none()),
     ));
-    let own = files::folder(&places()?).join(format!("{}.toml", imported.file.name));
-    printer.say(&format!(
-        "keep it as {}, then: yard cluster check {}",
-        own.display(),
-        imported.file.name
-    ));
+    match is_file_name(name) {
+        true => {
+            let own = files::folder(&places()?).join(format!("{name}.toml"));
+            let own = quoted(&own.to_string_lossy());
+            printer.say(&format!(
+                "keep it as {own}, then: yard cluster check {name}"
+            ));
+        }
+        false => printer.say("its name can't be a file's: give it another with --name"),
+    }
+    if refused > 0 {
+        printer.say(&format!(
+            "{} that Slurm refuses, each with its line above",
+            counted(refused, "thing")
+        ));
+        return Ok(exit_code::FAILED);
+    }
     Ok(exit_code::DONE)
+}
+
+/// A name that can stand in a command line and for a file as it is.
+fn is_file_name(name: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+    name.chars().all(plain)
+        && name.starts_with(|letter: char| letter.is_ascii_alphanumeric())
+        && name != backend::LOCAL
+}
+
+/// A word of a shell's command line.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/".contains(letter);
+    match word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
 }
 
 /// A configuration file's text. Names in other encodings than UTF-8 are read as well as they can be.

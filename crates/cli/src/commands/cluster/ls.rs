@@ -60,12 +60,12 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             ]
         })
         .collect();
-    printer.data(&words::table(
+    printer.data(&words::fitted(
         &["CLUSTER", "FROM", "NODES", "GPUS", "WHAT IT IS"],
         &cells,
     ));
     for problem in &problems {
-        printer.say(&format!("note: {problem}"));
+        printer.say(&words::folded(&format!("note: {problem}"), 96, 4));
     }
     Ok(exit_code::DONE)
 }

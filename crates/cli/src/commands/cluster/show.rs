@@ -5,7 +5,7 @@ use crate::commands::place::places;
 use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
-use crate::words::{shortened, table};
+use crate::words::{counted, fitted, shortened};
 use clap::Args as ClapArgs;
 use model::cluster::{
     ClusterFile, Entry, GpuKind, GpuOption, Named, NodeSet, Partition, Section, Source, Sourced,
@@ -112,7 +112,7 @@ fn head(file: &ClusterFile) -> String {
         facts.push(format!("mail: {}", entry(&entries, "mail_domain")));
     }
     if !facts.is_empty() {
-        text.push_str(&format!("  {}\n", facts.join(" · ")));
+        text.push_str(&format!("  {}\n", shortened(&facts.join(" · "), 98)));
     }
     if let Some(document) = &file.document {
         text.push_str(&format!("  from {}\n", shortened(document, 92)));
@@ -172,7 +172,7 @@ fn partitions(file: &ClusterFile) -> String {
         "GPUS",
         "",
     ];
-    table(&head, &rows)
+    fitted(&head, &rows)
 }
 
 /// Count, CPUs, memory, GPUs.
@@ -249,7 +249,7 @@ fn gpus(file: &ClusterFile) -> String {
         .collect();
     match rows.is_empty() {
         true => String::new(),
-        false => table(
+        false => fitted(
             &["GPU", "MEMORY", "NODES × GPUS", "MACHINE", "ASK BY"],
             &rows,
         ),
@@ -300,7 +300,7 @@ fn qos(file: &ClusterFile) -> String {
         .collect();
     match rows.is_empty() {
         true => String::new(),
-        false => table(
+        false => fitted(
             &[
                 "QOS",
                 "PRIORITY",
@@ -335,7 +335,7 @@ fn users(file: &ClusterFile) -> String {
         .collect();
     match rows.is_empty() {
         true => String::new(),
-        false => table(&["USER", "ACCOUNTS", "DEFAULT", "QOS", "DEFAULT"], &rows),
+        false => fitted(&["USER", "ACCOUNTS", "DEFAULT", "QOS", "DEFAULT"], &rows),
     }
 }
 
@@ -343,6 +343,7 @@ fn users(file: &ClusterFile) -> String {
 fn rest(file: &ClusterFile) -> String {
     let mut text = String::new();
     let shown = [
+        "lists",
         "policy",
         "paths",
         "node_local",
@@ -359,15 +360,13 @@ fn rest(file: &ClusterFile) -> String {
         }
         for (index, entry) in entries.iter().enumerate() {
             let title = if index == 0 {
-                path.replace("policy.gpu.", "policy ")
+                shortened(&path.replace("policy.gpu.", "policy "), 28)
             } else {
                 String::new()
             };
             let key = entry.key.replace('_', " ");
-            text.push_str(&format!(
-                "{title:<12} {key:<24} {}\n",
-                shortened(&marked(entry), 60)
-            ));
+            let line = format!("{title:<12} {key:<24} {}", marked(entry));
+            text.push_str(&format!("{}\n", shortened(&line, 100)));
         }
     });
     text
@@ -384,10 +383,10 @@ fn foot(file: &ClusterFile) -> String {
     });
     let mut parts = Vec::new();
     if assumed > 0 {
-        parts.push(format!("? {assumed} values are assumed"));
+        parts.push(format!("? {} assumed", counted(assumed, "value")));
     }
     if disputed > 0 {
-        parts.push(format!("! {disputed} are said in two ways"));
+        parts.push(format!("! {} said in two ways", counted(disputed, "value")));
     }
     match parts.is_empty() {
         true => String::new(),

@@ -18,7 +18,8 @@ pub fn lines(file: &ClusterFile) -> String {
         } else {
             format!("{path}.{key}")
         };
-        text.push_str(&format!("{at} = {}\n", words::shortened(&entry.plain, 90)));
+        let line = format!("{at} = {}", entry.plain);
+        text.push_str(&format!("{}\n", words::shortened(&line, 100)));
         if !source.is_empty() {
             text.push_str(&format!("    {}\n", words::shortened(&source, 96)));
         }

@@ -7,6 +7,8 @@ pub(super) struct ConfLine {
     /// Where it begins, from 1.
     pub number: usize,
     pub pairs: Vec<Pair>,
+    /// What of it is no `Key=value`, at which Slurm stops.
+    pub junk: Vec<String>,
     /// Its text without remarks.
     text: String,
 }
@@ -64,10 +66,12 @@ pub(super) fn conf_lines(file: &str, text: &str) -> Vec<ConfLine> {
 }
 
 fn conf_line(file: &str, number: usize, text: String) -> ConfLine {
+    let (pairs, junk) = pairs(&text);
     ConfLine {
         file: file.to_owned(),
         number,
-        pairs: pairs(&text),
+        pairs,
+        junk,
         text,
     }
 }
@@ -86,31 +90,36 @@ fn without_remark(line: &str) -> String {
     kept
 }
 
-fn pairs(text: &str) -> Vec<Pair> {
+/// As `s_p_parse_line` of `parse_config.c` reads a line: what follows no key is left over.
+fn pairs(text: &str) -> (Vec<Pair>, Vec<String>) {
     let mut pairs = Vec::new();
+    let mut junk = Vec::new();
     let mut rest = text;
-    while let Some((key, tail)) = rest.split_once('=') {
-        let key = key
-            .trim()
-            .rsplit(char::is_whitespace)
-            .next()
-            .unwrap_or_default();
+    while let Some((before, tail)) = rest.split_once('=') {
+        let mut words = before.split_whitespace();
         // `+=` adds in newer versions.
+        let key = words.next_back().unwrap_or_default();
         let key = key.trim_end_matches(['+', '-', '*', '/']).to_owned();
+        junk.extend(words.map(clean));
         let tail = tail.trim_start();
         let (value, after) = match tail.strip_prefix('"') {
-            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+            Some(quoted) => quoted.split_once('"').unwrap_or_else(|| {
+                junk.push(clean(tail));
+                (quoted, "")
+            }),
             None => tail.split_once(char::is_whitespace).unwrap_or((tail, "")),
         };
-        if !key.is_empty() {
-            pairs.push(Pair {
-                key,
+        match key.is_empty() {
+            true => junk.push(format!("={}", clean(value))),
+            false => pairs.push(Pair {
+                key: clean(&key),
                 value: clean(value),
-            });
+            }),
         }
         rest = after;
     }
-    pairs
+    junk.extend(rest.split_whitespace().map(clean));
+    (pairs, junk)
 }
 
 /// A value without what no cluster file can hold.

@@ -3,12 +3,13 @@
 //! A line is `Account - 'name':Key='value':Key=value` below `Parent - 'name'`.
 
 use super::global::list;
-use super::{ImportNote, Importer};
-use crate::cluster::{Account, Association, Named, Qos, Source, Sourced, Tres, User};
+use super::{ConfText, ImportNote, Importer};
+use crate::cluster::{Account, Association, Extent, Named, Qos, Source, Sourced, Tres, User};
 use crate::{Seconds, TimeLimitRequest};
 
 /// A line taken apart.
 struct DumpLine<'a> {
+    file: &'a str,
     number: usize,
     kind: &'a str,
     name: String,
@@ -16,15 +17,16 @@ struct DumpLine<'a> {
 }
 
 impl Importer {
-    pub(super) fn dump(&mut self, text: &str) {
+    pub(super) fn dump(&mut self, dump: ConfText<'_>) {
+        dump.name.clone_into(&mut self.dump_name);
         let mut parent = "root".to_owned();
         let mut qos_at: Vec<(String, usize)> = Vec::new();
-        for (index, line) in text.lines().enumerate() {
+        for (index, line) in dump.text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let Some(line) = dump_line(index + 1, line) else {
+            let Some(line) = dump_line(dump.name, index + 1, line) else {
                 self.dump_note(index + 1, "this line", "it can't be read");
                 continue;
             };
@@ -54,6 +56,9 @@ impl Importer {
             .filter(|(name, _)| self.file.qos(name).is_none())
             .collect();
         if let Some((_, number)) = unknown.first() {
+            let why = format!("{}:{number} names those that associations have", dump.name);
+            let some = Sourced::new(Extent::Some, Source::Quote(why));
+            self.file.lists.qos = Some(some);
             self.dump_note(
                 *number,
                 "QOS",
@@ -71,10 +76,11 @@ impl Importer {
 
     fn dump_note(&mut self, line: usize, option: &str, why: &str) {
         self.notes.push(ImportNote {
-            file: "dump".to_owned(),
+            file: self.dump_name.clone(),
             line,
             option: option.to_owned(),
             why: Some(why.to_owned()),
+            refused: false,
         });
     }
 
@@ -221,7 +227,7 @@ impl Importer {
     }
 }
 
-fn dump_line(number: usize, line: &str) -> Option<DumpLine<'_>> {
+fn dump_line<'a>(file: &'a str, number: usize, line: &'a str) -> Option<DumpLine<'a>> {
     let (kind, rest) = line.split_once('-')?;
     let mut parts = parts(rest.trim()).into_iter();
     let name = parts.next()?;
@@ -230,6 +236,7 @@ fn dump_line(number: usize, line: &str) -> Option<DumpLine<'_>> {
         (key.trim().to_owned(), unquoted(value))
     });
     Some(DumpLine {
+        file,
         number,
         kind: kind.trim(),
         name: unquoted(&name),
@@ -277,7 +284,7 @@ fn names(value: &str) -> Vec<String> {
 fn at<T>(line: &DumpLine<'_>, value: T) -> Option<Sourced<T>> {
     Some(Sourced::new(
         value,
-        Source::Quote(format!("dump:{}", line.number)),
+        Source::Quote(format!("{}:{}", line.file, line.number)),
     ))
 }
 

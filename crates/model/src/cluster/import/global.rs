@@ -166,21 +166,15 @@ impl Importer {
         for pair in &line.pairs {
             let key = pair.key.to_ascii_lowercase();
             let value = pair.value.trim();
-            if !self.carried(line, &key, value) {
-                match DAEMONS.contains(&key.as_str()) {
-                    true => self.daemon(line, &pair.key),
-                    false => self.note(
-                        line,
-                        &format!("{}={value}", pair.key),
-                        "a cluster file has no key for it",
-                    ),
-                }
+            match self.carried(line, &key, value) {
+                None if DAEMONS.contains(&key.as_str()) => self.daemon(line, &pair.key),
+                taken => self.not_taken(line, pair, taken),
             }
         }
     }
 
-    /// Takes a value over; false where there is no key for it, or it can't be read.
-    fn carried(&mut self, line: &ConfLine, key: &str, value: &str) -> bool {
+    /// Takes a value over; false where it can't be read, none where there is no key for it.
+    fn carried(&mut self, line: &ConfLine, key: &str, value: &str) -> Option<bool> {
         let text = || said(line, value.to_owned());
         let number = || {
             value
@@ -203,7 +197,7 @@ impl Importer {
                 $place.is_some()
             }};
         }
-        match key {
+        Some(match key {
             "clustername" => set!(file.cluster_name, text()),
             "maildomain" => set!(file.mail_domain, text()),
             "tmpfs" => set!(file.node_local.path, text()),
@@ -229,7 +223,7 @@ impl Importer {
                     "no" => EnforcePartLimits::No,
                     "any" => EnforcePartLimits::Any,
                     "yes" | "all" => EnforcePartLimits::All,
-                    _ => return false,
+                    _ => return Some(false),
                 };
                 set!(file.limits.enforce_partition_limits, said(line, word))
             }
@@ -275,7 +269,7 @@ impl Importer {
                     "preempt/none" => PreemptType::None,
                     "preempt/partition_prio" => PreemptType::Partition,
                     "preempt/qos" => PreemptType::Qos,
-                    _ => return false,
+                    _ => return Some(false),
                 };
                 set!(file.preemption.kind, said(line, kind))
             }
@@ -294,8 +288,8 @@ impl Importer {
                     time.and_then(|time| said(line, time))
                 )
             }
-            _ => false,
-        }
+            _ => return None,
+        })
     }
 }
 
@@ -341,9 +335,17 @@ pub(super) fn list(value: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
+/// A limit of time; below zero there is none but -1, which is no limit (`time_str2mins`).
+pub(super) fn time(value: &str) -> Option<TimeLimitRequest> {
+    match value.starts_with('-') && value != "-1" {
+        true => None,
+        false => TimeLimitRequest::parse(value),
+    }
+}
+
 /// A length of time in Slurm's form; a number alone is minutes.
 pub(super) fn length(value: &str) -> Option<Seconds> {
-    match TimeLimitRequest::parse(value)? {
+    match time(value)? {
         TimeLimitRequest::Limit(length) => Some(length),
         TimeLimitRequest::Unlimited if value.trim_matches(['0', ':', '-']).is_empty() => {
             Some(Seconds(0))

@@ -1,7 +1,7 @@
 //! `gres.conf`: types of GPUs that `slurm.conf` doesn't name.
 
 use super::conf_line::{ConfLine, conf_lines};
-use super::{Importer, said};
+use super::{ConfText, Importer, said};
 use crate::NodeName;
 use crate::cluster::{Gpu, Named, Nodes};
 use crate::node_list;
@@ -38,8 +38,11 @@ pub(super) fn count(text: &str) -> Option<u32> {
 }
 
 impl Importer {
-    pub(super) fn gres_conf(&mut self, text: &str) {
-        let lines = conf_lines("gres.conf", text);
+    pub(super) fn gres_conf(&mut self, conf: ConfText<'_>) {
+        let lines = conf_lines(conf.name, conf.text);
+        for line in &lines {
+            self.left_over(line);
+        }
         for line in lines.iter().filter(|line| !line.pairs.is_empty()) {
             if let Some(way) = line.value("AutoDetect") {
                 if !way.eq_ignore_ascii_case("off") {
@@ -86,6 +89,9 @@ impl Importer {
             .value("File")
             .map(|file| node_list::expand(file).map_or(1, |files| files.len()));
         let counted = line.value("Count").and_then(count);
+        if let (None, Some(odd)) = (counted, line.value("Count")) {
+            self.refused(line, &format!("Count={odd}"), "Slurm takes no such value");
+        }
         let number = counted
             .or(files.and_then(|files| u32::try_from(files).ok()))
             .unwrap_or(1);

@@ -12,20 +12,38 @@ mod partitions;
 
 use super::{ClusterFile, Source, Sourced};
 use conf_line::{ConfLine, Pair, conf_lines};
+use std::fmt;
 
 /// What is imported.
 #[derive(Clone, Copy)]
 pub struct ImportInput<'a> {
     /// The cluster's name; `ClusterName` where none is given.
     pub name: Option<&'a str>,
-    /// The text of `slurm.conf`.
-    pub slurm_conf: &'a str,
+    /// `slurm.conf`.
+    pub slurm_conf: ConfText<'a>,
     /// Reads a file that an `Include` names; none where it can't be read.
     pub include: &'a dyn Fn(&str) -> Option<String>,
-    /// The text of `gres.conf`.
-    pub gres_conf: Option<&'a str>,
+    /// `gres.conf`.
+    pub gres_conf: Option<ConfText<'a>>,
     /// What `sacctmgr dump` wrote.
-    pub dump: Option<&'a str>,
+    pub dump: Option<ConfText<'a>>,
+}
+
+/// A configuration file.
+#[derive(Clone, Copy, Debug)]
+pub struct ConfText<'a> {
+    /// The file's own name, for sources.
+    pub name: &'a str,
+    /// What it holds.
+    pub text: &'a str,
+}
+
+impl<'a> ConfText<'a> {
+    /// A file of that name with that text.
+    #[must_use]
+    pub fn new(name: &'a str, text: &'a str) -> ConfText<'a> {
+        ConfText { name, text }
+    }
 }
 
 /// A cluster file, and what did not go into it.
@@ -48,6 +66,8 @@ pub struct ImportNote {
     pub option: String,
     /// Why; none for what only concerns how daemons run.
     pub why: Option<String>,
+    /// Slurm itself refuses it: a value or a line that it can't read.
+    pub refused: bool,
 }
 
 /// Reads a Slurm's configuration.
@@ -55,16 +75,22 @@ pub struct ImportNote {
 pub fn import(input: &ImportInput<'_>) -> Imported {
     let mut importer = Importer::default();
     let mut lines = Vec::new();
-    importer.read("slurm.conf", input.slurm_conf, input.include, 0, &mut lines);
+    let conf = input.slurm_conf;
+    importer.read(conf.name, conf.text, input.include, 0, &mut lines);
     for line in &mut lines {
+        importer.left_over(line);
         importer.without_values(line);
+    }
+    let is = |line: &&ConfLine, key: &str| line.first().eq_ignore_ascii_case(key);
+    // Slurm looks for the nodes of sets and partitions when it has read everything.
+    for line in lines.iter().filter(|line| is(line, "NodeName")) {
+        importer.node(line);
     }
     importer.node_sets(&lines);
     for line in &lines {
         match line.first().to_ascii_lowercase().as_str() {
-            "nodename" => importer.node(line),
+            "" | "nodename" | "nodeset" => {}
             "partitionname" => importer.partition(line),
-            "nodeset" => {}
             "downnodes" => importer.whole(
                 line,
                 "nodes that are down now: a cluster file says what there is",
@@ -78,11 +104,11 @@ pub fn import(input: &ImportInput<'_>) -> Imported {
             _ => importer.global(line),
         }
     }
-    if let Some(text) = input.gres_conf {
-        importer.gres_conf(text);
+    if let Some(conf) = input.gres_conf {
+        importer.gres_conf(conf);
     }
-    if let Some(text) = input.dump {
-        importer.dump(text);
+    if let Some(dump) = input.dump {
+        importer.dump(dump);
     }
     let cluster_name = importer
         .file
@@ -95,9 +121,33 @@ pub fn import(input: &ImportInput<'_>) -> Imported {
         .or(cluster_name)
         .unwrap_or_else(|| "cluster".to_owned());
     importer.models();
+    let mut files: Vec<&str> = Vec::new();
+    let named = [input.gres_conf, input.dump];
+    let lines = lines.iter().map(|line| line.file.as_str());
+    let named = named.iter().flatten().map(|conf| conf.name);
+    for file in [conf.name].into_iter().chain(lines).chain(named) {
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    let place = |note: &ImportNote| (files.iter().position(|file| *file == note.file), note.line);
+    importer.notes.sort_by_key(place);
     Imported {
         file: importer.file,
         notes: importer.notes,
+    }
+}
+
+impl fmt::Display for ImportNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ImportNote {
+            file, line, option, ..
+        } = self;
+        write!(f, "{file}:{line} {option}")?;
+        match &self.why {
+            Some(why) => write!(f, ": {why}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -112,11 +162,7 @@ impl Imported {
             text.push_str("\n# Not carried over:\n");
         }
         for note in said {
-            let why = note.why.as_deref().unwrap_or_default();
-            text.push_str(&format!(
-                "#   {}:{} {}: {why}\n",
-                note.file, note.line, note.option
-            ));
+            text.push_str(&format!("#   {note}\n"));
         }
         if !daemons.is_empty() {
             text.push_str("\n# Left out, since it says how daemons run, not what jobs can have:\n");
@@ -143,6 +189,8 @@ const DEEPEST: usize = 8;
 struct Importer {
     file: ClusterFile,
     notes: Vec<ImportNote>,
+    /// The name of what `sacctmgr dump` wrote.
+    dump_name: String,
     /// Names of node sets and what they stand for.
     sets: Vec<(String, String)>,
     /// `NodeName=DEFAULT` and `PartitionName=DEFAULT`: what lines behind it begin with.
@@ -162,20 +210,30 @@ impl Importer {
     ) {
         for line in conf_lines(name, text) {
             let Some(path) = line.include() else {
-                if !line.pairs.is_empty() {
+                if !line.pairs.is_empty() || !line.junk.is_empty() {
                     lines.push(line);
                 }
                 continue;
             };
-            match include(&path).filter(|_| depth < DEEPEST) {
+            let option = format!("Include {path}");
+            match include(&path) {
+                _ if depth == DEEPEST => {
+                    self.refused(
+                        &line,
+                        &option,
+                        "files include each other too deep, or in a circle",
+                    );
+                }
                 Some(text) => self.read(&path, &text, include, depth + 1, lines),
-                None => self.notes.push(ImportNote {
-                    file: line.file.clone(),
-                    line: line.number,
-                    option: format!("Include {path}"),
-                    why: Some("that file can't be read".to_owned()),
-                }),
+                None => self.note(&line, &option, "that file can't be read"),
             }
+        }
+    }
+
+    /// Notes what is no `Key=value`.
+    fn left_over(&mut self, line: &ConfLine) {
+        if !line.junk.is_empty() {
+            self.refused(line, &line.junk.join(" "), "no option with a value");
         }
     }
 
@@ -198,7 +256,26 @@ impl Importer {
             line: line.number,
             option: option.to_owned(),
             why: Some(why.into()),
+            refused: false,
         });
+    }
+
+    /// Notes what Slurm itself refuses.
+    fn refused(&mut self, line: &ConfLine, option: &str, why: impl Into<String>) {
+        self.note(line, option, why);
+        if let Some(note) = self.notes.last_mut() {
+            note.refused = true;
+        }
+    }
+
+    /// Notes an option whose value was not taken: there is no key for it, or Slurm can't read it.
+    fn not_taken(&mut self, line: &ConfLine, pair: &Pair, taken: Option<bool>) {
+        let option = format!("{}={}", pair.key, pair.value);
+        match taken {
+            Some(true) => {}
+            Some(false) => self.refused(line, &option, "Slurm takes no such value"),
+            None => self.note(line, &option, "a cluster file has no key for it"),
+        }
     }
 
     /// Notes an option that only says how daemons run.
@@ -208,6 +285,7 @@ impl Importer {
             line: line.number,
             option: option.to_owned(),
             why: None,
+            refused: false,
         });
     }
 

@@ -26,18 +26,14 @@ impl Importer {
             let nodes = match (line.value("Nodes"), line.value("Feature")) {
                 (Some(nodes), _) => nodes.to_owned(),
                 (None, Some(feature)) => {
-                    let has = |other: &&ConfLine| {
-                        other.first().eq_ignore_ascii_case("NodeName")
-                            && [other.value("Feature"), other.value("Features")]
-                                .into_iter()
-                                .flatten()
-                                .any(|own| list(own).iter().any(|one| one == feature))
+                    let has = |nodes: &&Named<Nodes>| {
+                        let own = nodes.features.as_ref();
+                        own.is_some_and(|own| own.iter().any(|one| one == feature))
                     };
-                    let names = lines
-                        .iter()
-                        .filter(has)
-                        .filter_map(|other| other.value("NodeName"));
-                    names.collect::<Vec<_>>().join(",")
+                    let nodes = self.file.nodes.iter().filter(has);
+                    let names = nodes.filter_map(|nodes| nodes.names.as_ref());
+                    let names: Vec<&str> = names.map(|names| names.as_str()).collect();
+                    names.join(",")
                 }
                 (None, None) => continue,
             };
@@ -53,6 +49,10 @@ impl Importer {
             self.node_defaults = merged(&self.node_defaults, &line.pairs[1..]);
             return;
         }
+        if let Err(error) = node_list::expand(names) {
+            let option = format!("NodeName={names}");
+            return self.refused(line, &option, error.to_string());
+        }
         let mut nodes = Nodes {
             names: said(line, names.to_owned()),
             ..Nodes::default()
@@ -66,7 +66,7 @@ impl Importer {
         } else if let Some(sockets) = parts.sockets_per_board {
             nodes.sockets = said(line, sockets.saturating_mul(parts.boards.unwrap_or(1)));
         }
-        if nodes.cpus.is_none() {
+        if nodes.cpus.is_none() && !parts.cpus_refused {
             // Slurm counts them from their parts.
             let part = |value: &Option<Sourced<u32>>| value.as_ref().map_or(1, |value| value.value);
             let known = nodes.sockets.is_some() || nodes.cores_per_socket.is_some();
@@ -86,54 +86,35 @@ impl Importer {
     fn node_pair(&mut self, line: &ConfLine, nodes: &mut Nodes, parts: &mut Parts, pair: &Pair) {
         let value = pair.value.as_str();
         let number = value.parse::<u32>().ok();
-        let odd = match pair.key.to_ascii_lowercase().as_str() {
+        let count = || number.and_then(|number| said(line, number));
+        let size = || megabytes(value).and_then(|size| said(line, size));
+        macro_rules! set {
+            ($place:expr, $value:expr) => {{
+                $place = $value;
+                Some($place.is_some())
+            }};
+        }
+        let taken = match pair.key.to_ascii_lowercase().as_str() {
             "cpus" | "procs" => {
-                nodes.cpus = number.and_then(|number| said(line, number));
-                number.is_none()
+                parts.cpus_refused = number.is_none();
+                set!(nodes.cpus, count())
             }
-            "boards" => {
-                parts.boards = number;
-                number.is_none()
-            }
-            "sockets" => {
-                parts.sockets = number;
-                number.is_none()
-            }
-            "socketsperboard" => {
-                parts.sockets_per_board = number;
-                number.is_none()
-            }
-            "corespersocket" => {
-                nodes.cores_per_socket = number.and_then(|number| said(line, number));
-                number.is_none()
-            }
-            "threadspercore" => {
-                nodes.threads_per_core = number.and_then(|number| said(line, number));
-                number.is_none()
-            }
-            "weight" => {
-                nodes.weight = number.and_then(|number| said(line, number));
-                number.is_none()
-            }
-            "realmemory" => {
-                nodes.memory = megabytes(value).and_then(|size| said(line, size));
-                nodes.memory.is_none()
-            }
-            "memspeclimit" => {
-                nodes.reserved_memory = megabytes(value).and_then(|size| said(line, size));
-                nodes.reserved_memory.is_none()
-            }
-            "tmpdisk" => {
-                nodes.tmp_disk = megabytes(value).and_then(|size| said(line, size));
-                nodes.tmp_disk.is_none()
-            }
+            "boards" => set!(parts.boards, number),
+            "sockets" => set!(parts.sockets, number),
+            "socketsperboard" => set!(parts.sockets_per_board, number),
+            "corespersocket" => set!(nodes.cores_per_socket, count()),
+            "threadspercore" => set!(nodes.threads_per_core, count()),
+            "weight" => set!(nodes.weight, count()),
+            "realmemory" => set!(nodes.memory, size()),
+            "memspeclimit" => set!(nodes.reserved_memory, size()),
+            "tmpdisk" => set!(nodes.tmp_disk, size()),
             "feature" | "features" => {
                 nodes.features = said(line, list(value));
-                false
+                Some(true)
             }
             "gres" => {
                 self.node_gres(line, nodes, value);
-                false
+                Some(true)
             }
             "nodeaddr" | "nodehostname" | "bcastaddr" | "port" | "state" | "reason" => {
                 // What state a node is in today is no fact of the cluster, but one that will come is.
@@ -148,20 +129,9 @@ impl Importer {
                 }
                 return self.daemon(line, &pair.key);
             }
-            "corespeccount" | "cpuspeclist" | "cpubind" | "tresweights" => {
-                let option = format!("{}={value}", pair.key);
-                return self.note(line, &option, "a cluster file has no key for it");
-            }
-            _ => true,
+            _ => None,
         };
-        if odd {
-            let option = format!("{}={value}", pair.key);
-            self.note(
-                line,
-                &option,
-                "a cluster file has no key for it, or it can't be read",
-            );
-        }
+        self.not_taken(line, pair, taken);
     }
 
     /// `gpu:v100:4(S:0-1),nvme:1`
@@ -186,7 +156,7 @@ impl Importer {
                 [kind, number, ..] => (Some(kind.to_owned()), count(number)),
             };
             let Some(count) = count else {
-                self.note(line, &format!("Gres={item}"), "its count can't be read");
+                self.refused(line, &format!("Gres={item}"), "its count can't be read");
                 continue;
             };
             let kind = kind.filter(|kind| !kind.trim().is_empty());
@@ -246,6 +216,8 @@ impl Importer {
 /// What CPUs are made of.
 #[derive(Default)]
 struct Parts {
+    /// `CPUs` has a value that Slurm doesn't take: then they don't follow from the parts either.
+    cpus_refused: bool,
     boards: Option<u32>,
     sockets: Option<u32>,
     sockets_per_board: Option<u32>,

@@ -1,11 +1,11 @@
 //! `PartitionName` lines.
 
 use super::conf_line::{ConfLine, Pair};
-use super::global::{boolean, list, megabytes, preempt_mode, unlimited};
+use super::global::{boolean, list, megabytes, preempt_mode, time, unlimited};
 use super::nodes::merged;
 use super::{Importer, said};
 use crate::cluster::{Named, Partition, PartitionNodes, PartitionState};
-use crate::{Seconds, TimeLimitRequest, node_list};
+use crate::{Seconds, node_list};
 
 impl Importer {
     pub(super) fn partition(&mut self, line: &ConfLine) {
@@ -21,14 +21,8 @@ impl Importer {
         }
         let mut partition = Partition::default();
         for pair in merged(&self.partition_defaults, &line.pairs[1..]) {
-            if !self.partition_pair(line, &mut partition, &pair) {
-                let option = format!("{}={}", pair.key, pair.value);
-                self.note(
-                    line,
-                    &option,
-                    "a cluster file has no key for it, or it can't be read",
-                );
-            }
+            let taken = self.partition_pair(line, &mut partition, &pair);
+            self.not_taken(line, &pair, taken);
         }
         self.file.partitions.push(Named {
             name: name.to_owned(),
@@ -37,8 +31,13 @@ impl Importer {
         });
     }
 
-    /// Takes a value over; false where there is no key for it, or it can't be read.
-    fn partition_pair(&mut self, line: &ConfLine, own: &mut Partition, pair: &Pair) -> bool {
+    /// Takes a value over; false where it can't be read, none where there is no key for it.
+    fn partition_pair(
+        &mut self,
+        line: &ConfLine,
+        own: &mut Partition,
+        pair: &Pair,
+    ) -> Option<bool> {
         let value = pair.value.trim();
         let number = || {
             value
@@ -49,7 +48,7 @@ impl Importer {
         let flag = || boolean(value).and_then(|flag| said(line, flag));
         let mib = || megabytes(value).and_then(|size| said(line, size));
         let words = || said(line, list(value));
-        let time = || TimeLimitRequest::parse(value).and_then(|time| said(line, time));
+        let time = || time(value).and_then(|time| said(line, time));
         let all = value.eq_ignore_ascii_case("all");
         macro_rules! set {
             ($place:expr, $value:expr) => {{
@@ -57,7 +56,7 @@ impl Importer {
                 $place.is_some()
             }};
         }
-        match pair.key.to_ascii_lowercase().as_str() {
+        Some(match pair.key.to_ascii_lowercase().as_str() {
             "nodes" => set!(own.nodes, self.nodes_listed(line, value)),
             "default" => set!(own.default, flag()),
             "maxtime" => set!(own.max_time, time()),
@@ -96,7 +95,7 @@ impl Importer {
                     "down" => PartitionState::Down,
                     "drain" => PartitionState::Drain,
                     "inactive" => PartitionState::Inactive,
-                    _ => return false,
+                    _ => return Some(false),
                 };
                 set!(own.state, said(line, state))
             }
@@ -118,8 +117,8 @@ impl Importer {
             "rootonly" => set!(own.root_only, flag()),
             "reqresv" => set!(own.needs_reservation, flag()),
             "tresbillingweights" => set!(own.billing_weights, said(line, value.to_owned())),
-            _ => false,
-        }
+            _ => return None,
+        })
     }
 
     /// Nodes by name, with node sets put in their place.

@@ -16,10 +16,10 @@ fn check(
         |path: &str| (path == "nodes.conf").then(|| "NodeName=i[1-2] CPUs=2\n".to_owned());
     let imported = import(&ImportInput {
         name: None,
-        slurm_conf,
+        slurm_conf: ConfText::new("slurm.conf", slurm_conf),
         include: &include,
-        gres_conf,
-        dump,
+        gres_conf: gres_conf.map(|text| ConfText::new("gres.conf", text)),
+        dump: dump.map(|text| ConfText::new("dump", text)),
     });
     let text = imported.toml();
     want.assert_eq(&text);
@@ -98,7 +98,7 @@ fn nodes_and_partitions() {
 
             # Not carried over:
             #   slurm.conf:10 Include other.conf: that file can't be read
-            #   slurm.conf:13 LLN=YES: a cluster file has no key for it, or it can't be read
+            #   slurm.conf:13 LLN=YES: a cluster file has no key for it
             #   slurm.conf:15 FrontendName=f1: a front end stands for nodes: the nodes are taken as they are described
             #   slurm.conf:16 DownNodes=big: nodes that are down now: a cluster file says what there is
             #   slurm.conf:17 Licenses=x:2: a cluster file has no key for it
@@ -107,6 +107,113 @@ fn nodes_and_partitions() {
             #   SlurmctldPort (slurm.conf:2) State (slurm.conf:6) State (slurm.conf:8) State (nodes.conf:1)
         "#]],
     );
+}
+
+/// `read_config.c` and `parse_config.c` of 22.05: such a file no controller starts with.
+#[test]
+fn what_slurm_refuses_is_said_with_its_line() {
+    check(
+        "ClusterName=lab junk\nKillWait=soon\nNodeName=a[1-2] CPUs=x Sockets=2\nNodeName=b[1- CPUs=2\n\
+         words without a meaning\nPartitionName=p Nodes=a1 MaxTime=-5 DefaultTime=-1 MaxNodes=-2 LLN=YES\n\
+         PartitionName=q Nodes=a1 State=\"UP\nNodeName=c Gres=gpu:x:y\n",
+        Some("Name=gpu Type=t Count=many\nrest\n"),
+        None,
+        expect![[r#"
+            cluster_name = { value = "lab", from = "slurm.conf:1" }
+
+            [nodes.a]
+            from = "slurm.conf:3"
+            names = "a[1-2]"
+            sockets = 2
+
+            [nodes."b]"]
+            from = "slurm.conf:4"
+            names = "b[1-"
+            cpus = 2
+
+            [nodes.c]
+            from = "slurm.conf:8"
+            names = "c"
+            cpus = 1
+
+            [partition.p]
+            from = "slurm.conf:6"
+            nodes = "a1"
+            default_time = "UNLIMITED"
+
+            [partition.q]
+            from = "slurm.conf:7"
+            nodes = "a1"
+            state = "up"
+
+            # Not carried over:
+            #   slurm.conf:1 junk: no option with a value
+            #   slurm.conf:2 KillWait=soon: Slurm takes no such value
+            #   slurm.conf:3 CPUs=x: Slurm takes no such value
+            #   slurm.conf:5 words without a meaning: no option with a value
+            #   slurm.conf:6 MaxTime=-5: Slurm takes no such value
+            #   slurm.conf:6 MaxNodes=-2: Slurm takes no such value
+            #   slurm.conf:6 LLN=YES: a cluster file has no key for it
+            #   slurm.conf:7 "UP: no option with a value
+            #   slurm.conf:8 Gres=gpu:x:y: its count can't be read
+            #   gres.conf:1 Count=many: Slurm takes no such value
+            #   gres.conf:2 rest: no option with a value
+        "#]],
+    );
+}
+
+/// Each kind of line has its own defaults, for the lines behind them; a later one adds to them.
+#[test]
+fn defaults_are_for_what_stands_behind_them() {
+    check(
+        "NodeName=a CPUs=2\nNodeName=DEFAULT RealMemory=1000 CPUs=4\nPartitionName=p Nodes=a,b\nNodeName=b\n\
+         NodeName=DEFAULT CPUs=8\nPartitionName=DEFAULT MaxTime=60\nNodeName=c\nPartitionName=q Nodes=c\n",
+        None,
+        None,
+        expect![[r#"
+            [nodes.a]
+            from = "slurm.conf:1"
+            names = "a"
+            cpus = 2
+
+            [nodes.b]
+            from = "slurm.conf:4"
+            names = "b"
+            cpus = 4
+            memory = "1000M"
+
+            [nodes.c]
+            from = "slurm.conf:7"
+            names = "c"
+            cpus = 8
+            memory = "1000M"
+
+            [partition.p]
+            nodes = { value = "a,b", from = "slurm.conf:3" }
+
+            [partition.q]
+            from = "slurm.conf:8"
+            nodes = "c"
+            max_time = "01:00:00"
+        "#]],
+    );
+}
+
+#[test]
+fn files_that_include_each_other_come_to_an_end() {
+    let imported = import(&ImportInput {
+        name: None,
+        slurm_conf: ConfText::new("lab.conf", "Include a.conf\nNodeName=n CPUs=2\n"),
+        include: &|_| Some("Include a.conf\n".to_owned()),
+        gres_conf: None,
+        dump: None,
+    });
+    let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notes,
+        ["a.conf:1 Include a.conf: files include each other too deep, or in a circle"]
+    );
+    assert!(imported.toml().contains("from = \"lab.conf:2\""));
 }
 
 #[test]
@@ -167,6 +274,9 @@ fn accounts_come_from_a_dump() {
         expect![[r#"
             cluster_name = { value = "lab", from = "slurm.conf:1" }
 
+            [lists]
+            qos = { value = "some", from = "dump:2 names those that associations have" }
+
             [qos.normal]
 
             [qos.test]
@@ -207,10 +317,10 @@ fn accounts_come_from_a_dump() {
             max_wall = "01:00:00"
 
             # Not carried over:
+            #   dump:2 QOS: a dump names QOS without their limits: fill the [qos.…] tables with what sacctmgr -P show qos says
             #   dump:5 Organization=lab: a cluster file has no key for it
             #   dump:10 Priority=3: a cluster file has no key for it, or it can't be read
             #   dump:11 this line: it can't be read
-            #   dump:2 QOS: a dump names QOS without their limits: fill the [qos.…] tables with what sacctmgr -P show qos says
         "#]],
     );
     assert_eq!(file.check(), []);
@@ -223,7 +333,7 @@ fn nothing_is_dropped_in_silence() {
     let text = "ClusterName=x\nMaxArraySize=5\nSlurmdDebug=3\nNosuch=1\nNodeName=n CPUs=2 Nosuch=2 Port=1\nPartitionName=p Nodes=n Nosuch=3 GraceTime=5\n";
     let imported = import(&ImportInput {
         name: None,
-        slurm_conf: text,
+        slurm_conf: ConfText::new("slurm.conf", text),
         include: &|_| None,
         gres_conf: None,
         dump: None,
@@ -254,10 +364,10 @@ proptest! {
     ) {
         let imported = import(&ImportInput {
             name: Some("x"),
-            slurm_conf: &conf,
+            slurm_conf: ConfText::new("slurm.conf", &conf),
             include: &|_| Some(conf.clone()),
-            gres_conf: Some(&gres),
-            dump: Some(&dump),
+            gres_conf: Some(ConfText::new("gres.conf", &gres)),
+            dump: Some(ConfText::new("dump", &dump)),
         });
         let text = imported.toml();
         prop_assert_eq!(ClusterFile::parse("x", &text), Ok(imported.file), "{}", text);
