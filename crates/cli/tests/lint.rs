@@ -185,11 +185,11 @@ fn folders_and_run_files() {
     expect![[r#"
         status 1
         -- stdout
-        error[Y001]: sbatch has no option --nosuch
+        error[Y001]: Slurm's own sbatch has no option --nosuch
           --> jobs/a.sh:2:9
            2 │ #SBATCH --nosuch
              │         ^^^^^^^^
-          help: a plugin of the site may bring it; Slurm itself does not
+          help: a plugin of the site may bring it: only there it is taken
 
         error[Y800]: unknown key comand
           --> jobs/yard.toml:2:1

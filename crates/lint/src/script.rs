@@ -220,10 +220,15 @@ impl<'a> Script<'a> {
         let Some(first) = self.kinds.first_command else {
             return false;
         };
-        let line = self.lines.line(first).trim_start();
-        ["{%", "{{", "<%", "{#"]
-            .iter()
-            .any(|start| line.starts_with(start))
+        let line = self.lines.line(first).trim();
+        let marks = ["{%", "{{", "<%", "{#", "%(", "@", "__"];
+        // `{options}`, or a variable that stands alone: whoever makes the script puts lines there.
+        let gap = line.strip_prefix(['{', '$']).is_some_and(|rest| {
+            let name = rest.trim_start_matches('{').trim_end_matches('}');
+            let word = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
+            !name.is_empty() && name.chars().all(word)
+        });
+        gap || marks.iter().any(|mark| line.starts_with(mark))
     }
 }
 

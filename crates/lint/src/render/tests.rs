@@ -53,11 +53,11 @@ fn long_lines_are_cut_round_the_place() {
     let findings = lint(Setup::PLAIN, &script);
     let shown = text(&findings[0], &Lines::new(&script), "-");
     expect![[r#"
-        error[Y001]: sbatch has no option --nosuch
+        error[Y001]: Slurm's own sbatch has no option --nosuch
           --> -:2:213
            2 │ äääääääääääääää --nosuch
              │                 ^^^^^^^^
-          help: a plugin of the site may bring it; Slurm itself does not
+          help: a plugin of the site may bring it: only there it is taken
 
     "#]]
     .assert_eq(&shown);

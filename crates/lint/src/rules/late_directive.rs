@@ -104,6 +104,15 @@ mod tests {
         silent(&RULE, "echo '\n#SBATCH -t 1\n' | sbatch\n");
         silent(&RULE, "#!/usr/bin/env python\nx = '''\n#SBATCH -t 1\n'''\n");
         silent(&RULE, "{% if x %}\n#SBATCH -t 1\n{% endif %}\n");
+        for gap in [
+            "%(lines)s",
+            "{options}",
+            "${OPTIONS}",
+            "@OPTIONS@",
+            "__options__",
+        ] {
+            silent(&RULE, &format!("#SBATCH -n 1\n{gap}\n#SBATCH -t 1\n"));
+        }
         silent(&RULE, "true\n#SBATCH\n#SBATCH lines go first\n");
     }
 }

@@ -104,11 +104,11 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
         } else {
             continue;
         };
-        let nodes = partition.nodes.as_ref();
-        findings.push(match nodes {
+        let finding = match partition.nodes.as_ref() {
             Some(nodes) => site::resting_on(finding, nodes),
             None => finding,
-        });
+        };
+        findings.push(site::of_known_nodes(finding, cluster));
         return;
     }
 }
@@ -116,7 +116,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, silent};
+    use crate::testing::{fires, lint_on, silent};
 
     #[test]
     fn speaks() {
@@ -130,6 +130,16 @@ mod tests {
         );
         fires(&RULE, "#SBATCH -p gpu «--gpus-per-node=8»\n");
         fires(&RULE, "#SBATCH «-G 2»\n");
+    }
+
+    #[test]
+    fn a_file_that_knows_some_nodes_alone_makes_it_a_note() {
+        let script = "#!/bin/sh\n#SBATCH --gres=gpu:h100:1\n";
+        for cluster in ["satori", "ibex", "cedar"] {
+            let found = lint_on(cluster, script);
+            let found = found.iter().find(|one| one.code == RULE.code).unwrap();
+            assert_eq!(found.severity, Severity::Note, "{cluster}");
+        }
     }
 
     #[test]

@@ -56,7 +56,8 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
                 ),
                 format!("{asked} CPUs on a node"),
             );
-            findings.push(site::resting_on(finding, most));
+            let finding = site::resting_on(finding, most);
+            findings.push(site::of_known_nodes(finding, cluster));
         }
     }
     let memory = memory.collect::<Option<Vec<_>>>().unwrap_or_default();
@@ -74,7 +75,8 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
             ),
             format!("{} on a node", mebibytes_text(asked)),
         );
-        findings.push(site::resting_on(finding, most));
+        let finding = site::resting_on(finding, most);
+        findings.push(site::of_known_nodes(finding, cluster));
     }
 }
 

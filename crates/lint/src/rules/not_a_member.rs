@@ -17,7 +17,7 @@ pub const RULE: Rule = Rule {
     page: "slurmctld refuses a job for an account that its user is not in (\"Invalid account or
 account/partition combination specified\"), and one with a QOS that the user may not use (\"Invalid
 qos specification\"). A document lists its author's accounts, not all that there are: what rests on
-such a list is a note.
+such a list, or on one of [lists] that is not whole, is a note.
 
 ```
 #!/bin/bash

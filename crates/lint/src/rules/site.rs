@@ -4,7 +4,7 @@ use crate::input::LintInput;
 use crate::script::Script;
 use crate::{Finding, Severity};
 use model::Request;
-use model::cluster::{ClusterFile, Denial, Named, Partition, Refusal, Sourced};
+use model::cluster::{ClusterFile, Denial, List, Named, Partition, Refusal, Sourced};
 use model::option_table::Key;
 
 /// The partition that a job would run in, where the cluster file knows it; of several, none.
@@ -84,4 +84,13 @@ pub(crate) fn as_sure_as(mut finding: Finding, refusal: &Refusal, list: &str) ->
         return finding.really(format!("the cluster file need not know all {list}"));
     }
     finding
+}
+
+/// What rests on the nodes that a cluster file knows is a note where it need not know all of them.
+pub(crate) fn of_known_nodes(mut finding: Finding, cluster: &ClusterFile) -> Finding {
+    if finding.severity == Severity::Note || cluster.knows_all(List::Nodes) {
+        return finding;
+    }
+    finding.severity = Severity::Note;
+    finding.really("the cluster file need not know all nodes")
 }

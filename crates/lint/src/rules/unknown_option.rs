@@ -89,7 +89,8 @@ fn finding(script: &Script<'_>, diagnostic: &Diagnostic) -> Finding {
                 "it is srun's: write it behind srun, as in: srun --{shown} …"
             ));
         } else {
-            finding = finding.help("a plugin of the site may bring it; Slurm itself does not");
+            finding.message = format!("Slurm's own sbatch has no option --{shown}");
+            finding = finding.help("a plugin of the site may bring it: only there it is taken");
         }
         return place(finding, label, "");
     };

@@ -15,8 +15,8 @@ pub const RULE: Rule = Rule {
     severity: Severity::Error,
     summary: "the cluster has no such partition",
     page: "slurmctld refuses a job for a partition that is not there (\"invalid partition specified\").
-Where the nodes of the cluster file's partitions are assumed, it need not know all partitions: that
-is a note.
+Where the cluster file has only some of the partitions ([lists], or nodes that are assumed) it is a
+note.
 
 ```
 #!/bin/bash
