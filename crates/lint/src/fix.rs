@@ -140,6 +140,10 @@ mod tests {
             "#SBATCH --constraint=a",
             "#SBATCH -C b # c",
             "#SBTACH -n 4",
+            "#sbatch --x11",
+            "#SBATCH -J=",
+            "#SBATCH -output",
+            "#SBATCH -J Ada\u{2019}s",
             " #SBATCH --time=1:00",
             "#SBATCH",
             "#SBATCH -n=4 --out=x",
@@ -169,6 +173,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn no_fix_makes_sbatch_refuse_a_script(text in lines()) {
+            let refused = is_refused(&lint(Setup::PLAIN, &text));
+            let fixed = with_rules(&text);
+            prop_assert!(refused || !is_refused(&fixed.findings), "{}", fixed.text);
+        }
+
         #[test]
         fn fixing_twice_changes_nothing_more(text in lines()) {
             let once = with_rules(&text);

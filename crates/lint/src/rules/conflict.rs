@@ -95,14 +95,18 @@ fn is_meant(message: &str, given: &Given) -> bool {
     meant.contains(&given.option.long)
 }
 
-/// Whether a message names the option: as `--mem`, not as part of `--mem-per-cpu`.
+/// Whether the first line of a message names the option: as `--mem`, not as part of
+/// `--mem-per-cpu`, and as `-n`, not as a letter.
 fn is_named(message: &str, given: &Given) -> bool {
-    let names = message.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
-    let mut names = names.map(|name| name.trim_start_matches('-'));
-    let short = given.option.short;
-    names.any(|name| {
-        name == given.option.long
-            || short.is_some_and(|short| name.len() == 1 && name.starts_with(short))
+    let first = message.lines().next().unwrap_or_default();
+    let mut words = first.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+    words.any(|word| match word.strip_prefix("--") {
+        Some(long) => long == given.option.long,
+        None => {
+            let letter = word.strip_prefix('-').unwrap_or_default();
+            let short = given.option.short;
+            short.is_some_and(|short| letter.len() == 1 && letter.starts_with(short))
+        }
     })
 }
 
@@ -129,6 +133,9 @@ mod tests {
             assert_eq!(fires(&RULE, script).labels.len(), 2, "of {script}");
         }
         fires(&RULE, "#SBATCH -n1 «--mem-per-gpu=2G»\n");
+        // Slurm's second line speaks of gres, of which nothing is wrong.
+        let found = fires(&RULE, "#SBATCH «--gpus-per-task=1» --gres=nvme:1\n");
+        assert_eq!(found.labels.len(), 1);
     }
 
     #[test]
@@ -137,7 +144,7 @@ mod tests {
             version: Some("24.05"),
             ..Setup::PLAIN
         };
-        let script = "#!/bin/sh\n#SBATCH --cpus-per-gpu=2 -c 4 --gpus=1\n";
+        let script = "#!/bin/sh\n#SBATCH --cpus-per-gpu=2 -c 4 --gres=gpu:1\n";
         let found = lint(setup, script);
         assert_eq!(found.iter().filter(|one| one.code == "Y008").count(), 1);
     }

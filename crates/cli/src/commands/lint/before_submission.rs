@@ -11,6 +11,10 @@ use std::path::Path;
 /// Looks at a script before it is submitted: what is wrong is said briefly, and an error refuses it.
 pub fn before_submission(script: &Path, args: &[String], printer: &Printer) -> Result<(), Failure> {
     let name = script.display().to_string();
+    // What is read from a pipe is gone for sbatch.
+    if !script.is_file() {
+        return Ok(());
+    }
     // A script that can't be read is sbatch's to complain of.
     let Ok(file) = script_file::read(script) else {
         return Ok(());
