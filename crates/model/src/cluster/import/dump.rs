@@ -230,7 +230,7 @@ impl Importer {
 fn dump_line<'a>(file: &'a str, number: usize, line: &'a str) -> Option<DumpLine<'a>> {
     let (kind, rest) = line.split_once('-')?;
     let mut parts = parts(rest.trim()).into_iter();
-    let name = parts.next()?;
+    let name = Some(unquoted(&parts.next()?)).filter(|name| !name.is_empty())?;
     let options = parts.map(|part| {
         let (key, value) = part.split_once('=').unwrap_or((&part, ""));
         (key.trim().to_owned(), unquoted(value))
@@ -239,7 +239,7 @@ fn dump_line<'a>(file: &'a str, number: usize, line: &'a str) -> Option<DumpLine
         file,
         number,
         kind: kind.trim(),
-        name: unquoted(&name),
+        name,
         // An empty value takes a limit away, which is what no key does.
         options: options
             .filter(|(key, value)| !key.is_empty() && !value.is_empty())

@@ -269,7 +269,7 @@ fn accounts_come_from_a_dump() {
             "# To edit this file\nCluster - 'lab':Fairshare=1:QOS='normal'\nParent - 'root'\nUser - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1\n\
              Account - 'proj1':Description='a: b':Organization='lab':Fairshare=5:GrpTRES=cpu=40,gres/gpu=8\nParent - 'proj1'\n\
              Account - 'sub':Fairshare=1\nUser - 'ann':DefaultAccount='proj1':Fairshare=1:MaxSubmitJobs=4:MaxWall=60:QOS='normal,+test':DefaultQOS='test'\n\
-             Parent - 'sub'\nUser - 'ann':Fairshare=1:Priority=3\nodd\n",
+             Parent - 'sub'\nUser - 'ann':Fairshare=1:Priority=3\nodd\nAccount - ''\n",
         ),
         expect![[r#"
             cluster_name = { value = "lab", from = "slurm.conf:1" }
@@ -321,6 +321,7 @@ fn accounts_come_from_a_dump() {
             #   dump:5 Organization=lab: a cluster file has no key for it
             #   dump:10 Priority=3: a cluster file has no key for it, or it can't be read
             #   dump:11 this line: it can't be read
+            #   dump:12 this line: it can't be read
         "#]],
     );
     assert_eq!(file.check(), []);
