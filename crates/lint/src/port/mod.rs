@@ -181,4 +181,6 @@ fn read<'a>(name: &'a str, text: &'a str, cluster: &'a ClusterFile) -> Script<'a
 }
 
 #[cfg(test)]
+mod said_tests;
+#[cfg(test)]
 mod tests;

@@ -6,27 +6,32 @@
 //! and values go out; files are read at the edge.
 
 mod admit;
+mod amounts;
 mod check;
 mod facts;
 mod file;
 mod import;
 mod lists;
 mod look_up;
+mod partition_nodes;
 mod print;
 mod read;
 mod section;
 mod shipped;
 mod sourced;
 mod tables;
+mod times;
 mod value;
 mod words;
 
 pub use admit::{Denial, Refusal};
+pub use amounts::{Bounds, Mib, Tres};
 pub use check::Contradiction;
 pub use file::ClusterFile;
 pub use import::{ConfText, ImportInput, ImportNote, Imported, import};
 pub use lists::List;
 pub use look_up::{GpuKind, NodeSet};
+pub use partition_nodes::PartitionNodes;
 pub use section::{Entry, Form, KeyDoc, Section};
 pub use shipped::{find, shipped};
 pub use sourced::{Named, Other, Source, Sourced};
@@ -34,7 +39,6 @@ pub use tables::{
     Account, Association, Containers, Gpu, Limits, Lists, Modules, NodeLocal, Nodes, Partition,
     Paths, Policy, PolicyOfGpu, Preemption, Priority, Qos, Scheduling, User,
 };
-pub use value::{Bounds, Mib, PartitionNodes, Tres};
 pub use words::{
     ContainerRuntime, EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode,
     PreemptType,

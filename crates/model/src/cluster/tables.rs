@@ -1,8 +1,9 @@
 //! The tables of a cluster file. Slurm's own name of a value stands in backquotes.
 
 use super::Named;
+use super::amounts::{Bounds, Mib, Tres};
+use super::partition_nodes::PartitionNodes;
 use super::section::section;
-use super::value::{Bounds, Mib, PartitionNodes, Tres};
 use super::words::{
     ContainerRuntime, EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode,
     PreemptType,

@@ -4,9 +4,24 @@ use super::value::{Value, Wrong};
 use crate::{Internet, nearest};
 use toml::de::DeValue;
 
-/// Declares the words of an enum.
+/// Declares an enum with the word of each of its values; or the words of one that is declared
+/// elsewhere.
 macro_rules! words {
-    ($name:ident, $takes:literal, { $( $variant:ident = $word:literal, )* }) => {
+    (
+        $(#[doc = $about:literal])*
+        enum $name:ident takes $takes:literal {
+            $( $(#[doc = $doc:literal])* $variant:ident = $word:literal, )*
+        }
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $( $(#[doc = $doc])* $variant, )*
+        }
+
+        words!($name takes $takes { $( $variant = $word, )* });
+    };
+    ($name:ident takes $takes:literal { $( $variant:ident = $word:literal, )* }) => {
         impl Value for $name {
             const TAKES: &'static str = $takes;
 
@@ -40,133 +55,96 @@ macro_rules! words {
     };
 }
 
-words!(Internet, "\"login\", \"compute\" or \"none\"", {
+words!(Internet takes "\"login\", \"compute\" or \"none\"" {
     Login = "login",
     Compute = "compute",
     None = "none",
 });
 
-/// What runs containers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContainerRuntime {
-    /// `apptainer exec IMAGE …`
-    Apptainer,
-    /// `singularity exec IMAGE …`
-    Singularity,
-    /// `srun --container-image=IMAGE …`
-    Pyxis,
-    /// `enroot start NAME …`
-    Enroot,
+words! {
+    /// What runs containers.
+    enum ContainerRuntime takes "\"apptainer\", \"singularity\", \"pyxis\" or \"enroot\"" {
+        /// `apptainer exec IMAGE …`
+        Apptainer = "apptainer",
+        /// `singularity exec IMAGE …`
+        Singularity = "singularity",
+        /// `srun --container-image=IMAGE …`
+        Pyxis = "pyxis",
+        /// `enroot start NAME …`
+        Enroot = "enroot",
+    }
 }
 
-words!(ContainerRuntime, "\"apptainer\", \"singularity\", \"pyxis\" or \"enroot\"", {
-    Apptainer = "apptainer",
-    Singularity = "singularity",
-    Pyxis = "pyxis",
-    Enroot = "enroot",
-});
-
-/// How much of a list a cluster file has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// All that the cluster has: another name is wrong.
-    Whole,
-    /// Those that are known: another name may be right.
-    Some,
+words! {
+    /// How much of a list a cluster file has.
+    enum Extent takes "\"whole\" or \"some\"" {
+        /// All that the cluster has: another name is wrong.
+        Whole = "whole",
+        /// Those that are known: another name may be right.
+        Some = "some",
+    }
 }
 
-words!(Extent, "\"whole\" or \"some\"", {
-    Whole = "whole",
-    Some = "some",
-});
-
-/// By which option a site's own documents ask for GPUs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GpuOption {
-    /// `--gres=gpu:N`, of each node.
-    Gres,
-    /// `--gpus=N`, in all.
-    Gpus,
-    /// `--gpus-per-node=N`
-    GpusPerNode,
+words! {
+    /// By which option a site's own documents ask for GPUs.
+    enum GpuOption takes "\"gres\", \"gpus\" or \"gpus-per-node\"" {
+        /// `--gres=gpu:N`, of each node.
+        Gres = "gres",
+        /// `--gpus=N`, in all.
+        Gpus = "gpus",
+        /// `--gpus-per-node=N`
+        GpusPerNode = "gpus-per-node",
+    }
 }
 
-words!(GpuOption, "\"gres\", \"gpus\" or \"gpus-per-node\"", {
-    Gres = "gres",
-    Gpus = "gpus",
-    GpusPerNode = "gpus-per-node",
-});
-
-/// Whether a partition takes and starts jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartitionState {
-    /// Takes and starts.
-    Up,
-    /// Takes, but starts none.
-    Down,
-    /// Starts what waits, but takes no more.
-    Drain,
-    /// Neither.
-    Inactive,
+words! {
+    /// Whether a partition takes and starts jobs.
+    enum PartitionState takes "\"up\", \"down\", \"drain\" or \"inactive\"" {
+        /// Takes and starts.
+        Up = "up",
+        /// Takes, but starts none.
+        Down = "down",
+        /// Starts what waits, but takes no more.
+        Drain = "drain",
+        /// Neither.
+        Inactive = "inactive",
+    }
 }
 
-words!(PartitionState, "\"up\", \"down\", \"drain\" or \"inactive\"", {
-    Up = "up",
-    Down = "down",
-    Drain = "drain",
-    Inactive = "inactive",
-});
-
-/// What decides who may take another job's place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PreemptType {
-    /// Nothing.
-    None,
-    /// The partitions' `priority_tier`.
-    Partition,
-    /// The QOS's `preempt` lists.
-    Qos,
+words! {
+    /// What decides who may take another job's place.
+    enum PreemptType takes "\"none\", \"partition\" or \"qos\"" {
+        /// Nothing.
+        None = "none",
+        /// The partitions' `priority_tier`.
+        Partition = "partition",
+        /// The QOS's `preempt` lists.
+        Qos = "qos",
+    }
 }
 
-words!(PreemptType, "\"none\", \"partition\" or \"qos\"", {
-    None = "none",
-    Partition = "partition",
-    Qos = "qos",
-});
-
-/// What happens to a job whose place is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PreemptMode {
-    /// Nothing: it keeps its place.
-    Off,
-    /// It ends.
-    Cancel,
-    /// It goes back to the queue, or ends where it can't.
-    Requeue,
-    /// It stops until the other is done.
-    Suspend,
+words! {
+    /// What happens to a job whose place is taken.
+    enum PreemptMode takes "\"off\", \"cancel\", \"requeue\" or \"suspend\"" {
+        /// Nothing: it keeps its place.
+        Off = "off",
+        /// It ends.
+        Cancel = "cancel",
+        /// It goes back to the queue, or ends where it can't.
+        Requeue = "requeue",
+        /// It stops until the other is done.
+        Suspend = "suspend",
+    }
 }
 
-words!(PreemptMode, "\"off\", \"cancel\", \"requeue\" or \"suspend\"", {
-    Off = "off",
-    Cancel = "cancel",
-    Requeue = "requeue",
-    Suspend = "suspend",
-});
-
-/// Whether a job outside of its partition's limits is refused at once (`EnforcePartLimits`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EnforcePartLimits {
-    /// It waits, with a reason.
-    No,
-    /// Refused where it fits none of its partitions.
-    Any,
-    /// Refused where it doesn't fit all of its partitions.
-    All,
+words! {
+    /// Whether a job outside of its partition's limits is refused at once (`EnforcePartLimits`).
+    enum EnforcePartLimits takes "\"no\", \"any\" or \"all\"" {
+        /// It waits, with a reason.
+        No = "no",
+        /// Refused where it fits none of its partitions.
+        Any = "any",
+        /// Refused where it doesn't fit all of its partitions.
+        All = "all",
+    }
 }
-
-words!(EnforcePartLimits, "\"no\", \"any\" or \"all\"", {
-    No = "no",
-    Any = "any",
-    All = "all",
-});

@@ -1,0 +1,252 @@
+//! What is changed, and what is asked instead of guessed.
+
+use super::tests::cluster;
+use super::*;
+use expect_test::{Expect, expect};
+
+/// What is said of a script: `!` why it was refused, changes, `?` questions; not the text.
+#[track_caller]
+fn check_said(from: &str, to: &str, body: &str, want: Expect) {
+    let (from, to) = (cluster(from), cluster(to));
+    let text = format!("#!/bin/bash\n{body}");
+    let ported = port(&PortInput {
+        name: "job.sh",
+        text: &text,
+        from: &from,
+        to: &to,
+    });
+    let mut said: Vec<String> = Vec::new();
+    said.extend(ported.refused.iter().map(|one| format!("! {}", one.words)));
+    let changes = ported.changes.iter();
+    said.extend(changes.map(|one| format!("{:?} -> {:?}: {}", one.from, one.to, one.why)));
+    let questions = ported.questions.iter();
+    said.extend(questions.map(|one| format!("? {}; {}", one.about, one.ask)));
+    want.assert_eq(&said.join("\n"));
+}
+
+#[test]
+fn a_script_without_gpus_goes_to_nodes_without_gpus() {
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH -n 4 -t 2:00:00\nsrun ./a\n",
+        expect![[r#"
+            ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs, and the time; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
+            ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
+    );
+    check_said(
+        "wilson",
+        "cedar",
+        "#SBATCH -p cpu_gce -N 2 -t 2:00:00\nsrun ./a\n",
+        expect![[
+            r#"" -p cpu_gce" -> "": cedar's file knows no partition of that name; its default has nodes for jobs without GPUs, and the time"#
+        ]],
+    );
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH --gres=gpu:0 -n 4\nsrun ./a\n",
+        expect![[r#"
+            ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
+            ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
+    );
+}
+
+#[test]
+fn memory_that_does_not_fit_or_is_not_wanted_is_asked_about() {
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH --gres=gpu:1 --mem=600G -t 1:00:00\n",
+        expect![[r##"
+            "gpu:1" -> "gpu:v100nvlinkppc64:1": it runs on v100 now; wilson has other GPUs too, and calls these v100nvlinkppc64 where nodes are ppc64le, as satori's
+            "" -> "#SBATCH --partition=gpu_gce_ppc": wilson has no default that serves; gpu_gce_ppc has v100, and the time
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],
+    );
+    check_said(
+        "wilson",
+        "ibex",
+        "#SBATCH -p gpu_gce --gres=gpu:v100:2 --mem=40G -c 2\n",
+        expect![[r##"
+            " -p gpu_gce" -> "": ibex's file knows no partition of that name; its default has v100
+            "gpu:v100:2" -> "gpu:2": GPUs of ibex have no type: --constraint=v100
+            "" -> "#SBATCH --constraint=v100": by this feature ibex gives v100
+            ? --mem=40G is 20G for each of 2 GPUs; ibex wants 64G-90G for each v100; --mem-per-gpu=64G?
+            ? -c 2 is 1 CPU for each of 2 GPUs; ibex wants 5-6 for each v100; more or fewer CPUs of a task?"##]],
+    );
+    check_said(
+        "cedar",
+        "wilson",
+        "#SBATCH -n 8 --mem-per-cpu=16G -t 1:00:00\n",
+        expect![[r#"
+            ? --mem-per-cpu=16G for 8 CPUs is 128G of a node; wilson has 62G; does it run with less, or on more nodes?
+            ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs, and the time; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
+    );
+}
+
+#[test]
+fn other_machines_and_other_persons_folders_stay() {
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH -n 1 -t 1:00:00\ncp /home/$USER/a .\nscp login:/nobackup/users/$USER/a .\nls /home/otheruser/data /nobackup/users/eve\nssh service0001 \"ls /nobackup/users/$USER\"\n",
+        expect![[r#"
+            ? /home/$USER is the home folder of satori; wilson's is /nashome; which folder in it is yours?
+            ? /nobackup/users/$USER behind a colon is on another machine, so it stays; can jobs of wilson reach it?
+            ? /nobackup/users/eve is scratch of eve on satori; whose is it, and where are those files on wilson? yours are in /wclustre/$USER
+            ? /home/otheruser is the home folder of otheruser on satori; whose is it, and where are those files on wilson? yours are in /nashome
+            ? ssh service0001: a host of satori; jobs of wilson can call sbatch themselves: is ssh needed?
+            ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs, and the time; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
+            ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
+    );
+    check_said(
+        "cedar",
+        "wilson",
+        "#SBATCH -n 1 -t 1:00:00\ntar xf a.tar -C $SLURM_TMPDIR\nls ${SLURM_TMPDIR}/a $SLURM_TMPDIR\n",
+        expect![[r#"
+            ? $SLURM_TMPDIR is a folder of the job alone; wilson has /tmp; which folder in it? the script must make it, and remove it at its end
+            ? ${SLURM_TMPDIR} is a folder of the job alone; wilson has /tmp; which folder in it? the script must make it, and remove it at its end
+            ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs, and the time; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
+    );
+    check_said(
+        "wilson",
+        "cedar",
+        "#SBATCH -p cpu_gce -n 1\nexport PATH=$PATH:/wclustre/$USER/bin:/tmp/bin\napptainer exec -B /tmp:/tmp a.sif b\npython -c 'open(\"/tmp/x\")'\n",
+        expect![[r#"
+            " -p cpu_gce" -> "": cedar's file knows no partition of that name; its default has nodes for jobs without GPUs
+            "/wclustre/$USER" -> "/scratch/$USER": scratch: cedar has /scratch/$USER, which is assumed
+            "/tmp" -> "$SLURM_TMPDIR": the node's disk: cedar has $SLURM_TMPDIR
+            "apptainer" -> "singularity": cedar runs containers with singularity
+            "/tmp" -> "$SLURM_TMPDIR": the node's disk: cedar has $SLURM_TMPDIR
+            ? /tmp stands where $SLURM_TMPDIR may not be expanded; which folder there?"#]],
+    );
+}
+
+#[test]
+fn accounts_and_addresses_are_asked_about() {
+    check_said(
+        "satori",
+        "ibex",
+        "#SBATCH --mail-user=ann@mit.edu --mail-type=END -n 1\n",
+        expect![[r#"
+            ? mail goes to ann@mit.edu, an address of satori; does ibex send mail there, and is it still yours?
+            ? satori is ppc64le, ibex is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
+    );
+    check_said(
+        "wilson",
+        "cedar",
+        "#SBATCH -A wc_test -p cpu_gce -n 1\n",
+        expect![[r#"
+            " -p cpu_gce" -> "": cedar's file knows no partition of that name; its default has nodes for jobs without GPUs
+            ? account wc_test: cedar's file knows only some accounts: def-fwood, rrg-kevinlb; which is yours there?"#]],
+    );
+    let text = "#!/bin/bash\n#SBATCH -A old\n";
+    let own = "[account.physics]\n[user.\"*\"]\naccounts = [\"physics\"]\ndefault_account = \"physics\"\n";
+    let own = ClusterFile::parse("own", own).unwrap();
+    let ported = port(&PortInput {
+        name: "job.sh",
+        text,
+        from: &cluster("satori"),
+        to: &own,
+    });
+    assert_eq!(ported.text, "#!/bin/bash\n#SBATCH -A physics\n");
+}
+
+#[test]
+fn a_feature_can_name_a_gpu() {
+    check_said(
+        "ibex",
+        "wilson",
+        "#SBATCH --gres=gpu:4 -C a100 -t 1:00:00\n",
+        expect![[r##"
+            "gpu:4" -> "gpu:a100:4": it runs on a100 now; wilson has other GPUs too, and calls these a100
+            " -C a100" -> "": on wilson the GPU's type says a100
+            "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has a100, and the time
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],
+    );
+    check_said(
+        "ibex",
+        "wilson",
+        "#SBATCH --gres=gpu:2 -C v100 -t 1:00:00\n",
+        expect![[r##"
+            "gpu:2" -> "gpu:v100:2": it runs on v100 now; wilson has other GPUs too, and calls these v100 where nodes are x86_64, as ibex's
+            " -C v100" -> "": on wilson the GPU's type says v100
+            "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has v100, and the time
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],
+    );
+    check_said(
+        "ibex",
+        "wilson",
+        "#SBATCH --gres=gpu:2 -C rtx2080ti -t 1:00:00\n",
+        expect![[r#"
+            ? rtx2080ti may name GPUs of ibex, and its file doesn't know it; wilson has a100, v100, p100; which of them? without a type it takes any
+            ? feature rtx2080ti: wilson's file doesn't know it, so it stays; what is it called there? without any, take it out
+            ? gpu_gce, gpu_gce_ppc of wilson have GPUs, and the time; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
+    );
+    check_said(
+        "ibex",
+        "technion",
+        "#SBATCH --gres=gpu:a100:2 -t 1:00:00\n",
+        expect![[""]],
+    );
+}
+
+#[test]
+fn what_sbatch_refuses_anyway_is_said() {
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH --nodez=2 -n 1 -t 1:00:00\n",
+        expect![[r#"
+            ! unrecognized option '--nodez=2'
+            ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs, and the time; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
+            ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
+    );
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH -n 1 -t 1:00:00\r\nsrun ./a\r\n",
+        expect![[r#"
+            ! Batch script contains DOS line breaks (\r\n); instead of expected UNIX line breaks (\n).
+            ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs, and the time; which of them?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
+            ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
+    );
+}
+
+#[test]
+fn gpus_of_the_job_are_not_those_of_a_node() {
+    check_said(
+        "ibex",
+        "cedar",
+        "#SBATCH --gpus=8 -C v100\n",
+        expect![[r#"
+        "8" -> "v100l:8": it runs on v100 now; cedar has other GPUs too, and calls these v100l
+        " -C v100" -> "": on cedar the GPU's type says v100"#]],
+    );
+    check_said(
+        "ibex",
+        "cedar",
+        "#SBATCH --gpus=8 -N 1 -C v100\n",
+        expect![[r#"
+            "8" -> "v100l:8": it runs on v100 now; cedar has other GPUs too, and calls these v100l
+            " -C v100" -> "": on cedar the GPU's type says v100
+            ? --gpus=8 asks 8 GPUs for the job, on 1 node; nodes of cedar with v100 have 4; spread over nodes? --nodes=2 --ntasks-per-node=4 has the same 8 in all"#]],
+    );
+    check_said(
+        "ibex",
+        "cedar",
+        "#SBATCH --gpus-per-node=8 -N 2 -C v100\n",
+        expect![[r#"
+            "8" -> "v100l:8": it runs on v100 now; cedar has other GPUs too, and calls these v100l
+            " -C v100" -> "": on cedar the GPU's type says v100
+            ? --gpus-per-node=8 asks 8 GPUs of each node; nodes of cedar with v100 have 4; spread over nodes? --nodes=4 --gpus-per-node=v100l:4 --ntasks-per-node=4 has the same 16 in all"#]],
+    );
+}
