@@ -4,7 +4,7 @@ use crate::start_engine::start_engine;
 use crate::{
     Answer, Call, CallError, CancelRequest, ConnectError, EngineFacts, EngineFolder, Handover,
     Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, PROTOCOL, Refusal, Startup, StepLaunch,
-    Submission, VERSION, Watched, read_frame, write_frame,
+    Submission, VERSION, Watched, WouldStart, read_frame, write_frame,
 };
 use model::{JobId, JobRecord, Request, RestartCount, StepId, StepRecord, StepRequest, WaitStatus};
 use std::io;
@@ -176,12 +176,15 @@ impl Client {
         }
     }
 
-    /// Asks whether a job could ever run; nothing is queued.
+    /// Asks when a job would start; nothing is queued.
     ///
     /// # Errors
     /// Refused, or no engine.
-    pub fn test(&mut self, request: Request) -> Result<(), CallError> {
-        self.done(&Call::Test(Box::new(request)), true)
+    pub fn test(&mut self, request: Request) -> Result<WouldStart, CallError> {
+        match self.call_again(&Call::Test(Box::new(request)))? {
+            Answer::WouldStart(estimate) => Ok(estimate),
+            other => Err(confused(&other)),
+        }
     }
 
     /// Jobs as they are now, in ascending id.

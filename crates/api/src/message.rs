@@ -47,7 +47,7 @@ pub enum Call {
     Handover(Handover),
     /// A new job. Answer: `submitted`.
     Submit(Box<Submission>),
-    /// Whether a job could ever run; nothing is queued. Answer: `done`.
+    /// When a job would start; nothing is queued. Answer: `would_start`.
     Test(Box<Request>),
     /// Jobs as they are now. Answer: `jobs`.
     Jobs(JobFilter),
@@ -141,6 +141,8 @@ pub enum Answer {
         /// Its id; for an array, the array's.
         job: JobId,
     },
+    /// To `test`.
+    WouldStart(WouldStart),
     /// To `jobs`.
     Jobs {
         /// In ascending id.
@@ -166,6 +168,21 @@ pub enum Answer {
     Done,
     /// Refused; nothing changed.
     Refused(Refusal),
+}
+
+/// When a job would start if it were submitted now, and with what.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WouldStart {
+    /// The id that it would get.
+    pub job: JobId,
+    /// The moment, if all jobs that run last until their limits.
+    pub at: Timestamp,
+    /// CPUs.
+    pub cpus: u32,
+    /// Its nodes.
+    pub nodes: Vec<NodeName>,
+    /// Its partition.
+    pub partition: String,
 }
 
 /// Which jobs.

@@ -318,6 +318,70 @@ fn what_can_never_fit_is_refused_with_what_there_is() {
 }
 
 #[test]
+fn a_question_is_answered_as_slurm_does_and_queues_nothing() {
+    let env = env();
+    let host = sys::host_name();
+    let says = |command: &str, args: &[&str], want: &str| {
+        let mut all = vec!["--test-only"];
+        all.extend(args);
+        let outcome = env.slurm(command, &all);
+        assert_eq!(outcome.stdout, "", "{args:?}");
+        let said = outcome.code(0).stderr;
+        let (start, rest) = said.split_once(" at ").unwrap();
+        let (moment, rest) = rest.split_once(' ').unwrap();
+        assert_eq!(moment.len(), "2031-01-20T00:00:00".len(), "{said}");
+        assert_eq!(
+            format!("{start} at TIME {}", rest.replace(&host, "HOST")),
+            want
+        );
+        moment.to_owned()
+    };
+    let line =
+        "sbatch: Job 1 to start at TIME using 1 processors on nodes HOST in partition local\n";
+    says("sbatch", &["--wrap", "true"], line);
+    env.write("job.sh", "#!/bin/sh\n#SBATCH --begin=2031-01-20\ntrue\n");
+    let moment = says("sbatch", &["job.sh"], line);
+    assert_eq!(moment, "2031-01-20T00:00:00");
+    says(
+        "sbatch",
+        &["--hold", "--parsable", "--array=1-4", "--wrap", "true"],
+        line,
+    );
+    says("srun", &["true"], &line.replace("sbatch:", "srun:"));
+    let quiet = env.slurm("sbatch", &["-Q", "--test-only", "--wrap", "true"]);
+    assert_eq!(quiet.code(0).stderr, "");
+    let refused = env.slurm("sbatch", &["--licenses=a", "--test-only", "--wrap", "true"]);
+    assert_eq!(
+        refused.code(1).stderr,
+        "allocation failure: Invalid license specification\n"
+    );
+    assert_eq!(env.slurm("squeue", &["-h", "-t", "all"]).success(), "");
+}
+
+#[test]
+fn commands_that_are_not_here_say_what_is() {
+    let env = env();
+    for name in [
+        "salloc", "sinfo", "sacct", "sacctmgr", "sattach", "sstat", "sprio", "sdiag",
+    ] {
+        let said = env.slurm(name, &["-n", "1"]).code(1).stderr;
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines.len(), 4, "{said}");
+        let first = format!("{name}: error: {name} is not part of the embedded engine");
+        assert_eq!(lines[0], first);
+        assert_eq!(lines[1], format!("{name}:   asked   {name} -n 1"));
+        assert!(
+            lines[2].starts_with(&format!("{name}:   there   ")),
+            "{said}"
+        );
+        assert!(
+            lines[3].starts_with(&format!("{name}:   do      ")),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn wrong_options_are_refused_without_an_engine() {
     let env = env();
     let outcome = env.slurm("sbatch", &["--nosuch", "--wrap", "true"]);

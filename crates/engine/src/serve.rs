@@ -202,7 +202,7 @@ fn machine(gpus: &[sys::gpus::Gpu]) -> Machine {
     let host = sys::host_name();
     let short = host.split('.').next().unwrap_or("localhost");
     Machine {
-        host: NodeName(short.to_owned()),
+        host: NodeName::new(short),
         cpus: sys::cpu::available(),
         memory: sys::memory::total_mib(),
         gpus: gpus

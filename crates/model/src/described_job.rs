@@ -122,7 +122,7 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
         comment: o.comment.clone(),
         constraint: o.constraint.clone(),
         nodelist: o.nodelist.to_vec(),
-        exclude: o.exclude.clone(),
+        exclude: o.exclude.to_vec(),
         reservation: o.reservation.clone(),
         mail_types,
         mail_user: o.mail_user.clone(),

@@ -9,7 +9,7 @@ use crate::given::{Given, Origin};
 use crate::long_options::LongOption;
 use crate::number::leading;
 use crate::option_table::Takes::{No, Optional, Required};
-use crate::option_table::{Command, options_in};
+use crate::option_table::{Command, OPTIONS, Opt};
 use crate::reading::Reading;
 use crate::{NodeName, node_list, script};
 
@@ -153,8 +153,11 @@ impl Translator<'_, '_> {
     /// Gives one of `sbatch`'s own options.
     fn give(&mut self, long: &str, value: &str, word: &Word) {
         let dialect = self.reading.surroundings.dialect();
-        let mut known = options_in(Command::Sbatch, dialect);
-        let Some(option) = known.find(|option| option.long == long) else {
+        // The name first: of a thousand lines each is looked up.
+        let known = |option: &&Opt| {
+            option.long == long && option.is_of(Command::Sbatch) && dialect.has(option)
+        };
+        let Some(option) = OPTIONS.iter().find(known) else {
             return;
         };
         let value = (option.takes != No && !value.is_empty()).then(|| value.to_owned());
@@ -314,7 +317,7 @@ impl Translator<'_, '_> {
             } else if part.starts_with(|c: char| c.is_ascii_digit()) {
                 count = count.saturating_add(number(part));
             } else if part.starts_with(|c: char| c.is_ascii_alphabetic()) {
-                names.push(NodeName(part.to_owned()));
+                names.push(NodeName::new(part));
             }
         }
         if count != 0 {

@@ -44,7 +44,10 @@ pub(crate) fn take(command: Command, dialect: Dialect, origin: Origin, words: &[
         .map(|option| Known { option, dialect })
         .collect();
     let known: Vec<&Known> = known.iter().collect();
-    let mut taken = Taken::default();
+    let mut taken = Taken {
+        read: Vec::with_capacity(words.len()),
+        ..Taken::default()
+    };
     let mut rest = words.iter();
     while let Some(word) = rest.as_slice().first() {
         if word.text == "--" {

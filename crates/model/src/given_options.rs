@@ -42,7 +42,7 @@ pub(crate) struct GivenOptions {
     pub(crate) distribution: Option<Distribution>,
     pub(crate) error: Option<String>,
     pub(crate) exact: bool,
-    pub(crate) exclude: Vec<NodeName>,
+    pub(crate) exclude: Arc<Vec<NodeName>>,
     pub(crate) exclusive: Option<Exclusive>,
     pub(crate) extra_node_info: bool,
     pub(crate) export: Option<Export>,

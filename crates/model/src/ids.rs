@@ -1,4 +1,4 @@
-//! Names of things: jobs, restarts, steps, nodes.
+//! Names of things: jobs, restarts, steps.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -16,25 +16,6 @@ impl fmt::Display for JobId {
 
 /// How often a job was requeued before: 0 at its first start (`SLURM_RESTART_COUNT`).
 pub type RestartCount = u32;
-
-/// A node's name as Slurm's node lists hold it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct NodeName(pub String);
-
-impl fmt::Display for NodeName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl NodeName {
-    /// The name as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
 
 /// A step of a job: its batch script, or what one `srun` started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

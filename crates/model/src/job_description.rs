@@ -59,8 +59,8 @@ pub struct JobDescription {
     pub prefer: Option<String>,
     /// `--nodelist`, each once, in the order written; may be a million of them.
     pub nodelist: Arc<Vec<NodeName>>,
-    /// `--exclude`
-    pub exclude: Vec<NodeName>,
+    /// `--exclude`, as the list.
+    pub exclude: Arc<Vec<NodeName>>,
     /// `--distribution`
     pub distribution: Option<Distribution>,
     /// `--dependency`

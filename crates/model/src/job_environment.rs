@@ -5,8 +5,8 @@
 //! start and end times came with 23.02.
 
 use crate::{
-    Allocation, ArrayFacts, ArrayTask, GpuCount, GpuIndex, JobRecord, MemoryRequest, NodeName,
-    NodeShare, Request, Seconds, StepId, StepRecord, Timestamp, node_list,
+    Allocation, ArrayFacts, ArrayTask, GpuCount, GpuIndex, JobRecord, MemoryRequest, NodeShare,
+    Request, Seconds, StepId, StepRecord, Timestamp, node_list,
 };
 use std::path::Path;
 
@@ -315,7 +315,7 @@ impl Setter {
     }
 
     fn node(&mut self, share: &NodeShare, index: usize) {
-        let NodeName(name) = &share.node;
+        let name = share.node.as_str();
         self.to("SLURMD_NODENAME", name);
         self.to("SLURM_TOPOLOGY_ADDR", name);
         self.to("SLURM_TOPOLOGY_ADDR_PATTERN", "node");
@@ -359,7 +359,7 @@ mod tests {
 
     fn share(node: &str, cpus: std::ops::Range<u32>, gpus: &[u32], tasks: u32) -> NodeShare {
         NodeShare {
-            node: NodeName(node.to_owned()),
+            node: NodeName::new(node),
             cpus: cpus.collect(),
             memory: 1000,
             gpus: gpus.to_vec(),

@@ -33,6 +33,7 @@ mod mail_type;
 mod memory_size;
 mod nearest;
 mod node_count;
+mod node_name;
 mod number;
 mod problem;
 mod request;
@@ -90,13 +91,14 @@ pub use export::Export;
 pub use given::{Given, Origin};
 pub use gpu_names::{counted_gpus, is_gpu_kind};
 pub use gres::{GresItem, GresList, NoGres};
-pub use ids::{JobId, NodeName, RestartCount, StepId};
+pub use ids::{JobId, RestartCount, StepId};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
 pub use job_state::{Ending, JobState, Outcome, PendingReason, Ran, WaitStatus};
 pub use mail_type::{mail_types_text, parse_mail_types};
 pub use memory_size::{mebibytes_option, parse_mebibytes};
 pub use nearest::nearest;
 pub use node_count::NodeCount;
+pub use node_name::NodeName;
 pub use problem::{Problem, count_lines, render, render_as};
 pub use request::{
     ArraySpec, GpuCount, MailEvent, MemoryRequest, OpenMode, Request, SignalSpec, SignalTarget,

@@ -11,7 +11,6 @@ use crate::{
     Show, SignalSpec, SlurmVersion, TimeLimitRequest, Timestamp, mail_type, memory_size, node_list,
     parse_moment, signal_spec, value_check,
 };
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What is wrong with a value: a diagnostic's code, Slurm's words, and the exit status of its
@@ -294,7 +293,7 @@ impl Reading<'_> {
 
     fn exclude(&mut self, text: &str, given: &Given) {
         match names(text) {
-            Ok(names) => self.options.exclude = names,
+            Ok(names) => self.options.exclude = Arc::new(names),
             // Slurm's commands leave the list to the controller.
             Err(message) => self.refuse(given, "invalid-value", message),
         }
@@ -430,16 +429,7 @@ fn names(text: &str) -> Result<Vec<NodeName>, String> {
         Some(detail) => format!("{detail}\n{error}"),
         None => error.to_string(),
     })?;
-    // Most lists ascend, and can't hold a name twice.
-    if !names.is_sorted_by(|one, next| (one.0.len(), &one.0) < (next.0.len(), &next.0)) {
-        let mut seen = HashSet::with_capacity(names.len());
-        let first: Vec<bool> = names
-            .iter()
-            .map(|name| seen.insert(name.as_str()))
-            .collect();
-        let mut first = first.into_iter();
-        names.retain(|_| first.next().unwrap_or(true));
-    }
+    node_list::drop_repeated(&mut names);
     Ok(names)
 }
 

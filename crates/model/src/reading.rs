@@ -1,12 +1,15 @@
 //! Options read one after the other, from script, environment and command line.
 
 use crate::Surroundings;
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, Span, Voice};
 use crate::given::{Given, Origin};
 use crate::given_options::GivenOptions;
 use crate::number::leading;
 use crate::option_table::{Command, Effect, Key, Opt, Takes, options_in};
 use crate::option_value::Wrong;
+
+/// The code of what a controller refuses.
+const REFUSED: &str = "refused";
 
 /// Reads options into [`GivenOptions`], collecting what there is to say.
 pub(crate) struct Reading<'a> {
@@ -73,6 +76,7 @@ impl<'a> Reading<'a> {
 
     /// Reads options that were taken apart.
     pub(crate) fn read(&mut self, read: Vec<Result<Given, Diagnostic>>) {
+        self.given.reserve(read.len());
         for read in read {
             match read {
                 Ok(given) => self.read_one(given),
@@ -89,6 +93,16 @@ impl<'a> Reading<'a> {
 
     /// What there is to say, refusals of a controller or of the engine last.
     pub(crate) fn into_remarks(mut self) -> (Vec<Diagnostic>, Vec<Given>) {
+        let before = self.before_a_refusal();
+        for refusal in &mut self.refusals {
+            if refusal.code == REFUSED {
+                refusal.message = format!("{before}: {}", refusal.message);
+                if self.options.test_only {
+                    // Slurm prints it without its command's name.
+                    refusal.voice = Voice::Bare;
+                }
+            }
+        }
         self.diagnostics.append(&mut self.refusals);
         (self.diagnostics, self.given)
     }
@@ -152,33 +166,31 @@ impl<'a> Reading<'a> {
 
     /// What the embedded engine's controller says, in the words of the command that it says it to.
     pub(crate) fn refuse_as_controller(&mut self, given: &Given, message: &str) {
-        let message = self.words_of_controller(message);
-        self.refuse(given, "refused", message);
+        self.refuse(given, REFUSED, message.to_owned());
     }
 
     /// What every controller says, whatever its cluster has.
     pub(crate) fn refuse_as_any_controller(&mut self, given: &Given, message: &str) {
-        let message = self.words_of_controller(message);
-        let error = Diagnostic::error("refused", given.span.clone(), message, 1);
+        let error = Diagnostic::error(REFUSED, given.span.clone(), message, 1);
         self.refusals.push(error);
     }
 
     /// The same of the job as a whole.
     pub(crate) fn refuse_whole_as_controller(&mut self, message: &str) {
         if self.surroundings.embedded {
-            let message = self.words_of_controller(message);
-            let error = Diagnostic::error("refused", Span::Whole, message, 1);
+            let error = Diagnostic::error(REFUSED, Span::Whole, message, 1);
             self.refusals.push(error);
         }
     }
 
-    fn words_of_controller(&self, message: &str) -> String {
-        let before = match self.command {
+    /// What stands before a controller's words.
+    fn before_a_refusal(&self) -> &'static str {
+        match self.command {
+            _ if self.options.test_only => "allocation failure",
             Command::Sbatch => "Batch job submission failed",
             Command::Salloc => "Failed to allocate resources",
             Command::Srun => "Unable to allocate resources",
-        };
-        format!("{before}: {message}")
+        }
     }
 
     /// Says that an option which was read changes nothing here.

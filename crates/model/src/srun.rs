@@ -250,7 +250,7 @@ fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         overlap: o.overlap,
         exact: o.exact || reading.by_hand(Key::CpusPerTask) || o.exclusive == Some(Exclusive::Yes),
         nodelist: o.nodelist.to_vec(),
-        exclude: o.exclude.clone(),
+        exclude: o.exclude.to_vec(),
         relative: o.relative,
         kill_on_bad_exit: o.kill_on_bad_exit.unwrap_or(false),
     }

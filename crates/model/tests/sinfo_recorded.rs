@@ -20,7 +20,7 @@ fn partition(name: &str, nodes: &[u32], time: u64, default_time: u64) -> SinfoPa
         preempt_mode: "REQUEUE".to_owned(),
         nodes: nodes
             .iter()
-            .map(|node| NodeName(format!("node{node}")))
+            .map(|node| NodeName::from(format!("node{node}")))
             .collect(),
     }
 }
@@ -38,7 +38,7 @@ fn nodes() -> Vec<SinfoNode> {
     let node = |number: u32| {
         let kind = if number == 4 { "a100" } else { "v100" };
         SinfoNode {
-            name: NodeName(format!("node{number}")),
+            name: NodeName::from(format!("node{number}")),
             host: "localhost".to_owned(),
             address: "127.0.0.1".to_owned(),
             state: "idle".to_owned(),
@@ -68,7 +68,7 @@ fn answer(category: &str, input: &str) -> String {
         (_, (option, value)) => {
             match option {
                 "-p" => partitions.retain(|partition| partition.name == value),
-                "-n" => nodes.retain(|node| node.name.0 == value),
+                "-n" => nodes.retain(|node| node.name.as_str() == value),
                 "-t" => nodes.retain(|node| node.state == value),
                 _ => {}
             }

@@ -11,7 +11,7 @@ mod any_history;
 
 fn machine(cpus: u32) -> Machine {
     Machine {
-        host: NodeName("box".to_owned()),
+        host: NodeName::new("box"),
         cpus: (0..cpus).collect(),
         memory: u64::from(cpus) * 1000,
         gpus: vec![],
@@ -483,4 +483,45 @@ fn a_pass_over_many_waiting_jobs_looks_at_the_head_alone() {
         state.state.take_changes();
     }
     assert_eq!(state.state.live().count(), 0);
+}
+
+#[test]
+fn an_estimate_waits_for_the_ends_of_running_jobs_alone() {
+    let minutes = |minutes: u64| Some(TimeLimitRequest::Limit(Seconds(minutes * 60)));
+    let asks = |tasks: u32, time| Request {
+        tasks: Some(tasks),
+        time,
+        ..Request::default()
+    };
+    let mut world = World::new(4);
+    let now = world.now;
+    let at = |world: &World, request: &Request| {
+        let estimate = world.state.estimate(request, world.now).unwrap();
+        (
+            estimate.at.seconds() - now.seconds(),
+            estimate.allocation.cpus(),
+        )
+    };
+    assert_eq!(at(&world, &asks(4, None)), (0, 4));
+    world.submit(asks(2, minutes(10)));
+    world.submit(asks(1, minutes(5)));
+    // It waits, and is not counted.
+    world.submit(asks(3, minutes(60)));
+    let _actions = world.pass();
+    assert_eq!(at(&world, &asks(1, None)), (0, 1));
+    assert_eq!(at(&world, &asks(2, None)), (300, 2));
+    assert_eq!(at(&world, &asks(4, None)), (600, 4));
+    let later = Request {
+        begin: Some(now + Seconds(400)),
+        ..asks(2, None)
+    };
+    assert_eq!(at(&world, &later), (400, 2));
+    assert!(world.state.estimate(&asks(5, None), now).is_err());
+    let exclusive = Request {
+        exclusive: true,
+        ..asks(1, None)
+    };
+    assert_eq!(at(&world, &exclusive).0, 600);
+    // Asking takes no id.
+    assert_eq!(world.state.next_id(), 4);
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! State::apply(event)      what happened: a submission, an end, a hold, a cancel
 //! State::schedule(now)     what to do about it: starts, expiries
+//! State::estimate(request) when a job would start; nothing changes
 //! State::next_due()        when to ask again though nothing happened
 //! State::take_changes()    which rows to write before anything of it is done
 //! ```
@@ -12,6 +13,7 @@
 
 mod apply;
 mod array;
+mod estimate;
 mod event;
 mod job;
 mod machine;
@@ -24,6 +26,7 @@ mod refile;
 mod shape;
 mod state;
 
+pub use estimate::Estimate;
 pub use event::{Action, Changes, Event, Finished};
 pub use machine::{Gpu, Machine};
 pub use never_fits::NeverFits;

@@ -42,7 +42,7 @@ impl Machine {
     /// The name of the n-th virtual node, counted from 1.
     #[must_use]
     pub fn virtual_node(&self, number: u32) -> NodeName {
-        NodeName(format!("{}-v{number}", self.host))
+        NodeName::from(format!("{}-v{number}", self.host))
     }
 
     /// Whether a node of that name can be had, and the number of the virtual node (0: node 0).

@@ -278,7 +278,7 @@ mod tests {
 
     fn job(nodes: &[(&str, &[u32])]) -> Allocation {
         let share = |(node, cpus): &(&str, &[u32])| NodeShare {
-            node: NodeName((*node).to_owned()),
+            node: NodeName::new(node),
             cpus: cpus.to_vec(),
             memory: 100 * cpus.len() as u64,
             gpus: vec![],
@@ -378,7 +378,7 @@ mod tests {
             expect!["a 1× [0, 1] 200M, b 1× [2, 3] 200M | "],
         );
         let second = StepRequest {
-            nodelist: vec![NodeName("b".to_owned())],
+            nodelist: vec![NodeName::new("b")],
             tasks: Some(1),
             ..StepRequest::default()
         };

@@ -283,7 +283,7 @@ mod tests {
 
     fn machine() -> Machine {
         Machine {
-            host: NodeName("box".to_owned()),
+            host: NodeName::new("box"),
             cpus: (0..4).collect(),
             memory: 8000,
             gpus: (0..2)
@@ -423,7 +423,7 @@ mod tests {
             ],
         );
         let request = Request {
-            nodelist: vec![NodeName("node7".to_owned())],
+            nodelist: vec![NodeName::new("node7")],
             ..Request::default()
         };
         check(

@@ -464,7 +464,9 @@ fn check_launch(text: &str, facts: &ClusterFacts, resume: Option<&str>, want: Ex
     let shape = JobShape {
         job: 17,
         restart: 1,
-        nodes: (1..=nodes).map(|n| NodeName(format!("n{n}"))).collect(),
+        nodes: (1..=nodes)
+            .map(|n| NodeName::from(format!("n{n}")))
+            .collect(),
         gpus: vec![plan.gpus_per_node.value; nodes as usize],
     };
     let rendezvous = Rendezvous {
@@ -785,7 +787,7 @@ fn torchrun_agents() {
         let shape = JobShape {
             job: 1,
             restart: 0,
-            nodes: vec![NodeName("n1".to_owned())],
+            nodes: vec![NodeName::new("n1")],
             gpus: vec![0],
         };
         let rendezvous = Rendezvous {

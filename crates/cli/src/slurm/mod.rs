@@ -3,6 +3,7 @@
 
 pub mod connection;
 mod login_environment;
+mod not_here;
 pub mod sbatch;
 pub mod sbatch_wait;
 mod scancel;
@@ -12,6 +13,7 @@ mod squeue;
 pub mod srun;
 
 use crate::printer::Printer;
+use api::{Refusal, WouldStart};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,7 +26,10 @@ pub const NAMES: &[&str] = &["sbatch", "squeue", "scancel", "srun", "scontrol"];
 pub fn by_name(args: &[OsString]) -> Option<(&'static str, &[OsString])> {
     let known = |text: &OsString| {
         let name = Path::new(text).file_name()?.to_str()?;
-        NAMES.iter().copied().find(|known| *known == name)
+        let mut names = NAMES.iter().copied();
+        names
+            .find(|known| *known == name)
+            .or_else(|| not_here::named(name))
     };
     if let Some(name) = args.first().and_then(known) {
         return Some((name, &args[1..]));
@@ -57,12 +62,34 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
         "scancel" => scancel::run(&args, printer),
         "scontrol" => scontrol::run(&args, printer),
         "srun" => srun::run(&args, printer),
-        _ => {
-            printer.say(&format!("{name}: not built in"));
-            1
-        }
+        other => not_here::refuse(other, &args, printer).unwrap_or(1),
     };
     ExitCode::from(status)
+}
+
+/// What `--test-only` says of a job that could start, behind the command's name.
+fn start_text(start: &WouldStart, zone: &jiff::tz::TimeZone) -> String {
+    format!(
+        "Job {} to start at {} using {} processors on nodes {} in partition {}",
+        start.job,
+        model::moment_text(start.at, zone),
+        start.cpus,
+        model::node_list::fold(&start.nodes),
+        start.partition
+    )
+}
+
+/// Says a refusal as Slurm does, and what its three parts are where it has them.
+fn say_refusal(command: &str, prefix: &str, refusal: &Refusal, printer: &Printer) {
+    let Refusal::NeverFits { asked, there, todo } = refusal else {
+        return printer.say(&format!("{prefix}{refusal}"));
+    };
+    printer.say(&format!(
+        "{prefix}Requested node configuration is not available"
+    ));
+    for (title, text) in [("asked", asked), ("there", there), ("do", todo)] {
+        printer.say(&format!("{command}:   {title:<7} {text}"));
+    }
 }
 
 /// What `--version` says: that this is Slurm's language, spoken by another program.

@@ -4,7 +4,7 @@ use super::connection::{Trouble, connect};
 use super::login_environment::{bare_login, login_environment};
 use super::script_source::{FoundScript, from_file, from_stdin};
 use crate::printer::Printer;
-use api::{Client, Refusal, Submission};
+use api::{Client, Submission};
 use model::option_table::{Command, options_of};
 use model::sbatch::{Sbatch, ScriptSource, resolve, script_source};
 use model::{Diagnostic, JobId, Show, Surroundings, Timestamp, first_error};
@@ -119,7 +119,12 @@ fn submit(args: &[String], printer: &Printer) -> Result<Queued, Stop> {
     let mut client = connect()?;
     if asked.test_only {
         return match client.test(asked.request) {
-            Ok(()) => Ok(Queued::NOTHING),
+            Ok(start) => {
+                if !asked.quiet {
+                    printer.say(&format!("sbatch: {}", super::start_text(&start, &zone)));
+                }
+                Ok(Queued::NOTHING)
+            }
             Err(error) => Err(refused("allocation failure: ", error.into(), printer)),
         };
     }
@@ -235,17 +240,7 @@ fn refused(prefix: &str, trouble: Trouble, printer: &Printer) -> Stop {
     let Some(refusal) = trouble.refusal() else {
         return trouble.into();
     };
-    match refusal {
-        Refusal::NeverFits { asked, there, todo } => {
-            printer.say(&format!(
-                "{prefix}Requested node configuration is not available"
-            ));
-            for (title, text) in [("asked", asked), ("there", there), ("do", todo)] {
-                printer.say(&format!("sbatch:   {title:<7} {text}"));
-            }
-        }
-        other => printer.say(&format!("{prefix}{other}")),
-    }
+    super::say_refusal("sbatch", prefix, refusal, printer);
     Stop::Status(1)
 }
 

@@ -124,7 +124,7 @@ fn refuse_unknown(asked: &SqueueArgs, records: &[JobRecord]) -> Result<(), Troub
 fn nodes(asked: &SqueueArgs) -> Option<Vec<NodeName>> {
     let list = asked.nodes.as_ref()?;
     let here = |name: NodeName| match name.as_str() {
-        "localhost" => NodeName(sys::host_name()),
+        "localhost" => NodeName::from(sys::host_name()),
         _ => name,
     };
     // A list that can't be read names no node.

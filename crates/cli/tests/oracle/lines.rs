@@ -9,6 +9,13 @@ pub struct Asked {
     pub script: Option<String>,
 }
 
+impl Asked {
+    /// Whether `--test-only` is among its words.
+    pub fn is_question(&self) -> bool {
+        self.words.iter().any(|word| word == "--test-only")
+    }
+}
+
 /// Reads a line: variables, words, and behind ` << ` a script with `\n`, `\t` and `\r` in it.
 pub fn read(line: &str) -> Asked {
     let (call, script) = match line.split_once(" << ") {
@@ -16,13 +23,6 @@ pub fn read(line: &str) -> Asked {
         None => (line, None),
     };
     let mut words: Vec<String> = call.split_whitespace().map(str::to_owned).collect();
-    let is_variable = |word: &String| {
-        let name = word.split('=').next().unwrap_or_default();
-        name.len() < word.len()
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_uppercase() || byte == b'_')
-    };
     let count = words.iter().take_while(|word| is_variable(word)).count();
     let variables = words.drain(..count).collect::<Vec<_>>();
     let split = |word: &String| {
@@ -41,7 +41,21 @@ pub fn read(line: &str) -> Asked {
     }
 }
 
-/// All lines, the chosen ones first.
+/// The same line as a question, of which no job comes.
+fn tested(line: &str) -> String {
+    let words = line.split(' ');
+    let variables = words.take_while(|word| is_variable(word));
+    let length: usize = variables.map(|word| word.len() + 1).sum();
+    format!("{}--test-only {}", &line[..length], &line[length..])
+}
+
+fn is_variable(word: &str) -> bool {
+    let name = word.split('=').next().unwrap_or_default();
+    let named = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
+    name.len() < word.len() && name.bytes().all(named)
+}
+
+/// All lines, each also with `--test-only`.
 pub fn all() -> Vec<String> {
     let mut lines: Vec<String> = CHOSEN.lines().map(str::to_owned).collect();
     lines.retain(|line| !line.is_empty());
@@ -61,6 +75,8 @@ pub fn all() -> Vec<String> {
         }
         lines.push(words.join(" "));
     }
+    let questions: Vec<String> = lines.iter().map(|line| tested(line)).collect();
+    lines.extend(questions);
     lines.sort();
     lines.dedup();
     lines

@@ -6,17 +6,25 @@ use model::cluster::ClusterFile;
 use model::held_job::{ControllerDefaults, HeldJob};
 use model::option_table::Command;
 use model::{
-    Seconds, SlurmVersion, Surroundings, TimeLimitRequest, Timestamp, first_error, sbatch,
+    Request, Seconds, Severity, SlurmVersion, Surroundings, TimeLimitRequest, Timestamp,
+    first_error, moment_text, sbatch,
 };
 use std::path::Path;
 
 /// The nodes and partitions of the real Slurm.
+///
+/// They are of the kind that is switched on when a job needs it: with no `slurmd` at all they count
+/// as there, so that `--test-only` has an answer.
 pub const CLUSTER: &str = "\
+SuspendProgram=/bin/true
+ResumeProgram=/bin/true
+SuspendTime=300
+TreeWidth=65533
 GresTypes=gpu
 MaxArraySize=10001
 FirstJobId=31337
-NodeName=node[1-3] NodeAddr=127.0.0.1 Port=9 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=16000 Gres=gpu:v100:4 Feature=v100,cuda State=UNKNOWN
-NodeName=node4 NodeAddr=127.0.0.1 Port=10 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=16000 Gres=gpu:a100:4 Feature=a100,cuda State=UNKNOWN
+NodeName=node[1-3] NodeAddr=127.0.0.1 Port=9 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=16000 Gres=gpu:v100:4 Feature=v100,cuda State=CLOUD
+NodeName=node4 NodeAddr=127.0.0.1 Port=10 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=16000 Gres=gpu:a100:4 Feature=a100,cuda State=CLOUD
 PartitionName=gpu Nodes=node[1-4] Default=YES MaxTime=7-00:00:00 DefaultTime=01:00:00 State=UP
 PartitionName=cpu Nodes=node[1-2] MaxTime=2-00:00:00 DefaultTime=00:30:00 State=UP
 PartitionName=test Nodes=node[3-4] MaxTime=00:30:00 DefaultTime=00:05:00 State=UP
@@ -143,17 +151,43 @@ pub fn answer(line: &str) -> String {
         let said: String = said.map(|remark| remark.printed(Command::Sbatch)).collect();
         return format!("rc={} {}", error.exit, said.replace('\n', "\\n"));
     }
+    // What only ours says of directives, the real one does not.
     let before: String = remarks
         .iter()
+        .filter(|remark| remark.severity > Severity::Note)
         .map(|remark| remark.printed(Command::Sbatch))
         .collect();
     let before = before.replace('\n', "\\n");
     let file = ClusterFile::parse("oracle", FILE).expect("the cluster file is one");
-    match file.admit(&job.request, None) {
-        Err(refusal) if refusal.waits.is_none() => {
-            return format!("rc=1 {before}{}", refusal.printed().replace('\n', "\\n"));
+    let prefix = match job.test_only {
+        true => "allocation failure",
+        false => "sbatch: error: Batch job submission failed",
+    };
+    let failed = |detail: &str, words: &str| format!("rc=1 {before}{detail}{prefix}: {words}\\n");
+    // A question is asked of each partition in turn.
+    let partitions = job.request.partition.as_deref().unwrap_or("gpu");
+    let fits = |partition: &&str| {
+        let partition = Some((*partition).to_owned());
+        let request = Request {
+            partition,
+            ..job.request.clone()
+        };
+        file.admit(&request, None).is_ok()
+    };
+    let fitting = partitions.split(',').find(fits).filter(|_| job.test_only);
+    if let (None, Err(refusal)) = (fitting, file.admit(&job.request, None)) {
+        match refusal.waits {
+            None => {
+                let detail = refusal.detail.iter();
+                let detail: String = detail.map(|it| format!("sbatch: error: {it}\\n")).collect();
+                return failed(&detail, refusal.denial.words());
+            }
+            // A held job may wait for what will never be there; a question is answered.
+            Some(reason) if job.test_only && reason != "PartitionTimeLimit" => {
+                return failed("", "Requested node configuration is not available");
+            }
+            Some(_) => {}
         }
-        _ => {}
     }
     let record = HeldJob::new(
         &job,
@@ -177,15 +211,21 @@ pub fn answer(line: &str) -> String {
             user: "root",
         },
     );
-    let failed = |words: &str| {
-        format!("rc=1 {before}sbatch: error: Batch job submission failed: {words}\\n")
-    };
     if let Some(words) = record.refused_time() {
-        return failed(words);
+        return failed("", words);
     }
     if job.description.licenses.is_some() {
         // The cluster has none.
-        return failed("Invalid license specification");
+        return failed("", "Invalid license specification");
+    }
+    if job.test_only {
+        let begin = job.request.begin;
+        let moment = begin.map_or("<NOW>".to_owned(), |begin| moment_text(begin, &zone));
+        let partition = fitting.unwrap_or(partitions);
+        return format!(
+            "rc=0 {before}sbatch: Job <JOB> to start at {moment} using {} processors on nodes <NODES> in partition {partition}\\n",
+            record.cpus(),
+        );
     }
     let fields = FIELDS.iter().filter_map(|name| {
         let value = record.field(name, &zone)?;

@@ -14,6 +14,7 @@ pub const HEAD: &str = "\
 /// Asks for a held job, and what became of it; cancels it again.
 pub fn answer(slurm: &RealSlurm, line: &str) -> String {
     let asked = lines::read(line);
+    let only_tested = asked.is_question();
     let mut args = vec!["-H".to_owned(), "--parsable".to_owned()];
     args.extend(asked.words);
     match asked.script {
@@ -31,12 +32,16 @@ pub fn answer(slurm: &RealSlurm, line: &str) -> String {
         .env("LC_ALL", "C")
         .env("TZ", "UTC");
     command.envs(asked.variables);
+    let before = sys::now();
     let output = command.output().expect("sbatch runs");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace('\n', "\\n");
     let job = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     if !output.status.success() || job.parse::<u32>().is_err() {
         let status = output.status.code().unwrap_or(-1);
-        let said = format!("{}{}", text(&output.stderr), text(&output.stdout));
+        let mut said = format!("{}{}", text(&output.stderr), text(&output.stdout));
+        if only_tested && status == 0 {
+            said = estimate(&said, before);
+        }
         return format!("rc={status} {said}");
     }
     let mut show = slurm.command("scontrol", &["-o", "show", "job", &job]);
@@ -49,6 +54,44 @@ pub fn answer(slurm: &RealSlurm, line: &str) -> String {
         Some(format!("{name}={value}"))
     });
     fields.collect::<Vec<_>>().join(" ")
+}
+
+/// What `--test-only` said without what no two controllers have in common: the job's id, which
+/// nodes are taken, and the moment where that is now.
+fn estimate(said: &str, before: i64) -> String {
+    let Some((remarks, line)) = said.split_once("sbatch: Job ") else {
+        return said.to_owned();
+    };
+    let words: Vec<&str> = line.split(' ').collect();
+    let [
+        job,
+        "to",
+        "start",
+        "at",
+        moment,
+        "using",
+        cpus,
+        "processors",
+        "on",
+        "nodes",
+        _,
+        "in",
+        "partition",
+        partition,
+    ] = words[..]
+    else {
+        return said.to_owned();
+    };
+    assert!(job.parse::<u32>().is_ok(), "{said}");
+    let zone = jiff::tz::TimeZone::UTC;
+    let soon = (0..60).any(|second| {
+        let then = model::Timestamp(before) + model::Seconds(second);
+        model::moment_text(then, &zone) == moment
+    });
+    let moment = if soon { "<NOW>" } else { moment };
+    format!(
+        "{remarks}sbatch: Job <JOB> to start at {moment} using {cpus} processors on nodes <NODES> in partition {partition}"
+    )
 }
 
 /// A field's value: what stands between its name and the next one's.

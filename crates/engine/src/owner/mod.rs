@@ -158,11 +158,7 @@ impl Owner {
                 return None;
             }
             Call::Submit(submission) => self.submit(*submission, peer, turn),
-            Call::Test(request) => self
-                .state
-                .admit(&request)
-                .map(|()| Answer::Done)
-                .map_err(submit::never_fits),
+            Call::Test(request) => self.would_start(&request, turn.now),
             Call::Cancel(request) => self.cancel(request, peer, turn),
             Call::CancelEach { requests } => {
                 let each = requests.into_iter();

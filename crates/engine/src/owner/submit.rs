@@ -4,8 +4,11 @@ use super::Owner;
 use super::turn::Turn;
 use crate::message::Peer;
 use crate::store::NewSubmission;
-use api::{Answer, Refusal, Submission};
-use model::{ArrayPlace, ArrayTask, Dependency, JobId, JobRecord, JobState, PendingReason};
+use api::{Answer, Refusal, Submission, WouldStart};
+use model::{
+    ArrayPlace, ArrayTask, Dependency, JobId, JobRecord, JobState, PendingReason, Request,
+    Timestamp,
+};
 use sched::{Event, NeverFits, priority_of};
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -16,6 +19,23 @@ use std::path::Path;
 pub(super) const PARTITION: &str = "local";
 
 impl Owner {
+    /// When a job would start, if it could at all.
+    pub(super) fn would_start(&self, request: &Request, now: Timestamp) -> Result<Answer, Refusal> {
+        let estimate = self.state.estimate(request, now).map_err(never_fits)?;
+        let allocation = estimate.allocation;
+        Ok(Answer::WouldStart(WouldStart {
+            job: JobId(self.state.next_id()),
+            at: estimate.at,
+            cpus: u32::try_from(allocation.cpus()).unwrap_or(u32::MAX),
+            nodes: allocation
+                .nodes
+                .into_iter()
+                .map(|share| share.node)
+                .collect(),
+            partition: PARTITION.to_owned(),
+        }))
+    }
+
     pub(super) fn submit(
         &mut self,
         submission: Submission,

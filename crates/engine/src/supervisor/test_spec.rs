@@ -11,7 +11,7 @@ pub(super) fn spec() -> StepSpec {
         restart: 0,
         step: StepId::Batch,
         node_index: 0,
-        node: NodeName("n1".to_owned()),
+        node: NodeName::new("n1"),
         engine: "/e".into(),
         binary: "/e/bin/1/yard".into(),
         uid: 0,

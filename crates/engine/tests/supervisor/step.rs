@@ -54,7 +54,7 @@ impl Step {
             restart: 0,
             step: StepId::Number(0),
             node_index: 0,
-            node: NodeName("n1".to_owned()),
+            node: NodeName::new("n1"),
             engine: root.path().to_owned(),
             binary: root.path().join("bin/1/yard"),
             uid: 0,

@@ -70,7 +70,7 @@ pub fn allocation(nodes: u32, cpus: &[u32], gpus: &[u32]) -> Allocation {
     Allocation {
         nodes: (1..=nodes)
             .map(|node| NodeShare {
-                node: NodeName(format!("node{node}")),
+                node: NodeName::from(format!("node{node}")),
                 cpus: cpus.to_vec(),
                 memory: 200,
                 gpus: gpus.to_vec(),

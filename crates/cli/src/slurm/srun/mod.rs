@@ -49,7 +49,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
     }
     if asked.test_only {
-        return test(asked, printer);
+        return test(asked, &zone, printer);
     }
     let environment = sys::odd_text::environment();
     let caller = Caller {
@@ -101,7 +101,7 @@ fn run_step(call: &StepCall, printer: &Printer) -> u8 {
 }
 
 /// `--test-only`: whether the job could ever run.
-fn test(asked: Srun, printer: &Printer) -> u8 {
+fn test(asked: Srun, zone: &jiff::tz::TimeZone, printer: &Printer) -> u8 {
     let mut client = match connection::connect() {
         Ok(client) => client,
         Err(trouble) => {
@@ -109,13 +109,21 @@ fn test(asked: Srun, printer: &Printer) -> u8 {
             return 1;
         }
     };
-    match client.test(asked.request) {
-        Ok(()) => 0,
-        Err(error) => {
-            printer.say(&format!("srun: allocation failure: {error}"));
-            1
+    let quiet = asked.quiet;
+    let trouble: connection::Trouble = match client.test(asked.request) {
+        Ok(start) => {
+            if !quiet {
+                printer.say(&format!("srun: {}", super::start_text(&start, zone)));
+            }
+            return 0;
         }
+        Err(error) => error.into(),
+    };
+    match trouble.refusal() {
+        Some(refusal) => super::say_refusal("srun", "allocation failure: ", refusal, printer),
+        None => trouble.say("srun", printer),
     }
+    1
 }
 
 fn shown(show: Show, printer: &Printer) {

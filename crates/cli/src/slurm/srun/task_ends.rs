@@ -193,7 +193,7 @@ mod tests {
 
     fn step() -> TaskEnds {
         let node = |name: &str, tasks| NodeShare {
-            node: NodeName(name.to_owned()),
+            node: NodeName::new(name),
             cpus: Vec::new(),
             memory: 0,
             gpus: Vec::new(),

@@ -4,8 +4,11 @@
 //! Seen on 22.05.8 and in its `hostlist.c`: the last bracket of a name varies fastest and the others
 //! from right to left; nothing may follow the last bracket; names given twice stay twice.
 
+mod fold;
+
 use crate::NodeName;
-use std::cmp::Ordering;
+pub(crate) use fold::drop_repeated;
+pub use fold::{fold, sort};
 
 /// Most names in one range, as Slurm has it.
 const LONGEST_RANGE: u64 = 64 * 1024;
@@ -62,7 +65,7 @@ impl NodeListError {
 /// space part its entries; an empty list has no names.
 pub fn expand(list: &str) -> Result<Vec<NodeName>, NodeListError> {
     let mut names = Vec::new();
-    for_each(list, |name| names.push(NodeName(name.to_owned())))?;
+    for_each(list, |name| names.push(NodeName::new(name)))?;
     Ok(names)
 }
 
@@ -76,28 +79,6 @@ pub fn for_each(list: &str, mut take: impl FnMut(&str)) -> Result<(), NodeListEr
         expand_entry(entry, &mut names).map_err(|wrong| wrong.in_list(list))?;
     }
     Ok(())
-}
-
-/// Folds names into a list, keeping their order: `n3 n1 n2` → `n[3,1-2]`.
-#[must_use]
-pub fn fold<'a>(names: impl IntoIterator<Item = &'a NodeName>) -> String {
-    let mut ranges: Vec<Range<'_>> = Vec::new();
-    for name in names {
-        let next = Range::of(name.as_str());
-        if !ranges.last_mut().is_some_and(|last| last.take(&next)) {
-            ranges.push(next);
-        }
-    }
-    print(&ranges)
-}
-
-/// Sorts names as `hostlistsorted` does before folding: by the text before the number, in which
-/// digits count as numbers, then by the number.
-pub fn sort(names: &mut [NodeName]) {
-    names.sort_by(|left, right| {
-        let (left, right) = (Range::of(left.as_str()), Range::of(right.as_str()));
-        natural(left.prefix, right.prefix).then_with(|| left.key().cmp(&right.key()))
-    });
 }
 
 /// What is wrong with an entry, before the list around it is known.
@@ -122,29 +103,30 @@ impl Wrong {
 
 /// Parts a list at separators that stand outside of brackets.
 fn entries(list: &str) -> impl Iterator<Item = &str> {
-    let mut rest = list;
+    // All that counts is ASCII, so bytes are looked at: a list may be of megabytes.
+    let bytes = list.as_bytes();
+    let mut at = 0;
     std::iter::from_fn(move || {
-        rest = rest.trim_start_matches(is_separator);
-        if rest.is_empty() {
-            return None;
+        while bytes.get(at).copied().is_some_and(is_separator) {
+            at += 1;
         }
-        let mut end = 0;
-        // A bracket that nobody closes does not hold separators together.
-        while let Some(offset) = rest[end..].find(|c| is_separator(c) || c == '[') {
-            end += offset;
-            if !rest[end..].starts_with('[') {
-                let (entry, tail) = rest.split_at(end);
-                rest = tail;
-                return Some(entry);
+        let start = at;
+        while let Some(byte) = bytes.get(at).copied() {
+            if is_separator(byte) {
+                break;
             }
-            end += rest[end..].find(']').unwrap_or(1);
+            at += match byte {
+                // A bracket that nobody closes does not hold separators together.
+                b'[' => list[at..].find(']').unwrap_or(1),
+                _ => 1,
+            };
         }
-        Some(std::mem::take(&mut rest))
+        (start < at).then(|| &list[start..at])
     })
 }
 
-fn is_separator(c: char) -> bool {
-    matches!(c, ',' | ' ' | '\t' | '\n')
+fn is_separator(byte: u8) -> bool {
+    matches!(byte, b',' | b' ' | b'\t' | b'\n')
 }
 
 /// Where names go, and how many there were.
@@ -270,149 +252,6 @@ fn leading_number(text: &str) -> Option<(u64, &str)> {
     Some((digits[..end].parse().ok()?, &digits[end..]))
 }
 
-/// Names that differ in their number alone, and follow each other.
-struct Range<'a> {
-    prefix: &'a str,
-    /// Lowest and highest number, and the width of both; none for a name without a number.
-    numbers: Option<Numbers>,
-}
-
-impl<'a> Range<'a> {
-    fn of(name: &'a str) -> Range<'a> {
-        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let digits = &name[prefix.len()..];
-        match digits.parse() {
-            Ok(number) => Range {
-                prefix,
-                numbers: Some(Numbers {
-                    low: number,
-                    high: number,
-                    width: digits.len(),
-                }),
-            },
-            Err(_) => Range {
-                prefix: name,
-                numbers: None,
-            },
-        }
-    }
-
-    /// Grows by `next` if that is the name that follows.
-    fn take(&mut self, next: &Range<'_>) -> bool {
-        let (Some(mine), Some(its)) = (&mut self.numbers, &next.numbers) else {
-            return false;
-        };
-        let follows = self.prefix == next.prefix && its.low.checked_sub(1) == Some(mine.high);
-        if !follows {
-            return false;
-        }
-        let Some(width) = common_width(mine, its) else {
-            return false;
-        };
-        *mine = Numbers {
-            low: mine.low,
-            high: its.high,
-            width,
-        };
-        true
-    }
-
-    /// Orders names with one prefix: numbers first, by width and number, so that a number without
-    /// leading zeros counts as its own width.
-    fn key(&self) -> (bool, usize, bool, u64) {
-        match &self.numbers {
-            None => (true, 0, false, 0),
-            Some(numbers) if padding(numbers.low, numbers.width) > 0 => {
-                (false, numbers.width, false, numbers.low)
-            }
-            Some(numbers) => (false, numbers.width, true, numbers.low),
-        }
-    }
-}
-
-/// The width in which both ranges print as they were written.
-fn common_width(left: &Numbers, right: &Numbers) -> Option<usize> {
-    if left.width == right.width
-        || padding(right.low, right.width) == padding(right.low, left.width)
-    {
-        Some(left.width)
-    } else if padding(left.low, left.width) == padding(left.low, right.width) {
-        Some(right.width)
-    } else {
-        None
-    }
-}
-
-/// How many zeros stand before `number` in `width` places.
-fn padding(number: u64, width: usize) -> usize {
-    let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
-    width.saturating_sub(digits)
-}
-
-/// Compares texts with the numbers in them as numbers.
-fn natural(left: &str, right: &str) -> Ordering {
-    let (mut left_rest, mut right_rest) = (left, right);
-    loop {
-        let (left_text, left_number, left_next) = chunk(left_rest);
-        let (right_text, right_number, right_next) = chunk(right_rest);
-        let order = left_text
-            .cmp(right_text)
-            .then_with(|| left_number.len().cmp(&right_number.len()))
-            .then_with(|| left_number.cmp(right_number));
-        if order != Ordering::Equal {
-            return order;
-        }
-        if left_next.is_empty() || right_next.is_empty() {
-            // `a01` and `a1` are told apart by the whole text, so that equal means the same.
-            return left_next
-                .len()
-                .cmp(&right_next.len())
-                .then_with(|| left.cmp(right));
-        }
-        (left_rest, right_rest) = (left_next, right_next);
-    }
-}
-
-/// Text up to a number, the number without its leading zeros, and what follows.
-fn chunk(text: &str) -> (&str, &str, &str) {
-    let start = text
-        .find(|c: char| c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (before, rest) = text.split_at(start);
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    let (number, rest) = rest.split_at(end);
-    (before, number.trim_start_matches('0'), rest)
-}
-
-fn print(ranges: &[Range<'_>]) -> String {
-    let mut text = String::new();
-    let same = |left: &Range<'_>, right: &Range<'_>| {
-        left.numbers.is_some() && right.numbers.is_some() && left.prefix == right.prefix
-    };
-    for group in ranges.chunk_by(same) {
-        if !text.is_empty() {
-            text.push(',');
-        }
-        let numbers: Vec<String> = group
-            .iter()
-            .filter_map(|range| range.numbers.as_ref())
-            .map(|n| match n.low == n.high {
-                true => format!("{:0width$}", n.low, width = n.width),
-                false => format!("{:0width$}-{:0width$}", n.low, n.high, width = n.width),
-            })
-            .collect();
-        let numbers = numbers.join(",");
-        text.push_str(group[0].prefix);
-        let bracket = numbers.contains([',', '-']);
-        text.push_str(if bracket { "[" } else { "" });
-        text.push_str(&numbers);
-        text.push_str(if bracket { "]" } else { "" });
-    }
-    text
-}
-
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails loudly")]
 mod tests {
@@ -422,7 +261,7 @@ mod tests {
     #[track_caller]
     fn check(list: &str, names: &str) {
         let got = expand(list).map(|names| {
-            let names: Vec<String> = names.into_iter().map(|name| name.0).collect();
+            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
             names.join(" ")
         });
         assert_eq!(got.unwrap_or_else(|error| error.to_string()), names);
@@ -493,10 +332,30 @@ mod tests {
         check_fold("rack10n1,rack9n1", "rack10n1,rack9n1", "rack9n1,rack10n1");
     }
 
+    #[test]
+    fn of_repeated_names_the_first_stays() {
+        let mut names = expand("b,a,b,a1,a[1-2],a").unwrap();
+        drop_repeated(&mut names);
+        assert_eq!(fold(&names), "b,a,a[1-2]");
+    }
+
     proptest! {
         #[test]
+        fn of_each_name_one_is_left(names in prop::collection::vec("[a-c][0-9]{0,2}", 0..40)) {
+            let mut names: Vec<NodeName> = names.into_iter().map(NodeName::from).collect();
+            let mut want: Vec<NodeName> = Vec::new();
+            for name in &names {
+                if !want.contains(name) {
+                    want.push(name.clone());
+                }
+            }
+            drop_repeated(&mut names);
+            prop_assert_eq!(names, want);
+        }
+
+        #[test]
         fn fold_then_expand_is_the_same(names in prop::collection::vec("[a-c]{1,2}[0-9]{0,4}(x[0-9]{1,2})?", 0..40)) {
-            let names: Vec<NodeName> = names.into_iter().map(NodeName).collect();
+            let names: Vec<NodeName> = names.into_iter().map(NodeName::from).collect();
             prop_assert_eq!(expand(&fold(&names)).unwrap(), names);
         }
 

@@ -1,0 +1,89 @@
+//! Slurm's commands that the embedded engine does not answer to: each says what is there in its
+//! place.
+
+use crate::printer::Printer;
+
+/// A command: its name, what there is, what to do.
+type Row = (&'static str, &'static str, &'static str);
+
+const ROWS: &[Row] = &[
+    (
+        "salloc",
+        "the embedded engine gives an allocation to a script or to a step, not to a shell",
+        "srun --pty bash for a shell with resources of its own, or sbatch a script",
+    ),
+    (
+        "sattach",
+        "output of a step goes where srun was told, and to no second terminal",
+        "yard attach RUN follows a run; tail -f the job's output file",
+    ),
+    (
+        "sinfo",
+        "one machine, in the partition local",
+        "scontrol show node, and scontrol show partition",
+    ),
+    (
+        "sacct",
+        "no accounting database; jobs that ended are kept with their states",
+        "squeue --states=all, or scontrol show job ID",
+    ),
+    (
+        "sacctmgr",
+        "no accounting database: no accounts, users or QOS to manage",
+        "leave it out; yard cluster show NAME tells what a cluster file knows of them",
+    ),
+    (
+        "sstat",
+        "use of running steps is not gathered here",
+        "top or nvidia-smi on this machine",
+    ),
+    (
+        "sprio",
+        "a job's priority has one part, its --priority and --nice",
+        "squeue -o '%i %Q', or scontrol show job ID",
+    ),
+    (
+        "sdiag",
+        "the embedded engine keeps no statistics of its scheduler",
+        "squeue lists what waits and why; the engine's log is engine.log in its folder",
+    ),
+    (
+        "sshare",
+        "no accounts among which shares are counted",
+        "leave it out",
+    ),
+    (
+        "sreport",
+        "no accounting database to report from",
+        "squeue --states=all",
+    ),
+    (
+        "sbcast",
+        "all tasks see the machine's own disks",
+        "cp the file, or leave it out",
+    ),
+    (
+        "strigger",
+        "no triggers",
+        "sbatch --dependency starts a job after another one",
+    ),
+];
+
+/// The row's name, where one of these commands is meant.
+pub fn named(name: &str) -> Option<&'static str> {
+    let mut names = ROWS.iter().map(|(known, ..)| *known);
+    names.find(|known| *known == name)
+}
+
+/// Says that a command is not here; `None` where it is none of these.
+pub fn refuse(name: &str, args: &[String], printer: &Printer) -> Option<u8> {
+    let (name, there, todo) = ROWS.iter().find(|(known, ..)| *known == name)?;
+    printer.say(&format!(
+        "{name}: error: {name} is not part of the embedded engine"
+    ));
+    let asked = [&[(*name).to_owned()], args].concat().join(" ");
+    for (title, text) in [("asked", asked.as_str()), ("there", there), ("do", todo)] {
+        printer.say(&format!("{name}:   {title:<7} {text}"));
+    }
+    Some(1)
+}
