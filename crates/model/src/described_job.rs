@@ -4,7 +4,7 @@
 use crate::given_options::{Exclusive, GivenOptions};
 use crate::job_description::{GresTotal, JobDescription, Sharing};
 use crate::reading::Reading;
-use crate::{GpuCount, GresList, MemoryRequest, Request, Seconds, TimeLimitRequest};
+use crate::{AskedTres, GpuCount, GresList, MemoryRequest, Request, Seconds, TimeLimitRequest};
 
 /// Describes the job that settled options ask for; resources are not yet checked.
 pub(crate) fn describe(o: &GivenOptions) -> JobDescription {
@@ -101,6 +101,7 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
         gpus_per_node: gpus_of_each(job, |total| total.per_node).or_else(|| gpus_of_a_node(o)),
         gpus_per_task: job.gres_per_task.gpus(),
         cpus_per_gpu: o.cpus_per_gpu,
+        asked: asked_tres(o, job),
         exclusive: matches!(o.exclusive, Some(Exclusive::Yes | Exclusive::User)),
         time: o.time.map(whole_minutes),
         begin: o.begin.filter(|begin| *begin > reading.surroundings.now),
@@ -126,6 +127,18 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
         reservation: o.reservation.clone(),
         mail_types,
         mail_user: o.mail_user.clone(),
+    }
+}
+
+fn asked_tres(o: &GivenOptions, job: &JobDescription) -> AskedTres {
+    AskedTres {
+        per_job: job.gres_per_job.clone(),
+        per_node: job.gres_per_node.clone(),
+        per_socket: job.gres_per_socket.clone(),
+        per_task: job.gres_per_task.clone(),
+        bind: o.gpu_bind.clone(),
+        frequency: o.gpu_frequency.clone(),
+        tasks_of_each: job.tasks_per_gpu,
     }
 }
 

@@ -179,10 +179,10 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["stdout"], "STDOUT", Text, |job| text(&output(job))),
     field(None, &["system_comment"], "SYSTEM_COMMENT", Text, |_| Cell::Null),
     field(None, &["tres", "tres-alloc"], "TRES_ALLOC", Text, |job| text(&job.tres)),
-    field(None, &["tres-bind"], "TRES_BIND", Text, |_| text("N/A")),
-    field(None, &["tres-freq"], "TRES_FREQ", Text, |_| text("N/A")),
+    field(None, &["tres-bind"], "TRES_BIND", Text, |job| or_na(&job.tres_bind)),
+    field(None, &["tres-freq"], "TRES_FREQ", Text, |job| or_na(&job.tres_freq)),
     field(None, &["tres-per-job"], "TRES_PER_JOB", Text, |job| or_na(&job.tres_per_job)),
-    field(None, &["tres-per-socket"], "TRES_PER_SOCKET", Text, |_| text("N/A")),
+    field(None, &["tres-per-socket"], "TRES_PER_SOCKET", Text, |job| or_na(&job.tres_per_socket)),
     field(None, &["tres-per-task"], "TRES_PER_TASK", Text, |job| or_na(&job.tres_per_task)),
     field(None, &["wait4switch"], "WAIT4SWITCH", Length, |_| text("0:00")),
 ];

@@ -48,7 +48,10 @@ pub(crate) struct GivenOptions {
     pub(crate) export: Option<Export>,
     pub(crate) export_file: Option<String>,
     pub(crate) get_user_env: bool,
+    /// `--gpu-bind` or `--tres-bind`, as it is sent.
     pub(crate) gpu_bind: Option<String>,
+    /// `--gpu-freq`, as it is sent.
+    pub(crate) gpu_frequency: Option<String>,
     pub(crate) gpus: Option<GresList>,
     pub(crate) gpus_per_node: Option<GresList>,
     pub(crate) gpus_per_socket: Option<GresList>,

@@ -289,6 +289,8 @@ impl<'a> HeldJob<'a> {
             }
             "WorkDir" => request.chdir.display().to_string(),
             "Comment" => return request.comment.clone(),
+            "TresBind" => return request.asked.bind.clone(),
+            "TresFreq" => return request.asked.frequency.clone(),
             "TresPerJob" => return gres(&job.gres_per_job),
             "TresPerNode" => return gres(&job.gres_per_node),
             "TresPerSocket" => return gres(&job.gres_per_socket),

@@ -353,6 +353,7 @@ fn gpus_text(gpus: &GpuCount) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::NodeName;
     use crate::{ArrayPlace, JobId, JobState, PendingReason, StepState};
     use expect_test::{Expect, expect};
     use proptest::prelude::*;

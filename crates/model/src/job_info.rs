@@ -4,8 +4,8 @@
 //! is decided here, once.
 
 use crate::{
-    Allocation, ArrayTask, GpuCount, JobRecord, JobState, JobStateName, MemoryRequest, NodeName,
-    Outcome, PendingReason, Request, Seconds, TimeLimitRequest, Timestamp, WaitStatus,
+    Allocation, ArrayTask, GpuCount, GresList, JobRecord, JobState, JobStateName, MemoryRequest,
+    NodeName, Outcome, PendingReason, Request, Seconds, TimeLimitRequest, Timestamp, WaitStatus,
     mail_types_text, mebibytes_text, node_list, reason_text,
 };
 use jiff::tz::TimeZone;
@@ -112,12 +112,20 @@ pub struct JobInfo {
     pub memory: MemoryRequest,
     /// `cpu=1,mem=100M,node=1,billing=1`
     pub tres: String,
+    /// `gpu:closest`
+    pub tres_bind: Option<String>,
+    /// `gpu:high`
+    pub tres_freq: Option<String>,
     /// `gres:gpu:v100:2`, for the job.
     pub tres_per_job: Option<String>,
     /// The same a node.
     pub tres_per_node: Option<String>,
+    /// The same a socket.
+    pub tres_per_socket: Option<String>,
     /// The same a task.
     pub tres_per_task: Option<String>,
+    /// `--ntasks-per-gpu`
+    pub tasks_per_tres: Option<u32>,
     /// `--cpus-per-gpu`
     pub cpus_per_tres: Option<String>,
     /// `--mem-per-gpu`
@@ -181,7 +189,13 @@ impl JobInfo {
         let request = &record.request;
         let shape = Shape::of(record, facts);
         let span = Span::of(record, facts.now);
-        let gres = |count: &Option<GpuCount>| count.as_ref().map(gres_text);
+        let asked = &request.asked;
+        // Counts alone are there where no command of Slurm's asked.
+        let as_asked = |list: &GresList, count: &Option<GpuCount>| match list.is_empty() {
+            false => Some(list.to_string()),
+            true if asked.is_empty() => count.as_ref().map(gres_text),
+            true => None,
+        };
         let path = &request.chdir;
         JobInfo {
             id: record.id.0,
@@ -235,12 +249,18 @@ impl JobInfo {
                 .saturating_mul(request.tasks_per_node.unwrap_or(1).max(1)),
             memory: request
                 .memory
+                // Beside memory a GPU stands the default a CPU.
+                .filter(|memory| !matches!(memory, MemoryRequest::PerGpu(_)))
                 .unwrap_or(MemoryRequest::PerCpu(facts.memory_per_cpu)),
             tres: shape.tres_text(request),
             allocation: shape.allocation,
-            tres_per_job: gres(&request.gpus),
-            tres_per_node: gres(&request.gpus_per_node),
-            tres_per_task: gres(&request.gpus_per_task),
+            tres_bind: asked.bind.clone(),
+            tres_freq: asked.frequency.clone(),
+            tres_per_job: as_asked(&asked.per_job, &request.gpus),
+            tres_per_node: as_asked(&asked.per_node, &request.gpus_per_node),
+            tres_per_socket: as_asked(&asked.per_socket, &None),
+            tres_per_task: as_asked(&asked.per_task, &request.gpus_per_task),
+            tasks_per_tres: asked.tasks_of_each,
             cpus_per_tres: request.cpus_per_gpu.map(|cpus| format!("gres:gpu:{cpus}")),
             mem_per_tres: match request.memory {
                 Some(MemoryRequest::PerGpu(mib)) => Some(format!("gres:gpu:{mib}")),

@@ -101,8 +101,8 @@ pub use node_count::NodeCount;
 pub use node_name::NodeName;
 pub use problem::{Problem, count_lines, render, render_as};
 pub use request::{
-    ArraySpec, GpuCount, MailEvent, MemoryRequest, OpenMode, Request, SignalSpec, SignalTarget,
-    TimeLimitRequest,
+    ArraySpec, AskedTres, GpuCount, MailEvent, MemoryRequest, OpenMode, Request, SignalSpec,
+    SignalTarget, TimeLimitRequest,
 };
 pub use signal_spec::{parse_signal, signal_name};
 pub use slurm_version::{NoSlurmVersion, SlurmVersion};

@@ -91,12 +91,18 @@ impl Reading<'_> {
             }
             Key::GpuBind => {
                 value_check::gpu_bind(long, text)?;
-                o.gpu_bind = owned();
+                o.gpu_bind = Some(match long {
+                    "gpu-bind" => format!("gpu:{text}"),
+                    _ => text.to_owned(),
+                });
                 if !matches!(text, "none" | "gpu:none" | "gres/gpu:none") {
                     self.unheeded(given);
                 }
             }
-            Key::GpuFreq => value_check::gpu_frequency(text)?,
+            Key::GpuFreq => {
+                value_check::gpu_frequency(text)?;
+                o.gpu_frequency = Some(format!("gpu:{text}"));
+            }
             Key::Gpus => o.gpus = Some(GresList::of_gpus(text)),
             Key::GpusPerNode => o.gpus_per_node = Some(GresList::of_gpus(text)),
             Key::GpusPerSocket => o.gpus_per_socket = Some(GresList::of_gpus(text)),

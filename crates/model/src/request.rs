@@ -1,6 +1,6 @@
 //! What a job asks for, after command line, environment and script were put together.
 
-use crate::{NodeName, Seconds, Timestamp};
+use crate::{GresList, NodeName, Seconds, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -39,6 +39,9 @@ pub struct Request {
     pub gpus_per_task: Option<GpuCount>,
     /// `--cpus-per-gpu`
     pub cpus_per_gpu: Option<u32>,
+    /// The same in the words in which it was asked for.
+    #[serde(skip_serializing_if = "AskedTres::is_empty")]
+    pub asked: AskedTres,
     /// `--exclusive`
     pub exclusive: bool,
     /// `--time`; `None` is the partition's default.
@@ -83,6 +86,35 @@ pub struct Request {
     pub mail_types: Vec<MailEvent>,
     /// `--mail-user`
     pub mail_user: Option<String>,
+}
+
+/// What Slurm's commands send of generic resources as it was written, and `scontrol show job`
+/// repeats: counts follow from it, but not it from counts. Empty where no such command asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AskedTres {
+    /// `--gpus`
+    pub per_job: GresList,
+    /// `--gpus-per-node`, and behind it `--gres`.
+    pub per_node: GresList,
+    /// `--gpus-per-socket`
+    pub per_socket: GresList,
+    /// `--gpus-per-task`
+    pub per_task: GresList,
+    /// `--gpu-bind`, such as `gpu:closest`.
+    pub bind: Option<String>,
+    /// `--gpu-freq`, such as `gpu:high`.
+    pub frequency: Option<String>,
+    /// `--ntasks-per-gpu`
+    pub tasks_of_each: Option<u32>,
+}
+
+impl AskedTres {
+    /// Whether nothing was asked in these ways.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == AskedTres::default()
+    }
 }
 
 /// A time limit as asked: seconds, or none.

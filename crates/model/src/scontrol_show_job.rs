@@ -252,8 +252,11 @@ fn tail(job: &JobInfo) -> Vec<String> {
     let named = [
         ("CpusPerTres", &job.cpus_per_tres),
         ("MemPerTres", &job.mem_per_tres),
+        ("TresBind", &job.tres_bind),
+        ("TresFreq", &job.tres_freq),
         ("TresPerJob", &job.tres_per_job),
         ("TresPerNode", &job.tres_per_node),
+        ("TresPerSocket", &job.tres_per_socket),
         ("TresPerTask", &job.tres_per_task),
     ];
     let mut lines: Vec<String> = named
@@ -262,6 +265,9 @@ fn tail(job: &JobInfo) -> Vec<String> {
         .collect();
     if let Some((user, events)) = &job.mail {
         lines.push(format!("MailUser={user} MailType={events}"));
+    }
+    if let Some(tasks) = job.tasks_per_tres {
+        lines.push(format!("NtasksPerTRES={tasks}"));
     }
     lines
 }
