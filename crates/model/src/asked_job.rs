@@ -16,6 +16,7 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
     reserved_cores(reading);
     memory(reading);
     exclusions(reading);
+    arbitrary_nodes(reading);
     let o = &reading.options;
     if o.quiet && o.verbose > 0 {
         error(
@@ -123,6 +124,17 @@ fn exclusions(reading: &mut Reading<'_>) {
         fatal(
             reading,
             "--cpus-per-task and --cpus-per-gpu are mutually exclusive",
+        );
+    }
+}
+
+/// Nodes that a list deals out can't be counted otherwise, says 23.11 (`slurm_opt.c`).
+fn arbitrary_nodes(reading: &mut Reading<'_>) {
+    let later = reading.surroundings.version >= SlurmVersion::V23_11;
+    if later && reading.by_hand(Key::Nodes) && is_arbitrary(&reading.options) {
+        error(
+            reading,
+            "--nodes is incompatible with --distribution=arbitrary",
         );
     }
 }

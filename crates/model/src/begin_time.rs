@@ -3,7 +3,7 @@
 //!
 //! Follows Slurm's `parse_time` step by step, positions in its error message included.
 
-use crate::Timestamp;
+use crate::{SlurmVersion, Timestamp};
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 
@@ -28,9 +28,20 @@ const TIMES: &[(&str, i8)] = &[("midnight", 0), ("noon", 12), ("fika", 15), ("te
 /// The error is Slurm's line, printed without the command's name; it is empty where nothing was
 /// named.
 pub fn parse_moment(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, String> {
+    parse_moment_in(SlurmVersion::V22_05, text, now, zone)
+}
+
+/// The same by the rules of a version.
+pub(crate) fn parse_moment_in(
+    version: SlurmVersion,
+    text: &str,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> Result<Timestamp, String> {
     let mut reader = Reader {
         text: text.as_bytes(),
         at: 0,
+        version,
     };
     let wrong = |at| format!("Invalid time specification (pos={at}): {text}");
     if let Some(seconds) = text.get(3..).filter(|_| reader.word("uts")) {
@@ -89,6 +100,7 @@ impl Found {
 struct Reader<'a> {
     text: &'a [u8],
     at: usize,
+    version: SlurmVersion,
 }
 
 impl Reader<'_> {
@@ -108,6 +120,8 @@ impl Reader<'_> {
                 date = Some((Some(next.year()), next.month(), next.day()));
             } else if let Some((_, hour)) = TIMES.iter().find(|(word, _)| self.word(word)) {
                 time = Some(Time::constant(*hour, 0, 0, 0));
+            } else if self.version >= SlurmVersion::V24_05 && self.word("elevenses") {
+                time = Some(Time::constant(11, 0, 0, 0));
             } else if self.word("now") {
                 exactly = Some(self.delta()?);
             } else if !byte.is_ascii_digit() {

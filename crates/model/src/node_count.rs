@@ -1,5 +1,6 @@
 //! Numbers of nodes: `4`, `2-4`, `1k`, `2-0` (no greatest number).
 
+use crate::SlurmVersion;
 use crate::number::leading;
 use std::fmt;
 
@@ -16,8 +17,20 @@ impl NodeCount {
     /// Reads what `--nodes` takes; `k` and `m` stand for 1024 and 1048576. The error is Slurm's
     /// sentence.
     pub fn parse(text: &str) -> Result<NodeCount, String> {
+        NodeCount::parse_in(SlurmVersion::V22_05, text)
+    }
+
+    /// The same by the rules of a version: 23.02 takes a list of numbers, of which the least and the
+    /// greatest count here, and no number that an `int` can't hold (`verify_node_count` of
+    /// `proc_args.c`).
+    pub(crate) fn parse_in(version: SlurmVersion, text: &str) -> Result<NodeCount, String> {
         let invalid = |text: &str| format!("\"{text}\" is not a valid node count");
-        let count = |text: &str| count(text).ok_or_else(|| invalid(text));
+        let later = version >= SlurmVersion::V23_02;
+        if later && text.contains([',', ':']) {
+            return of_list(text).ok_or_else(|| invalid(text));
+        }
+        let fits = |count: &i64| !later || *count <= i64::from(i32::MAX);
+        let count = |text: &str| count(text).filter(fits).ok_or_else(|| invalid(text));
         let (min, max) = match text.split_once('-') {
             Some((min, max)) => {
                 let min = count(min)?;
@@ -53,6 +66,34 @@ impl fmt::Display for NodeCount {
             None => write!(f, "{}-0", self.min),
         }
     }
+}
+
+/// `1,3,8-10` or `2-10:2`: the least and the greatest number of the list.
+fn of_list(text: &str) -> Option<NodeCount> {
+    let number = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| text.parse::<u32>().ok())?
+    };
+    let mut bounds: Option<(u32, u32)> = None;
+    for part in text.split(',') {
+        let (range, step) = match part.split_once(':') {
+            Some((range, step)) => (range, Some(number(step).filter(|step| *step > 0)?)),
+            None => (part, None),
+        };
+        let (low, high) = match range.split_once('-') {
+            Some((low, high)) => (number(low)?, number(high)?),
+            None if step.is_some() => return None,
+            None => (number(range)?, number(range)?),
+        };
+        let last = low + high.checked_sub(low)? / step.unwrap_or(1) * step.unwrap_or(1);
+        let (least, most) = bounds.unwrap_or((low, last));
+        bounds = Some((least.min(low), most.max(last)));
+    }
+    let (min, max) = bounds?;
+    Some(NodeCount {
+        min,
+        max: Some(max),
+    })
 }
 
 fn count(text: &str) -> Option<i64> {

@@ -1,8 +1,18 @@
 //! Whole numbers as Slurm's options take them: what C's `strtol` reads, to the end of the text.
 
+use crate::SlurmVersion;
+
 /// Reads a number of at least `least`; the error is Slurm's sentence, for which `name` is the
 /// option's name as Slurm writes it there.
-pub(crate) fn parse_number(name: &str, text: &str, least: u32) -> Result<u32, String> {
+///
+/// 22.05 takes up to a `long`, and cuts off what an `int` can't hold; 23.02 refuses that, and 23.11
+/// found better words (`proc_args.c`).
+pub(crate) fn parse_number(
+    name: &str,
+    text: &str,
+    least: u32,
+    version: SlurmVersion,
+) -> Result<u32, String> {
     let invalid = || format!("Invalid numeric value \"{text}\" for {name}.");
     let (number, rest) = leading(text);
     match number {
@@ -11,12 +21,24 @@ pub(crate) fn parse_number(name: &str, text: &str, least: u32) -> Result<u32, St
         None if text.is_empty() && least == 0 => Ok(0),
         None => Err(invalid()),
         Some(number) if number < i64::from(least) => Err(invalid()),
-        Some(i64::MAX) => Err(format!(
-            "Numeric argument ({}) to big for {name}.",
-            i64::MAX
-        )),
+        Some(number) if number >= most(version) => {
+            let large = if version < SlurmVersion::V23_11 {
+                "to big"
+            } else {
+                "too large"
+            };
+            Err(format!("Numeric argument ({number}) {large} for {name}."))
+        }
         // Slurm cuts off what does not fit; a number that was not asked for helps nobody.
         Some(number) => u32::try_from(number).map_err(|_| invalid()),
+    }
+}
+
+/// The least number that is too large.
+fn most(version: SlurmVersion) -> i64 {
+    match version < SlurmVersion::V23_02 {
+        true => i64::MAX,
+        false => i64::from(i32::MAX),
     }
 }
 
@@ -46,7 +68,7 @@ mod tests {
 
     #[test]
     fn slurms_sentences() {
-        let read = |text| parse_number("--ntasks", text, 1);
+        let read = |text| parse_number("--ntasks", text, 1, SlurmVersion::V22_05);
         assert_eq!(read(" +4"), Ok(4));
         for wrong in ["0", "-1", "4x", "", "1.5"] {
             assert_eq!(

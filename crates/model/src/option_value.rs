@@ -1,5 +1,6 @@
 //! What each option does with its value.
 
+use crate::begin_time::parse_moment_in;
 use crate::diagnostic::Diagnostic;
 use crate::given::{Given, Origin};
 use crate::given_options::Exclusive;
@@ -9,7 +10,7 @@ use crate::reading::Reading;
 use crate::{
     ArraySpec, Dependency, Distribution, Export, GresList, JobId, NodeCount, NodeName, OpenMode,
     Show, SignalSpec, SlurmVersion, TimeLimitRequest, Timestamp, mail_type, memory_size, node_list,
-    parse_moment, signal_spec, value_check,
+    signal_spec, value_check,
 };
 use std::sync::Arc;
 
@@ -25,8 +26,9 @@ impl Reading<'_> {
         let text = value.unwrap_or_default();
         let owned = || Some(text.to_owned());
         let invalid = || invalid(format!("Invalid --{long} specification"));
+        let version = self.surroundings.version;
         let number = |least| {
-            let number = parse_number(&numeric_name(long), text, least);
+            let number = parse_number(&numeric_name(long), text, least, version);
             number.map(Some).map_err(wrong_number)
         };
         let mebibytes = || {
@@ -77,7 +79,7 @@ impl Reading<'_> {
             Key::Error => o.error = Some(file(text)),
             Key::Exact => o.exact = true,
             Key::Exclude => self.exclude(text, given),
-            Key::Exclusive => o.exclusive = Some(exclusive(text).ok_or_else(invalid)?),
+            Key::Exclusive => o.exclusive = Some(exclusive(text, version).ok_or_else(invalid)?),
             Key::Export => o.export = Some(Export::parse(text)),
             Key::ExportFile => o.export_file = owned(),
             Key::ExtraNodeInfo => self.extra_node_info(text)?,
@@ -90,7 +92,7 @@ impl Reading<'_> {
                 return Err(Wrong("invalid-value", message, 255));
             }
             Key::GpuBind => {
-                value_check::gpu_bind(long, text)?;
+                value_check::gpu_bind(long, text, version)?;
                 o.gpu_bind = Some(match long {
                     "gpu-bind" => format!("gpu:{text}"),
                     _ => text.to_owned(),
@@ -108,9 +110,7 @@ impl Reading<'_> {
             Key::GpusPerSocket => o.gpus_per_socket = Some(GresList::of_gpus(text)),
             Key::GpusPerTask => o.gpus_per_task = Some(GresList::of_gpus(text)),
             Key::Gres => o.gres = Some(GresList::of_gres(text)),
-            Key::GresFlags => {
-                value_check::gres_flags(text, self.surroundings.version).ok_or_else(invalid)?
-            }
+            Key::GresFlags => value_check::gres_flags(text, version, self.command)?,
             Key::Help => o.show = Some(Show::Help),
             Key::Usage => o.show = Some(Show::Usage),
             Key::Version => o.show = Some(Show::Version),
@@ -153,7 +153,7 @@ impl Reading<'_> {
             Key::MailType => self.mail_type(text, given).ok_or_else(invalid)?,
             Key::MailUser => o.mail_user = owned(),
             Key::Mem => o.memory = mebibytes()?,
-            Key::MemBind => value_check::memory_bind(text)?,
+            Key::MemBind => value_check::memory_bind(text, version)?,
             Key::MemPerCpu => o.memory_per_cpu = mebibytes()?,
             Key::MemPerGpu => o.memory_per_gpu = mebibytes()?,
             Key::MinCpus => {
@@ -185,7 +185,7 @@ impl Reading<'_> {
             }
             Key::NodeList => self.nodelist(text, given),
             Key::Nodes => {
-                let nodes = NodeCount::parse(text);
+                let nodes = NodeCount::parse_in(version, text);
                 o.nodes = Some(nodes.map_err(|message| Wrong("invalid-value", message, 255))?);
             }
             Key::Number => {
@@ -229,11 +229,11 @@ impl Reading<'_> {
             Key::SendLibs => value_check::send_libraries(text).ok_or_else(invalid)?,
             Key::Signal => {
                 let batch = self.command == Command::Sbatch;
-                o.signal = Some(SignalSpec::parse(text, batch).ok_or_else(invalid)?);
+                o.signal = Some(SignalSpec::parse_in(version, text, batch).ok_or_else(invalid)?);
             }
             Key::SocketsPerNode => o.sockets_per_node = number(1)?,
             Key::StepWait => o.step_wait = number(0)?,
-            Key::Switches => o.switches = Some(switches(text)?),
+            Key::Switches => o.switches = Some(switches(text, version)?),
             Key::Tasks => o.tasks = number(1)?,
             Key::TasksPerCore => o.tasks_per_core = number(1)?,
             Key::TasksPerGpu => o.tasks_per_gpu = number(1)?,
@@ -346,7 +346,7 @@ impl Reading<'_> {
 
     fn moment(&mut self, text: &str, given: &Given) -> Result<Option<Timestamp>, Wrong> {
         let around = self.surroundings;
-        match parse_moment(text, around.now, around.zone) {
+        match parse_moment_in(around.version, text, around.now, around.zone) {
             Ok(moment) => Ok(Some(moment)),
             Err(line) => {
                 let said = (!line.is_empty()).then(|| Diagnostic {
@@ -419,12 +419,13 @@ fn file(text: &str) -> String {
     text.to_owned()
 }
 
-fn exclusive(text: &str) -> Option<Exclusive> {
+fn exclusive(text: &str, version: SlurmVersion) -> Option<Exclusive> {
     match text.to_ascii_lowercase().as_str() {
         "" | "exclusive" => Some(Exclusive::Yes),
         "user" => Some(Exclusive::User),
         "oversubscribe" => Some(Exclusive::No),
         "mcs" => Some(Exclusive::Mcs),
+        "topo" if version >= SlurmVersion::V24_05 => Some(Exclusive::Yes),
         _ => None,
     }
 }
@@ -468,12 +469,12 @@ fn priority(text: &str) -> Result<u32, Wrong> {
 }
 
 /// `--switches=COUNT[@TIME]`; a time that is none is no error to Slurm.
-fn switches(text: &str) -> Result<(u32, Option<u64>), Wrong> {
+fn switches(text: &str, version: SlurmVersion) -> Result<(u32, Option<u64>), Wrong> {
     let (count, wait) = match text.split_once('@') {
         Some((count, wait)) => (count, TimeLimitRequest::parse(wait)),
         None => (text, None),
     };
-    let count = parse_number("--switches", count, 1).map_err(wrong_number)?;
+    let count = parse_number("--switches", count, 1, version).map_err(wrong_number)?;
     let wait = wait.and_then(|wait| match wait {
         TimeLimitRequest::Limit(seconds) => Some(seconds.0),
         TimeLimitRequest::Unlimited => None,

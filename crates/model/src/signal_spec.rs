@@ -1,7 +1,7 @@
 //! Signals by name, and `--signal=[R][B][:]SIGNAL[@SECONDS]`.
 
 use crate::number::leading;
-use crate::{Seconds, SignalSpec, SignalTarget};
+use crate::{Seconds, SignalSpec, SignalTarget, SlurmVersion};
 use std::fmt;
 
 /// The names that Slurm knows, with their numbers on Linux, for the architectures that Trainyard
@@ -25,16 +25,29 @@ const SIGNALS: &[(&str, i32)] = &[
     ("XCPU", 24),
 ];
 
+/// Those that 23.11 added (`sig_name2num` of `proc_args.c`).
+const LATER_SIGNALS: &[(&str, i32)] = &[("PIPE", 13), ("CHLD", 17)];
+
 /// Reads `USR1`, `SIGUSR1`, `usr1` or `10`.
 #[must_use]
 pub fn parse_signal(text: &str) -> Option<i32> {
+    parse_signal_in(SlurmVersion::V22_05, text)
+}
+
+fn parse_signal_in(version: SlurmVersion, text: &str) -> Option<i32> {
     if let (Some(number), rest) = leading(text) {
         let known = rest.trim().is_empty() && (1..=64).contains(&number);
         return known.then(|| i32::try_from(number).ok())?;
     }
     let name = text.trim().to_ascii_uppercase();
     let name = name.strip_prefix("SIG").unwrap_or(&name);
-    let found = SIGNALS.iter().find(|(known, _)| *known == name);
+    let later = LATER_SIGNALS
+        .iter()
+        .filter(|_| version >= SlurmVersion::V23_11);
+    let found = SIGNALS
+        .iter()
+        .chain(later)
+        .find(|(known, _)| *known == name);
     found.map(|(_, number)| *number)
 }
 
@@ -50,6 +63,11 @@ impl SignalSpec {
     /// `sbatch`, which alone knows `B`. `None` where Slurm says "Invalid --signal specification".
     #[must_use]
     pub fn parse(text: &str, batch: bool) -> Option<SignalSpec> {
+        SignalSpec::parse_in(SlurmVersion::V22_05, text, batch)
+    }
+
+    /// The same by the rules of a version.
+    pub(crate) fn parse_in(version: SlurmVersion, text: &str, batch: bool) -> Option<SignalSpec> {
         let strip = |text, letter: char| {
             let text: &str = text;
             match text.strip_prefix([letter, letter.to_ascii_lowercase()]) {
@@ -82,7 +100,7 @@ impl SignalSpec {
             None => (rest, 60),
         };
         Some(SignalSpec {
-            signal: parse_signal(name)?,
+            signal: parse_signal_in(version, name)?,
             before: Seconds(before),
             target: match shell {
                 true => SignalTarget::BatchShell,

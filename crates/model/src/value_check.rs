@@ -5,6 +5,7 @@
 
 use crate::SlurmVersion;
 use crate::number::leading;
+use crate::option_table::Command;
 use crate::option_value::{Wrong, invalid};
 
 /// `--acctg-freq`: `30`, `task=30,energy=10`; every word has a number.
@@ -125,13 +126,19 @@ pub(crate) fn cpu_bind(text: &str) -> Result<(), Wrong> {
 }
 
 /// `--mem-bind`.
-pub(crate) fn memory_bind(text: &str) -> Result<(), Wrong> {
+///
+/// 25.11 knows no sorting any more (`slurm_resource_info.c`).
+pub(crate) fn memory_bind(text: &str, version: SlurmVersion) -> Result<(), Wrong> {
+    const SORTING: &[&str] = &["nosort", "sort"];
     const WORDS: &[&str] = &[
-        "help", "p", "prefer", "nosort", "sort", "q", "quiet", "v", "verbose", "no", "none",
-        "rank", "local",
+        "help", "p", "prefer", "q", "quiet", "v", "verbose", "no", "none", "rank", "local",
     ];
     const LISTS: &[&str] = &["map_mem", "mapmem", "mask_mem", "maskmem"];
-    bind("mem-bind", text, WORDS, LISTS)
+    let words = match version < SlurmVersion::V25_11 {
+        true => [WORDS, SORTING].concat(),
+        false => WORDS.to_vec(),
+    };
+    bind("mem-bind", text, &words, LISTS)
 }
 
 /// Words and lists, parted by commas that no number follows.
@@ -165,7 +172,11 @@ fn bind(long: &str, text: &str, words: &[&str], lists: &[&str]) -> Result<(), Wr
 }
 
 /// `--gpu-bind`, and 23.11's `--tres-bind`, where `gres/gpu:` stands before.
-pub(crate) fn gpu_bind(long: &str, text: &str) -> Result<(), Wrong> {
+///
+/// 22.05 looks at the first letter of `closest` and `none` alone, 23.02 at the whole words; 23.11
+/// knows `map` and `mask` too (`tres_bind.c`).
+pub(crate) fn gpu_bind(long: &str, text: &str, version: SlurmVersion) -> Result<(), Wrong> {
+    let later = version >= SlurmVersion::V23_11;
     let bare = text.strip_prefix("gres/gpu:").unwrap_or(text);
     let lower = bare.to_ascii_lowercase();
     let lower = lower.strip_prefix("verbose,").unwrap_or(&lower);
@@ -184,13 +195,16 @@ pub(crate) fn gpu_bind(long: &str, text: &str) -> Result<(), Wrong> {
     let known = match lower.split_once(':') {
         Some(("map_gpu", list)) => numbers(list, false),
         Some(("mask_gpu", list)) => numbers(list, true),
+        Some(("map", list)) if later => numbers(list, false),
+        Some(("mask", list)) if later => numbers(list, true),
         Some(("per_task" | "single", number)) => positive(number),
-        _ => lower.starts_with(['c', 'n']),
+        _ if version < SlurmVersion::V23_02 => lower.starts_with(['c', 'n']),
+        _ => lower.starts_with("closest") || lower.starts_with("none"),
     };
     if known {
         return Ok(());
     }
-    let shown = if long == "gpu-bind" {
+    let shown = if long == "gpu-bind" && !later {
         format!("gpu:{text}")
     } else {
         text.to_owned()
@@ -214,20 +228,39 @@ pub(crate) fn gpu_frequency(text: &str) -> Result<(), Wrong> {
     Err(invalid(format!("Invalid --gpu-freq argument: gpu:{text}")))
 }
 
-/// `--gres-flags`: one word until 23.02, several and more of them since 23.11.
-pub(crate) fn gres_flags(text: &str, version: SlurmVersion) -> Option<()> {
-    const OLD: &[&str] = &["disable-binding", "enforce-binding"];
-    const NEW: &[&str] = &[
-        "allow-task-sharing",
-        "multiple-tasks-per-sharing",
-        "one-task-per-sharing",
-    ];
+/// `--gres-flags`: one word until 23.02, several and more of them since 23.11 (`slurm_opt.c`).
+pub(crate) fn gres_flags(text: &str, version: SlurmVersion, command: Command) -> Result<(), Wrong> {
+    const BINDING: [&str; 2] = ["disable-binding", "enforce-binding"];
+    const SHARING: [&str; 2] = ["one-task-per-sharing", "multiple-tasks-per-sharing"];
     let lower = text.to_ascii_lowercase();
     if version < SlurmVersion::V23_11 {
-        return OLD.contains(&lower.as_str()).then_some(());
+        return match BINDING.contains(&lower.as_str()) {
+            true => Ok(()),
+            false => Err(invalid("Invalid --gres-flags specification".to_owned())),
+        };
     }
-    let known = |word: &str| OLD.contains(&word) || NEW.contains(&word);
-    lower.split(',').all(known).then_some(())
+    let has = |word: &&str| lower.split(',').any(|known| known == *word);
+    for word in text.split(',').filter(|word| !word.is_empty()) {
+        let known = word.to_ascii_lowercase();
+        if known == "allow-task-sharing" {
+            if command != Command::Srun {
+                let message = "--gres-flags=allow-task-sharing is only used with srun.";
+                return Err(invalid(message.to_owned()));
+            }
+        } else if !BINDING.iter().chain(&SHARING).any(|word| *word == known) {
+            let message = format!("Invalid --gres-flags specification: {word}");
+            return Err(invalid(message));
+        }
+    }
+    for words in [BINDING, SHARING] {
+        if words.iter().all(has) {
+            let [one, other] = words;
+            let message =
+                format!("Invalid --gres-flags combo: {one} and {other} are mutually exclusive.");
+            return Err(invalid(message));
+        }
+    }
+    Ok(())
 }
 
 /// The words of `--hint`; the error is the first unknown one.
@@ -363,13 +396,13 @@ mod tests {
             Result::is_ok,
         );
         check(
-            memory_bind,
+            |text| memory_bind(text, SlurmVersion::V22_05),
             &["local", "map_mem:0,1", "prefer,rank"],
             &["x", "mask_mem"],
             Result::is_ok,
         );
         check(
-            |text| gpu_bind("gpu-bind", text),
+            |text| gpu_bind("gpu-bind", text, SlurmVersion::V22_05),
             &[
                 "closest",
                 "none",
@@ -407,16 +440,16 @@ mod tests {
             Option::is_some,
         );
         check(
-            |text| gres_flags(text, SlurmVersion::V22_05),
+            |text| gres_flags(text, SlurmVersion::V22_05, Command::Sbatch),
             &["disable-binding"],
             &["x", "one-task-per-sharing"],
-            Option::is_some,
+            Result::is_ok,
         );
         check(
-            |text| gres_flags(text, SlurmVersion::V24_05),
+            |text| gres_flags(text, SlurmVersion::V24_05, Command::Sbatch),
             &["one-task-per-sharing,enforce-binding"],
-            &["x"],
-            Option::is_some,
+            &["x", "allow-task-sharing", "enforce-binding,disable-binding"],
+            Result::is_ok,
         );
         check(
             |text| least_of_range(text, "first arg of -B"),

@@ -110,6 +110,8 @@ pub const FIELDS: &[&str] = &[
     "StdOut",
     "CpusPerTres",
     "MemPerTres",
+    "TresBind",
+    "TresFreq",
     "TresPerJob",
     "TresPerNode",
     "TresPerSocket",
