@@ -22,6 +22,17 @@ pub struct NewJob<'a> {
     pub environment: &'a [(String, String)],
 }
 
+/// A job of which it is asked whether it would be taken.
+#[derive(Clone, Copy, Debug)]
+pub struct TestedJob<'a> {
+    /// What it asks for: what the embedded engine is asked.
+    pub request: &'a Request,
+    /// The batch script's text: what a real Slurm is asked.
+    pub script: &'a str,
+    /// Options of sbatch before it.
+    pub flags: &'a [String],
+}
+
 /// A way to an engine: the embedded one, or a real Slurm.
 pub trait Door {
     /// What this cluster is and has.
@@ -29,6 +40,12 @@ pub trait Door {
 
     /// Name and version of what schedules there: `yard 0.1.0`, `slurm 22.05.8`.
     fn scheduler(&self) -> &str;
+
+    /// Whether the engine would take a job; nothing is queued.
+    ///
+    /// # Errors
+    /// [`DoorError::Refused`] where it would not.
+    fn test(&mut self, job: &TestedJob<'_>) -> Result<(), DoorError>;
 
     /// Queues a job; when this returns, the answer is on disk there.
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, DoorError>;

@@ -1,6 +1,6 @@
 //! The embedded engine's door.
 
-use crate::door::{Door, DoorError, NewJob};
+use crate::door::{Door, DoorError, NewJob, TestedJob};
 use crate::facts::embedded_facts;
 use crate::job_view::JobView;
 use api::{CallError, CancelRequest, Client, JobFilter, Refusal, Selector, Submission};
@@ -42,6 +42,11 @@ impl Door for EmbeddedDoor {
 
     fn scheduler(&self) -> &str {
         &self.scheduler
+    }
+
+    fn test(&mut self, job: &TestedJob<'_>) -> Result<(), DoorError> {
+        let answer = self.client.test(job.request.clone());
+        answer.map(drop).map_err(refused)
     }
 
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, DoorError> {

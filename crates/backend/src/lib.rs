@@ -17,7 +17,7 @@ mod runs;
 mod slurm;
 mod submit;
 
-pub use door::{Door, DoorError, NewJob};
+pub use door::{Door, DoorError, NewJob, TestedJob};
 pub use embedded::{EmbeddedDoor, LOCAL};
 pub use follow::{FILE_PAUSE, Follower, Seen};
 pub use job_view::{JobView, ViewState};

@@ -240,14 +240,9 @@ fn version_of(input: &LintInput<'_>) -> Option<SlurmVersion> {
 
 /// What `sbatch` makes of a text that stands in the place of the script's.
 fn as_sbatch_reads(input: &LintInput<'_>, text: &str) -> (Sbatch, Vec<Diagnostic>) {
-    let pyxis = input
-        .cluster
-        .and_then(|cluster| cluster.containers.runtime.as_ref());
-    let version = version_of(input).unwrap_or(SlurmVersion::V22_05);
-    let surroundings = Surroundings {
-        pyxis: pyxis.is_some_and(|r| r.value == model::cluster::ContainerRuntime::Pyxis),
-        ..Surroundings::slurm(version, input.now, input.zone, input.cwd)
-    };
+    let version = version_of(input);
+    let surroundings =
+        Surroundings::of_cluster(input.cluster, version, input.now, input.zone, input.cwd);
     let name = if input.name == "-" {
         "sbatch"
     } else {

@@ -49,6 +49,14 @@ pub enum PlacesError {
         /// What it holds.
         value: PathBuf,
     },
+    /// `TRAINYARD_HOME` or an XDG folder is no UTF-8 text, which paths in scripts and messages are.
+    #[error("{variable} is {value:?}, which is not UTF-8 text: name a folder that is, or unset it")]
+    NotText {
+        /// Which variable.
+        variable: &'static str,
+        /// What it holds.
+        value: PathBuf,
+    },
     /// The fallback under `/var/tmp` is someone else's.
     #[error("{} {problem}: remove it, or set TRAINYARD_HOME to a folder of your own", path.display())]
     NotOurs {
@@ -64,7 +72,8 @@ impl Places {
     /// `/var/tmp/trainyard-<uid>`, where it is needed.
     ///
     /// # Errors
-    /// A relative path in the environment, or a fallback folder that is someone else's.
+    /// A path in the environment that is relative or no text, or a fallback folder that is someone
+    /// else's.
     pub fn from_env() -> Result<Places, PlacesError> {
         let facts = PlaceFacts {
             uid: rustix::process::getuid().as_raw(),
@@ -84,7 +93,7 @@ impl Places {
     /// The choice itself, of values alone.
     ///
     /// # Errors
-    /// A relative path in a variable.
+    /// A path in a variable that is relative or no text.
     pub fn resolve(
         vars: &dyn Fn(&str) -> Option<OsString>,
         facts: &PlaceFacts<'_>,
@@ -160,10 +169,10 @@ fn absolute(
         return Ok(None);
     };
     let value = PathBuf::from(value);
-    if value.is_absolute() {
-        Ok(Some(value))
-    } else {
-        Err(PlacesError::Relative { variable, value })
+    match (value.is_absolute(), value.to_str()) {
+        (true, Some(_)) => Ok(Some(value)),
+        (true, None) => Err(PlacesError::NotText { variable, value }),
+        (false, _) => Err(PlacesError::Relative { variable, value }),
     }
 }
 

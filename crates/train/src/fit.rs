@@ -268,8 +268,11 @@ impl Wanted<'_> {
                 say_mebibytes(asked),
                 source.unwrap_or_default()
             ),
-            there: describe(self.facts),
-            todo: format!("memory = \"{}M\" or less", most / u64::from(self.on_one())),
+            there: describe_by(self.facts, |group| say_mebibytes(group.memory_mib)),
+            todo: format!(
+                "memory = \"{}\" or less",
+                written(most / u64::from(self.on_one()))
+            ),
         })
     }
 
@@ -338,8 +341,20 @@ impl Wanted<'_> {
     }
 }
 
+/// An amount as a run file has it: `1000G`, or `1500M` where that is no whole number of them.
+fn written(mebibytes: u64) -> String {
+    match mebibytes % 1024 {
+        0 => format!("{}G", mebibytes / 1024),
+        _ => format!("{mebibytes}M"),
+    }
+}
+
 /// What a cluster has, in words: `4 nodes with 2 v100, 1 with 8 p100`.
 pub(crate) fn describe(facts: &ClusterFacts) -> String {
+    describe_by(facts, describe_node)
+}
+
+fn describe_by(facts: &ClusterFacts, node: impl Fn(&NodeGroup) -> String) -> String {
     if let (true, Some(machine)) = (facts.embedded, facts.nodes.first()) {
         return describe_machine(machine);
     }
@@ -349,7 +364,7 @@ pub(crate) fn describe(facts: &ClusterFacts) -> String {
             (0, count) => format!("{count} nodes"),
             (_, count) => count.to_string(),
         };
-        format!("{noun} with {}", describe_node(group))
+        format!("{noun} with {}", node(group))
     });
     let all: Vec<String> = groups.collect();
     if all.is_empty() {

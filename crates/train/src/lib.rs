@@ -46,3 +46,5 @@ pub use run_file::{
     MemorySize, Notify, NotifySection, PythonChoice, ResourceSection, ResumeBy, ResumeOn,
     ResumeSection, RunFile, Sections,
 };
+pub use script::directive;
+pub use show::Row;

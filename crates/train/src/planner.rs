@@ -489,5 +489,5 @@ fn absolute(base: &Path, path: &str) -> PathBuf {
 }
 
 #[cfg(test)]
-#[path = "planner_tests.rs"]
+#[path = "planner_tests/mod.rs"]
 mod tests;

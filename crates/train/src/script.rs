@@ -152,6 +152,15 @@ fn time(time: TimeLimitRequest) -> String {
     }
 }
 
+/// An option of the command line as it stands in a directive: its value quoted where it must be.
+#[must_use]
+pub fn directive(option: &str) -> String {
+    match option.split_once('=') {
+        Some((name, value)) => format!("{name}={}", directive_value(value)),
+        None => option.to_owned(),
+    }
+}
+
 /// A directive's value as sbatch reads it: quoted where it has a blank, a quote, a backslash or
 /// the sign that starts a comment.
 fn directive_value(value: &str) -> String {

@@ -65,7 +65,8 @@ impl Plan {
     }
 
     /// Each value with its name and reason.
-    pub(crate) fn rows(&self, facts: &ClusterFacts) -> Vec<Row> {
+    #[must_use]
+    pub fn rows(&self, facts: &ClusterFacts) -> Vec<Row> {
         let mut rows = Vec::new();
         let mut add = |name: &'static str, value: String, source: &Source| {
             let why = match source.is_asked() {
@@ -171,10 +172,13 @@ impl Plan {
 }
 
 /// A value of a plan, as a line of its table.
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What it is, such as `cpus per node`.
     pub name: &'static str,
+    /// The value, with its unit.
     pub value: String,
+    /// Why it is that.
     pub why: String,
 }
 
@@ -236,7 +240,7 @@ fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
     texts.map(|text| text.chars().count()).max().unwrap_or(0)
 }
 
-fn plural(count: u32, one: &str, many: &str) -> String {
+pub(crate) fn plural(count: u32, one: &str, many: &str) -> String {
     match count {
         1 => format!("1 {one}"),
         count => format!("{count} {many}"),

@@ -1,13 +1,15 @@
 //! Job scripts of six sites beside run files of ours: both get the same nodes.
 //!
 //! The scripts are written anew from what the sites' own documents ask for. Where a run file's job
-//! differs from the script's, the table says in what and why.
+//! differs from the script's, and which of its options are dropped or changed, stands here with the
+//! reason that a person is told (`yard plan FILE --on CLUSTER --beside SCRIPT`).
 
+use expect_test::{Expect, expect};
 use model::cluster::ClusterFile;
-use model::{Severity, SlurmVersion, Surroundings, Timestamp, sbatch};
+use model::{Severity, Surroundings, Timestamp, sbatch};
 use std::path::Path;
-use yard_train::site::{Allocation, SitePlan, plan_for};
-use yard_train::{JobPlace, Overrides, PlanInput, RunFile, Variables};
+use yard_train::site::{Beside, SitePlan, plan_for};
+use yard_train::{Overrides, PlanInput, RunFile, Variables};
 
 const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/seeds");
 
@@ -19,18 +21,6 @@ fn cluster(name: &str) -> ClusterFile {
     let site = name.split('-').next().expect("a name has a first part");
     let file = model::cluster::find(site).expect("a shipped cluster");
     file.expect("a shipped cluster file can be read")
-}
-
-fn of_script(name: &str, file: &ClusterFile) -> Allocation {
-    let text = read(&format!("{name}.sbatch"));
-    let zone = jiff::tz::TimeZone::UTC;
-    let cwd = Path::new("/work");
-    let surroundings = Surroundings::slurm(SlurmVersion::V22_05, Timestamp(0), &zone, cwd);
-    let args = [format!("{name}.sbatch")];
-    let (read, remarks) = sbatch::resolve(&args, &|_| None, Some(&text), &surroundings);
-    let wrong = |remark: &&model::Diagnostic| remark.severity == Severity::Error;
-    assert_eq!(remarks.iter().find(wrong), None);
-    Allocation::of(&read.request, file)
 }
 
 fn of_run_file(name: &str, file: &ClusterFile) -> SitePlan {
@@ -50,77 +40,170 @@ fn of_run_file(name: &str, file: &ClusterFile) -> SitePlan {
     plan_for(&input, file, None).expect("it can be planned")
 }
 
-/// Compares both jobs; `changed` are the fields that differ, each with its reason.
+/// Compares both jobs.
 #[track_caller]
-fn check(name: &str, changed: &[(&str, &str)]) {
+fn check(name: &str, want: Expect) {
     let file = cluster(name);
-    let script = of_script(name, &file);
     let site = of_run_file(name, &file);
-    let place = JobPlace {
-        yard: Path::new("yard"),
-        run_folder: Path::new("/run"),
-        output: "",
-        token: "",
-    };
-    let ours = Allocation::of(&site.plan.request(&place), &file);
-    let found: Vec<String> = script
-        .differences(&ours)
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    let said: Vec<&str> = changed.iter().map(|(what, _)| *what).collect();
-    assert_eq!(found, said, "{name}\n{}", site.show());
-    assert!(changed.iter().all(|(_, why)| !why.is_empty()));
+    let text = read(&format!("{name}.sbatch"));
+    let (zone, cwd) = (jiff::tz::TimeZone::UTC, Path::new("/work"));
+    let surroundings = Surroundings::of_cluster(Some(&file), None, Timestamp(0), &zone, cwd);
+    let args = [format!("{name}.sbatch")];
+    let (script, remarks) = sbatch::resolve(&args, &|_| None, Some(&text), &surroundings);
+    let wrong = |remark: &&model::Diagnostic| remark.severity == Severity::Error;
+    assert_eq!(remarks.iter().find(wrong), None);
+    let beside = Beside::of(&script, &site, &file, &surroundings);
+    assert!(beside.changes.iter().all(|change| !change.why.is_empty()));
+    want.assert_eq(&beside.show(name));
 }
-
-const ALWAYS_ASKED: &str = "without it a job gets what the site happens to give, which may be a \
-                            whole node's memory to wait for, or too little to train with";
 
 #[test]
 fn satori() {
     // GPUs are asked once: `--gres` and `--gpus-per-node` together are refused from 26.05 on.
-    check("satori-4gpu", &[]);
-    check("satori-2nodes", &[]);
+    check(
+        "satori-4gpu",
+        expect![[r#"
+
+            beside satori-4gpu: the same allocation
+              dropped  line 4: --output=train_4GPUs_%j.out: what ranks print goes into the run's folder, a file
+                       a rank (yard logs)
+              dropped  line 5: --error=train_4GPUs_%j.err: what ranks print goes into the run's folder, a file a
+                       rank (yard logs)
+              changed  line 7: --mail-type=ALL → --mail-type=END,FAIL: [notify] says who gets mail, and about
+                       what
+              dropped  line 9: --gpus-per-node=4: GPUs are asked twice, by --gres and by --gpus-per-node: once
+                       is enough
+        "#]],
+    );
+    check(
+        "satori-2nodes",
+        expect![[r#"
+
+            beside satori-2nodes: the same allocation
+              dropped  line 5: --gpus-per-node=4: GPUs are asked twice, by --gres and by --gpus-per-node: once
+                       is enough
+        "#]],
+    );
+    // A quarter of the node goes with a GPU.
     check(
         "satori-1gpu",
-        &[(
-            "cpus per node: 1 → 40",
-            "a quarter of the node goes with a GPU",
-        )],
+        expect![[r#"
+
+            beside satori-1gpu: another allocation
+              differs  cpus per node: 1 → 40: a node's 160 CPUs for its 4 GPUs
+              dropped  line 5: --gpus-per-node=1: GPUs are asked twice, by --gres and by --gpus-per-node: once
+                       is enough
+        "#]],
     );
 }
 
 #[test]
 fn ibex() {
+    // Slurm keeps the second of two --constraint, so that the script may get any GPU.
     check(
         "ibex-single-node",
-        &[(
-            "constraint: cpu_intel_platinum_8260 → cpu_intel_platinum_8260&v100",
-            "Slurm keeps the second of two --constraint, so that the script may get any GPU",
-        )],
+        expect![[r#"
+
+            beside ibex-single-node: another allocation
+              differs  constraint: cpu_intel_platinum_8260 → cpu_intel_platinum_8260&v100: ibex's v100 have no
+                       type to ask for, nodes have a feature; cpu_intel_platinum_8260 asked: yard.toml:13
+              changed  line 4: --gpus=8 → --gpus-per-node=8: a run file counts GPUs by the node
+              dropped  line 5: --constraint=v100: --constraint=cpu_intel_platinum_8260 comes later, and Slurm
+                       keeps the last of two
+              dropped  line 7: --gpus-per-task=1: it binds each task to its own GPU, so that tasks on a node
+                       can't reach each other's; a run file gives each task its node's GPUs and a local rank
+              changed  line 8: --cpus-per-gpu=6 → --cpus-per-task=6: asked: yard.toml:9
+              changed  line 9: --constraint=cpu_intel_platinum_8260 → --constraint=v100&cpu_intel_platinum_8260:
+                       ibex's v100 have no type to ask for, nodes have a feature; cpu_intel_platinum_8260 asked:
+                       yard.toml:13
+              dropped  line 12: --output=../results/%x/slurm-%j.out: what ranks print goes into the run's
+                       folder, a file a rank (yard logs)
+              dropped  line 13: --error=../results/%x/slurm-%j.err: what ranks print goes into the run's folder,
+                       a file a rank (yard logs)
+        "#]],
     );
     // Without its --nodes=2 Slurm 22.05 counts the tasks of one node, finds that they are fewer than
     // the GPUs, and refuses the script (`slurm_opt.c`).
-    //
-    // `--gpus-per-task=1` binds each task to one GPU, so that NCCL can't use the links between
-    // them; ours sees all GPUs of its node and takes the one of its local rank.
-    check("ibex-multi-node", &[]);
+    check(
+        "ibex-multi-node",
+        expect![[r#"
+
+        beside ibex-multi-node: the same allocation
+          changed  line 5: --gpus=8 → --gpus-per-node=4: a run file counts GPUs by the node
+          dropped  line 8: --gpus-per-task=1: it binds each task to its own GPU, so that tasks on a node
+                   can't reach each other's; a run file gives each task its node's GPUs and a local rank
+          changed  line 9: --cpus-per-gpu=6 → --cpus-per-task=6: ibex: 5-6 CPUs a v100 (policy)
+          changed  line 10: --mem-per-gpu=90G → --mem=368640M: ibex: 64G-90G a v100 (policy), the upper end
+    "#]],
+    );
 }
 
 #[test]
 fn cedar_and_plai() {
-    check("cedar-standard", &[]);
-    check("cedar-torchrun", &[]);
-    check("plai-lightning", &[]);
+    check(
+        "cedar-standard",
+        expect![[r#"
+
+        beside cedar-standard: the same allocation
+          changed  line 8: --mem-per-gpu=10G → --mem=20480M: asked: yard.toml:9
+    "#]],
+    );
+    check(
+        "cedar-torchrun",
+        expect![[r#"
+
+        beside cedar-torchrun: the same allocation
+          changed  line 8: --mem-per-gpu=10G → --mem=20480M: asked: yard.toml:10
+    "#]],
+    );
+    check(
+        "plai-lightning",
+        expect![[r#"
+
+        beside plai-lightning: the same allocation
+          changed  line 8: --mem-per-gpu=10G → --mem=20480M: asked: yard.toml:9
+    "#]],
+    );
 }
 
 #[test]
 fn technion() {
-    check("technion-2gpu", &[("memory: – → 250 GiB", ALWAYS_ASKED)]);
-    check("technion-16gpu", &[("memory: – → 1000 GiB", ALWAYS_ASKED)]);
+    // Without --mem a job gets what the site happens to give, which may be a whole node's memory to
+    // wait for, or too little to train with.
+    check(
+        "technion-2gpu",
+        expect![[r#"
+
+            beside technion-2gpu: another allocation
+              differs  memory: – → 250 GiB: this share of a node's 1000 GiB
+              dropped  line 4: --output=slurm-%x-%j.out: what ranks print goes into the run's folder, a file a
+                       rank (yard logs)
+              changed  line 5: --ntasks=2 → --ntasks-per-node=2: a task is a rank
+              changed  line 6: --gpus=a100:2 → --gpus-per-node=a100:2: a run file counts GPUs by the node
+        "#]],
+    );
+    check(
+        "technion-16gpu",
+        expect![[r#"
+
+            beside technion-16gpu: another allocation
+              differs  memory: – → 1000 GiB: this share of a node's 1000 GiB
+              changed  line 4: --ntasks=16 → --ntasks-per-node=8: a task is a rank
+              changed  line 5: --gpus=16 → --gpus-per-node=8: a run file counts GPUs by the node
+        "#]],
+    );
 }
 
 #[test]
 fn wilson() {
-    check("wilson-v100", &[("memory: – → 94 GiB", ALWAYS_ASKED)]);
+    check(
+        "wilson-v100",
+        expect![[r#"
+
+            beside wilson-v100: another allocation
+              differs  memory: – → 94 GiB: this share of a node's 188 GiB
+              dropped  line 4: --output=job_%x_%A.out: what ranks print goes into the run's folder, a file a
+                       rank (yard logs)
+        "#]],
+    );
 }

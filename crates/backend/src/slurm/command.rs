@@ -2,7 +2,7 @@
 
 use crate::door::DoorError;
 use std::ffi::OsStr;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -48,9 +48,19 @@ fn is_inherited_option(name: &OsStr) -> bool {
 /// Runs a command to its end. A failed start and a missing answer are errors; a non-zero status is
 /// the caller's to judge.
 pub fn ask(mut command: Command) -> Result<Answer, DoorError> {
+    command.stdin(Stdio::null());
+    answer(command, None)
+}
+
+/// As [`ask`], with this on its standard input.
+pub fn ask_with(mut command: Command, input: Vec<u8>) -> Result<Answer, DoorError> {
+    command.stdin(Stdio::piped());
+    answer(command, Some(input))
+}
+
+fn answer(mut command: Command, input: Option<Vec<u8>>) -> Result<Answer, DoorError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let mut child = command
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -58,6 +68,11 @@ pub fn ask(mut command: Command) -> Result<Answer, DoorError> {
             path: PathBuf::from(&name),
             source,
         })?;
+    if let (Some(input), Some(mut pipe)) = (input, child.stdin.take()) {
+        // Beside the reading, so that full pipes can't block both; one that doesn't read to the end
+        // has its reasons.
+        std::thread::spawn(move || drop(pipe.write_all(&input)));
+    }
     let stdout = reader(child.stdout.take());
     let stderr = reader(child.stderr.take());
     let Some(status) = wait(&mut child, PATIENCE) else {

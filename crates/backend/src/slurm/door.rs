@@ -1,9 +1,9 @@
 //! A real Slurm, through its own commands.
 
-use super::command::{ask, ask_ok, slurm_command};
+use super::command::{ask, ask_ok, ask_with, slurm_command};
 use super::discover::Discovered;
 use super::query::{FORMAT, parse_line};
-use crate::door::{Door, DoorError, NewJob};
+use crate::door::{Door, DoorError, NewJob, TestedJob};
 use crate::job_view::JobView;
 use model::{ClusterFacts, JobId, RestartCount, Timestamp};
 use std::path::{Path, PathBuf};
@@ -83,6 +83,21 @@ impl Door for SlurmDoor {
         &self.scheduler
     }
 
+    fn test(&mut self, job: &TestedJob<'_>) -> Result<(), DoorError> {
+        let mut command = self.command("sbatch");
+        command.arg("--test-only").args(job.flags);
+        let answer = ask_with(command, job.script.as_bytes().to_vec())?;
+        if answer.status.success() {
+            return Ok(());
+        }
+        Err(DoorError::Refused {
+            cluster: self.facts.name.clone(),
+            asked: "sbatch --test-only".to_owned(),
+            there: last_word(&answer.stderr),
+            todo: "ask for what there is, or name another cluster with --on".to_owned(),
+        })
+    }
+
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, DoorError> {
         let dependency = job.request.dependency.as_ref();
         let dependency = dependency.map(|jobs| format!("--dependency={jobs}"));
@@ -148,6 +163,14 @@ impl Door for SlurmDoor {
         command.args(["requeue", &job.to_string()]);
         ask_ok(command).map(drop)
     }
+}
+
+/// What Slurm says last is why: `allocation failure: Requested node configuration is not available`.
+fn last_word(stderr: &str) -> String {
+    let line = stderr.lines().rfind(|line| !line.trim().is_empty());
+    let line = line.unwrap_or("sbatch gave no reason").trim();
+    let line = line.strip_prefix("sbatch: ").unwrap_or(line);
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }
 
 /// `sbatch --parsable` answers `id` or `id;cluster`.

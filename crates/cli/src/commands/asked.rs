@@ -122,6 +122,7 @@ impl Asked {
         let base = std::path::absolute(&base)
             .and_then(|base| base.canonicalize())
             .map_err(|error| unreadable(&base, &error))?;
+        refuse_odd_folder(&base)?;
         let (run_file, text) = match file {
             Some((path, text)) => (Some(parse(&path, &text, printer)?), Some(text)),
             None => (None, None),
@@ -252,7 +253,22 @@ pub fn user() -> Option<String> {
 
 /// What is set for sbatch; all that is wrong with it is said at once.
 fn variables(printer: &Printer) -> Result<Variables, Failure> {
-    let value = |name: &str| std::env::var(name).ok();
+    let odd: Vec<&str> = train::INPUT_VARIABLES
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| std::env::var_os(name).is_some_and(|value| value.to_str().is_none()))
+        .collect();
+    if let Some(name) = odd.first() {
+        let value = std::env::var_os(name).unwrap_or_default();
+        return Err(Failure::new(
+            exit_code::USAGE,
+            format!("{name} is not UTF-8 text: {value:?}"),
+        )
+        .there("a run's plan is text, and sbatch would get these bytes as they are")
+        .todo(format!("unset {name}, or set it to text")));
+    }
+    // One that a run leaves out is named whatever it holds.
+    let value = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
     let (variables, problems) = Variables::read(&value);
     let problems = problems.iter().map(ToString::to_string).collect();
     match last_of(problems, printer) {
@@ -343,6 +359,19 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
         format!("{} can't be read: {error}", path.display()),
     )
     .todo("name a run file, or a folder that holds a yard.toml")
+}
+
+/// Paths of a plan go into `run.json` and into scripts, which are text.
+fn refuse_odd_folder(base: &Path) -> Result<(), Failure> {
+    if base.to_str().is_some() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        exit_code::USAGE,
+        format!("no run can begin in {base:?}: its path is not UTF-8 text"),
+    )
+    .there("a run's record is text, and could not say where its code is from")
+    .todo("rename the folder"))
 }
 
 fn folder_of(path: &Path) -> PathBuf {

@@ -100,7 +100,7 @@ fn version_line() -> String {
     )
 }
 
-/// An environment variable, where it is text.
+/// An environment variable; what is no text in it stays what it is.
 fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
+    Some(sys::odd_text::text(&std::env::var_os(name)?))
 }

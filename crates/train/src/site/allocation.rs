@@ -75,13 +75,22 @@ impl Allocation {
         let of_tasks = tasks
             .div_ceil(nodes)
             .saturating_mul(request.cpus_per_task.unwrap_or(1).max(1));
-        let of_gpus = gpus_per_node.saturating_mul(request.cpus_per_gpu.unwrap_or(0));
+        let default_cpus = || Some(partition?.default_cpus_per_gpu.as_ref()?.value);
+        let of_one = match (request.cpus_per_gpu, request.cpus_per_task) {
+            (Some(asked), _) => asked,
+            // A default is there for those who ask for no CPUs at all.
+            (None, Some(_)) => 0,
+            (None, None) => default_cpus().unwrap_or(0),
+        };
+        let of_gpus = gpus_per_node.saturating_mul(of_one);
         let all = set.and_then(|set| Some(set.nodes.cpus.as_ref()?.value));
         let cpus_per_node = match (whole, all) {
             (true, Some(all)) => all,
             _ => of_tasks.max(of_gpus),
         };
-        let memory = request.memory.map(|memory| match memory {
+        let default_memory = || super::memory::default(file, partition).map(|(asked, _)| asked);
+        let memory = request.memory.or_else(default_memory);
+        let memory = memory.map(|memory| match memory {
             MemoryRequest::PerNode(size) => size,
             MemoryRequest::PerCpu(size) => size.saturating_mul(u64::from(cpus_per_node)),
             MemoryRequest::PerGpu(size) => size.saturating_mul(u64::from(gpus_per_node)),

@@ -6,16 +6,25 @@
 //! to it and shown; what it would choose wrongly is named.
 
 mod allocation;
+mod beside;
+mod generous;
 mod gpus;
+mod here;
+mod memory;
 mod partition;
 mod policy;
 mod qos;
 mod queue;
+mod refusals;
 mod script_plan;
+mod script_whys;
 mod show;
 
 pub use allocation::{Allocation, Difference};
+pub use beside::{Beside, Change};
+pub use here::file_of;
 pub use queue::InQueue;
+pub use refusals::refusals as show_refusals;
 pub use script_plan::ScriptPlan;
 
 use crate::planner::{Planned, layers, plan_sections};
@@ -61,6 +70,12 @@ impl SitePlan {
     pub fn is_refused(&self) -> bool {
         self.refusals.iter().any(|refusal| !refusal.assumed)
     }
+
+    /// What its job would be given.
+    #[must_use]
+    pub fn allocation(&self, file: &ClusterFile) -> Allocation {
+        Allocation::of(&request(&self.plan), file)
+    }
 }
 
 /// Plans a run for a cluster that is known by its file; `user` is who asks, where that is known.
@@ -79,7 +94,7 @@ pub fn plan_for(
     let mut first = None;
     for candidate in &candidates {
         // What one partition has not got another may have.
-        let Ok(plan) = plan_in(input, file, user, candidate) else {
+        let Ok(plan) = plan_in(input, file, user, candidate, Trust::All) else {
             continue;
         };
         if !plan.is_refused() {
@@ -87,10 +102,25 @@ pub fn plan_for(
         }
         first.get_or_insert(plan);
     }
-    match first {
+    if let Some(plan) = first {
+        return Ok(plan);
+    }
+    // What a file assumes refuses nothing: a cluster may have more of it.
+    let mut more = candidates
+        .iter()
+        .filter_map(|candidate| plan_in(input, file, user, candidate, Trust::SaidAlone).ok());
+    match more.next() {
         Some(plan) => Ok(plan),
         None => nowhere(input, file, user, &candidates),
     }
+}
+
+/// Whether assumed values count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    All,
+    /// What is assumed is believed to be enough.
+    SaidAlone,
 }
 
 /// Why none of the partitions can have it, in the words of the planner, which is told of all their
@@ -102,7 +132,7 @@ fn nowhere(
     candidates: &[partition::Candidate<'_>],
 ) -> Result<SitePlan, Refusal> {
     if let [one] = candidates {
-        return plan_in(input, file, user, one);
+        return plan_in(input, file, user, one, Trust::All);
     }
     let mut facts = file.facts(None);
     facts.nodes.clear();
@@ -136,7 +166,8 @@ fn nowhere(
         partition: None,
         why: None,
     };
-    plan_in(input, file, user, candidates.first().unwrap_or(&none))
+    let first = candidates.first().unwrap_or(&none);
+    plan_in(input, file, user, first, Trust::All)
 }
 
 fn plan_in(
@@ -144,6 +175,7 @@ fn plan_in(
     file: &ClusterFile,
     user: Option<&str>,
     candidate: &partition::Candidate<'_>,
+    trust: Trust,
 ) -> Result<SitePlan, Refusal> {
     let mut asked = layers(input);
     let name = candidate.partition.map(|partition| partition.name.as_str());
@@ -156,6 +188,9 @@ fn plan_in(
         kind.as_ref(),
         asked.resources.constraint.as_ref(),
     );
+    if trust == Trust::SaidAlone {
+        generous::believe(&mut facts, &sets, &asked.resources);
+    }
     let mut left = LeftToSlurm::default();
     match (&candidate.why, candidate.partition) {
         (Some(why), Some(partition)) if !partition::is_default(partition) => {
@@ -184,7 +219,7 @@ fn plan_in(
     partition::assumed(&mut assumed, candidate.partition);
     qos::choose(&mut plan, &mut left, file, user);
     let refusals = file.refusals(&request(&plan), user);
-    let in_queue = InQueue::of_run(&plan, file, user, left.qos.as_ref());
+    let in_queue = InQueue::of_run(&plan, file, user, &left);
     Ok(SitePlan {
         plan,
         facts,
@@ -197,12 +232,17 @@ fn plan_in(
 
 /// What the job asks for, wherever its folder will be.
 fn request(plan: &Plan) -> model::Request {
-    plan.request(&JobPlace {
+    plan.request(&nowhere_yet())
+}
+
+/// A place for a job of which only the request is looked at.
+fn nowhere_yet() -> JobPlace<'static> {
+    JobPlace {
         yard: Path::new("yard"),
         run_folder: Path::new("/"),
         output: "",
         token: "",
-    })
+    }
 }
 
 fn assumed_of_nodes(assumed: &mut Vec<(String, String)>, set: &NodeSet<'_>, plan: &Plan) {

@@ -1,8 +1,9 @@
 //! How many jobs stand in the queue at once, and how many may.
 
-use crate::{Plan, Resolved, ResumeBy};
+use super::LeftToSlurm;
+use crate::{Plan, ResumeBy};
 use model::Request;
-use model::cluster::{ClusterFile, Sourced};
+use model::cluster::{ClusterFile, Refusal, Sourced};
 
 /// Jobs of one run or script in the queue at once, against what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub struct InQueue {
     pub why: String,
     /// The least limit and its key in the cluster file.
     pub limit: Option<(u32, String)>,
+    /// Whether they are tasks of an array.
+    pub is_array: bool,
 }
 
 impl InQueue {
@@ -24,14 +27,30 @@ impl InQueue {
             .is_some_and(|(limit, _)| self.jobs > *limit)
     }
 
+    /// What to say where more are needed than are allowed, and no refusal says it.
+    pub(super) fn note(&self, refusals: &[Refusal]) -> Option<String> {
+        let (limit, path) = self.limit.as_ref()?;
+        let is_said = refusals
+            .iter()
+            .any(|refusal| refusal.at.as_ref() == Some(path));
+        let what = match self.is_array {
+            true => "the array is refused",
+            false => "the last is refused",
+        };
+        (self.is_over() && !is_said).then(|| {
+            let jobs = self.jobs;
+            format!("{jobs} jobs stand in the queue at once, and {limit} may ({path}): {what}")
+        })
+    }
+
     pub(super) fn of_run(
         plan: &Plan,
         file: &ClusterFile,
         user: Option<&str>,
-        default_qos: Option<&Resolved<String>>,
+        left: &LeftToSlurm,
     ) -> InQueue {
-        let qos = plan.qos.as_ref().or(default_qos);
-        let account = plan.account.as_ref();
+        let qos = plan.qos.as_ref().or(left.qos.as_ref());
+        let account = plan.account.as_ref().or(left.account.as_ref());
         let (jobs, why) = match (plan.resume.on.value.is_empty(), plan.resume.by.value) {
             (true, _) => (1, "it never comes back"),
             (false, ResumeBy::Requeue) => (1, "the same job is queued again"),
@@ -46,6 +65,7 @@ impl InQueue {
                 account.map(|account| account.value.as_str()),
                 qos.map(|qos| qos.value.as_str()),
             ),
+            is_array: false,
         }
     }
 
@@ -53,6 +73,7 @@ impl InQueue {
         request: &Request,
         file: &ClusterFile,
         user: Option<&str>,
+        account: Option<&str>,
         qos: Option<&str>,
     ) -> InQueue {
         let tasks = request.array.as_ref().map(|array| array.indices.len());
@@ -63,9 +84,12 @@ impl InQueue {
             (Some(_), None) => "each task of the array is one".to_owned(),
             (Some(_), Some(most)) => format!("each task of the array is one; {most} run at once"),
         };
-        let account = request.account.as_deref();
-        let limit = limit(file, user, account, qos);
-        InQueue { jobs, why, limit }
+        InQueue {
+            jobs,
+            why,
+            limit: limit(file, user, account, qos),
+            is_array: tasks.is_some(),
+        }
     }
 }
 

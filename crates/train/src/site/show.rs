@@ -1,9 +1,9 @@
 //! A plan for a cluster file as a person reads it.
 
+pub(super) use super::refusals::refusals;
 use super::{InQueue, SitePlan};
 use crate::show::{Row, paragraph, table};
 use crate::{Plan, Resolved};
-use model::cluster::Refusal as Denied;
 
 impl SitePlan {
     /// The headline, the table, what would be refused, and the notes. Ends with a line feed.
@@ -12,15 +12,17 @@ impl SitePlan {
         let mut shown = format!("{}\n\n", self.headline());
         shown.push_str(&table(&self.rows()));
         shown.push_str(&refusals(&self.refusals));
-        let mut all = self.plan.notes.clone();
-        if self.in_queue.is_over() {
-            all.push(
-                "more jobs than may stand in the queue at once: the last is refused".to_owned(),
-            );
-        }
-        all.extend(self.assumed_note());
-        shown.push_str(&notes(&all));
+        shown.push_str(&notes(&self.notes()));
         shown
+    }
+
+    /// What a person should know and can't see in the values, in words.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut all = self.plan.notes.clone();
+        all.extend(self.in_queue.note(&self.refusals));
+        all.extend(self.assumed_note());
+        all
     }
 
     /// As [`Plan::headline`]; GPUs without a type by their model.
@@ -38,7 +40,9 @@ impl SitePlan {
         }
     }
 
-    fn rows(&self) -> Vec<Row> {
+    /// Each value with its name and reason.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row> {
         let mut rows = self.plan.rows(&self.facts);
         rows.retain(|row| row.name != "cluster");
         let left = [
@@ -113,31 +117,6 @@ pub(super) fn queue_row(in_queue: &InQueue) -> Row {
         },
         why: parts.join("; "),
     }
-}
-
-/// What the cluster would not take, each with its three parts.
-pub(super) fn refusals(refusals: &[Denied]) -> String {
-    let mut shown = String::new();
-    for refusal in refusals {
-        let what = match (refusal.waits, refusal.assumed) {
-            (Some(reason), false) => format!("would wait for ever: {reason}"),
-            (Some(reason), true) => format!("might wait for ever: {reason}"),
-            (None, false) => format!("would be refused: {}", refusal.denial.words()),
-            (None, true) => format!("might be refused: {}", refusal.denial.words()),
-        };
-        let there = match &refusal.at {
-            Some(at) if !refusal.there.contains(at.as_str()) => {
-                format!("{} ({at})", refusal.there)
-            }
-            _ => refusal.there.clone(),
-        };
-        shown.push('\n');
-        shown.push_str(&paragraph("  ", &what));
-        shown.push_str(&paragraph("    asked   ", &refusal.asked));
-        shown.push_str(&paragraph("    there   ", &there));
-        shown.push_str(&paragraph("    do      ", &refusal.todo));
-    }
-    shown
 }
 
 pub(super) fn notes(notes: &[String]) -> String {

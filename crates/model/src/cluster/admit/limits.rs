@@ -180,6 +180,7 @@ impl Door<'_> {
                 format!("at most {} waiting and running ({path})", limit.value),
                 format!("arrays of at most {}", limit.value),
             )
+            .most(limit.value)
             .at(path.to_owned(), limit)
         });
     }
@@ -212,6 +213,7 @@ impl Door<'_> {
                 format!("{whose} allows {} ({path})", limit.value),
                 format!("--time={}, or another QOS", limit.value),
             )
+            .most(seconds(limit.value))
             .at(path.to_owned(), limit)
         });
     }

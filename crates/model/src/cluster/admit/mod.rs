@@ -94,6 +94,7 @@ fn refusal(
         asked: asked.into(),
         there: there.into(),
         todo: todo.into(),
+        most: None,
         at: None,
         span: 0..0,
         assumed: false,
@@ -101,6 +102,21 @@ fn refusal(
 }
 
 impl Refusal {
+    /// What an engine itself refuses, whatever a file says.
+    pub fn by_engine(
+        denial: Denial,
+        asked: impl Into<String>,
+        there: impl Into<String>,
+        todo: impl Into<String>,
+    ) -> Refusal {
+        refusal(denial, asked, there, todo)
+    }
+
+    fn most(mut self, most: impl Into<u64>) -> Refusal {
+        self.most = Some(most.into());
+        self
+    }
+
     fn at<T>(mut self, path: String, value: &Sourced<T>) -> Refusal {
         self.at = Some(path);
         self.span = value.span.clone();
@@ -151,7 +167,8 @@ impl<'a> Door<'a> {
         });
     }
 
-    /// The partitions that the job is for; none where Slurm would stop.
+    /// The partitions that the job is for, none of them where that isn't sure; `None` where Slurm
+    /// would stop.
     fn partitions(&mut self) -> Option<Vec<&'a Named<Partition>>> {
         let file = self.file;
         if file.partitions.is_empty() {
@@ -177,14 +194,15 @@ impl<'a> Door<'a> {
                     format!("name one: --partition={}", names[0]),
                 )
             });
-            return None;
+            return silent.then(Vec::new);
         };
         let mut found = Vec::new();
         for name in asked.split(',').filter(|name| !name.is_empty()) {
             let Some(partition) = file.partition(name) else {
                 let near = crate::nearest(name, names.iter().copied());
+                let assumed = !file.knows_all(List::Partitions);
                 self.found.push(Refusal {
-                    assumed: !file.knows_all(List::Partitions),
+                    assumed,
                     detail: Some(format!("invalid partition specified: {name}")),
                     ..refusal(
                         Denial::Partition,
@@ -196,7 +214,7 @@ impl<'a> Door<'a> {
                         },
                     )
                 });
-                return None;
+                return assumed.then(Vec::new);
             };
             found.push(partition);
         }
@@ -266,6 +284,12 @@ fn has_flag(qos: &Qos, flag: &str) -> bool {
 fn listed(list: &[String], name: &str) -> bool {
     list.iter()
         .any(|one| one.eq_ignore_ascii_case(name) || one == "ALL")
+}
+
+/// `1 node`, `4 nodes`.
+fn say_nodes(count: u32) -> String {
+    let noun = if count == 1 { "node" } else { "nodes" };
+    format!("{count} {noun}")
 }
 
 fn seconds(time: TimeLimitRequest) -> u64 {

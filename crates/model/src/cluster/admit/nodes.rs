@@ -105,7 +105,10 @@ impl Asked {
                 each => parts.push(format!("{each} {kind} a node")),
             }
         }
-        parts.push(format!("{} CPUs a node", self.cpus_of_node));
+        parts.push(match self.cpus_of_node {
+            1 => "1 CPU a node".to_owned(),
+            cpus => format!("{cpus} CPUs a node"),
+        });
         if let Some(memory) = self.memory_of_node {
             parts.push(format!("{} a node", mebibytes_option(memory)));
         }
@@ -154,6 +157,7 @@ pub(super) fn no_nodes(
         asked: asked.text(request),
         there: format!("{place} has {}", kinds.join("; ")),
         todo: todo(&sets, &asked),
+        most: None,
         at: partition.map(|partition| format!("partition.{}.nodes", partition.name)),
         span: partition
             .and_then(|partition| partition.nodes.as_ref())

@@ -2,7 +2,7 @@
 
 use super::account::Who;
 use super::nodes::spare;
-use super::{Door, has_flag, listed, refusal, seconds};
+use super::{Door, has_flag, listed, refusal, say_nodes, seconds};
 use crate::NodeName;
 use crate::cluster::words::{EnforcePartLimits, PartitionState};
 use crate::cluster::{Denial, List, Named, Nodes, Partition, PartitionNodes, Refusal, Sourced};
@@ -107,9 +107,10 @@ impl Door<'_> {
                 ..refusal(
                     Denial::NodeCount,
                     &*nodes_asked,
-                    format!("partition {name} has {total} nodes"),
+                    format!("partition {name} has {}", say_nodes(total)),
                     format!("--nodes={total}, or another partition"),
                 )
+                .most(total)
             };
             self.over_partition("PartitionNodeLimit", refusal);
         }
@@ -137,7 +138,7 @@ impl Door<'_> {
                 .is_some_and(|max| max < least.value)
             && !has("PartitionMinNodes")
         {
-            let there = format!("partition {name} wants at least {} nodes", least.value);
+            let there = format!("partition {name} wants at least {}", say_nodes(least.value));
             let todo = format!("--nodes={}", least.value);
             let refusal =
                 refusal(Denial::NodeCount, &*nodes_asked, there, todo).at(path("min_nodes"), least);
@@ -147,10 +148,14 @@ impl Door<'_> {
             && min > most.value
             && !has("PartitionMaxNodes")
         {
-            let there = format!("partition {name} gives at most {} nodes a job", most.value);
+            let there = format!(
+                "partition {name} gives at most {} a job",
+                say_nodes(most.value)
+            );
             let todo = format!("--nodes={}", most.value);
-            let refusal =
-                refusal(Denial::NodeCount, nodes_asked, there, todo).at(path("max_nodes"), most);
+            let refusal = refusal(Denial::NodeCount, nodes_asked, there, todo)
+                .most(most.value)
+                .at(path("max_nodes"), most);
             self.over_partition("PartitionNodeLimit", refusal);
         }
         if let (Some(most), Some(time)) = (&partition.max_time, self.request.time)
@@ -163,6 +168,7 @@ impl Door<'_> {
                 format!("partition {name} allows {}", most.value),
                 format!("--time={}, and come back from a checkpoint", most.value),
             )
+            .most(seconds(most.value))
             .at(path("max_time"), most);
             self.over_partition("PartitionTimeLimit", refusal);
         }

@@ -88,6 +88,8 @@ pub struct Refusal {
     pub there: String,
     /// What to do.
     pub todo: String,
+    /// The most that would be taken of what was asked: seconds of a time, a number of nodes or jobs.
+    pub most: Option<u64>,
     /// The key of the cluster file that decides, such as `qos.test.max_wall`.
     pub at: Option<String>,
     /// The key's bytes in the cluster file; empty where no single key decides.

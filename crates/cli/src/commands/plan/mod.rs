@@ -1,0 +1,207 @@
+//! `yard plan`
+
+mod json;
+mod script;
+
+use super::asked::{Asked, Planned, user};
+use super::cluster::files;
+use super::place::places;
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use backend::{DoorError, LOCAL, TestedJob};
+use clap::Args as ClapArgs;
+use model::Timestamp;
+use model::cluster::{ClusterFile, Denial, Refusal};
+use std::path::{Path, PathBuf};
+use sys::Places;
+use train::site::{Beside, SitePlan};
+use train::{JobPlace, Plan};
+
+/// Show what a run or a batch script would be, and why each value is what it is; nothing is
+/// submitted
+///
+/// With --on NAME it plans for a cluster that is known by its file (yard cluster ls), without that
+/// cluster being there; otherwise for the engine that would run it here, which is asked whether it
+/// would take the job.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    #[command(flatten)]
+    asked: Asked,
+    /// Only the batch script that would be submitted
+    #[arg(long, conflicts_with = "json")]
+    script: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    /// Compare with a batch script: what both get, and each of its options that the run drops or
+    /// changes, with the reason; needs --on
+    #[arg(
+        long,
+        value_name = "SCRIPT",
+        conflicts_with = "script",
+        requires = "on"
+    )]
+    beside: Option<PathBuf>,
+}
+
+/// Runs `yard plan`.
+pub fn run(args: Args, printer: &Printer) -> Outcome {
+    let places = places()?;
+    let asked = args.asked.script(printer)?;
+    let file = cluster_file(args.asked.on(), &places, printer)?;
+    match (asked, file) {
+        (Some((path, _)), _) if args.beside.is_some() => Err(Failure::new(
+            exit_code::USAGE,
+            format!(
+                "--beside compares a run file with a script, and {} is a script",
+                path.display()
+            ),
+        )
+        .todo(format!("yard plan FILE --beside {}", path.display()))),
+        (Some((path, flags)), file) => script::plan(&args, path, flags, file, &places, printer),
+        (None, Some(file)) => {
+            let site = args.asked.plan_for(&file, &places, printer)?;
+            show_site(&args, &site, &file, printer)
+        }
+        (None, None) => show_here(&args, args.asked.plan(&places, printer)?, &places, printer),
+    }
+}
+
+/// The cluster file that is meant; none for the embedded engine and for the Slurm that answers here.
+fn cluster_file(
+    on: Option<&str>,
+    places: &Places,
+    printer: &Printer,
+) -> Result<Option<ClusterFile>, Failure> {
+    let Some(name) = on.filter(|name| *name != LOCAL) else {
+        return Ok(None);
+    };
+    // A Slurm that is here but doesn't answer is not in the way of planning for another cluster.
+    if let Ok(Some(found)) = backend::discover()
+        && found.facts.name == name
+    {
+        return Ok(None);
+    }
+    files::read(places, name, printer).map(Some)
+}
+
+/// The plan for the engine that would run it, which is asked whether it would.
+fn show_here(args: &Args, planned: Planned, places: &Places, printer: &Printer) -> Outcome {
+    let Planned { plan, mut door, .. } = planned;
+    let place = RunPlace::of(&plan, &places.scratch);
+    let script = plan.script(&place.job());
+    let answer = door.test(&TestedJob {
+        request: &plan.request(&place.job()),
+        script: &script,
+        flags: &[],
+    });
+    let refusals = refusals_of(answer)?;
+    let facts = door.facts();
+    if args.json {
+        printer.line(&json::of_run_here(&plan, facts, &refusals, &script).to_string());
+    } else if args.script {
+        printer.data(&script);
+        say_refusals(&refusals, printer);
+    } else {
+        printer.data(&format!(
+            "{}{}",
+            plan.show(facts),
+            train::site::show_refusals(&refusals)
+        ));
+    }
+    Ok(end(!refusals.is_empty()))
+}
+
+fn show_site(args: &Args, site: &SitePlan, file: &ClusterFile, printer: &Printer) -> Outcome {
+    let scratch = file.paths.scratch.as_ref();
+    let scratch = scratch.map_or("/scratch/$USER", |path| path.as_str());
+    // No shell reads a directive.
+    let scratch = scratch.replace("$USER", user().as_deref().unwrap_or("USER"));
+    let place = RunPlace::of(&site.plan, Path::new(&scratch));
+    let script = site.plan.script(&place.job());
+    let beside = match &args.beside {
+        Some(path) => Some((path, beside(path, site, file)?)),
+        None => None,
+    };
+    if args.json {
+        let beside = beside.as_ref().map(|(_, beside)| beside);
+        printer.line(&json::of_run(site, file, &script, beside).to_string());
+    } else if args.script {
+        printer.data(&script);
+        say_refusals(&site.refusals, printer);
+    } else {
+        let beside = beside.map(|(path, beside)| beside.show(&path.display().to_string()));
+        printer.data(&format!("{}{}", site.show(), beside.unwrap_or_default()));
+    }
+    Ok(end(site.is_refused()))
+}
+
+fn beside(path: &Path, site: &SitePlan, file: &ClusterFile) -> Result<Beside, Failure> {
+    let text = script::read(path)?;
+    let around = script::Around::here();
+    let surroundings = around.on(file);
+    let words = [path.display().to_string()];
+    let (read, _) = script::resolve(path, &words, &|_| None, &text, &surroundings, &file.name)?;
+    Ok(Beside::of(&read, site, file, &surroundings))
+}
+
+/// What a script on standard output can't say.
+fn say_refusals(refusals: &[Refusal], printer: &Printer) {
+    if !refusals.is_empty() {
+        printer.say(train::site::show_refusals(refusals).trim_end());
+    }
+}
+
+/// The engine's no, as a refusal of the plan; what is no answer is a failure.
+fn refusals_of(answer: Result<(), DoorError>) -> Result<Vec<Refusal>, Failure> {
+    match answer {
+        Ok(()) => Ok(Vec::new()),
+        Err(DoorError::Refused {
+            asked, there, todo, ..
+        }) => Ok(vec![Refusal::by_engine(
+            Denial::NodeConfig,
+            asked,
+            there,
+            todo,
+        )]),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn end(refused: bool) -> u8 {
+    match refused {
+        true => exit_code::REFUSED,
+        false => exit_code::DONE,
+    }
+}
+
+/// Where a run that was not made would lie: its folder is named for what it would be.
+struct RunPlace {
+    folder: PathBuf,
+    output: String,
+}
+
+impl RunPlace {
+    fn of(plan: &Plan, scratch: &Path) -> RunPlace {
+        let folder = scratch
+            .join("PROJECT")
+            .join(format!("{}-ID", plan.name.value));
+        let output = folder.join("logs/conductor.%j").display().to_string();
+        RunPlace { folder, output }
+    }
+
+    fn job(&self) -> JobPlace<'_> {
+        JobPlace {
+            yard: Path::new("yard"),
+            run_folder: &self.folder,
+            output: &self.output,
+            token: "TOKEN",
+        }
+    }
+}
+
+/// Now, as Slurm's options take it.
+fn now() -> Timestamp {
+    Timestamp(sys::now())
+}

@@ -1,0 +1,234 @@
+//! `yard plan SCRIPT`: what a batch script that exists already would be.
+
+use super::{Args, end, json, now, refusals_of, say_refusals};
+use crate::commands::asked::user;
+use crate::commands::place;
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use backend::{Door, TestedJob};
+use jiff::tz::TimeZone;
+use model::cluster::ClusterFile;
+use model::sbatch::{self, Sbatch};
+use model::script_lines::{LineKind, script_lines};
+use model::{Origin, Severity, SlurmVersion, Surroundings};
+use std::path::{Path, PathBuf};
+use sys::Places;
+use train::site::{ScriptPlan, file_of};
+
+/// Plans a script for a cluster that is known by its file, or for the engine here.
+pub fn plan(
+    args: &Args,
+    path: &Path,
+    flags: Vec<String>,
+    file: Option<ClusterFile>,
+    places: &Places,
+    printer: &Printer,
+) -> Outcome {
+    let text = read(path)?;
+    let script = with_flags(&text, &flags);
+    let around = Around::here();
+    let mut words = flags;
+    words.push(path.display().to_string());
+    let (plan, script) = match file {
+        Some(file) => {
+            let surroundings = around.on(&file);
+            let (read, note) = resolve(path, &words, &variable, &text, &surroundings, &file.name)?;
+            let mut plan = ScriptPlan::of(&read, &file, user().as_deref());
+            plan.written.extend(note);
+            (plan, script)
+        }
+        None => {
+            let mut door = place::open(places, args.asked.on())?;
+            let (read, note) = around.resolve_here(path, &words, &text, &*door)?;
+            let mut plan = ScriptPlan::of(&read, &file_of(door.facts()), user().as_deref());
+            plan.written.extend(note);
+            // The engine knows itself better than what is known of it here.
+            plan.refusals = refusals_of(door.test(&TestedJob {
+                request: &read.request,
+                script: &script,
+                flags: &of_environment(&read),
+            }))?;
+            (plan, script)
+        }
+    };
+    if args.json {
+        printer.line(&json::of_script(&plan, &script).to_string());
+    } else if args.script {
+        printer.data(&script);
+        say_refusals(&plan.refusals, printer);
+    } else {
+        printer.data(&plan.show());
+    }
+    Ok(end(plan.is_refused()))
+}
+
+/// What surrounds a call of this command.
+pub struct Around {
+    zone: TimeZone,
+    cwd: PathBuf,
+}
+
+impl Around {
+    /// This machine's time zone, and the current folder.
+    pub fn here() -> Around {
+        Around {
+            zone: TimeZone::system(),
+            cwd: std::env::current_dir().unwrap_or_default(),
+        }
+    }
+
+    /// As sbatch of that cluster reads options.
+    pub fn on(&self, file: &ClusterFile) -> Surroundings<'_> {
+        Surroundings::of_cluster(Some(file), None, now(), &self.zone, &self.cwd)
+    }
+
+    fn resolve_here(
+        &self,
+        path: &Path,
+        words: &[String],
+        text: &str,
+        door: &dyn Door,
+    ) -> Result<(Sbatch, Option<String>), Failure> {
+        let facts = door.facts();
+        let version = door.scheduler().split(' ').nth(1);
+        let version = version.and_then(|text| text.parse::<SlurmVersion>().ok());
+        let surroundings = match facts.embedded {
+            true => Surroundings::embedded(now(), &self.zone, &self.cwd),
+            false => Surroundings::of_cluster(None, version, now(), &self.zone, &self.cwd),
+        };
+        resolve(path, words, &variable, text, &surroundings, &facts.name)
+    }
+}
+
+/// Reads a script's options, with what a person should know of them; what sbatch would refuse is a
+/// failure. Of options that a plugin brings it is not sure that the plugin isn't there.
+pub fn resolve(
+    path: &Path,
+    words: &[String],
+    variables: &dyn Fn(&str) -> Option<String>,
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    cluster: &str,
+) -> Result<(Sbatch, Option<String>), Failure> {
+    let read = |surroundings: &Surroundings<'_>| {
+        let (read, remarks) = sbatch::resolve(words, variables, Some(text), surroundings);
+        let mut remarks = remarks.into_iter();
+        match remarks.find(|remark| remark.severity == Severity::Error) {
+            Some(wrong) => Err(wrong),
+            None => Ok(read),
+        }
+    };
+    let wrong = match read(surroundings) {
+        Ok(read) => return Ok((read, None)),
+        Err(wrong) => wrong,
+    };
+    let with_plugin = Surroundings {
+        pyxis: true,
+        ..*surroundings
+    };
+    if !surroundings.embedded
+        && let Ok(read) = read(&with_plugin)
+    {
+        let note = format!(
+            "options of the plugin pyxis, which {cluster} is not known to have, are refused without it"
+        );
+        return Ok((read, Some(note)));
+    }
+    let on = match surroundings.embedded {
+        true => String::new(),
+        false => format!(" --on {cluster}"),
+    };
+    Err(Failure::new(
+        exit_code::REFUSED,
+        format!("sbatch would refuse {}", path.display()),
+    )
+    .there(wrong.message)
+    .todo(format!("yard lint {}{on}", path.display())))
+}
+
+/// A script's text; bytes that are no UTF-8 are replaced.
+pub fn read(path: &Path) -> Result<String, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        Failure::new(
+            exit_code::USAGE,
+            format!("{} can't be read: {error}", path.display()),
+        )
+    })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What is set for sbatch, with bytes that are no UTF-8 standing for themselves.
+fn variable(name: &str) -> Option<String> {
+    Some(sys::odd_text::text(&std::env::var_os(name)?))
+}
+
+/// What the environment says, as options of the command line.
+fn of_environment(read: &Sbatch) -> Vec<String> {
+    let given = read.given.iter();
+    let given = given.filter(|given| given.origin == Origin::Environment);
+    given
+        .map(|given| match &given.value {
+            Some(value) => format!("--{}={value}", given.option.long),
+            None => format!("--{}", given.option.long),
+        })
+        .collect()
+}
+
+/// The script with what the flags say as its last directives: the last of two counts.
+fn with_flags(text: &str, flags: &[String]) -> String {
+    if flags.is_empty() {
+        return text.to_owned();
+    }
+    let lines = script_lines(text).kinds;
+    let separator = lines.iter().position(|kind| *kind == LineKind::Separator);
+    let first_component = &lines[..separator.unwrap_or(lines.len())];
+    let is_read = |kind: &LineKind| {
+        matches!(
+            kind,
+            LineKind::Interpreter
+                | LineKind::Directive
+                | LineKind::OldDirective
+                | LineKind::Foreign
+        )
+    };
+    let after = first_component.iter().rposition(is_read);
+    let mut all: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+    let at = after.map_or(0, |line| line + 1).min(all.len());
+    if let Some(before) = at.checked_sub(1).and_then(|line| all.get_mut(line))
+        && !before.ends_with('\n')
+    {
+        before.push('\n');
+    }
+    let own = flags
+        .iter()
+        .map(|flag| format!("#SBATCH {}\n", train::directive(flag)));
+    all.splice(at..at, own);
+    all.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, want: &str) {
+        let flags = ["--time=01:00:00".to_owned(), "--comment=a b".to_owned()];
+        assert_eq!(with_flags(text, &flags), want);
+        assert_eq!(with_flags(text, &[]), text);
+    }
+
+    #[test]
+    fn flags_stand_behind_what_they_replace() {
+        let own = "#SBATCH --time=01:00:00\n#SBATCH --comment=\"a b\"\n";
+        check(
+            "#!/bin/sh\n#SBATCH -t 5\n\n# x\nsrun a\n#SBATCH -n 2\n",
+            &format!("#!/bin/sh\n#SBATCH -t 5\n{own}\n# x\nsrun a\n#SBATCH -n 2\n"),
+        );
+        check("#!/bin/sh", &format!("#!/bin/sh\n{own}"));
+        check(
+            "#!/bin/sh\n#SBATCH -t 5\n#SBATCH hetjob\n#SBATCH -n 2\ntrue\n",
+            &format!("#!/bin/sh\n#SBATCH -t 5\n{own}#SBATCH hetjob\n#SBATCH -n 2\ntrue\n"),
+        );
+    }
+}

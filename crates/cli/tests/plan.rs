@@ -1,0 +1,308 @@
+//! `yard plan` from outside: run files and batch scripts, for clusters that are known by their files
+//! and for the engine here.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use expect_test::{Expect, expect};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use testkit::TestEnv;
+
+const SITES: [&str; 6] = ["cedar", "ibex", "plai", "satori", "technion", "wilson"];
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_yard"))
+}
+
+/// A script with these options, and its plan's answer.
+#[track_caller]
+fn check(site: &str, options: &str, status: i32, want: Expect) {
+    let env = env();
+    let script = script(&env, options);
+    let plan = env.yard(&["plan", &script, "--on", site]).code(status);
+    want.assert_eq(&format!("{}{}", plan.stdout, plan.stderr));
+    for line in plan.stdout.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+fn script(env: &TestEnv, options: &str) -> String {
+    let directives: String = options
+        .lines()
+        .map(|option| format!("#SBATCH {option}\n"))
+        .collect();
+    env.write(
+        "job.sh",
+        &format!("#!/bin/bash\n{directives}srun python train.py\n"),
+    );
+    "job.sh".to_owned()
+}
+
+#[test]
+fn options_of_pyxis_are_known_where_pyxis_runs_containers() {
+    let env = env();
+    let script = script(&env, "--container-image=pytorch.sqsh\n--gpus=2");
+    for site in SITES {
+        let plan = env.yard(&["plan", &script, "--on", site]).stdout;
+        let lint = env.yard(&["lint", &script, "--on", site]).stdout;
+        let doubted = plan.contains("options of the plugin pyxis");
+        assert_eq!(doubted, lint.contains("[Y001]"), "{site}\n{plan}{lint}");
+        assert_eq!(doubted, site != "technion", "{site}\n{plan}");
+    }
+}
+
+#[test]
+fn whole_nodes_and_several_limits_for_one_thing() {
+    let options = "--partition=cpu_gce\n--nodes=60\n--time=30:00:00\n--array=0-99";
+    check(
+        "wilson",
+        options,
+        3,
+        expect![[r#"
+        job.sh · wilson · 60 nodes · 60 tasks · 16 CPUs a node · 1 day 6 h · 100 times
+
+          nodes          60         line 3: --nodes=60
+          tasks          60         one a node unless asked
+          cpus per node  16         all of the node: wilson gives whole nodes in partition cpu_gce
+          memory         –          not asked; wilson's default is not known
+          time           1 day 6 h  line 4: --time=30:00:00
+          partition      cpu_gce    line 2: --partition=cpu_gce
+          exclusive      yes        wilson gives whole nodes in partition cpu_gce
+          qos            opp        wilson names opp and regular as its default
+          in the queue   100 jobs   each task of the array is one; 50 may (qos.opp.max_submit_per_user)
+
+          would wait for ever: PartitionNodeLimit
+            asked   --nodes=60
+            there   partition cpu_gce gives at most 50 nodes a job (partition.cpu_gce.max_nodes)
+            do      --nodes=50
+
+          would wait for ever: PartitionTimeLimit, QOSMaxWallDurationPerJobLimit
+            asked   --time=1-06:00:00
+            there   partition cpu_gce allows 1-00:00:00 (partition.cpu_gce.max_time)
+                    QOS opp allows 08:00:00 (qos.opp.max_wall)
+            do      --time=08:00:00, or another QOS
+
+          would be refused: Job violates accounting/QOS policy (job submit limit, user's size and/or time
+          limits)
+            asked   100 jobs at once
+            there   at most 50 waiting and running (qos.opp.max_submit_per_user)
+            do      arrays of at most 50
+    "#]],
+    );
+}
+
+#[test]
+fn an_array_over_the_limit_is_told_even_where_no_partition_is_known() {
+    check(
+        "wilson",
+        "--array=1-200",
+        0,
+        expect![[r#"
+        job.sh · wilson · 1 node · 1 task · 1 CPU · 200 times
+
+          nodes          1         one unless asked
+          tasks          1         one a node unless asked
+          cpus per node  1         one a task unless asked
+          memory         –         not asked; wilson's default is not known
+          time           –         not asked; wilson's default is not known
+          partition      –         not asked; wilson's default is not known
+          qos            opp       wilson names opp and regular as its default
+          in the queue   200 jobs  each task of the array is one; 50 may (qos.opp.max_submit_per_user)
+
+          might be refused: No partition specified or system default partition
+            asked   no partition
+            there   wilson has partitions cpu_gce, cpu_gce_test, gpu_gce, gpu_gce_ppc; none of them is said
+                    to be the default
+            do      name one: --partition=cpu_gce
+
+          might be refused: Job violates accounting/QOS policy (job submit limit, user's size and/or time
+          limits)
+            asked   200 jobs at once
+            there   at most 50 waiting and running (qos.opp.max_submit_per_user)
+            do      arrays of at most 50
+    "#]],
+    );
+}
+
+#[test]
+fn a_gpu_type_and_memory_that_no_node_has() {
+    check(
+        "ibex",
+        "--gres=gpu:h100:2\n--mem=2000G\n--constraint=v100",
+        0,
+        expect![[r#"
+            job.sh · ibex · 1 node · 1 task · 1 CPU, 2 h100, 2 TiB · 14 days
+
+              nodes          1        one unless asked
+              tasks          1        one a node unless asked
+              cpus per node  1        one a task unless asked
+              gpus per node  2 h100   line 2: --gres=gpu:h100:2
+              memory         2 TiB    line 3: --mem=2000G
+              time           14 days  not asked: the longest that ibex allows there
+              partition      batch    ibex's default
+              constraint     v100     line 4: --constraint=v100
+              in the queue   1 job    no limit known
+
+              might be refused: Requested node configuration is not available
+                asked   1 node, 2 h100 a node, 1 CPU a node, 2000G a node, feature v100
+                there   partition batch has 30 nodes of 48 CPUs, 748G, 8 v100; 6 nodes of 32 CPUs, 372G, 4 v100
+                        (partition.batch.nodes)
+                do      a partition with GPUs
+        "#]],
+    );
+}
+
+#[test]
+fn flags_go_into_the_script_that_is_printed() {
+    let env = env();
+    let script = script(&env, "--time=5");
+    let printed = env.yard(&["plan", &script, "--on", "plai", "--script", "--time", "1h"]);
+    expect![[r#"
+        #!/bin/bash
+        #SBATCH --time=5
+        #SBATCH --time=01:00:00
+        srun python train.py
+    "#]]
+    .assert_eq(&printed.success());
+    env.write("yard.toml", "command = [\"true\"]\n");
+    let printed = env
+        .yard(&["plan", "--on", "local", "--script", "--time", "1h"])
+        .success();
+    assert!(printed.contains("#SBATCH --time=01:00:00\n"), "{printed}");
+}
+
+#[test]
+fn a_script_is_planned_for_the_engine_here() {
+    let env = env();
+    let script = script(&env, "--ntasks=1\n--time=5");
+    let plan = env.yard(&["plan", &script, "--on", "local"]).success();
+    expect![[r#"
+        job.sh · local · 1 node · 1 task · 1 CPU · 5 min
+
+          nodes          1      one unless asked
+          tasks          1      line 2: --ntasks=1
+          cpus per node  1      one a task unless asked
+          memory         –      not asked; local's default is not known
+          time           5 min  line 3: --time=5
+          partition      local  local's default
+          in the queue   1 job  no limit known
+    "#]]
+    .assert_eq(&plan);
+    let refused = env
+        .yard(&["plan", &script, "--on", "local", "--partition", "nope"])
+        .code(3);
+    assert!(
+        refused
+            .stdout
+            .contains("this machine has one partition, local")
+    );
+}
+
+#[test]
+fn a_partition_that_the_engine_here_does_not_have_is_told() {
+    let mut env = env();
+    env.write("yard.toml", "command = [\"true\"]\n");
+    env.set_var("SBATCH_PARTITION", "nope");
+    let plan = env.yard(&["plan", "--on", "local"]).code(3);
+    let (_, refusal) = plan.stdout.split_once("would be refused").unwrap();
+    expect![[r#"
+        : Requested node configuration is not available
+            asked   --partition=nope
+            there   this machine has one partition, local
+            do      leave --partition out, or run it where that partition is
+    "#]]
+    .assert_eq(refusal);
+}
+
+#[test]
+fn what_is_no_text_is_refused_at_once() {
+    let mut env = env();
+    let odd = OsStr::from_bytes(b"d\xff");
+    let folder = env.work().join(odd);
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("yard.toml"), "command = [\"true\"]\n").unwrap();
+    for command in ["plan", "run"] {
+        let refused = env.yard(&[OsStr::new(command), odd]).code(2);
+        assert!(
+            refused.stderr.contains("its path is not UTF-8 text"),
+            "{}",
+            refused.stderr
+        );
+    }
+    env.write("yard.toml", "command = [\"true\"]\n");
+    env.set_var("SBATCH_PARTITION", odd);
+    let refused = env.yard(&["plan", "--on", "local"]).code(2);
+    assert!(
+        refused
+            .stderr
+            .contains("SBATCH_PARTITION is not UTF-8 text"),
+        "{}",
+        refused.stderr
+    );
+    let home = env.trainyard_home();
+    env.set_var("TRAINYARD_HOME", home.join(odd));
+    let refused = env.yard(&["engine", "start"]).code(5);
+    assert!(
+        refused.stderr.contains("which is not UTF-8 text"),
+        "{}",
+        refused.stderr
+    );
+    env.set_var("TRAINYARD_HOME", home);
+}
+
+#[test]
+fn json_has_all_that_the_text_has() {
+    let env = env();
+    let script = script(&env, "--array=1-60\n--time=9:00:00\n--partition=gpu_gce");
+    env.write("yard.toml", "command = [\"true\"]\n");
+    for what in [&script, "."] {
+        let text = env.yard(&["plan", what, "--on", "wilson"]);
+        let json = env.yard(&["plan", what, "--on", "wilson", "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+        let texts = |list: &str, key: &str| -> Vec<String> {
+            let list = json[list].as_array().unwrap().iter();
+            list.map(|one| one[key].as_str().unwrap().to_owned())
+                .collect()
+        };
+        let unbroken = text.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        for said in [texts("values", "why"), texts("refusals", "there")].concat() {
+            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(
+                unbroken.contains(&said),
+                "{said:?} is missing in\n{}",
+                text.stdout
+            );
+        }
+        for key in ["allocation", "in_queue", "notes", "script", "refused"] {
+            assert!(!json[key].is_null(), "{key}");
+        }
+    }
+}
+
+#[test]
+fn a_run_file_beside_a_script() {
+    let env = env();
+    let script = script(
+        &env,
+        "--gpus=8\n--gpus-per-task=1\n--cpus-per-gpu=6\n--mem-per-gpu=64G\n--tasks-per-node=8\n--time=1:00:00\n--licenses=matlab",
+    );
+    env.write(
+        "yard.toml",
+        "command = [\"true\"]\n[resources]\ngpus_per_node = 8\ntime = \"1h\"\n",
+    );
+    let plan = env
+        .yard(&["plan", "--on", "ibex", "--beside", &script])
+        .success();
+    let (_, beside) = plan.split_once("\nbeside ").unwrap();
+    expect![[r#"
+        job.sh: another allocation
+          differs  memory: 512 GiB → 720 GiB: ibex: 64G-90G a v100 (policy), the upper end
+          changed  line 2: --gpus=8 → --gpus-per-node=8: a run file counts GPUs by the node
+          dropped  line 3: --gpus-per-task=1: it binds each task to its own GPU, so that tasks on a node
+                   can't reach each other's; a run file gives each task its node's GPUs and a local rank
+          changed  line 4: --cpus-per-gpu=6 → --cpus-per-task=6: ibex: 5-6 CPUs a v100 (policy)
+          changed  line 5: --mem-per-gpu=64G → --mem=737280M: ibex: 64G-90G a v100 (policy), the upper end
+          dropped  line 8: --licenses=matlab: no key of a run file: [resources] sbatch =
+                   ["--licenses=matlab"] carries it
+    "#]].assert_eq(beside);
+}

@@ -1,0 +1,270 @@
+//! What a plan says, and why.
+
+use super::*;
+
+#[test]
+fn digits_on_a_laptop() {
+    check(
+        DIGITS,
+        &[],
+        &laptop(2, vec![]),
+        expect![[r#"
+            digits · local (2 CPUs, 23 GiB, no GPU) · 2 ranks × 1 CPU · 25 s a job
+
+              launcher        jax                           asked: yard.toml:1
+              command         python train.py --read-checkpoints-from {resume} --write-checkpoints-to
+                              {checkpoints}
+                                                            asked: yard.toml:2
+              nodes           1                             one unless asked
+              ranks per node  2                             asked: yard.toml:4
+              cpus per rank   1                             2 CPUs for 2 ranks
+              time a job      25 s                          asked: yard.toml:5
+              python          made of /home/me/digits/requirements.txt  asked: yard.toml:7
+              checkpoints     all are kept                  deleting is asked for
+              comes back on   timeout, preemption, node-failure  a run goes on to its end
+              grace           5 s                           a fifth of the limit
+        "#]],
+    );
+}
+
+#[test]
+fn flags_are_the_strongest_layer() {
+    let flags = [
+        ("--time", "time", "10m"),
+        ("--nodes", "nodes", "2"),
+        ("--ntasks-per-node", "ranks_per_node", "1"),
+    ];
+    check(
+        DIGITS,
+        &flags,
+        &laptop(2, vec![]),
+        expect![[r#"
+            digits · local (2 CPUs, 23 GiB, no GPU) · 2 nodes × 1 rank = 2 ranks × 1 CPU · 10 min a job
+
+              launcher        jax                           asked: yard.toml:1
+              command         python train.py --read-checkpoints-from {resume} --write-checkpoints-to
+                              {checkpoints}
+                                                            asked: yard.toml:2
+              nodes           2                             asked: --nodes
+              ranks per node  1                             asked: --ntasks-per-node
+              cpus per rank   1                             2 CPUs for 2 ranks
+              time a job      10 min                        asked: --time
+              python          made of /home/me/digits/requirements.txt  asked: yard.toml:7
+              checkpoints     all are kept                  deleting is asked for
+              comes back on   timeout, preemption, node-failure  a run goes on to its end
+              grace           2 min                         before the limit, for the last checkpoint
+        "#]],
+    );
+}
+
+#[test]
+fn resnet_on_a_cluster() {
+    check(
+        RESNET,
+        &[],
+        &wilson(),
+        expect![[r#"
+        resnet50 · wilson · 2 nodes × 2 v100 = 4 ranks × 16 CPUs · partition gpu_gce · 1 h a job
+
+          launcher        torchrun                      asked: yard.toml:2
+          command         python train.py --data-dir {data}/imagenet  asked: yard.toml:3
+          nodes           2                             asked: yard.toml:5
+          gpus per node   2 v100                        asked: yard.toml:6
+          ranks per node  2                             torchrun: a rank a GPU
+          tasks per node  1                             torchrun starts its own 2
+          cpus per rank   16                            a node's 32 CPUs for its 2 GPUs
+          memory          187.5 GiB                     this share of a node's 187.5 GiB
+          time a job      1 h                           wilson: the default
+          partition       gpu_gce                       asked: yard.toml:16, [cluster.wilson]
+          sbatch          --reservation=x               asked: yard.toml:17, [cluster.wilson]
+          modules         cuda/12.4                     asked: yard.toml:9
+          python          conda /home/me/env            asked: yard.toml:10
+          stage in        /home/me/digits/datasets/imagenet.tar  asked: yard.toml:12
+          checkpoints     all are kept                  deleting is asked for
+          comes back on   timeout, preemption, node-failure  a run goes on to its end
+          grace           2 min                         before the limit, for the last checkpoint
+          cluster         wilson                        4 nodes with 2 v100, 1 with 4 a100, 1 with 8 p100
+    "#]],
+    );
+}
+
+#[test]
+fn gpu_memory_chooses_a_type() {
+    let text = "command = [\"x\"]\n[resources]\ngpu_memory = \"48G\"\n";
+    check(
+        text,
+        &[],
+        &wilson(),
+        expect![[r#"
+        digits · wilson · 1 a100 = 1 rank × 16 CPUs · 1 h a job
+
+          launcher        none                          one process
+          command         x                             asked: yard.toml:1
+          nodes           1                             one unless asked
+          gpus per node   1 a100                        a kind of GPU is asked
+          ranks per node  1                             none is one process
+          cpus per rank   16                            a node's 64 CPUs for its 4 GPUs
+          memory          46.9 GiB                      this share of a node's 187.5 GiB
+          time a job      1 h                           wilson: the default
+          python          as it is                      what the job finds
+          checkpoints     all are kept                  deleting is asked for
+          comes back on   timeout, preemption, node-failure  a run goes on to its end
+          grace           2 min                         before the limit, for the last checkpoint
+          cluster         wilson                        4 nodes with 2 v100, 1 with 4 a100, 1 with 8 p100
+    "#]],
+    );
+}
+
+#[test]
+fn a_command_without_a_run_file() {
+    let mut overrides = overrides(&[("--ntasks-per-node", "ranks_per_node", "2")]);
+    overrides.set_command(vec!["hostname".to_owned()]).unwrap();
+    let facts = laptop(4, vec![]);
+    let input = PlanInput {
+        user_config: None,
+        run_file: None,
+        variables: &Variables::default(),
+        overrides: &overrides,
+        facts: &facts,
+        base: Path::new("/home/me"),
+        default_name: "~my run!",
+    };
+    expect![[r#"
+        my-run- · local (4 CPUs, 23 GiB, no GPU) · 2 ranks × 2 CPUs
+
+          launcher        srun                          more than one rank is asked
+          command         hostname                      asked: command line
+          nodes           1                             one unless asked
+          ranks per node  2                             asked: --ntasks-per-node
+          cpus per rank   2                             4 CPUs for 2 ranks
+          time a job      not asked                     local has the default
+          python          as it is                      what the job finds
+          checkpoints     all are kept                  deleting is asked for
+          comes back on   timeout, preemption, node-failure  a run goes on to its end
+          grace           2 min                         before the limit, for the last checkpoint
+    "#]]
+    .assert_eq(&plan(&input).unwrap().show(&facts));
+}
+
+#[test]
+fn layers_lie_over_each_other() {
+    let config = r#"
+        [resources]
+        account = "lab"
+        qos = "regular"
+        partition = "short"
+        time = "1h"
+        gpu_type = "v100"
+        [notify]
+        mail = "me@example.org"
+        [environment]
+        venv = "envs/torch"
+        [cluster.wilson.resources]
+        account = "mu2e"
+        qos = "opp"
+        time = "8h"
+    "#;
+    let (config, problems) = RunFile::parse_user_config(
+        config,
+        "config.toml",
+        Path::new("/home/me/.config/trainyard"),
+    );
+    assert_eq!(problems, []);
+    let text = r#"
+        command = ["python", "train.py"]
+        [resources]
+        time = "2h"
+        [cluster.wilson.resources]
+        qos = "test"
+    "#;
+    let (run_file, problems) = RunFile::parse(text, "yard.toml");
+    assert_eq!(problems, []);
+    let set = [("SBATCH_PARTITION", "gpu_gce"), ("SBATCH_RESERVATION", "x")];
+    let value = |name: &str| {
+        let (_, value) = set.iter().find(|(known, _)| *known == name)?;
+        Some((*value).to_owned())
+    };
+    let (variables, problems) = Variables::read(&value);
+    assert_eq!(problems, []);
+    let input = PlanInput {
+        user_config: Some(&config),
+        run_file: Some(&run_file),
+        variables: &variables,
+        overrides: &overrides(&[("--mem", "memory", "8G")]),
+        facts: &wilson(),
+        base: Path::new("/home/me/digits"),
+        default_name: "digits",
+    };
+    expect![[r#"
+        digits · wilson · 1 rank × 32 CPUs · partition gpu_gce · 2 h a job
+
+          launcher        none                          one process
+          command         python train.py               asked: yard.toml:2
+          nodes           1                             one unless asked
+          ranks per node  1                             none is one process
+          cpus per rank   32                            all 32 CPUs
+          memory          8 GiB                         asked: --mem
+          time a job      2 h                           asked: yard.toml:4
+          partition       gpu_gce                       asked: SBATCH_PARTITION
+          account         mu2e                          asked: config.toml:13, [cluster.wilson]
+          qos             test                          asked: yard.toml:6, [cluster.wilson]
+          python          venv /home/me/.config/trainyard/envs/torch  asked: config.toml:11
+          checkpoints     all are kept                  deleting is asked for
+          comes back on   timeout, preemption, node-failure  a run goes on to its end
+          grace           2 min                         before the limit, for the last checkpoint
+          cluster         wilson                        4 nodes with 2 v100, 1 with 4 a100, 1 with 8 p100
+
+          note: SBATCH_RESERVATION is set, which a run leaves out: say it as [resources] sbatch = ["--…"]
+    "#]].assert_eq(&plan(&input).unwrap().show(&wilson()));
+    // A habit says which GPUs, and asks for none; two here are two v100.
+    let with_gpus = overrides(&[("--gpus-per-node", "gpus_per_node", "2")]);
+    let input = PlanInput {
+        overrides: &with_gpus,
+        ..input
+    };
+    let gpus = plan(&input).unwrap().gpu_type.unwrap();
+    assert_eq!(
+        (gpus.value.as_str(), gpus.source.is_habit()),
+        ("v100", true)
+    );
+}
+
+#[test]
+fn a_plan_survives_its_file() {
+    let plan = planned(RESNET, &[], &wilson()).unwrap();
+    let text = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_wish_panics(
+        nodes in 1_u32..,
+        ranks in 1_u32..,
+        cpus in 1_u32..,
+        gpus in proptest::prelude::any::<u32>(),
+        launcher in 0_usize..5,
+        small in proptest::prelude::any::<bool>(),
+    ) {
+        let clamp = |number: u32| if small { number % 4 + 1 } else { number };
+        let word = crate::Launcher::ALL[launcher].word();
+        let text = format!(
+            "launcher = \"{word}\"\ncommand = [\"x\"]\n[resources]\nnodes = {}\nranks_per_node = {}\ncpus_per_rank = {}\ngpus_per_node = {}\n",
+            clamp(nodes), clamp(ranks), clamp(cpus), if small { gpus % 3 } else { gpus },
+        );
+        for facts in [laptop(4, gpus_of_test()), wilson()] {
+            if let Ok(plan) = planned(&text, &[], &facts) {
+                // Never more than there is.
+                let on_one = if facts.embedded { plan.nodes.value } else { 1 };
+                let used = plan.cpus_per_rank.value * plan.ranks_per_node.value * on_one;
+                let most = facts.nodes.iter().map(|group| group.cpus).max();
+                proptest::prop_assert!(Some(used) <= most);
+                let _ = (plan.show(&facts), plan.script(&place()));
+            }
+        }
+    }
+}
+
+fn gpus_of_test() -> Vec<GpuGroup> {
+    gpus("a100", 2, 81_920)
+}

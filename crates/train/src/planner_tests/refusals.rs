@@ -1,0 +1,143 @@
+//! What can never run there, and flags that can't be read.
+
+use super::*;
+
+#[test]
+fn refusals() {
+    let local = laptop(2, vec![]);
+    let one = laptop(8, gpus("a100", 1, 81_920));
+    let wilson = wilson();
+    let rows = [
+        (
+            "launcher = \"srun\"\ncommand = [\"x\"]\n[resources]\ngpus_per_node = 8\ngpu_type = \"v100\"\n",
+            &wilson,
+        ),
+        (
+            "command = [\"x\"]\n[resources]\ngpus_per_node = 1\n",
+            &local,
+        ),
+        ("command = [\"x\"]\n[resources]\ngpus_per_node = 2\n", &one),
+        (
+            "command = [\"x\"]\n[resources]\ngpus_per_node = 1\ngpu_type = \"h100\"\n",
+            &one,
+        ),
+        ("command = [\"x\"]\n[resources]\nnodes = 3\n", &local),
+        (
+            "command = [\"x\"]\n[resources]\nranks_per_node = 2\ncpus_per_rank = 2\n",
+            &local,
+        ),
+        ("command = [\"x\"]\n[resources]\nmemory = \"1T\"\n", &local),
+        ("command = [\"x\"]\n[resources]\nnodes = 9\n", &wilson),
+        (
+            "launcher = \"none\"\ncommand = [\"x\"]\n[resources]\nnodes = 2\n",
+            &local,
+        ),
+        ("launcher = \"srun\"\n[resources]\nnodes = 2\n", &local),
+        (
+            "command = [\"x\"]\n[resources]\ntime = \"1m\"\n[resume]\ngrace = \"2m\"\n",
+            &local,
+        ),
+        (
+            "name = \"bash\"\nlauncher = \"lightning\"\ncommand = [\"x\"]\n",
+            &local,
+        ),
+    ];
+    let shown = rows.map(|(text, facts)| planned(text, &[], facts).unwrap_err());
+    expect![[r#"
+        wilson has no node with 8 v100
+          asked   gpus_per_node = 8, gpu_type = "v100"   (yard.toml:4)
+          there   4 nodes with 2 v100, 1 with 4 a100, 1 with 8 p100
+          do      nodes = 4 with gpus_per_node = 2
+
+        local has no GPU
+          asked   gpus_per_node = 1   (yard.toml:3)
+          there   2 CPUs, 23 GiB, no GPU
+          do      leave gpus_per_node out, or name a cluster that has some with --on
+
+        local has fewer than 2 GPUs
+          asked   gpus_per_node = 2   (yard.toml:3)
+          there   8 CPUs, 23 GiB, 1 a100
+          do      gpus_per_node = 1
+
+        local has fewer than 1 h100
+          asked   gpus_per_node = 1, gpu_type = "h100"   (yard.toml:3)
+          there   8 CPUs, 23 GiB, 1 a100
+          do      gpu_type is one of a100
+
+        local has fewer than 3 CPUs
+          asked   nodes = 3, ranks_per_node = 1   (srun: one a node unless asked)
+          there   2 CPUs, 23 GiB, no GPU
+          do      at most 2 ranks over all virtual nodes
+
+        local has fewer than 4 CPUs
+          asked   cpus_per_rank = 2 (yard.toml:4), ranks_per_node = 2   (yard.toml:3)
+          there   2 CPUs, 23 GiB, no GPU
+          do      cpus_per_rank = 1
+
+        local has no node with 1 TiB of memory
+          asked   memory = 1 TiB   (yard.toml:3)
+          there   2 CPUs, 23 GiB, no GPU
+          do      memory = "23G" or less
+
+        wilson has 6 such nodes
+          asked   nodes = 9   (yard.toml:3)
+          there   4 nodes with 2 v100, 1 with 4 a100, 1 with 8 p100
+          do      nodes = 6
+
+        launcher none is one process, and nodes is 2
+          asked   launcher = "none" (yard.toml:1), nodes = 2 (yard.toml:4)
+          there   srun, torchrun, lightning and jax start several
+          do      launcher = "srun" for a rank a GPU, or one node and one rank
+
+        there is no command to run
+          asked   a run file that sets launcher (yard.toml:1)
+          there   no command in it, and none after -- on the command line
+          do      add command = ["python", "train.py"] above its first [section]
+
+        the grace is as long as the job
+          asked   grace = 2 min (yard.toml:5)
+          there   time = 1 min (yard.toml:3)
+          do      a shorter grace, or a longer time
+
+        Lightning takes a job named bash for an interactive one
+          asked   name = "bash" (yard.toml:1)
+          there   Lightning's Slurm mode is off in jobs named bash or interactive
+          do      give the run another name"#]]
+    .assert_eq(&shown.join("\n\n"));
+}
+
+#[test]
+fn flags_that_are_not_understood() {
+    let mut overrides = Overrides::default();
+    let problems = [
+        overrides.set("--time", "time", "25").unwrap_err(),
+        overrides
+            .set("--gpus-per-node", "gpus_per_node", "v100:x")
+            .unwrap_err(),
+        overrides
+            .set_command(vec!["a".to_owned(), "{runn}".to_owned()])
+            .unwrap_err(),
+    ];
+    let shown = problems.map(|problem| problem.to_string());
+    expect![[r#"
+        25 has no unit
+           --> command line:1:8
+           1 │ --time=25
+             │        ^^
+          help: write "25s", "25m" or "25h"
+
+        gpus_per_node is text
+           --> command line:1:22
+           1 │ --gpus-per-node=v100:x
+             │                      ^ expected a whole number
+
+        unknown placeholder {runn}
+           --> command line:1:3
+           1 │ a {runn}
+             │   ^^^^^^ did you mean {run}?
+          help: known are {data} {checkpoints} {resume} {resume_file} {logs} {run} {nodes} {gpus_per_node} {world_size} {repeat}; {{ is a brace"#]].assert_eq(&shown.join("\n\n"));
+    overrides
+        .set("--gpus-per-node", "gpus_per_node", "v100:2")
+        .unwrap();
+    assert_eq!(overrides.resources.gpu_type.unwrap().value, "v100");
+}

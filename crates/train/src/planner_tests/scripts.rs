@@ -1,0 +1,47 @@
+//! The batch scripts of plans.
+
+use super::*;
+
+#[test]
+fn scripts() {
+    let digits = planned(DIGITS, &[], &laptop(2, vec![])).unwrap();
+    expect![[r##"
+        #!/bin/bash
+        #SBATCH --job-name=digits
+        #SBATCH --nodes=1
+        #SBATCH --ntasks-per-node=2
+        #SBATCH --cpus-per-task=1
+        #SBATCH --time=00:01:00
+        #SBATCH --chdir="/scratch/my runs/digits-k3f9"
+        #SBATCH --output="/scratch/my runs/digits-k3f9/logs/%j.conductor"
+        #SBATCH --comment=digits-k3f9.1.7Q
+        #SBATCH --open-mode=append
+        #SBATCH --requeue
+
+        exec /opt/yard job conductor '/scratch/my runs/digits-k3f9' "$@"
+    "##]]
+    .assert_eq(&digits.script(&place()));
+    let resnet = planned(RESNET, &[], &wilson()).unwrap();
+    expect![[r##"
+        #!/bin/bash
+        #SBATCH --job-name=resnet50
+        #SBATCH --partition=gpu_gce
+        #SBATCH --nodes=2
+        #SBATCH --ntasks-per-node=1
+        #SBATCH --cpus-per-task=32
+        #SBATCH --gpus-per-node=v100:2
+        #SBATCH --mem=192000M
+        #SBATCH --time=01:00:00
+        #SBATCH --chdir="/scratch/my runs/digits-k3f9"
+        #SBATCH --output="/scratch/my runs/digits-k3f9/logs/%j.conductor"
+        #SBATCH --comment=digits-k3f9.1.7Q
+        #SBATCH --mail-user=me@example.org
+        #SBATCH --mail-type=END,FAIL
+        #SBATCH --open-mode=append
+        #SBATCH --requeue
+        #SBATCH --reservation=x
+
+        exec /opt/yard job conductor '/scratch/my runs/digits-k3f9' "$@"
+    "##]]
+    .assert_eq(&resnet.script(&place()));
+}

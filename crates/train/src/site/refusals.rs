@@ -1,0 +1,71 @@
+//! What a cluster would not take, as a person reads it.
+
+use crate::show::paragraph;
+use model::cluster::Refusal as Denied;
+
+/// What the cluster would not take, each with its three parts. Several limits for one thing that was
+/// asked stand together, and what to do keeps to all of them. Begins with an empty line; nothing where
+/// there is none.
+#[must_use]
+pub fn refusals(refusals: &[Denied]) -> String {
+    let mut shown = String::new();
+    let mut groups: Vec<Vec<&Denied>> = Vec::new();
+    for refusal in refusals {
+        let same = |group: &&mut Vec<&Denied>| {
+            let first = group[0];
+            first.asked == refusal.asked
+                && first.assumed == refusal.assumed
+                && first.waits.is_some() == refusal.waits.is_some()
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(refusal),
+            None => groups.push(vec![refusal]),
+        }
+    }
+    for group in groups {
+        let first = group[0];
+        let verb = match (first.waits.is_some(), first.assumed) {
+            (true, false) => "would wait for ever",
+            (true, true) => "might wait for ever",
+            (false, false) => "would be refused",
+            (false, true) => "might be refused",
+        };
+        let mut words: Vec<&str> = Vec::new();
+        let mut there: Vec<String> = Vec::new();
+        for refusal in &group {
+            let word = refusal.waits.unwrap_or(refusal.denial.words());
+            if !words.contains(&word) {
+                words.push(word);
+            }
+            let text = match &refusal.at {
+                Some(at) if !refusal.there.contains(at.as_str()) => {
+                    format!("{} ({at})", refusal.there)
+                }
+                _ => refusal.there.clone(),
+            };
+            if !there.contains(&text) {
+                there.push(text);
+            }
+        }
+        shown.push('\n');
+        shown.push_str(&paragraph("  ", &format!("{verb}: {}", words.join(", "))));
+        shown.push_str(&paragraph("    asked   ", &first.asked));
+        for (index, there) in there.iter().enumerate() {
+            let title = match index {
+                0 => "    there   ",
+                _ => "            ",
+            };
+            shown.push_str(&paragraph(title, there));
+        }
+        shown.push_str(&paragraph("    do      ", &strictest(&group).todo));
+    }
+    shown
+}
+
+/// The one that allows least: who keeps to it keeps to all.
+fn strictest<'a>(group: &[&'a Denied]) -> &'a Denied {
+    let least = group.iter().filter(|refusal| refusal.most.is_some());
+    least
+        .min_by_key(|refusal| refusal.most)
+        .unwrap_or(&group[0])
+}

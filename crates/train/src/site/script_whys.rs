@@ -1,0 +1,186 @@
+//! Where each value of a batch script's plan came from.
+
+use super::Allocation;
+use crate::show::{Row, plural};
+use model::cluster::ClusterFile;
+use model::option_table::{Effect, Key};
+use model::sbatch::Sbatch;
+use model::{Given, Origin, Span};
+
+/// Where each value came from.
+pub(super) struct Whys<'a> {
+    pub sbatch: &'a Sbatch,
+    pub file: &'a ClusterFile,
+    pub allocation: &'a Allocation,
+}
+
+impl Whys<'_> {
+    /// The allocation's values with their reasons; what is not asked and not known stands with why.
+    pub fn rows(&self) -> Vec<Row> {
+        let shown = |(field, value): &(&str, String)| {
+            let is_said = !["–", "no", "0"].contains(&value.as_str());
+            is_said || ["memory", "time", "partition"].contains(field)
+        };
+        let fields = self.allocation.fields().into_iter().filter(shown);
+        let row = |(name, value): (&'static str, String)| Row {
+            name,
+            why: self.of(name),
+            value,
+        };
+        fields.map(row).collect()
+    }
+
+    fn of(&self, field: &str) -> String {
+        let keys: &[Key] = match field {
+            "nodes" => &[Key::Nodes],
+            "tasks" => &[Key::Tasks, Key::TasksPerNode, Key::TasksPerGpu],
+            "cpus per node" => &[Key::CpusPerTask, Key::CpusPerGpu],
+            "gpus per node" => &[Key::GpusPerNode, Key::Gres, Key::Gpus, Key::GpusPerTask],
+            "memory" => &[Key::Mem, Key::MemPerCpu, Key::MemPerGpu],
+            "time" => &[Key::Time],
+            "partition" => &[Key::Partition],
+            "constraint" => &[Key::Constraint],
+            "exclusive" => &[Key::Exclusive],
+            _ => &[],
+        };
+        let given = self.given(keys);
+        match (field, given) {
+            ("cpus per node", given) if self.allocation.exclusive => {
+                let all = format!("all of the node: {}", self.why_whole());
+                given.map_or_else(|| all.clone(), |given| format!("{all}; {given}"))
+            }
+            ("partition", Some(given)) if self.allocation.partition.is_none() => {
+                format!("{given}, which {} is not known to have", self.file.name)
+            }
+            (_, Some(given)) => given,
+            (field, None) => self.not_asked(field),
+        }
+    }
+
+    /// Why it is that where nobody asked.
+    fn not_asked(&self, field: &str) -> String {
+        let cluster = &self.file.name;
+        let of = self.allocation;
+        let request = &self.sbatch.request;
+        let partition = of.partition.as_ref();
+        let partition = partition.and_then(|name| self.file.partition(name));
+        match field {
+            "nodes" => match (request.tasks_per_node, of.gpus_per_node) {
+                (Some(each), _) if of.tasks > each => {
+                    format!("the least that holds {} tasks, {each} a node", of.tasks)
+                }
+                (_, gpus) if gpus > 0 && of.nodes > 1 => {
+                    format!("the least that holds {} GPUs", gpus * of.nodes)
+                }
+                _ => "one unless asked".to_owned(),
+            },
+            "tasks" => match &request.gpus_per_task {
+                Some(each) => format!("one for each {} asked", plural(each.count, "GPU", "GPUs")),
+                None => "one a node unless asked".to_owned(),
+            },
+            "cpus per node" => {
+                let key = partition.and_then(|partition| partition.default_cpus_per_gpu.as_ref());
+                match key.filter(|each| of.cpus_per_node == each.value * of.gpus_per_node) {
+                    Some(each) => format!(
+                        "{} a GPU: {cluster}'s default there",
+                        plural(each.value, "CPU", "CPUs")
+                    ),
+                    None => "one a task unless asked".to_owned(),
+                }
+            }
+            "memory" => match super::memory::default(self.file, partition) {
+                Some((_, key)) => format!("not asked: {cluster}'s default ({key})"),
+                None => format!("not asked; {cluster}'s default is not known"),
+            },
+            "time" => match (of.time, partition) {
+                (Some(_), Some(partition)) if partition.default_time.is_some() => {
+                    format!("not asked: {cluster}'s default there")
+                }
+                (Some(_), _) => format!("not asked: the longest that {cluster} allows there"),
+                (None, _) => format!("not asked; {cluster}'s default is not known"),
+            },
+            "partition" if partition.is_some() => format!("{cluster}'s default"),
+            "partition" => format!("not asked; {cluster}'s default is not known"),
+            "exclusive" => self.why_whole(),
+            _ => String::new(),
+        }
+    }
+
+    fn why_whole(&self) -> String {
+        match self.given(&[Key::Exclusive]) {
+            Some(given) => format!("it is the job's alone ({given})"),
+            None => format!(
+                "{} gives whole nodes in partition {}",
+                self.file.name,
+                self.allocation.partition.as_deref().unwrap_or_default()
+            ),
+        }
+    }
+
+    /// The options that gave it: `line 7: --gres=gpu:4`.
+    pub fn given(&self, keys: &[Key]) -> Option<String> {
+        let all = &self.sbatch.given;
+        let given = all.iter().enumerate().filter(|(index, given)| {
+            let sets = |key: &Key| given.option.effect == Effect::Sets(*key);
+            // Of one that is given again the last counts.
+            let again = |later: &Given| later.option.long == given.option.long;
+            keys.iter().any(sets) && !all[index + 1..].iter().any(again)
+        });
+        let said: Vec<String> = given.map(|(_, given)| said(given)).collect();
+        (!said.is_empty()).then(|| said.join(", "))
+    }
+
+    /// What a person should know of what was written.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let given = &self.sbatch.given;
+        for (index, first) in given.iter().enumerate() {
+            let later = &given[index + 1..];
+            let again = later
+                .iter()
+                .find(|later| later.option.long == first.option.long && later.value != first.value);
+            // What the environment or a flag says instead was meant.
+            let again = again.filter(|later| later.origin == Origin::Script);
+            if let (Some(later), Span::Script { line, .. }) = (again, &first.span) {
+                notes.push(format!(
+                    "line {line}: {} is dropped: {} comes later",
+                    option_text(first),
+                    option_text(later),
+                ));
+            }
+        }
+        let has = |key: Key| {
+            let sets = |given: &&Given| given.option.effect == Effect::Sets(key);
+            given.iter().any(|given| sets(&given))
+        };
+        if has(Key::Gres) && has(Key::GpusPerNode) && self.sbatch.request.gpus_per_node.is_some() {
+            notes.push(format!(
+                "{}, and a run file asks once",
+                super::beside::TWICE
+            ));
+        }
+        if has(Key::GpusPerTask) {
+            notes.push(format!("--gpus-per-task {}", super::beside::BOUND));
+        }
+        notes
+    }
+}
+
+/// `line 7: --gres=gpu:4`, or the option alone where it doesn't stand in the script.
+pub(super) fn said(given: &Given) -> String {
+    match (&given.span, given.origin) {
+        (Span::Script { line, .. }, Origin::Script) => {
+            format!("line {line}: {}", option_text(given))
+        }
+        (_, Origin::Environment) => format!("{} is set", given.written),
+        _ => option_text(given),
+    }
+}
+
+/// An option by its long name, with its value.
+pub(super) fn option_text(given: &Given) -> String {
+    match &given.value {
+        Some(value) => format!("--{}={value}", given.option.long),
+        None => format!("--{}", given.option.long),
+    }
+}
