@@ -9,6 +9,7 @@ mod embedded;
 mod facts;
 mod follow;
 mod job_view;
+mod lost_work;
 mod program;
 mod reason_words;
 mod run_links;

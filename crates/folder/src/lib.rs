@@ -10,6 +10,7 @@ mod code_snapshot;
 mod event;
 mod event_log;
 mod exit_file;
+mod file_tail;
 mod folder_error;
 mod incoming_part;
 mod index;
@@ -28,6 +29,7 @@ pub use code_snapshot::{CODE_LIMIT, CodeError, CodeSource, copy_code, find_sourc
 pub use event::{ComingBack, Event, EventLine, StopReason};
 pub use event_log::{EventLog, EventTail};
 pub use exit_file::RankExit;
+pub use file_tail::FileTail;
 pub use folder_error::FolderError;
 pub use incoming_part::IncomingPart;
 pub use index::{Index, IndexEntry};

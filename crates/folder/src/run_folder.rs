@@ -1,9 +1,11 @@
 //! The layout.
 
 use crate::{Attempt, FolderError, LaunchFile, Link, RankExit, RunJson, json_file};
+use model::Timestamp;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// One run's folder, `<scratch>/<project>/<run>/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -271,6 +273,23 @@ impl RunFolder {
     #[must_use]
     pub fn rank_log(&self, attempt: Attempt, rank: u32) -> PathBuf {
         self.logs().join(format!("{attempt}.{rank}"))
+    }
+
+    /// When a rank of that start last printed something; none where none did.
+    #[must_use]
+    pub fn last_output(&self, attempt: Attempt) -> Option<Timestamp> {
+        let start = format!("{attempt}.");
+        let logs = fs::read_dir(self.logs()).ok()?.flatten();
+        let own = logs.filter(|entry| {
+            let name = entry.file_name();
+            name.to_str().is_some_and(|name| name.starts_with(&start))
+        });
+        let written = own.filter_map(|entry| {
+            let facts = entry.metadata().ok().filter(|facts| facts.len() > 0)?;
+            let since = facts.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+            Some(Timestamp(i64::try_from(since.as_millis()).ok()?))
+        });
+        written.max()
     }
 
     /// `srun --output` of the ranks' step: `logs/<job>.<restart>.%t`.

@@ -151,6 +151,8 @@ pub enum Report {
     Unfinished {
         /// The entry's name.
         name: String,
+        /// In words.
+        why: String,
     },
     /// Something in `{checkpoints}` can't be copied at all; it stays behind.
     Left {
@@ -221,6 +223,7 @@ impl Report {
         match self {
             Report::NotRestored { why, .. }
             | Report::NotCopied { why, .. }
+            | Report::Unfinished { why, .. }
             | Report::Left { why, .. }
             | Report::Broken { why }
             | Report::Note { text: why } => Some(why),
@@ -229,7 +232,6 @@ impl Report {
             | Report::Complete { .. }
             | Report::Part { .. }
             | Report::NoPart { .. }
-            | Report::Unfinished { .. }
             | Report::Drained { .. } => None,
         }
     }

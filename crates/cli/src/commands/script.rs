@@ -9,10 +9,9 @@ use crate::slurm::connection;
 use crate::words;
 use api::{Client, JobFilter};
 use backend::{FILE_PAUSE, JobView, ViewState, say_reason};
+use folder::FileTail;
 use model::{ArrayTask, JobId, JobInfo, JobRecord, JobState, Outcome as JobOutcome, Timestamp};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
@@ -53,8 +52,7 @@ pub fn run(
         return follow_array(job, &mut client, interrupt, printer);
     }
     let facts = connection::view_facts(Some(&mut client)).map_err(trouble)?;
-    let mut output = Output::default();
-    let mut started = false;
+    let mut output: Option<Output> = None;
     loop {
         if interrupt.asked() {
             printer.line(&format!("job {job} goes on without this terminal"));
@@ -63,12 +61,13 @@ pub fn run(
         }
         let record = of(&mut client, job)?;
         let view = JobView::from(&record);
-        if !started && !matches!(view.state, ViewState::Waiting { .. }) {
-            started = true;
-            output = Output::of(&JobInfo::of(&record, &facts));
+        if output.is_none() && !matches!(view.state, ViewState::Waiting { .. }) {
+            output = Some(Output::of(&JobInfo::of(&record, &facts)));
         }
         let over = !view.state.is_live();
-        printer.data(&output.news(over));
+        if let Some(output) = &mut output {
+            output.show_news(over, printer);
+        }
         if over {
             let took = i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
             let ViewState::Ended { how, exit, .. } = &view.state else {
@@ -213,49 +212,36 @@ fn come_back(job: JobId) -> String {
 }
 
 /// The job's output file, as far as it was shown.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Output {
-    path: Option<PathBuf>,
+    tail: FileTail,
     since: Timestamp,
-    offset: u64,
 }
 
 impl Output {
     fn of(job: &JobInfo) -> Output {
         Output {
-            path: Some(job.stdout_path().into()),
+            tail: FileTail::new(job.stdout_path().into()),
             since: job.start.unwrap_or_default(),
-            offset: 0,
         }
     }
 
-    /// The file, once this job has opened it: until then an older job's may stand there.
-    fn opened(&self) -> Option<File> {
-        let file = File::open(self.path.as_ref()?).ok()?;
-        let changed = file.metadata().ok()?.modified().ok()?;
-        let changed = changed.duration_since(UNIX_EPOCH).ok()?.as_millis();
-        (i64::try_from(changed).ok()? + CLOCK_TICK_MS >= self.since.0).then_some(file)
+    /// Whether this job has opened the file: until then an older job's may stand there.
+    fn is_opened(&self) -> bool {
+        let changed = std::fs::metadata(self.tail.path()).and_then(|facts| facts.modified());
+        let Ok(changed) = changed else { return false };
+        let changed = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(changed.as_millis())
+            .is_ok_and(|changed| changed + CLOCK_TICK_MS >= self.since.0)
     }
 
-    /// What came since the last call, in whole lines; at the end all of it. A file that is not
-    /// there has nothing.
-    fn news(&mut self, over: bool) -> String {
-        let mut bytes = Vec::new();
-        let Some(mut file) = self.opened() else {
-            return String::new();
-        };
-        let read = file
-            .seek(SeekFrom::Start(self.offset))
-            .and_then(|_offset| file.read_to_end(&mut bytes));
-        if read.is_err() {
-            return String::new();
+    /// Shows what came since the last call, in whole lines; at the end all of it. A file that can't
+    /// be read has nothing.
+    fn show_news(&mut self, over: bool, printer: &Printer) {
+        if self.is_opened() {
+            for line in self.tail.read(over).unwrap_or_default() {
+                printer.line(&line);
+            }
         }
-        let whole = match bytes.iter().rposition(|byte| *byte == b'\n') {
-            _ if over => bytes.len(),
-            Some(end) => end + 1,
-            None => 0,
-        };
-        self.offset += whole as u64;
-        String::from_utf8_lossy(&bytes[..whole]).into_owned()
     }
 }

@@ -68,9 +68,9 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
         "made",
         &format!("{} ago", words::length(now.since(run.entry.created))),
     );
-    for (index, start) in run.starts.iter().enumerate() {
+    for index in 0..run.starts.len() {
         let title = format!("start {}", index + 1);
-        add(&title, &start_text(start));
+        add(&title, &start_text(run, index, &state));
     }
     if let Some((name, _, at)) = run.last_checkpoint() {
         let age = words::length(now.since(at));
@@ -84,11 +84,15 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
 }
 
 /// `job 17: 25 s, on box, resumed at step 260, 3 checkpoints out, came back`
-fn start_text(start: &Start) -> String {
+fn start_text(run: &Run, index: usize, state: &RunState) -> String {
+    let start = &run.starts[index];
+    let over = is_over(run, index, state);
     let mut parts = Vec::new();
     let (first, last) = (start.events.first(), start.events.last());
     if let (Some(first), Some(last)) = (first, last) {
-        parts.push(words::length(last.at.since(first.at)));
+        // Of one that was killed its ranks may tell more.
+        let last = Some(last.at).max(run.last_sign(index).filter(|_| over));
+        parts.extend(last.map(|last| words::length(last.since(first.at))));
     }
     let mut out = 0;
     let mut end = None;
@@ -115,8 +119,25 @@ fn start_text(start: &Start) -> String {
         1 => parts.push("1 checkpoint out".to_owned()),
         n => parts.push(format!("{n} checkpoints out")),
     }
+    if end.is_none() && over {
+        end = Some("ended without a word".to_owned());
+    }
     parts.extend(end);
+    if let Some(lost) = lost_work(run, index, over) {
+        parts.push(format!("{} of work lost", words::length(lost)));
+    }
     format!("job {}: {}", start.attempt.job, parts.join(", "))
+}
+
+/// Whether a start has ended: the last one of a run that waits or is over, and all before it.
+fn is_over(run: &Run, index: usize, state: &RunState) -> bool {
+    let waits = matches!(state, RunState::Waiting { .. } | RunState::Resuming { .. });
+    waits || !state.is_live() || index + 1 < run.starts.len()
+}
+
+/// What no checkpoint holds; what is less than a second is no loss to speak of.
+fn lost_work(run: &Run, index: usize, over: bool) -> Option<i64> {
+    run.lost_work(index, over).filter(|lost| *lost >= 1000)
 }
 
 fn last_lines(run: &Run) -> Vec<String> {
@@ -136,18 +157,24 @@ fn last_lines(run: &Run) -> Vec<String> {
 }
 
 fn run_json(run: &Run, view: Option<&JobView>) -> serde_json::Value {
-    let starts: Vec<_> = run
-        .starts
-        .iter()
-        .map(|start| json!({ "job": start.attempt.job, "restart": start.attempt.restart, "events": start.events }))
-        .collect();
+    let state = run.state(view);
+    let start = |(index, start): (usize, &Start)| {
+        let over = is_over(run, index, &state);
+        json!({
+            "job": start.attempt.job,
+            "restart": start.attempt.restart,
+            "events": start.events,
+            "lost_ms": run.lost_work(index, over),
+        })
+    };
+    let starts: Vec<_> = run.starts.iter().enumerate().map(start).collect();
     json!({
         "run": run.entry.id,
         "name": run.entry.name,
         "cluster": run.entry.cluster,
         "folder": run.entry.folder,
         "created": run.entry.created,
-        "state": run.state(view),
+        "state": state,
         "job": view,
         "starts": starts,
     })

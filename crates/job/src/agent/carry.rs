@@ -11,6 +11,7 @@ use folder::IncomingPart;
 use model::Timestamp;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 /// A complete entry that this agent keeps.
 pub(super) struct Held {
@@ -46,13 +47,25 @@ impl Agent {
                 say(Report::Left { name, why })?;
             }
         }
+        if self.terminated.load(Ordering::Relaxed) {
+            // The ranks have it too.
+            self.watcher.ending(None);
+        }
         let now = Timestamp(sys::now());
-        let mut inside = FolderInside { folder: &folder };
+        let mut inside = FolderInside::new(&folder);
         let found = self.watcher.look(&there.entries, now, &mut inside);
         for one in found {
             self.found(one)?;
         }
         self.drained()
+    }
+
+    /// The ranks are about to be told to end: what they had closed until now they closed themselves.
+    pub(super) fn ending(&mut self) -> Result<(), AgentError> {
+        self.look()?;
+        let folder = self.local.checkpoints();
+        self.watcher.ending(Some(&mut FolderInside::new(&folder)));
+        Ok(())
     }
 
     fn found(&mut self, Found { name, proven }: Found) -> Result<(), AgentError> {
@@ -208,8 +221,8 @@ impl Agent {
             say(Report::NotCopied { name, why, again })?;
         }
         if ranks_gone {
-            for name in self.watcher.left() {
-                say(Report::Unfinished { name })?;
+            for (name, why) in self.watcher.left() {
+                say(Report::Unfinished { name, why })?;
             }
         }
         say(Report::Drained { round })

@@ -104,6 +104,8 @@ struct Agent {
     /// Names that were said to be unspeakable.
     said: BTreeSet<String>,
     draining: Option<Draining>,
+    /// Whether SIGTERM came: to all of the job's tasks, as Slurm sends it.
+    terminated: Arc<AtomicBool>,
     /// Keeps the port free until the ranks start.
     port: Option<TcpListener>,
     count: u64,
@@ -124,7 +126,7 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
         });
         error
     };
-    ignore_signals().map_err(broken)?;
+    let terminated = ignore_signals().map_err(broken)?;
     let local = LocalFolder::new(&at.plan.node_local.value, at.run.id(), at.attempt);
     let owned = local.make().map_err(AgentError::from).map_err(broken)?;
     let (heard, hear) = channel();
@@ -155,6 +157,7 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
         copying: BTreeMap::new(),
         said: BTreeSet::new(),
         draining: None,
+        terminated,
         port: None,
         count: 0,
     };
@@ -164,17 +167,21 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
     result
 }
 
-/// Slurm and people signal all tasks of a job; only the conductor ends an agent.
-fn ignore_signals() -> Result<(), AgentError> {
+/// Slurm and people signal all tasks of a job; only the conductor ends an agent. Returns what
+/// SIGTERM sets.
+fn ignore_signals() -> Result<Arc<AtomicBool>, AgentError> {
+    let terminated = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2] {
-        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).map_err(
-            |source| AgentError::System {
-                what: "catching signals",
-                source,
-            },
-        )?;
+        let flag = match signal {
+            SIGTERM => Arc::clone(&terminated),
+            _ => Arc::default(),
+        };
+        signal_hook::flag::register(signal, flag).map_err(|source| AgentError::System {
+            what: "catching signals",
+            source,
+        })?;
     }
-    Ok(())
+    Ok(terminated)
 }
 
 fn listen(heard: Sender<Heard>) {
@@ -276,6 +283,7 @@ impl Agent {
             Order::Forget { name } => self.forget(&name),
             Order::Notify => self.notify()?,
             Order::Signal { kill } => {
+                self.ending()?;
                 let ranks = ranks::on_node(&self.local.path(), self.at.node_index);
                 if kill {
                     ranks::kill(&ranks)

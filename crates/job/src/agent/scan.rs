@@ -77,15 +77,28 @@ pub fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
         .expect("invariant: a digest has 32 bytes");
     Ok(Fingerprint {
         bytes,
+        files: tree.files.len(),
         digest: u64::from_le_bytes(*first),
     })
 }
 
-/// [`Inside`] for entries of a real folder.
+/// [`Inside`] for entries of a real folder, as they are during one look.
 #[derive(Debug)]
 pub struct FolderInside<'a> {
     /// The watched folder.
-    pub folder: &'a Path,
+    folder: &'a Path,
+    /// What is open for writing, once somebody asks: to look through all processes is dear.
+    written: Option<BTreeSet<(u64, u64)>>,
+}
+
+impl<'a> FolderInside<'a> {
+    /// Nothing was asked yet.
+    pub fn new(folder: &'a Path) -> FolderInside<'a> {
+        FolderInside {
+            folder,
+            written: None,
+        }
+    }
 }
 
 impl Inside for FolderInside<'_> {
@@ -101,18 +114,15 @@ impl Inside for FolderInside<'_> {
 
     fn open(&mut self, name: &str) -> bool {
         let tree = tree(&self.folder.join(name)).unwrap_or_default();
-        let wanted: BTreeSet<(u64, u64)> = tree
-            .files
-            .iter()
-            .map(|(_, facts)| (facts.dev(), facts.ino()))
-            .collect();
-        open_for_writing(&wanted)
+        let written = self.written.get_or_insert_with(open_for_writing);
+        let is_written = |facts: &fs::Metadata| written.contains(&(facts.dev(), facts.ino()));
+        tree.files.iter().any(|(_, facts)| is_written(facts))
     }
 }
 
-/// Whether one of our processes has one of these files (device, inode) open for writing. Other
-/// users' processes can't be looked into; they don't write our checkpoints.
-fn open_for_writing(wanted: &BTreeSet<(u64, u64)>) -> bool {
+/// The files (device, inode) that one of our processes has open for writing. Other users' processes
+/// can't be looked into; they don't write our checkpoints.
+fn open_for_writing() -> BTreeSet<(u64, u64)> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbered = processes.filter(|entry| {
         entry
@@ -120,20 +130,21 @@ fn open_for_writing(wanted: &BTreeSet<(u64, u64)>) -> bool {
             .to_str()
             .is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
     });
-    numbered.into_iter().any(|process| {
-        let descriptors = fs::read_dir(process.path().join("fd"))
-            .into_iter()
-            .flatten()
-            .flatten();
-        descriptors.into_iter().any(|descriptor| {
-            // The owner's write bit of the link tells how it was opened.
-            let writes =
-                fs::symlink_metadata(descriptor.path()).is_ok_and(|link| link.mode() & 0o200 != 0);
-            writes
-                && fs::metadata(descriptor.path())
-                    .is_ok_and(|facts| wanted.contains(&(facts.dev(), facts.ino())))
-        })
-    })
+    let descriptors = numbered.flat_map(|process| {
+        let all = fs::read_dir(process.path().join("fd"));
+        all.into_iter().flatten().flatten()
+    });
+    // The owner's write bit of the link tells how it was opened.
+    let writes =
+        |path: &Path| fs::symlink_metadata(path).is_ok_and(|link| link.mode() & 0o200 != 0);
+    let written = descriptors.filter_map(|descriptor| {
+        let path = descriptor.path();
+        let facts = writes(&path)
+            .then(|| fs::metadata(path))
+            .and_then(Result::ok)?;
+        facts.is_file().then(|| (facts.dev(), facts.ino()))
+    });
+    written.collect()
 }
 
 #[cfg(test)]
@@ -199,13 +210,10 @@ mod tests {
         let path = folder.path().join("a.pkl");
         let mut file = fs::File::create(&path).unwrap();
         file.write_all(b"x").unwrap();
-        let mut inside = FolderInside {
-            folder: folder.path(),
-        };
-        assert!(inside.open("a.pkl"));
+        assert!(FolderInside::new(folder.path()).open("a.pkl"));
         drop(file);
         let reader = fs::File::open(&path).unwrap();
-        assert!(!inside.open("a.pkl"));
+        assert!(!FolderInside::new(folder.path()).open("a.pkl"));
         drop(reader);
     }
 
@@ -214,9 +222,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("a")).unwrap();
         fs::write(folder.path().join("b"), b"").unwrap();
-        let mut inside = FolderInside {
-            folder: folder.path(),
-        };
+        let mut inside = FolderInside::new(folder.path());
         assert!(!inside.marked("a", "done") && !inside.marked("b", "done"));
         fs::write(folder.path().join("a/done"), b"").unwrap();
         fs::write(folder.path().join("b.done"), b"").unwrap();

@@ -156,7 +156,12 @@ impl Copies {
             self.waiting.extend(due.map(|failed| failed.wanted.clone()));
         }
         let wanted = if newest_first {
-            self.waiting.pop_back()
+            // The one that came last, where names tell no step.
+            let waiting = self.waiting.iter().enumerate();
+            let newest =
+                waiting.max_by_key(|(index, wanted)| (folder::step_of(&wanted.name), *index));
+            let newest = newest.map(|(index, _)| index)?;
+            self.waiting.remove(newest)
         } else {
             self.waiting.pop_front()
         }?;

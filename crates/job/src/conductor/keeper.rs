@@ -1,8 +1,9 @@
 //! The conductor's parent: the batch step's first process, which does nothing but wait, so that
 //! there is somebody left to bring the run back when the conductor is killed.
 
+use super::opening::Opened;
 use super::state::ConductorState;
-use super::{Conductor, ConductorError, Opened, history};
+use super::{Conductor, ConductorError, history};
 use crate::exit_code;
 use folder::Event;
 use model::Timestamp;

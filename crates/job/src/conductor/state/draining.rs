@@ -15,6 +15,8 @@ const BY_SIGNAL: i32 = 128;
 impl ConductorState {
     /// `own`: what their end says of the training, where nobody had told them to end.
     pub(super) fn ranks_ended(&mut self, own: Why, now: Timestamp, effects: &mut Vec<Effect>) {
+        // Who ends well was not in the middle of a file, whoever told them to end.
+        let finished = matches!(own, Why::Done);
         let why = match &self.phase {
             Phase::Running => own,
             Phase::Draining(Draining {
@@ -32,7 +34,7 @@ impl ConductorState {
             | Phase::Leaving { .. }
             | Phase::Over => return,
         };
-        self.drain(why, Stage::Last, now, effects);
+        self.drain(why, Stage::Last, finished, now, effects);
     }
 
     pub(super) fn agents_ended(&mut self, status: i32, now: Timestamp, effects: &mut Vec<Effect>) {
@@ -79,7 +81,9 @@ impl ConductorState {
             Phase::Gathering | Phase::Staging | Phase::Restoring { .. } => {
                 self.part_early(why, now, effects);
             }
-            Phase::Running => self.drain(why, Stage::Saving { asked: false }, now, effects),
+            Phase::Running => {
+                self.drain(why, Stage::Saving { asked: false }, false, now, effects);
+            }
             // A job that someone cancels must not come back.
             Phase::Draining(draining) if draining.why == Why::Limit => draining.why = why,
             Phase::Draining(_)
@@ -144,7 +148,15 @@ impl ConductorState {
         }));
     }
 
-    fn drain(&mut self, why: Why, stage: Stage, now: Timestamp, effects: &mut Vec<Effect>) {
+    /// `finished`: the ranks have ended, and well.
+    fn drain(
+        &mut self,
+        why: Why,
+        stage: Stage,
+        finished: bool,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) {
         self.round += 1;
         // What is being written when the ranks are gone won't become complete any more, except by
         // standing still: a moment is enough for that.
@@ -167,7 +179,7 @@ impl ConductorState {
             round: self.round,
             until,
             ranks_gone: stage == Stage::Last,
-            finished: stage == Stage::Last && matches!(why, Why::Done),
+            finished,
         }));
         // What could not be copied so far gets another chance: it is the last.
         self.copies.retry_all();
@@ -201,7 +213,7 @@ impl ConductorState {
                 if asked {
                     effects.push(Effect::Send(Order::Notify));
                 }
-                self.drain(Why::Limit, Stage::Saving { asked }, now, effects);
+                self.drain(Why::Limit, Stage::Saving { asked }, false, now, effects);
                 self.copy_on(now, effects);
             }
             Phase::Draining(_) => self.drain_on(at, now, effects),

@@ -260,8 +260,7 @@ impl ConductorState {
             Report::NotCopied { name, why, again } => {
                 self.copies.refused(agent, &name, why, again);
             }
-            Report::Unfinished { name } => {
-                let why = "it was not seen to be whole before the job ended".to_owned();
+            Report::Unfinished { name, why } => {
                 effects.push(Effect::Record(Event::CheckpointNotOut { name, why }));
             }
             Report::Left { name, why } => self.is_not_out(name, why, effects),

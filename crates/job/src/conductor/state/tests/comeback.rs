@@ -54,21 +54,16 @@ fn without_progress_it_ends_with_words() {
 
 #[test]
 fn what_can_not_come_back_says_so() {
-    let script = "0 hello 0
-         90 tick
+    let script = "90 tick
          90.1 drained 1
          90.2 ranks 143
          90.2 drained 2
          90.3 agents 0
          90.4 not-requeued";
-    check(
+    check_running(
         facts(),
         script,
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
@@ -86,7 +81,7 @@ fn what_can_not_come_back_says_so() {
                 Succeed
         "#]],
     );
-    check(
+    check_running(
         Facts {
             comeback: Comeback {
                 after_limit: false,
@@ -96,10 +91,6 @@ fn what_can_not_come_back_says_so() {
         },
         script,
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
@@ -130,8 +121,7 @@ fn by_successor(successor: Option<u32>) -> Facts {
     }
 }
 
-const TO_THE_LIMIT: &str = "0 hello 0
-         90 tick
+const TO_THE_LIMIT: &str = "90 tick
          90.1 drained 1
          90.2 ranks 143
          90.2 drained 2
@@ -141,7 +131,7 @@ const TO_THE_LIMIT: &str = "0 hello 0
 fn a_successor_waits_from_the_start_and_takes_over() {
     check(
         by_successor(None),
-        &format!("0 waits 8\n{TO_THE_LIMIT}"),
+        &format!("0 waits 8\n0 hello 0\n{TO_THE_LIMIT}"),
         expect![[r#"
                 Succeed
             0 waits 8
@@ -179,17 +169,12 @@ fn a_successor_waits_from_the_start_and_takes_over() {
 
 #[test]
 fn nobody_needs_to_take_over_from_what_is_done() {
-    check(
+    check_running(
         by_successor(Some(8)),
-        "0 hello 0
-         9 ranks 0
+        "9 ranks 0
          9 drained 1
          9 agents 0",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             9 ranks 0
                 event {"event":"ranks-ended","status":0,"first_failed":null}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":true}
@@ -234,7 +219,7 @@ fn nobody_needs_to_take_over_from_what_is_done() {
 fn a_successor_that_could_not_be_submitted_is_tried_again_at_the_end() {
     check(
         by_successor(None),
-        &format!("0 no-successor\n{TO_THE_LIMIT}\n90.4 waits 9"),
+        &format!("0 no-successor\n0 hello 0\n{TO_THE_LIMIT}\n90.4 waits 9"),
         expect![[r#"
                 Succeed
             0 no-successor
@@ -260,7 +245,7 @@ fn a_successor_that_could_not_be_submitted_is_tried_again_at_the_end() {
                 Exit(0)
         "#]],
     );
-    check(
+    check_running(
         Facts {
             comeback: Comeback {
                 may_submit: false,
@@ -270,10 +255,6 @@ fn a_successor_that_could_not_be_submitted_is_tried_again_at_the_end() {
         },
         TO_THE_LIMIT,
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
@@ -293,14 +274,10 @@ fn a_successor_that_could_not_be_submitted_is_tried_again_at_the_end() {
 
 #[test]
 fn where_requeueing_is_refused_a_successor_takes_over() {
-    check(
+    check_running(
         facts(),
         &format!("{TO_THE_LIMIT}\n90.4 not-requeued\n90.5 waits 9"),
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
@@ -325,18 +302,13 @@ fn where_requeueing_is_refused_a_successor_takes_over() {
 
 #[test]
 fn a_killed_wrapper_or_agent_is_a_lost_node() {
-    check(
+    check_running(
         facts(),
-        "0 hello 0
-         9 wrapper-killed
+        "9 wrapper-killed
          9 drained 1
          9 agents 0
          9 requeued",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             9 wrapper-killed
                 event {"event":"ranks-ended","status":137,"first_failed":null}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
@@ -350,15 +322,10 @@ fn a_killed_wrapper_or_agent_is_a_lost_node() {
                 Exit(0)
         "#]],
     );
-    check(
+    check_running(
         by_successor(Some(8)),
-        "0 hello 0
-         9 agents 137",
+        "9 agents 137",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             9 agents 137
                 AbortRanks
                 send {"order":"finish","clean":false}
@@ -367,7 +334,7 @@ fn a_killed_wrapper_or_agent_is_a_lost_node() {
                 Exit(0)
         "#]],
     );
-    check(
+    check_running(
         Facts {
             comeback: Comeback {
                 after_loss: false,
@@ -375,13 +342,8 @@ fn a_killed_wrapper_or_agent_is_a_lost_node() {
             },
             ..facts()
         },
-        "0 hello 0
-         9 agents 137",
+        "9 agents 137",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             9 agents 137
                 AbortRanks
                 send {"order":"finish","clean":false}
@@ -397,17 +359,12 @@ fn the_third_loss_in_a_row_without_a_checkpoint_is_the_last() {
         lost_before: 2,
         ..facts()
     };
-    check(
+    check_running(
         lost.clone(),
-        "0 hello 0
-         9 wrapper-killed
+        "9 wrapper-killed
          9 drained 1
          9 agents 0",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             9 wrapper-killed
                 event {"event":"ranks-ended","status":137,"first_failed":null}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
@@ -418,20 +375,15 @@ fn the_third_loss_in_a_row_without_a_checkpoint_is_the_last() {
                 Exit(1)
         "#]],
     );
-    check(
+    check_running(
         lost,
-        "0 hello 0
-         5 complete ckpt-1
+        "5 complete ckpt-1
          5 part ckpt-1
          5 out ckpt-1
          9 wrapper-killed
          9 drained 1
          9 agents 0",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             5 complete ckpt-1
                 send {"order":"copy","name":"ckpt-1","from":[0]}
             5 part ckpt-1
@@ -479,19 +431,13 @@ fn a_conductor_that_was_killed_brings_the_run_back() {
 
 #[test]
 fn a_successor_that_is_just_being_submitted_is_known_before_the_job_ends() {
-    check(
+    check_running(
         by_successor(None),
-        "0 hello 0
-         9 ranks 0
+        "9 ranks 0
          9 drained 1
          9 agents 0
          9.1 waits 8",
         expect![[r#"
-                Succeed
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             9 ranks 0
                 event {"event":"ranks-ended","status":0,"first_failed":null}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":true}

@@ -5,18 +5,13 @@ use expect_test::expect;
 
 #[test]
 fn a_full_disk_does_not_stop_the_training() {
-    check(
+    check_running(
         facts(),
-        "0 hello 0
-         5 complete ckpt-1
+        "5 complete ckpt-1
          5 full ckpt-1
          6 complete ckpt-2
          6 part ckpt-2",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             5 complete ckpt-1
                 send {"order":"copy","name":"ckpt-1","from":[0]}
             5 full ckpt-1
@@ -31,10 +26,9 @@ fn a_full_disk_does_not_stop_the_training() {
 
 #[test]
 fn what_found_no_room_is_tried_again_later_and_at_the_end() {
-    check(
+    check_running(
         facts(),
-        "0 hello 0
-         5 complete ckpt-1
+        "5 complete ckpt-1
          5 full ckpt-1
          34 tick
          35 tick
@@ -47,10 +41,6 @@ fn what_found_no_room_is_tried_again_later_and_at_the_end() {
          90.4 out ckpt-1
          90.4 drained 2",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             5 complete ckpt-1
                 send {"order":"copy","name":"ckpt-1","from":[0]}
             5 full ckpt-1
@@ -83,23 +73,18 @@ fn what_found_no_room_is_tried_again_later_and_at_the_end() {
 
 #[test]
 fn where_the_newest_are_kept_an_older_one_is_not_tried_again() {
-    check(
+    check_running(
         Facts {
             keep_all: false,
             ..facts()
         },
-        "0 hello 0
-         5 complete ckpt-1
+        "5 complete ckpt-1
          5 full ckpt-1
          6 complete ckpt-2
          6 part ckpt-2
          6 out ckpt-2
          40 tick",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             5 complete ckpt-1
                 send {"order":"copy","name":"ckpt-1","from":[0]}
             5 full ckpt-1

@@ -5,17 +5,12 @@ use expect_test::expect;
 
 #[test]
 fn a_rank_that_fails_ends_the_job_with_its_code() {
-    check(
+    check_running(
         facts(),
-        "0 hello 0
-         9 ranks 3
+        "9 ranks 3
          9 drained 1
          9 agents 0",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             9 ranks 3
                 event {"event":"ranks-ended","status":3,"first_failed":[1,3]}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
@@ -30,10 +25,9 @@ fn a_rank_that_fails_ends_the_job_with_its_code() {
 
 #[test]
 fn cancelled_or_preempted() {
-    check(
+    check_running(
         facts(),
-        "0 hello 0
-         9 term
+        "9 term
          9 unexplained
          9.1 ranks 143
          9.2 complete ckpt-5
@@ -42,10 +36,6 @@ fn cancelled_or_preempted() {
          9.4 out ckpt-5
          9.5 agents 0",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             9 term
                 send {"order":"drain","round":1,"until":21500,"ranks_gone":false,"finished":false}
             9 unexplained
@@ -84,19 +74,14 @@ fn cancelled_or_preempted() {
 
 #[test]
 fn a_preemption_leaves_as_long_as_the_cluster_says() {
-    check(
+    check_running(
         facts(),
-        "0 hello 0
-         9 term
+        "9 term
          9 preempted 69
          30 complete ckpt-5
          30 part ckpt-5
          30 out ckpt-5",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             9 term
                 send {"order":"drain","round":1,"until":21500,"ranks_gone":false,"finished":false}
             9 preempted 69
@@ -114,20 +99,15 @@ fn a_preemption_leaves_as_long_as_the_cluster_says() {
 
 #[test]
 fn slurms_own_end_at_the_limit_does_not_keep_the_run_from_coming_back() {
-    check(
+    check_running(
         facts(),
-        "0 hello 0
-         90 tick
+        "90 tick
          91 term
          91.05 timeout
          91.1 ranks 143
          91.2 drained 2
          91.3 agents 0",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}

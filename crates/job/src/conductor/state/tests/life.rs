@@ -5,20 +5,15 @@ use expect_test::expect;
 
 #[test]
 fn runs_to_the_end() {
-    check(
+    check_running(
         facts(),
-        "0 hello 0
-         5 complete ckpt-1
+        "5 complete ckpt-1
          5 part ckpt-1
          5 out ckpt-1
          9 ranks 0
          9 drained 1
          9 agents 0",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             5 complete ckpt-1
                 send {"order":"copy","name":"ckpt-1","from":[0]}
             5 part ckpt-1
@@ -99,20 +94,15 @@ fn reaches_its_limit_and_comes_back() {
 
 #[test]
 fn ranks_that_do_not_stop_are_killed() {
-    check(
+    check_running(
         facts(),
-        "0 hello 0
-         90 tick
+        "90 tick
          95 tick
          97 tick
          97.1 ranks 137
          99 tick
          99 tick",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
@@ -135,13 +125,12 @@ fn ranks_that_do_not_stop_are_killed() {
 
 #[test]
 fn a_program_that_is_told_may_end_well_and_still_comes_back() {
-    check(
+    check_running(
         Facts {
             notify: true,
             ..facts()
         },
-        "0 hello 0
-         90 tick
+        "90 tick
          90.1 drained 1
          91 complete ckpt-7
          91 part ckpt-7
@@ -150,10 +139,6 @@ fn a_program_that_is_told_may_end_well_and_still_comes_back() {
          91.6 drained 2
          91.7 agents 0",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
                 send {"order":"notify"}
@@ -169,7 +154,7 @@ fn a_program_that_is_told_may_end_well_and_still_comes_back() {
                 send {"order":"signal","kill":false}
             91.5 ranks 0
                 event {"event":"ranks-ended","status":0,"first_failed":null}
-                send {"order":"drain","round":2,"until":96500,"ranks_gone":true,"finished":false}
+                send {"order":"drain","round":2,"until":96500,"ranks_gone":true,"finished":true}
             91.6 drained 2
                 send {"order":"finish","clean":true}
             91.7 agents 0
@@ -181,18 +166,13 @@ fn a_program_that_is_told_may_end_well_and_still_comes_back() {
 
 #[test]
 fn finishes_in_its_last_seconds() {
-    check(
+    check_running(
         facts(),
-        "0 hello 0
-         90 tick
+        "90 tick
          90.1 ranks 0
          90.2 drained 2
          90.3 agents 0",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             90 tick
                 event {"event":"stopping","reason":"limit","left":9}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
@@ -210,20 +190,15 @@ fn finishes_in_its_last_seconds() {
 
 #[test]
 fn a_job_without_a_limit() {
-    check(
+    check_running(
         Facts {
             deadlines: None,
             ..facts()
         },
-        "0 hello 0
-         9 ranks 0
+        "9 ranks 0
          9 drained 1
          9 agents 0",
         expect![[r#"
-            0 hello 0
-                send {"order":"roles","copiers":[0]}
-                send {"order":"watch","resume":null}
-                start ranks on n0 from nothing
             9 ranks 0
                 event {"event":"ranks-ended","status":0,"first_failed":null}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":true}

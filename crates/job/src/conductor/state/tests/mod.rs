@@ -186,27 +186,47 @@ fn render(effect: &Effect) -> String {
     }
 }
 
+/// All that a job's script brings about, from the agents' start on.
 #[track_caller]
 fn check(facts: Facts, script: &str, want: Expect) {
     let mut state = ConductorState::new(facts);
-    let mut lines = String::new();
-    for effect in state.begin() {
-        lines.push_str(&format!("    {}\n", render(&effect)));
-    }
-    for line in script
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-    {
+    let begun: String = state.begin().iter().map(line_of).collect();
+    want.assert_eq(&format!("{begun}{}", told(&mut state, script)));
+}
+
+/// What a script brings about in a job of one node whose ranks have started at second 0, from its
+/// first checkpoint where it has one.
+#[track_caller]
+fn check_running(facts: Facts, script: &str, want: Expect) {
+    let resumed = facts.checkpoints.first().map(|known| known.name.clone());
+    let mut state = ConductorState::new(facts);
+    let _ = state.begin();
+    let restored = resumed.map(|name| format!("0 restored 0 {name}"));
+    let started = told(
+        &mut state,
+        &format!("0 hello 0\n{}", restored.unwrap_or_default()),
+    );
+    assert!(started.contains("start ranks"), "{started}");
+    want.assert_eq(&told(&mut state, script));
+}
+
+/// Each line of a script, and below it what the conductor does.
+fn told(state: &mut ConductorState, script: &str) -> String {
+    let mut told = String::new();
+    let lines = script.lines().map(str::trim);
+    for line in lines.filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let seconds: f64 = words[0].parse().unwrap();
         #[expect(clippy::cast_possible_truncation, reason = "small test numbers")]
         let now = Timestamp((seconds * 1000.0) as i64);
-        lines.push_str(line);
-        lines.push('\n');
+        told.push_str(&format!("{line}\n"));
         for effect in state.handle(happening(&words[1..]), now) {
-            lines.push_str(&format!("    {}\n", render(&effect)));
+            told.push_str(&line_of(&effect));
         }
     }
-    want.assert_eq(&lines);
+    told
+}
+
+fn line_of(effect: &Effect) -> String {
+    format!("    {}\n", render(effect))
 }

@@ -1,0 +1,147 @@
+//! What a start of a run had done when it ended, and what of that is lost.
+
+use crate::Run;
+use folder::{Event, EventLine};
+use model::Timestamp;
+
+impl Run {
+    /// When the ranks of the start at `index` were last known to live: when they ended, else the
+    /// last sign of the start, in its events or in what its ranks printed.
+    #[must_use]
+    pub fn last_sign(&self, index: usize) -> Option<Timestamp> {
+        let start = self.starts.get(index)?;
+        let ended = |line: &&EventLine| matches!(line.event, Event::RanksEnded { .. });
+        if let Some(ended) = start.events.iter().find(ended) {
+            return Some(ended.at);
+        }
+        let said = start.events.last().map(|line| line.at);
+        said.max(self.folder.last_output(start.attempt))
+    }
+
+    /// Milliseconds of training that the start at `index` did and that no checkpoint holds: since
+    /// the checkpoint from which the next start went on, else since the newest that came out. None
+    /// where nothing is lost, or where it never trained.
+    ///
+    /// `over`: it has ended, which only the cluster knows of the last one.
+    #[must_use]
+    pub fn lost_work(&self, index: usize, over: bool) -> Option<i64> {
+        let start = self.starts.get(index)?;
+        let is_last = index + 1 == self.starts.len();
+        let done = |line: &EventLine| matches!(line.event, Event::Finished { .. });
+        if (is_last && !over) || start.events.iter().any(done) {
+            return None;
+        }
+        let launched = |line: &&EventLine| matches!(line.event, Event::Launched { .. });
+        let begun = start.events.iter().find(launched)?.at;
+        let resumed = self.starts.get(index + 1).map(|next| {
+            next.events.iter().find_map(|line| match &line.event {
+                Event::Resumed { checkpoint, .. } => Some(checkpoint.as_str()),
+                _ => None,
+            })
+        });
+        let out = start.events.iter().filter_map(|line| match &line.event {
+            Event::CheckpointOut { name, step, .. } => Some((name.as_str(), *step, line.at)),
+            _ => None,
+        });
+        let kept = match resumed {
+            Some(from) => out
+                .filter(|(name, ..)| from == Some(*name))
+                .map(|(_, _, at)| at)
+                .max(),
+            None => out
+                .max_by_key(|(_, step, at)| (*step, *at))
+                .map(|(.., at)| at),
+        };
+        let lost = self.last_sign(index)?.since(kept.unwrap_or(begun));
+        (lost > 0).then_some(lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Run;
+    use folder::{Attempt, Event, EventLog, IndexEntry, RunFolder};
+    use model::Timestamp;
+
+    fn launched() -> Event {
+        Event::Launched {
+            ranks: 1,
+            rendezvous: String::new(),
+        }
+    }
+
+    fn out(step: u64) -> Event {
+        Event::CheckpointOut {
+            name: format!("c{step}"),
+            step: Some(step),
+            bytes: 1,
+            took_ms: 1,
+            proven: true,
+        }
+    }
+
+    fn resumed(step: u64) -> Event {
+        Event::Resumed {
+            checkpoint: format!("c{step}"),
+            step: Some(step),
+        }
+    }
+
+    fn ended() -> Event {
+        Event::RanksEnded {
+            status: 143,
+            first_failed: None,
+        }
+    }
+
+    /// What the first start lost, in seconds; `starts` are its events and the next one's, each at a
+    /// second.
+    #[track_caller]
+    fn check(starts: &[&[(i64, Event)]], over: bool, want: Option<i64>) {
+        let root = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(root.path(), "shop", "digits-k3f9").unwrap();
+        std::fs::write(folder.run_json(), "{}").unwrap();
+        for (restart, events) in (0..).zip(starts) {
+            let attempt = Attempt { job: 7, restart };
+            let mut log = EventLog::open(&folder.events(attempt)).unwrap();
+            for (second, event) in *events {
+                log.append(Timestamp(second * 1000), event.clone()).unwrap();
+            }
+        }
+        let entry = IndexEntry {
+            id: "digits-k3f9".to_owned(),
+            name: "digits".to_owned(),
+            cluster: "local".to_owned(),
+            folder: folder.path().to_owned(),
+            created: Timestamp(0),
+        };
+        let run = Run::read(entry).unwrap();
+        assert_eq!(run.lost_work(0, over).map(|lost| lost / 1000), want);
+    }
+
+    #[test]
+    fn what_no_checkpoint_holds_is_lost() {
+        // Killed: nobody wrote that the ranks ended.
+        let killed: &[(i64, Event)] = &[(1, launched()), (10, out(5)), (20, out(6)), (25, out(7))];
+        check(&[killed, &[(30, resumed(7))]], true, None);
+        check(&[killed, &[(30, resumed(6))]], true, Some(5));
+        check(&[killed, &[(30, launched())]], true, Some(24));
+        let at_limit: &[(i64, Event)] =
+            &[(1, launched()), (10, out(5)), (22, ended()), (23, out(6))];
+        check(&[at_limit, &[(30, resumed(6))]], true, None);
+        check(&[at_limit, &[(30, resumed(5))]], true, Some(12));
+        check(&[at_limit], true, None);
+        check(
+            &[&[(1, launched()), (10, out(5)), (22, ended())]],
+            true,
+            Some(12),
+        );
+        check(
+            &[&[(1, launched()), (10, out(5)), (22, ended())]],
+            false,
+            None,
+        );
+        let done = Event::Finished { status: 0 };
+        check(&[&[(1, launched()), (22, ended()), (22, done)]], true, None);
+    }
+}

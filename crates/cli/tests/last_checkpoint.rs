@@ -1,0 +1,124 @@
+//! What is kept of a training that is ended, and what of its work is lost, from outside.
+
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use testkit::{TestEnv, that_mention, wait_until};
+
+/// Trains until it is ended; started again, it says from where and is done. `save` is run each step,
+/// with the step in `$i` and the folder in `$2`.
+fn write_run(env: &TestEnv, save: &str, more: &str) {
+    let program = format!(
+        r#"n=$(ls "$1" | sed 's/[^0-9]//g' | sort -n | tail -1)
+if [ -n "$n" ]; then echo "resumed from $n"; exit 0; fi
+i=0
+while :; do i=$((i+1)); echo "step $i"; {save}; sleep 0.3; done
+"#
+    );
+    env.write("train.sh", &program);
+    let command = r#"command = ["sh", "train.sh", "{resume}", "{checkpoints}"]"#;
+    env.write(
+        "yard.toml",
+        &format!("name = \"loop\"\n{command}\n{more}\n"),
+    );
+}
+
+fn show(env: &TestEnv) -> Value {
+    let shown = env.yard(&["show", "loop", "--json"]).success();
+    serde_json::from_str(&shown).expect("JSON")
+}
+
+/// The last number that rank 0 of the start at `index` printed behind the word.
+fn last_of(env: &TestEnv, index: usize, word: &str) -> u32 {
+    let shown = show(env);
+    let start = &shown["starts"][index];
+    let folder = PathBuf::from(shown["folder"].as_str().expect("a folder"));
+    let name = format!("logs/{}.{}.0", start["job"], start["restart"]);
+    let log = fs::read_to_string(folder.join(name)).unwrap_or_default();
+    let last = log.lines().rev().find_map(|line| line.strip_prefix(word));
+    last.and_then(|number| number.trim().parse().ok())
+        .unwrap_or(0)
+}
+
+/// Checkpoints of a format that doesn't tell whether it is whole must stand still for ten seconds
+/// while the training goes on: at the limit none of them would ever be out.
+#[test]
+fn the_newest_of_unknown_format_is_kept_at_the_limit() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let save = r#"echo "state $i" > "$2/.new"; mv "$2/.new" "$2/step-$i.pkl""#;
+    write_run(&env, save, "resources = { time = \"8s\" }");
+    let said = env.yard(&["run", "--on", "local"]).success();
+    assert!(said.contains("not proven whole), coming back"), "{said}");
+    let (stopped, resumed) = (last_of(&env, 0, "step"), last_of(&env, 1, "resumed from"));
+    // The last step may have been under way.
+    assert!(
+        resumed > 0 && stopped - resumed <= 1,
+        "{resumed} of {stopped}\n{said}"
+    );
+}
+
+/// A program that ends well when it is told has written what it wanted.
+#[test]
+fn what_a_program_writes_when_it_is_told_to_end_is_kept() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let save = r#"trap 'echo last > "$2/step-1000.pkl"; exit 0' TERM"#;
+    write_run(&env, save, "resources = { time = \"8s\" }");
+    let said = env.yard(&["run", "--on", "local"]).success();
+    assert_eq!(last_of(&env, 1, "resumed from"), 1000, "{said}");
+}
+
+/// One that is still being written when the program is killed is not kept, and that is told.
+#[test]
+fn half_a_checkpoint_is_left_behind_with_words() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let save = r#"echo half > "$2/done-1.npy"; exec 9> "$2/step-2.pkl"; echo half >&9; sleep 100"#;
+    write_run(
+        &env,
+        save,
+        "resources = { time = \"8s\" }\nresume = { on = [] }",
+    );
+    let run = env.yard(&["run", "--on", "local"]);
+    let said = &run.stdout;
+    assert!(
+        said.contains("checkpoint step-2.pkl is not out: the program was still writing it"),
+        "{}",
+        run.snapshot()
+    );
+    assert!(!said.contains("done-1.npy is not out"), "{said}");
+}
+
+#[test]
+fn what_is_lost_with_a_killed_conductor_is_shown() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let save = r#"if [ $i = 1 ]; then echo 1 > "$2/.new"; mv "$2/.new" "$2/step-1.pkl"; fi"#;
+    let more = "resources = { time = \"10m\" }\ncheckpoints = { complete = \"rename\" }";
+    // The one that conducts, after which the run comes back; and the one that would bring it back.
+    for (victim, ends) in [
+        ("job conduct ", "came back"),
+        ("job conductor ", "ended without a word"),
+    ] {
+        write_run(&env, save, more);
+        env.yard(&["run", "--on", "local", "--detach"]).success();
+        // Some seconds of work behind the only checkpoint.
+        wait_until("it has trained for a while", || {
+            let events = show(&env)["starts"][0]["events"].to_string();
+            events.contains("checkpoint-out") && last_of(&env, 0, "step") >= 12
+        });
+        let folder = show(&env)["folder"].as_str().expect("a folder").to_owned();
+        for (process, command) in that_mention(folder.as_ref()) {
+            if command.contains(victim) {
+                let killed = sys::process::signal(process, 9);
+                killed.expect("a process of ours can be killed");
+            }
+        }
+        let waited = env.yard(&["wait", "loop"]);
+        let done = victim == "job conduct ";
+        assert_eq!(waited.status == 0, done, "{}", waited.snapshot());
+        let shown = env.yard(&["show", "loop"]).success();
+        assert!(shown.contains(ends), "{shown}");
+        assert!(shown.contains("of work lost"), "{shown}");
+        assert_eq!(shown.contains("resumed at step 1"), done, "{shown}");
+        let lost = show(&env)["starts"][0]["lost_ms"].as_i64();
+        assert!(lost.is_some_and(|lost| lost > 2000), "{shown}");
+    }
+}

@@ -1,0 +1,186 @@
+//! How a conductor begins: what it reads, and whether there is anything to do.
+
+use super::state::{Comeback, Facts};
+use super::steps::Steps;
+use super::succession::{self, Place, Standing};
+use super::{Allocation, Conductor, ConductorError, Heard, checkpoints, history};
+use crate::grace::Deadlines;
+use crate::local_folder::LocalFolder;
+use folder::{Event, EventLog, RunFolder, RunJson};
+use model::Timestamp;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use train::{Keep, Notify, ResumeBy, ResumeOn};
+
+/// How long agents may take to say hello: a node that boots its file system cache is slow.
+const HELLO: Duration = Duration::from_secs(180);
+
+/// What a conductor finds that begins.
+pub(super) enum Opened {
+    Conducts(Box<Conductor>, Receiver<Heard>),
+    /// With this exit code: there is nothing to do.
+    Over(u8),
+}
+
+impl Conductor {
+    pub(super) fn open(
+        folder: &Path,
+        number: u32,
+        now: Timestamp,
+    ) -> Result<Opened, ConductorError> {
+        let (run, json) = RunFolder::open(folder)?;
+        let variable = |name: &str| std::env::var(name).ok();
+        let allocation = Allocation::read(&variable, &json.plan, json.facts.time_granularity, now)?;
+        let wrong = |what| {
+            let folder = run.path().to_owned();
+            move |source| ConductorError::Folder {
+                what,
+                folder,
+                source,
+            }
+        };
+        for needed in [run.links(), run.logs(), run.tensorboard()] {
+            std::fs::create_dir_all(needed).map_err(wrong("making folders"))?;
+        }
+        let standing = succession::standing(&run, number, allocation.attempt)
+            .map_err(wrong("looking at the jobs before"))?;
+        if let Standing::Over { why } = &standing {
+            // Into the job's own log: an event would make a start of what is none.
+            let _ = writeln!(io::stderr(), "nothing is left to do: {why}");
+            return Ok(Opened::Over(0));
+        }
+        let mut log =
+            EventLog::open(&run.events(allocation.attempt)).map_err(wrong("writing events"))?;
+        if let Standing::Fails { cause } = standing {
+            let failed = Event::Failed {
+                cause,
+                status: None,
+            };
+            log.append(now, failed).map_err(wrong("writing events"))?;
+            return Ok(Opened::Over(1));
+        }
+        let yard = std::env::current_exe().map_err(|source| ConductorError::Start {
+            what: "yard",
+            source,
+        })?;
+        let place = Place {
+            run: run.clone(),
+            number,
+            job: allocation.attempt.job,
+            cluster: json.cluster.clone(),
+            token: json.token.clone(),
+            time: exact_time(&json),
+        };
+        let (heard, hear) = channel();
+        let steps = Steps {
+            yard,
+            run: run.clone(),
+            allocation,
+            heard: heard.clone(),
+            told_to_end: Arc::default(),
+        };
+        let conductor = Conductor {
+            run,
+            json,
+            steps,
+            log,
+            heard,
+            place,
+            agents: None,
+            ranks: None,
+            stage: None,
+        };
+        Ok(Opened::Conducts(Box::new(conductor), hear))
+    }
+
+    pub(super) fn begin(&mut self, now: Timestamp) -> Result<(), ConductorError> {
+        let allocation = &self.steps.allocation;
+        let nodes = allocation
+            .nodes
+            .iter()
+            .map(|node| node.as_str().to_owned())
+            .collect();
+        let (job, restart) = (allocation.attempt.job, allocation.attempt.restart);
+        self.record(
+            Event::Started {
+                job,
+                restart,
+                nodes,
+            },
+            now,
+        )?;
+        if let Some(made) = &self.json.environment {
+            let what = format!("venv {}", made.path.display());
+            self.record(Event::Environment { what, took_ms: 0 }, now)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn facts(&mut self, now: Timestamp) -> Result<Facts, ConductorError> {
+        let folder = self.run.path().to_owned();
+        let wrong = |source| ConductorError::Folder {
+            what: "looking at checkpoints",
+            folder,
+            source,
+        };
+        let look = || -> io::Result<_> {
+            self.run.make_checkpoint_folders()?;
+            checkpoints::recover(&self.run)?;
+            let attempt = self.steps.allocation.attempt;
+            Ok((
+                self.run.look_at_checkpoints()?,
+                history::stuck_before(&self.run, attempt)?,
+                history::lost_in_a_row(&self.run, attempt)?,
+                succession::successor(&self.run, self.place.number)?,
+            ))
+        };
+        let (there, stuck_before, lost_before, successor) = look().map_err(wrong)?;
+        for unusable in &there.unusable {
+            let text = unusable.to_string();
+            self.record(Event::Note { text }, now)?;
+        }
+        let (allocation, resume) = (&self.steps.allocation, &self.json.plan.resume);
+        let grace = resume
+            .grace
+            .source
+            .is_asked()
+            .then(|| Duration::from_secs(resume.grace.value.0));
+        Ok(Facts {
+            nodes: u32::try_from(allocation.nodes.len()).unwrap_or(u32::MAX),
+            deadlines: allocation
+                .end
+                .map(|end| Deadlines::before_limit(allocation.start, end, grace)),
+            hello_by: Timestamp(now.0 + i64::try_from(HELLO.as_millis()).unwrap_or(i64::MAX)),
+            stage: !self.json.plan.data.stage.value.is_empty(),
+            checkpoints: checkpoints::known(&there.whole),
+            comeback: Comeback {
+                after_limit: resume.on.value.contains(&ResumeOn::Timeout),
+                after_loss: resume.on.value.contains(&ResumeOn::NodeFailure),
+                by: resume.by.value,
+                may_submit: self.json.facts.comeback.submit_from_nodes,
+                successor: successor.filter(|_| resume.by.value == ResumeBy::Successor),
+            },
+            notify: resume.notify.value != Notify::None,
+            stuck_before,
+            lost_before,
+            keep_all: self.json.plan.checkpoints.keep.value == Keep::All,
+            kill_wait: Duration::from_secs(self.json.facts.comeback.kill_wait.0),
+            node_folder: LocalFolder::new(
+                &self.json.plan.node_local.value,
+                self.run.id(),
+                allocation.attempt,
+            )
+            .checkpoints(),
+        })
+    }
+}
+
+/// Slurm rounds limits up to minutes and the script says what it makes of them; an engine that
+/// counts in seconds is told them.
+fn exact_time(json: &RunJson) -> Option<String> {
+    let time = json.plan.time.as_ref()?;
+    (json.facts.time_granularity.0 < 60).then(|| time.value.to_string())
+}
