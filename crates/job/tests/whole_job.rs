@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use testkit::{end_all_that_mention, that_mention, wait_until};
 use train::{Overrides, PlanInput, RunFile};
 
 const JOB: u32 = 7;
@@ -30,6 +31,13 @@ struct Run {
     root: tempfile::TempDir,
     run: RunFolder,
     nodes: u32,
+}
+
+/// What a cluster would end with the job: no fake does.
+impl Drop for Run {
+    fn drop(&mut self) {
+        end_all_that_mention(self.root.path());
+    }
 }
 
 impl Run {
@@ -159,15 +167,10 @@ impl Run {
 
     /// A process of the job whose command line has `word` behind `job`.
     fn process(&self, word: &str) -> Option<u32> {
-        let folder = self.run.path().to_str().unwrap().to_owned();
-        let processes = fs::read_dir("/proc").unwrap().flatten();
-        let mut pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        pids.find(|pid: &u32| {
-            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            let own = format!("{} job {word} ", yard().display());
-            line.starts_with(&own) && line.contains(&folder)
-        })
+        let own = format!("{} job {word} ", yard().display());
+        let mut all = that_mention(self.run.path()).into_iter();
+        all.find(|(_, command)| command.starts_with(&own))
+            .map(|(pid, _)| pid)
     }
 
     #[track_caller]
@@ -240,14 +243,6 @@ fn facts(disk: &Path) -> ClusterFacts {
         default_time: None,
         time_granularity: Seconds(1),
         comeback: model::Comeback::default(),
-    }
-}
-
-fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let limit = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while !done() {
-        assert!(std::time::Instant::now() < limit, "{what} did not come");
-        std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }
 
@@ -347,7 +342,7 @@ fn no_such_command() {
 fn cancelled_while_it_runs() {
     let run = Run::new(&format!("command = ['./train.sh', '1000000']\n{SIMPLE}"));
     let mut conductor = run.conductor(0);
-    until("a checkpoint", || {
+    wait_until("there is a checkpoint", || {
         run.run.checkpoints().exists() && !run.out(0).is_empty()
     });
     assert!(
@@ -422,7 +417,7 @@ fn without_progress_it_does_not_come_back_for_ever() {
 /// Waits for the first checkpoint of the first start.
 #[track_caller]
 fn first_checkpoint(run: &Run) {
-    until("a checkpoint", || {
+    wait_until("there is a checkpoint", || {
         run.run.checkpoints().exists() && !run.out(0).is_empty()
     });
 }
@@ -447,13 +442,6 @@ fn check_survives(word: &str, cause: &str) {
     let lost = lost.unwrap_or_else(|| panic!("{:?}", run.events(0)));
     assert!(lost.contains(cause), "{lost}");
     assert_eq!(run.requeued(), 1);
-    // What a requeue ends on a cluster.
-    while let Some(pid) = run.process("agent").or_else(|| run.process("rank")) {
-        let _ = Command::new("kill")
-            .args(["-KILL", &pid.to_string()])
-            .stderr(Stdio::null())
-            .status();
-    }
 }
 
 #[test]
@@ -567,9 +555,9 @@ fn a_preempted_job_is_taken_over() {
             _ => None,
         })
     };
-    until("it resumes", || resumed().is_some());
+    wait_until("it resumes", || resumed().is_some());
     assert_eq!(resumed(), Some(before));
-    until("one waits for each", || run.asked("submitted").len() == 2);
+    wait_until("one waits for each", || run.asked("submitted").len() == 2);
     let pid = successor.id().to_string();
     assert!(Command::new("kill").arg(pid).status().unwrap().success());
     assert_eq!(successor.wait().unwrap().code(), Some(143));

@@ -12,7 +12,9 @@ fn check_launch(text: &str, facts: &ClusterFacts, resume: Option<&str>, want: Ex
     let shape = JobShape {
         job: 17,
         restart: 1,
-        nodes: (1..=nodes).map(|n| NodeName::from(format!("n{n}"))).collect(),
+        nodes: (1..=nodes)
+            .map(|n| NodeName::from(format!("n{n}")))
+            .collect(),
         gpus: vec![plan.gpus_per_node.value; nodes as usize],
     };
     let rendezvous = Rendezvous {
