@@ -469,6 +469,24 @@ fn a_job_without_the_callers_variables_has_those_of_a_login() {
     );
 }
 
+/// As a real 22.05.8 lists them.
+#[test]
+fn steps_are_listed_with_that_of_the_script() {
+    let env = env();
+    submit(
+        &env,
+        &[
+            "--wrap",
+            "srun -J named squeue -h -s -j $SLURM_JOB_ID -o '%i %j'",
+        ],
+    );
+    wait_for_state(&env, "1", "CD");
+    let listed = text(&env.work().join("slurm-1.out"));
+    let mut lines: Vec<&str> = listed.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["1.0 named", "1.batch batch"]);
+}
+
 #[test]
 fn jobs_are_told_as_json() {
     let env = env();

@@ -164,13 +164,11 @@ impl SqueueArgs {
     }
 
     fn takes_step(&self, info: &StepInfo) -> bool {
-        // Slurm's list of steps has no batch scripts in it.
-        info.step.step != StepId::Batch
-            && self.steps.as_ref().is_none_or(|names| {
-                names
-                    .iter()
-                    .any(|(job, step)| *step == info.step.step && is_named(&info.job, *job))
-            })
+        self.steps.as_ref().is_none_or(|names| {
+            names
+                .iter()
+                .any(|(job, step)| *step == info.step.step && is_named(&info.job, *job))
+        })
     }
 
     /// Of elements that wait together only those that `--jobs` names.
