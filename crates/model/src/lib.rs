@@ -79,6 +79,7 @@ mod squeue_format;
 mod squeue_json;
 mod squeue_order;
 mod step_field_table;
+mod wrap;
 
 pub use allocation::{Allocation, GpuIndex, NodeShare};
 pub use begin_time::parse_moment;
@@ -129,3 +130,4 @@ pub use squeue_args::{
 pub use squeue_format::{FieldTable, Format, Part};
 pub use squeue_json::JobJson;
 pub use step_field_table::{STEP_FIELDS, StepField, StepInfo};
+pub use wrap::{WIDEST, wrap};

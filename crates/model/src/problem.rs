@@ -1,5 +1,6 @@
 //! What is wrong with a text that a person wrote (a run file, a cluster file), and how it is shown.
 
+use crate::wrap::wrap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -41,7 +42,7 @@ pub fn render_as(kind: &str, problem: &Problem, text: &str, origin: &str) -> Str
     let length = problem.span.len().min(rest.len());
     let marked = rest.get(..length).map_or(1, |part| count(part).max(1));
     let mut shown = String::new();
-    let _ = writeln!(shown, "{kind}: {}", problem.message);
+    wrap(&mut shown, &format!("{kind}: "), "  ", &problem.message);
     let _ = writeln!(shown, "   --> {origin}:{}:{column}", place.number);
     if !text.is_empty() {
         let line = place.line.replace('\t', " ");
@@ -52,7 +53,7 @@ pub fn render_as(kind: &str, problem: &Problem, text: &str, origin: &str) -> Str
         let _ = writeln!(shown, "{}", row.trim_end());
     }
     if let Some(help) = &problem.help {
-        let _ = writeln!(shown, "  help: {help}");
+        wrap(&mut shown, "  help: ", "        ", help);
     }
     shown
 }

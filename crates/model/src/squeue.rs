@@ -3,7 +3,7 @@
 use crate::squeue_order::{sort_jobs, sort_steps};
 use crate::{
     ArrayTaskInfo, Format, JobField, JobInfo, JobName, JobRecord, JobStateName, NodeName,
-    SqueueArgs, StateFilter, StepField, StepId, StepInfo, StepRecord, ViewFacts,
+    SqueueArgs, StateFilter, StepField, StepInfo, StepRecord, ViewFacts,
 };
 
 const JOB_COLUMNS: &str = "jobarrayid:.18 ,partition:.9 ,name:.8 ,username:.8 ,statecompact:.2 ,timeused:.10 ,numnodes:.6 ,reasonlist:0";

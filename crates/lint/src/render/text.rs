@@ -1,13 +1,11 @@
-//! Findings for people.
+//! Findings for people. Words go on in the next line where one is full, lines of the script are cut
+//! round the place that is meant; the name of a file stays whole.
 
 use super::Counts;
 use crate::{Finding, Label, Lines};
+use model::{WIDEST, wrap};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-
-/// No line that is written here is longer: words go on in the next one, lines of the script are cut
-/// round the place that is meant. The name of a file stays whole.
-const WIDEST: usize = 100;
 
 /// A finding with the lines that it is about; `name` is the script's. Ends with an empty line.
 #[must_use]
@@ -104,26 +102,6 @@ pub fn summary(counts: Counts, code: Option<&str>) -> String {
     }
     line.push('\n');
     line
-}
-
-/// Writes words into lines, `head` before the first and `more` before the others.
-fn wrap(shown: &mut String, head: &str, more: &str, text: &str) {
-    let mut used = columns(head);
-    shown.push_str(head);
-    for (index, word) in text.split(' ').enumerate() {
-        let long = columns(word);
-        if index > 0 && used + 1 + long > WIDEST {
-            shown.push('\n');
-            shown.push_str(more);
-            used = columns(more);
-        } else if index > 0 {
-            shown.push(' ');
-            used += 1;
-        }
-        shown.push_str(word);
-        used += long;
-    }
-    shown.push('\n');
 }
 
 /// The part of a long line round a byte, and where it begins.

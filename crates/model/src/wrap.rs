@@ -1,0 +1,50 @@
+//! Texts in lines that fit a terminal.
+
+/// No line that is written for people is longer, in characters, unless a single word is.
+pub const WIDEST: usize = 100;
+
+/// Writes words into lines of at most [`WIDEST`], `head` before the first and `more` before the
+/// others. Ends with a line feed.
+pub fn wrap(shown: &mut String, head: &str, more: &str, text: &str) {
+    let columns = |text: &str| text.chars().count();
+    let mut used = columns(head);
+    shown.push_str(head);
+    for (index, word) in text.split(' ').enumerate() {
+        let long = columns(word);
+        if index > 0 && used + 1 + long > WIDEST {
+            shown.push('\n');
+            shown.push_str(more);
+            used = columns(more);
+        } else if index > 0 {
+            shown.push(' ');
+            used += 1;
+        }
+        shown.push_str(word);
+        used += long;
+    }
+    shown.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, want: &str) {
+        let mut shown = String::new();
+        wrap(&mut shown, "  help: ", "        ", text);
+        assert_eq!(shown, want);
+    }
+
+    #[test]
+    fn lines_end_between_words() {
+        check("do it", "  help: do it\n");
+        let (fits, long) = ("x".repeat(92), "y".repeat(93));
+        check(&fits, &format!("  help: {fits}\n"));
+        check(
+            &format!("a {fits} b"),
+            &format!("  help: a\n        {fits}\n        b\n"),
+        );
+        check(&long, &format!("  help: {long}\n"));
+    }
+}
