@@ -16,6 +16,8 @@ mod porter;
 mod sizes;
 mod surroundings;
 mod traces;
+mod unknown_folders;
+mod variables;
 
 pub use porter::{Change, Mistake, Ported, Question};
 
@@ -72,6 +74,7 @@ pub fn port(input: &PortInput<'_>) -> Ported {
     porter.of_one_cluster();
     porter.containers();
     porter.paths();
+    porter.site_variables();
     porter.modules();
     porter.surroundings();
     let mut ported = porter.finish();

@@ -86,6 +86,8 @@ impl Porter<'_> {
                         on_disk |= kind == Kind::NodeLocal;
                         self.replace(range, new, self.why(kind));
                     }
+                    // What becomes of a variable is asked once, of all its forms.
+                    Fate::Asked(..) if folder.starts_with('$') => {}
                     Fate::Asked(about, ask) => {
                         // What stands in twenty lines is asked once.
                         if !asked.contains(&&text[range.clone()]) {
@@ -97,6 +99,7 @@ impl Porter<'_> {
                 }
             }
         }
+        self.unknown_folders(&seen);
         if on_disk {
             self.left_behind();
         }
@@ -285,11 +288,13 @@ impl Porter<'_> {
     }
 
     /// Whether the shell or Slurm reads that byte: no comment.
-    fn is_read(&self, at: usize) -> bool {
+    pub(super) fn is_read(&self, at: usize) -> bool {
         let line = self.script.lines.number(at);
         let text = self.script.lines.line(line);
         let start = text.trim_start();
-        !start.starts_with('#') || text.starts_with("#SBATCH")
+        let from = self.script.lines.with_end(line).start;
+        let behind_mark = self.script.text[from..at].contains(" # ");
+        (!start.starts_with('#') && !behind_mark) || text.starts_with("#SBATCH")
     }
 
     /// Folders of the other cluster in which jobs can't run.

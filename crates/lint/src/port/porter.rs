@@ -241,6 +241,15 @@ impl<'a> Porter<'a> {
         }
     }
 
+    /// Whether a change took away what stands at those bytes.
+    pub fn is_changed(&self, range: &Range<usize>) -> bool {
+        let written = self.script.text.get(range.clone()).unwrap_or_default();
+        let meets = |edit: &Edit| {
+            edit.start < range.end && range.start < edit.end && !edit.text.contains(written)
+        };
+        self.edits.iter().any(|(edit, _)| meets(edit))
+    }
+
     /// The line of an option.
     pub fn line(&self, given: &Given) -> Option<usize> {
         let range = self.script.bytes(&given.span)?;
@@ -284,5 +293,23 @@ impl<'a> Porter<'a> {
             MemoryRequest::PerNode(size) => Some(size),
             MemoryRequest::PerCpu(_) | MemoryRequest::PerGpu(_) => None,
         }
+    }
+}
+
+/// `line 3`, `lines 3, 7 and 9`, `lines 3, 7, 9 and 4 more`.
+pub(super) fn lines_words(lines: &[usize]) -> String {
+    let mut lines = lines.to_vec();
+    lines.dedup();
+    let shown: Vec<String> = lines.iter().take(4).map(ToString::to_string).collect();
+    match (&shown[..], lines.len()) {
+        ([one], _) => format!("line {one}"),
+        ([first @ .., last], count) if count <= 4 => {
+            format!("lines {} and {last}", first.join(", "))
+        }
+        (shown, count) => format!(
+            "lines {} and {} more",
+            shown.join(", "),
+            count - shown.len()
+        ),
     }
 }

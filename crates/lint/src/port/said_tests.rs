@@ -108,8 +108,7 @@ fn other_machines_and_other_persons_folders_stay() {
         "wilson",
         "#SBATCH -n 1 -t 1:00:00\ntar xf a.tar -C $SLURM_TMPDIR\nls ${SLURM_TMPDIR}/a $SLURM_TMPDIR\n",
         expect![[r#"
-            ? $SLURM_TMPDIR is a folder of the job alone; wilson has /tmp; which folder in it? the script must make it, and remove it at its end
-            ? ${SLURM_TMPDIR} is a folder of the job alone; wilson has /tmp; which folder in it? the script must make it, and remove it at its end
+            ? $SLURM_TMPDIR in lines 3 and 4: cedar sets it, and wilson isn't known to; what is it there? wilson has /tmp on its nodes; the script must make a folder of its own in it, and remove that at its end
             ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs, and the time; which of them?
             ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
     );
@@ -248,5 +247,38 @@ fn gpus_of_the_job_are_not_those_of_a_node() {
             "8" -> "v100l:8": it runs on v100 now; cedar has other GPUs too, and calls these v100l
             " -C v100" -> "": on cedar the GPU's type says v100
             ? --gpus-per-node=8 asks 8 GPUs of each node; nodes of cedar with v100 have 4; spread over nodes? --nodes=4 --gpus-per-node=v100l:4 --ntasks-per-node=4 has the same 16 in all"#]],
+    );
+}
+
+#[test]
+fn a_variable_that_nobody_sets_there_is_asked_about() {
+    check_said(
+        "cedar",
+        "ibex",
+        "cleanup() {\n  rm -rf /$SLURM_TMPDIR\n}\ntrap 'rm -r ${SCRATCH}/x' TERM\ncp -r \"$SCRATCH/a\" b\n\
+         X=${WORK:-/tmp}\nPROJECT=$X/p\nls $PROJECT\n[ -z \"$TMPDIR\" ] && exit\n",
+        expect![[r#"
+            ? $SLURM_TMPDIR in line 3: cedar sets it, and ibex isn't known to; where it is empty, `rm -rf /$SLURM_TMPDIR` in line 3 is `rm -rf /`; what is it there? ibex has /tmp on its nodes; the script must make a folder of its own in it, and remove that at its end
+            ? $SCRATCH in lines 5 and 6: the script doesn't set it, and ibex isn't known to; where it is empty, `rm -r ${SCRATCH}/x` in line 5 is `rm -r /x`; what is it there? perhaps /ibex/scratch/$USER"#]],
+    );
+    check_said(
+        "wilson",
+        "cedar",
+        "ls /$SLURM_TMPDIR ${SLURM_TMPDIR}/a\n",
+        expect![[""]],
+    );
+}
+
+#[test]
+fn folders_that_no_file_knows_are_asked_about() {
+    check_said(
+        "ibex",
+        "cedar",
+        "source /ibex/ai/home/xum/env\npython /data/a/x.py --out /data/a/y /usr/bin/z /scratch/me\n\
+         singularity exec -B $X:/work,/tmp:/in i.sif python /work/t.py\necho /var/x /q/r; sed -e '/s/d' f # /r\n",
+        expect![[r#"
+            "/tmp" -> "$SLURM_TMPDIR": the node's disk: cedar has $SLURM_TMPDIR
+            ? /ibex/ai/home/xum/env in line 2: neither ibex's file nor cedar's says what it is, so it stays; where is that on cedar?
+            ? /data/a in line 3: neither ibex's file nor cedar's says what it is, so it stays; where is that on cedar?"#]],
     );
 }

@@ -254,7 +254,8 @@ fn containers() {
             ? 3: module singularity: technion runs containers with pyxis, and names no module for it; is a module needed there?
             ? 4: img.sif is an image of Singularity, which Enroot can't read; make a .sqsh of what it was built from: enroot import docker://…
             ? 4: no option of Pyxis stands for --cleanenv: taken out; is it needed?
-            ? 4: $SLURM_TMPDIR is a folder of the job alone; technion has /tmp; which folder in it? the script must make it, and remove it at its end"#]],
+            ? 4: /project in line 4: neither cedar's file nor technion's says what it is, so it stays; where is that on technion?
+            ? 4: $SLURM_TMPDIR in line 4: cedar sets it, and technion isn't known to; what is it there? technion has /tmp on its nodes; the script must make a folder of its own in it, and remove that at its end"#]],
     );
     check(
         "plai",
