@@ -128,8 +128,8 @@ impl Porter<'_> {
         let number = self.script.lines.number(used.start);
         let line = self.script.lines.with_end(number);
         let commands = self.script.shell.commands.iter();
-        let holding = commands.filter(|command| command.range.contains(&used.start));
-        let rm = holding.filter(|command| command.name() == "rm").next_back();
+        let mut holding = commands.filter(|command| command.range.contains(&used.start));
+        let rm = holding.rfind(|command| command.name() == "rm");
         // In the text of a `trap` or of a `bash -c` it is no command of its own yet.
         let start = match rm {
             Some(command) => command.range.start,
