@@ -1,6 +1,7 @@
 //! Job arrays: `0-15`, `1,3,5`, `0-30:5%2`.
 
 use crate::ArraySpec;
+use crate::number::leading;
 use std::fmt;
 
 /// One more than the greatest index: Slurm's `MaxArraySize` can't be set higher.
@@ -8,22 +9,18 @@ const MOST: u32 = 4_000_001;
 
 impl ArraySpec {
     /// Reads what `--array` takes; `None` where Slurm says "Invalid job array specification".
-    /// Indices given twice count once.
+    /// Indices given twice count once. What a `%` is followed by is no error, and nothing where it
+    /// is no number above 0 (`_valid_array_inx` and `_create_job_array` of job_mgr.c).
     #[must_use]
     pub fn parse(text: &str) -> Option<ArraySpec> {
-        let (list, throttle) = match text.split_once('%') {
-            Some((list, throttle)) => (list, Some(throttle.parse::<u32>().ok()?)),
-            None => (text, None),
-        };
-        let list = match list.strip_prefix('[') {
-            Some(list) => list.strip_suffix(']')?,
-            None => list,
-        };
-        let (indices, step) = elements(list)?;
+        let (indices, step) = elements(text)?;
+        let throttle = text.split_once('%').and_then(|(_, text)| leading(text).0);
         Some(ArraySpec {
             indices,
             step,
-            throttle: throttle.filter(|throttle| *throttle > 0),
+            throttle: throttle
+                .and_then(|throttle| u32::try_from(throttle).ok())
+                .filter(|throttle| *throttle > 0),
         })
     }
 }
@@ -32,25 +29,57 @@ impl ArraySpec {
 fn elements(list: &str) -> Option<(Vec<u32>, u32)> {
     let mut indices = Vec::new();
     let mut written = None;
-    for part in list.split(',') {
-        let (range, step) = match part.split_once(':') {
-            Some((range, step)) => (range, Some(number(step).filter(|step| *step > 0)?)),
-            None => (part, None),
-        };
-        let (first, last) = match range.split_once('-') {
-            Some((first, last)) => (number(first)?, number(last)?),
-            None if step.is_some() => return None,
-            None => (number(range)?, number(range)?),
-        };
-        if last < first || last >= MOST {
-            return None;
-        }
+    for part in list.split(',').filter(|part| !part.is_empty()) {
+        let (first, last, step) = element(part)?;
         indices.extend((first..=last).step_by(step.unwrap_or(1) as usize));
         written = written.or(step);
     }
     indices.sort_unstable();
     indices.dedup();
-    Some((indices, written.unwrap_or(1)))
+    (!indices.is_empty()).then(|| (indices, written.unwrap_or(1)))
+}
+
+/// Reads `3`, `3-7` or `3-7:2`, each with brackets round it or not, up to a `%`
+/// (`_parse_array_tok`, job_mgr.c).
+fn element(part: &str) -> Option<(u32, u32, Option<u32>)> {
+    let (first, rest) = number(part.strip_prefix('[').unwrap_or(part));
+    let rest = closed(rest);
+    let (last, step, rest) = match rest.strip_prefix('-') {
+        None => (first, None, rest),
+        Some(rest) => {
+            let (last, rest) = number(rest);
+            let rest = closed(rest);
+            match rest.strip_prefix(':') {
+                None => (last, None, rest),
+                Some(rest) => {
+                    let (step, rest) = number(rest);
+                    (last, Some(step), closed(rest))
+                }
+            }
+        }
+    };
+    let fits = |number: &i64| (0..i64::from(MOST)).contains(number);
+    let is_over = rest.is_empty() || rest.starts_with('%');
+    if !is_over || last < first || !fits(&first) || !fits(&last) {
+        return None;
+    }
+    let index = |number: i64| u32::try_from(number).ok();
+    let step = match step {
+        Some(step) => Some(index(step).filter(|step| *step > 0 && *step < MOST)?),
+        None => None,
+    };
+    Some((index(first)?, index(last)?, step))
+}
+
+/// What follows the bracket that may stand here.
+fn closed(rest: &str) -> &str {
+    rest.strip_prefix(']').unwrap_or(rest)
+}
+
+/// What `strtol` reads, 0 where there is no number, and what follows.
+fn number(text: &str) -> (i64, &str) {
+    let (number, rest) = leading(text);
+    (number.unwrap_or(0), rest)
 }
 
 /// Indices as `0-3,7`.
@@ -83,11 +112,6 @@ impl fmt::Display for ArraySpec {
     }
 }
 
-fn number(text: &str) -> Option<u32> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| text.parse().ok())?
-}
-
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails loudly")]
 mod tests {
@@ -110,8 +134,17 @@ mod tests {
         check("5,1,3%2", "1,3,5%2");
         check("[0-3]", "0-3");
         check("0-20%0", "0-20");
+        // What no manual page has and a real 22.05.8 takes.
+        check("+5", "5");
+        check("1%2%3", "1%2");
+        check("1%", "1");
+        check("%A_%a", "0");
+        check("1,,2", "1-2");
+        check("[1],[3-5:2]", "1,3,5");
+        check("0-", "0");
         for wrong in [
             "",
+            ",",
             "1-",
             "-1",
             "1 -4",
@@ -119,8 +152,6 @@ mod tests {
             "0-9:0",
             "5:2",
             "a",
-            "1%",
-            "1,,2",
             "0-4000001",
         ] {
             check(wrong, "invalid");

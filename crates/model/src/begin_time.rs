@@ -91,7 +91,10 @@ impl Found {
                 let ahead =
                     (month, day, minute(time)) > (now.month(), now.day(), minute(now.time()));
                 let year = year.unwrap_or(now.year() + i16::from(!ahead));
-                Some(Date::new(year, month, day).ok()?.to_datetime(time))
+                // As mktime(3) has it, 30 February is a day of March.
+                let first = Date::new(year, month, 1).ok()?;
+                let date = first.checked_add(jiff::Span::new().days(day - 1)).ok()?;
+                Some(date.to_datetime(time))
             }
         }
     }
@@ -324,6 +327,7 @@ mod tests {
         check("012030", "2030-01-20T00:00:00");
         check("0120", "2027-01-20T00:00:00");
         check("12.24", "2026-12-24T00:00:00");
+        check("2027-02-30", "2027-03-02T00:00:00");
     }
 
     #[test]

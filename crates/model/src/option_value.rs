@@ -52,7 +52,7 @@ impl Reading<'_> {
             Key::Chdir => o.chdir = Some(self.surroundings.cwd.join(text)),
             Key::Clusters => o.clusters = owned(),
             Key::Comment => o.comment = owned(),
-            Key::Constraint => o.constraint = owned(),
+            Key::Constraint => o.constraint = owned().filter(|features| !features.is_empty()),
             Key::Contiguous => o.contiguous = true,
             Key::CoreSpec => o.core_spec = number(0)?,
             Key::CoresPerSocket => o.cores_per_socket = number(1)?,

@@ -22,7 +22,7 @@ pub(crate) fn check(text: &str) -> Option<Diagnostic> {
     if text.is_empty() {
         return refuse("script-empty", "Batch script is empty!");
     }
-    if text.bytes().all(|byte| byte.is_ascii_whitespace()) {
+    if text.bytes().all(|byte| is_space(&byte)) {
         return refuse("script-empty", "Batch script contains only whitespace!");
     }
     if !text.starts_with("#!") {
@@ -100,7 +100,7 @@ fn is_word(text: &str, word: &str) -> bool {
     let (Some(start), rest) = (text.get(..word.len()), text.as_bytes().get(word.len())) else {
         return false;
     };
-    start.eq_ignore_ascii_case(word) && rest.is_none_or(u8::is_ascii_whitespace)
+    start.eq_ignore_ascii_case(word) && rest.is_none_or(is_space)
 }
 
 /// Takes directives apart into words.
@@ -141,9 +141,13 @@ impl<'a> Reader<'a> {
     pub(crate) fn line(&mut self, line: &str, from: usize, number: usize) {
         let bytes = line.as_bytes();
         let mut at = from;
-        let mut rest_from = from + (line[from..].len() - line[from..].trim_ascii_start().len());
+        let mut rest_from = from
+            + bytes[from..]
+                .iter()
+                .take_while(|byte| is_space(byte))
+                .count();
         loop {
-            while bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
+            while bytes.get(at).is_some_and(is_space) {
                 at += 1;
             }
             match bytes.get(at) {
@@ -191,13 +195,18 @@ fn whole(line: &str, number: usize) -> Span {
     }
 }
 
+/// A blank as `isspace(3)` has it, a vertical tab among them.
+fn is_space(byte: &u8) -> bool {
+    byte.is_ascii_whitespace() || *byte == b'\x0b'
+}
+
 /// One word: quotes group, a backslash escapes, a bare `#` begins a comment even inside a word. An
 /// unmatched quote comes back as the error.
 fn argument(bytes: &[u8], from: usize) -> Result<(Option<String>, usize), char> {
     let mut word: Option<Vec<u8>> = None;
     let (mut at, mut quote, mut escaped) = (from, None, false);
     while let Some(&byte) = bytes.get(at) {
-        if quote.is_none() && byte.is_ascii_whitespace() {
+        if quote.is_none() && is_space(&byte) {
             break;
         }
         if escaped {
@@ -263,6 +272,16 @@ mod tests {
                 "--time=3"
                 "a"
                 "a \" b""#]],
+        );
+    }
+
+    #[test]
+    fn a_vertical_tab_is_a_blank() {
+        check_words(
+            "#!/bin/sh\n#SBATCH \x0b-n2\x0b-N1\n",
+            expect![[r#"
+            "-n2"
+            "-N1""#]],
         );
     }
 

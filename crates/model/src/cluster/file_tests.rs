@@ -98,7 +98,12 @@ fn what_is_wrong_is_named_with_its_line() {
                --> x.toml:2:1
                2 │ maxtime = "1:00:00"
                  │ ^^^^^^^ did you mean max_time?
-              help: [partition.gpu] takes default, nodes, total_nodes, max_time, default_time, max_nodes, min_nodes, max_cpus_per_node, default_memory_per_cpu, default_memory_per_node, default_memory_per_gpu, default_cpus_per_gpu, max_memory_per_cpu, max_memory_per_node, exclusive, exclusive_user, oversubscribe, priority_tier, priority_factor, allow_accounts, deny_accounts, allow_qos, deny_qos, allow_groups, qos, state, preempt_mode, grace_time, hidden, root_only, needs_reservation, billing_weights, from, assumed
+              help: [partition.gpu] takes default, nodes, total_nodes, max_time, default_time, max_nodes,
+                    min_nodes, max_cpus_per_node, default_memory_per_cpu, default_memory_per_node,
+                    default_memory_per_gpu, default_cpus_per_gpu, max_memory_per_cpu, max_memory_per_node,
+                    exclusive, exclusive_user, oversubscribe, priority_tier, priority_factor, allow_accounts,
+                    deny_accounts, allow_qos, deny_qos, allow_groups, qos, state, preempt_mode, grace_time,
+                    hidden, root_only, needs_reservation, billing_weights, from, assumed
             error: partition.gpu.max_time is a whole number
                --> x.toml:3:12
                3 │ max_time = 60
@@ -140,7 +145,8 @@ fn what_is_wrong_is_named_with_its_line() {
                --> x.toml:8:21
                8 │ cpus = { value = 1, form = "x" }
                  │                     ^^^^
-              help: write { value = …, from = "…" }, { value = …, assumed = "…" }, or the value alone: a whole number
+              help: write { value = …, from = "…" }, { value = …, assumed = "…" }, or the value alone: a whole
+                    number
         "#]],
     );
     check_problems(
