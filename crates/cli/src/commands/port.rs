@@ -253,7 +253,11 @@ fn wrapped(text: &str) -> String {
 }
 
 fn step(change: &Change) -> String {
-    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // A line's end that is continued is no word.
+    let line = |text: &str| {
+        let words = text.split_whitespace().filter(|word| *word != "\\");
+        words.collect::<Vec<_>>().join(" ")
+    };
     match (line(&change.from).as_str(), line(&change.to).as_str()) {
         ("", to) => format!("+ {to}"),
         (from, "") => format!("- {from}"),

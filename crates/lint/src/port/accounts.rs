@@ -86,6 +86,17 @@ impl Porter<'_> {
             Some(allowed) => !allowed.is_assumed() && !allowed.is_disputed(),
             None => self.to.knows_all(List::Qos),
         };
+        let all = self
+            .to
+            .qos
+            .iter()
+            .filter(|qos| allowed.is_none_or(|allowed| allowed.contains(&qos.name)));
+        let all: Vec<String> = all
+            .map(|qos| match &qos.max_wall {
+                Some(most) => format!("{} ({})", qos.name, most.value),
+                None => qos.name.clone(),
+            })
+            .collect();
         match &enough[..] {
             [] if self.to.qos.is_empty() => {
                 let about = format!("QOS {asked}: {cluster}'s file knows no QOS, so it stays");
@@ -103,7 +114,7 @@ impl Porter<'_> {
             several => {
                 let about = match several.is_empty() {
                     true => format!("QOS {asked}: none of {cluster}'s is known to allow the time"),
-                    false => format!("QOS {asked}: {cluster} has {}", several.join(", ")),
+                    false => format!("QOS {asked}: {cluster} has {}", all.join(", ")),
                 };
                 self.ask_about(self.line(given), about, "which one?", Some(Denial::Qos));
             }

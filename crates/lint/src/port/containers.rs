@@ -11,6 +11,8 @@ use std::ops::Range;
 struct Run {
     image: Option<String>,
     mounts: Vec<String>,
+    /// Quotes stood around some of it.
+    quoted: bool,
     workdir: Option<String>,
     /// Options that have no counterpart.
     lost: Vec<String>,
@@ -35,7 +37,12 @@ impl Porter<'_> {
             match &*first.text {
                 "srun" => match (pyxis(words), to) {
                     (Some(_), ContainerRuntime::Pyxis) => {}
-                    (Some(found), _) => self.write_without_pyxis(words, found, to, line),
+                    (Some(mut found), _) => {
+                        let is_quoted =
+                            |word: &&Range<usize>| script.text[(*word).clone()].contains('"');
+                        found.run.quoted = found.words.iter().any(is_quoted);
+                        self.write_without_pyxis(words, found, to, line);
+                    }
                     (None, _) => self.inside_srun(words, to, line),
                 },
                 "singularity" | "apptainer" => self.starter(words, None, to, line),
@@ -100,6 +107,9 @@ impl Porter<'_> {
                 if name != to.word() {
                     let why = format!("{} runs containers with {}", self.to.name, to.word());
                     self.replace(words[0].range.clone(), to.word(), why);
+                }
+                if self.from.containers.module.is_none() {
+                    self.module_of_runtime(words[0].range.start);
                 }
             }
             ContainerRuntime::Pyxis => self.write_for_pyxis(words, srun, line),
@@ -214,17 +224,18 @@ impl Porter<'_> {
         };
         let mut starter = vec![to.word().to_owned(), "exec".to_owned(), "--nv".to_owned()];
         for mount in &found.run.mounts {
-            starter.push(format!("--bind {}", self.translated(mount)));
+            let mount = quoted(self.translated(mount), found.run.quoted);
+            starter.push(format!("--bind {mount}"));
         }
         starter.extend(
             found
                 .run
                 .workdir
                 .as_ref()
-                .map(|folder| format!("--pwd {folder}")),
+                .map(|folder| format!("--pwd {}", quoted(folder.clone(), found.run.quoted))),
         );
         let (image, sqsh) = starter_image(image);
-        starter.push(self.translated(&image));
+        starter.push(quoted(self.translated(&image), found.run.quoted));
         let starter = starter.join(" ");
         let why = format!("{} runs containers with {}", self.to.name, to.word());
         // The options go with the blanks before them, and a line's end that is continued.
@@ -239,6 +250,14 @@ impl Porter<'_> {
         }
         let at = words[program].range.start;
         self.replace(at..at, format!("{starter} "), why);
+        self.module_of_runtime(words[0].range.start);
+        if image.contains('$') && !sqsh {
+            let about = format!(
+                "{image} is an image as Pyxis takes it: of a registry, or a file of Enroot's"
+            );
+            let ask = format!("what is in it? {} takes IMAGE.sif or docker://…", to.word());
+            self.ask(Some(line), about, ask);
+        }
         if sqsh {
             let about = format!(
                 "{image} is an image of Enroot, which {} can't read",
@@ -259,6 +278,45 @@ impl Porter<'_> {
         }
     }
 
+    /// Loads the module of the other cluster's runtime where the script loads none of a runtime's.
+    fn module_of_runtime(&mut self, container: usize) {
+        let Some(module) = &self.to.containers.module else {
+            return;
+        };
+        let script = self.script;
+        let all = &script.shell.commands;
+        let of_modules = |command: &&Command<'_>| matches!(command.name(), "module" | "ml");
+        let names = |word: &Word<'_>| {
+            let name = word.text.split('/').next().unwrap_or_default();
+            matches!(name, "singularity" | "apptainer") || module.split('/').next() == Some(name)
+        };
+        let mut loads = all.iter().filter(of_modules);
+        if loads.any(|command| command.words.iter().any(names)) {
+            return;
+        }
+        let plain = |command: &&Command<'_>| {
+            command.depth == 0 && !command.function && command.range.start < container
+        };
+        // Behind the others, one of which may be a purge.
+        let last = all.iter().filter(of_modules).filter(plain).next_back();
+        let line = match (last, script.kinds.first_command) {
+            (Some(last), _) => script.lines.number(last.range.end) + 1,
+            (None, Some(first)) => first,
+            (None, None) => return,
+        };
+        let at = script.lines.with_end(line).start;
+        let note = if module.is_assumed() {
+            ", which is assumed"
+        } else {
+            ""
+        };
+        let why = format!(
+            "{} brings its containers by this module{note}",
+            self.to.name
+        );
+        self.replace(at..at, format!("module load {}\n", module.value), why);
+    }
+
     /// `SINGULARITY_*` and `APPTAINER_*`.
     fn variables(&mut self, command: &Command<'_>, to: ContainerRuntime) {
         let (old, new) = match to {
@@ -277,6 +335,14 @@ impl Porter<'_> {
                 }
             }
         }
+    }
+}
+
+/// What was expanded between quotes is so again.
+fn quoted(text: String, was: bool) -> String {
+    match was && text.contains('$') && !text.contains('"') {
+        true => format!("\"{text}\""),
+        false => text,
     }
 }
 

@@ -54,10 +54,12 @@ impl<'a> Porter<'a> {
                 }
             }
             Meant::Open(why) => {
+                self.machine = one(self.nodes_now().map(|machine| machine.map(str::to_owned)));
                 self.which(line, why);
                 None
             }
             Meant::Name(name) => {
+                self.machine = one(self.nodes_now().map(|machine| machine.map(str::to_owned)));
                 self.model = Some(name.clone());
                 self.target(&name, line)
             }
@@ -67,6 +69,9 @@ impl<'a> Porter<'a> {
                 .model
                 .as_ref()
                 .is_some_and(|model| !self.to.gpus_called(model).is_empty());
+        self.type_there = target
+            .as_ref()
+            .and_then(|kind| Some(kind.gpu.kind.as_ref()?.value.clone()));
         self.most_gpus = target
             .as_ref()
             .and_then(|kind| Some(kind.gpu.count.as_ref()?.value));
@@ -76,7 +81,10 @@ impl<'a> Porter<'a> {
             .find(|given| given.option.long != "gpus-per-task")
             .copied();
         for given in options {
-            self.types_of(given, target.as_ref());
+            match target {
+                Some(_) => self.types_of(given, target.as_ref()),
+                None => self.without_types(given),
+            }
         }
         if let (Some(given), Some(target)) = (counts, &target) {
             self.count(given, target);
@@ -196,18 +204,29 @@ impl<'a> Porter<'a> {
         if kinds.iter().any(same) && kinds.iter().any(|kind| !same(kind)) {
             kinds.retain(same);
         }
+        let enough = |kind: &GpuKind<'_>| {
+            let asked = self.script.request().gpus_per_node.as_ref();
+            let count = kind.gpu.count.as_ref();
+            asked.is_none_or(|asked| count.is_none_or(|count| asked.count <= count.value))
+        };
+        if kinds.iter().any(enough) {
+            kinds.retain(enough);
+        }
         if kinds.is_empty() {
             let there: Vec<String> = to.gpus(None).iter().map(|kind| say(kind.gpu)).collect();
             let ask = match there.is_empty() {
                 true => "is there another cluster, or does it run without a GPU?".to_owned(),
                 false => format!("which instead? it has {}", distinct(there).join(", ")),
             };
-            self.ask_about(
-                line,
-                format!("the script runs on {model}, and {} has none", to.name),
-                ask,
-                Some(Denial::NodeConfig),
-            );
+            let nameless = |kind: &GpuKind<'_>| kind.gpu.model.is_none() && kind.gpu.kind.is_none();
+            let about = match to.gpus(None).iter().any(nameless) {
+                true => format!(
+                    "the script runs on {model}, and {}'s file doesn't say what its GPUs are",
+                    to.name
+                ),
+                false => format!("the script runs on {model}, and {} has none", to.name),
+            };
+            self.ask_about(line, about, ask, Some(Denial::NodeConfig));
             return None;
         }
         let types = distinct(
@@ -295,6 +314,29 @@ impl<'a> Porter<'a> {
                     None => format!("GPUs of {} have no type: all are {model}", self.to.name),
                 },
             };
+            self.set_value(given, &items.join(","), why);
+        }
+    }
+
+    /// Takes types out where the other cluster's file names GPUs, and none of a type.
+    fn without_types(&mut self, given: &Given) {
+        let there = self.to.gpus(None);
+        let named = there
+            .iter()
+            .any(|kind| kind.gpu.kind.is_some() || kind.gpu.feature.is_some());
+        let (false, false, Some(value)) = (there.is_empty(), named, &given.value) else {
+            return;
+        };
+        let plain = |text: &str| {
+            let item = Item::read(text);
+            match item.is_of_gpus(given) && item.kind.is_some() {
+                true => item.with_kind(None),
+                false => text.to_owned(),
+            }
+        };
+        let items: Vec<String> = value.split(',').map(plain).collect();
+        let why = format!("GPUs of {} have no type", self.to.name);
+        if items.join(",") != *value {
             self.set_value(given, &items.join(","), why);
         }
     }

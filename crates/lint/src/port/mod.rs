@@ -64,6 +64,7 @@ pub fn port(input: &PortInput<'_>) -> Ported {
     }
     let script = read(name, text, from);
     let mut porter = Porter::new(&script, from, to);
+    porter.components();
     porter.gpus();
     porter.partition();
     porter.sizes();

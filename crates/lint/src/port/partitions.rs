@@ -1,7 +1,7 @@
 //! The partition.
 
 use super::porter::Porter;
-use model::cluster::{ClusterFile, Denial, Named, Nodes, Partition};
+use model::cluster::{ClusterFile, Denial, Named, Nodes, Partition, Qos, Sourced};
 use model::option_table::Key;
 use model::{Given, TimeLimitRequest};
 
@@ -31,25 +31,48 @@ impl<'a> Porter<'a> {
             return;
         }
         let line = given.and_then(|given| self.line(given));
-        let time = self.script.request().time;
-        let allows = |one: &&Named<Partition>| allows(one, time);
+        if let Some((hint, at)) = self.hint_of_gpus() {
+            let covers = match given {
+                Some(_) => Denial::Partition,
+                None => Denial::NoPartition,
+            };
+            let names: Vec<&str> = to.partitions.iter().map(|one| one.name.as_str()).collect();
+            let about = format!(
+                "the script asks for no GPU, and has {hint} in line {at}; {} has the partitions {}",
+                to.name,
+                names.join(", ")
+            );
+            let ask = "does it need GPUs there? then ask for them, and name the partition";
+            return self.ask_about(line, about, ask, Some(covers));
+        }
         let what = match (&self.model, self.asks_gpus) {
             (_, false) => "nodes for jobs without GPUs".to_owned(),
             (Some(model), true) if self.model_there => model.clone(),
             _ => "GPUs".to_owned(),
         };
-        let what = match time.is_some() && candidates.iter().all(allows) {
-            true => format!("{what}, and the time"),
-            false => what,
+        let time = self.script.request().time;
+        let what = |of: &[&Named<Partition>]| {
+            let enough = time.is_some() && of.iter().all(|one| allows(one, time));
+            match (enough, of.iter().any(|one| is_guess(one))) {
+                (true, true) => format!("{what}, and the time, which is assumed"),
+                (true, false) => format!("{what}, and the time"),
+                (false, _) => what.clone(),
+            }
         };
         match &candidates[..] {
-            [one] => self.take_partition(given, one, &what),
+            [one] => self.take_partition(given, one, &what(&[one])),
             [] => {
                 let names: Vec<&str> = to.partitions.iter().map(|one| one.name.as_str()).collect();
                 let names = names.join(", ");
+                let nodes = self.script.request().min_nodes.filter(|nodes| *nodes > 1);
+                let wanted = match (&self.type_there, nodes) {
+                    (Some(kind), Some(nodes)) => format!("serve {nodes} nodes with {kind}"),
+                    (Some(kind), None) => format!("serve {kind}"),
+                    (None, _) => "serve".to_owned(),
+                };
                 let about = match &name {
-                    Some(name) => format!("partition {name}: none of {names} is known to serve"),
-                    None => format!("none of {}'s partitions {names} is known to serve", to.name),
+                    Some(name) => format!("partition {name}: none of {names} is known to {wanted}"),
+                    None => format!("none of {}'s {names} is known to {wanted}", to.name),
                 };
                 let covers = match &name {
                     Some(_) => Denial::Partition,
@@ -62,7 +85,7 @@ impl<'a> Porter<'a> {
                 if let Some(default) =
                     default.filter(|default| several.iter().any(|one| one.name == default.name))
                 {
-                    return self.take_partition(given, default, &what);
+                    return self.take_partition(given, default, &what(&[default]));
                 }
                 let names: Vec<&str> = several.iter().map(|one| one.name.as_str()).collect();
                 let covers = if given.is_some() {
@@ -70,6 +93,7 @@ impl<'a> Porter<'a> {
                 } else {
                     Denial::NoPartition
                 };
+                let what = what(several);
                 let about = format!("{} of {} have {what}", names.join(", "), to.name);
                 self.ask_about(line, about, "which of them?", Some(covers));
             }
@@ -113,7 +137,11 @@ impl<'a> Porter<'a> {
             let fits = |nodes: &Nodes| match (model, asks_gpus) {
                 (_, false) => nodes.gpus.is_empty(),
                 (None, true) => !nodes.gpus.is_empty(),
-                (Some(model), true) => nodes.gpus.iter().any(|gpu| gpu.is_called(model)),
+                (Some(model), true) => nodes.gpus.iter().any(|gpu| match &self.type_there {
+                    // The type stands in the script: a model's other type is no match.
+                    Some(kind) => gpu.kind.as_ref().is_some_and(|own| own.value == *kind),
+                    None => gpu.is_called(model),
+                }),
             };
             // Where GPUs aren't asked, nodes with some serve as well, unless others have none.
             let any = sets.iter().any(|set| fits(set.nodes))
@@ -134,7 +162,8 @@ impl<'a> Porter<'a> {
         if self.machine.is_some() && all.iter().any(same_machine) {
             all.retain(same_machine);
         }
-        let long = |partition: &&Named<Partition>| allows(partition, request.time);
+        let time = self.wanted_time();
+        let long = |partition: &&Named<Partition>| allows(partition, time);
         // The time can be cut; what isn't there can't be made.
         let allowed: Vec<&Named<Partition>> = all.iter().copied().filter(long).collect();
         if !allowed.is_empty() {
@@ -158,6 +187,44 @@ impl<'a> Porter<'a> {
         all.into_iter().filter(is_longest).collect()
     }
 
+    /// The time that the job can have there: what its QOS doesn't allow is cut in any partition.
+    fn wanted_time(&self) -> Option<TimeLimitRequest> {
+        let asked = self.script.request().time?;
+        let most = self.qos_there().and_then(|qos| qos.max_wall.as_ref());
+        match most.filter(|most| !most.is_assumed() && seconds(most.value) < seconds(asked)) {
+            Some(most) => Some(most.value),
+            None => Some(asked),
+        }
+    }
+
+    /// The QOS that the ported script has, where that is settled.
+    pub fn qos_there(&self) -> Option<&'a Named<Qos>> {
+        let to: &'a ClusterFile = self.to;
+        match self.script.value(Key::Qos) {
+            Some(name) => to.qos(name),
+            None => {
+                let default = to.default_qos("*", "")?;
+                let sure = !default.is_assumed() && !default.is_disputed();
+                to.qos(&default.value).filter(|_| sure)
+            }
+        }
+    }
+
+    /// What in a script that asks for no GPU speaks of one, and its line.
+    fn hint_of_gpus(&self) -> Option<(&'static str, usize)> {
+        const HINTS: [&str; 3] = ["nvidia-smi", " --nv ", "CUDA_VISIBLE_DEVICES="];
+        if self.asks_gpus {
+            return None;
+        }
+        let text = self.script.text;
+        let found = HINTS.into_iter().filter_map(|hint| {
+            let mut places = text.match_indices(hint).map(|(at, _)| at);
+            let at = places.find(|at| self.is_read(*at))?;
+            Some((hint.trim(), self.script.lines.number(at)))
+        });
+        found.min_by_key(|(_, line)| *line)
+    }
+
     /// The partition that the ported script goes to, where that is settled.
     pub fn partition_there(&self) -> Option<&'a Named<Partition>> {
         let to: &'a ClusterFile = self.to;
@@ -174,6 +241,13 @@ impl<'a> Porter<'a> {
         }
     }
 }
+
+/// Whether nobody said how long its jobs may take.
+fn is_guess(partition: &Partition) -> bool {
+    let most = partition.max_time.as_ref();
+    most.is_some_and(Sourced::is_assumed)
+}
+
 fn allows(partition: &Partition, time: Option<TimeLimitRequest>) -> bool {
     match (time, &partition.max_time) {
         (Some(time), Some(most)) => seconds(time) <= seconds(most.value),

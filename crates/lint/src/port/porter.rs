@@ -64,6 +64,8 @@ pub(super) struct Porter<'a> {
     pub asks_gpus: bool,
     /// The model of the GPUs that the script asks for, as people know it.
     pub model: Option<String>,
+    /// The GRES type of the GPUs that the job gets there, where they have one.
+    pub type_there: Option<String>,
     /// The other cluster has that model.
     pub model_there: bool,
     /// GPUs of one node that the job can get there.
@@ -82,6 +84,7 @@ impl<'a> Porter<'a> {
             to,
             asks_gpus: false,
             model: None,
+            type_there: None,
             model_there: false,
             most_gpus: None,
             machine: None,
@@ -197,7 +200,14 @@ impl<'a> Porter<'a> {
 
     /// Adds a directive behind the last one.
     pub fn add(&mut self, options: &str, why: impl Into<String>) {
-        let edit = self.script.new_directive(options);
+        let mut edit = self.script.new_directive(options);
+        // Behind that line are the options of another component.
+        if let Some(line) = self.next_component() {
+            let start = self.script.lines.with_end(line).start;
+            if edit.start > start {
+                edit = Edit::new(start..start, format!("#SBATCH {options}\n"));
+            }
+        }
         // Several additions stand at one place: they become one.
         if let Some((other, change)) = self
             .edits
@@ -238,6 +248,28 @@ impl<'a> Porter<'a> {
         };
         if !self.questions.contains(&question) {
             self.questions.push(question);
+        }
+    }
+
+    /// The line at which the second component of a heterogeneous job begins.
+    pub fn next_component(&self) -> Option<usize> {
+        let mut lines = self.script.text.lines();
+        let parts = lines.position(|line| {
+            let rest = line.strip_prefix("#SBATCH").map(str::trim);
+            matches!(rest, Some("hetjob" | "packjob"))
+        });
+        parts.map(|index| index + 1)
+    }
+
+    /// Asks about the components that no option was read of.
+    pub fn components(&mut self) {
+        if let Some(line) = self.next_component() {
+            let about = "options of a heterogeneous job's other components stay as they are";
+            let ask = format!(
+                "do they fit {}? port each as a script of its own",
+                self.to.name
+            );
+            self.ask(Some(line), about, ask);
         }
     }
 

@@ -40,7 +40,7 @@ fn a_script_without_gpus_goes_to_nodes_without_gpus() {
         "cedar",
         "#SBATCH -p cpu_gce -N 2 -t 2:00:00\nsrun ./a\n",
         expect![[
-            r#"" -p cpu_gce" -> "": cedar's file knows no partition of that name; its default has nodes for jobs without GPUs, and the time"#
+            r#"" -p cpu_gce" -> "": cedar's file knows no partition of that name; its default has nodes for jobs without GPUs, and the time, which is assumed"#
         ]],
     );
     check_said(
@@ -182,11 +182,11 @@ fn a_feature_can_name_a_gpu() {
         "ibex",
         "wilson",
         "#SBATCH --gres=gpu:2 -C rtx2080ti -t 1:00:00\n",
-        expect![[r#"
+        expect![[r##"
+            "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has GPUs, and the time
             ? rtx2080ti may name GPUs of ibex, and its file doesn't know it; wilson has a100, v100, p100; which of them? without a type it takes any
             ? feature rtx2080ti: wilson's file doesn't know it, so it stays; what is it called there? without any, take it out
-            ? gpu_gce, gpu_gce_ppc of wilson have GPUs, and the time; which of them?
-            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],
     );
     check_said(
         "ibex",
@@ -277,8 +277,86 @@ fn folders_that_no_file_knows_are_asked_about() {
         "source /ibex/ai/home/xum/env\npython /data/a/x.py --out /data/a/y /usr/bin/z /scratch/me\n\
          singularity exec -B $X:/work,/tmp:/in i.sif python /work/t.py\necho /var/x /q/r; sed -e '/s/d' f # /r\n",
         expect![[r#"
+            "" -> "module load singularity": cedar brings its containers by this module, which is assumed
             "/tmp" -> "$SLURM_TMPDIR": the node's disk: cedar has $SLURM_TMPDIR
             ? /ibex/ai/home/xum/env in line 2: neither ibex's file nor cedar's says what it is, so it stays; where is that on cedar?
             ? /data/a in line 3: neither ibex's file nor cedar's says what it is, so it stays; where is that on cedar?"#]],
+    );
+}
+
+#[test]
+fn type_partition_and_time_agree() {
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH -p sched_system_all -N 4 --gres=gpu:4 -t 10:00:00\n",
+        expect![[r#"
+            "gpu:4" -> "gpu:v100nvlinkppc64:4": it runs on v100 now; wilson has other GPUs too, and calls these v100nvlinkppc64 where nodes are ppc64le, as satori's
+            ? partition sched_system_all: none of cpu_gce, cpu_gce_test, gpu_gce, gpu_gce_ppc is known to serve 4 nodes with v100nvlinkppc64; which one?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
+    );
+    check_said(
+        "ibex",
+        "satori",
+        "#SBATCH -p batch --gpus=8 -C v100 -t 24:00:00\n",
+        expect![[r#"
+            "batch" -> "normal": of satori's partitions normal has v100
+            " -C v100" -> "": all GPUs of satori are v100
+            "24:00:00" -> "12:00:00": satori allows 12:00:00 (partition.normal.max_time): the rest needs another job, from a checkpoint
+            ? ibex is x86_64, satori is ppc64le; are programs, environments and images there for ppc64le? those for x86_64 don't run"#]],
+    );
+    check_said(
+        "cedar",
+        "wilson",
+        "#SBATCH --gres=gpu:p100:4 -t 1:00:00\n",
+        expect![[r##"
+            "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has p100, and the time
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],
+    );
+    check_said(
+        "cedar",
+        "plai",
+        "#SBATCH --gres=gpu:v100l:2\n",
+        expect![[r#"
+            "gpu:v100l:2" -> "gpu:2": GPUs of plai have no type
+            ? the script runs on v100, and plai's file doesn't say what its GPUs are; which instead? it has GPUs (11G)"#]],
+    );
+}
+
+#[test]
+fn what_only_a_person_knows_is_asked() {
+    check_said(
+        "ibex",
+        "cedar",
+        "#SBATCH --cpus-per-task=40\n",
+        expect!["? --cpus-per-task=40, with 1 task on a node: a node of cedar has 32 CPUs; does it run with fewer CPUs, or on more nodes?"],
+    );
+    check_said(
+        "cedar",
+        "wilson",
+        "#SBATCH -n 1\nnvidia-smi -L\n",
+        expect![[r#"
+            ? the script asks for no GPU, and has nvidia-smi in line 3; wilson has the partitions cpu_gce, cpu_gce_test, gpu_gce, gpu_gce_ppc; does it need GPUs there? then ask for them, and name the partition
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
+    );
+    check_said(
+        "wilson",
+        "cedar",
+        "#SBATCH -p gpu_gce --gres=gpu:a100:1\n#SBATCH hetjob\n#SBATCH -p cpu_gce\nsrun x\n",
+        expect![[r#"
+            " -p gpu_gce" -> "": cedar's file knows no partition of that name; its default has GPUs
+            ? the script runs on a100, and cedar has none; which instead? it has p100 (12G), p100 (16G), v100 (32G)
+            ? options of a heterogeneous job's other components stay as they are; do they fit cedar? port each as a script of its own"#]],
+    );
+    check_said(
+        "technion",
+        "cedar",
+        "module purge\nsrun --container-image=\"${IMAGE}\" --container-mounts=\"${mounts}\" python t.py\n",
+        expect![[r#"
+            "" -> "module load singularity": cedar brings its containers by this module, which is assumed
+            " --container-image=\"${IMAGE}\"" -> "": an option of Pyxis, which cedar doesn't have
+            " --container-mounts=\"${mounts}\"" -> "": an option of Pyxis, which cedar doesn't have
+            "" -> "singularity exec --nv --bind \"${mounts}\" \"${IMAGE}\" ": cedar runs containers with singularity
+            ? ${IMAGE} is an image as Pyxis takes it: of a registry, or a file of Enroot's; what is in it? singularity takes IMAGE.sif or docker://…"#]],
     );
 }

@@ -170,11 +170,15 @@ impl Porter<'_> {
             return;
         };
         if asked * tasks > all && all >= tasks {
-            let why = format!(
-                "a node of {} has {all} CPUs for {tasks} tasks",
+            let tasks = usize::try_from(tasks).unwrap_or(usize::MAX);
+            let about = format!(
+                "{}, with {} on a node: a node of {} has {all} CPUs",
+                self.written(given),
+                super::counted(tasks, "task"),
                 self.to.name
             );
-            self.set_value(given, &(all / tasks).to_string(), why);
+            let ask = "does it run with fewer CPUs, or on more nodes?";
+            self.ask_about(self.line(given), about, ask, Some(Denial::NodeConfig));
         }
     }
 
@@ -315,7 +319,7 @@ impl Porter<'_> {
             return;
         };
         let partition = self.partition_there();
-        let qos = self.script.value(Key::Qos).and_then(|qos| self.to.qos(qos));
+        let qos = self.qos_there();
         let Some((path, most)) = self.to.longest(partition, qos) else {
             return;
         };
@@ -325,11 +329,18 @@ impl Porter<'_> {
         if seconds(asked) <= limit.0 {
             return;
         }
+        if most.is_assumed() {
+            let about = format!(
+                "{}: {} may allow {} alone ({path}), which is assumed",
+                self.written(given),
+                self.to.name,
+                most.value
+            );
+            return self.ask(self.line(given), about, "how long may a job take there?");
+        }
         let why = format!(
-            "{} allows {} ({path}{}): the rest needs another job, from a checkpoint",
-            self.to.name,
-            most.value,
-            assumed(&most)
+            "{} allows {} ({path}): the rest needs another job, from a checkpoint",
+            self.to.name, most.value
         );
         self.set_value(given, &most.value.to_string(), why);
     }

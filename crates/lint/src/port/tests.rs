@@ -147,7 +147,7 @@ fn ibex_to_cedar() {
             4: "1" -> "v100l:1": it runs on v100 now; cedar has other GPUs too, and calls these v100l
             7: "90G" -> "46G": cedar wants 1G-46G for each v100, which is assumed
             8: "v100&cpu_intel_platinum_8260" -> "cpu_intel_platinum_8260": on cedar the GPU's type says v100
-            9: "#SBATCH --partition=batch" -> "": cedar's file knows no partition of that name; its default has v100, and the time
+            9: "#SBATCH --partition=batch" -> "": cedar's file knows no partition of that name; its default has v100, and the time, which is assumed
             12: "cuda/10.1.243" -> "cuda/11.4": the one that cedar is known to have
             13: "/tmp" -> "$SLURM_TMPDIR": the node's disk: cedar has $SLURM_TMPDIR
             ? 3: --gpus=8 asks 8 GPUs for the job, with 8 tasks on a node; nodes of cedar with v100 have 4; spread over nodes? --nodes=2 --ntasks-per-node=4 has the same 8 in all
@@ -178,7 +178,7 @@ fn ibex_to_technion() {
               LOCAL=/tmp/$SLURM_JOB_NAME/$SLURM_JOB_ID/logs
               DATA=/local/reference/CV
               horovodrun -np $SLURM_NTASKS python train.py
-            9: "#SBATCH --partition=batch" -> "": technion's file knows no partition of that name; its default has GPUs, and the time
+            9: "#SBATCH --partition=batch" -> "": technion's file knows no partition of that name; its default has GPUs, and the time, which is assumed
             ? 3: the script runs on v100, and technion has none; which instead? it has a100 (40G)
             ? 8: feature cpu_intel_platinum_8260: technion's file doesn't know it, so it stays; what is it called there? without any, take it out
             ? 8: feature v100: technion has no GPU of that name; which GPUs there, and how are they asked for?
@@ -205,7 +205,7 @@ fn wilson_to_ibex() {
               module load apptainer
               export APPTAINER_CACHEDIR=/wclustre/simone/cache
               apptainer exec --nv --home=/work1/simone a.sif python t.py
-            2: " --partition=gpu_gce" -> "": ibex's file knows no partition of that name; its default has v100, and the time
+            2: " --partition=gpu_gce" -> "": ibex's file knows no partition of that name; its default has v100, and the time, which is assumed
             3: "gpu:v100:2" -> "gpu:2": GPUs of ibex have no type: --constraint=v100
             6: "" -> "#SBATCH --constraint=v100": by this feature ibex gives v100
             ? 2: account wc_test: ibex's file knows no accounts, so it stays; which account there? without any, take the line out
@@ -263,13 +263,15 @@ fn containers() {
         "#!/bin/bash\n#SBATCH --partition=plai --gres=gpu:1\nexport SINGULARITY_CACHEDIR=/scratch-ssd/$USER/c\nsingularity run --nv i.sif\n",
         expect![[r#"
               #!/bin/bash
-              #SBATCH --partition=plai --gres=gpu:1
+              #SBATCH --partition=gpu_gce --gres=gpu:1
+              module load apptainer
               export APPTAINER_CACHEDIR=/scratch-ssd/$USER/c
               apptainer run --nv i.sif
+            2: "plai" -> "gpu_gce": of wilson's partitions gpu_gce has GPUs
+            3: "" -> "module load apptainer": wilson brings its containers by this module
             3: "SINGULARITY" -> "APPTAINER": wilson runs containers with apptainer
             4: "singularity" -> "apptainer": wilson runs containers with apptainer
             ? 2: on plai the script takes any GPU, and its file knows only some: GPUs of unknown model; wilson has a100, v100, p100; which of them? without a type it takes any
-            ? 2: gpu_gce, gpu_gce_ppc of wilson have GPUs; which of them?
             ? 3: /scratch-ssd/$USER is a folder of yours; wilson has /tmp for all; which folder in it? the script must make it
             ? -: jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
     );
