@@ -298,7 +298,7 @@ impl Porter<'_> {
             command.depth == 0 && !command.function && command.range.start < container
         };
         // Behind the others, one of which may be a purge.
-        let last = all.iter().filter(of_modules).filter(plain).next_back();
+        let last = all.iter().filter(of_modules).rfind(plain);
         let line = match (last, script.kinds.first_command) {
             (Some(last), _) => script.lines.number(last.range.end) + 1,
             (None, Some(first)) => first,

@@ -4,6 +4,7 @@ use crate::script::Script;
 use crate::{Edit, apply};
 use model::cluster::{ClusterFile, Denial};
 use model::option_table::Key;
+use model::script_lines::LineKind;
 use model::{Given, MemoryRequest};
 use std::ops::Range;
 
@@ -253,11 +254,8 @@ impl<'a> Porter<'a> {
 
     /// The line at which the second component of a heterogeneous job begins.
     pub fn next_component(&self) -> Option<usize> {
-        let mut lines = self.script.text.lines();
-        let parts = lines.position(|line| {
-            let rest = line.strip_prefix("#SBATCH").map(str::trim);
-            matches!(rest, Some("hetjob" | "packjob"))
-        });
+        let mut kinds = self.script.kinds.kinds.iter();
+        let parts = kinds.position(|kind| matches!(kind, LineKind::Separator));
         parts.map(|index| index + 1)
     }
 

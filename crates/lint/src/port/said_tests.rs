@@ -329,7 +329,9 @@ fn what_only_a_person_knows_is_asked() {
         "ibex",
         "cedar",
         "#SBATCH --cpus-per-task=40\n",
-        expect!["? --cpus-per-task=40, with 1 task on a node: a node of cedar has 32 CPUs; does it run with fewer CPUs, or on more nodes?"],
+        expect![
+            "? --cpus-per-task=40, with 1 task on a node: a node of cedar has 32 CPUs; does it run with fewer CPUs, or on more nodes?"
+        ],
     );
     check_said(
         "cedar",
