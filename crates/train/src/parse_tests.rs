@@ -80,19 +80,22 @@ fn unknown_keys_name_the_nearest() {
                --> yard.toml:1:1
                1 │ comand = ["x"]
                  │ ^^^^^^ did you mean command?
-              help: a run file takes name, launcher, command, repeat, resources, environment, data, checkpoints, resume, notify, cluster
+              help: a run file takes name, launcher, command, repeat, resources, environment, data, checkpoints,
+                    resume, notify, cluster
 
             error: unknown key gpus_per_nodes
                --> yard.toml:3:1
                3 │ gpus_per_nodes = 4
                  │ ^^^^^^^^^^^^^^ did you mean gpus_per_node?
-              help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpu_type, gpu_memory, cpus_per_rank, memory, time, account, qos, partition, exclusive, constraint, sbatch
+              help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpu_type, gpu_memory, cpus_per_rank,
+                    memory, time, account, qos, partition, exclusive, constraint, sbatch
 
             error: unknown key wall
                --> yard.toml:4:1
                4 │ wall = "1h"
                  │ ^^^^
-              help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpu_type, gpu_memory, cpus_per_rank, memory, time, account, qos, partition, exclusive, constraint, sbatch
+              help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpu_type, gpu_memory, cpus_per_rank,
+                    memory, time, account, qos, partition, exclusive, constraint, sbatch
 
             error: unknown key launcher
                --> yard.toml:6:1
@@ -108,18 +111,19 @@ fn a_key_of_a_section_above_it() {
     check(
         "time = \"1h\"\n[resource]\nnodes = 2\n",
         expect![[r#"
-        error: time belongs to [resources]
-           --> yard.toml:1:1
-           1 │ time = "1h"
-             │ ^^^^
-          help: write it below the line [resources]
+            error: time belongs to [resources]
+               --> yard.toml:1:1
+               1 │ time = "1h"
+                 │ ^^^^
+              help: write it below the line [resources]
 
-        error: unknown key resource
-           --> yard.toml:2:2
-           2 │ [resource]
-             │  ^^^^^^^^ did you mean resources?
-          help: a run file takes name, launcher, command, repeat, resources, environment, data, checkpoints, resume, notify, cluster
-    "#]],
+            error: unknown key resource
+               --> yard.toml:2:2
+               2 │ [resource]
+                 │  ^^^^^^^^ did you mean resources?
+              help: a run file takes name, launcher, command, repeat, resources, environment, data, checkpoints,
+                    resume, notify, cluster
+        "#]],
     );
 }
 
@@ -336,13 +340,15 @@ fn placeholders() {
                --> yard.toml:1:40
                1 │ command = ["python", "t.py", "--out", "{checkpoint}/x"]
                  │                                        ^^^^^^^^^^^^ did you mean {checkpoints}?
-              help: known are {data} {checkpoints} {resume} {resume_file} {logs} {run} {nodes} {gpus_per_node} {world_size} {repeat}; {{ is a brace
+              help: known are {data} {checkpoints} {resume} {resume_file} {logs} {run} {nodes} {gpus_per_node}
+                    {world_size} {repeat}; {{ is a brace
 
             error: unknown placeholder {trial.lr}
                --> yard.toml:3:10
                3 │ args = ["{trial.lr}"]
                  │          ^^^^^^^^^^
-              help: known are {data} {checkpoints} {resume} {resume_file} {logs} {run} {nodes} {gpus_per_node} {world_size} {repeat}; {{ is a brace
+              help: known are {data} {checkpoints} {resume} {resume_file} {logs} {run} {nodes} {gpus_per_node}
+                    {world_size} {repeat}; {{ is a brace
         "#]],
     );
 }
@@ -356,13 +362,15 @@ fn clusters_take_the_same_keys() {
                --> yard.toml:2:11
                2 │ resources.tme = "1h"
                  │           ^^^ did you mean time?
-              help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpu_type, gpu_memory, cpus_per_rank, memory, time, account, qos, partition, exclusive, constraint, sbatch
+              help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpu_type, gpu_memory, cpus_per_rank,
+                    memory, time, account, qos, partition, exclusive, constraint, sbatch
 
             error: unknown key cluster
                --> yard.toml:3:1
                3 │ cluster = 1
                  │ ^^^^^^^
-              help: [cluster.ibex] takes name, launcher, command, repeat, resources, environment, data, checkpoints, resume, notify
+              help: [cluster.ibex] takes name, launcher, command, repeat, resources, environment, data,
+                    checkpoints, resume, notify
         "#]],
     );
 }
@@ -441,7 +449,8 @@ fn the_config_has_what_all_runs_share() {
            --> config.toml:3:1
            3 │ acount = "lab"
              │ ^^^^^^ did you mean account?
-          help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpu_type, gpu_memory, cpus_per_rank, memory, time, account, qos, partition, exclusive, constraint, sbatch
+          help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpu_type, gpu_memory, cpus_per_rank,
+                memory, time, account, qos, partition, exclusive, constraint, sbatch
 
         error: time = 5 has no unit
            --> config.toml:4:8

@@ -135,7 +135,8 @@ fn flags_that_are_not_understood() {
            --> command line:1:3
            1 │ a {runn}
              │   ^^^^^^ did you mean {run}?
-          help: known are {data} {checkpoints} {resume} {resume_file} {logs} {run} {nodes} {gpus_per_node} {world_size} {repeat}; {{ is a brace"#]].assert_eq(&shown.join("\n\n"));
+          help: known are {data} {checkpoints} {resume} {resume_file} {logs} {run} {nodes} {gpus_per_node}
+                {world_size} {repeat}; {{ is a brace"#]].assert_eq(&shown.join("\n\n"));
     overrides
         .set("--gpus-per-node", "gpus_per_node", "v100:2")
         .unwrap();
