@@ -138,8 +138,8 @@ fn a_gpu_type_and_memory_that_no_node_has() {
               cpus per node  1        one a task unless asked
               gpus per node  2 h100   line 2: --gres=gpu:h100:2
               memory         2 TiB    line 3: --mem=2000G
-              time           14 days  not asked: the longest that ibex allows there
-              partition      batch    ibex's default
+              time           14 days  not asked: the longest that ibex is assumed to allow there
+              partition      batch    assumed to be ibex's default
               constraint     v100     line 4: --constraint=v100
               in the queue   1 job    no limit known
 
@@ -147,8 +147,112 @@ fn a_gpu_type_and_memory_that_no_node_has() {
                 asked   1 node, 2 h100 a node, 1 CPU a node, 2000G a node, feature v100
                 there   partition batch has 30 nodes of 48 CPUs, 748G, 8 v100; 6 nodes of 32 CPUs, 372G, 4 v100
                         (partition.batch.nodes)
-                do      a partition with GPUs
+                do      ask without a type for its v100, or where h100 are
+
+              note: rests on what ibex is assumed to have: partition.batch.default, partition.batch.max_time
+                    (yard cluster show ibex)
         "#]],
+    );
+}
+
+/// The first words of a plan, and its lines that begin so.
+#[track_caller]
+fn says(site: &str, options: &str, status: i32, head: &str, lines: &[&str]) {
+    let env = env();
+    let script = script(&env, options);
+    let plan = env.yard(&["plan", &script, "--on", site]).code(status);
+    let begins = format!("job.sh · {site} · {head}");
+    assert!(plan.stdout.starts_with(&begins), "{}", plan.stdout);
+    let unbroken = plan.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for line in lines {
+        assert!(unbroken.contains(line), "{line:?} in\n{}", plan.stdout);
+    }
+}
+
+#[test]
+fn without_a_number_of_nodes_it_is_the_fewest_that_hold_the_job() {
+    let why = ["the fewest that hold 64 tasks"];
+    says(
+        "wilson",
+        "-p cpu_gce -n 64",
+        0,
+        "4 nodes · 64 tasks · 16 CPUs",
+        &why,
+    );
+    says("wilson", "-p cpu_gce -N1-8 -n 64", 0, "4 nodes", &why);
+    says("cedar", "-n 64 --mem-per-cpu=4G", 0, "2 nodes", &why);
+    says(
+        "wilson",
+        "-p gpu_gce -n 64 --gres=gpu:v100:2",
+        0,
+        "2 nodes",
+        &why,
+    );
+    says("wilson", "-p gpu_gce -n 16 --gpus=16", 0, "4 nodes", &[]);
+    says(
+        "wilson",
+        "-p cpu_gce -n 2000",
+        3,
+        "125 nodes",
+        &["asked 2000 tasks, 2000 CPUs in all"],
+    );
+}
+
+#[test]
+fn of_several_partitions_the_one_that_takes_the_job() {
+    let listed = "-p gpu_gce,gpu_gce_ppc -N2-4 --gres=gpu:1";
+    says("wilson", listed, 0, "2 nodes", &["partition gpu_gce"]);
+    let listed = "-p cpu_gce,gpu_gce --gres=gpu:v100:1";
+    says("wilson", listed, 0, "1 node", &["partition gpu_gce "]);
+}
+
+#[test]
+fn what_no_node_has_together() {
+    says(
+        "wilson",
+        "-p gpu_gce --gres=gpu:v100:1,gpu:p100:1",
+        3,
+        "1 node",
+        &["do ask for GPUs of one type"],
+    );
+    says(
+        "wilson",
+        "-p gpu_gce --gres=gpu:a100:1 --mem=600G",
+        3,
+        "1 node",
+        &["do at most 512G a node with a100"],
+    );
+    says(
+        "wilson",
+        "--gres=gpu:1",
+        0,
+        "1 node",
+        &["do name one: --partition=gpu_gce"],
+    );
+}
+
+#[test]
+fn folders_in_which_jobs_cannot_run_and_other_components_are_told() {
+    says(
+        "wilson",
+        "-p gpu_gce -D /nashome/m/me",
+        0,
+        "1 node",
+        &["jobs can't start in /nashome/m/me (line 2: --chdir=/nashome/m/me)"],
+    );
+    says(
+        "wilson",
+        "-p gpu_gce -o /nashome/m/x.%j",
+        0,
+        "1 node",
+        &["jobs can't write to /nashome/m (line 2:"],
+    );
+    says(
+        "wilson",
+        "-p gpu_gce\nhetjob\n-p cpu_gce",
+        0,
+        "1 node",
+        &["line 3: a heterogeneous job with another component, and only the first is planned"],
     );
 }
 

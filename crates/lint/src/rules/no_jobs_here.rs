@@ -5,7 +5,6 @@ use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Finding, LintInput, Severity};
 use model::option_table::Key;
-use std::path::Path;
 
 /// Y105.
 pub const RULE: Rule = Rule {
@@ -30,16 +29,12 @@ Source: the cluster file's paths.no_jobs.",
 };
 
 fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
-    let Some(folders) = input
-        .cluster
-        .and_then(|cluster| cluster.paths.no_jobs.as_ref())
-    else {
-        return;
-    };
+    let Some(cluster) = input.cluster else { return };
     let start = &script.request().chdir;
-    let user = input.user.unwrap_or("$USER");
-    let inside = |folder: &&String| start.starts_with(Path::new(&folder.replace("$USER", user)));
-    let Some(folder) = folders.value.iter().find(inside) else {
+    let (Some(folders), Some(folder)) = (
+        cluster.paths.no_jobs.as_ref(),
+        cluster.no_jobs_in(start, input.user),
+    ) else {
         return;
     };
     let message = format!("jobs can't run in {}", start.display());

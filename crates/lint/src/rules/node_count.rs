@@ -38,7 +38,9 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
     if script.is_refused(given) || site::partition(script, input).is_none() {
         return;
     }
-    let Some(refusal) = site::refusal(script, input, Denial::NodeCount, "--nodes") else {
+    let refusal = |denial| site::refusal(script, input, denial, "--nodes");
+    let refusal = refusal(Denial::NodeCount).or_else(|| refusal(Denial::NodeConfig));
+    let Some(refusal) = refusal else {
         return;
     };
     let label = match script.request().min_nodes {

@@ -28,6 +28,7 @@ pub(crate) fn resting_on<T>(mut finding: Finding, value: &Sourced<T>) -> Finding
             false => "the cluster's documents say two things of it",
         };
         finding.really = Some(match finding.really.take() {
+            Some(really) if really.ends_with(why) => really,
             Some(really) => format!("{really}; {why}"),
             None => why.to_owned(),
         });

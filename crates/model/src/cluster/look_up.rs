@@ -2,6 +2,7 @@
 
 use super::{ClusterFile, Gpu, Named, Nodes, Partition, PartitionNodes, Qos, Sourced, User};
 use crate::{NodeName, TimeLimitRequest, node_list};
+use std::path::Path;
 
 /// GPUs of one GRES type and model, wherever the cluster has them.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,6 +157,15 @@ impl ClusterFile {
         of_association
             .or_else(|| user.and_then(|user| user.default_qos.as_ref()))
             .or_else(|| self.account_value(account, |account| account.default_qos.as_ref()))
+    }
+
+    /// The folder of `paths.no_jobs` in which another one lies: a job can't start there, nor write.
+    #[must_use]
+    pub fn no_jobs_in(&self, folder: &Path, user: Option<&str>) -> Option<&str> {
+        let user = user.unwrap_or("$USER");
+        let inside = |one: &&String| folder.starts_with(Path::new(&one.replace("$USER", user)));
+        let folders = self.paths.no_jobs.as_ref()?;
+        folders.iter().find(inside).map(String::as_str)
     }
 
     /// A value of an account or of the nearest account above it that has one.

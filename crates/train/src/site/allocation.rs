@@ -50,10 +50,7 @@ impl Allocation {
     /// What a request gets there.
     #[must_use]
     pub fn of(request: &Request, file: &ClusterFile) -> Allocation {
-        let partition = match &request.partition {
-            Some(name) => file.partition(name.split(',').next().unwrap_or_default()),
-            None => file.default_partition(),
-        };
+        let partition = file.partition_of(request, None);
         let sets = super::partition::nodes(file, partition);
         let count = |gpus: &Option<GpuCount>| gpus.as_ref().map(|gpus| gpus.count);
         let set = fitting(&sets, request);
@@ -62,7 +59,8 @@ impl Allocation {
         let gpus = count(&request.gpus)
             .or_else(|| Some(count(&request.gpus_per_task)?.saturating_mul(tasks?)))
             .filter(|gpus| *gpus > 0);
-        let nodes = nodes(request, tasks, gpus, gpus_there);
+        let fewest = file.fewest_nodes(partition, request);
+        let nodes = fewest.unwrap_or_else(|| nodes(request, tasks, gpus, gpus_there));
         let tasks = tasks.unwrap_or_else(|| {
             let each = request.tasks_per_node.unwrap_or(1);
             each.saturating_mul(nodes)

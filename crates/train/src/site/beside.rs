@@ -247,10 +247,6 @@ impl Both<'_> {
         if own.any(|own| own.value == given.value) {
             return true;
         }
-        let left = |left: &Option<Resolved<String>>| {
-            let left = left.as_ref().map(|left| &left.value);
-            left.is_some() && left == given.value.as_ref()
-        };
         match key {
             Key::Nodes => theirs.min_nodes == ours.min_nodes,
             Key::Time => theirs.time == ours.time,
@@ -262,9 +258,6 @@ impl Both<'_> {
             }
             Key::Exclusive => theirs.exclusive == ours.exclusive,
             Key::MailType => theirs.mail_types == ours.mail_types,
-            Key::Partition => left(&self.run.left.partition),
-            Key::Account => left(&self.run.left.account),
-            Key::Qos => left(&self.run.left.qos),
             _ => false,
         }
     }

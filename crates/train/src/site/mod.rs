@@ -218,6 +218,7 @@ fn plan_in(
     }
     partition::assumed(&mut assumed, candidate.partition);
     qos::choose(&mut plan, &mut left, file, user);
+    qos::assumed(&mut assumed, &plan, &left, file, user);
     let refusals = file.refusals(&request(&plan), user);
     let in_queue = InQueue::of_run(&plan, file, user, &left);
     Ok(SitePlan {

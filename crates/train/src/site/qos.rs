@@ -76,6 +76,34 @@ pub(super) fn choose(
     plan.qos = Some(Resolved::new(chosen.name.clone(), Source::cluster(why)));
 }
 
+/// What is assumed of the user, where an account or a QOS was chosen by it.
+pub(super) fn assumed(
+    assumed: &mut Vec<(String, String)>,
+    plan: &Plan,
+    left: &LeftToSlurm,
+    file: &ClusterFile,
+    user: Option<&str>,
+) {
+    let Some(own) = file.user(user.unwrap_or("*")) else {
+        return;
+    };
+    let path = |key: &str| format!("user.{}.{key}", own.name);
+    if left.account.is_some() {
+        super::note(
+            assumed,
+            path("default_account"),
+            own.default_account.as_ref(),
+        );
+    }
+    let chosen = plan.qos.as_ref().filter(|qos| !qos.source.is_asked());
+    if chosen.is_some() {
+        super::note(assumed, path("qos"), own.qos.as_ref());
+    }
+    if left.qos.is_some() {
+        super::note(assumed, path("default_qos"), own.default_qos.as_ref());
+    }
+}
+
 /// The QOS that this user may name.
 fn allowed<'a>(file: &'a ClusterFile, user: Option<&str>, account: &str) -> Vec<&'a Named<Qos>> {
     let own = file.user(user.unwrap_or("*"));

@@ -1,9 +1,10 @@
 //! What a batch script would be on a cluster that is known by its file.
 
 use super::script_whys::Whys;
-use super::{Allocation, InQueue, show};
+use super::{Allocation, InQueue, note, show};
 use crate::show::{Row, plural};
-use model::cluster::{ClusterFile, Refusal as Denied, Sourced};
+use model::Request;
+use model::cluster::{ClusterFile, Named, Refusal as Denied, Sourced, User};
 use model::option_table::Key;
 use model::sbatch::Sbatch;
 
@@ -24,6 +25,8 @@ pub struct ScriptPlan {
     pub in_queue: InQueue,
     /// What is to be said of what was written.
     pub written: Vec<String>,
+    /// Values of the cluster file that the plan rests on and that are assumed: key and reason.
+    pub assumed: Vec<(String, String)>,
 }
 
 impl ScriptPlan {
@@ -49,6 +52,7 @@ impl ScriptPlan {
             sbatch,
             file,
             allocation: &allocation,
+            user,
         };
         let mut rows = whys.rows();
         let mut add =
@@ -61,6 +65,9 @@ impl ScriptPlan {
                         let all: Vec<&str> = default.all().map(String::as_str).collect();
                         format!("{} names {} as its default", file.name, all.join(" and "))
                     }
+                    _ if own.is_some_and(|own| own.name == "*") => {
+                        format!("{}'s file has it as everyone's default", file.name)
+                    }
                     _ => format!("your default on {}", file.name),
                 });
                 let value = value.clone();
@@ -72,6 +79,7 @@ impl ScriptPlan {
         rows.push(show::queue_row(&in_queue));
         let written = whys.notes();
         let refusals = file.refusals(request, user);
+        let assumed = assumed(request, file, &allocation, own);
         ScriptPlan {
             name: request.name.clone(),
             cluster: file.name.clone(),
@@ -80,6 +88,7 @@ impl ScriptPlan {
             refusals,
             in_queue,
             written,
+            assumed,
         }
     }
 
@@ -104,6 +113,7 @@ impl ScriptPlan {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.written.clone();
         notes.extend(self.in_queue.note(&self.refusals));
+        notes.extend(show::assumed_note(&self.assumed, &self.cluster));
         notes
     }
 
@@ -138,4 +148,59 @@ impl ScriptPlan {
         }
         parts.join(" · ")
     }
+}
+
+/// What the values rest on that is assumed.
+fn assumed(
+    request: &Request,
+    file: &ClusterFile,
+    allocation: &Allocation,
+    own: Option<&Named<User>>,
+) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let partition = allocation.partition.as_ref();
+    let partition = partition.and_then(|name| file.partition(name));
+    if let Some(partition) = partition {
+        let path = |key: &str| format!("partition.{}.{key}", partition.name);
+        if request.partition.is_none() {
+            note(&mut found, path("default"), partition.default.as_ref());
+        }
+        if request.time.is_none() {
+            match &partition.default_time {
+                Some(time) => note(&mut found, path("default_time"), Some(time)),
+                None => note(&mut found, path("max_time"), partition.max_time.as_ref()),
+            }
+        }
+        if allocation.exclusive && !request.exclusive {
+            note(&mut found, path("exclusive"), partition.exclusive.as_ref());
+        }
+    }
+    let counts = request.min_nodes.is_none() && allocation.nodes > 1;
+    for set in super::partition::nodes(file, partition) {
+        let path = |key: &str| format!("nodes.{}.{key}", set.nodes.name);
+        if counts || allocation.exclusive {
+            note(&mut found, path("cpus"), set.nodes.cpus.as_ref());
+        }
+        for gpu in set
+            .nodes
+            .gpus
+            .iter()
+            .filter(|_| counts && allocation.gpus_per_node > 0)
+        {
+            note(&mut found, path("gpu.count"), gpu.count.as_ref());
+        }
+    }
+    let Some(own) = own else { return found };
+    let path = |key: &str| format!("user.{}.{key}", own.name);
+    if request.account.is_none() {
+        note(
+            &mut found,
+            path("default_account"),
+            own.default_account.as_ref(),
+        );
+    }
+    if request.qos.is_none() {
+        note(&mut found, path("default_qos"), own.default_qos.as_ref());
+    }
+    found
 }

@@ -2,16 +2,18 @@
 
 use super::Allocation;
 use crate::show::{Row, plural};
-use model::cluster::ClusterFile;
+use model::cluster::{ClusterFile, Partition, Sourced};
 use model::option_table::{Effect, Key};
 use model::sbatch::Sbatch;
 use model::{Given, Origin, Span};
+use std::path::PathBuf;
 
 /// Where each value came from.
 pub(super) struct Whys<'a> {
     pub sbatch: &'a Sbatch,
     pub file: &'a ClusterFile,
     pub allocation: &'a Allocation,
+    pub user: Option<&'a str>,
 }
 
 impl Whys<'_> {
@@ -44,7 +46,11 @@ impl Whys<'_> {
             _ => &[],
         };
         let given = self.given(keys);
+        let range = self.sbatch.request.min_nodes;
         match (field, given) {
+            ("nodes", Some(given)) if range.is_some_and(|least| least < self.allocation.nodes) => {
+                format!("{given}; {}", self.why_nodes())
+            }
             ("cpus per node", given) if self.allocation.exclusive => {
                 let all = format!("all of the node: {}", self.why_whole());
                 given.map_or_else(|| all.clone(), |given| format!("{all}; {given}"))
@@ -65,15 +71,7 @@ impl Whys<'_> {
         let partition = of.partition.as_ref();
         let partition = partition.and_then(|name| self.file.partition(name));
         match field {
-            "nodes" => match (request.tasks_per_node, of.gpus_per_node) {
-                (Some(each), _) if of.tasks > each => {
-                    format!("the least that holds {} tasks, {each} a node", of.tasks)
-                }
-                (_, gpus) if gpus > 0 && of.nodes > 1 => {
-                    format!("the least that holds {} GPUs", gpus * of.nodes)
-                }
-                _ => "one unless asked".to_owned(),
-            },
+            "nodes" => self.why_nodes(),
             "tasks" => match &request.gpus_per_task {
                 Some(each) => format!("one for each {} asked", plural(each.count, "GPU", "GPUs")),
                 None => "one a node unless asked".to_owned(),
@@ -96,14 +94,45 @@ impl Whys<'_> {
                 (Some(_), Some(partition)) if partition.default_time.is_some() => {
                     format!("not asked: {cluster}'s default there")
                 }
+                (Some(_), Some(partition)) if longest_is_assumed(partition) => {
+                    format!("not asked: the longest that {cluster} is assumed to allow there")
+                }
                 (Some(_), _) => format!("not asked: the longest that {cluster} allows there"),
                 (None, _) => format!("not asked; {cluster}'s default is not known"),
             },
-            "partition" if partition.is_some() => format!("{cluster}'s default"),
-            "partition" => format!("not asked; {cluster}'s default is not known"),
+            "partition" => match partition.map(|partition| partition.default.as_ref()) {
+                Some(Some(default)) if default.is_assumed() => {
+                    format!("assumed to be {cluster}'s default")
+                }
+                Some(_) => format!("{cluster}'s default"),
+                None => format!("not asked; {cluster}'s default is not known"),
+            },
             "exclusive" => self.why_whole(),
             _ => String::new(),
         }
+    }
+
+    /// Why it is so many nodes where their number is left to Slurm.
+    fn why_nodes(&self) -> String {
+        let of = self.allocation;
+        if of.nodes < 2 {
+            return "one unless asked".to_owned();
+        }
+        let request = &self.sbatch.request;
+        let in_all = request
+            .gpus
+            .as_ref()
+            .map(|gpus| plural(gpus.count, "GPU", "GPUs"));
+        let mut held = Vec::new();
+        if request.tasks.is_some() || in_all.is_none() {
+            held.push(plural(of.tasks, "task", "tasks"));
+        }
+        held.extend(in_all);
+        let each = match request.tasks_per_node {
+            Some(each) => format!(", {each} a node"),
+            None => String::new(),
+        };
+        format!("the fewest that hold {}{each}", held.join(" and "))
     }
 
     fn why_whole(&self) -> String {
@@ -128,6 +157,38 @@ impl Whys<'_> {
         });
         let said: Vec<String> = given.map(|(_, given)| said(given)).collect();
         (!said.is_empty()).then(|| said.join(", "))
+    }
+
+    /// Folders of the job's in which jobs can't run, or can't write.
+    fn no_jobs(&self) -> Vec<String> {
+        let request = &self.sbatch.request;
+        let start = &request.chdir;
+        let mut folders = vec![(start.clone(), Key::Chdir, "start in")];
+        let files = [(&request.output, Key::Output), (&request.error, Key::Error)];
+        for (file, key) in files {
+            let Some(file) = file else { continue };
+            let file = start.join(file);
+            let folder = file.parent().unwrap_or(&file).to_owned();
+            if !folders.iter().any(|(known, ..)| *known == folder) {
+                folders.push((folder, key, "write to"));
+            }
+        }
+        let said = |(folder, key, what): (PathBuf, Key, &str)| {
+            let inside = self.file.no_jobs_in(&folder, self.user)?;
+            let given = self
+                .given(&[key])
+                .unwrap_or_else(|| "submitted from there".to_owned());
+            let todo = match key {
+                Key::Chdir => "submit from another folder, or give --chdir",
+                _ => "write elsewhere",
+            };
+            Some(format!(
+                "jobs can't {what} {} ({given}): nodes don't see {inside}, or can't write there \
+                 (paths.no_jobs); {todo}",
+                folder.display()
+            ))
+        };
+        folders.into_iter().filter_map(said).collect()
     }
 
     /// What a person should know of what was written.
@@ -159,11 +220,17 @@ impl Whys<'_> {
                 super::beside::TWICE
             ));
         }
+        notes.extend(self.no_jobs());
         if has(Key::GpusPerTask) {
             notes.push(format!("--gpus-per-task {}", super::beside::BOUND));
         }
         notes
     }
+}
+
+fn longest_is_assumed(partition: &Partition) -> bool {
+    let longest = partition.max_time.as_ref();
+    longest.is_some_and(Sourced::is_assumed)
 }
 
 /// `line 7: --gres=gpu:4`, or the option alone where it doesn't stand in the script.

@@ -21,7 +21,7 @@ impl SitePlan {
     pub fn notes(&self) -> Vec<String> {
         let mut all = self.plan.notes.clone();
         all.extend(self.in_queue.note(&self.refusals));
-        all.extend(self.assumed_note());
+        all.extend(assumed_note(&self.assumed, &self.facts.name));
         all
     }
 
@@ -77,29 +77,26 @@ impl SitePlan {
         rows.push(queue_row(&self.in_queue));
         rows
     }
+}
 
-    fn assumed_note(&self) -> Option<String> {
-        const SHOWN: usize = 3;
-        let count = self.assumed.len();
-        let first: Vec<&str> = self
-            .assumed
-            .iter()
-            .take(SHOWN)
-            .map(|(path, _)| path.as_str())
-            .collect();
-        let more = count.saturating_sub(SHOWN);
-        let more = match more {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let cluster = &self.facts.name;
-        (count > 0).then(|| {
-            format!(
-                "rests on what {cluster} is assumed to have: {}{more} (yard cluster show {cluster})",
-                first.join(", ")
-            )
-        })
-    }
+/// What a plan rests on that is assumed: the first few keys.
+pub(super) fn assumed_note(assumed: &[(String, String)], cluster: &str) -> Option<String> {
+    const SHOWN: usize = 3;
+    let first: Vec<&str> = assumed
+        .iter()
+        .take(SHOWN)
+        .map(|(path, _)| path.as_str())
+        .collect();
+    let more = match assumed.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!assumed.is_empty()).then(|| {
+        format!(
+            "rests on what {cluster} is assumed to have: {}{more} (yard cluster show {cluster})",
+            first.join(", ")
+        )
+    })
 }
 
 pub(super) fn queue_row(in_queue: &InQueue) -> Row {

@@ -89,6 +89,8 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
               qos             regular                       the only one of yours that allows 24 h (opp: 8 h,
                                                             test: 4 h)
               in the queue    1 job                         the same job is queued again; no limit known
+
+              note: rests on what wilson is assumed to have: user.*.qos (yard cluster show wilson)
         "#]],
     );
     check(
@@ -108,6 +110,8 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
                                                             to be sure
               in the queue    1 job                         the same job is queued again; 50 may
                                                             (qos.opp.max_submit_per_user)
+
+              note: rests on what wilson is assumed to have: user.*.qos (yard cluster show wilson)
         "#]],
     );
     check(

@@ -12,11 +12,6 @@ pub fn of_run(site: &SitePlan, file: &ClusterFile, script: &str, beside: Option<
         let value = value.as_ref();
         value.map(|value| json!({ "value": value.value, "why": value.source.to_string() }))
     };
-    let assumed: Vec<Value> = site
-        .assumed
-        .iter()
-        .map(|(key, why)| json!({ "key": key, "why": why }))
-        .collect();
     let mut all = json!({
         "plan": site.plan,
         "cluster": site.facts,
@@ -31,7 +26,7 @@ pub fn of_run(site: &SitePlan, file: &ClusterFile, script: &str, beside: Option<
         "refusals": refusals(&site.refusals),
         "refused": site.is_refused(),
         "in_queue": in_queue(&site.in_queue),
-        "assumed": assumed,
+        "assumed": assumed(&site.assumed),
         "notes": site.notes(),
         "script": script,
     });
@@ -64,6 +59,7 @@ pub fn of_script(plan: &ScriptPlan, script: &str) -> Value {
         "refusals": refusals(&plan.refusals),
         "refused": plan.is_refused(),
         "in_queue": in_queue(&plan.in_queue),
+        "assumed": assumed(&plan.assumed),
         "notes": plan.notes(),
         "script": script,
     })
@@ -104,6 +100,13 @@ fn in_queue(of: &InQueue) -> Value {
         "limit": limit.map(|(jobs, key)| json!({ "jobs": jobs, "key": key })),
         "over": of.is_over(),
     })
+}
+
+fn assumed(assumed: &[(String, String)]) -> Vec<Value> {
+    let assumed = assumed.iter();
+    assumed
+        .map(|(key, why)| json!({ "key": key, "why": why }))
+        .collect()
 }
 
 fn refusals(refusals: &[Refusal]) -> Vec<Value> {

@@ -36,6 +36,7 @@ pub fn plan(
             let (read, note) = resolve(path, &words, &variable, &text, &surroundings, &file.name)?;
             let mut plan = ScriptPlan::of(&read, &file, user().as_deref());
             plan.written.extend(note);
+            plan.written.extend(other_components(&text));
             (plan, script)
         }
         None => {
@@ -43,6 +44,7 @@ pub fn plan(
             let (read, note) = around.resolve_here(path, &words, &text, &*door)?;
             let mut plan = ScriptPlan::of(&read, &file_of(door.facts()), user().as_deref());
             plan.written.extend(note);
+            plan.written.extend(other_components(&text));
             // The engine knows itself better than what is known of it here.
             plan.refusals = refusals_of(door.test(&TestedJob {
                 request: &read.request,
@@ -173,6 +175,26 @@ fn of_environment(read: &Sbatch) -> Vec<String> {
             None => format!("--{}", given.option.long),
         })
         .collect()
+}
+
+/// What is to be said of a heterogeneous job, of which one component is planned.
+fn other_components(text: &str) -> Option<String> {
+    let lines = script_lines(text).kinds;
+    let mut separators = lines.iter().enumerate();
+    let mut separators = separators
+        .by_ref()
+        .filter(|(_, kind)| **kind == LineKind::Separator);
+    let (first, _) = separators.next()?;
+    let others = separators.count() + 1;
+    let components = match others {
+        1 => "another component".to_owned(),
+        others => format!("{others} other components"),
+    };
+    Some(format!(
+        "line {}: a heterogeneous job with {components}, and only the first is planned; plan each \
+         as a script of its own",
+        first + 1
+    ))
 }
 
 /// The script with what the flags say as its last directives: the last of two counts.

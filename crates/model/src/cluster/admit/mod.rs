@@ -6,6 +6,7 @@
 
 mod account;
 mod features;
+mod fewest;
 mod limits;
 mod nodes;
 mod partition;
@@ -13,6 +14,7 @@ mod refusal;
 
 pub use refusal::{Denial, Refusal};
 
+use super::words::EnforcePartLimits;
 use super::{ClusterFile, List, Named, Partition, Qos, Sourced};
 use crate::{NodeName, Request, TimeLimitRequest};
 use account::Who;
@@ -48,29 +50,113 @@ impl ClusterFile {
             return door.found;
         };
         let who = Who::of(self, request, user, &mut door);
-        for partition in &partitions {
-            door.partition(partition, &who);
-        }
-        door.array();
-        door.accounting(partitions.first().copied(), &who);
-        door.node_names(&request.exclude, "--exclude");
-        let known = door.features();
+        let before = door.found.len();
+        let features = door.features();
+        let of_features = door.found.split_off(before);
         // A held job is not placed until it is released; with a feature that nobody has it never is.
-        if !request.hold && known {
-            let refusals: Vec<Refusal> = match &partitions[..] {
-                [] => no_nodes(self, None, request).into_iter().collect(),
-                all => all
-                    .iter()
-                    .filter_map(|one| no_nodes(self, Some(one), request))
-                    .collect(),
-            };
-            // A job that names several partitions starts where it can.
-            if refusals.len() == partitions.len().max(1) {
-                door.found.extend(refusals.into_iter().next());
+        let placed = (!request.hold && features != Features::Unknown).then(|| Request {
+            constraint: request
+                .constraint
+                .clone()
+                .filter(|_| features == Features::Known),
+            ..request.clone()
+        });
+        let judged: Vec<Judged> = partitions
+            .iter()
+            .map(|partition| {
+                let before = door.found.len();
+                door.partition(partition, &who);
+                Judged {
+                    of_partition: door.found.split_off(before),
+                    of_nodes: placed
+                        .as_ref()
+                        .and_then(|request| no_nodes(self, Some(partition), request)),
+                }
+            })
+            .collect();
+        let chosen = best(&judged);
+        let partition = chosen.and_then(|chosen| partitions.get(chosen).copied());
+        let must_all = self.limits.enforce_partition_limits.as_ref();
+        let must_all = must_all.is_some_and(|enforce| enforce.value == EnforcePartLimits::All);
+        let mut of_nodes = match (&placed, &partitions[..]) {
+            (Some(request), []) => no_nodes(self, None, request),
+            _ => None,
+        };
+        // A job that names several partitions starts where it can, unless all must take it.
+        for (index, one) in judged.into_iter().enumerate() {
+            if Some(index) == chosen {
+                door.found.extend(one.of_partition);
+                of_nodes = one.of_nodes;
+            } else if must_all {
+                door.found.extend(one.of_partition);
             }
         }
+        door.array();
+        door.accounting(partition, &who);
+        door.node_names(&request.exclude, "--exclude");
+        door.found.extend(of_features);
+        door.found.extend(of_nodes);
         door.found
     }
+
+    /// The partition in which a job would be: of several that it names the first that takes it, of
+    /// none the default. None where the file doesn't know it.
+    #[must_use]
+    pub fn partition_of(&self, request: &Request, user: Option<&str>) -> Option<&Named<Partition>> {
+        let Some(asked) = &request.partition else {
+            return self.default_partition();
+        };
+        let mut known: Vec<&Named<Partition>> = asked
+            .split(',')
+            .filter_map(|name| self.partition(name))
+            .collect();
+        if known.len() < 2 {
+            return known.pop();
+        }
+        let mut door = Door {
+            file: self,
+            request,
+            found: Vec::new(),
+        };
+        let who = Who::of(self, request, user, &mut door);
+        let mut judge = |partition: &&Named<Partition>| {
+            door.found.clear();
+            door.partition(partition, &who);
+            Judged {
+                of_partition: door.found.clone(),
+                of_nodes: no_nodes(self, Some(partition), request),
+            }
+        };
+        let judged: Vec<Judged> = known.iter().map(&mut judge).collect();
+        best(&judged).map(|chosen| known[chosen])
+    }
+}
+
+/// What one partition has against a job.
+struct Judged {
+    of_partition: Vec<Refusal>,
+    of_nodes: Option<Refusal>,
+}
+
+/// The partition that has least against it: nothing, else nothing that is sure.
+fn best(judged: &[Judged]) -> Option<usize> {
+    let weight = |judged: &Judged| {
+        let all = judged.of_partition.iter().chain(&judged.of_nodes);
+        let sure = all.clone().filter(|refusal| !refusal.assumed).count();
+        (sure, all.count())
+    };
+    (0..judged.len()).min_by_key(|index| weight(&judged[*index]))
+}
+
+/// What is known of the features that a job asks for.
+#[derive(Clone, Copy, PartialEq)]
+enum Features {
+    /// Some node has each, or none is asked.
+    Known,
+    /// The file doesn't have one of them, and doesn't know them all.
+    Doubted,
+    /// No node has one of them.
+    Unknown,
 }
 
 /// What is found on the way in.
@@ -191,7 +277,10 @@ impl<'a> Door<'a> {
                     Denial::NoPartition,
                     "no partition",
                     format!("{there}; none of them is said to be the default"),
-                    format!("name one: --partition={}", names[0]),
+                    format!(
+                        "name one: --partition={}",
+                        self.taking().unwrap_or(names[0])
+                    ),
                 )
             });
             return silent.then(Vec::new);
@@ -221,6 +310,24 @@ impl<'a> Door<'a> {
         Some(found)
     }
 
+    /// The first partition for everyone whose nodes can serve.
+    fn taking(&self) -> Option<&'a str> {
+        let is_set = |flag: &Option<Sourced<bool>>| flag.as_ref().is_some_and(|flag| flag.value);
+        let serves = |partition: &&Named<Partition>| {
+            let least = self.request.min_nodes.unwrap_or(1);
+            !is_set(&partition.hidden)
+                && !is_set(&partition.root_only)
+                && !is_set(&partition.needs_reservation)
+                && partition
+                    .max_nodes
+                    .as_ref()
+                    .is_none_or(|most| most.value >= least)
+                && no_nodes(self.file, Some(partition), self.request).is_none()
+        };
+        let found = self.file.partitions.iter().find(serves);
+        found.map(|partition| partition.name.as_str())
+    }
+
     fn array(&mut self) {
         let (Some(array), Some(most)) = (&self.request.array, &self.file.limits.max_array_size)
         else {
@@ -240,10 +347,10 @@ impl<'a> Door<'a> {
         );
     }
 
-    /// A feature that no node has; false where there is one, and looking at nodes says nothing more.
-    fn features(&mut self) -> bool {
+    /// A feature that no node has: where that is sure, looking at nodes says nothing more.
+    fn features(&mut self) -> Features {
         let Some(constraint) = wanted(self.request) else {
-            return true;
+            return Features::Known;
         };
         let stated = self
             .file
@@ -258,11 +365,12 @@ impl<'a> Door<'a> {
         known.dedup();
         let names = constraint.names();
         let Some(odd) = names.iter().find(|name| !known.contains(name)) else {
-            return true;
+            return Features::Known;
         };
         let near = crate::nearest(odd, known.iter().copied());
+        let assumed = !self.file.knows_all(List::Features);
         self.found.push(Refusal {
-            assumed: !self.file.knows_all(List::Features),
+            assumed,
             ..refusal(
                 Denial::Feature,
                 format!("--constraint={constraint}"),
@@ -273,7 +381,10 @@ impl<'a> Door<'a> {
                 },
             )
         });
-        false
+        match assumed {
+            true => Features::Doubted,
+            false => Features::Unknown,
+        }
     }
 }
 

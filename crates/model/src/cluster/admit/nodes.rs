@@ -1,6 +1,7 @@
 //! Whether the nodes of a partition can serve a job at all.
 
 use super::features::{holds, wanted};
+use super::fewest::{Needed, Offer, Total, needed};
 use super::{Denial, Refusal};
 use crate::cluster::{ClusterFile, List, Named, NodeSet, Nodes, Partition, Sourced};
 use crate::{Constraint, GpuCount, MemoryRequest, Request, mebibytes_option};
@@ -16,21 +17,38 @@ pub(super) struct Asked {
     pub gpus: u64,
     gpus_of_node: u64,
     kind: Option<String>,
+    /// GPUs of several types that each node must have.
+    kinds_of_node: Vec<(String, u64)>,
     /// MiB on each node; none where it was not asked, or asked as all.
     memory_of_node: Option<u64>,
+    /// Tasks in all, where they or what they follow from were asked.
+    tasks: Option<u64>,
+    cpus_of_task: u64,
+    gpus_of_task: u64,
+    /// The most tasks on a node.
+    tasks_of_node: u64,
+    /// MiB of each CPU, and of each GPU.
+    memory_of_cpu: u64,
+    memory_of_gpu: u64,
+    cpus_of_gpu: u64,
 }
 
 impl Asked {
     pub fn of(request: &Request) -> Asked {
         let nodes = u64::from(request.min_nodes.unwrap_or(1).max(1));
         let number = |count: &Option<GpuCount>| count.as_ref().map(|gpus| u64::from(gpus.count));
-        let tasks = match (request.tasks, request.tasks_per_node) {
-            (Some(tasks), _) => u64::from(tasks),
-            (None, Some(each)) => u64::from(each) * nodes,
-            (None, None) => nodes,
-        };
         let per_node = number(&request.gpus_per_node);
-        let per_task = number(&request.gpus_per_task);
+        let per_task = number(&request.gpus_per_task).filter(|each| *each > 0);
+        let asked_tasks = match (request.tasks, request.tasks_per_node) {
+            (Some(tasks), _) => Some(u64::from(tasks)),
+            (None, Some(each)) if request.min_nodes.is_some() => Some(u64::from(each) * nodes),
+            // As many as have their GPUs.
+            (None, _) => number(&request.gpus)
+                .zip(per_task)
+                .map(|(all, each)| all / each),
+        };
+        let each = u64::from(request.tasks_per_node.unwrap_or(1));
+        let tasks = asked_tasks.unwrap_or(each * nodes);
         let gpus = number(&request.gpus)
             .or(per_node.map(|each| each * nodes))
             .or(per_task.map(|each| each * tasks))
@@ -45,6 +63,10 @@ impl Asked {
         let gpus_of_node = match (per_node, one_node) {
             (Some(each), _) => each,
             (None, true) => gpus,
+            // Without --ntasks each node has its --ntasks-per-node.
+            (None, false) if request.tasks.is_none() => {
+                per_task.map_or(0, |each| each.saturating_mul(tasks_of_node).min(gpus))
+            }
             (None, false) => per_task.unwrap_or(0),
         };
         let cpus_of_node = match one_node {
@@ -64,6 +86,11 @@ impl Asked {
         ]
         .into_iter()
         .find_map(|gpus| gpus.as_ref()?.kind.clone());
+        let (memory_of_cpu, memory_of_gpu) = match request.memory {
+            Some(MemoryRequest::PerCpu(size)) => (size, 0),
+            Some(MemoryRequest::PerGpu(size)) => (0, size),
+            _ => (0, 0),
+        };
         Asked {
             nodes,
             most_nodes,
@@ -72,7 +99,25 @@ impl Asked {
             gpus,
             gpus_of_node,
             kind,
+            kinds_of_node: kinds_of_node(request),
             memory_of_node,
+            tasks: asked_tasks,
+            cpus_of_task: of_task,
+            gpus_of_task: per_task.unwrap_or(0),
+            tasks_of_node: request
+                .tasks_per_node
+                .map_or(u64::MAX, |each| u64::from(each.max(1))),
+            memory_of_cpu,
+            memory_of_gpu,
+            cpus_of_gpu: of_gpus,
+        }
+    }
+
+    /// GPUs that are asked for in all of the job's nodes together.
+    fn in_all(&self) -> u64 {
+        match self.gpus_of_node {
+            0 => self.gpus,
+            _ => 0,
         }
     }
 
@@ -93,24 +138,47 @@ impl Asked {
     }
 
     fn text(&self, request: &Request) -> String {
-        let mut parts = vec![format!(
-            "{} node{}",
-            self.nodes,
-            if self.nodes == 1 { "" } else { "s" }
-        )];
-        if self.gpus > 0 {
+        let count = |count: u64, noun: &str| match count {
+            1 => format!("1 {noun}"),
+            count => format!("{count} {noun}s"),
+        };
+        let is_open = request.min_nodes.is_none() && (self.tasks.is_some() || self.in_all() > 0);
+        let mut parts = Vec::new();
+        if !is_open {
+            parts.push(count(self.nodes, "node"));
+        }
+        if let Some(tasks) = self.tasks.filter(|tasks| is_open || *tasks != self.nodes) {
+            parts.push(count(tasks, "task"));
+        }
+        if !self.kinds_of_node.is_empty() {
+            let kinds = self.kinds_of_node.iter();
+            let kinds: Vec<String> = kinds
+                .map(|(kind, count)| format!("{count} {kind}"))
+                .collect();
+            parts.push(format!("{} on one node", kinds.join(" and ")));
+        } else if self.gpus > 0 {
             let kind = self.kind.as_deref().unwrap_or("GPUs");
-            match self.gpus_of_node {
-                0 => parts.push(format!("{} {kind} in all", self.gpus)),
-                each => parts.push(format!("{each} {kind} a node")),
+            match (self.gpus_of_node, self.gpus_of_task) {
+                (0, _) => parts.push(format!("{} {kind} in all", self.gpus)),
+                (each, of_task) if is_open && of_task > 0 => {
+                    parts.push(format!("{each} {kind} a task"));
+                }
+                (each, _) => parts.push(format!("{each} {kind} a node")),
             }
         }
-        parts.push(match self.cpus_of_node {
-            1 => "1 CPU a node".to_owned(),
-            cpus => format!("{cpus} CPUs a node"),
-        });
-        if let Some(memory) = self.memory_of_node {
-            parts.push(format!("{} a node", mebibytes_option(memory)));
+        match is_open {
+            true => parts.push(format!("{} in all", count(self.cpus, "CPU"))),
+            false => parts.push(format!("{} a node", count(self.cpus_of_node, "CPU"))),
+        }
+        match (self.memory_of_cpu, self.memory_of_gpu, self.memory_of_node) {
+            (size, _, _) if size > 0 && is_open => {
+                parts.push(format!("{} a CPU", mebibytes_option(size)));
+            }
+            (_, size, _) if size > 0 && is_open => {
+                parts.push(format!("{} a GPU", mebibytes_option(size)));
+            }
+            (_, _, Some(memory)) => parts.push(format!("{} a node", mebibytes_option(memory))),
+            _ => {}
         }
         if let Some(constraint) = request.constraint.as_ref().map(ToString::to_string) {
             parts.push(format!("feature {constraint}"));
@@ -119,13 +187,46 @@ impl Asked {
     }
 }
 
-/// Why no nodes of a partition, or of all, can serve.
-pub(super) fn no_nodes(
-    file: &ClusterFile,
-    partition: Option<&Named<Partition>>,
-    request: &Request,
-) -> Option<Refusal> {
-    let sets: Vec<NodeSet<'_>> = match partition {
+/// GPUs by type where several types are asked on each node.
+fn kinds_of_node(request: &Request) -> Vec<(String, u64)> {
+    let Ok(items) = request.asked.per_node.items() else {
+        return Vec::new();
+    };
+    let mut kinds: Vec<(String, u64)> = Vec::new();
+    for item in items.into_iter().filter(|item| item.name == "gpu") {
+        // Of a type that is given twice the later counts.
+        let Some(kind) = item.kind else { continue };
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some(known) => known.1 = item.count,
+            None => kinds.push((kind, item.count)),
+        }
+    }
+    if kinds.len() < 2 {
+        kinds.clear();
+    }
+    kinds
+}
+
+impl ClusterFile {
+    /// The fewest nodes of a partition, or of the whole cluster, that hold a job's tasks with their
+    /// CPUs, memory and GPUs, and no fewer than it asks for; as if there were more of them where
+    /// there are too few. None where nothing is known of them, or none of them would do.
+    #[must_use]
+    pub fn fewest_nodes(
+        &self,
+        partition: Option<&Named<Partition>>,
+        request: &Request,
+    ) -> Option<u32> {
+        let sets = sets_of(self, partition);
+        let asked = Asked::of(request);
+        let features = wanted(request);
+        let found = needed_of(&sets, partition, &asked, features.as_ref(), Trust::All)?;
+        u32::try_from(found.nodes).ok()
+    }
+}
+
+fn sets_of<'a>(file: &'a ClusterFile, partition: Option<&Named<Partition>>) -> Vec<NodeSet<'a>> {
+    match partition {
         Some(partition) => file.nodes_of(partition),
         None => {
             let whole = |nodes| NodeSet {
@@ -135,11 +236,32 @@ pub(super) fn no_nodes(
             };
             file.nodes.iter().map(whole).collect()
         }
-    };
+    }
+}
+
+/// Why no nodes of a partition, or of all, can serve.
+pub(super) fn no_nodes(
+    file: &ClusterFile,
+    partition: Option<&Named<Partition>>,
+    request: &Request,
+) -> Option<Refusal> {
+    let sets = sets_of(file, partition);
     if sets.is_empty() {
         return None;
     }
-    let asked = Asked::of(request);
+    let mut asked = Asked::of(request);
+    // More nodes than the partition has are told where its limits are looked at.
+    let there: u64 = sets.iter().map(|set| u64::from(set.count)).sum();
+    if partition.is_some() && asked.nodes > there {
+        let fewer = Request {
+            min_nodes: u32::try_from(there).ok(),
+            tasks: request
+                .tasks
+                .filter(|tasks| u64::from(*tasks) > asked.nodes),
+            ..request.clone()
+        };
+        asked = Asked::of(&fewer);
+    }
     let features = wanted(request);
     let serves = |trust: Trust| serve(&sets, partition, &asked, features.as_ref(), trust);
     if serves(Trust::All) {
@@ -181,6 +303,59 @@ fn serve(
     features: Option<&Constraint>,
     trust: Trust,
 ) -> bool {
+    let Some(needed) = needed_of(sets, partition, asked, features, trust) else {
+        return false;
+    };
+    let spare = partition.map_or(0, |partition| spare(partition, sets));
+    let all: u64 = sets.iter().map(|set| u64::from(set.count)).sum();
+    let is_open = trust == Trust::SaidAlone && sets.iter().any(|set| is_uncounted(set.nodes));
+    let there = match is_open {
+        true => u64::MAX,
+        false => all.saturating_add(u64::from(spare)),
+    };
+    // A job that asks for more than the partition gives is told so already.
+    let most = partition.and_then(|partition| partition.max_nodes.as_ref());
+    let most = most.map_or(u64::MAX, |most| u64::from(most.value));
+    let most = if asked.nodes > most { u64::MAX } else { most };
+    needed.are_there && needed.nodes <= there.min(asked.most_nodes).min(most)
+}
+
+/// Nobody says how many there are.
+fn is_uncounted(nodes: &Nodes) -> bool {
+    nodes.count.is_none() && nodes.names.as_ref().is_none_or(Sourced::is_assumed)
+}
+
+/// The fewest nodes; none where no node would do.
+fn needed_of(
+    sets: &[NodeSet<'_>],
+    partition: Option<&Named<Partition>>,
+    asked: &Asked,
+    features: Option<&Constraint>,
+    trust: Trust,
+) -> Option<Needed> {
+    let spare = partition.map_or(0, |partition| spare(partition, sets));
+    let offers: Vec<Offer> = sets
+        .iter()
+        .filter_map(|set| offer(set, partition, spare, asked, features, trust))
+        .collect();
+    let total = Total {
+        nodes: asked.nodes,
+        cpus: asked.cpus,
+        gpus: asked.gpus,
+        tasks: asked.tasks.unwrap_or(0),
+    };
+    needed(&offers, &total)
+}
+
+/// What nodes of one kind have for a job; none where they have not what each must have.
+fn offer(
+    set: &NodeSet<'_>,
+    partition: Option<&Named<Partition>>,
+    spare: u32,
+    asked: &Asked,
+    features: Option<&Constraint>,
+    trust: Trust,
+) -> Option<Offer> {
     // What isn't said, or not trusted, is enough for anything.
     let amount = |value: &Option<Sourced<u32>>| match value {
         Some(value) if trust == Trust::All || !value.is_assumed() => u64::from(value.value),
@@ -188,66 +363,51 @@ fn serve(
     };
     let cap = partition.and_then(|partition| partition.max_cpus_per_node.as_ref());
     let cap = cap.map_or(u64::MAX, |cap| u64::from(cap.value));
-    let spare = partition.map_or(0, |partition| spare(partition, sets));
-    let mut fitting: Vec<(u64, u64, u64)> = Vec::new();
-    for set in sets {
-        let nodes = set.nodes;
-        let cpus = amount(&nodes.cpus).min(cap);
-        let memory = match &nodes.memory {
-            Some(memory) if trust == Trust::All || !memory.is_assumed() => memory.value.0,
-            _ => u64::MAX,
-        };
-        let gpus = gpus_of(nodes, asked.kind.as_deref(), &amount, trust);
-        let has = match (features, &nodes.features) {
-            (None, _) => true,
-            (Some(wanted), Some(own)) => {
-                holds(wanted, own) || (trust == Trust::SaidAlone && own.is_assumed())
-            }
-            (Some(_), None) => false,
-        };
-        let enough = has
-            && cpus >= asked.cpus_of_node
-            && memory >= asked.memory_of_node.unwrap_or(0)
-            && gpus >= asked.gpus_of_node
-            && (asked.gpus == 0 || gpus > 0);
-        if enough {
-            let is_assumed =
-                nodes.count.is_none() && nodes.names.as_ref().is_none_or(Sourced::is_assumed);
-            let count = match trust {
-                Trust::SaidAlone if is_assumed => u64::MAX,
-                Trust::SaidAlone => u64::from(set.count) + u64::from(spare),
-                Trust::All => u64::from(set.count),
-            };
-            fitting.push((gpus, cpus, count));
-        }
-    }
-    let count = fitting
-        .iter()
-        .fold(0_u64, |sum, (_, _, count)| sum.saturating_add(*count));
-    let open = fitting.iter().any(|(_, _, count)| *count == u64::MAX);
-    let all: u64 = sets.iter().map(|set| u64::from(set.count)).sum();
-    let most = if open {
-        u64::MAX
-    } else {
-        all + u64::from(spare)
+    let nodes = set.nodes;
+    let cpus = amount(&nodes.cpus).min(cap);
+    let memory = match &nodes.memory {
+        Some(memory) if trust == Trust::All || !memory.is_assumed() => memory.value.0,
+        _ => u64::MAX,
     };
-    if count.min(most) < asked.nodes {
-        return false;
-    }
-    // The richest nodes first, as many as the job may be spread over.
-    let sum = |amount: fn(&(u64, u64, u64)) -> u64| {
-        let mut by_size = fitting.clone();
-        by_size.sort_by_key(|set| std::cmp::Reverse(amount(set)));
-        let mut left = asked.most_nodes;
-        let mut sum = 0_u64;
-        for set in by_size {
-            let taken = set.2.min(left);
-            sum = sum.saturating_add(amount(&set).saturating_mul(taken));
-            left -= taken;
+    let gpus = gpus_of(nodes, asked.kind.as_deref(), &amount, trust);
+    let has = match (features, &nodes.features) {
+        (None, _) => true,
+        (Some(wanted), Some(own)) => {
+            holds(wanted, own) || (trust == Trust::SaidAlone && own.is_assumed())
         }
-        sum
+        (Some(_), None) => false,
     };
-    sum(|set| set.0) >= asked.gpus && sum(|set| set.1) >= asked.cpus
+    let has_kind =
+        |(kind, count): &(String, u64)| gpus_of(nodes, Some(kind), &amount, trust) >= *count;
+    // As many of a thing as the node's share for each allows.
+    let share = |all: u64, each: u64| all.checked_div(each).unwrap_or(u64::MAX);
+    let usable_cpus = cpus.min(share(memory, asked.memory_of_cpu));
+    let usable_gpus = gpus
+        .min(share(memory, asked.memory_of_gpu))
+        .min(share(cpus, asked.cpus_of_gpu));
+    let enough = has
+        && usable_cpus >= asked.cpus_of_node.max(1)
+        && memory >= asked.memory_of_node.unwrap_or(0)
+        && usable_gpus >= asked.gpus_of_node
+        && asked.kinds_of_node.iter().all(has_kind)
+        && (asked.gpus == 0 || usable_gpus > 0);
+    if !enough {
+        return None;
+    }
+    let tasks = share(usable_cpus, asked.cpus_of_task)
+        .min(share(usable_gpus, asked.gpus_of_task))
+        .min(asked.tasks_of_node);
+    let count = match trust {
+        Trust::SaidAlone if is_uncounted(nodes) => u64::MAX,
+        Trust::SaidAlone => u64::from(set.count) + u64::from(spare),
+        Trust::All => u64::from(set.count),
+    };
+    Some(Offer {
+        count,
+        cpus: usable_cpus,
+        gpus: usable_gpus,
+        tasks,
+    })
 }
 
 /// Nodes that a partition is said to have beyond those of its kinds: they are of one of the kinds.
@@ -341,7 +501,22 @@ fn todo(sets: &[NodeSet<'_>], asked: &Asked) -> String {
                         .and_then(|gpu| gpu.model.as_ref())
                         .map_or("", |m| m.as_str())
                 ),
-                (None, []) => "a partition with GPUs".to_owned(),
+                (None, []) if sets.iter().all(|set| set.nodes.gpus.is_empty()) => {
+                    "a partition with GPUs".to_owned()
+                }
+                (None, []) => {
+                    let models = sets.iter().flat_map(|set| &set.nodes.gpus);
+                    let models = models.filter_map(|gpu| gpu.model.as_ref());
+                    let mut models: Vec<&str> = models.map(|model| model.as_str()).collect();
+                    models.dedup();
+                    match models.is_empty() {
+                        true => format!("ask without a type, or where {kind} are"),
+                        false => format!(
+                            "ask without a type for its {}, or where {kind} are",
+                            models.join(", ")
+                        ),
+                    }
+                }
                 (_, types) => format!("its GPU types are {}", types.join(", ")),
             };
         }
@@ -365,6 +540,48 @@ fn todo(sets: &[NodeSet<'_>], asked: &Asked) -> String {
         () if asked.memory_of_node.unwrap_or(0) > memory => {
             format!("at most {} a node", mebibytes_option(memory))
         }
-        () => "fewer nodes or CPUs, or less of each at once".to_owned(),
+        () if !asked.kinds_of_node.is_empty() => "ask for GPUs of one type".to_owned(),
+        () => of_those_with_gpus(sets, asked)
+            .unwrap_or_else(|| "fewer nodes or CPUs, or less of each at once".to_owned()),
     }
+}
+
+/// What is too much for the nodes that have the GPUs.
+fn of_those_with_gpus(sets: &[NodeSet<'_>], asked: &Asked) -> Option<String> {
+    if asked.gpus == 0 {
+        return None;
+    }
+    let amount = |value: &Option<Sourced<u32>>| {
+        value
+            .as_ref()
+            .map_or(u64::MAX, |value| u64::from(value.value))
+    };
+    let kind = asked.kind.as_deref();
+    let has = |set: &&NodeSet<'_>| {
+        gpus_of(set.nodes, kind, &amount, Trust::All) >= asked.gpus_of_node.max(1)
+    };
+    let having = sets.iter().filter(has);
+    let what = kind.map_or_else(String::new, |kind| format!(" with {kind}"));
+    let cpus = having.clone().map(|set| amount(&set.nodes.cpus)).max()?;
+    if asked.cpus_of_node > cpus {
+        return Some(format!("at most {cpus} CPUs a node{what}"));
+    }
+    let memory = having
+        .clone()
+        .map(|set| {
+            set.nodes
+                .memory
+                .as_ref()
+                .map_or(u64::MAX, |size| size.value.0)
+        })
+        .max()?;
+    if asked.memory_of_node.is_some_and(|size| size > memory) {
+        return Some(format!("at most {} a node{what}", mebibytes_option(memory)));
+    }
+    let all = having.fold(0_u64, |sum, set| {
+        let each = gpus_of(set.nodes, kind, &amount, Trust::All);
+        sum.saturating_add(each.saturating_mul(u64::from(set.count)))
+    });
+    let name = kind.unwrap_or("GPUs");
+    (asked.gpus > all).then(|| format!("at most {all} {name} in all"))
 }

@@ -101,18 +101,26 @@ impl Door<'_> {
             || total.saturating_add(spare(partition, &sets)) >= min
             || sets.iter().any(|set| uncounted(set.nodes));
         let nodes_asked = format!("--nodes={min}");
-        if total > 0 && min > total {
+        let over_most = partition
+            .max_nodes
+            .as_ref()
+            .is_some_and(|most| min > most.value);
+        if total > 0 && min > total && !over_most {
             let refusal = Refusal {
                 assumed,
+                // No limit of the partition is passed: it is the choice of nodes that fails.
                 ..refusal(
-                    Denial::NodeCount,
+                    match self.enforced() {
+                        Some(_) => Denial::NodeCount,
+                        None => Denial::NodeConfig,
+                    },
                     &*nodes_asked,
                     format!("partition {name} has {}", say_nodes(total)),
                     format!("--nodes={total}, or another partition"),
                 )
                 .most(total)
             };
-            self.over_partition("PartitionNodeLimit", refusal);
+            self.found.push(refusal);
         }
         if let Some(listed) = self.listed_outside(partition) {
             let guessed =
