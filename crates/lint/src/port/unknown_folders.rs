@@ -133,7 +133,7 @@ fn absolute_paths(text: &str) -> Vec<Range<usize>> {
     let mut past = 0;
     for (start, _) in text.match_indices('/') {
         let behind = text[..start].chars().next_back();
-        let opens = behind.is_none_or(|c| c.is_whitespace() || "\"'=:(,`<>".contains(c));
+        let opens = behind.is_none_or(|c| c.is_whitespace() || "\"'=:(,<>".contains(c));
         if !opens || start < past {
             continue;
         }
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn paths_of_a_text() {
-        let text = "cd /data/a; X=\"/b/$Y\" http://c/d a/e -B /f:/g s/h/i/ >/j/k / //l ./m ~/n";
+        let text = "cd /data/a; X=\"/b/$Y\" http://c/d a/e `pwd`/n -B /f:/g s/h/i/ >/j/k / //l ./m ~/n";
         let found = absolute_paths(text);
         let found: Vec<&str> = found.iter().map(|path| &text[path.clone()]).collect();
         assert_eq!(found, ["/data/a", "/b/", "/f", "/g", "/j/k"]);
