@@ -71,7 +71,7 @@ fn what_a_program_writes_when_it_is_told_to_end_is_kept() {
 #[test]
 fn half_a_checkpoint_is_left_behind_with_words() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-    let save = r#"echo half > "$2/done-1.npy"; exec 9> "$2/step-2.pkl"; echo half >&9; sleep 100"#;
+    let save = r#"echo half > "$2/step-1.pkl"; exec 9> "$2/step-2.pkl"; echo half >&9; sleep 100"#;
     write_run(
         &env,
         save,
@@ -84,7 +84,7 @@ fn half_a_checkpoint_is_left_behind_with_words() {
         "{}",
         run.snapshot()
     );
-    assert!(!said.contains("done-1.npy is not out"), "{said}");
+    assert!(!said.contains("step-1.pkl is not out"), "{said}");
 }
 
 #[test]

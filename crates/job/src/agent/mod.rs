@@ -273,6 +273,12 @@ impl Agent {
                         source,
                     })?;
                 }
+                if let Some(name) = resume
+                    && self.copier
+                    && let Ok(tree) = tree::tree(&self.local.resume().join(&name))
+                {
+                    self.watcher.was_finished(&name, scan::shape(&tree));
+                }
             }
             Order::Copy { name, from } => {
                 if from.contains(&self.at.id) {

@@ -1,8 +1,8 @@
 //! What stands in `{checkpoints}` at this moment.
 
 use super::recognise::{Recognised, recognise};
-use super::tree::tree;
-use super::watcher::{Fingerprint, Inside};
+use super::tree::{Tree, tree};
+use super::watcher::{Fingerprint, Inside, Shape};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -77,7 +77,6 @@ pub fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
         .expect("invariant: a digest has 32 bytes");
     Ok(Fingerprint {
         bytes,
-        files: tree.files.len(),
         digest: u64::from_le_bytes(*first),
     })
 }
@@ -118,6 +117,20 @@ impl Inside for FolderInside<'_> {
         let is_written = |facts: &fs::Metadata| written.contains(&(facts.dev(), facts.ino()));
         tree.files.iter().any(|(_, facts)| is_written(facts))
     }
+
+    fn shape(&mut self, name: &str) -> Shape {
+        shape(&tree(&self.folder.join(name)).unwrap_or_default())
+    }
+}
+
+/// What an entry consists of, to be compared with others.
+pub fn shape(tree: &Tree) -> Shape {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let files = tree.files.iter();
+    let files = files.map(|(place, facts)| (text(place), facts.len()));
+    let links = tree.links.iter().map(|link| (text(&link.path), 0));
+    let folders = tree.folders.iter().map(|place| (text(place), 0));
+    files.chain(links).chain(folders).collect()
 }
 
 /// The files (device, inode) that one of our processes has open for writing. Other users' processes

@@ -6,13 +6,19 @@
 //! ```
 //!
 //! What has no mark of its completeness must stand still for long. When nobody writes any more that
-//! wait tells nothing: then an entry counts at once if its writers had closed it themselves.
+//! wait tells nothing: then an entry that its writers had closed counts at once if they had gone on
+//! to the next one, or if it is like the finished one before it. What can be compared with nothing
+//! may be a part.
 
 mod names;
+mod shape;
+
+pub use shape::Shape;
 
 use super::recognise::Recognised;
 use model::{Seconds, Timestamp};
 use names::{is_marker, looks_temporary};
+use shape::series;
 use std::collections::{BTreeMap, BTreeSet};
 use train::Complete;
 
@@ -21,8 +27,6 @@ use train::Complete;
 pub struct Fingerprint {
     /// Bytes of all its files.
     pub bytes: u64,
-    /// How many files it has.
-    pub files: usize,
     /// A digest of its files' names, sizes, times and inodes.
     pub digest: u64,
 }
@@ -35,6 +39,8 @@ pub trait Inside {
     fn marked(&mut self, name: &str, marker: &str) -> bool;
     /// Whether a process has one of its files open for writing.
     fn open(&mut self, name: &str) -> bool;
+    /// What it consists of.
+    fn shape(&mut self, name: &str) -> Shape;
 }
 
 /// An entry that is complete.
@@ -64,8 +70,8 @@ pub struct Watcher {
     draining: Option<BTreeSet<String>>,
     /// Who may still write.
     writers: Writers,
-    /// Files of the last entry that was complete.
-    files: usize,
+    /// The newest entry that was finished, by series.
+    finished: BTreeMap<String, (String, Shape)>,
 }
 
 /// Those who write the entries.
@@ -89,23 +95,26 @@ enum Writers {
 #[derive(Debug)]
 struct Entry {
     print: Fingerprint,
+    /// When its name was first seen.
+    begun: Timestamp,
     since: Timestamp,
     looks: u32,
     told: bool,
-    /// Nobody had it open any more, before the writers were told to end.
-    closed: bool,
+    /// What it consisted of when nobody had it open any more, before the writers were told to end.
+    closed: Option<Shape>,
     /// Its format says that something is missing.
     partial: bool,
 }
 
 impl Entry {
-    fn new(print: Fingerprint, since: Timestamp) -> Entry {
+    fn new(print: Fingerprint, begun: Timestamp, since: Timestamp) -> Entry {
         Entry {
             print,
+            begun,
             since,
             looks: 0,
             told: false,
-            closed: false,
+            closed: None,
             partial: false,
         }
     }
@@ -120,7 +129,7 @@ impl Watcher {
             entries: BTreeMap::new(),
             draining: None,
             writers: Writers::Live,
-            files: 0,
+            finished: BTreeMap::new(),
         }
     }
 
@@ -143,47 +152,54 @@ impl Watcher {
         for name in &gone {
             self.entries.remove(name);
         }
+        let mut order = Vec::new();
         for (name, print) in there {
             let new = !self.entries.contains_key(name);
             let entry = self
                 .entries
                 .entry(name.clone())
-                .or_insert_with(|| Entry::new(*print, now));
+                .or_insert_with(|| Entry::new(*print, now, now));
             if entry.print != *print {
-                *entry = Entry::new(*print, now);
+                let before = entry.closed.take();
+                *entry = Entry::new(*print, entry.begun, now);
+                // Who writes the same name again had finished what stood there.
+                if let Some(before) = before
+                    && !inside.shape(name).is_grown_from(&before)
+                {
+                    self.finished.insert(series(name), (name.clone(), before));
+                }
             }
             entry.looks += 1;
-            if !entry.told
-                && entry.looks >= 2
-                && !looks_temporary(name)
-                && !is_marker(&self.rule, name)
-                && let Some(proven) = complete(
-                    &self.rule,
-                    name,
-                    entry,
-                    now,
-                    self.writers,
-                    self.files,
-                    inside,
-                )
-            {
-                entry.told = true;
-                self.files = entry.print.files;
-                let written = (entry.since, folder::step_of(name));
-                found.push((
-                    written,
-                    Found {
-                        name: name.clone(),
-                        proven,
-                    },
-                ));
-            }
+            order.push((entry.since, folder::step_of(name), name));
             // What was waited for under another name has been renamed to this one.
             if let Some(waited) = &mut self.draining
                 && new
                 && gone.iter().any(|name| waited.contains(name))
             {
                 waited.insert(name.clone());
+            }
+        }
+        // As they were written: each is compared with what was finished before it.
+        order.sort();
+        for (since, step, name) in order {
+            let believed = self.is_believed(name);
+            let Some(entry) = self.entries.get_mut(name) else {
+                continue;
+            };
+            if !entry.told
+                && entry.looks >= 2
+                && !looks_temporary(name)
+                && !is_marker(&self.rule, name)
+                && let Some(proven) =
+                    complete(&self.rule, name, entry, now, self.writers, believed, inside)
+            {
+                entry.told = true;
+                if let Some(shape) = &entry.closed {
+                    self.finished
+                        .insert(series(name), (name.clone(), shape.clone()));
+                }
+                let name = name.clone();
+                found.push(((since, step), Found { name, proven }));
             }
         }
         found.sort_by_key(|(written, _)| *written);
@@ -228,10 +244,41 @@ impl Watcher {
         self.writers = Writers::Ending;
         let Some(inside) = inside else { return };
         for (name, entry) in &mut self.entries {
-            if !entry.told && !entry.closed && !looks_temporary(name) {
-                entry.closed = !inside.open(name);
+            if !entry.told && entry.closed.is_none() && !looks_temporary(name) {
+                entry.closed = (!inside.open(name)).then(|| inside.shape(name));
             }
         }
+    }
+
+    /// An entry that was finished before this watcher began, such as what was resumed from.
+    pub fn was_finished(&mut self, name: &str, shape: Shape) {
+        self.finished.insert(series(name), (name.to_owned(), shape));
+    }
+
+    /// Whether an entry that nobody will change any more was whole by what can be known: its writers
+    /// had closed it before they were told to end, and had gone on to the next of its series, or it
+    /// lacks nothing that the finished one before it has.
+    fn is_believed(&self, name: &str) -> bool {
+        let (Some(entry), Writers::Gone { at, told }) = (self.entries.get(name), self.writers)
+        else {
+            return false;
+        };
+        let Some(shape) = entry.closed.as_ref().filter(|_| !entry.told) else {
+            return false;
+        };
+        // Files of writers that died by themselves were closed by that.
+        let by_hand = told || at.since(entry.since) >= RECENT_MS;
+        let before = self.finished.get(&series(name));
+        let like = || before.is_some_and(|(named, before)| shape.lacks(before, named).is_none());
+        self.is_left_for_the_next(name, entry) || (by_hand && like())
+    }
+
+    /// Whether a later one of its series was begun when it was not changed any more.
+    fn is_left_for_the_next(&self, name: &str, entry: &Entry) -> bool {
+        let (mine, step) = (series(name), folder::step_of(name));
+        self.entries.iter().any(|(other, next)| {
+            next.begun >= entry.since && folder::step_of(other) > step && series(other) == mine
+        })
     }
 
     /// Whether something that was in work when the drain began still is.
@@ -268,11 +315,22 @@ impl Watcher {
                 "its format says that something of it is missing, and the program has ended"
                     .to_owned()
             }
-            _ if entry.closed && entry.print.files < self.files => format!(
-                "the program was ended when it had written {} of {} files, as many as the one before",
-                entry.print.files, self.files
-            ),
-            _ => "the program was still writing it when it ended".to_owned(),
+            Complete::Recognise { settle } | Complete::Settle { settle } => {
+                let writing = || "the program was still writing it when it ended".to_owned();
+                let (Some(shape), Writers::Gone { at, .. }) = (&entry.closed, self.writers) else {
+                    return writing();
+                };
+                let Some((named, before)) = self.finished.get(&series(name)) else {
+                    return format!(
+                        "it stood still for {} of the {} s that tell that it is whole, and there is \
+                         none before it to compare it with",
+                        at.since(entry.since) / 1000,
+                        settle.0
+                    );
+                };
+                shape.lacks(before, named).unwrap_or_else(writing)
+            }
+            Complete::Rename => "the program was still writing it when it ended".to_owned(),
         }
     }
 
@@ -286,14 +344,14 @@ impl Watcher {
     }
 }
 
-/// `Some(proven)` once it is complete. `files`: how many the one before it has.
+/// `Some(proven)` once it is complete. `believed`: it need not stand still for that.
 fn complete(
     rule: &Complete,
     name: &str,
     entry: &mut Entry,
     now: Timestamp,
     writers: Writers,
-    files: usize,
+    believed: bool,
     inside: &mut dyn Inside,
 ) -> Option<bool> {
     let still = now.since(entry.since);
@@ -302,10 +360,10 @@ fn complete(
         (enough && !inside.open(name)).then_some(false)
     };
     let unknown = |entry: &mut Entry, inside: &mut dyn Inside, after: i64| {
-        if writers == Writers::Live && !entry.closed {
-            entry.closed = !inside.open(name);
+        if writers == Writers::Live && entry.closed.is_none() {
+            entry.closed = (!inside.open(name)).then(|| inside.shape(name));
         }
-        match was_left_whole(entry, writers, files) {
+        match believed {
             true => (!inside.open(name)).then_some(false),
             false => settled(inside, after),
         }
@@ -323,19 +381,6 @@ fn complete(
             Recognised::Unknown => unknown(entry, inside, millis(*settle)),
         },
     }
-}
-
-/// Whether an entry that nobody will change any more was whole by what can be known: its writers had
-/// closed all its files before they were told to end, and it lacks none that the one before it has.
-/// Of writers that died by themselves, and of a folder that nothing can be compared with, nothing is
-/// known but that it stood still for a while.
-fn was_left_whole(entry: &Entry, writers: Writers, files: usize) -> bool {
-    let Writers::Gone { at, told } = writers else {
-        return false;
-    };
-    let stood = at.since(entry.since) >= RECENT_MS;
-    let all = entry.print.files == 1 || (files > 0 && entry.print.files >= files);
-    entry.closed && (stood || (told && all))
 }
 
 fn millis(length: Seconds) -> i64 {

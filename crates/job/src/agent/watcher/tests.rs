@@ -20,6 +20,14 @@ impl Inside for Evidence {
     fn open(&mut self, _: &str) -> bool {
         self.open
     }
+    fn shape(&mut self, _: &str) -> Shape {
+        files(&[("", 1)])
+    }
+}
+
+fn files(files: &[(&str, u64)]) -> Shape {
+    let file = |(name, bytes): &(&str, u64)| ((*name).to_owned(), *bytes);
+    files.iter().map(file).collect()
 }
 
 const PLAIN: Evidence = Evidence {
@@ -55,7 +63,6 @@ fn check(rule: Complete, name: &str, sizes: &str, mut evidence: Evidence, want: 
                 name.to_owned(),
                 Fingerprint {
                     bytes: size.into(),
-                    files: 1,
                     digest: size.into(),
                 },
             )
@@ -183,7 +190,6 @@ fn what_a_finished_training_left_need_not_stand_still() {
         "final".to_owned(),
         Fingerprint {
             bytes: 1,
-            files: 1,
             digest: 1,
         },
     )];
@@ -207,86 +213,173 @@ fn what_a_finished_training_left_need_not_stand_still() {
     assert_eq!(killed.left(), [("final".to_owned(), why)]);
 }
 
-/// Looks at one entry of unknown format for 1.2 s at 100 ms each, with `open` saying at which looks a
-/// writer has it open; then the writers end as `end` says, and it is looked at once more. Returns
-/// what that found.
-#[track_caller]
-fn at_the_end(
-    files: usize,
-    before: usize,
-    open: impl Fn(usize) -> bool,
-    end: impl Fn(&mut Watcher, Timestamp),
-) -> Vec<Found> {
+/// What stands in a folder, look by look, each file with its size; `w`: a writer has it open.
+struct Folder(Vec<(&'static str, &'static str, u64, bool)>);
+
+impl Folder {
+    /// `step-1/a 4 step-1/b 5w step-2 3`
+    fn new(text: &'static str) -> Folder {
+        let words: Vec<&'static str> = text.split_whitespace().collect();
+        let file = |pair: &[&'static str]| {
+            let (name, inner) = pair[0].split_once('/').unwrap_or((pair[0], ""));
+            let bytes = pair[1].trim_end_matches('w').parse().unwrap();
+            (name, inner, bytes, pair[1].ends_with('w'))
+        };
+        Folder(words.chunks(2).map(file).collect())
+    }
+
+    fn there(&mut self) -> Vec<(String, Fingerprint)> {
+        let names: BTreeSet<&str> = self.0.iter().map(|file| file.0).collect();
+        let print = |name: &str| {
+            let all = self.0.iter().filter(|file| file.0 == name);
+            let bytes = all.clone().map(|file| file.2).sum();
+            let digest = bytes * 100 + u64::try_from(all.count()).unwrap();
+            Fingerprint { bytes, digest }
+        };
+        let entry = |name: &str| (name.to_owned(), print(name));
+        names.into_iter().map(entry).collect()
+    }
+}
+
+impl Inside for Folder {
+    fn recognised(&mut self, _: &str) -> Recognised {
+        Unknown
+    }
+    fn marked(&mut self, _: &str, _: &str) -> bool {
+        false
+    }
+    fn open(&mut self, name: &str) -> bool {
+        self.0.iter().any(|file| file.0 == name && file.3)
+    }
+    fn shape(&mut self, name: &str) -> Shape {
+        let mine = self.0.iter().filter(|file| file.0 == name);
+        mine.map(|file| (file.1.to_owned(), file.2)).collect()
+    }
+}
+
+/// How writers come to their end.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Told,
+    Died,
+}
+
+/// Three looks, 100 ms each, at every state of a folder; `resumed` was resumed from. Then the writers
+/// end, `late` ms after the last look, and it is looked at once more: returns what that found, and
+/// what is left with why.
+fn ended(resumed: &'static str, states: &[&'static str], late: i64, end: End) -> String {
     let settle = Seconds(10);
     let mut watcher = Watcher::new(Complete::Recognise { settle });
-    watcher.files = before;
-    let print = |digest| Fingerprint {
-        bytes: 1,
-        files,
-        digest,
-    };
-    let mut now = Timestamp(0);
-    for look in 0..12 {
-        now = Timestamp(i64::try_from(look).unwrap() * 100);
-        let mut evidence = Evidence {
-            open: open(look),
-            ..PLAIN
-        };
-        let there = [("a.pkl".to_owned(), print(u64::from(open(look))))];
-        assert_eq!(watcher.look(&there, now, &mut evidence), []);
+    let mut resumed = Folder::new(resumed);
+    for (name, _) in resumed.there() {
+        let shape = resumed.shape(&name);
+        watcher.was_finished(&name, shape);
     }
-    end(&mut watcher, now);
-    let there = [("a.pkl".to_owned(), print(u64::from(open(11))))];
-    watcher.look(&there, now, &mut PLAIN.clone())
+    let mut now = 0;
+    let mut folder = Folder::new("");
+    for state in states {
+        folder = Folder::new(state);
+        for _ in 0..3 {
+            now += 100;
+            let there = folder.there();
+            assert_eq!(watcher.look(&there, Timestamp(now), &mut folder), []);
+        }
+    }
+    now += late;
+    for file in &mut folder.0 {
+        file.3 = false;
+    }
+    if matches!(end, End::Told) {
+        watcher.ending(None);
+    }
+    let there = folder.there();
+    let mut found = watcher.look(&there, Timestamp(now), &mut folder);
+    watcher.drain(Timestamp(now), true, false);
+    found.extend(watcher.look(&there, Timestamp(now), &mut folder));
+    assert!(found.iter().all(|one| !one.proven), "only believed");
+    let kept = found.into_iter().map(|one| one.name);
+    let left = watcher.left().into_iter();
+    let left = left.map(|(name, why)| format!("{name}: {why}"));
+    kept.chain(left).collect::<Vec<_>>().join("; ")
+}
+
+#[track_caller]
+fn check_end(states: &[&'static str], want: &str) {
+    assert_eq!(ended("", states, 100, End::Told), want, "{states:?}");
+}
+
+const WRITING: &str = "the program was still writing it when it ended";
+
+#[test]
+fn what_writers_had_closed_before_they_were_ended_counts_if_it_is_like_the_one_before() {
+    check_end(&["step-1 9", "step-1 9 step-2 9"], "step-2; step-1");
+    check_end(
+        &["step-1 9", "step-1 9 step-2 3w"],
+        &format!("step-1; step-2: {WRITING}"),
+    );
+    check_end(
+        &["s-1/a 4 s-1/b 4", "s-1/a 4 s-1/b 4 s-2/a 4 s-2/b 4"],
+        "s-2; s-1",
+    );
 }
 
 #[test]
-fn what_writers_had_closed_before_they_were_ended_counts_without_a_wait() {
-    let told = |watcher: &mut Watcher, now| {
-        watcher.ending(None);
-        watcher.drain(now, true, false);
+fn a_folder_that_lacks_a_file_at_the_end_is_left_and_the_one_before_is_kept() {
+    check_end(
+        &["s-1/a 4", "s-1/a 4 s-1/b 4", "s-1/a 4 s-1/b 4 s-2/a 4"],
+        "s-1; s-2: it lacks b, which s-1 has",
+    );
+}
+
+#[test]
+fn a_file_that_is_closed_to_be_opened_again_is_left_at_the_end() {
+    check_end(
+        &["s-1 8", "s-1 16", "s-1 16 s-2 8"],
+        "s-1; s-2: it has 8 bytes, and s-1, the one before it, has 16",
+    );
+    // Under one name again and again.
+    check_end(
+        &["last 8", "last 16", "last 8"],
+        "last: it has 8 bytes, and last, the one before it, has 16",
+    );
+    check_end(&["last 8", "last 16", "last 8", "last 16"], "last");
+}
+
+#[test]
+fn what_can_be_compared_with_nothing_must_have_stood_still() {
+    let why = |seconds| {
+        format!(
+            "s-1: it stood still for {seconds} of the 10 s that tell that it is whole, and there is \
+             none before it to compare it with"
+        )
     };
-    let died = |watcher: &mut Watcher, now| watcher.drain(now, true, false);
-    let never = |_| false;
-    let found = |found: Vec<Found>| {
-        let words = found
-            .iter()
-            .map(|one| if one.proven { "proven" } else { "unproven" });
-        words.collect::<String>()
-    };
-    assert_eq!(found(at_the_end(1, 0, never, told)), "unproven", "marked");
-    let until_9 = |look| look < 9;
-    assert_eq!(
-        found(at_the_end(1, 0, until_9, told)),
-        "unproven",
-        "just closed"
+    check_end(&["s-1/a 4"], &why(0));
+    check_end(
+        &["s-1 4", "s-1 4 other-2 4"],
+        &format!("other-2{}; {}", &why(0)[3..], why(0)),
     );
-    let until_the_end = |_| true;
+    assert_eq!(ended("", &["s-1 4"], 4_000, End::Told), why(4));
+    assert_eq!(ended("", &["s-1 4"], 9_800, End::Told), "s-1");
+}
+
+#[test]
+fn what_was_resumed_from_is_what_the_next_is_compared_with() {
+    assert_eq!(ended("s-1 9", &["s-2 9"], 100, End::Told), "s-2");
+    assert_eq!(ended("last 9", &["last 9"], 100, End::Told), "last");
     assert_eq!(
-        found(at_the_end(1, 0, until_the_end, told)),
-        "",
-        "half a file"
+        ended("s-1/a 4 s-1/b 4", &["s-2/a 4"], 100, End::Told),
+        "s-2: it lacks b, which s-1 has"
     );
+}
+
+#[test]
+fn who_dies_closes_files_that_are_not_finished() {
+    let states = ["s-1 9", "s-1 9 s-2 9"];
     assert_eq!(
-        found(at_the_end(1, 0, never, died)),
-        "",
-        "closed by a death?"
+        ended("", &states, 100, End::Died),
+        format!("s-1; s-2: {WRITING}")
     );
-    assert_eq!(
-        found(at_the_end(3, 3, never, told)),
-        "unproven",
-        "as the last one"
-    );
-    assert_eq!(
-        found(at_the_end(2, 3, never, told)),
-        "",
-        "one file is missing"
-    );
-    assert_eq!(
-        found(at_the_end(2, 0, never, told)),
-        "",
-        "how many shall it be?"
-    );
+    assert_eq!(ended("", &states, 2_000, End::Died), "s-2; s-1");
 }
 
 #[test]
@@ -298,7 +391,6 @@ fn the_newest_goes_first_once_the_writers_end() {
         .map(|name| {
             let print = Fingerprint {
                 bytes: 1,
-                files: 1,
                 digest: 1,
             };
             (name.to_owned(), print)
@@ -321,7 +413,6 @@ fn a_file_that_is_closed_after_the_signal_may_be_half() {
         "a.pkl".to_owned(),
         Fingerprint {
             bytes: 1,
-            files: 1,
             digest: 1,
         },
     )];
@@ -342,16 +433,7 @@ fn a_file_that_is_closed_after_the_signal_may_be_half() {
 
 #[test]
 fn a_drain_waits_only_for_what_was_in_work() {
-    let seen = |name: &str, digest| {
-        (
-            name.to_owned(),
-            Fingerprint {
-                bytes: 1,
-                files: 1,
-                digest,
-            },
-        )
-    };
+    let seen = |name: &str, digest| (name.to_owned(), Fingerprint { bytes: 1, digest });
     let mut watcher = Watcher::new(Complete::Rename);
     let look = |watcher: &mut Watcher, there: &[(String, Fingerprint)], now| {
         watcher
