@@ -3,7 +3,6 @@
 use crate::exit_code;
 use crate::printer::Printer;
 use backend::DoorError;
-use std::process::ExitCode;
 
 /// What was asked, what there is, what to do.
 #[derive(Debug)]
@@ -66,7 +65,7 @@ impl Failure {
     }
 
     /// Prints it and returns its exit code.
-    pub fn report(&self, printer: &Printer) -> ExitCode {
+    pub fn report(&self, printer: &Printer) -> u8 {
         printer.say(&format!("error: {}", self.what));
         let parts = [
             ("asked", &self.asked),
@@ -78,7 +77,7 @@ impl Failure {
                 printer.say(&format!("  {title:<7} {text}"));
             }
         }
-        ExitCode::from(self.code)
+        self.code
     }
 }
 

@@ -1,5 +1,7 @@
 //! Lengths, sizes and tables as `yard` prints them.
 
+use std::borrow::Cow;
+
 /// A length of time: `12 ms`, `3.4 s`, `71 s`, `4 min`, `2 h 10`, `3 d 4 h`.
 #[must_use]
 pub fn length(ms: i64) -> String {
@@ -51,6 +53,22 @@ pub fn shortened(text: &str, width: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
+/// A text without what moves a terminal's cursor, clears its screen or sets its title: other
+/// control characters than line ends and tabs stand as [`char::REPLACEMENT_CHARACTER`].
+#[must_use]
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    let is_odd = |letter: char| letter.is_control() && !"\n\t".contains(letter);
+    match text.contains(is_odd) {
+        true => Cow::Owned(text.replace(is_odd, "\u{fffd}")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// A text in one line of a table.
+fn cell(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}
+
 /// Rows under a head, two blanks between columns, each as wide as its widest cell; nothing behind
 /// the last.
 #[must_use]
@@ -65,12 +83,16 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let line = |row: &[&str]| {
         let mut text = String::new();
         for (cell, width) in row.iter().zip(&widths) {
-            text.push_str(&format!("{cell:<width$}  "));
+            // A format's width is a u16, and a cell may be longer.
+            let blanks = width.saturating_sub(cell.chars().count()) + 2;
+            text.push_str(cell);
+            text.push_str(&" ".repeat(blanks));
         }
         format!("{}\n", text.trim_end())
     };
     let mut text = line(head);
     for row in rows {
+        let row: Vec<String> = row.iter().map(|text| cell(text)).collect();
         let row: Vec<&str> = row.iter().map(String::as_str).collect();
         text.push_str(&line(&row));
     }
@@ -172,6 +194,30 @@ mod tests {
             "{table}"
         );
         assert!(table.contains(&"b".repeat(30)) && table.contains("a…"));
+    }
+
+    #[test]
+    fn a_cell_may_be_longer_than_a_format_can_pad() {
+        let rows = vec![
+            vec!["a".repeat(70_000), "b".to_owned()],
+            vec!["c".to_owned(), "d\n\x1b[2J".to_owned()],
+        ];
+        let text = table(&["ONE", "TWO"], &rows);
+        assert_eq!(text.lines().count(), 3);
+        assert!(
+            text.ends_with(" d\u{fffd}\u{fffd}[2J\n"),
+            "{}",
+            &text[140_000..]
+        );
+    }
+
+    #[test]
+    fn what_moves_a_cursor_is_not_said() {
+        assert_eq!(harmless("a\tb\n"), "a\tb\n");
+        assert_eq!(
+            harmless("a\x1b[2Jb\r\u{9b}2J"),
+            "a\u{fffd}[2Jb\u{fffd}\u{fffd}2J"
+        );
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub struct Args {
 const WIDTH: usize = 100;
 /// So much of a note stands always.
 const LEAST_NOTE: usize = 24;
+/// So much of a job's name, which may be a thousand characters: a run's is shorter.
+const LONGEST_NAME: usize = 48;
 
 /// A job of a script that ended is shown so long.
 const REMEMBERED_MS: i64 = 24 * 3600 * 1000;
@@ -204,8 +206,14 @@ fn row_cells(row: &Row, now: Timestamp) -> Vec<String> {
     let dash = || "–".to_owned();
     let name = match &row.what {
         What::Run { run, .. } => run.entry.id.clone(),
-        What::Job(job) if job.rows > 1 => format!("({}) × {}", job.name, job.rows),
-        What::Job(job) => format!("({})", job.name),
+        What::Job(job) if job.rows > 1 => {
+            format!(
+                "({}) × {}",
+                words::shortened(&job.name, LONGEST_NAME),
+                job.rows
+            )
+        }
+        What::Job(job) => format!("({})", words::shortened(&job.name, LONGEST_NAME)),
     };
     let since = row.since();
     let since = since.map_or_else(dash, |at| words::length(now.since(at)));

@@ -66,20 +66,25 @@ enum Command {
 
 /// Runs one of `yard`'s commands.
 pub fn main(args: Vec<OsString>, printer: &Printer) -> ExitCode {
+    let code = answered(args, printer);
+    ExitCode::from(printer.exit_code(code, exit_code::IO))
+}
+
+fn answered(args: Vec<OsString>, printer: &Printer) -> u8 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(message) if message.use_stderr() => {
             printer.say(message.to_string().trim_end());
-            return ExitCode::from(exit_code::USAGE);
+            return exit_code::USAGE;
         }
         // --help and --version are answers, not errors.
         Err(answer) => {
             printer.data(&answer.to_string());
-            return ExitCode::from(exit_code::DONE);
+            return exit_code::DONE;
         }
     };
     match dispatch(cli.command, printer) {
-        Ok(code) => ExitCode::from(code),
+        Ok(code) => code,
         Err(failure) => failure.report(printer),
     }
 }

@@ -69,7 +69,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     }
     if args.diff {
         let diff = lint::render::diff(text, &ported.text, &args.script);
-        printer.bytes(&script.bytes_of(&diff));
+        printer.patch(&script.bytes_of(&diff));
     } else if args.output.is_none() {
         printer.bytes(&script.bytes_of(&ported.text));
     }

@@ -33,9 +33,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let now = Timestamp(sys::now());
     match &selected.run {
         Some(run) if args.json => printer.line(&run_json(run, view.as_ref()).to_string()),
-        Some(run) => printer.data(&run_text(run, view.as_ref(), now)),
+        Some(run) => printer.shown(&run_text(run, view.as_ref(), now)),
         None if args.json => printer.line(&json!({ "job": view }).to_string()),
-        None => printer.data(&job_text(&selected, view.as_ref())),
+        None => printer.shown(&job_text(&selected, view.as_ref())),
     }
     Ok(exit_code::DONE)
 }

@@ -64,7 +64,8 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
         "srun" => srun::run(&args, printer),
         other => not_here::refuse(other, &args, printer).unwrap_or(1),
     };
-    ExitCode::from(status)
+    // What Slurm's commands end with where they fail themselves.
+    ExitCode::from(printer.exit_code(status, status.max(1)))
 }
 
 /// What `--test-only` says of a job that could start, behind the command's name.

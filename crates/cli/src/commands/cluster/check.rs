@@ -51,7 +51,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     } else {
         for one in &found {
             let kind = format!("{}[{}]", word(one.severity), one.code);
-            printer.data(&model::render_as(
+            printer.shown(&model::render_as(
                 &kind,
                 &one.problem,
                 &text.text,

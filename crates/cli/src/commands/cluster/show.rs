@@ -36,9 +36,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     } else if args.toml {
         printer.data(&file.to_string());
     } else if args.sources {
-        printer.data(&sources::lines(&file));
+        printer.shown(&sources::lines(&file));
     } else {
-        printer.data(&overview(&file));
+        printer.shown(&overview(&file));
     }
     Ok(exit_code::DONE)
 }

@@ -104,7 +104,7 @@ fn show_here(args: &Args, planned: Planned, places: &Places, printer: &Printer) 
         printer.data(&script);
         say_refusals(&refusals, printer);
     } else {
-        printer.data(&format!(
+        printer.shown(&format!(
             "{}{}",
             plan.show(facts),
             train::site::show_refusals(&refusals)
@@ -132,7 +132,7 @@ fn show_site(args: &Args, site: &SitePlan, file: &ClusterFile, printer: &Printer
         say_refusals(&site.refusals, printer);
     } else {
         let beside = beside.map(|(path, beside)| beside.show(&path.display().to_string()));
-        printer.data(&format!("{}{}", site.show(), beside.unwrap_or_default()));
+        printer.shown(&format!("{}{}", site.show(), beside.unwrap_or_default()));
     }
     Ok(end(site.is_refused()))
 }

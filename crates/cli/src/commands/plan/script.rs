@@ -60,7 +60,7 @@ pub fn plan(
         printer.data(&script);
         say_refusals(&plan.refusals, printer);
     } else {
-        printer.data(&plan.show());
+        printer.shown(&plan.show());
     }
     Ok(end(plan.is_refused()))
 }
