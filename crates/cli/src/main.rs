@@ -5,6 +5,8 @@
 mod commands;
 mod exit_code;
 mod failure;
+mod input_file;
+mod output_file;
 mod printer;
 mod slurm;
 mod words;

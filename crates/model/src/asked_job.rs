@@ -7,11 +7,13 @@ use crate::given_options::GivenOptions;
 use crate::job_description::JobDescription;
 use crate::option_table::{Command, Key};
 use crate::reading::Reading;
+use crate::text_lengths;
 use crate::{GresList, Levels, NodeCount, SlurmVersion, described_job, gres_check, value_check};
 use std::sync::Arc;
 
 /// Checks what only the options together can tell, settles nodes and tasks, and describes the job.
 pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
+    text_lengths::check(reading);
     tasks_per_gpu(reading);
     reserved_cores(reading);
     memory(reading);

@@ -89,6 +89,17 @@ impl Export {
         kept
     }
 
+    /// The rest of the list from a quote on that is never closed, of which Slurm says that it is
+    /// improperly formed and goes on.
+    #[must_use]
+    pub fn unclosed(&self) -> Option<&str> {
+        let Form::List(list) = self.form() else {
+            return None;
+        };
+        let (start, open) = parted(list, |_| ());
+        open.then(|| &list[start..])
+    }
+
     fn form(&self) -> Form<'_> {
         match self.written.as_deref() {
             None => Form::All,
@@ -136,21 +147,28 @@ fn set_all<'a>(variables: &mut Variables, others: impl IntoIterator<Item = &'a (
 /// around a whole word are taken away, those around a value stay its own.
 fn words(list: &str) -> Vec<&str> {
     let mut words = Vec::new();
+    let (start, _) = parted(list, |word| words.push(unquoted(word)));
+    words.push(unquoted(&list[start..]));
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Takes the words that a comma ends; tells where the last word begins and whether a quote in it is
+/// left open.
+fn parted<'a>(list: &'a str, mut take: impl FnMut(&'a str)) -> (usize, bool) {
     let (mut start, mut single, mut double) = (0, false, false);
     for (index, byte) in list.bytes().enumerate() {
         match byte {
             b'\'' => single = !single,
             b'"' => double = !double,
             b',' if !single && !double => {
-                words.push(unquoted(&list[start..index]));
+                take(&list[start..index]);
                 start = index + 1;
             }
             _ => {}
         }
     }
-    words.push(unquoted(&list[start..]));
-    words.retain(|word| !word.is_empty());
-    words
+    (start, single || double)
 }
 
 fn unquoted(word: &str) -> &str {
@@ -213,5 +231,12 @@ mod tests {
         check("\"C=1 2\",D=3", "C=1 2|D=3", "C=1 2|D=3");
         check("C=\"it's 1\",D=x", "C=\"it's 1\",D=x", "C=\"it's 1\",D=x");
         check("C='1", "C='1", "C='1");
+        let unclosed = |text| Export::parse(text).unclosed().map(str::to_owned);
+        assert_eq!(unclosed("B=1,A='x,B=2").as_deref(), Some("A='x,B=2"));
+        assert_eq!(
+            unclosed("C=\"it's 1\",D=x").as_deref(),
+            Some("C=\"it's 1\",D=x")
+        );
+        assert_eq!(unclosed("A='x',B=\"y\""), None);
     }
 }

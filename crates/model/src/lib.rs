@@ -44,6 +44,7 @@ mod slurm_version;
 pub mod srun;
 mod step;
 mod surroundings;
+mod text_lengths;
 mod time_limit;
 mod timestamp;
 

@@ -177,7 +177,15 @@ impl Reading<'_> {
             Key::Nice => o.nice = nice(value)?,
             Key::NoKill => o.no_kill = value_check::no_kill(text).ok_or_else(invalid)?,
             Key::NoRequeue => o.requeue = Some(false),
-            Key::Requeue => o.requeue = Some(true),
+            Key::Requeue => {
+                o.requeue = Some(true);
+                // A variable says by its value that it is set.
+                if let Some(value) = value.filter(|_| given.origin != Origin::Environment) {
+                    // 25.11 looks for `expedite` and takes all else without a word.
+                    let message = format!("--requeue={value} is --requeue alone here");
+                    self.note("no-effect", given, message);
+                }
+            }
             Key::NoShell => o.no_shell = true,
             Key::NodeFile => {
                 let message = "--nodefile is refused here: name the nodes with --nodelist";

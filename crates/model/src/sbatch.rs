@@ -7,6 +7,7 @@ use crate::job_description::JobDescription;
 use crate::job_environment::{OF_ONE_JOB, submission_variables};
 use crate::option_table::{Command, Dialect, Key};
 use crate::reading::Reading;
+use crate::text_lengths::{LONGEST_NAME, TOO_LONG};
 use crate::{
     Export, Request, Show, Surroundings, asked_job, described_job, foreign_directives, getopt,
     script,
@@ -178,6 +179,9 @@ pub fn resolve(
         ScriptSource::Stdin => "sbatch",
         ScriptSource::File(_) => base,
     };
+    if reading.options.job_name.is_none() && name.len() > LONGEST_NAME {
+        reading.refuse_whole_as_controller(TOO_LONG);
+    }
     let o = &reading.options;
     let mut sbatch = Sbatch {
         request: described_job::request(&reading, &description, name),
@@ -253,8 +257,7 @@ impl Component<'_> {
                 foreign_directives::read(reading, self.script, self.text);
             }
             if self.text.len() > LONGEST_SCRIPT {
-                let message = "Pathname of a file, directory or other parameter too long";
-                reading.refuse_whole_as_controller(message);
+                reading.refuse_whole_as_controller(TOO_LONG);
             }
         }
         reading.environment(self.variables);
@@ -437,6 +440,33 @@ mod tests {
             diagnostics[0].message,
             "Script arguments not permitted with --wrap option"
         );
+    }
+
+    #[test]
+    fn texts_that_no_controller_takes() {
+        let refused = |line: &str| {
+            let (_, said) = read(line, &[], "#!/bin/sh\n");
+            said.iter().any(|said| {
+                said.to_string()
+                    .ends_with("Pathname of a file, directory or other parameter too long")
+            })
+        };
+        for (option, longest) in [
+            ("-J", 1024),
+            ("-A", 1024),
+            ("--comment", 1024),
+            ("-o", 4096),
+        ] {
+            let line = |length: usize| format!("{option} {} job.sh", "y".repeat(length));
+            assert!(!refused(&line(longest)), "{option}");
+            assert!(refused(&line(longest + 1)), "{option}");
+            // The last one counts.
+            assert!(!refused(&format!(
+                "{option} {} {option} y job.sh",
+                "y".repeat(longest + 1)
+            )));
+        }
+        assert!(refused(&"y".repeat(1025)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::resource_flags::ResourceFlags;
 use super::user_config;
 use crate::exit_code;
 use crate::failure::Failure;
+use crate::input_file;
 use crate::printer::Printer;
 use backend::Door;
 use clap::Args as ClapArgs;
@@ -121,7 +122,13 @@ impl Asked {
         };
         let base = std::path::absolute(&base)
             .and_then(|base| base.canonicalize())
-            .map_err(|error| unreadable(&base, &error))?;
+            .map_err(|error| {
+                Failure::new(
+                    exit_code::USAGE,
+                    format!("{} can't be read: {error}", base.display()),
+                )
+                .todo("name a run file, or a folder that holds a yard.toml")
+            })?;
         refuse_odd_folder(&base)?;
         let (run_file, text) = match file {
             Some((path, text)) => (Some(parse(&path, &text, printer)?), Some(text)),
@@ -153,7 +160,7 @@ impl Asked {
             None if self.command.is_empty() => PathBuf::from(RUN_FILE),
             None => return Ok(None),
         };
-        let text = std::fs::read_to_string(&path).map_err(|error| match &self.file {
+        let text = text_of(&path).map_err(|failure| match &self.file {
             None => Failure::new(exit_code::USAGE, "there is nothing to run")
                 .there(format!("no {RUN_FILE} in this folder"))
                 .todo("yard run FILE, or yard run -- COMMAND"),
@@ -162,7 +169,7 @@ impl Asked {
                 format!("{} holds no {RUN_FILE}", folder.display()),
             )
             .todo("name a run file, or a folder that holds one"),
-            Some(_) => unreadable(&path, &error),
+            Some(_) => failure,
         })?;
         if path.extension().is_none_or(|extension| extension != "toml") && !text.contains('=') {
             return Err(Failure::new(
@@ -303,8 +310,12 @@ fn no_such_option(flag: &str, key: &str, script: &Path) -> Failure {
     .todo(todo)
 }
 
-/// Whether a file begins as a script does.
+/// Whether a file begins as a script does. What is no plain file can't be looked into without
+/// taking from it, and is taken for a script.
 fn is_script(path: &Path) -> bool {
+    if !input_file::is_plain(path) {
+        return path.as_os_str() == input_file::STDIN || path.exists() && !path.is_dir();
+    }
     let mut start = [0; 2];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
     read.is_ok() && start == *b"#!"
@@ -353,12 +364,19 @@ fn refused(refusal: Refusal) -> Failure {
         .todo(refusal.todo)
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(
-        exit_code::USAGE,
-        format!("{} can't be read: {error}", path.display()),
-    )
-    .todo("name a run file, or a folder that holds a yard.toml")
+fn text_of(path: &Path) -> Result<String, Failure> {
+    let usage = |failure: Failure| Failure {
+        code: exit_code::USAGE,
+        ..failure
+    };
+    let read = input_file::read(path).map_err(usage)?;
+    String::from_utf8(read.bytes).map_err(|_| {
+        Failure::new(
+            exit_code::USAGE,
+            format!("{} can't be read: it is not UTF-8", path.display()),
+        )
+        .todo("name a run file, or a folder that holds a yard.toml")
+    })
 }
 
 /// Paths of a plan go into `run.json` and into scripts, which are text.

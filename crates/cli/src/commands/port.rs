@@ -4,13 +4,15 @@ use super::cluster::files;
 use super::place::places;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
+use crate::input_file;
+use crate::output_file;
 use crate::printer::Printer;
 use crate::words::{counted, folded, shortened};
 use clap::Args as ClapArgs;
 use lint::port::{Change, Mistake, PortInput, Ported, Question, fits, port};
 use model::cluster::ClusterFile;
 use serde_json::{Value, json};
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use sys::Places;
 
@@ -29,7 +31,7 @@ pub struct Args {
     /// Show what changes as a patch
     #[arg(long)]
     diff: bool,
-    /// Write the script there, where there is no file yet
+    /// Write the script there, where there is no file yet; `-` is standard output
     #[arg(long, short, value_name = "FILE", conflicts_with = "diff")]
     output: Option<PathBuf>,
     /// With --output: in place of a file that is there
@@ -41,7 +43,7 @@ pub struct Args {
 }
 
 /// No script that sbatch takes is larger.
-const LARGEST: u64 = 4 << 20;
+const LARGEST: usize = 4 << 20;
 
 /// Runs `yard port`. The script goes to standard output, reasons and questions to standard error.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
@@ -60,7 +62,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         from: &from,
         to: &to,
     });
-    if let Some(output) = &args.output {
+    let output = args.output.as_deref();
+    let output = output.filter(|path| path.as_os_str() != input_file::STDIN);
+    if let Some(output) = output {
         write(output, &script.bytes_of(&ported.text), args.force)?;
     }
     if args.json {
@@ -70,14 +74,14 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     if args.diff {
         let diff = lint::render::diff(text, &ported.text, &args.script);
         printer.patch(&script.bytes_of(&diff));
-    } else if args.output.is_none() {
+    } else if output.is_none() {
         printer.bytes(&script.bytes_of(&ported.text));
     }
     report(&ported, &from, &to, printer);
     Ok(exit_code::DONE)
 }
 
-/// Writes beside the file and renames: whoever reads it finds the old text or the new.
+/// Where nobody else has the file under another name, whoever reads it finds the old text or the new.
 fn write(output: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
     let wrong = |error: std::io::Error| {
         let failure = Failure::new(
@@ -92,7 +96,7 @@ fn write(output: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
         }
     };
     match force {
-        true => sys::atomic::write_named(output, bytes).map_err(wrong),
+        true => output_file::replace(output, bytes).map_err(wrong)?,
         false => sys::atomic::create(output, bytes).map(drop).map_err(wrong),
     }
 }
@@ -136,24 +140,13 @@ impl ScriptText {
 }
 
 fn read_script(name: &str) -> Result<ScriptText, Failure> {
-    let wrong = |why: String| {
-        Failure::new(exit_code::IO, format!("{name} can't be read: {why}"))
-            .todo("name a batch script, or - for standard input")
-    };
-    let mut bytes = Vec::new();
-    let read = match name {
-        "-" => std::io::stdin()
-            .lock()
-            .take(LARGEST + 1)
-            .read_to_end(&mut bytes),
-        name => std::fs::File::open(name)
-            .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)),
-    };
-    read.map_err(|error| wrong(error.to_string()))?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(wrong(
-            "it is over 4 MiB, which sbatch doesn't take".to_owned(),
-        ));
+    let bytes = input_file::read(Path::new(name))?.bytes;
+    if bytes.len() > LARGEST {
+        return Err(Failure::new(
+            exit_code::IO,
+            format!("{name} is over 4 MiB, which sbatch doesn't take"),
+        )
+        .todo("name a batch script, or - for standard input"));
     }
     Ok(ScriptText::of(bytes))
 }

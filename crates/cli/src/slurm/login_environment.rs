@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// Longest that the files of a login may take; Slurm's own is two minutes.
 const LONGEST: Duration = Duration::from_secs(20);
+/// `SIGKILL`, signal(7).
+const KILL: i32 = 9;
 /// Stands before and after the variables, among whatever the files of a login print.
 const MARK: &str = "trainyard-login-environment";
 /// What the shell itself sets anew for whatever it runs.
@@ -26,7 +28,7 @@ pub fn login_environment() -> Result<Variables, String> {
     let bare = bare_login();
     let shell = value(&bare, "SHELL");
     let name = shell.rsplit('/').next().unwrap_or(shell);
-    let script = format!("printf '{MARK}\\0'; env -0; printf '{MARK}\\0'");
+    let script = format!("printf '{MARK}\\0'; /usr/bin/env -0 && printf '{MARK}\\0'");
     let (reader, writer) = io::pipe().map_err(|error| error.to_string())?;
     let mut child = Command::new(shell)
         // A dash before its name makes a shell a login's (bash(1), INVOCATION).
@@ -47,10 +49,13 @@ pub fn login_environment() -> Result<Variables, String> {
     thread::spawn(move || sender.send(read_to_mark(reader)));
     let found = printed.recv_timeout(LONGEST);
     if found.is_err() {
-        let _ = child.kill();
+        // What its files started too: they hold the pipe, and nobody waits for them.
+        let _ = sys::process::kill_group(child.id(), KILL);
     }
     let _ = child.wait();
     match found {
+        // No login is without a variable: something else than env answered.
+        Ok(Some(variables)) if variables.is_empty() => Err(format!("{shell} printed none")),
         Ok(Some(variables)) => Ok(variables),
         Ok(None) => Err(format!("{shell} ended before it printed them")),
         Err(_) => Err(format!("{shell} took over {} s", LONGEST.as_secs())),
@@ -100,12 +105,23 @@ fn passwd_entry() -> Option<String> {
 
 /// Reads to the second mark: what a login leaves running may hold the pipe for long.
 fn read_to_mark(mut from: impl Read) -> Option<Variables> {
+    let mark = format!("{MARK}\0").into_bytes();
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];
+    // Where the first mark ends, and from where on the next is looked for.
+    let (mut begin, mut searched) = (None, 0);
     loop {
-        if let Some(variables) = between_marks(&bytes) {
-            return Some(variables);
+        while let Some(found) = position(&bytes[searched..], &mark) {
+            match begin {
+                None => {
+                    searched += found + mark.len();
+                    begin = Some(searched);
+                }
+                Some(begin) => return Some(variables(&bytes[begin..searched + found])),
+            }
         }
+        // The end of what there is may be a mark's beginning.
+        searched = searched.max(bytes.len().saturating_sub(mark.len() - 1));
         match from.read(&mut chunk) {
             Ok(0) => return None,
             Ok(count) => bytes.extend_from_slice(&chunk[..count]),
@@ -115,21 +131,19 @@ fn read_to_mark(mut from: impl Read) -> Option<Variables> {
     }
 }
 
-fn between_marks(bytes: &[u8]) -> Option<Variables> {
-    let mark = format!("{MARK}\0").into_bytes();
-    let find = |in_: &[u8]| in_.windows(mark.len()).position(|window| window == mark);
-    let inside = &bytes[find(bytes)? + mark.len()..];
-    let inside = &inside[..find(inside)?];
-    let variables = inside.split(|byte| *byte == 0).filter_map(|variable| {
+fn position(bytes: &[u8], mark: &[u8]) -> Option<usize> {
+    bytes.windows(mark.len()).position(|window| window == mark)
+}
+
+fn variables(printed: &[u8]) -> Variables {
+    let variables = printed.split(|byte| *byte == 0).filter_map(|variable| {
         let equals = variable.iter().position(|byte| *byte == b'=')?;
         let text = |bytes| sys::odd_text::text(OsStr::from_bytes(bytes));
         Some((text(&variable[..equals]), text(&variable[equals + 1..])))
     });
-    Some(
-        variables
-            .filter(|(name, _)| !OF_SHELL.contains(&&**name))
-            .collect(),
-    )
+    variables
+        .filter(|(name, _)| !OF_SHELL.contains(&&**name))
+        .collect()
 }
 
 fn value<'a>(variables: &'a [(String, String)], name: &str) -> &'a str {
@@ -163,5 +177,8 @@ mod tests {
         check("MARK\0HOME=/h\0", None);
         check("no more", None);
         check("", None);
+        // A mark may come in pieces.
+        let long = format!("{}MARK\0A={}\0MARK\0", "x".repeat(4090), "y".repeat(5000));
+        check(&long, Some(&[("A", &"y".repeat(5000))]));
     }
 }

@@ -115,6 +115,11 @@ fn submit(args: &[String], printer: &Printer) -> Result<Queued, Stop> {
             printer.say(remark.printed(Command::Sbatch).trim_end());
         }
     }
+    if let Some(word) = asked.export.unclosed() {
+        printer.say(&format!(
+            "sbatch: error: Improperly formed environment variable ({word})"
+        ));
+    }
     refuse_other_clusters(&asked, printer)?;
     let mut client = connect()?;
     if asked.test_only {

@@ -1,6 +1,6 @@
 //! Where `sbatch` takes the script from: a file, found on PATH too, or stdin.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -13,11 +13,15 @@ pub struct FoundScript {
     pub path: Option<PathBuf>,
 }
 
+/// What is longer is refused, however long it is: a device never ends.
+const LONGEST: u64 = 16 << 20;
+
 /// Reads stdin to its end. The error is a line in Slurm's manner.
 pub fn from_stdin() -> Result<FoundScript, String> {
     let mut bytes = Vec::new();
     io::stdin()
         .lock()
+        .take(LONGEST)
         .read_to_end(&mut bytes)
         .map_err(|error| format!("Unable to read the script from stdin: {error}"))?;
     Ok(FoundScript { bytes, path: None })
@@ -27,7 +31,9 @@ pub fn from_stdin() -> Result<FoundScript, String> {
 pub fn from_file(name: &str) -> Result<FoundScript, String> {
     let unable = || format!("Unable to open file {name}");
     let path = find(name).ok_or_else(unable)?;
-    let bytes = fs::read(&path).map_err(|_| unable())?;
+    let mut bytes = Vec::new();
+    let read = File::open(&path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
+    read.map_err(|_| unable())?;
     Ok(FoundScript {
         bytes,
         path: Some(path),

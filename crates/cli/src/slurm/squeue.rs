@@ -8,6 +8,7 @@ use model::{
     SqueueAction, SqueueArgs, StateFilter, StepRecord, Timestamp,
 };
 use serde_json::json;
+use std::process::{Command, Stdio};
 
 /// How long Slurm's controller remembers a job that ended (its default MinJobAge).
 const REMEMBERED_MS: i64 = 300_000;
@@ -36,7 +37,15 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
         SqueueAction::List | SqueueAction::Json => {}
     }
-    match answer(&asked) {
+    let nodes = match nodes(&asked) {
+        Ok(nodes) => nodes,
+        Err(wrong) => {
+            printer.say(&format!("squeue: error: {wrong}"));
+            return 1;
+        }
+    };
+    say_unknown_users(&asked, printer);
+    match answer(&asked, nodes.as_deref()) {
         Ok(printed) => {
             for line in &printed.stderr {
                 printer.say(line);
@@ -56,7 +65,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     }
 }
 
-fn answer(asked: &SqueueArgs) -> Result<Printed, Trouble> {
+fn answer(asked: &SqueueArgs, nodes: Option<&[NodeName]>) -> Result<Printed, Trouble> {
     let mut client = connect_to_look()?;
     let records = match &mut client {
         Some(client) => records(asked, client)?,
@@ -68,9 +77,8 @@ fn answer(asked: &SqueueArgs) -> Result<Printed, Trouble> {
     // Facts of nodes matter for jobs alone: an empty queue costs one call.
     let used = client.as_mut().filter(|_| !records.is_empty());
     let facts = view_facts(used)?;
-    let nodes = nodes(asked);
     let me = sys::process::user();
-    let jobs = asked.select(&records, &facts, me, nodes.as_deref());
+    let jobs = asked.select(&records, &facts, me, nodes);
     if asked.by_step {
         let steps = steps(&jobs, client.as_mut())?;
         return Ok(asked.print_steps(&jobs, &steps, &facts));
@@ -121,15 +129,45 @@ fn refuse_unknown(asked: &SqueueArgs, records: &[JobRecord]) -> Result<(), Troub
     }
 }
 
-fn nodes(asked: &SqueueArgs) -> Option<Vec<NodeName>> {
-    let list = asked.nodes.as_ref()?;
-    let here = |name: NodeName| match name.as_str() {
-        "localhost" => NodeName::from(sys::host_name()),
-        _ => name,
+/// The nodes that are asked for; the error is what is wrong with their list.
+fn nodes(asked: &SqueueArgs) -> Result<Option<Vec<NodeName>>, String> {
+    let Some(list) = asked.nodes.as_ref() else {
+        return Ok(None);
     };
-    // A list that can't be read names no node.
-    let names = model::node_list::expand(list).unwrap_or_default();
-    Some(names.into_iter().map(here).collect())
+    let here = NodeName::from(sys::host_name());
+    let names = model::node_list::expand(list)
+        .map_err(|_| format!("'{list}' invalid entry for --nodelist"))?;
+    let mut known = Vec::new();
+    for name in names {
+        // Slurm takes the short name of the machine that it is called on for `localhost`.
+        let is_here = name == here || name.as_str().eq_ignore_ascii_case("localhost");
+        match is_here {
+            true => known.push(here.clone()),
+            false => return Err(format!("Invalid node name {name}")),
+        }
+    }
+    Ok(Some(known))
+}
+
+/// Says which users there are none of; the others are shown.
+fn say_unknown_users(asked: &SqueueArgs, printer: &Printer) {
+    for user in asked.users.iter().flatten() {
+        let is_number = user.parse::<u32>().is_ok();
+        if !is_number && !is_user(user) {
+            printer.say(&format!("squeue: error: Invalid user: {user}\n"));
+        }
+    }
+}
+
+/// Whether the system knows a user of that name, wherever it keeps them; yes, where it can't be
+/// asked.
+fn is_user(name: &str) -> bool {
+    let mut getent = Command::new("getent");
+    getent.args(["passwd", "--", name]).stdout(Stdio::null());
+    // getent(1): 2 is for a key that isn't found.
+    getent
+        .status()
+        .map_or(true, |status| status.code() != Some(2))
 }
 
 fn steps(jobs: &[JobInfo], client: Option<&mut Client>) -> Result<Vec<StepRecord>, Trouble> {

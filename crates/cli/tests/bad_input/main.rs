@@ -5,6 +5,7 @@
 mod checkpoint;
 mod command;
 mod engine;
+mod files;
 mod folders;
 mod house;
 mod killed;

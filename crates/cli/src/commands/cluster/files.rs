@@ -45,6 +45,7 @@ pub fn folder(places: &Places) -> PathBuf {
 pub fn all(places: &Places) -> (Vec<ClusterText>, Vec<String>) {
     let mut problems = Vec::new();
     let mut found: Vec<ClusterText> = Vec::new();
+    let mut unreadable = Vec::new();
     let folder = folder(places);
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
@@ -62,12 +63,17 @@ pub fn all(places: &Places) -> (Vec<ClusterText>, Vec<String>) {
             match read_path(&path, Kind::Own) {
                 Ok(text) if text.name == backend::LOCAL => problems.push(reserved(&path)),
                 Ok(text) => found.push(text),
-                Err(failure) => problems.push(failure.line()),
+                Err(failure) => {
+                    problems.push(failure.line());
+                    unreadable.extend(path.file_stem().map(|name| name.to_owned()));
+                }
             }
         }
     }
     for (name, text) in shipped() {
-        if !found.iter().any(|own| own.name == *name) {
+        // An own one that can't be read goes before it too: whoever names it gets that.
+        let hidden = unreadable.iter().any(|own| *own == **name);
+        if !hidden && !found.iter().any(|own| own.name == *name) {
             found.push(of_shipped(name, text));
         }
     }

@@ -4,6 +4,7 @@ use super::files;
 use crate::commands::place::places;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
+use crate::input_file::{self, InputFile};
 use crate::printer::Printer;
 use crate::words::counted;
 use clap::Args as ClapArgs;
@@ -109,12 +110,5 @@ fn file_name(path: &Path) -> String {
 
 /// A configuration file's text. Names in other encodings than UTF-8 are read as well as they can be.
 fn text(path: &Path) -> Result<String, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        Failure::new(
-            exit_code::IO,
-            format!("{} can't be read: {error}", path.display()),
-        )
-        .todo("name a file that you may read")
-    })?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    input_file::read(path).map(InputFile::into_text)
 }

@@ -1,9 +1,9 @@
 //! What `yard run` says of a script before it submits it.
 
 use super::around::Around;
-use super::script_file;
 use crate::exit_code;
 use crate::failure::Failure;
+use crate::input_file;
 use crate::printer::Printer;
 use ::lint::{Finding, Lines, Severity};
 use std::path::Path;
@@ -12,11 +12,11 @@ use std::path::Path;
 pub fn before_submission(script: &Path, args: &[String], printer: &Printer) -> Result<(), Failure> {
     let name = script.display().to_string();
     // What is read from a pipe is gone for sbatch.
-    if !script.is_file() {
+    if !input_file::is_plain(script) {
         return Ok(());
     }
     // A script that can't be read is sbatch's to complain of.
-    let Ok(file) = script_file::read(script) else {
+    let Ok(file) = input_file::read(script) else {
         return Ok(());
     };
     let text = String::from_utf8_lossy(&file.bytes);

@@ -9,6 +9,7 @@ pub use before_submission::before_submission;
 
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
+use crate::input_file::STDIN;
 use crate::printer::Printer;
 use ::lint::{RULES, Rule};
 use around::Around;
@@ -16,9 +17,6 @@ use clap::{Args as ClapArgs, ValueEnum};
 use model::nearest;
 use report::Report;
 use std::path::PathBuf;
-
-/// The name of standard input.
-const STDIN: &str = "-";
 
 /// Find the mistakes of batch scripts and run files before the queue does
 #[derive(Debug, ClapArgs)]

@@ -1,10 +1,12 @@
 //! What is printed of the findings, and what it came to.
 
 use super::around::Around;
-use super::script_file::{self, Kind, ScriptFile};
-use super::{Args, Deny, Format, STDIN};
+use super::script_file;
+use super::{Args, Deny, Format};
 use crate::exit_code;
 use crate::failure::Failure;
+use crate::input_file::{self, InputFile, Kind, STDIN};
+use crate::output_file;
 use crate::printer::Printer;
 use ::lint::render::{self, Counts};
 use ::lint::{Finding, Fixed, Lines};
@@ -57,13 +59,13 @@ impl<'a> Report<'a> {
 
     /// Looks at a file, or at standard input.
     pub(super) fn file(&mut self, path: &Path, around: &Around) {
-        match script_file::read(path) {
+        match input_file::read(path) {
             Ok(file) => self.read(path, &file, around),
             Err(failure) => self.failed(&failure),
         }
     }
 
-    fn read(&mut self, path: &Path, file: &ScriptFile, around: &Around) {
+    fn read(&mut self, path: &Path, file: &InputFile, around: &Around) {
         let name = &*path.to_string_lossy();
         let text = String::from_utf8_lossy(&file.bytes);
         if script_file::is_run_file(name, &text) {
@@ -104,7 +106,7 @@ impl<'a> Report<'a> {
         if file.kind == Kind::Stdin {
             self.printer.data(&fixed.text);
         } else if fixed.made > 0
-            && let Err(failure) = script_file::write(path, &file.bytes, fixed.text.as_bytes())
+            && let Err(failure) = output_file::write(path, &file.bytes, fixed.text.as_bytes())
         {
             self.failed(&failure);
             fixed = as_it_is(check(&text));
@@ -167,6 +169,8 @@ impl<'a> Report<'a> {
         let text = std::mem::take(&mut self.waiting);
         match self.args.fix && self.args.files.iter().any(|path| path.as_os_str() == STDIN) {
             true => self.printer.say(text.trim_end()),
+            false if self.args.diff => self.printer.patch(text.as_bytes()),
+            false if self.args.format == Format::Text => self.printer.shown(&text),
             false => self.printer.data(&text),
         }
     }

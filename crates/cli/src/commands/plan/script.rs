@@ -5,6 +5,7 @@ use crate::commands::asked::user;
 use crate::commands::place;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
+use crate::input_file;
 use crate::printer::Printer;
 use backend::{Door, TestedJob};
 use jiff::tz::TimeZone;
@@ -151,13 +152,11 @@ pub fn resolve(
 
 /// A script's text; bytes that are no UTF-8 are replaced.
 pub fn read(path: &Path) -> Result<String, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        Failure::new(
-            exit_code::USAGE,
-            format!("{} can't be read: {error}", path.display()),
-        )
+    let read = input_file::read(path).map_err(|failure| Failure {
+        code: exit_code::USAGE,
+        ..failure
     })?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(read.into_text())
 }
 
 /// What is set for sbatch, with bytes that are no UTF-8 standing for themselves.

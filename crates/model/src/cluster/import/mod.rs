@@ -76,7 +76,7 @@ pub fn import(input: &ImportInput<'_>) -> Imported {
     let mut importer = Importer::default();
     let mut lines = Vec::new();
     let conf = input.slurm_conf;
-    importer.read(conf.name, conf.text, input.include, 0, &mut lines);
+    importer.read(conf.name, conf.text, input.include, &[], &mut lines);
     for line in &mut lines {
         importer.left_over(line);
         importer.without_values(line);
@@ -181,7 +181,7 @@ impl Imported {
     }
 }
 
-/// Files that include each other in a circle end here.
+/// Files that are included deeper than this are not read.
 const DEEPEST: usize = 8;
 
 /// Collects a cluster file.
@@ -199,13 +199,14 @@ struct Importer {
 }
 
 impl Importer {
-    /// Takes a text's lines, those of included files in their place.
+    /// Takes a text's lines, those of included files in their place; `above` are the texts that
+    /// include it.
     fn read(
         &mut self,
         name: &str,
         text: &str,
         include: &dyn Fn(&str) -> Option<String>,
-        depth: usize,
+        above: &[&str],
         lines: &mut Vec<ConfLine>,
     ) {
         for line in conf_lines(name, text) {
@@ -216,15 +217,16 @@ impl Importer {
                 continue;
             };
             let option = format!("Include {path}");
+            let all: Vec<&str> = above.iter().copied().chain([text]).collect();
             match include(&path) {
-                _ if depth == DEEPEST => {
-                    self.refused(
-                        &line,
-                        &option,
-                        "files include each other too deep, or in a circle",
-                    );
+                // By what they hold: a file has many names.
+                Some(text) if all.contains(&&*text) => {
+                    self.refused(&line, &option, "files include each other in a circle");
                 }
-                Some(text) => self.read(&path, &text, include, depth + 1, lines),
+                Some(_) if all.len() > DEEPEST => {
+                    self.refused(&line, &option, "files include each other too deep");
+                }
+                Some(text) => self.read(&path, &text, include, &all, lines),
                 None => self.note(&line, &option, "that file can't be read"),
             }
         }
