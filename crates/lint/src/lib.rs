@@ -9,6 +9,7 @@
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
 mod check;
+mod components;
 mod edit;
 mod finding;
 mod fix;

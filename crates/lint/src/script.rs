@@ -235,14 +235,23 @@ impl<'a> Script<'a> {
 /// The Slurm that a script is for, where that is known.
 fn version_of(input: &LintInput<'_>) -> Option<SlurmVersion> {
     let stated = input.cluster.and_then(|cluster| cluster.slurm.as_ref());
-    input.version.or(stated.map(|version| version.value))
+    let version = input.version.or(stated.map(|version| version.value));
+    // Of older ones no option is known: what they have is nearest to the oldest that is.
+    version.map(|version| version.max(SlurmVersion::V22_05))
 }
 
 /// What `sbatch` makes of a text that stands in the place of the script's.
 fn as_sbatch_reads(input: &LintInput<'_>, text: &str) -> (Sbatch, Vec<Diagnostic>) {
+    read_as(input, text, false)
+}
+
+fn read_as(input: &LintInput<'_>, text: &str, pyxis: bool) -> (Sbatch, Vec<Diagnostic>) {
     let version = version_of(input);
-    let surroundings =
-        Surroundings::of_cluster(input.cluster, version, input.now, input.zone, input.cwd);
+    let known = Surroundings::of_cluster(input.cluster, version, input.now, input.zone, input.cwd);
+    let surroundings = Surroundings {
+        pyxis: pyxis || known.pyxis,
+        ..known
+    };
     let name = if input.name == "-" {
         "sbatch"
     } else {
@@ -253,10 +262,22 @@ fn as_sbatch_reads(input: &LintInput<'_>, text: &str) -> (Sbatch, Vec<Diagnostic
     resolve(&args, &|_| None, Some(text), &surroundings)
 }
 
+/// What a script asks for where the plugin pyxis is loaded, which a cluster file need not know; none
+/// where `sbatch` refuses it then too.
+pub(crate) fn request_with_pyxis(input: &LintInput<'_>) -> Option<Request> {
+    let (sbatch, diagnostics) = read_as(input, input.text, true);
+    (errors(&diagnostics) == 0).then_some(sbatch.request)
+}
+
 /// How many reasons `sbatch` has to refuse a text that stands in the place of the script's.
 pub(crate) fn refusals(input: &LintInput<'_>, text: &str) -> usize {
     let (_, diagnostics) = as_sbatch_reads(input, text);
     errors(&diagnostics)
+}
+
+/// How many options `sbatch` reads of a text that stands in the place of the script's.
+pub(crate) fn options_read(input: &LintInput<'_>, text: &str) -> usize {
+    as_sbatch_reads(input, text).0.given.len()
 }
 
 /// How many of these refuse a script.

@@ -179,8 +179,10 @@ pub fn may_launch(script: &Script<'_>) -> bool {
         .kinds
         .first_command
         .map_or(script.text.len(), |line| script.lines.range(line).start);
-    let body = &script.text[from..];
-    LAUNCHERS.iter().any(|word| body.contains(word))
+    // A line that is a comment starts nothing.
+    let lines = script.text[from..].lines();
+    let mut code = lines.filter(|line| !line.trim_start().starts_with('#'));
+    code.any(|line| LAUNCHERS.iter().any(|word| line.contains(word)))
 }
 
 /// Commands that start nothing which lasts or which could start something else.

@@ -168,7 +168,8 @@ mod tests {
 
     #[test]
     fn paths_of_a_text() {
-        let text = "cd /data/a; X=\"/b/$Y\" http://c/d a/e `pwd`/n -B /f:/g s/h/i/ >/j/k / //l ./m ~/n";
+        let text =
+            "cd /data/a; X=\"/b/$Y\" http://c/d a/e `pwd`/n -B /f:/g s/h/i/ >/j/k / //l ./m ~/n";
         let found = absolute_paths(text);
         let found: Vec<&str> = found.iter().map(|path| &text[path.clone()]).collect();
         assert_eq!(found, ["/data/a", "/b/", "/f", "/g", "/j/k"]);

@@ -12,7 +12,8 @@ pub const RULE: Rule = Rule {
     summary: "a shortened name fits several options: the script is refused",
     page:
         "Long names can be shortened as long as only one option begins so. What is unique today need
-not be with the next Slurm: --gpus was unique until --gpus-per-node came.
+not be with the next Slurm, which may bring another option that begins so. A name that is written in
+full is never ambiguous: --gpus is one, --gpu isn't.
 
 ```
 #!/bin/bash

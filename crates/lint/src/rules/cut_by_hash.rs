@@ -39,11 +39,10 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
             && behind.len() == text.len() + 1
             && text.starts_with(|c: char| c.is_alphanumeric() || c == '/');
         let value = given.value.as_deref().unwrap_or_default();
-        // A number is whole before the comment.
-        if !is_cut
-            || value.is_empty()
-            || value.ends_with(|c: char| c.is_ascii_digit()) && is_amount(value)
-        {
+        // A number is whole before the comment, where it isn't a name and no directive was stuck to it.
+        let is_name = ["job-name", "output", "error", "comment"].contains(&given.option.long);
+        let is_whole = is_amount(value) && !is_name && !text.starts_with("SBATCH");
+        if !is_cut || value.is_empty() || is_whole {
             continue;
         }
         let end = text.find(char::is_whitespace).unwrap_or(text.len());
@@ -76,6 +75,8 @@ mod tests {
         let found = fires(&RULE, "#SBATCH -J run«#3»\n");
         assert!(found.message.contains("\"run\""));
         fires(&RULE, "#SBATCH --comment=a«#b/c» # d\n");
+        fires(&RULE, "#SBATCH --job-name=2353«#SBATCH» -o out_%j.log\n");
+        fires(&RULE, "#SBATCH -n 4«#SBATCH» -t 10\n");
     }
 
     #[test]

@@ -43,6 +43,11 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
             format!("{} has an empty value", given.written),
         )
         .at(word.clone(), "nothing behind the equals sign");
+        if script.text[word.end..].starts_with('#') {
+            finding = finding
+                .really("the # begins a comment, wherever it stands")
+                .help("put the value in quotes if the # belongs to it");
+        }
         if script.text[word.end..].starts_with([' ', '\t']) {
             let line = script.lines.range(script.lines.number(word.start));
             let rest = script.text[word.end..line.end].trim_start();
@@ -68,6 +73,8 @@ mod tests {
         let found = fires(&RULE, "#SBATCH «--mail-user=» a@b.c\n");
         assert_eq!(found.help.unwrap(), "no blanks around =");
         fires(&RULE, "#SBATCH «--account=»\n");
+        let found = fires(&RULE, "#SBATCH «--job-name=»##runName##\n");
+        assert!(found.really.unwrap().contains("comment"));
     }
 
     #[test]

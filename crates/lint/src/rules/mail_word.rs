@@ -71,20 +71,25 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
         if none || script.is_refused(given) || super::placeholder::is_one(given) {
             continue;
         }
-        let upper = word.to_ascii_uppercase();
+        let upper = word.trim().to_ascii_uppercase();
         let meant = MEANT
             .iter()
             .find(|(wrong, _)| *wrong == upper)
             .map(|(_, right)| *right);
         let meant = meant.or_else(|| model::nearest(&upper, KNOWN.iter().copied()));
+        let message = match word.trim() == *word {
+            true => format!("--mail-type knows no {word}"),
+            false => format!("--mail-type knows no {word:?}, with a blank"),
+        };
         let finding = script.finding(
             RULE.code,
             RULE.severity,
             given,
-            format!("--mail-type knows no {word}"),
+            message,
             "this word is left out",
         );
         findings.push(match meant {
+            Some(meant) if meant == upper => finding.help("no blanks between the words"),
             Some(meant) => finding.help(format!("did you mean {meant}?")),
             None => finding,
         });
@@ -100,6 +105,9 @@ mod tests {
     fn speaks() {
         let found = fires(&RULE, "#SBATCH «--mail-type=END,FAILED»\n");
         assert_eq!(found.help.unwrap(), "did you mean FAIL?");
+        let found = fires(&RULE, "#SBATCH «--mail-type=\"BEGIN, END\"»\n");
+        assert_eq!(found.message, "--mail-type knows no \" END\", with a blank");
+        assert_eq!(found.help.unwrap(), "no blanks between the words");
     }
 
     #[test]

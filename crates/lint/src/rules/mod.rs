@@ -43,6 +43,7 @@ mod node_count;
 mod node_too_small;
 mod not_a_member;
 mod not_a_script;
+mod not_taken;
 mod one_process;
 mod output_folder;
 mod outside_policy;
@@ -148,6 +149,7 @@ pub const RULES: &[Rule] = &[
     node_too_small::RULE,
     mail_domain::RULE,
     node_count::RULE,
+    not_taken::RULE,
     run_file::RULE,
     unused_ignore::RULE,
     unknown_ignore::RULE,

@@ -77,6 +77,13 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
             let Some(refusal) = site::refusal(script, input, denial, &asked) else {
                 return;
             };
+            // Where the list is whole, what is not in it is not there.
+            let is_sure = !refusal.assumed
+                && source.is_none_or(|source| !source.is_assumed() && !source.is_disputed());
+            let message = match is_sure {
+                true => message.replacen("is not known to have", "has no", 1),
+                false => message,
+            };
             let finding = script
                 .finding(RULE.code, RULE.severity, given, message, label)
                 .help(format!("there is {}", names.join(", ")));

@@ -81,6 +81,14 @@ mod tests {
     }
 
     #[test]
+    fn a_launcher_in_a_comment_is_none() {
+        fires(
+            &RULE,
+            "#SBATCH --gpus=4\n# python -m torch.distributed.launch x.py\n«python x.py»\n",
+        );
+    }
+
+    #[test]
     fn says_nothing() {
         silent(&RULE, "#SBATCH --gpus=1\npython train.py\n");
         silent(&RULE, "#SBATCH --gpus=4\nsrun python train.py\n");

@@ -12,8 +12,7 @@ pub const RULE: Rule = Rule {
     severity: Severity::Warning,
     summary: "memory without a unit is in MiB, and this is very little",
     page: "--mem=64 is 64 MiB: the job ends out of memory before it begins its work. A number without a
-unit counts MiB; write --mem=64G. (Sites can set another unit with DefMemPer… in slurm.conf only for
-defaults, not for this.)
+unit counts MiB; write --mem=64G.
 
 ```
 #!/bin/bash

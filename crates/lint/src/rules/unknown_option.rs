@@ -48,15 +48,15 @@ const RENAMED: &[(&str, &str)] = &[
 /// Those of them that mean the very same.
 const THE_SAME: &[&str] = &["workdir", "share", "mem_bind", "cpus_per_task"];
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
     for diagnostic in &script.diagnostics {
         if diagnostic.code == "unknown-option" && !diagnostic.message.contains("is ambiguous") {
-            findings.push(finding(script, diagnostic));
+            findings.push(finding(script, input, diagnostic));
         }
     }
 }
 
-fn finding(script: &Script<'_>, diagnostic: &Diagnostic) -> Finding {
+fn finding(script: &Script<'_>, input: &LintInput<'_>, diagnostic: &Diagnostic) -> Finding {
     let word = diagnostic.message.split('\'').nth(1).unwrap_or_default();
     let Some(text) = word.strip_prefix("--") else {
         return letter(script, diagnostic, word);
@@ -75,7 +75,7 @@ fn finding(script: &Script<'_>, diagnostic: &Diagnostic) -> Finding {
         range.start..end
     });
     if let Some(option) = elsewhere(script, name) {
-        return place(later_or_plugin(script, finding, option), label, "");
+        return place(later_or_plugin(script, input, finding, option), label, "");
     }
     let meant = RENAMED
         .iter()
@@ -148,13 +148,24 @@ fn elsewhere(script: &Script<'_>, name: &str) -> Option<&'static Opt> {
     fitting.find(|option| !dialect(script).has(option))
 }
 
-fn later_or_plugin(script: &Script<'_>, mut finding: Finding, option: &Opt) -> Finding {
+fn later_or_plugin(
+    script: &Script<'_>,
+    input: &LintInput<'_>,
+    mut finding: Finding,
+    option: &Opt,
+) -> Finding {
     let name = option.long;
     if let Some(plugin) = option.plugin {
         finding.message =
             format!("--{name} is known where the plugin {plugin} is loaded, and refused elsewhere");
         finding.severity = Severity::Warning;
         finding.refused = false;
+        // As yard plan says it: a file that doesn't know of the plugin proves nothing.
+        if let Some(cluster) = input.cluster {
+            finding.severity = Severity::Note;
+            let name = &cluster.name;
+            return finding.really(format!("{name} is not known to have the plugin {plugin}"));
+        }
         return finding;
     }
     let when = match option.until {

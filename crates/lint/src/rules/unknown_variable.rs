@@ -170,9 +170,10 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
                     true => format!("{{{meant}}}_"),
                     false => (*meant).to_owned(),
                 };
+                let dollar = if right.starts_with('{') { "$" } else { "" };
                 findings.push(
                     Finding::new(RULE.code, RULE.severity, format!("Slurm sets no {name}"))
-                        .at(start..start + end, format!("did you mean {right}?"))
+                        .at(start..start + end, format!("did you mean {dollar}{right}?"))
                         .fix([crate::Edit::new(start..start + end, right)]),
                 );
             }

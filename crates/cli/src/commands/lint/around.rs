@@ -26,9 +26,7 @@ impl Around {
     pub(super) fn find(args: &Args, printer: &Printer) -> Result<Around, Failure> {
         let version = match &args.slurm {
             None => None,
-            Some(text) => Some(text.parse::<SlurmVersion>().map_err(|error| {
-                Failure::new(exit_code::USAGE, error.to_string()).asked(format!("--slurm {text}"))
-            })?),
+            Some(text) => Some(known_version(text, printer)?),
         };
         let cluster = match &args.on {
             Some(name) => Some(files::read(&places()?, name, printer)?),
@@ -82,15 +80,38 @@ impl Around {
         let nearest = above.find(|folder| folder.is_dir());
         // The root counts as a component.
         let known = nearest.filter(|folder| folder.components().count() > 2);
+        // Everything is below the root: that says nothing of another machine.
+        let below = self.cwd.parent().is_some() && path.starts_with(&self.cwd);
         match known {
-            Some(folder) if self.cwd.starts_with(folder) || path.starts_with(&self.cwd) => {
-                FolderFact::Missing
-            }
+            Some(folder) if self.cwd.starts_with(folder) || below => FolderFact::Missing,
             Some(folder) if self.cluster.is_none() && path.parent() == Some(folder) => {
                 FolderFact::Missing
             }
-            None if path.starts_with(&self.cwd) => FolderFact::Missing,
+            None if below => FolderFact::Missing,
             _ => FolderFact::Unknown,
         }
     }
+}
+
+/// A version of which the options are known; one that is newer than all is taken as the newest.
+fn known_version(text: &str, printer: &Printer) -> Result<SlurmVersion, Failure> {
+    let refuse =
+        |there: String| Failure::new(exit_code::USAGE, there).asked(format!("--slurm {text}"));
+    let version = text
+        .parse::<SlurmVersion>()
+        .map_err(|error| refuse(error.to_string()))?;
+    let newest = SlurmVersion::V25_11;
+    if version < SlurmVersion::V22_05 {
+        let oldest = SlurmVersion::V22_05;
+        return Err(refuse(format!(
+            "Slurm {version} is not known: {oldest} is the oldest that is"
+        ))
+        .todo(format!("--slurm {oldest} is the nearest")));
+    }
+    if version > newest {
+        printer.say(&format!(
+            "note: Slurm {version} is not known, and taken as {newest}, the newest that is"
+        ));
+    }
+    Ok(version.min(newest))
 }

@@ -1,0 +1,236 @@
+//! Y110: why the cluster would not take or never start the job, where no other rule says it.
+
+use super::{placeholder, shell_variable};
+use crate::rule::{Holds, Rule};
+use crate::script::{Script, errors, request_with_pyxis};
+use crate::{Finding, LintInput, Severity};
+use model::Given;
+use model::cluster::{Denial, Refusal};
+use model::option_table::Key;
+
+/// Y110.
+pub const RULE: Rule = Rule {
+    code: "Y110",
+    name: "not-taken",
+    severity: Severity::Error,
+    summary: "the cluster would not take the job, or never start it",
+    page: "What a job asks is looked at together, as Slurm's controller does and as yard plan tells it: no
+node may have so many GPUs and so much memory at once, a QOS may allow fewer jobs than an array
+has, a partition may be for another account. The job is refused, or waits for ever. Where the
+cluster file need not know everything, or only assumes it, this is a note.
+
+```
+#!/bin/bash
+#SBATCH --partition=gpu
+#SBATCH --gres=gpu:v100:4
+#SBATCH --cpus-per-gpu=10
+srun hostname
+```
+
+Source: the cluster file; job_mgr.c, acct_policy.c and node_scheduler.c of Slurm 22.05.",
+    holds: Holds::Always,
+    needs_cluster: true,
+    check,
+};
+
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+    let Some(cluster) = input.cluster else {
+        return;
+    };
+    // Of what sbatch itself refuses nobody asks the controller; a plugin's options it may take.
+    let with_plugin = match errors(&script.diagnostics) {
+        0 => None,
+        _ => match request_with_pyxis(input) {
+            Some(request) => Some(request),
+            None => return,
+        },
+    };
+    let request = with_plugin.as_ref().unwrap_or(script.request());
+    for refusal in cluster.refusals(request, input.user) {
+        let severity = match refusal.assumed {
+            true => Severity::Note,
+            false => RULE.severity,
+        };
+        let given = place(script, &refusal);
+        // Such a value is not yet the one that sbatch will see.
+        let is_open = |given: &&Given| shell_variable::is_one(given) || placeholder::is_one(given);
+        if given.as_ref().is_some_and(is_open) {
+            continue;
+        }
+        let start = given
+            .and_then(|given| script.whole(given))
+            .map(|at| at.start);
+        let codes = said_by(&refusal);
+        let same = |finding: &Finding| {
+            codes.contains(&finding.code)
+                && (finding.code != "Y102" || start.is_none_or(|start| finding.start() == start))
+        };
+        let said = findings
+            .iter()
+            .any(|finding| same(finding) && finding.severity >= severity);
+        if said {
+            continue;
+        }
+        let message = message(&refusal, &cluster.name);
+        let finding = match given {
+            Some(given) => {
+                script.finding(RULE.code, severity, given, message, refusal.asked.clone())
+            }
+            None => Finding::new(RULE.code, severity, format!("{message}: {}", refusal.asked)),
+        };
+        let finding = finding.really(refusal.there).help(refusal.todo);
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
+}
+
+fn message(refusal: &Refusal, cluster: &str) -> String {
+    // Slurm's words without what stands in brackets behind some of them.
+    let words = refusal.denial.words();
+    let words = words.split(" (").next().unwrap_or(words);
+    match (refusal.waits, refusal.assumed) {
+        (None, false) => format!("would be refused on {cluster}: {words}"),
+        (None, true) => format!("might be refused on {cluster}: {words}"),
+        (Some(reason), false) => format!("would wait for ever on {cluster}: {reason}"),
+        (Some(reason), true) => format!("might wait for ever on {cluster}: {reason}"),
+    }
+}
+
+/// The rules that say the same with more words.
+fn said_by(refusal: &Refusal) -> &'static [&'static str] {
+    match refusal.denial {
+        Denial::Partition => &["Y100"],
+        Denial::TimeLimit => &["Y101"],
+        Denial::Policy if refusal.asked.starts_with("--time=") => &["Y101"],
+        Denial::Account | Denial::Qos => &["Y102"],
+        Denial::NodeConfig => &["Y103", "Y107", "Y109"],
+        Denial::Feature => &["Y106"],
+        Denial::NodeCount => &["Y109"],
+        _ => &[],
+    }
+}
+
+/// The option that it is about: the one that is named, else the first of those that could be.
+fn place<'a>(script: &'a Script<'_>, refusal: &Refusal) -> Option<&'a Given> {
+    let named = refusal.asked.strip_prefix("--");
+    let named = named.and_then(|asked| asked.split(['=', ' ']).next());
+    if let Some(given) = named.and_then(|name| script.named(name).next_back()) {
+        return Some(given);
+    }
+    let asked = refusal.asked.as_str();
+    let keys: &[Key] = match refusal.denial {
+        Denial::NodeConfig => &[
+            Key::GpusPerNode,
+            Key::Gres,
+            Key::Gpus,
+            Key::GpusPerTask,
+            Key::TasksPerNode,
+            Key::CpusPerTask,
+            Key::Mem,
+            Key::MemPerCpu,
+            Key::MemPerGpu,
+            Key::Constraint,
+            Key::Tasks,
+            Key::Nodes,
+        ],
+        Denial::Policy if asked.contains("jobs at once") => &[Key::Array, Key::Qos],
+        Denial::Policy if asked.starts_with("node=") => &[Key::Nodes, Key::Qos],
+        Denial::Policy if asked.starts_with("gres/gpu") => &[
+            Key::Gpus,
+            Key::Gres,
+            Key::GpusPerNode,
+            Key::GpusPerTask,
+            Key::Qos,
+        ],
+        Denial::Policy if asked.starts_with("cpu=") => &[Key::CpusPerTask, Key::Tasks, Key::Qos],
+        Denial::Policy if asked.starts_with("mem=") => &[Key::Mem, Key::MemPerCpu, Key::Qos],
+        Denial::Array => &[Key::Array],
+        Denial::NodeCount => &[Key::Nodes, Key::Tasks],
+        Denial::PartitionAccount => &[Key::Account, Key::Partition],
+        Denial::PartitionQos => &[Key::Qos, Key::Partition],
+        Denial::Partition
+        | Denial::NoPartition
+        | Denial::Access
+        | Denial::Group
+        | Denial::PartitionClosed
+        | Denial::TooManyCpus => &[Key::Partition],
+        _ => &[],
+    };
+    keys.iter().find_map(|key| script.last(*key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fires, lint_on, silent};
+
+    #[track_caller]
+    fn check(cluster: &str, options: &str, severity: Severity, message: &str) {
+        let found = lint_on(cluster, &format!("#!/bin/sh\n#SBATCH {options}\nsrun x\n"));
+        let found = found.iter().filter(|one| one.code == RULE.code);
+        let said: Vec<_> = found.map(|one| (one.severity, &*one.message)).collect();
+        assert!(said.contains(&(severity, message)), "{options}: {said:#?}");
+    }
+
+    #[test]
+    fn speaks() {
+        let found = fires(
+            &RULE,
+            "#SBATCH -p gpu «--gres=gpu:v100:4» --cpus-per-gpu=10\n",
+        );
+        assert_eq!(found.severity, Severity::Error);
+        assert!(
+            found.labels[0].text.contains("40 CPUs a node"),
+            "{found:#?}"
+        );
+    }
+
+    #[test]
+    fn all_that_plan_refuses_is_said() {
+        let nodes = "would be refused on wilson: Requested node configuration is not available";
+        let time = "-p gpu_gce -t 1:00:00";
+        for options in [
+            format!("{time} --gres=gpu:a100:1 --mem=600G"),
+            format!("{time} --gres=gpu:v100:2 --ntasks-per-node=64"),
+            "--gres=gpu:v100l:2 -N 2 --mem=20G -t 1:00:00".to_owned(),
+        ] {
+            check("wilson", &options, Severity::Error, nodes);
+        }
+        check(
+            "wilson",
+            &format!("{time} --qos=test --array=0-3 --gres=gpu:v100:1"),
+            Severity::Error,
+            "would be refused on wilson: Job violates accounting/QOS policy",
+        );
+        let satori = "--gres=gpu:4 -N 3 -q priority2 -t 20:00:00 -p sched_system_all";
+        for reason in ["QOSMaxNodePerJobLimit", "QOSMaxGRESPerJob"] {
+            let message = format!("would wait for ever on satori: {reason}");
+            check("satori", satori, Severity::Error, &message);
+        }
+    }
+
+    #[test]
+    fn what_plan_only_fears_is_a_note() {
+        check(
+            "satori",
+            "--gres=gpu:v100:4 -p nosuch",
+            Severity::Note,
+            "might be refused on satori: Requested node configuration is not available",
+        );
+    }
+
+    #[test]
+    fn says_nothing() {
+        silent(&RULE, "#SBATCH -p gpu --gres=gpu:v100:4 --mem=300G\n");
+        // Another rule says it.
+        silent(&RULE, "#SBATCH -p nosuch\n");
+        silent(&RULE, "#SBATCH -p gpu -c 64\n");
+        silent(&RULE, "#SBATCH -p gpu --nodes=5\n");
+        silent(&RULE, "#SBATCH -p gpu -t 20:00:00\n");
+        silent(&RULE, "#SBATCH -q nosuch\n");
+        silent(&RULE, "#SBATCH -C nosuch\n");
+        // Nobody knows yet what it will be.
+        silent(&RULE, "#SBATCH --nodelist=$NODE\n");
+    }
+}
