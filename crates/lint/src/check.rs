@@ -1,6 +1,7 @@
 //! All rules over one script.
 
 use crate::components::later_components;
+use crate::fix::choose_of;
 use crate::ignore::Ignores;
 use crate::input::LintInput;
 use crate::script::{Script, errors, options_read, refusals};
@@ -44,6 +45,14 @@ fn of_rules(script: &Script<'_>, input: &LintInput<'_>) -> Vec<Finding> {
     findings
 }
 
+
+/// Fixes that are tried one by one; of more, many are tried at once, and those that do harm found by
+/// halves.
+const MOST_ALONE: usize = 32;
+
+/// So many bytes of directives are read again to try fixes, whatever the script.
+const MOST_READ: usize = 4 << 20;
+
 /// Takes fixes away after which `sbatch` would have more to refuse than before, and directives that
 /// it would not read: they would be added again and again.
 fn keep_safe_fixes(script: &Script<'_>, input: &LintInput<'_>, findings: &mut [Finding]) {
@@ -53,17 +62,48 @@ fn keep_safe_fixes(script: &Script<'_>, input: &LintInput<'_>, findings: &mut [F
         .first_command
         .map_or(script.text.len(), |line| script.lines.with_end(line).start);
     let before = errors(&script.diagnostics);
-    for finding in findings.iter_mut().filter(|finding| !finding.refused) {
-        let in_head = |edits: &&Vec<Edit>| edits.iter().any(|edit| edit.start < head);
-        let Some(edits) = finding.fix.as_ref().filter(in_head) else {
+    let in_head = |edits: &Vec<Edit>| edits.iter().any(|edit| edit.start < head);
+    let asked = (0..findings.len()).filter(|index| {
+        let finding = &findings[*index];
+        !finding.refused && finding.fix.as_ref().is_some_and(in_head)
+    });
+    let asked: Vec<usize> = asked.collect();
+    let mut groups: Vec<Vec<usize>> = match asked.len() > MOST_ALONE {
+        true => vec![asked],
+        false => asked.into_iter().map(|index| vec![index]).collect(),
+    };
+    let mut looked = 0;
+    while let Some(mut group) = groups.pop() {
+        // What is not looked at is not promised.
+        if looked >= MOST_ALONE && looked * head > MOST_READ {
+            group.iter().for_each(|index| findings[*index].fix = None);
             continue;
-        };
+        }
+        looked += 1;
+        let fixes = group.iter().map(|index| findings[*index].fix.as_deref());
+        let (edits, made) = choose_of(fixes.map(Option::unwrap_or_default));
+        let mut place = 0;
+        let (mut tried, others): (Vec<usize>, Vec<usize>) = group.drain(..).partition(|_| {
+            place += 1;
+            made[place - 1]
+        });
+        if !others.is_empty() && !tried.is_empty() {
+            groups.push(others);
+        }
         let adds = |edit: &Edit| edit.start == edit.end && edit.text.contains("#SBATCH -");
-        let fixed = apply(script.text, edits);
+        let fixed = apply(script.text, &edits);
         let is_lost =
             edits.iter().any(adds) && options_read(input, &fixed) <= script.sbatch.given.len();
-        if is_lost || refusals(input, &fixed) > before {
-            finding.fix = None;
+        if !is_lost && refusals(input, &fixed) <= before {
+            continue;
+        }
+        match *tried {
+            [] => {}
+            [one] => findings[one].fix = None,
+            _ => {
+                groups.push(tried.split_off(tried.len() / 2));
+                groups.push(tried);
+            }
         }
     }
 }

@@ -2,9 +2,14 @@
 
 use crate::edit::{Edit, apply};
 use crate::{Finding, is_refused};
+use std::collections::BTreeMap;
 
 /// Rounds after which fixing ends, whatever is left: each makes all fixes that don't meet.
 const MOST_ROUNDS: usize = 20;
+
+/// Fixes that are tried alone where all together would make `sbatch` refuse the script: each means
+/// to look at it again.
+const MOST_ALONE: usize = 100;
 
 /// A text with its fixes made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +39,11 @@ pub fn fix(text: &str, check: impl Fn(&str) -> Vec<Finding>) -> Fixed {
         let together = step(&fixed, &edits, made, &check);
         // Of fixes that only together refuse the script, the first that can be made alone is.
         let next = together.or_else(|| {
-            let alone = fixed.findings.iter().filter_map(|one| one.fix.as_ref());
+            let alone = fixed
+                .findings
+                .iter()
+                .filter_map(|one| one.fix.as_ref())
+                .take(MOST_ALONE);
             let mut steps = alone.map(|edits| step(&fixed, edits, 1, &check));
             steps.find_map(|step| step)
         });
@@ -68,15 +77,34 @@ fn step(
 /// The edits of as many findings as can be made at once, and how many findings those are.
 #[must_use]
 pub fn choose(findings: &[Finding]) -> (Vec<Edit>, usize) {
+    let fixes = findings.iter().map(|finding| finding.fix.as_deref());
+    let (edits, made) = choose_of(fixes.map(Option::unwrap_or_default));
+    (edits, made.into_iter().filter(|made| *made).count())
+}
+
+/// The edits of as many fixes as can be made at once, and which those are.
+pub(crate) fn choose_of<'e>(fixes: impl Iterator<Item = &'e [Edit]>) -> (Vec<Edit>, Vec<bool>) {
     let mut chosen: Vec<Edit> = Vec::new();
-    let mut made = 0;
-    for edits in findings.iter().filter_map(|finding| finding.fix.as_ref()) {
-        let meets = |edit: &Edit| chosen.iter().any(|other| other.meets(edit));
-        if !edits.is_empty() && !edits.iter().any(meets) {
-            chosen.extend(edits.iter().cloned());
-            made += 1;
+    // Where they begin and end: none of one fix meets one of another.
+    let mut taken: BTreeMap<usize, usize> = BTreeMap::new();
+    let made = fixes.map(|edits| {
+        let meets = |edit: &Edit| {
+            let before = taken.range(..=edit.start).next_back();
+            let behind = taken.range(edit.start..).next();
+            before.is_some_and(|(start, end)| *start == edit.start || *end > edit.start)
+                || behind.is_some_and(|(start, _)| *start < edit.end)
+        };
+        if edits.is_empty() || edits.iter().any(meets) {
+            return false;
         }
-    }
+        for edit in edits {
+            let end = taken.entry(edit.start).or_default();
+            *end = edit.end.max(*end);
+        }
+        chosen.extend(edits.iter().cloned());
+        true
+    });
+    let made = made.collect();
     (chosen, made)
 }
 

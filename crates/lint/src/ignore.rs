@@ -3,6 +3,7 @@
 use crate::script::Script;
 use crate::{Edit, Finding, Rule, Severity};
 use model::script_lines::LineKind;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// What the comment looks like.
@@ -18,7 +19,6 @@ struct Ignore {
     range: Range<usize>,
     /// The line that it is for; none for the whole file.
     line: Option<usize>,
-    used: bool,
 }
 
 impl Ignores {
@@ -27,31 +27,29 @@ impl Ignores {
     pub(crate) fn read(script: &Script<'_>) -> Ignores {
         let mut all = Vec::new();
         let mut from = 0;
+        let first = script.kinds.kinds.iter().position(|kind| {
+            !matches!(
+                kind,
+                LineKind::Interpreter | LineKind::Comment | LineKind::Blank
+            )
+        });
         while let Some(found) = script.text[from..].find(MARK) {
             let at = from + found;
             from = at + MARK.len();
             let number = script.lines.number(at);
             let line = script.lines.range(number);
-            let Some(hash) = script.text[line.start..at].rfind('#') else {
+            let before = script.text[line.start..at].trim_end();
+            let Some(before) = before.strip_suffix('#') else {
                 continue;
             };
-            if !script.text[line.start + hash + 1..at].trim().is_empty() {
-                continue;
-            }
             let Some(end) = script.text[from..line.end].find(']') else {
                 continue;
             };
-            let alone = script.text[line.start..line.start + hash].trim().is_empty();
-            let kinds = script.kinds.kinds.iter();
-            let first = kinds.take(number).position(|kind| {
-                !matches!(
-                    kind,
-                    LineKind::Interpreter | LineKind::Comment | LineKind::Blank
-                )
-            });
-            let of = match (alone, first) {
-                (true, None) => None,
-                (true, Some(_)) => Some(number + 1),
+            let alone = before.trim_start().is_empty();
+            let in_head = first.is_none_or(|first| first >= number);
+            let of = match (alone, in_head) {
+                (true, true) => None,
+                (true, false) => Some(number + 1),
                 (false, _) => Some(number),
             };
             let mut start = from;
@@ -63,7 +61,6 @@ impl Ignores {
                     code: code.trim().to_ascii_uppercase(),
                     range,
                     line: of,
-                    used: false,
                 });
             }
         }
@@ -72,27 +69,34 @@ impl Ignores {
 
     /// Takes the findings away that are ignored, and adds what there is to say of those that
     /// ignore nothing.
-    pub(crate) fn settle(mut self, script: &Script<'_>, findings: &mut Vec<Finding>) {
+    pub(crate) fn settle(self, script: &Script<'_>, findings: &mut Vec<Finding>) {
         if self.all.is_empty() {
             return;
         }
+        // Which have been used: those of one code and one line are used together.
+        let mut wanted: HashMap<(&str, Option<usize>), bool> = HashMap::new();
+        for ignore in &self.all {
+            wanted.insert((&ignore.code, ignore.line), false);
+        }
         findings.retain(|finding| {
+            let places = finding.labels.iter();
+            let places = places.map(|label| Some(script.lines.number(label.range.start)));
             let mut kept = true;
-            for ignore in &mut self.all {
-                let places = finding.labels.iter();
-                let here = ignore.line.is_none_or(|line| {
-                    places
-                        .clone()
-                        .any(|label| script.lines.number(label.range.start) == line)
-                });
-                if ignore.code == finding.code && here {
-                    ignore.used = true;
+            for place in places.chain([None]) {
+                if let Some(used) = wanted.get_mut(&(finding.code, place)) {
+                    *used = true;
                     kept = false;
                 }
             }
             kept
         });
-        for ignore in self.all.into_iter().filter(|ignore| !ignore.used) {
+        let used: Vec<bool> = self
+            .all
+            .iter()
+            .map(|ignore| wanted[&(&*ignore.code, ignore.line)])
+            .collect();
+        let unused_ones = self.all.into_iter().zip(used).filter(|(_, used)| !used);
+        for (ignore, _) in unused_ones {
             findings.push(match Rule::find(&ignore.code) {
                 Some(rule) => unused(script, rule, ignore.range),
                 None => unknown(&ignore.code, ignore.range),
@@ -105,7 +109,11 @@ fn unused(script: &Script<'_>, rule: &Rule, range: Range<usize>) -> Finding {
     let line = script.lines.range(script.lines.number(range.start));
     let text = &script.text[line.clone()];
     // Of a comment with this code alone, the comment can go.
-    let comment = text.rfind('#').filter(|hash| {
+    let alone = script.text[line.start..range.start]
+        .trim_end()
+        .ends_with('[');
+    let hash = text.rfind('#').filter(|_| alone);
+    let comment = hash.filter(|hash| {
         let inner = text[*hash..].trim_start_matches('#').trim();
         inner
             .strip_prefix(MARK)

@@ -1,5 +1,6 @@
 //! The lines of a text and where they begin.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 /// Where the lines of a text are. They end at `\n`; a `\r` before it belongs to the end.
@@ -7,6 +8,8 @@ use std::ops::Range;
 pub struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
+    /// A byte, and its column: many places of one long line are asked for in turn.
+    last: Cell<(usize, usize)>,
 }
 
 impl<'a> Lines<'a> {
@@ -18,6 +21,7 @@ impl<'a> Lines<'a> {
         Lines {
             text,
             starts: starts.collect(),
+            last: Cell::new((0, 1)),
         }
     }
 
@@ -62,9 +66,17 @@ impl<'a> Lines<'a> {
     #[must_use]
     pub fn position(&self, at: usize) -> (usize, usize) {
         let number = self.number(at);
-        let before = self.with_end(number).start..at;
-        let column = self.text.get(before).map_or(0, |text| text.chars().count());
-        (number, column + 1)
+        let start = self.with_end(number).start;
+        let (known, column) = match self.last.get() {
+            (known, column) if start <= known && known <= at => (known, column),
+            _ => (start, 1),
+        };
+        let Some(between) = self.text.get(known..at) else {
+            return (number, 1);
+        };
+        let column = column + between.chars().count();
+        self.last.set((at, column));
+        (number, column)
     }
 }
 
@@ -80,7 +92,15 @@ mod tests {
             (lines.line(1), lines.line(2), lines.line(3)),
             ("ab", "ä c", "")
         );
-        assert_eq!(lines.position(7), (2, 3));
+        for (at, place) in [
+            (7, (2, 3)),
+            (8, (2, 4)),
+            (7, (2, 3)),
+            (1, (1, 2)),
+            (4, (2, 1)),
+        ] {
+            assert_eq!(lines.position(at), place, "byte {at}");
+        }
         assert_eq!(lines.number(0), 1);
         assert_eq!(Lines::new("").count(), 0);
         assert_eq!(Lines::new("a").count(), 1);

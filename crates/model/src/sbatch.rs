@@ -256,7 +256,7 @@ impl Component<'_> {
             if !ignored {
                 foreign_directives::read(reading, self.script, self.text);
             }
-            if self.text.len() > LONGEST_SCRIPT {
+            if script_size(self.text) > LONGEST_SCRIPT {
                 reading.refuse_whole_as_controller(TOO_LONG);
             }
         }
@@ -299,6 +299,17 @@ impl Component<'_> {
 
 /// `max_script_size` of a controller where nothing else is configured.
 const LONGEST_SCRIPT: usize = 4 * 1024 * 1024;
+
+/// How many bytes a script has whose text this is. What was no UTF-8 stands in it as a character of
+/// three bytes for each that it was (U+F780 to U+F7FF, or U+FFFD).
+#[must_use]
+pub fn script_size(text: &str) -> usize {
+    if text.len() <= LONGEST_SCRIPT {
+        return text.len();
+    }
+    let stands_in = |c: &char| matches!(c, '\u{f780}'..='\u{f7ff}' | '\u{fffd}');
+    text.len() - 2 * text.chars().filter(stands_in).count()
+}
 
 fn is(given: &Given, key: Key) -> bool {
     given.option.key == Some(key)

@@ -106,7 +106,8 @@ pub fn summary(counts: Counts, code: Option<&str>) -> String {
 
 /// The part of a long line round a byte, and where it begins.
 fn cut(line: &str, at: usize, room: usize) -> (&str, usize) {
-    if columns(line) <= room {
+    // A character has at most 4 bytes; a long line is not counted for each place in it.
+    if line.len() <= 4 * room && columns(line) <= room {
         return (line, 0);
     }
     let mut from = at.saturating_sub(30);

@@ -29,7 +29,7 @@ Source: sbatch.c and job_mgr.c (_test_job_desc_fields) of 22.05 to 25.11; seen w
 const LONGEST: usize = 4 << 20;
 
 fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
-    if script.text.len() > LONGEST {
+    if model::sbatch::script_size(script.text) > LONGEST {
         findings.push(
             Finding::new(RULE.code, RULE.severity, "the script is larger than 4 MiB")
                 .refused()

@@ -13,9 +13,14 @@ pub(super) enum Kind {
     Paren,
 }
 
+impl Kind {
+    pub(super) const COUNT: usize = Kind::Paren as usize + 1;
+}
+
 /// A block that is open.
 pub(super) struct Block {
     pub(super) kind: Kind,
+    /// It is a function's body, or stands in one.
     pub(super) function: bool,
     /// Number of commands before it.
     pub(super) first: usize,
@@ -65,7 +70,8 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn open(&mut self, kind: Kind) {
-        let function = std::mem::take(&mut self.function_next);
+        let function = std::mem::take(&mut self.function_next) || self.in_function();
+        self.open[kind as usize] += 1;
         self.blocks.push(Block {
             kind,
             function,
@@ -73,13 +79,25 @@ impl<'a> Reader<'a> {
         });
     }
 
+    /// Whether what stands here is part of a function.
+    pub(super) fn in_function(&self) -> bool {
+        self.blocks.last().is_some_and(|block| block.function)
+    }
+
     /// Closes the block, and those inside it that were left open.
     pub(super) fn close(&mut self, kind: Kind) {
-        let Some(index) = self.blocks.iter().rposition(|block| block.kind == kind) else {
+        // Asked first: a script may close what it never opened, many times, in many other blocks.
+        if self.open[kind as usize] == 0 {
             return;
-        };
-        let first = self.blocks[index].first;
-        self.blocks.truncate(index);
+        }
+        let mut first = self.shell.commands.len();
+        while let Some(block) = self.blocks.pop() {
+            self.open[block.kind as usize] -= 1;
+            first = block.first;
+            if block.kind == kind {
+                break;
+            }
+        }
         self.blanks();
         if self.peek() == Some(b'&')
             && self.peek_at(1) != Some(b'&')

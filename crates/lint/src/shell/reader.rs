@@ -18,6 +18,8 @@ pub(super) struct Reader<'a> {
     pub(super) substitution: usize,
     pub(super) shell: Shell<'a>,
     pub(super) blocks: Vec<Block>,
+    /// How many of them there are of each kind.
+    pub(super) open: [usize; Kind::COUNT],
     /// Here-documents whose bodies begin at the next line: delimiter, tabs stripped.
     pub(super) waiting: Vec<(String, bool)>,
     /// The next `{` or `(` is a function's body.
@@ -37,6 +39,7 @@ impl<'a> Reader<'a> {
                 ..Shell::default()
             },
             blocks: Vec::new(),
+            open: [0; Kind::COUNT],
             waiting: Vec::new(),
             function_next: false,
         }
@@ -114,7 +117,7 @@ impl<'a> Reader<'a> {
             end: End::Plain,
             background: false,
             substitution: self.substitution > 0,
-            function: self.blocks.iter().any(|block| block.function),
+            function: self.in_function(),
             depth: self.blocks.len(),
         };
         loop {

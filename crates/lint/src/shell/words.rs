@@ -217,7 +217,7 @@ impl<'a> Reader<'a> {
         inner.closing = Some(closing);
         inner.substitution = self.substitution + 1;
         inner.commands();
-        let in_function = self.blocks.iter().any(|block| block.function);
+        let in_function = self.in_function();
         let end = inner.at;
         let mut read = inner.shell;
         for command in &mut read.commands {
