@@ -128,14 +128,16 @@ fn fixes_are_shown_and_made() {
 }
 
 #[test]
-fn what_is_no_utf_8_is_linted_and_left_as_it_is() {
+fn what_is_no_utf_8_is_fixed_byte_by_byte() {
     let env = env();
     let path = env.write("job.sh", "");
     let bytes = b"#!/bin/sh\n#SBATCH --out=x\n# caf\xe9\n";
     fs::write(&path, bytes).unwrap();
-    let said = env.yard(&["lint", "--fix", "job.sh"]);
-    assert!(said.snapshot().contains("not UTF-8"));
-    assert_eq!(fs::read(&path).unwrap(), bytes);
+    let fixed = b"#!/bin/sh\n#SBATCH --output=x\n# caf\xe9\n";
+    let _ = bash(&env, "\"$YARD\" lint --fix - < job.sh > fixed.sh").code(0);
+    assert_eq!(fs::read(env.work().join("fixed.sh")).unwrap(), fixed);
+    let _ = env.yard(&["lint", "--fix", "job.sh"]).code(0);
+    assert_eq!(fs::read(&path).unwrap(), fixed);
 }
 
 #[test]
@@ -310,11 +312,12 @@ const FIXED: &str = "#!/bin/sh\n#SBATCH --output=x\n";
 fn a_fix_keeps_what_a_file_is() {
     let env = env();
     let path = env.write("job.sh", TO_FIX);
-    // Its other name gets the text too.
+    // Neither of two names can get the text alone, and both together not at once.
     let other = env.work().join("other.sh");
     fs::hard_link(&path, &other).unwrap();
-    let _ = env.yard(&["lint", "--fix", "job.sh"]).code(0);
-    assert_eq!(fs::read_to_string(&other).unwrap(), FIXED);
+    let said = env.yard(&["lint", "--fix", "job.sh"]).code(5);
+    assert!(said.stderr.contains("has another name"), "{}", said.stderr);
+    assert_eq!(fs::read_to_string(&other).unwrap(), TO_FIX);
     assert_eq!(fs::metadata(&path).unwrap().nlink(), 2);
     // A link stays a link, and the file that is meant is written.
     let meant = env.write("deep/meant.sh", TO_FIX);

@@ -45,7 +45,6 @@ fn of_rules(script: &Script<'_>, input: &LintInput<'_>) -> Vec<Finding> {
     findings
 }
 
-
 /// Fixes that are tried one by one; of more, many are tried at once, and those that do harm found by
 /// halves.
 const MOST_ALONE: usize = 32;

@@ -5,6 +5,7 @@ use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -35,6 +36,40 @@ pub fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
     write(&meant, bytes)?;
     fs::set_permissions(&meant, facts.permissions())
+}
+
+/// Like [`write()`], for a file that is there and has no other name: the new one has the owner,
+/// group and mode that `facts` say, also in a folder that gives its own. `still` is asked right
+/// before it takes the place of the old one, and stops it with an error.
+///
+/// # Errors
+/// What the system says (`PermissionDenied` where such an owner or group can't be given), or
+/// `still`; `path` is then as it was.
+pub fn write_in_place_of(
+    path: &Path,
+    bytes: &[u8],
+    facts: &fs::Metadata,
+    still: impl FnOnce() -> io::Result<()>,
+) -> io::Result<()> {
+    let beside = beside(path, COUNT.fetch_add(1, Ordering::Relaxed));
+    let result = fill(&beside, bytes, true).and_then(|file| {
+        let made = file.metadata()?;
+        let owner = (made.uid() != facts.uid()).then_some(facts.uid());
+        let group = (made.gid() != facts.gid()).then_some(facts.gid());
+        if owner.is_some() || group.is_some() {
+            fchown(&file, owner, group)?;
+        }
+        // Behind the owner: a change of that takes bits of the mode away.
+        file.set_permissions(facts.permissions())?;
+        file.sync_all()?;
+        still()?;
+        fs::rename(&beside, path)
+    });
+    if result.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    result?;
+    File::open(folder_of(path))?.sync_all()
 }
 
 /// Like [`write()`] without the two fsyncs: whole or not at all for readers, but a power cut may
@@ -121,7 +156,7 @@ fn folder_of(path: &Path) -> &Path {
 mod tests {
     use super::*;
     use rustix::fs::{FileType, Mode};
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_link_and_a_pipe_stay_what_they_are() {
@@ -144,6 +179,22 @@ mod tests {
         write_named(&pipe, b"three").unwrap();
         assert_eq!(reader.join().unwrap(), b"three");
         assert!(!fs::metadata(&pipe).unwrap().is_file());
+    }
+
+    #[test]
+    fn what_changed_meanwhile_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "one").unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
+        let facts = fs::metadata(&path).unwrap();
+        let changed = || Err(io::Error::other("changed"));
+        assert!(write_in_place_of(&path, b"two", &facts, changed).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        write_in_place_of(&path, b"two", &facts, || Ok(())).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

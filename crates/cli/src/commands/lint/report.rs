@@ -11,6 +11,8 @@ use crate::printer::Printer;
 use ::lint::render::{self, Counts};
 use ::lint::{Finding, Fixed, Lines};
 use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use train::RunFile;
 
@@ -28,6 +30,8 @@ pub(super) struct Report<'a> {
     first_code: Option<&'static str>,
     /// Of what could not be read or written.
     failed: Option<u8>,
+    /// What was read was not all UTF-8.
+    odd: bool,
 }
 
 impl<'a> Report<'a> {
@@ -46,6 +50,7 @@ impl<'a> Report<'a> {
             results: 0,
             first_code: None,
             failed: None,
+            odd: false,
         }
     }
 
@@ -67,7 +72,17 @@ impl<'a> Report<'a> {
 
     fn read(&mut self, path: &Path, file: &InputFile, around: &Around) {
         let name = &*path.to_string_lossy();
-        let text = String::from_utf8_lossy(&file.bytes);
+        // Byte for byte: what a fix leaves alone comes back as it was.
+        let text = match std::str::from_utf8(&file.bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => Cow::Owned(sys::odd_text::text(OsStr::from_bytes(&file.bytes))),
+        };
+        let odd = matches!(text, Cow::Owned(_));
+        let bytes = |text: &str| match odd {
+            true => sys::odd_text::bytes(text).as_bytes().to_owned(),
+            false => text.as_bytes().to_owned(),
+        };
+        self.odd |= odd;
         if script_file::is_run_file(name, &text) {
             let (_, problems) = RunFile::parse(&text, name);
             self.findings(&lint::run_file_findings(&problems), &text, name);
@@ -78,12 +93,8 @@ impl<'a> Report<'a> {
             self.findings(&check(&text), &text, name);
             return;
         }
-        // What stands in for broken bytes must not be written, and a pipe takes nothing.
-        let why = match (&text, file.kind) {
-            (Cow::Owned(_), _) => Some("is not UTF-8 and is not changed"),
-            (_, Kind::Pipe) if self.args.fix => Some("is a pipe: --fix - writes what - reads"),
-            _ => None,
-        };
+        let why = (file.kind == Kind::Pipe && self.args.fix)
+            .then_some("is a pipe: --fix - writes what - reads");
         if let Some(why) = why {
             self.printer.say(&format!("note: {name} {why}"));
         }
@@ -97,16 +108,21 @@ impl<'a> Report<'a> {
             Some(_) => as_it_is(check(&text)),
         };
         if self.args.diff {
-            self.waiting
-                .push_str(&render::diff(&text, &fixed.text, name));
+            let diff = render::diff(&text, &fixed.text, name);
             self.count(&fixed.findings);
-            self.flush(CHUNK);
+            if odd {
+                self.flush(0);
+                self.printer.bytes(&bytes(&diff));
+            } else {
+                self.waiting.push_str(&diff);
+                self.flush(CHUNK);
+            }
             return;
         }
         if file.kind == Kind::Stdin {
-            self.printer.data(&fixed.text);
+            self.printer.bytes(&bytes(&fixed.text));
         } else if fixed.made > 0
-            && let Err(failure) = output_file::write(path, &file.bytes, fixed.text.as_bytes())
+            && let Err(failure) = output_file::write(path, &file.bytes, &bytes(&fixed.text))
         {
             self.failed(&failure);
             fixed = as_it_is(check(&text));
@@ -166,7 +182,11 @@ impl<'a> Report<'a> {
         if self.waiting.len() < least || self.waiting.is_empty() {
             return;
         }
-        let text = std::mem::take(&mut self.waiting);
+        let mut text = std::mem::take(&mut self.waiting);
+        // Bytes that are no text stand as characters that nobody can read.
+        if self.odd {
+            text = text.replace(|c| ('\u{f780}'..='\u{f7ff}').contains(&c), "\u{fffd}");
+        }
         match self.args.fix && self.args.files.iter().any(|path| path.as_os_str() == STDIN) {
             true => self.printer.say(text.trim_end()),
             false if self.args.diff => self.printer.patch(text.as_bytes()),
