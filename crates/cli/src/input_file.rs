@@ -98,7 +98,7 @@ pub fn is_plain(path: &Path) -> bool {
 /// Such a file tells no size.
 fn is_made_up(facts: &fs::Metadata) -> bool {
     let made_up = |folder: &&str| fs::metadata(folder).is_ok_and(|it| it.dev() == facts.dev());
-    facts.len() == 0 && MADE_UP.iter().any(|folder| made_up(folder))
+    facts.len() == 0 && MADE_UP.iter().any(made_up)
 }
 
 /// Whether a path leads to a pipe that a process has open, as `/dev/fd/63` does: it has no name
