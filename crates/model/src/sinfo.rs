@@ -204,7 +204,8 @@ fn column(cell: &Cell, width: i64, right: bool) -> String {
         Cell::Long(value) => (value.as_str(), true),
         Cell::Null => ("(null)", false),
     };
-    let width = usize::try_from(width).unwrap_or(0);
+    // What the formatter can do.
+    let width = usize::try_from(width).unwrap_or(0).min(u16::MAX.into());
     if width == 0 {
         return value.to_owned();
     }

@@ -1,6 +1,6 @@
 //! Names folded into a list, and their order.
 
-use super::Numbers;
+use super::{Numbers, push_number};
 use crate::NodeName;
 use std::cmp::Ordering;
 use std::hash::{DefaultHasher, Hasher};
@@ -199,16 +199,4 @@ fn print(ranges: &[Range<'_>]) -> String {
         text.push_str(if bracket { "]" } else { "" });
     }
     text
-}
-
-/// A number in at least so many digits; faster by far than the formatter, for a million names.
-fn push_number(text: &mut String, number: u64, width: usize) {
-    let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
-    text.extend(std::iter::repeat_n('0', width.saturating_sub(digits)));
-    let mut power = 10_u64.pow(u32::try_from(digits - 1).expect("invariant: at most 20 digits"));
-    while power > 0 {
-        let digit = u8::try_from(number / power % 10).expect("invariant: a digit");
-        text.push(char::from(b'0' + digit));
-        power /= 10;
-    }
 }

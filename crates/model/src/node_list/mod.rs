@@ -146,13 +146,27 @@ impl Names<'_> {
     }
 
     fn push_all(&mut self, prefix: &str, numbers: &Numbers) -> Result<(), Wrong> {
-        let mut name = format!("{prefix}{:0width$}", numbers.low, width = numbers.width);
+        let mut name = prefix.to_owned();
+        push_number(&mut name, numbers.low, numbers.width);
         self.push(&name)?;
         for _ in numbers.low..numbers.high {
             count_up(&mut name, prefix.len());
             self.push(&name)?;
         }
         Ok(())
+    }
+}
+
+/// A number in at least so many digits; faster by far than the formatter, for a million names, and of any
+/// width.
+fn push_number(text: &mut String, number: u64, width: usize) {
+    let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
+    text.extend(std::iter::repeat_n('0', width.saturating_sub(digits)));
+    let mut power = 10_u64.pow(u32::try_from(digits - 1).expect("invariant: at most 20 digits"));
+    while power > 0 {
+        let digit = u8::try_from(number / power % 10).expect("invariant: a digit");
+        text.push(char::from(b'0' + digit));
+        power /= 10;
     }
 }
 
@@ -199,7 +213,9 @@ fn expand_prefix(prefix: &str, last: &[Numbers], names: &mut Names<'_>) -> Resul
     };
     for numbers in numbers(inside)? {
         for number in numbers.low..=numbers.high {
-            let prefix = format!("{before}{number:0width$}{after}", width = numbers.width);
+            let mut prefix = before.to_owned();
+            push_number(&mut prefix, number, numbers.width);
+            prefix.push_str(after);
             expand_prefix(&prefix, last, names)?;
         }
     }
@@ -273,6 +289,14 @@ mod tests {
         assert_eq!(fold(&names), kept);
         sort(&mut names);
         assert_eq!(fold(&names), sorted);
+    }
+
+    /// Wider than what the formatter can do.
+    #[test]
+    fn numbers_of_any_width() {
+        let zeros = "0".repeat(70_000);
+        check(&format!("n[{zeros}1]"), &format!("n{zeros}1"));
+        check(&format!("n[{zeros}1]m[1]"), &format!("n{zeros}1m1"));
     }
 
     #[test]
