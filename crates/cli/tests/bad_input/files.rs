@@ -121,15 +121,17 @@ fn a_ported_script_leaves_links_what_they_are() {
     let env = env();
     let work = env.work();
     fs::write(work.join("job.sh"), "#!/bin/sh\n#SBATCH -t 5\ntrue\n").unwrap();
-    let line = "ln -s target dangling && echo old >one && ln one two && \
-                for to in dangling one; do \
-                \"$YARD\" port job.sh --from ibex --to ibex --output $to --force || exit; done";
-    let said = bash(&env, line);
+    let port = "\"$YARD\" port job.sh --from ibex --to ibex --force --output";
+    let said = bash(&env, &format!("ln -s target dangling && {port} dangling"));
     assert_eq!(said.status, 0, "{}", said.stderr);
     assert!(work.join("dangling").is_symlink());
-    for name in ["target", "one", "two"] {
-        let text = fs::read_to_string(work.join(name)).unwrap();
-        assert!(text.starts_with("#!/bin/sh"), "{name}: {text}");
+    let text = fs::read_to_string(work.join("target")).unwrap();
+    assert!(text.starts_with("#!/bin/sh"), "{text}");
+    let said = bash(&env, &format!("echo old >one && ln one two && {port} one"));
+    assert_eq!(said.status, 5, "{}", said.stderr);
+    assert!(said.stderr.contains("a hard link"), "{}", said.stderr);
+    for name in ["one", "two"] {
+        assert_eq!(fs::read_to_string(work.join(name)).unwrap(), "old\n");
     }
 }
 

@@ -108,11 +108,12 @@ impl Door<'_> {
         if total > 0 && min > total && !over_most {
             let refusal = Refusal {
                 assumed,
-                // No limit of the partition is passed: it is the choice of nodes that fails.
+                // No limit of the partition is passed: it is the choice of nodes that fails, which
+                // a held job doesn't come to.
                 ..refusal(
-                    match self.enforced() {
-                        Some(_) => Denial::NodeCount,
-                        None => Denial::NodeConfig,
+                    match self.enforced().is_some() || self.request.hold {
+                        true => Denial::NodeCount,
+                        false => Denial::NodeConfig,
                     },
                     &*nodes_asked,
                     format!("partition {name} has {}", say_nodes(total)),
@@ -120,7 +121,10 @@ impl Door<'_> {
                 )
                 .most(total)
             };
-            self.found.push(refusal);
+            match self.request.hold {
+                true => self.over_partition("PartitionNodeLimit", refusal),
+                false => self.found.push(refusal),
+            }
         }
         if let Some(listed) = self.listed_outside(partition) {
             let guessed =
