@@ -111,18 +111,25 @@ pub(crate) fn lint(setup: Setup, text: &str) -> Vec<Finding> {
 #[track_caller]
 pub(crate) fn lint_on(cluster: &str, text: &str) -> Vec<Finding> {
     let cluster = model::cluster::find(cluster).unwrap().unwrap();
-    check(&LintInput {
+    check(&input_on(&cluster, text))
+}
+
+static UTC: TimeZone = TimeZone::UTC;
+
+/// A script for a cluster.
+pub(crate) fn input_on<'a>(cluster: &'a ClusterFile, text: &'a str) -> LintInput<'a> {
+    LintInput {
         name: "job.sh",
         text,
         args: &[],
-        cluster: Some(&cluster),
+        cluster: Some(cluster),
         version: None,
         user: Some("ada"),
         cwd: Path::new("/work"),
-        zone: &TimeZone::UTC,
+        zone: &UTC,
         now: Timestamp(0),
         folders: &folders,
-    })
+    }
 }
 
 fn whole(text: &str) -> String {

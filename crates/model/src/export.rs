@@ -47,7 +47,20 @@ impl Export {
     /// along with every form but `NIL`.
     #[must_use]
     pub fn for_job(&self, caller: &[(String, String)]) -> Variables {
+        self.left_of(caller, false)
+    }
+
+    /// What is left of it for a step: with `ALL` anywhere, what the caller has goes before what is
+    /// given here (srun(1)).
+    #[must_use]
+    pub fn for_step(&self, caller: &[(String, String)]) -> Variables {
+        self.left_of(caller, true)
+    }
+
+    /// `all_last`: an `ALL` counts as if it stood behind all other words.
+    fn left_of(&self, caller: &[(String, String)], all_last: bool) -> Variables {
         let mut kept = Variables::new();
+        let mut all = false;
         match self.form() {
             Form::All => return caller.to_vec(),
             Form::Nil => return kept,
@@ -55,31 +68,12 @@ impl Export {
             Form::List(list) => {
                 for word in words(list) {
                     match word.split_once('=') {
+                        _ if is_all(word) && all_last => all = true,
                         _ if is_all(word) => set_all(&mut kept, caller),
                         Some((name, value)) => set(&mut kept, name, value),
                         None => set_all(&mut kept, caller.iter().filter(|(name, _)| name == word)),
                     }
                 }
-            }
-        }
-        set_all(&mut kept, caller.iter().filter(|(name, _)| is_slurms(name)));
-        kept
-    }
-
-    /// What is left of it for a step: with `ALL` anywhere, what the caller has goes before what is
-    /// given here (srun(1)).
-    #[must_use]
-    pub fn for_step(&self, caller: &[(String, String)]) -> Variables {
-        let Form::List(list) = self.form() else {
-            return self.for_job(caller);
-        };
-        let mut kept = Variables::new();
-        let mut all = false;
-        for word in words(list) {
-            match word.split_once('=') {
-                _ if is_all(word) => all = true,
-                Some((name, value)) => set(&mut kept, name, value),
-                None => set_all(&mut kept, caller.iter().filter(|(name, _)| name == word)),
             }
         }
         set_all(

@@ -163,30 +163,18 @@ fn place<'a>(script: &'a Script<'_>, refusal: &Refusal) -> Option<&'a Given> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, folders, lint_on, silent};
-    use jiff::tz::TimeZone;
-    use model::Timestamp;
-    use std::path::Path;
+    use crate::testing::{fires, input_on, lint_on, silent};
 
     /// Every reason that plan has is said, as sure as plan is of it.
     #[track_caller]
     fn check(name: &str, options: &str) {
         let text = format!("#!/bin/sh\n#SBATCH {options}\nsrun x\n");
         let cluster = model::cluster::find(name).unwrap().unwrap();
-        let input = LintInput {
-            name: "job.sh",
-            text: &text,
-            args: &[],
-            cluster: Some(&cluster),
-            version: None,
-            user: Some("ada"),
-            cwd: Path::new("/work"),
-            zone: &TimeZone::UTC,
-            now: Timestamp(0),
-            folders: &folders,
-        };
         let found = lint_on(name, &text);
-        let refusals = cluster.refusals(Script::read(&input).request(), Some("ada"));
+        let refusals = cluster.refusals(
+            Script::read(&input_on(&cluster, &text)).request(),
+            Some("ada"),
+        );
         assert!(!refusals.is_empty(), "{options}");
         for refusal in refusals {
             let message = message(&refusal, name);

@@ -63,16 +63,7 @@ impl ClusterFile {
         });
         let judged: Vec<Judged> = partitions
             .iter()
-            .map(|partition| {
-                let before = door.found.len();
-                door.partition(partition, &who);
-                Judged {
-                    of_partition: door.found.split_off(before),
-                    of_nodes: placed
-                        .as_ref()
-                        .and_then(|request| no_nodes(self, Some(partition), request)),
-                }
-            })
+            .map(|partition| door.judge(partition, &who, placed.as_ref()))
             .collect();
         let chosen = best(&judged);
         let partition = chosen.and_then(|chosen| partitions.get(chosen).copied());
@@ -119,15 +110,10 @@ impl ClusterFile {
             found: Vec::new(),
         };
         let who = Who::of(self, request, user, &mut door);
-        let mut judge = |partition: &&Named<Partition>| {
-            door.found.clear();
-            door.partition(partition, &who);
-            Judged {
-                of_partition: door.found.clone(),
-                of_nodes: no_nodes(self, Some(partition), request),
-            }
-        };
-        let judged: Vec<Judged> = known.iter().map(&mut judge).collect();
+        let judged: Vec<Judged> = known
+            .iter()
+            .map(|partition| door.judge(partition, &who, Some(request)))
+            .collect();
         best(&judged).map(|chosen| known[chosen])
     }
 }
@@ -212,6 +198,22 @@ impl Refusal {
 }
 
 impl<'a> Door<'a> {
+    /// What one partition has against the job; `placed` is what its nodes must hold, where that is
+    /// looked at.
+    fn judge(
+        &mut self,
+        partition: &'a Named<Partition>,
+        who: &Who<'_>,
+        placed: Option<&Request>,
+    ) -> Judged {
+        let before = self.found.len();
+        self.partition(partition, who);
+        Judged {
+            of_partition: self.found.split_off(before),
+            of_nodes: placed.and_then(|request| no_nodes(self.file, Some(partition), request)),
+        }
+    }
+
     fn node_names(&mut self, names: &[NodeName], option: &str) {
         if names.is_empty() || self.file.nodes.is_empty() {
             return;
