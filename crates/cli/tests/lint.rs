@@ -177,6 +177,15 @@ fn standard_input_and_formats_for_programs() {
 }
 
 #[test]
+fn sarif_names_files_of_any_bytes() {
+    let env = env();
+    env.write("job.sh", "#!/bin/sh\n#SBATCH --nosuch\n");
+    let script = "mv job.sh $'a b%\\xff.sh' && \"$YARD\" lint --format sarif $'a b%\\xff.sh'";
+    let sarif = bash(&env, script).code(1).stdout;
+    assert!(sarif.contains("\"uri\":\"a%20b%25%FF.sh\""), "{sarif}");
+}
+
+#[test]
 fn folders_and_run_files() {
     let env = env();
     env.write("jobs/a.sh", "#!/bin/sh\n#SBATCH --nosuch\n");

@@ -1,22 +1,26 @@
 //! All rules over one script.
 
 use crate::components::later_components;
+use crate::cut_short::{LookedAt, commands_not_looked_at};
 use crate::fix::choose_of;
 use crate::ignore::Ignores;
 use crate::input::LintInput;
 use crate::script::{Script, errors, options_read, refusals};
-use crate::{Edit, Finding, RULES, Severity, apply};
+use crate::{Edit, Finding, Found, RULES, Severity, apply};
 
 /// Looks at a script with all rules. Findings come in the order in which they stand in it.
 #[must_use]
 pub fn check(input: &LintInput<'_>) -> Vec<Finding> {
+    let looked = LookedAt::of(input.text);
+    let input = &LintInput {
+        text: &looked.text,
+        ..*input
+    };
     let script = Script::read(input);
     let mut findings = of_rules(&script, input);
-    for finding in later_components(&script, input, of_rules) {
-        if !findings.contains(&finding) {
-            findings.push(finding);
-        }
-    }
+    findings.extend(later_components(&script, input, of_rules));
+    findings.extend(looked.rest);
+    findings.extend(commands_not_looked_at(&script));
     keep_safe_fixes(&script, input, &mut findings);
     findings.iter_mut().for_each(Finding::cut_long_words);
     Ignores::read(&script).settle(&script, &mut findings);
@@ -26,15 +30,16 @@ pub fn check(input: &LintInput<'_>) -> Vec<Finding> {
 
 /// What all rules that hold find, with its fixes as they were proposed.
 fn of_rules(script: &Script<'_>, input: &LintInput<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut findings = Found::default();
     for rule in RULES {
         if rule.needs_cluster && input.cluster.is_none() || !rule.can_hold(script.version) {
             continue;
         }
-        let before = findings.len();
+        let before = findings.so_far().len();
         (rule.check)(script, input, &mut findings);
         if rule.is_open(script.version) {
-            for finding in findings[before..]
+            for finding in findings
+                .since(before)
                 .iter_mut()
                 .filter(|finding| !finding.refused)
             {
@@ -42,7 +47,7 @@ fn of_rules(script: &Script<'_>, input: &LintInput<'_>) -> Vec<Finding> {
             }
         }
     }
-    findings
+    findings.told()
 }
 
 /// Fixes that are tried one by one; of more, many are tried at once, and those that do harm found by

@@ -2,7 +2,7 @@
 
 use crate::input::LintInput;
 use crate::script::Script;
-use crate::{Finding, RULES};
+use crate::{Finding, Found, RULES};
 use model::script_lines::LineKind;
 
 /// Options that each component has for itself; the others go on from the first: `slurm_opt.c` of
@@ -76,7 +76,7 @@ pub(crate) fn later_components(
         .collect();
     let end = script.kinds.first_command;
     let end = end.map_or(script.text.len(), |line| script.lines.range(line).start);
-    let mut found = Vec::new();
+    let mut found = Found::default();
     let mut text = script.text.to_owned();
     for (index, line) in separators.iter().enumerate() {
         text = without_first(&text, input, *line);
@@ -102,7 +102,7 @@ pub(crate) fn later_components(
             }
         }
     }
-    found
+    found.told()
 }
 
 /// The text without what only the first component asks, and without the separator in that line;

@@ -1,5 +1,6 @@
 //! `# yard: ignore[Y012]`
 
+use crate::cut_short::not_looked_at;
 use crate::script::Script;
 use crate::{Edit, Finding, Rule, Severity};
 use model::script_lines::LineKind;
@@ -12,7 +13,12 @@ const MARK: &str = "yard: ignore[";
 /// What findings a script doesn't want to hear of.
 pub(crate) struct Ignores {
     all: Vec<Ignore>,
+    /// The first that there was no room for.
+    more: Option<usize>,
 }
+
+/// So many codes to ignore are read.
+const MOST: usize = 1000;
 
 struct Ignore {
     code: String,
@@ -27,6 +33,7 @@ impl Ignores {
     pub(crate) fn read(script: &Script<'_>) -> Ignores {
         let mut all = Vec::new();
         let mut from = 0;
+        let mut more = None;
         let first = script.kinds.kinds.iter().position(|kind| {
             !matches!(
                 kind,
@@ -35,6 +42,10 @@ impl Ignores {
         });
         while let Some(found) = script.text[from..].find(MARK) {
             let at = from + found;
+            if all.len() >= MOST {
+                more = Some(at);
+                break;
+            }
             from = at + MARK.len();
             let number = script.lines.number(at);
             let line = script.lines.range(number);
@@ -54,6 +65,10 @@ impl Ignores {
             };
             let mut start = from;
             for code in script.text[from..from + end].split(',') {
+                if all.len() >= MOST {
+                    more = more.or(Some(start));
+                    break;
+                }
                 let blanks = code.len() - code.trim_start().len();
                 let range = start + blanks..start + blanks + code.trim().len();
                 start += code.len() + 1;
@@ -64,7 +79,7 @@ impl Ignores {
                 });
             }
         }
-        Ignores { all }
+        Ignores { all, more }
     }
 
     /// Takes the findings away that are ignored, and adds what there is to say of those that
@@ -73,6 +88,12 @@ impl Ignores {
         if self.all.is_empty() {
             return;
         }
+        findings.extend(self.more.map(|at| {
+            not_looked_at(
+                at..at + 1,
+                "codes to ignore behind this place are not read: there are too many",
+            )
+        }));
         // Which have been used: those of one code and one line are used together.
         let mut wanted: HashMap<(&str, Option<usize>), bool> = HashMap::new();
         for ignore in &self.all {

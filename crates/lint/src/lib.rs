@@ -10,9 +10,11 @@
 
 mod check;
 mod components;
+mod cut_short;
 mod edit;
 mod finding;
 mod fix;
+mod found;
 mod ignore;
 mod input;
 mod lines;
@@ -32,6 +34,7 @@ pub use check::{check, is_refused};
 pub use edit::{Edit, apply};
 pub use finding::{Finding, Label, Severity};
 pub use fix::{Fixed, choose, fix};
+pub use found::Found;
 pub use input::{FolderFact, LintInput};
 pub use lines::Lines;
 pub use rule::{Holds, Rule};

@@ -2,7 +2,7 @@
 
 use crate::input::LintInput;
 use crate::script::Script;
-use crate::{Finding, Severity};
+use crate::{Found, Severity};
 use model::SlurmVersion;
 
 /// A rule.
@@ -23,7 +23,7 @@ pub struct Rule {
     /// True when it says nothing without a cluster file.
     pub needs_cluster: bool,
     /// Looks at a script.
-    pub check: fn(&Script<'_>, &LintInput<'_>, &mut Vec<Finding>),
+    pub check: fn(&Script<'_>, &LintInput<'_>, &mut Found),
 }
 
 /// The Slurms in which a rule holds.

@@ -33,9 +33,9 @@ pub fn sarif_tail() -> String {
     "\n]}]}\n".to_owned()
 }
 
-/// The results of a file; a comma stands before all but the very first result.
+/// The results of a file, whose name may be any bytes; a comma stands before all but the very first result.
 #[must_use]
-pub fn sarif_results(findings: &[Finding], lines: &Lines<'_>, name: &str, first: bool) -> String {
+pub fn sarif_results(findings: &[Finding], lines: &Lines<'_>, name: &[u8], first: bool) -> String {
     let mut shown = String::new();
     for (index, finding) in findings.iter().enumerate() {
         if !(first && index == 0) {
@@ -47,7 +47,7 @@ pub fn sarif_results(findings: &[Finding], lines: &Lines<'_>, name: &str, first:
     shown
 }
 
-fn result(finding: &Finding, lines: &Lines<'_>, name: &str) -> Value {
+fn result(finding: &Finding, lines: &Lines<'_>, name: &[u8]) -> Value {
     let place = |label: &Label| {
         json!({ "physicalLocation": {
             "artifactLocation": { "uri": uri(name) },
@@ -115,21 +115,43 @@ fn level(severity: Severity) -> &'static str {
     severity.name()
 }
 
-/// A path as a URI reference: all but what paths are made of is written in percents.
-fn uri(name: &str) -> String {
-    if name == "-" {
+/// A path as a URI reference: of its bytes all but RFC 3986's unreserved characters and `/` are
+/// written in percents.
+fn uri(name: &[u8]) -> String {
+    if name == b"-" {
         return "stdin".to_owned();
     }
     let mut uri = String::with_capacity(name.len());
-    if name.starts_with('/') {
+    if name.starts_with(b"/") {
         uri.push_str("file://");
     }
-    for byte in name.bytes() {
-        match byte {
-            b'/' | b'.' | b'-' | b'_' | b'~' => uri.push(char::from(byte)),
-            _ if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
-            _ => uri.push_str(&format!("%{byte:02X}")),
+    for byte in name {
+        match *byte {
+            b'/' | b'.' | b'-' | b'_' | b'~' => uri.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
+            byte => uri.push_str(&format!("%{byte:02X}")),
         }
     }
     uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uri;
+
+    #[track_caller]
+    fn check(name: &[u8], want: &str) {
+        assert_eq!(uri(name), want);
+    }
+
+    #[test]
+    fn every_path_is_a_uri() {
+        check(b"jobs/a.sh", "jobs/a.sh");
+        check(b"/jobs/a b.sh", "file:///jobs/a%20b.sh");
+        check(b"100%.sh", "100%25.sh");
+        check(b"a:b?c#d", "a%3Ab%3Fc%23d");
+        check("größe.sh".as_bytes(), "gr%C3%B6%C3%9Fe.sh");
+        check(b"\xff\x00.sh", "%FF%00.sh");
+        check(b"-", "stdin");
+    }
 }

@@ -85,8 +85,8 @@ fn sarif_has_what_the_standard_requires() {
     let findings = lint(Setup::PLAIN, SCRIPT);
     let lines = Lines::new(SCRIPT);
     let document = sarif_head("1.2.3")
-        + &sarif_results(&findings, &lines, "dir/a b.sh", true)
-        + &sarif_results(&findings, &lines, "-", false)
+        + &sarif_results(&findings, &lines, b"dir/a b.sh", true)
+        + &sarif_results(&findings, &lines, b"-", false)
         + &sarif_tail();
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["version"], "2.1.0");

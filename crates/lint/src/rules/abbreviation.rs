@@ -2,7 +2,8 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Edit, Finding, LintInput, Severity};
+use crate::{Edit, Finding, Found, LintInput, Severity};
+use model::Given;
 
 /// Y015.
 pub const RULE: Rule = Rule {
@@ -11,7 +12,9 @@ pub const RULE: Rule = Rule {
     severity: Severity::Note,
     summary: "a shortened option may become ambiguous with another Slurm",
     page: "sbatch takes any beginning of a long name that fits one option only. Each version brings
-options, so a beginning that is unique today can be refused tomorrow.
+options, so a beginning that is unique today can be refused tomorrow. --task and --tasks look like
+another name of --ntasks, but there is none: they are beginnings of --tasks-per-node, an old name of
+--ntasks-per-node, and count the tasks of each node.
 
 ```
 #!/bin/bash
@@ -20,13 +23,13 @@ options, so a beginning that is unique today can be refused tomorrow.
 srun hostname
 ```
 
-Source: getopt_long; seen with 22.05.8.",
+Source: getopt_long, slurm_opt.c of 22.05 to 25.11; seen with 22.05.8.",
     holds: Holds::Always,
     needs_cluster: false,
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     for given in script.directives() {
         let long = given.option.long;
         let Some(written) = given.written.strip_prefix("--") else {
@@ -39,22 +42,34 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
         if written == long || script.text.get(name.clone()) != Some(&given.written) {
             continue;
         }
-        findings.push(
-            Finding::new(
-                RULE.code,
-                RULE.severity,
-                format!("{} is short for --{long}", given.written),
-            )
-            .at(name.clone(), "")
-            .fix([Edit::new(name.start + 2..name.end, long)]),
-        );
+        let finding = Finding::new(
+            RULE.code,
+            RULE.severity,
+            format!("{} is short for --{long}", given.written),
+        )
+        .at(name.clone(), "");
+        findings.push(match written {
+            "task" | "tasks" => per_node(finding, given),
+            _ => finding.fix([Edit::new(name.start + 2..name.end, long)]),
+        });
     }
+}
+
+/// Which of two was meant only a person can tell.
+fn per_node(mut finding: Finding, given: &Given) -> Finding {
+    let value = given.value.as_deref().unwrap_or_default();
+    finding.severity = Severity::Warning;
+    finding
+        .really(format!("Slurm starts {value} tasks on each node"))
+        .help(format!(
+            "--ntasks={value} for so many in all, --ntasks-per-node={value} for each node"
+        ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, fixes, silent};
+    use crate::testing::{fires, fixes, fixes_not, silent};
 
     #[test]
     fn speaks() {
@@ -73,5 +88,21 @@ mod tests {
     #[test]
     fn fixes_the_name() {
         fixes(&RULE, "#SBATCH --out=x\n", "#SBATCH --output=x\n");
+        let (short, long) = ("#SBATCH --tasks-per=2\n", "#SBATCH --tasks-per-node=2\n");
+        fixes(&RULE, short, long);
+    }
+
+    #[test]
+    fn tasks_are_those_of_each_node() {
+        let found = fixes_not(&RULE, "#SBATCH «--tasks»=512\n");
+        assert_eq!(found.severity, Severity::Warning);
+        assert_eq!(found.message, "--tasks is short for --tasks-per-node");
+        assert!(
+            found
+                .help
+                .unwrap()
+                .starts_with("--ntasks=512 for so many in all")
+        );
+        fires(&RULE, "#SBATCH «--task» 4\n");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Found, LintInput, Severity};
 use model::MemoryRequest;
 use model::option_table::Key;
 
@@ -30,7 +30,7 @@ Source: sbatch's manual page, --mem; seen with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let request = script.request();
     if request.memory != Some(MemoryRequest::PerNode(0)) || request.exclusive {
         return;

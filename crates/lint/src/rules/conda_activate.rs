@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 
 /// Y076.
 pub const RULE: Rule = Rule {
@@ -28,7 +28,7 @@ Source: conda's documentation of activation; bash's manual page, invocation.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let shebang = script.lines.line(1);
     if !shebang.contains("bash") || shebang.contains(" -") || !script.shell.sound {
         return;

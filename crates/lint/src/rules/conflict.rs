@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 use model::{Given, SlurmVersion};
 
 /// Y008.
@@ -27,7 +27,7 @@ Source: slurm_opt.c and sbatch's opt.c of 22.05 to 25.11; seen with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let mut seen: Vec<Vec<usize>> = Vec::new();
     for diagnostic in &script.diagnostics {
         if diagnostic.code != "conflict" || diagnostic.severity != model::Severity::Error {

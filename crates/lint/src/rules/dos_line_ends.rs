@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Edit, Finding, LintInput, Severity};
+use crate::{Edit, Finding, Found, LintInput, Severity};
 
 /// Y010.
 pub const RULE: Rule = Rule {
@@ -27,7 +27,7 @@ Source: sbatch.c of 22.05 to 25.11; seen with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     if !script.text.contains("\r\n") {
         return;
     }

@@ -2,7 +2,9 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
+use model::Given;
+use std::ops::Range;
 
 /// Y019.
 pub const RULE: Rule = Rule {
@@ -25,18 +27,19 @@ Source: getopt_long; seen with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+/// The word of an option behind whose equals sign nothing stands.
+pub(crate) fn of(script: &Script<'_>, given: &Given) -> Option<Range<usize>> {
+    let word = script.bytes(&given.span)?;
+    let written = &script.text[word.clone()];
+    let empty = given.value.as_deref() == Some("");
+    (empty && written.starts_with("--") && written.ends_with('=')).then_some(word)
+}
+
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     for given in script.directives() {
-        let Some(word) = script.bytes(&given.span) else {
+        let Some(word) = of(script, given) else {
             continue;
         };
-        let written = &script.text[word.clone()];
-        if !(written.starts_with("--")
-            && written.ends_with('=')
-            && given.value.as_deref() == Some(""))
-        {
-            continue;
-        }
         let mut finding = Finding::new(
             RULE.code,
             RULE.severity,
@@ -66,7 +69,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, silent};
+    use crate::testing::{Setup, fires, lint, silent};
 
     #[test]
     fn speaks() {
@@ -75,6 +78,14 @@ mod tests {
         fires(&RULE, "#SBATCH «--account=»\n");
         let found = fires(&RULE, "#SBATCH «--job-name=»##runName##\n");
         assert!(found.really.unwrap().contains("comment"));
+    }
+
+    #[test]
+    fn one_mistake_is_one_error() {
+        let found = lint(Setup::PLAIN, "#!/bin/sh\n#SBATCH --time=##x##\nsrun a\n");
+        let codes: Vec<&str> = found.iter().map(|one| one.code).collect();
+        assert_eq!(codes, [RULE.code]);
+        assert!(found[0].refused);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Found, LintInput, Severity};
 use model::option_table::Key;
 
 /// Y062.
@@ -27,7 +27,7 @@ Source: slurm_opt.c of 22.05 and 23.02.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let (Some(one), Some(other)) = (
         script.last(Key::Exclusive),
         script.named("oversubscribe").next_back(),

@@ -3,7 +3,7 @@
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::shell::Command;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 
 /// Y070.
 pub const RULE: Rule = Rule {
@@ -32,7 +32,7 @@ Source: torch.distributed's documentation.",
 const OPTIONS: &[&str] = &["--master_port", "--master-port", "--main_process_port"];
 const ENDPOINTS: &[&str] = &["--rdzv_endpoint", "--rdzv-endpoint"];
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     if script.request().exclusive {
         return;
     }

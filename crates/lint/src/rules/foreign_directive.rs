@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 use model::script_lines::LineKind;
 
 /// Y021.
@@ -28,7 +28,7 @@ Source: sbatch's xlate.c; seen with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     if script.named("ignore-pbs").next().is_some() {
         return;
     }

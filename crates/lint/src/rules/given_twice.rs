@@ -3,7 +3,7 @@
 use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Edit, Finding, LintInput, Severity};
+use crate::{Edit, Finding, Found, LintInput, Severity};
 use model::Given;
 use model::option_table::{Effect, Key};
 
@@ -44,7 +44,7 @@ const MAY_REPEAT: &[Key] = &[
     Key::Usage,
 ];
 
-fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let all: Vec<&Given> = script.directives().collect();
     for (index, given) in all.iter().enumerate() {
         let same = |other: &&&Given| is_same(other, given);

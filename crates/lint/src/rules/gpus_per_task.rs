@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity, steps};
+use crate::{Found, LintInput, Severity, steps};
 use model::option_table::{Effect, Key};
 
 /// Y053.
@@ -29,7 +29,7 @@ Source: sbatch's manual page, --gpus-per-task (implies per-task binding); measur
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let request = script.request();
     let several =
         request.tasks.is_some_and(|tasks| tasks > 1) || steps::tasks_of_a_node(script) > 1;

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Found, LintInput, Severity};
 use model::option_table::Key;
 
 /// Y052.
@@ -28,7 +28,7 @@ Source: slurm_opt.c; sbatch's manual page, --gpus-per-node.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let Some(gres) = script.last(Key::Gres) else {
         return;
     };

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 use model::option_table::Key;
 
 /// Y025.
@@ -26,7 +26,7 @@ Source: job_mgr.c of 22.05 and 23.02, slurm_protocol_defs.c of 23.11 to 25.11; s
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let Some(given) = script.last(Key::Array) else {
         return;
     };

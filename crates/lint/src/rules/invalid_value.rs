@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 use model::option_table::{Effect, Key};
 use model::{Given, SlurmVersion};
 
@@ -47,15 +47,17 @@ const OTHERS: &[&str] = &[
     "script-line-ends",
 ];
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     for diagnostic in &script.diagnostics {
         if diagnostic.severity != model::Severity::Error || OTHERS.contains(&diagnostic.code) {
             continue;
         }
         let given = script.given_at(&diagnostic.span);
-        // A variable or a gap of a template is what there is to say of such a value.
+        // Other rules say what there is to say of a variable, a gap of a template, and nothing.
         if given.is_some_and(|given| {
-            super::shell_variable::is_one(given) || super::placeholder::is_one(given)
+            super::shell_variable::is_one(given)
+                || super::placeholder::is_one(given)
+                || super::empty_value::of(script, given).is_some()
         }) {
             continue;
         }

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 use model::script_lines::LineKind;
 
 /// Y011.
@@ -30,7 +30,7 @@ Source: sbatch's opt.c of 22.05 to 25.11; seen with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let Some(first) = script.kinds.first_command else {
         return;
     };

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity, steps};
+use crate::{Finding, Found, LintInput, Severity, steps};
 
 /// Y056.
 pub const RULE: Rule = Rule {
@@ -28,7 +28,7 @@ Source: srun's manual page; Open MPI's documentation on Slurm.",
 
 const MPI: &[&str] = &["mpirun", "mpiexec", "orterun", "mpiexec.hydra"];
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     for srun in steps::sruns(script) {
         let program = srun.inner.first().map_or("", |word| &*word.text);
         let name = program.rsplit('/').next().unwrap_or(program);

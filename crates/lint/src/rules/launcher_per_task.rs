@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity, steps};
+use crate::{Finding, Found, LintInput, Severity, steps};
 
 /// Y055.
 pub const RULE: Rule = Rule {
@@ -28,7 +28,7 @@ Source: torchrun's documentation; srun's manual page, --ntasks-per-node.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let tasks = steps::tasks_of_a_node(script);
     if tasks < 2 {
         return;

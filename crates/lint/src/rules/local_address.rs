@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 
 /// Y071.
 pub const RULE: Rule = Rule {
@@ -36,7 +36,7 @@ const OPTIONS: &[&str] = &[
     "--main_process_ip",
 ];
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let nodes = script.request().min_nodes.unwrap_or(1);
     let mut look = |range: std::ops::Range<usize>, value: &str| {
         let host = value.split(':').next().unwrap_or(value);

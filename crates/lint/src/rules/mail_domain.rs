@@ -3,7 +3,7 @@
 use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Found, LintInput, Severity};
 use model::option_table::Key;
 
 /// Y108.
@@ -27,7 +27,7 @@ Source: the cluster file's mail_domain.",
     check,
 };
 
-fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let (Some(domain), Some(given)) = (
         input
             .cluster

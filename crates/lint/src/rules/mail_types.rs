@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Edit, Finding, LintInput, Severity};
+use crate::{Edit, Found, LintInput, Severity};
 use model::option_table::Key;
 use model::{Given, SlurmVersion};
 
@@ -40,7 +40,7 @@ const OF_ALL: &[&str] = &[
     "STAGE_OUT",
 ];
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let all: Vec<&Given> = script
         .given(Key::MailType)
         .filter(|given| given.origin == model::Origin::Script)

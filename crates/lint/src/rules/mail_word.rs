@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Found, LintInput, Severity};
 use model::option_table::Key;
 
 /// Y047.
@@ -58,7 +58,7 @@ const MEANT: &[(&str, &str)] = &[
     ("TIMEOUT", "TIME_LIMIT"),
 ];
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     for given in script.given(Key::MailType) {
         let value = given.value.as_deref().unwrap_or_default();
         let known = |word: &str| KNOWN.iter().any(|known| known.eq_ignore_ascii_case(word));

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 
 /// Y004.
 pub const RULE: Rule = Rule {
@@ -25,7 +25,7 @@ Source: getopt_long; seen with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     for diagnostic in &script.diagnostics {
         let label = match diagnostic.code {
             "missing-value" => "its value is missing",

@@ -43,6 +43,7 @@ mod node_count;
 mod node_too_small;
 mod not_a_member;
 mod not_a_script;
+pub(crate) mod not_looked_at;
 mod not_taken;
 mod one_process;
 mod output_folder;
@@ -153,6 +154,7 @@ pub const RULES: &[Rule] = &[
     run_file::RULE,
     unused_ignore::RULE,
     unknown_ignore::RULE,
+    not_looked_at::RULE,
 ];
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Edit, Finding, LintInput, Severity};
+use crate::{Edit, Finding, Found, LintInput, Severity};
 
 /// Y073.
 pub const RULE: Rule = Rule {
@@ -28,7 +28,7 @@ Source: NCCL's documentation of its environment variables.",
 
 const KNOWN: &[&str] = &["VERSION", "WARN", "INFO", "ABORT", "TRACE", ""];
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     for set in script
         .shell
         .commands

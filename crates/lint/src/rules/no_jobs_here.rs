@@ -3,7 +3,7 @@
 use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 use model::cluster::{ClusterFile, Sourced};
 use model::option_table::Key;
 use std::path::Path;
@@ -31,7 +31,7 @@ Source: the cluster file's paths.no_jobs.",
     check,
 };
 
-fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let Some(cluster) = input.cluster else { return };
     let start = &script.request().chdir;
     let Some(folders) = cluster.paths.no_jobs.as_ref() else {
@@ -58,7 +58,7 @@ fn outputs(
     cluster: &ClusterFile,
     folders: &Sourced<Vec<String>>,
     user: Option<&str>,
-    findings: &mut Vec<Finding>,
+    findings: &mut Found,
 ) {
     for key in [Key::Output, Key::Error] {
         let Some(given) = script.last(key) else {

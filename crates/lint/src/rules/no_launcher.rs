@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity, steps};
+use crate::{Found, LintInput, Severity, steps};
 use model::option_table::Key;
 
 /// Y051.
@@ -28,7 +28,7 @@ Source: sbatch's manual page, --ntasks.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let request = script.request();
     let nodes = request.min_nodes.unwrap_or(1);
     let tasks = request.tasks.unwrap_or(1);

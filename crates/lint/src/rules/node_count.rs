@@ -3,7 +3,7 @@
 use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Found, LintInput, Severity};
 use model::cluster::Denial;
 use model::option_table::Key;
 
@@ -30,7 +30,7 @@ Source: the cluster file; slurm.conf's MaxNodes, MinNodes and EnforcePartLimits.
     check,
 };
 
-fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let said = [Key::Nodes, Key::Tasks, Key::NodeList];
     let Some(given) = said.into_iter().find_map(|key| script.last(key)) else {
         return;

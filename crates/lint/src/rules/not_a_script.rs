@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Edit, Finding, LintInput, Severity};
+use crate::{Edit, Finding, Found, LintInput, Severity};
 
 /// Y009.
 pub const RULE: Rule = Rule {
@@ -28,7 +28,7 @@ Source: sbatch.c and job_mgr.c (_test_job_desc_fields) of 22.05 to 25.11; seen w
 /// slurmctld's limit on a script unless SchedulerParameters has max_script_size.
 const LONGEST: usize = 4 << 20;
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     if model::sbatch::script_size(script.text) > LONGEST {
         findings.push(
             Finding::new(RULE.code, RULE.severity, "the script is larger than 4 MiB")

@@ -3,7 +3,7 @@
 use super::{placeholder, shell_variable};
 use crate::rule::{Holds, Rule};
 use crate::script::{Script, errors, request_with_pyxis};
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 use model::Given;
 use model::cluster::{Denial, Refusal};
 use model::option_table::Key;
@@ -33,7 +33,7 @@ Source: the cluster file; job_mgr.c, acct_policy.c and node_scheduler.c of Slurm
     check,
 };
 
-fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let Some(cluster) = input.cluster else {
         return;
     };
@@ -66,6 +66,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
                 && (finding.code != "Y102" || start.is_none_or(|start| finding.start() == start))
         };
         let said = findings
+            .so_far()
             .iter()
             .any(|finding| same(finding) && finding.severity >= severity);
         if said {
@@ -79,7 +80,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
             None => Finding::new(RULE.code, severity, format!("{message}: {}", refusal.asked)),
         };
         let finding = finding.really(refusal.there).help(refusal.todo);
-        if !findings.contains(&finding) {
+        if !findings.so_far().contains(&finding) {
             findings.push(finding);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity, steps};
+use crate::{Finding, Found, LintInput, Severity, steps};
 use model::option_table::Key;
 
 /// Y050.
@@ -28,7 +28,7 @@ Source: sbatch's manual page: the script runs on the first node alone.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let request = script.request();
     let counts = [&request.gpus, &request.gpus_per_node];
     let gpus = counts

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, FolderFact, LintInput, Severity};
+use crate::{FolderFact, Found, LintInput, Severity};
 use model::SlurmVersion;
 use model::option_table::Key;
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ Source: slurmstepd's fname.c and 23.02's release notes; measured with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let request = script.request();
     let mut seen: Option<String> = None;
     for key in [Key::Output, Key::Error] {

@@ -3,8 +3,8 @@
 use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
-use model::cluster::{Bounds, Mib, Named, PolicyOfGpu, Sourced};
+use crate::{Finding, Found, LintInput, Severity};
+use model::cluster::{Bounds, ClusterFile, Mib, Named, PolicyOfGpu, Sourced};
 use model::option_table::Key;
 use model::{Given, MemoryRequest, mebibytes_text};
 
@@ -14,10 +14,12 @@ pub const RULE: Rule = Rule {
     name: "outside-policy",
     severity: Severity::Warning,
     summary: "CPUs or memory for each GPU outside of the site's policy",
-    page: "A node's CPUs and memory are shared by those who use its GPUs. A job that takes more of them
-than its GPUs' part leaves GPUs that nobody can use; one that takes less waits for its own data. The
-policy is what the site's documents ask for. Where GPUs have no type and are told apart by features
-of their nodes, a job without --constraint gets any of them.
+    page: "A node's CPUs and memory are shared by those who use its GPUs. A job that takes more of them than
+its GPUs' part leaves GPUs that nobody can use; one that takes less waits for its own data. The
+policy is what the site's documents ask for. Of GPUs without a type the policies of all kinds
+count that the job could get: it is a note where only some of them ask for something else. Where
+GPUs have no type and are told apart by features of their nodes, a job without --constraint gets
+any of them.
 
 ```
 #!/bin/bash
@@ -33,7 +35,7 @@ Source: the cluster file's [policy].",
     check,
 };
 
-fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let Some(cluster) = input.cluster else {
         return;
     };
@@ -57,33 +59,94 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>
     if kind.is_none() {
         findings.extend(any_gpu(script, input, &words));
     }
-    let cpus = of_kind.and_then(|policy| policy.cpus_per_gpu.as_ref());
-    let cpus = cpus.or(cluster.policy.cpus_per_gpu.as_ref());
-    if let (Some(bounds), Some((given, each))) = (cpus, cpus_of_a_gpu(script)) {
+    let named = of_kind.is_some();
+    let of_kinds = match of_kind {
+        Some(policy) => vec![Some(policy)],
+        None => of_all_kinds(script, input, kind.as_deref(), &words),
+    };
+    let general = &cluster.policy;
+    if let Some((given, each)) = cpus_of_a_gpu(script) {
+        let bounds = bounds_of(
+            &of_kinds,
+            |own| own.cpus_per_gpu.as_ref(),
+            general.cpus_per_gpu.as_ref(),
+        );
         let text = |cpus: u32| format!("{cpus} CPUs");
-        outside(
-            script,
-            cluster.name.as_str(),
-            bounds,
-            given,
-            each,
-            text,
-            findings,
-        );
+        let found = bounds.and_then(|all| outside(script, cluster, &all, given, each, text));
+        findings.extend(found.map(|finding| as_sure_as(finding, named, cluster)));
     }
-    let memory = of_kind.and_then(|policy| policy.memory_per_gpu.as_ref());
-    let memory = memory.or(cluster.policy.memory_per_gpu.as_ref());
-    if let (Some(bounds), Some((given, each))) = (memory, memory_of_a_gpu(script)) {
-        let text = |memory: Mib| mebibytes_text(memory.0);
-        outside(
-            script,
-            cluster.name.as_str(),
-            bounds,
-            given,
-            Mib(each),
-            text,
-            findings,
+    if let Some((given, each)) = memory_of_a_gpu(script) {
+        let bounds = bounds_of(
+            &of_kinds,
+            |own| own.memory_per_gpu.as_ref(),
+            general.memory_per_gpu.as_ref(),
         );
+        let text = |memory: Mib| mebibytes_text(memory.0);
+        let found = bounds.and_then(|all| outside(script, cluster, &all, given, Mib(each), text));
+        findings.extend(found.map(|finding| as_sure_as(finding, named, cluster)));
+    }
+}
+
+/// The name of a kind of GPUs, and how much of something each may have.
+type OfKind<'a, T> = (&'a str, &'a Sourced<Bounds<T>>);
+
+/// Names and policies of kinds of GPUs; none where one of them has no policy.
+fn bounds_of<'a, T>(
+    kinds: &[Option<&'a Named<PolicyOfGpu>>],
+    own: impl Fn(&'a PolicyOfGpu) -> Option<&'a Sourced<Bounds<T>>>,
+    general: Option<&'a Sourced<Bounds<T>>>,
+) -> Option<Vec<OfKind<'a, T>>> {
+    let bounds = |kind: &Option<&'a Named<PolicyOfGpu>>| {
+        let name = kind.map_or("", |kind| kind.name.as_str());
+        Some((name, kind.and_then(|kind| own(&kind.body)).or(general)?))
+    };
+    kinds.iter().map(bounds).collect()
+}
+
+/// The policies of all GPUs that the job could get, where the script doesn't say which; a GPU without
+/// one of its own has the general policy.
+fn of_all_kinds<'a>(
+    script: &Script<'_>,
+    input: &LintInput<'a>,
+    kind: Option<&str>,
+    words: &[&str],
+) -> Vec<Option<&'a Named<PolicyOfGpu>>> {
+    let Some(cluster) = input.cluster else {
+        return Vec::new();
+    };
+    let mut kinds = cluster.gpus(site::partition(script, input).map(|partition| &partition.body));
+    kinds.retain(|one| match kind {
+        Some(kind) => one.gpu.is_called(kind),
+        None => {
+            let listed = one.nodes.features.iter().flat_map(|list| &list.value);
+            let own = one.gpu.feature.iter().map(|feature| &feature.value);
+            let mut features = listed.chain(own);
+            words.is_empty() || features.any(|feature| words.contains(&feature.as_str()))
+        }
+    });
+    let mut policies: Vec<Option<&Named<PolicyOfGpu>>> = Vec::new();
+    for one in kinds {
+        let own = |policy: &&Named<PolicyOfGpu>| one.gpu.is_called(&policy.name);
+        let policy = cluster.policy.gpus.iter().find(own);
+        let same = |known: &Option<&Named<PolicyOfGpu>>| {
+            known.map(|known| &known.name) == policy.map(|policy| &policy.name)
+        };
+        if !policies.iter().any(same) {
+            policies.push(policy);
+        }
+    }
+    // Of GPUs that the file doesn't know, the general policy speaks.
+    if policies.is_empty() {
+        policies.push(None);
+    }
+    policies
+}
+
+/// Where the script names no GPU, others than those that the file knows may come.
+fn as_sure_as(finding: Finding, named: bool, cluster: &ClusterFile) -> Finding {
+    match named || cluster.policy.gpus.is_empty() {
+        true => finding,
+        false => site::of_known_nodes(finding, cluster),
     }
 }
 
@@ -144,27 +207,57 @@ fn any_gpu(script: &Script<'_>, input: &LintInput<'_>, words: &[&str]) -> Option
     Some(site::resting_on(finding, first))
 }
 
-fn outside<T: PartialOrd + Copy + PartialEq + std::fmt::Display>(
+/// What is outside of the policy of all GPUs that the job could get, or, as a note, of some of them.
+fn outside<T: PartialOrd + Copy + std::fmt::Display>(
     script: &Script<'_>,
-    cluster: &str,
-    bounds: &Sourced<Bounds<T>>,
+    cluster: &ClusterFile,
+    all: &[OfKind<'_, T>],
     given: &Given,
     each: T,
     text: impl Fn(T) -> String,
-    findings: &mut Vec<Finding>,
-) {
-    if bounds.all().any(|bounds| bounds.holds(&each)) {
-        return;
-    }
-    let way = if each > bounds.most { "more" } else { "less" };
+) -> Option<Finding> {
+    let is_outside = |(_, bounds): &&OfKind<'_, T>| !bounds.all().any(|own| own.holds(&each));
+    let bad: Vec<&OfKind<'_, T>> = all.iter().filter(is_outside).collect();
+    let (_, first) = bad.first()?;
+    let more = bad.iter().all(|(_, bounds)| each > bounds.most);
+    let less = bad.iter().all(|(_, bounds)| each < bounds.least);
+    let way = match (more, less) {
+        (true, _) => "more than",
+        (_, true) => "less than",
+        (false, false) => "other than",
+    };
+    let names: Vec<&str> = bad.iter().map(|(name, _)| *name).collect();
+    let (severity, of) = match bad.len() == all.len() {
+        true => (RULE.severity, String::new()),
+        false => (Severity::Note, format!(" for {}", names.join(" and "))),
+    };
+    let policy = match all {
+        [(_, one)] => one.value.to_string(),
+        several => {
+            let each = several.iter().map(|(name, own)| match *name {
+                "" => format!("{} for others", own.value),
+                name => format!("{} for {name}", own.value),
+            });
+            each.collect::<Vec<_>>().join(", ")
+        }
+    };
     let finding = script.finding(
         RULE.code,
-        RULE.severity,
+        severity,
         given,
-        format!("{} for each GPU: {way} than {cluster} wants", text(each)),
-        format!("the policy is {}", bounds.value),
+        format!(
+            "{} for each GPU: {way} {} wants{of}",
+            text(each),
+            cluster.name
+        ),
+        format!("the policy is {policy}"),
     );
-    findings.push(site::resting_on(finding, bounds));
+    // It is as sure as the least sure of them.
+    let unsure = bad.iter().map(|(_, own)| own);
+    let unsure = unsure
+        .copied()
+        .find(|own| own.is_assumed() || own.is_disputed());
+    Some(site::resting_on(finding, unsure.unwrap_or(first)))
 }
 
 fn gpus_of_a_node(script: &Script<'_>) -> Option<u32> {
@@ -206,7 +299,7 @@ fn memory_of_a_gpu<'s>(script: &'s Script<'_>) -> Option<(&'s Given, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, lint_on, silent};
+    use crate::testing::{fires, input_on, lint_on, silent};
 
     #[test]
     fn speaks() {
@@ -237,6 +330,64 @@ mod tests {
         let found = lint_on("ibex", "#!/bin/sh\n#SBATCH --gpus=1\n");
         let found = found.iter().find(|one| one.code == RULE.code).unwrap();
         assert_eq!(found.help.as_deref(), Some("such as --constraint=v100"));
+    }
+
+    /// The findings about amounts for each GPU, on a cluster with these policies.
+    #[track_caller]
+    fn check_kinds(lists: &str, options: &str, want: &[(Severity, &str)]) {
+        let cluster = format!(
+            "[lists]\nnodes = \"{lists}\"\n\
+             [nodes.a]\nnames = \"a[1-2]\"\ngpu = {{ type = \"v100\", count = 4 }}\n\
+             [nodes.b]\nnames = \"b[1-2]\"\ngpu = {{ type = \"p100\", count = 4 }}\n\
+             [partition.all]\ndefault = true\nnodes = [\"a\", \"b\"]\n\
+             [partition.old]\nnodes = [\"b\"]\n\
+             [policy.gpu.v100]\ncpus_per_gpu = \"5-8\"\n\
+             [policy.gpu.p100]\ncpus_per_gpu = \"1-6\"\n"
+        );
+        let cluster = ClusterFile::parse("test", &cluster).unwrap();
+        let script = format!("#!/bin/sh\n#SBATCH {options}\n");
+        let found = crate::check(&input_on(&cluster, &script));
+        let found = found.iter().filter(|one| one.code == RULE.code);
+        let found: Vec<_> = found.map(|one| (one.severity, &*one.message)).collect();
+        assert_eq!(found, want, "{options}");
+    }
+
+    #[test]
+    fn gpus_of_no_type_have_the_policy_of_all_that_could_come() {
+        use Severity::{Note, Warning};
+        let all = "9 CPUs for each GPU: more than test wants";
+        check_kinds("whole", "--gres=gpu:1 -c 9", &[(Warning, all)]);
+        check_kinds("some", "--gres=gpu:1 -c 9", &[(Note, all)]);
+        let old = "7 CPUs for each GPU: more than test wants for p100";
+        check_kinds("whole", "--gpus=1 --cpus-per-gpu=7", &[(Note, old)]);
+        let new = "2 CPUs for each GPU: less than test wants for v100";
+        check_kinds("whole", "--gpus=1 --cpus-per-gpu=2", &[(Note, new)]);
+        check_kinds("whole", "--gpus=1 --cpus-per-gpu=5", &[]);
+        check_kinds("whole", "-p old --gpus=1 --cpus-per-gpu=2", &[]);
+        let only = "7 CPUs for each GPU: more than test wants";
+        check_kinds(
+            "whole",
+            "-p old --gpus=1 --cpus-per-gpu=7",
+            &[(Warning, only)],
+        );
+        check_kinds(
+            "whole",
+            "--gpus=p100:1 --cpus-per-gpu=7",
+            &[(Warning, only)],
+        );
+        check_kinds("whole", "--gpus=v100:1 --cpus-per-gpu=7", &[]);
+    }
+
+    #[test]
+    fn gpus_of_no_type_on_ibex() {
+        let found = lint_on("ibex", "#!/bin/sh\n#SBATCH --gres=gpu:1 -c 32 --mem=32G\n");
+        let found: Vec<_> = found
+            .iter()
+            .filter(|one| one.code == RULE.code)
+            .map(|one| (one.severity, &*one.message))
+            .collect();
+        assert!(found.contains(&(Severity::Note, "32 CPUs for each GPU: more than ibex wants")));
+        assert!(found.contains(&(Severity::Note, "32G for each GPU: less than ibex wants")));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Found, LintInput, Severity};
 use model::option_table::Key;
 
 /// Y061.
@@ -27,7 +27,7 @@ Source: sbatch's manual page, --cpus-per-gpu.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let keys = [
         Key::Gpus,
         Key::GpusPerNode,

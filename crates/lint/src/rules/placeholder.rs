@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 use model::Given;
 use model::option_table::{Effect, Key};
 
@@ -77,7 +77,7 @@ fn gap(value: &str) -> Option<&str> {
     None
 }
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     for given in script.directives() {
         let Some(value) = given.value.as_deref() else {
             continue;

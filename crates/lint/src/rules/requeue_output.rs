@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Found, LintInput, Severity};
 use model::OpenMode;
 use model::option_table::Key;
 use model::script_lines::LineKind;
@@ -31,7 +31,7 @@ Source: slurm.conf's JobFileAppend, sbatch's --open-mode; measured with 22.05.8.
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let request = script.request();
     let names = [&request.output, &request.error];
     let nowhere = request.output.as_deref() == Some("/dev/null");

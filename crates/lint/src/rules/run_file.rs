@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 use model::Problem;
 
 /// Y800.
@@ -25,7 +25,7 @@ comand = [\"python\", \"train.py\"]
 };
 
 /// Run files come with their problems: see [`run_file_findings`].
-fn check(_: &Script<'_>, _: &LintInput<'_>, _: &mut Vec<Finding>) {}
+fn check(_: &Script<'_>, _: &LintInput<'_>, _: &mut Found) {}
 
 /// What is wrong with a run file, as findings; the problems are those of its parser.
 #[must_use]

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 use model::Given;
 use model::option_table::{Effect, Key};
 
@@ -63,7 +63,7 @@ fn expansion(value: &str) -> Option<std::ops::Range<usize>> {
     None
 }
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     for given in script.directives() {
         let Some(value) = given.value.as_deref() else {
             continue;

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Edit, Finding, LintInput, Severity};
+use crate::{Edit, Finding, Found, LintInput, Severity};
 use model::option_table::Takes;
 
 /// Y018.
@@ -28,7 +28,7 @@ Source: getopt_long; seen with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     for given in script.directives() {
         let Some(word) = script.bytes(&given.span) else {
             continue;

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity, signals};
+use crate::{Found, LintInput, Severity, signals};
 use model::option_table::Key;
 
 /// Y080.
@@ -27,7 +27,7 @@ Source: sbatch's manual page, --signal; measured with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let (Some(_), Some(given)) = (signals::to_the_shell(script), script.last(Key::Signal)) else {
         return;
     };

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Edit, Finding, LintInput, Severity};
+use crate::{Edit, Finding, Found, LintInput, Severity};
 use model::option_table::{Command, Takes, options_of};
 
 /// Y020.
@@ -26,7 +26,7 @@ Source: getopt_long; seen with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let mut last = usize::MAX;
     for given in script.directives() {
         let Some(word) = script.bytes(&given.span).filter(|word| word.start != last) else {

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 
 /// Y075.
 pub const RULE: Rule = Rule {
@@ -27,7 +27,7 @@ Source: slurmd's batch launch; seen with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     // A script that asks where it comes from, or that can tell a job from a call, knows.
     let knows = [
         "Command=",

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Edit, Finding, LintInput, Severity, steps};
+use crate::{Edit, Finding, Found, LintInput, Severity, steps};
 use model::SlurmVersion;
 use model::option_table::Key;
 
@@ -30,7 +30,7 @@ Source: release notes of 22.05 and 23.11; measured with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let cpus = script.request().cpus_per_task.unwrap_or(1);
     let (Some(given), Some(first)) = (script.last(Key::CpusPerTask), script.kinds.first_command)
     else {

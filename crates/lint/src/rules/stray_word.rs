@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 use model::Span;
 
 /// Y006.
@@ -27,7 +27,7 @@ Source: sbatch's opt.c since 19.05; seen with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     for diagnostic in &script.diagnostics {
         if diagnostic.code != "directive-word" {
             continue;

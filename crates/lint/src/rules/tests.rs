@@ -32,6 +32,7 @@ fn every_page_has_an_example_of_which_the_rule_speaks() {
             .unwrap_or_else(|| panic!("{} has no example", rule.code));
         // What can't be seen in a page is put in its place here.
         let example = example.replace("\\r\n", "\r\n");
+        let example = example.replace('…', &"-n 1 ".repeat(5_000));
         let setup = Setup {
             cluster: rule.needs_cluster,
             cwd: if rule.name == "no-jobs-here" {

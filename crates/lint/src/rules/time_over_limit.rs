@@ -3,7 +3,7 @@
 use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Found, LintInput, Severity};
 use model::TimeLimitRequest;
 use model::option_table::Key;
 
@@ -30,7 +30,7 @@ Source: the cluster file; slurm.conf's MaxTime and EnforcePartLimits.",
     check,
 };
 
-fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let (Some(cluster), Some(given), Some(time)) =
         (input.cluster, script.last(Key::Time), script.request().time)
     else {

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Edit, Finding, LintInput, Severity};
+use crate::{Edit, Finding, Found, LintInput, Severity};
 use model::script_lines::LineKind;
 
 /// Y023.
@@ -27,7 +27,7 @@ Source: sbatch's opt.c; seen with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     for (number, kind) in (1..).zip(&script.kinds.kinds) {
         let line = script.lines.line(number);
         let kept = line.trim_end().trim_end_matches('\\');

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity, signals};
+use crate::{Finding, Found, LintInput, Severity, signals};
 
 /// Y081.
 pub const RULE: Rule = Rule {
@@ -43,7 +43,7 @@ const WORK: &[&str] = &[
     "apptainer",
 ];
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let Some(signal) = signals::to_the_shell(script) else {
         return;
     };

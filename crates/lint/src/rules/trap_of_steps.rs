@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity, signals};
+use crate::{Found, LintInput, Severity, signals};
 use model::SignalTarget;
 use model::option_table::Key;
 
@@ -30,7 +30,7 @@ Source: sbatch's manual page, --signal; measured with 22.05.8.",
     check,
 };
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let (Some(signal), Some(given)) = (script.request().signal, script.last(Key::Signal)) else {
         return;
     };

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Edit, Finding, LintInput, Severity};
+use crate::{Edit, Finding, Found, LintInput, Severity};
 use model::script_lines::LineKind;
 
 /// Y024.
@@ -40,7 +40,7 @@ fn plain(c: char) -> Option<&'static str> {
     })
 }
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     for (number, kind) in (1..).zip(&script.kinds.kinds) {
         let line = script.lines.line(number);
         if *kind != LineKind::Directive || line.is_ascii() {

@@ -3,7 +3,7 @@
 use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Edit, Finding, LintInput, Severity};
+use crate::{Edit, Finding, Found, LintInput, Severity};
 use model::cluster::Denial;
 use model::nearest;
 use model::option_table::Key;
@@ -29,7 +29,7 @@ Source: the cluster file's features.",
     check,
 };
 
-fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let (Some(cluster), Some(given)) = (input.cluster, script.last(Key::Constraint)) else {
         return;
     };

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Found, LintInput, Severity};
 
 /// Y901.
 pub const RULE: Rule = Rule {
@@ -23,4 +23,4 @@ srun hostname
 };
 
 /// Found while the ignores are settled, behind all other rules.
-fn check(_: &Script<'_>, _: &LintInput<'_>, _: &mut Vec<Finding>) {}
+fn check(_: &Script<'_>, _: &LintInput<'_>, _: &mut Found) {}

@@ -3,7 +3,7 @@
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::slip::is_slip;
-use crate::{Edit, Finding, LintInput, Severity};
+use crate::{Edit, Finding, Found, LintInput, Severity};
 use model::option_table::{Command, Dialect, OPTIONS, Opt, options_in};
 use model::{Diagnostic, SlurmVersion, nearest};
 
@@ -48,7 +48,7 @@ const RENAMED: &[(&str, &str)] = &[
 /// Those of them that mean the very same.
 const THE_SAME: &[&str] = &["workdir", "share", "mem_bind", "cpus_per_task"];
 
-fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     for diagnostic in &script.diagnostics {
         if diagnostic.code == "unknown-option" && !diagnostic.message.contains("is ambiguous") {
             findings.push(finding(script, input, diagnostic));

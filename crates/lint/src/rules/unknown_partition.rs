@@ -3,7 +3,7 @@
 use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Found, LintInput, Severity};
 use model::cluster::Denial;
 use model::nearest;
 use model::option_table::Key;
@@ -30,7 +30,7 @@ Source: the cluster file.",
     check,
 };
 
-fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let (Some(cluster), Some(given)) = (input.cluster, script.last(Key::Partition)) else {
         return;
     };

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Found, LintInput, Severity};
 use model::option_table::{Effect, Key};
 
 /// Y034.
@@ -29,7 +29,7 @@ Source: slurmstepd's fname.c of 22.05 to 25.11; seen with 22.05.8.",
 /// All codes of all versions, and %W of old manuals.
 const KNOWN: &str = "AabJjNnrSstuxW";
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     for given in script.directives() {
         let file = matches!(
             given.option.effect,

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 
 /// Y074.
 pub const RULE: Rule = Rule {
@@ -136,7 +136,7 @@ const OTHERS: &[&str] = &[
     "SLURM_JOB",
 ];
 
-fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Vec<Finding>) {
+fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let mut seen: Vec<&str> = Vec::new();
     for command in &script.shell.commands {
         let words = command

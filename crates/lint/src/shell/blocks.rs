@@ -26,6 +26,12 @@ pub(super) struct Block {
     pub(super) first: usize,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often a command was looked at to tell it that it runs beside what follows.
+    pub(super) static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 impl<'a> Reader<'a> {
     /// `;`, `;;`, `&`, `&&`, `|`, `||`, `|&`, `;&` and what they do to what stood before.
     pub(super) fn operator(&mut self) {
@@ -56,12 +62,15 @@ impl<'a> Reader<'a> {
         if end != End::Background {
             return;
         }
+        // Joined are the last command and those before it that end with `|`, `&&` or `||`. What runs
+        // beside already was joined before, and all before it with it.
         let mut joined = true;
-        for command in commands.iter_mut().rev() {
-            if command.substitution && self.substitution == 0 {
-                continue;
-            }
-            if !joined && !matches!(command.end, End::Pipe | End::Logic) {
+        for index in self.own.iter().rev() {
+            #[cfg(test)]
+            STEPS.with(|steps| steps.set(steps.get() + 1));
+            let command = &mut commands[*index];
+            let joins = matches!(command.end, End::Pipe | End::Logic);
+            if command.background || !(joined || joins) {
                 break;
             }
             command.background = true;
@@ -69,8 +78,28 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Says of the commands of groups that end with `&` that they run beside what follows.
+    pub(super) fn settle_groups(&mut self) {
+        let mut done = self.shell.commands.len();
+        // A group stands behind those inside it: from the back, each byte is looked at once.
+        for group in std::mem::take(&mut self.beside).into_iter().rev() {
+            let until = group.end.min(done);
+            if group.start < until {
+                for command in &mut self.shell.commands[group.start..until] {
+                    command.background = true;
+                    #[cfg(test)]
+                    STEPS.with(|steps| steps.set(steps.get() + 1));
+                }
+                done = group.start;
+            }
+        }
+    }
+
     pub(super) fn open(&mut self, kind: Kind) {
         let function = std::mem::take(&mut self.function_next) || self.in_function();
+        if !self.take_room() {
+            return;
+        }
         self.open[kind as usize] += 1;
         self.blocks.push(Block {
             kind,
@@ -104,9 +133,7 @@ impl<'a> Reader<'a> {
             && self.peek_at(1) != Some(b'>')
         {
             self.at += 1;
-            for command in &mut self.shell.commands[first..] {
-                command.background = true;
-            }
+            self.beside.push(first..self.shell.commands.len());
         }
     }
 

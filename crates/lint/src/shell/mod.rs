@@ -23,6 +23,8 @@ pub struct Shell<'a> {
     pub heredocs: Vec<Range<usize>>,
     /// Texts in quotes that have several lines.
     pub quotes: Vec<Range<usize>>,
+    /// The byte from which on there was no room for more commands.
+    pub full_at: Option<usize>,
     /// False where a quote or a here-document was never closed: from there on little is known.
     pub sound: bool,
 }

@@ -7,6 +7,7 @@
 use super::Shell;
 use super::blocks::{Block, Kind};
 use super::command::{Command, End};
+use std::ops::Range;
 
 /// Where reading is, and what was read.
 pub(super) struct Reader<'a> {
@@ -24,7 +25,16 @@ pub(super) struct Reader<'a> {
     pub(super) waiting: Vec<(String, bool)>,
     /// The next `{` or `(` is a function's body.
     pub(super) function_next: bool,
+    /// For so many words, commands, blocks and here-documents there is room.
+    pub(super) room: usize,
+    /// The commands that are this reader's own, not those of a substitution.
+    pub(super) own: Vec<usize>,
+    /// Commands of groups that end with `&`, each group behind those inside it.
+    pub(super) beside: Vec<Range<usize>>,
 }
+
+/// For so many words, commands, blocks and here-documents there is room in all: some 20 MiB.
+const ROOM: usize = 100_000;
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str, from: usize) -> Reader<'a> {
@@ -42,12 +52,29 @@ impl<'a> Reader<'a> {
             open: [0; Kind::COUNT],
             waiting: Vec::new(),
             function_next: false,
+            room: ROOM,
+            own: Vec::new(),
+            beside: Vec::new(),
         }
     }
 
     pub(super) fn read(mut self) -> Shell<'a> {
         self.commands();
         self.shell
+    }
+
+    /// Takes room for one thing more; where there is none, reading ends here.
+    pub(super) fn take_room(&mut self) -> bool {
+        match self.room.checked_sub(1) {
+            Some(left) => self.room = left,
+            None => {
+                let from = self.at.min(self.bytes.len());
+                self.shell.full_at.get_or_insert(from);
+                self.shell.sound = false;
+                self.at = self.bytes.len();
+            }
+        }
+        self.shell.full_at.is_none()
     }
 
     pub(super) fn peek(&self) -> Option<u8> {
@@ -84,6 +111,7 @@ impl<'a> Reader<'a> {
             // What nothing takes is passed over, so that the end is reached.
             self.at = self.at.max(before + 1);
         }
+        self.settle_groups();
         if !self.waiting.is_empty() || (self.closing.is_some() && self.peek().is_none()) {
             self.shell.sound = false;
         }
@@ -163,6 +191,9 @@ impl<'a> Reader<'a> {
                         self.redirection();
                         continue;
                     }
+                    if !self.take_room() {
+                        break;
+                    }
                     let word = self.word();
                     if self.at == before {
                         // Nothing takes this byte: pass it over, so that the end is reached.
@@ -192,7 +223,10 @@ impl<'a> Reader<'a> {
         if command.words.is_empty() && command.sets.is_empty() {
             return;
         }
-        self.shell.commands.push(command);
+        if self.take_room() {
+            self.own.push(self.shell.commands.len());
+            self.shell.commands.push(command);
+        }
     }
 
     /// `()` here, blanks allowed.

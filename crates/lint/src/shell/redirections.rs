@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let word = self.word();
-        if heredoc && !word.text.is_empty() {
+        if heredoc && !word.text.is_empty() && self.take_room() {
             self.waiting.push((word.text.into_owned(), tabs));
         }
     }

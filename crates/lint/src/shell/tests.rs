@@ -165,3 +165,44 @@ proptest! {
         }
     }
 }
+
+/// The work that `&` makes grows with the script, not with its square.
+#[test]
+fn what_runs_beside_is_told_once() {
+    const MANY: usize = 10_000;
+    for text in [
+        format!("{}a{}", "( ".repeat(MANY), ") &".repeat(MANY)),
+        format!(
+            "{}{}a{}",
+            "b;".repeat(MANY),
+            "{ ".repeat(MANY),
+            "; } &".repeat(MANY)
+        ),
+        format!("{}a {}", "a | ".repeat(MANY), "& ".repeat(MANY)),
+        format!("for i in {}\n{}", "$(a) ".repeat(MANY), "& ".repeat(MANY)),
+        "a $(b) & ".repeat(MANY),
+    ] {
+        super::blocks::STEPS.set(0);
+        let shell = Shell::read(&text, 0);
+        assert_eq!(shell.full_at, None);
+        let (steps, commands) = (super::blocks::STEPS.get(), shell.commands.len());
+        assert!(
+            steps <= commands + 2 * MANY,
+            "{steps} for {commands}: {}",
+            &text[..30]
+        );
+    }
+}
+
+#[test]
+fn groups_in_groups_run_beside() {
+    check(
+        "a; { b; ( c ) & d; } & e",
+        expect![[r#"
+            [a]
+            [b] & >
+            [c] & >
+            [d] & >
+            [e]"#]],
+    );
+}

@@ -216,7 +216,9 @@ impl<'a> Reader<'a> {
         let mut inner = Reader::new(self.text, self.at);
         inner.closing = Some(closing);
         inner.substitution = self.substitution + 1;
+        inner.room = self.room;
         inner.commands();
+        self.room = inner.room;
         let in_function = self.in_function();
         let end = inner.at;
         let mut read = inner.shell;
@@ -227,6 +229,7 @@ impl<'a> Reader<'a> {
         self.shell.heredocs.append(&mut read.heredocs);
         self.shell.quotes.append(&mut read.quotes);
         self.shell.sound &= read.sound;
+        self.shell.full_at = self.shell.full_at.or(read.full_at);
         self.at = (end + 1).min(self.bytes.len());
     }
 }

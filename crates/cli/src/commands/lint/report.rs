@@ -85,12 +85,12 @@ impl<'a> Report<'a> {
         self.odd |= odd;
         if script_file::is_run_file(name, &text) {
             let (_, problems) = RunFile::parse(&text, name);
-            self.findings(&lint::run_file_findings(&problems), &text, name);
+            self.findings(&lint::run_file_findings(&problems), &text, path);
             return;
         }
         let check = |text: &str| around.check(name, text, &[]);
         if !self.args.fix && !self.args.diff {
-            self.findings(&check(&text), &text, name);
+            self.findings(&check(&text), &text, path);
             return;
         }
         let why = (file.kind == Kind::Pipe && self.args.fix)
@@ -135,10 +135,11 @@ impl<'a> Report<'a> {
             };
             self.printer.say(&format!("{name}: {fixes}"));
         }
-        self.findings(&fixed.findings, &fixed.text, name);
+        self.findings(&fixed.findings, &fixed.text, path);
     }
 
-    fn findings(&mut self, findings: &[Finding], text: &str, name: &str) {
+    fn findings(&mut self, findings: &[Finding], text: &str, path: &Path) {
+        let name = &*path.to_string_lossy();
         let lines = Lines::new(text);
         let first = self.files == 0;
         match self.args.format {
@@ -153,8 +154,12 @@ impl<'a> Report<'a> {
             }
             Format::Sarif => {
                 let first = self.results == 0;
-                self.waiting
-                    .push_str(&render::sarif_results(findings, &lines, name, first));
+                self.waiting.push_str(&render::sarif_results(
+                    findings,
+                    &lines,
+                    path.as_os_str().as_bytes(),
+                    first,
+                ));
             }
             Format::Github => {
                 for finding in findings {
