@@ -80,7 +80,7 @@ fn whole_nodes_and_several_limits_for_one_thing() {
             asked   --time=1-06:00:00
             there   partition cpu_gce allows 1-00:00:00 (partition.cpu_gce.max_time)
                     QOS opp allows 08:00:00 (qos.opp.max_wall)
-            do      --time=08:00:00, or another QOS
+            do      --time=08:00:00, or --qos=regular
 
           would be refused: Job violates accounting/QOS policy (job submit limit, user's size and/or time
           limits)
@@ -213,14 +213,14 @@ fn what_no_node_has_together() {
         "-p gpu_gce --gres=gpu:v100:1,gpu:p100:1",
         3,
         "1 node",
-        &["do ask for GPUs of one type"],
+        &["do GPUs of one type a node, such as gpu:v100:1"],
     );
     says(
         "wilson",
         "-p gpu_gce --gres=gpu:a100:1 --mem=600G",
         3,
         "1 node",
-        &["do at most 512G a node with a100"],
+        &["do --mem=512G"],
     );
     says(
         "wilson",

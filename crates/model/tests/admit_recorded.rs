@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::path::Path;
-use yard_model::cluster::ClusterFile;
+use yard_model::cluster::{ClusterFile, Fate};
 use yard_model::{Surroundings, Timestamp, sbatch};
 
 fn golden() -> ClusterFile {
@@ -25,9 +25,9 @@ fn request(line: &str) -> yard_model::Request {
 fn check(line: &str, want: &str) {
     let got = match golden().admit(&request(&format!("{line} --wrap true")), Some("dave")) {
         Ok(()) => String::new(),
-        Err(refusal) => match refusal.waits {
-            Some(reason) => format!("({reason})"),
-            None => refusal.printed(),
+        Err(refusal) => match refusal.fate {
+            Fate::Waits(reason) => format!("({reason})"),
+            _ => refusal.printed(),
         },
     };
     assert_eq!(got, want, "{line}");
@@ -128,7 +128,7 @@ fn assumptions_are_marked() {
     // The default QOS is one of two: `opp` would let it wait, `regular` would not.
     job = request("-p gpu_gce -t 12:00:00 --wrap true");
     let refusal = wilson.admit(&job, None).unwrap_err();
-    assert_eq!(refusal.waits, Some("QOSMaxWallDurationPerJobLimit"));
+    assert_eq!(refusal.fate, Fate::Waits("QOSMaxWallDurationPerJobLimit"));
     assert!(refusal.assumed);
     job = request("-p gpu_gce -t 12:00:00 -q opp --wrap true");
     assert!(!wilson.admit(&job, None).unwrap_err().assumed);
@@ -166,4 +166,112 @@ fn what_only_some_are_known_of_is_no_error() {
     }
     let words = refusal("cedar", "-p other").there;
     assert_eq!(words, "cedar's file knows only some partitions: gpubase");
+}
+
+/// What a refusal says to do is what would be taken.
+#[test]
+fn what_to_do_would_be_taken() {
+    #[track_caller]
+    fn check(cluster: &str, line: &str, want: &str) {
+        let file = yard_model::cluster::find(cluster).unwrap().unwrap();
+        let admit = |line: &str| file.admit(&request(&format!("{line} --wrap true")), None);
+        let todo = admit(line).unwrap_err().todo;
+        assert_eq!(todo, want, "{line}");
+        for option in todo.split(", or ").filter(|part| part.starts_with("--")) {
+            assert_eq!(
+                admit(&format!("{line} {option}")),
+                Ok(()),
+                "{line} {option}"
+            );
+        }
+    }
+    check("plai", "--mem=720G", "--mem=250G");
+    check("plai", "-c 300", "--cpus-per-task=64");
+    check("plai", "--gpus=9 -N1", "--gpus=8");
+    check(
+        "plai",
+        "-N2 --gpus=8 --mem-per-gpu=90G",
+        "--nodes=4, or --gpus=4",
+    );
+    check(
+        "plai",
+        "-N1 -n 64 -c 2",
+        "--cpus-per-task=1, or --ntasks=32",
+    );
+    check(
+        "plai",
+        "-p plai_towers --gres=gpu:4",
+        "2 GPUs a node, or --partition=plai",
+    );
+    let full = "-N2 --gpus=8 --gpus-per-task=1 --ntasks-per-node=4 --mem-per-gpu=90G";
+    check("plai", full, "--mem-per-gpu=64000M");
+    check("wilson", "-p cpu_gce --gres=gpu:2", "--partition=gpu_gce");
+    check(
+        "wilson",
+        "-p gpu_gce --gres=gpu:v10:2",
+        "its GPU types are a100, v100, p100, p100nvlink",
+    );
+    check(
+        "wilson",
+        "-p gpu_gce -t 12:00:00 -q opp",
+        "--time=08:00:00, or --qos=regular",
+    );
+    check(
+        "wilson",
+        "-p gpu_gce -q foo",
+        "leave --qos out, or --qos=opp",
+    );
+    check(
+        "satori",
+        "-q priority1 -N2",
+        "leave --qos out, or --qos=normal",
+    );
+}
+
+/// Satori's page says that a job which asks for more is ended at its queue's limit.
+#[test]
+fn a_time_over_the_limit_is_cut_where_the_site_says_so() {
+    let satori = yard_model::cluster::find("satori").unwrap().unwrap();
+    let job = request("-t 24:00:00 --wrap true");
+    assert_eq!(satori.admit(&job, None), Ok(()));
+    let refusals = satori.refusals(&job, None);
+    assert_eq!(refusals.len(), 2, "{refusals:?}");
+    for refusal in refusals {
+        assert_eq!((refusal.fate, refusal.assumed), (Fate::Cut, true));
+        assert_eq!(refusal.most, Some(12 * 3600));
+    }
+}
+
+/// Of GPUs without a type every type could be given.
+#[test]
+fn types_that_could_be_given() {
+    #[track_caller]
+    fn check(cluster: &str, line: &str, serving: &[&str], refusing: &[&str]) {
+        let file = yard_model::cluster::find(cluster).unwrap().unwrap();
+        let job = request(&format!("{line} --wrap true"));
+        let partition = file.admission(&job, None).partition;
+        let types = file.gpu_types(partition, &job);
+        assert_eq!(
+            (&types.serving[..], &types.refusing[..]),
+            (serving, refusing),
+            "{line}"
+        );
+    }
+    check("cedar", "--gres=gpu:2", &["p100", "p100l", "v100l"], &[]);
+    check(
+        "cedar",
+        "--gres=gpu:2 -c 30",
+        &["v100l"],
+        &["p100", "p100l"],
+    );
+    check("cedar", "--gres=gpu:p100:2", &[], &[]);
+    check("cedar", "-c 4", &[], &[]);
+    check("technion", "--gpus=2", &["a100"], &[]);
+    check("ibex", "--gpus=2 -C v100", &[], &[]);
+    check(
+        "wilson",
+        "-p gpu_gce_ppc --gres=gpu:1",
+        &["v100nvlinkppc64"],
+        &[],
+    );
 }

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use jiff::tz::TimeZone;
-use model::cluster::ClusterFile;
+use model::cluster::{ClusterFile, Fate};
 use model::file_pattern::{PatternContext, file_name};
 use model::held_job::{ControllerDefaults, HeldJob};
 use model::option_table::Command;
@@ -140,7 +140,7 @@ fn held_script(args: &[&str], script: Option<&str>, want: &str) -> String {
     }
     match golden().admit(&job.request, Some("dave")) {
         Ok(()) => record(&job, want),
-        Err(refusal) if refusal.waits.is_some() => record(&job, want),
+        Err(refusal) if refusal.fate != Fate::Refused => record(&job, want),
         Err(refusal) => format!("rc=1 {}", escaped(refusal.printed())),
     }
 }

@@ -17,8 +17,9 @@ pub(crate) struct Wanted<'a> {
 
 /// What each node and rank gets.
 pub(crate) struct Fit {
-    /// The group's place in the facts.
-    pub group: usize,
+    /// Places in the facts of the groups that could be given; the first is the one that is planned
+    /// for. Several where no kind of GPUs is asked: what is planned must hold for each.
+    pub groups: Vec<usize>,
     pub cpus_per_rank: Resolved<u32>,
     pub gpu_type: Option<Resolved<String>>,
     pub memory: Option<Resolved<u64>>,
@@ -29,15 +30,40 @@ impl Fit {
     pub fn find(wanted: &Wanted<'_>) -> Result<Fit, Refusal> {
         let by_gpus = wanted.groups_with_gpus()?;
         let by_cpus = wanted.groups_with_cpus(&by_gpus)?;
-        let group = wanted.group_with_memory(&by_cpus)?;
-        let is_it = |own: &NodeGroup| std::ptr::eq(own, group);
+        let by_memory = wanted.groups_with_memory(&by_cpus)?;
+        let could = match wanted.is_any_gpu() {
+            true => &by_memory[..],
+            false => &by_memory[..1],
+        };
+        let place = |group: &&NodeGroup| {
+            let is_it = |own: &NodeGroup| std::ptr::eq(own, *group);
+            wanted.facts.nodes.iter().position(is_it).unwrap_or(0)
+        };
+        let cpus = could.iter().map(|group| wanted.cpus_per_rank(group));
+        let cpus = cpus.min_by_key(|cpus| cpus.value);
+        let cpus = cpus.expect("invariant: a group has the memory, else it is refused");
+        let memory = could.iter().filter_map(|group| wanted.memory(group));
+        let memory = memory.min_by_key(|memory| memory.value);
+        let (cpus, memory) = match could.len() {
+            1 => (cpus, memory),
+            _ => (as_least(cpus), memory.map(as_least)),
+        };
         Ok(Fit {
-            group: wanted.facts.nodes.iter().position(is_it).unwrap_or(0),
-            cpus_per_rank: wanted.cpus_per_rank(group),
-            gpu_type: wanted.gpu_type(group),
-            memory: wanted.memory(group),
+            groups: could.iter().map(place).collect(),
+            cpus_per_rank: cpus,
+            gpu_type: wanted.gpu_type(could[0]),
+            memory,
         })
     }
+}
+
+/// Says that a value which nobody asked for is the least of those that could be given.
+pub(crate) fn as_least<T>(value: Resolved<T>) -> Resolved<T> {
+    if value.source.is_asked() {
+        return value;
+    }
+    let why = format!("{}: the least of what could be given", value.source);
+    Resolved::new(value.value, Source::cluster(why))
 }
 
 impl Wanted<'_> {
@@ -65,6 +91,11 @@ impl Wanted<'_> {
 
     fn gpus_on_one(&self) -> u32 {
         self.gpus_per_node.value.saturating_mul(self.on_one())
+    }
+
+    /// Whether GPUs are asked of no kind.
+    fn is_any_gpu(&self) -> bool {
+        self.gpus_per_node.value > 0 && self.gpu_type.is_none() && self.gpu_memory.is_none()
     }
 
     fn is_wanted(&self, gpus: &GpuGroup) -> bool {
@@ -243,12 +274,17 @@ impl Wanted<'_> {
         })
     }
 
-    fn group_with_memory<'g>(&self, groups: &[&'g NodeGroup]) -> Result<&'g NodeGroup, Refusal> {
+    /// Those of the groups that have the memory; never empty.
+    fn groups_with_memory<'g>(
+        &self,
+        groups: &[&'g NodeGroup],
+    ) -> Result<Vec<&'g NodeGroup>, Refusal> {
         let asked = self.memory.map_or(0, |memory| memory.value.0);
         let needed = asked.saturating_mul(u64::from(self.on_one()));
         let fits = |group: &&&NodeGroup| group.memory_mib >= needed;
-        if let Some(group) = groups.iter().find(fits) {
-            return Ok(group);
+        let fitting: Vec<&NodeGroup> = groups.iter().filter(fits).copied().collect();
+        if !fitting.is_empty() {
+            return Ok(fitting);
         }
         let most = groups
             .iter()

@@ -42,11 +42,11 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, Refusal> {
     Ok(plan_sections(input, layers(input), input.facts)?.plan)
 }
 
-/// A plan, and which group of nodes it was made for.
+/// A plan, and the groups of nodes that its job could get.
 pub(crate) struct Planned {
     pub plan: Plan,
-    /// Its place in the facts' nodes.
-    pub group: usize,
+    /// Their places in the facts' nodes; the first is the one that is planned for.
+    pub groups: Vec<usize>,
 }
 
 /// Resolves what the layers came to, on a cluster of these facts.
@@ -237,8 +237,8 @@ pub(crate) fn plan_sections(
         ),
         notes,
     };
-    let group = fit.group;
-    Ok(Planned { plan, group })
+    let groups = fit.groups;
+    Ok(Planned { plan, groups })
 }
 
 fn or<T>(value: T, why: &str) -> Resolved<T> {

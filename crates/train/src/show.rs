@@ -2,11 +2,8 @@
 
 use crate::fit::{describe, describe_machine};
 use crate::{Keep, Plan, Resolved, ResumeBy, Source, say_limit, say_mebibytes, say_seconds};
-use model::{ClusterFacts, TimeLimitRequest};
+use model::{ClusterFacts, TimeLimitRequest, WIDEST, wrap};
 use std::fmt::Write as _;
-
-/// Longer lines are broken before their reason.
-const WIDTH: usize = 100;
 
 impl Plan {
     /// One line: `digits · local (2 CPUs, 23 GiB, no GPU) · 2 ranks × 1 CPU · 25 s a job`.
@@ -187,21 +184,22 @@ pub(crate) fn table(rows: &[Row]) -> String {
     let names = width(rows.iter().map(|row| row.name));
     let values = width(rows.iter().map(|row| row.value.as_str())).min(28);
     let indent = names + values + 6;
+    let below = " ".repeat(indent);
     let mut shown = String::new();
     for Row { name, value, why } in rows {
-        let mut reasons = wrapped(why, WIDTH - indent).into_iter();
         let fits = value.chars().count() <= values
-            || indent.max(names + 6 + value.chars().count()) + why.chars().count() <= WIDTH;
-        if fits {
-            let first = reasons.next().unwrap_or_default();
-            let line = format!("  {name:names$}  {value:values$}  {first}");
-            let _ = writeln!(shown, "{}", line.trim_end());
-        } else {
-            // A long value has its lines for itself.
-            shown.push_str(&paragraph(&format!("  {name:names$}  "), value));
-        }
-        for more in reasons {
-            let _ = writeln!(shown, "{:indent$}{more}", "");
+            || indent.max(names + 6 + value.chars().count()) + why.chars().count() <= WIDEST;
+        let head = format!("  {name:names$}  {value:values$}  ");
+        match (fits, why.is_empty()) {
+            (true, true) => {
+                let _ = writeln!(shown, "{}", head.trim_end());
+            }
+            (true, false) => wrap(&mut shown, &head, &below, why),
+            (false, _) => {
+                // A long value has its lines for itself.
+                shown.push_str(&paragraph(&format!("  {name:names$}  "), value));
+                wrap(&mut shown, &below, &below, why);
+            }
         }
     }
     shown
@@ -209,35 +207,22 @@ pub(crate) fn table(rows: &[Row]) -> String {
 
 /// A title and a text, which goes on below itself where it is long.
 pub(crate) fn paragraph(title: &str, text: &str) -> String {
-    let indent = title.chars().count();
-    let lines = wrapped(text, WIDTH.saturating_sub(indent));
     let mut shown = String::new();
-    for (index, line) in lines.iter().enumerate() {
-        let _ = match index {
-            0 => writeln!(shown, "{title}{line}"),
-            _ => writeln!(shown, "{:indent$}{line}", ""),
-        };
-    }
+    wrap(&mut shown, title, &" ".repeat(title.chars().count()), text);
     shown
-}
-
-/// A text in lines of at most so many characters, broken between words; a longer word stands alone.
-fn wrapped(text: &str, most: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
     texts.map(|text| text.chars().count()).max().unwrap_or(0)
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub(crate) fn either(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
 }
 
 pub(crate) fn plural(count: u32, one: &str, many: &str) -> String {

@@ -2,7 +2,7 @@
 
 use crate::lines;
 use jiff::tz::TimeZone;
-use model::cluster::ClusterFile;
+use model::cluster::{ClusterFile, Fate};
 use model::held_job::{ControllerDefaults, HeldJob};
 use model::option_table::Command;
 use model::{
@@ -178,17 +178,17 @@ pub fn answer(line: &str) -> String {
     };
     let fitting = partitions.split(',').find(fits).filter(|_| job.test_only);
     if let (None, Err(refusal)) = (fitting, file.admit(&job.request, None)) {
-        match refusal.waits {
-            None => {
+        match refusal.fate {
+            Fate::Refused => {
                 let detail = refusal.detail.iter();
                 let detail: String = detail.map(|it| format!("sbatch: error: {it}\\n")).collect();
                 return failed(&detail, refusal.denial.words());
             }
             // A held job may wait for what will never be there; a question is answered.
-            Some(reason) if job.test_only && reason != "PartitionTimeLimit" => {
+            Fate::Waits(reason) if job.test_only && reason != "PartitionTimeLimit" => {
                 return failed("", "Requested node configuration is not available");
             }
-            Some(_) => {}
+            Fate::Waits(_) | Fate::Cut => {}
         }
     }
     let record = HeldJob::new(

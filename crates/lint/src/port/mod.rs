@@ -23,7 +23,7 @@ pub use porter::{Change, Mistake, Ported, Question};
 
 use crate::input::{FolderFact, LintInput};
 use crate::script::Script;
-use model::cluster::ClusterFile;
+use model::cluster::{ClusterFile, Fate};
 use model::{Severity, Timestamp};
 use porter::Porter;
 use std::path::Path;
@@ -149,14 +149,15 @@ fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
         if asked {
             continue;
         }
-        let unsure = if refusal.assumed {
+        let unsure = if refusal.assumed && refusal.fate != Fate::Cut {
             " (its file isn't sure)"
         } else {
             ""
         };
-        let what = match refusal.waits {
-            Some(reason) => format!("there the job would wait for ever ({reason})"),
-            None => format!("there sbatch would refuse it: {}", refusal.denial.words()),
+        let what = match refusal.fate {
+            Fate::Waits(reason) => format!("there the job would wait for ever ({reason})"),
+            Fate::Refused => format!("there sbatch would refuse it: {}", refusal.denial.words()),
+            Fate::Cut => "there the job would be ended at the limit".to_owned(),
         };
         ported.questions.push(Question {
             line: None,

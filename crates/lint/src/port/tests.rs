@@ -80,7 +80,7 @@ fn satori_to_wilson() {
             ? 3: mail goes to ann@mit.edu, an address of satori; does wilson send mail there, and is it still yours?
             ? 15: ssh service0001: a host of satori; jobs of wilson can call sbatch themselves: is ssh needed?
             ? -: jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
-            ? -: there the job would wait for ever (QOSMaxWallDurationPerJobLimit); asked --time=12:00:00 (its file isn't sure); QOS opp allows 08:00:00 (qos.opp.max_wall); --time=08:00:00, or another QOS"##]],
+            ? -: there the job would wait for ever (QOSMaxWallDurationPerJobLimit); asked --time=12:00:00 (its file isn't sure); QOS opp allows 08:00:00 (qos.opp.max_wall); --time=08:00:00, or --qos=regular"##]],
     );
 }
 

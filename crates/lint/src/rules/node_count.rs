@@ -4,7 +4,7 @@ use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Found, LintInput, Severity};
-use model::cluster::Denial;
+use model::cluster::{Denial, Fate};
 use model::option_table::Key;
 
 /// Y109.
@@ -54,9 +54,9 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         refusal.there.clone(),
         label,
     );
-    let really = match refusal.waits {
-        Some(reason) => format!("the job waits for ever: {reason}"),
-        None => format!("the job is refused: {}", refusal.denial.words()),
+    let really = match refusal.fate {
+        Fate::Waits(reason) => format!("the job waits for ever: {reason}"),
+        Fate::Refused | Fate::Cut => format!("the job is refused: {}", refusal.denial.words()),
     };
     finding = finding.really(really).help(refusal.todo.clone());
     if refusal.assumed {

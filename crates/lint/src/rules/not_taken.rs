@@ -5,7 +5,7 @@ use crate::rule::{Holds, Rule};
 use crate::script::{Script, errors, request_with_pyxis};
 use crate::{Finding, Found, LintInput, Severity};
 use model::Given;
-use model::cluster::{Denial, Refusal};
+use model::cluster::{Denial, Fate, Refusal};
 use model::option_table::Key;
 
 /// Y110.
@@ -90,11 +90,12 @@ fn message(refusal: &Refusal, cluster: &str) -> String {
     // Slurm's words without what stands in brackets behind some of them.
     let words = refusal.denial.words();
     let words = words.split(" (").next().unwrap_or(words);
-    match (refusal.waits, refusal.assumed) {
-        (None, false) => format!("would be refused on {cluster}: {words}"),
-        (None, true) => format!("might be refused on {cluster}: {words}"),
-        (Some(reason), false) => format!("would wait for ever on {cluster}: {reason}"),
-        (Some(reason), true) => format!("might wait for ever on {cluster}: {reason}"),
+    match (refusal.fate, refusal.assumed) {
+        (Fate::Refused, false) => format!("would be refused on {cluster}: {words}"),
+        (Fate::Refused, true) => format!("might be refused on {cluster}: {words}"),
+        (Fate::Waits(reason), false) => format!("would wait for ever on {cluster}: {reason}"),
+        (Fate::Waits(reason), true) => format!("might wait for ever on {cluster}: {reason}"),
+        (Fate::Cut, _) => format!("would be started on {cluster}, and ended at the limit"),
     }
 }
 

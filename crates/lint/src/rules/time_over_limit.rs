@@ -49,7 +49,13 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     if seconds(&time) <= most || most == u64::MAX {
         return;
     }
-    let finding = script
+    let cuts = cluster.limits.cut_at_max_time.as_ref();
+    let is_cut = cuts.is_some_and(|cuts| cuts.value);
+    let really = match is_cut {
+        true => "the job is started, and ended at that limit",
+        false => "the job is refused, or waits for ever",
+    };
+    let mut finding = script
         .finding(
             RULE.code,
             RULE.severity,
@@ -63,7 +69,10 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
             ),
             "more time than that",
         )
-        .really("the job is refused, or waits for ever");
+        .really(really);
+    if is_cut {
+        finding.severity = Severity::Warning;
+    }
     findings.push(site::resting_on(finding, &limit));
 }
 

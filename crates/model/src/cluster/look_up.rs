@@ -210,6 +210,13 @@ impl ClusterFile {
 }
 
 impl Gpu {
+    /// The GRES type, else the model.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        let name = self.kind.as_ref().or(self.model.as_ref())?;
+        Some(name.as_str())
+    }
+
     /// Whether a person who writes `name` means these: by type, model or feature, in any case.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {

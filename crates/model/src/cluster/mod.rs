@@ -24,7 +24,7 @@ mod times;
 mod value;
 mod words;
 
-pub use admit::{Denial, Refusal};
+pub use admit::{Admission, Denial, Fate, GpuTypes, Refusal};
 pub use amounts::{Bounds, Mib, Tres};
 pub use check::Contradiction;
 pub use file::ClusterFile;

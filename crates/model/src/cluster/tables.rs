@@ -353,6 +353,10 @@ section! {
         enforce: Vec<String>,
         /// `EnforcePartLimits`
         enforce_partition_limits: EnforcePartLimits,
+        /// A job that asks for more time than its partition or QOS allows is started and ended at
+        /// that limit, as some sites say of theirs; where it isn't said, Slurm refuses the job or
+        /// lets it wait.
+        cut_at_max_time: bool,
     }
 }
 

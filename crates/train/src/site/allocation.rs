@@ -1,6 +1,6 @@
 //! What a job would be given, whether a script or a run file asked for it.
 
-use model::cluster::{ClusterFile, NodeSet};
+use model::cluster::{ClusterFile, Named, NodeSet, Partition};
 use model::{GpuCount, MemoryRequest, Request, TimeLimitRequest};
 use std::fmt;
 
@@ -9,6 +9,8 @@ use std::fmt;
 pub struct Allocation {
     /// Nodes; the least where a range was asked.
     pub nodes: u32,
+    /// The most of them, where a range was asked that goes further.
+    pub most_nodes: Option<u32>,
     /// Tasks in all.
     pub tasks: u32,
     /// CPUs of each node.
@@ -50,7 +52,15 @@ impl Allocation {
     /// What a request gets there.
     #[must_use]
     pub fn of(request: &Request, file: &ClusterFile) -> Allocation {
-        let partition = file.partition_of(request, None);
+        Allocation::in_partition(request, file, file.admission(request, None).partition)
+    }
+
+    /// What a request gets in a partition; in one of which nothing is known where there is none.
+    pub(super) fn in_partition(
+        request: &Request,
+        file: &ClusterFile,
+        partition: Option<&Named<Partition>>,
+    ) -> Allocation {
         let sets = super::partition::nodes(file, partition);
         let count = |gpus: &Option<GpuCount>| gpus.as_ref().map(|gpus| gpus.count);
         let set = fitting(&sets, request);
@@ -61,6 +71,8 @@ impl Allocation {
             .filter(|gpus| *gpus > 0);
         let fewest = file.fewest_nodes(partition, request);
         let nodes = fewest.unwrap_or_else(|| nodes(request, tasks, gpus, gpus_there));
+        // More than it allows it never gets, whatever it would need.
+        let nodes = nodes.min(request.max_nodes.unwrap_or(u32::MAX)).max(1);
         let tasks = tasks.unwrap_or_else(|| {
             let each = request.tasks_per_node.unwrap_or(1);
             each.saturating_mul(nodes)
@@ -104,6 +116,7 @@ impl Allocation {
         });
         Allocation {
             nodes,
+            most_nodes: request.max_nodes.filter(|most| *most > nodes),
             tasks,
             cpus_per_node,
             gpus_per_node,
@@ -136,6 +149,14 @@ impl Allocation {
             .collect()
     }
 
+    /// `2`, or `1 to 8`.
+    pub(super) fn say_nodes(&self) -> String {
+        match self.most_nodes {
+            None => self.nodes.to_string(),
+            Some(most) => format!("{} to {most}", self.nodes),
+        }
+    }
+
     /// Each field with its value in words.
     #[must_use]
     pub fn fields(&self) -> [(&'static str, String); 9] {
@@ -148,7 +169,7 @@ impl Allocation {
         let kind = self.gpu_type.as_ref().map(|kind| format!(" {kind}"));
         let partition = self.partition.clone().unwrap_or_else(dash);
         [
-            ("nodes", self.nodes.to_string()),
+            ("nodes", self.say_nodes()),
             ("tasks", self.tasks.to_string()),
             ("cpus per node", self.cpus_per_node.to_string()),
             (

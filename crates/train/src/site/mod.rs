@@ -8,6 +8,7 @@
 mod allocation;
 mod beside;
 mod generous;
+mod gpu_types;
 mod gpus;
 mod here;
 mod memory;
@@ -189,7 +190,7 @@ fn plan_in(
         asked.resources.constraint.as_ref(),
     );
     if trust == Trust::SaidAlone {
-        generous::believe(&mut facts, &sets, &asked.resources);
+        generous::believe(&mut facts, &sets, &asked.resources, file);
     }
     let mut left = LeftToSlurm::default();
     match (&candidate.why, candidate.partition) {
@@ -207,25 +208,40 @@ fn plan_in(
         }
         _ => {}
     }
-    let Planned { mut plan, group } = plan_sections(input, asked, &facts)?;
-    let set = sets.get(group).cloned();
+    let Planned { mut plan, groups } = plan_sections(input, asked, &facts)?;
+    let could: Vec<&NodeSet<'_>> = groups.iter().filter_map(|group| sets.get(*group)).collect();
     let mut assumed = Vec::new();
-    if let Some(set) = &set {
+    for set in &could {
         assumed_of_nodes(&mut assumed, set, &plan);
+    }
+    if let Some(set) = could.first() {
         let choice = GpuChoice::of(set, kind.as_ref());
         gpus::name_them(&mut plan, &mut left, file, &choice, &sets, kind.as_ref());
-        policy::apply(&mut plan, file, set, &choice, &mut assumed);
+        policy::apply(&mut plan, file, &could, kind.as_ref(), &mut assumed);
+    }
+    if let Some(kind) = &kind
+        && !sets
+            .iter()
+            .flat_map(|set| &set.nodes.gpus)
+            .any(|gpu| gpu.is_called(&kind.value))
+    {
+        plan.notes.push(format!(
+            "{}'s file knows no {}: what nobody asked for is planned as for its other nodes",
+            file.name, kind.value
+        ));
     }
     partition::assumed(&mut assumed, candidate.partition);
     qos::choose(&mut plan, &mut left, file, user);
     qos::assumed(&mut assumed, &plan, &left, file, user);
-    let refusals = file.refusals(&request(&plan), user);
+    let admission = file.admission(&request(&plan), user);
+    plan.notes
+        .extend(gpu_types::note(file, admission.partition, &request(&plan)));
     let in_queue = InQueue::of_run(&plan, file, user, &left);
     Ok(SitePlan {
         plan,
         facts,
         left,
-        refusals,
+        refusals: admission.refusals,
         in_queue,
         assumed,
     })

@@ -9,40 +9,74 @@ use model::cluster::{Bounds, ClusterFile, Mib, NodeSet, Sourced};
 pub(super) fn apply(
     plan: &mut Plan,
     file: &ClusterFile,
-    set: &NodeSet<'_>,
-    choice: &GpuChoice<'_>,
+    could: &[&NodeSet<'_>],
+    kind: Option<&Resolved<String>>,
     assumed: &mut Vec<(String, String)>,
 ) {
     whole_node(plan);
     let gpus = plan.gpus_per_node.value;
-    if gpus == 0 {
+    if gpus == 0 || plan.exclusive.value {
         return;
     }
-    let named = choice.name().unwrap_or("GPU");
-    let of_model = file.policy.gpus.iter().find(|of| {
-        let called = choice.gpu.is_some_and(|gpu| gpu.is_called(&of.name));
-        called || of.name.eq_ignore_ascii_case(named)
-    });
-    let cpus = of_model.and_then(|of| of.cpus_per_gpu.as_ref());
-    let cpus = cpus.or(file.policy.cpus_per_gpu.as_ref());
-    let memory = of_model.and_then(|of| of.memory_per_gpu.as_ref());
-    let memory = memory.or(file.policy.memory_per_gpu.as_ref());
-    if let Some(policy) = cpus
-        && !plan.cpus_per_rank.source.is_asked()
-        && !plan.exclusive.value
-    {
-        super::note(assumed, "policy.cpus_per_gpu".to_owned(), Some(policy));
-        plan.cpus_per_rank = cpus_of(plan, file, set, named, policy);
+    let of_sets: Vec<OfSet<'_>> = could
+        .iter()
+        .map(|set| OfSet::of(file, set, &GpuChoice::of(set, kind)))
+        .collect();
+    if !plan.cpus_per_rank.source.is_asked() {
+        let each = of_sets
+            .iter()
+            .filter_map(|of| Some((cpus_of(plan, file, of)?, of.cpus?)));
+        if let Some((cpus, policy)) = each.min_by_key(|(cpus, _)| cpus.value) {
+            let cpus = least(cpus, &of_sets);
+            super::note(assumed, "policy.cpus_per_gpu".to_owned(), Some(policy));
+            plan.cpus_per_rank = cpus;
+        }
     }
-    if let Some(policy) = memory
-        && plan
-            .memory
-            .as_ref()
-            .is_none_or(|memory| !memory.source.is_asked())
-        && !plan.exclusive.value
-    {
-        super::note(assumed, "policy.memory_per_gpu".to_owned(), Some(policy));
-        plan.memory = Some(memory_of(gpus, file, set, named, policy));
+    let is_asked = |memory: &Resolved<u64>| memory.source.is_asked();
+    if !plan.memory.as_ref().is_some_and(is_asked) {
+        let each = of_sets
+            .iter()
+            .filter_map(|of| Some((memory_of(gpus, file, of)?, of.memory?)));
+        if let Some((memory, policy)) = each.min_by_key(|(memory, _)| memory.value) {
+            let memory = least(memory, &of_sets);
+            super::note(assumed, "policy.memory_per_gpu".to_owned(), Some(policy));
+            plan.memory = Some(memory);
+        }
+    }
+}
+
+/// Of several kinds that could be given the least holds for all.
+fn least<T>(value: Resolved<T>, of_sets: &[OfSet<'_>]) -> Resolved<T> {
+    match of_sets.iter().any(|of| of.named != of_sets[0].named) {
+        true => crate::fit::as_least(value),
+        false => value,
+    }
+}
+
+/// What the policy wants of a job on nodes of one kind.
+struct OfSet<'a> {
+    set: &'a NodeSet<'a>,
+    /// Their GPUs, for a sentence.
+    named: &'a str,
+    cpus: Option<&'a Sourced<Bounds<u32>>>,
+    memory: Option<&'a Sourced<Bounds<Mib>>>,
+}
+
+impl<'a> OfSet<'a> {
+    fn of(file: &'a ClusterFile, set: &'a NodeSet<'a>, choice: &GpuChoice<'a>) -> OfSet<'a> {
+        let named = choice.name().unwrap_or("GPU");
+        let of_model = file.policy.gpus.iter().find(|of| {
+            let called = choice.gpu.is_some_and(|gpu| gpu.is_called(&of.name));
+            called || of.name.eq_ignore_ascii_case(named)
+        });
+        let cpus = of_model.and_then(|of| of.cpus_per_gpu.as_ref());
+        let memory = of_model.and_then(|of| of.memory_per_gpu.as_ref());
+        OfSet {
+            set,
+            named,
+            cpus: cpus.or(file.policy.cpus_per_gpu.as_ref()),
+            memory: memory.or(file.policy.memory_per_gpu.as_ref()),
+        }
     }
 }
 
@@ -59,39 +93,28 @@ fn whole_node(plan: &mut Plan) {
     }
 }
 
-fn cpus_of(
-    plan: &Plan,
-    file: &ClusterFile,
-    set: &NodeSet<'_>,
-    named: &str,
-    policy: &Sourced<Bounds<u32>>,
-) -> Resolved<u32> {
+fn cpus_of(plan: &Plan, file: &ClusterFile, of: &OfSet<'_>) -> Option<Resolved<u32>> {
+    let policy = of.cpus?;
     let ranks = plan.ranks_per_node.value.max(1);
     let gpus = plan.gpus_per_node.value;
-    let has = set.nodes.cpus.as_ref().map_or(u32::MAX, |cpus| cpus.value);
+    let has = of.set.nodes.cpus.as_ref();
+    let has = has.map_or(u32::MAX, |cpus| cpus.value);
     let each = (policy.value.most.saturating_mul(gpus).min(has) / ranks).max(1);
-    let why = format!("{}: {} CPUs a {named} (policy)", file.name, policy.value);
-    Resolved::new(each, Source::cluster(why))
+    let (cluster, named) = (&file.name, of.named);
+    let why = format!("{cluster}: {} CPUs a {named} (policy)", policy.value);
+    Some(Resolved::new(each, Source::cluster(why)))
 }
 
-fn memory_of(
-    gpus: u32,
-    file: &ClusterFile,
-    set: &NodeSet<'_>,
-    named: &str,
-    policy: &Sourced<Bounds<Mib>>,
-) -> Resolved<u64> {
-    let has = set
-        .nodes
-        .memory
-        .as_ref()
-        .map_or(u64::MAX, |memory| memory.value.0);
+fn memory_of(gpus: u32, file: &ClusterFile, of: &OfSet<'_>) -> Option<Resolved<u64>> {
+    let policy = of.memory?;
+    let has = of.set.nodes.memory.as_ref();
+    let has = has.map_or(u64::MAX, |memory| memory.value.0);
     let wanted = policy.value.most.0.saturating_mul(u64::from(gpus));
-    let said = format!("{}: {} a {named} (policy)", file.name, policy.value);
+    let said = format!("{}: {} a {} (policy)", file.name, policy.value, of.named);
     let why = match (policy.value.least == policy.value.most, wanted > has) {
         (_, true) => format!("{said}, as far as the node has it: {}", say_mebibytes(has)),
         (true, false) => said,
         (false, false) => format!("{said}, the upper end"),
     };
-    Resolved::new(wanted.min(has), Source::cluster(why))
+    Some(Resolved::new(wanted.min(has), Source::cluster(why)))
 }

@@ -1,7 +1,7 @@
 //! What a cluster would not take, as a person reads it.
 
 use crate::show::paragraph;
-use model::cluster::Refusal as Denied;
+use model::cluster::{Fate, Refusal as Denied};
 
 /// What the cluster would not take, each with its three parts. Several limits for one thing that was
 /// asked stand together, and what to do keeps to all of them. Begins with an empty line; nothing where
@@ -15,7 +15,7 @@ pub fn refusals(refusals: &[Denied]) -> String {
             let first = group[0];
             first.asked == refusal.asked
                 && first.assumed == refusal.assumed
-                && first.waits.is_some() == refusal.waits.is_some()
+                && std::mem::discriminant(&first.fate) == std::mem::discriminant(&refusal.fate)
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.push(refusal),
@@ -24,19 +24,22 @@ pub fn refusals(refusals: &[Denied]) -> String {
     }
     for group in groups {
         let first = group[0];
-        let verb = match (first.waits.is_some(), first.assumed) {
-            (true, false) => "would wait for ever",
-            (true, true) => "might wait for ever",
-            (false, false) => "would be refused",
-            (false, true) => "might be refused",
+        let verb = match (first.fate, first.assumed) {
+            (Fate::Waits(_), false) => "would wait for ever",
+            (Fate::Waits(_), true) => "might wait for ever",
+            (Fate::Refused, false) => "would be refused",
+            (Fate::Refused, true) => "might be refused",
+            (Fate::Cut, _) => "would be started, and ended at the limit (limits.cut_at_max_time)",
         };
         let mut words: Vec<&str> = Vec::new();
         let mut there: Vec<String> = Vec::new();
         for refusal in &group {
-            let word = refusal.waits.unwrap_or(refusal.denial.words());
-            if !words.contains(&word) {
-                words.push(word);
-            }
+            let word = match refusal.fate {
+                Fate::Refused => Some(refusal.denial.words()),
+                Fate::Waits(reason) => Some(reason),
+                Fate::Cut => None,
+            };
+            words.extend(word.filter(|word| !words.contains(word)));
             let text = match &refusal.at {
                 Some(at) if !refusal.there.contains(at.as_str()) => {
                     format!("{} ({at})", refusal.there)
@@ -48,7 +51,11 @@ pub fn refusals(refusals: &[Denied]) -> String {
             }
         }
         shown.push('\n');
-        shown.push_str(&paragraph("  ", &format!("{verb}: {}", words.join(", "))));
+        let head = match words.is_empty() {
+            true => verb.to_owned(),
+            false => format!("{verb}: {}", words.join(", ")),
+        };
+        shown.push_str(&paragraph("  ", &head));
         shown.push_str(&paragraph("    asked   ", &first.asked));
         for (index, there) in there.iter().enumerate() {
             let title = match index {

@@ -1,10 +1,10 @@
 //! What a batch script would be on a cluster that is known by its file.
 
 use super::script_whys::Whys;
-use super::{Allocation, InQueue, note, show};
+use super::{Allocation, InQueue, gpu_types, note, show};
 use crate::show::{Row, plural};
 use model::Request;
-use model::cluster::{ClusterFile, Named, Refusal as Denied, Sourced, User};
+use model::cluster::{Admission, ClusterFile, Named, Refusal as Denied, Sourced, User};
 use model::option_table::Key;
 use model::sbatch::Sbatch;
 
@@ -34,7 +34,11 @@ impl ScriptPlan {
     #[must_use]
     pub fn of(sbatch: &Sbatch, file: &ClusterFile, user: Option<&str>) -> ScriptPlan {
         let request = &sbatch.request;
-        let allocation = Allocation::of(request, file);
+        let Admission {
+            partition,
+            refusals,
+        } = file.admission(request, user);
+        let allocation = Allocation::in_partition(request, file, partition);
         let own = file.user(user.unwrap_or("*"));
         let default_account = own.and_then(|own| own.default_account.as_ref());
         let account = request
@@ -77,8 +81,8 @@ impl ScriptPlan {
         add("account", asked, Key::Account, default_account);
         add("qos", request.qos.as_ref(), Key::Qos, default_qos);
         rows.push(show::queue_row(&in_queue));
-        let written = whys.notes();
-        let refusals = file.refusals(request, user);
+        let mut written = whys.notes();
+        written.extend(gpu_types::note(file, partition, request));
         let assumed = assumed(request, file, &allocation, own);
         ScriptPlan {
             name: request.name.clone(),
@@ -135,10 +139,13 @@ impl ScriptPlan {
         let mut parts = vec![
             self.name.clone(),
             self.cluster.clone(),
-            plural(of.nodes, "node", "nodes"),
+            match of.most_nodes {
+                None => plural(of.nodes, "node", "nodes"),
+                Some(_) => format!("{} nodes", of.say_nodes()),
+            },
             plural(of.tasks, "task", "tasks"),
-            match of.nodes {
-                1 => each,
+            match (of.nodes, of.most_nodes) {
+                (1, None) => each,
                 _ => format!("{each} a node"),
             },
         ];

@@ -48,6 +48,17 @@ impl Whys<'_> {
         let given = self.given(keys);
         let range = self.sbatch.request.min_nodes;
         match (field, given) {
+            ("nodes", Some(given)) if self.allocation.most_nodes.is_some() => {
+                let fewest = self.allocation.nodes;
+                let why = match range.is_some_and(|least| least < fewest) {
+                    true => format!(" ({})", self.why_nodes()),
+                    false => String::new(),
+                };
+                format!(
+                    "{given}: as many of them as are free when it starts; the rest is shown for {}{why}",
+                    plural(fewest, "node", "nodes")
+                )
+            }
             ("nodes", Some(given)) if range.is_some_and(|least| least < self.allocation.nodes) => {
                 format!("{given}; {}", self.why_nodes())
             }

@@ -97,13 +97,15 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
         "wilson",
         "gpus_per_node = 2\ntime = \"2h\"",
         expect![[r#"
-            digits · wilson · 2 GPUs = 2 ranks × 20 CPUs · partition gpu_gce · 2 h a job
+            digits · wilson · 2 GPUs = 2 ranks × 2 CPUs · partition gpu_gce · 2 h a job
 
               nodes           1                             one unless asked
               gpus per node   2                             asked: yard.toml:3
               ranks per node  2                             srun: a rank a GPU
-              cpus per rank   20                            a node's 40 CPUs for its 2 GPUs
-              memory          188 GiB                       this share of a node's 188 GiB
+              cpus per rank   2                             a node's 16 CPUs for its 8 GPUs: the least of what
+                                                            could be given
+              memory          188 GiB                       this share of a node's 188 GiB: the least of what
+                                                            could be given
               time a job      2 h                           asked: yard.toml:4
               partition       gpu_gce                       wilson has no default; takes the job, up to 24 h
               qos             opp                           wilson names opp and regular as its default; named,
@@ -111,6 +113,7 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
               in the queue    1 job                         the same job is queued again; 50 may
                                                             (qos.opp.max_submit_per_user)
 
+              note: no type of GPUs is asked: a100, v100, p100 or p100nvlink may be given
               note: rests on what wilson is assumed to have: user.*.qos (yard cluster show wilson)
         "#]],
     );
@@ -149,7 +152,7 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
                 asked   --time=1-06:00:00
                 there   partition cpu_gce allows 1-00:00:00 (partition.cpu_gce.max_time)
                         QOS opp allows 08:00:00 (qos.opp.max_wall)
-                do      --time=08:00:00, or another QOS
+                do      --time=08:00:00
 
               note: rests on what wilson is assumed to have: nodes.cpu.memory (yard cluster show wilson)
         "#]],
@@ -176,7 +179,7 @@ fn satori_beyond_its_default_queue() {
               comes back by   a successor job               satori: its nodes can't talk to the scheduler
               in the queue    2 jobs                        the next one waits while one runs; no limit known
 
-              would wait for ever: PartitionTimeLimit, QOSMaxWallDurationPerJobLimit
+              would be started, and ended at the limit (limits.cut_at_max_time)
                 asked   --time=1-00:00:00
                 there   partition normal allows 12:00:00 (partition.normal.max_time)
                         QOS normal allows 12:00:00 (qos.normal.max_wall)
@@ -208,6 +211,58 @@ fn cedar_and_plai_and_technion() {
 
               note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
                     nodes.v100l.names and 5 more (yard cluster show cedar)
+        "#]],
+    );
+    // Of no type: what holds for each that could be given.
+    check(
+        "cedar",
+        "gpus_per_node = 2\ntime = \"1h\"",
+        expect![[r#"
+        digits · cedar · 2 GPUs = 2 ranks × 6 CPUs · 1 h a job
+
+          nodes           1                             one unless asked
+          gpus per node   2                             asked: yard.toml:3
+          ranks per node  2                             srun: a rank a GPU
+          cpus per rank   6                             cedar: 1-6 CPUs a p100 (policy): the least of what
+                                                        could be given
+          memory          92 GiB                        cedar: 1G-46G a v100 (policy), the upper end: the
+                                                        least of what could be given
+          time a job      1 h                           asked: yard.toml:4
+          partition       gpubase                       cedar's default: not named in the script
+          account         rrg-kevinlb                   your default on cedar: not named in the script
+          in the queue    1 job                         the same job is queued again; no limit known
+
+          note: no type of GPUs is asked: p100, p100l or v100l may be given; cedar may have others
+          note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
+                nodes.v100l.names and 13 more (yard cluster show cedar)
+    "#]],
+    );
+    // A type that its file doesn't have may be there all the same, as it may for a script.
+    check(
+        "cedar",
+        "gpus_per_node = 2\ngpu_type = \"h100\"\ntime = \"1h\"",
+        expect![[r#"
+            digits · cedar · 2 h100 = 2 ranks × 8 CPUs · 1 h a job
+
+              nodes           1                             one unless asked
+              gpus per node   2 h100                        asked: yard.toml:3
+              ranks per node  2                             srun: a rank a GPU
+              cpus per rank   8                             a node's 32 CPUs for its 4 GPUs
+              memory          93.5 GiB                      this share of a node's 187 GiB
+              time a job      1 h                           asked: yard.toml:5
+              partition       gpubase                       cedar's default: not named in the script
+              account         rrg-kevinlb                   your default on cedar: not named in the script
+              in the queue    1 job                         the same job is queued again; no limit known
+
+              might be refused: Requested node configuration is not available
+                asked   1 node, 2 tasks, 2 h100 a node, 16 CPUs a node, 95744M a node
+                there   partition gpubase has 114 nodes of 24 CPUs, 125G, 4 p100; 32 nodes of 24 CPUs, 250G, 4
+                        p100l; 192 nodes of 32 CPUs, 187G, 4 v100l (partition.gpubase.nodes)
+                do      did you mean p100?
+
+              note: cedar's file knows no h100: what nobody asked for is planned as for its other nodes
+              note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
+                    nodes.v100l.names and 3 more (yard cluster show cedar)
         "#]],
     );
     check(

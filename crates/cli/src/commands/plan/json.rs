@@ -1,6 +1,6 @@
 //! `yard plan --json`: all that the text says, and the values as they are.
 
-use model::cluster::{ClusterFile, Refusal};
+use model::cluster::{ClusterFile, Fate, Refusal};
 use model::{ClusterFacts, TimeLimitRequest};
 use serde_json::{Value, json};
 use train::site::{Allocation, Beside, InQueue, ScriptPlan, SitePlan};
@@ -79,6 +79,7 @@ fn allocation(of: &Allocation) -> Value {
     });
     json!({
         "nodes": of.nodes,
+        "most_nodes": of.most_nodes,
         "tasks": of.tasks,
         "cpus_per_node": of.cpus_per_node,
         "gpus_per_node": of.gpus_per_node,
@@ -112,8 +113,12 @@ fn assumed(assumed: &[(String, String)]) -> Vec<Value> {
 fn refusals(refusals: &[Refusal]) -> Vec<Value> {
     let one = |refusal: &Refusal| {
         json!({
-            "what": refusal.waits.unwrap_or(refusal.denial.words()),
-            "waits": refusal.waits.is_some(),
+            "what": match refusal.fate {
+                Fate::Refused => refusal.denial.words(),
+                Fate::Waits(reason) => reason,
+                Fate::Cut => "ended at the limit",
+            },
+            "waits": matches!(refusal.fate, Fate::Waits(_)),
             "asked": refusal.asked,
             "there": refusal.there,
             "do": refusal.todo,

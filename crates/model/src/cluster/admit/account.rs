@@ -19,7 +19,7 @@ impl<'a> Who<'a> {
         file: &'a ClusterFile,
         request: &Request,
         user: Option<&str>,
-        door: &mut Door<'a>,
+        door: &mut Door<'a, '_>,
     ) -> Who<'a> {
         let known = user.map_or_else(|| named(&file.users, "*"), |user| file.user(user));
         let account = request
@@ -34,9 +34,27 @@ impl<'a> Who<'a> {
             qos,
         }
     }
+
+    /// The QOS that the user may name; none where the file doesn't say it.
+    pub fn own_qos(&self, file: &'a ClusterFile) -> Option<&'a Sourced<Vec<String>>> {
+        own_qos(file, self.user, self.account.as_deref())
+    }
 }
 
-impl<'a> Door<'a> {
+fn own_qos<'a>(
+    file: &'a ClusterFile,
+    user: Option<&'a Named<User>>,
+    account: Option<&str>,
+) -> Option<&'a Sourced<Vec<String>>> {
+    let of_account = account.and_then(|account| {
+        let own = user.and_then(|user| named(&user.associations, account));
+        own.and_then(|own| own.qos.as_ref())
+    });
+    let above = || file.account_value(account?, |account| account.qos.as_ref());
+    of_account.or_else(|| user?.qos.as_ref()).or_else(above)
+}
+
+impl<'a> Door<'a, '_> {
     fn account(&mut self, user: Option<&Named<User>>, asked: Option<&str>, name: Option<&str>) {
         let file = self.file;
         let enforced = file
@@ -48,7 +66,6 @@ impl<'a> Door<'a> {
             return;
         }
         let own = user.and_then(|user| user.accounts.as_ref());
-        let todo = "leave --account out, or name one of yours";
         if let (None, Some(name)) = (user, name)
             && !file.users.is_empty()
         {
@@ -69,6 +86,10 @@ impl<'a> Door<'a> {
                     .any(|account| account.eq_ignore_ascii_case(asked)) =>
             {
                 let there = format!("accounts {}", own.join(", "));
+                let todo = match own.first() {
+                    Some(first) => format!("leave --account out, or --account={first}"),
+                    None => "leave --account out".to_owned(),
+                };
                 let path =
                     user.map_or_else(String::new, |user| format!("user.{}.accounts", user.name));
                 let mut refusal =
@@ -81,6 +102,11 @@ impl<'a> Door<'a> {
             }
             None if !is_known => {
                 let there = file.list_words(List::Accounts, &accounts);
+                let near = crate::nearest(asked, accounts.iter().copied());
+                let todo = match near.or(accounts.first().copied()) {
+                    Some(one) => format!("leave --account out, or --account={one}"),
+                    None => "leave --account out".to_owned(),
+                };
                 self.found.push(Refusal {
                     assumed: !file.knows_all(List::Accounts),
                     ..refusal(Denial::Account, format!("--account={asked}"), there, todo)
@@ -108,9 +134,14 @@ impl<'a> Door<'a> {
                 Denial::Qos,
                 format!("--qos={asked}"),
                 file.list_words(List::Qos, &names),
-                near.map_or("name one of those".to_owned(), |near| {
-                    format!("did you mean {near}?")
-                }),
+                match (
+                    near,
+                    own_qos(file, user, account).and_then(|own| own.first()),
+                ) {
+                    (Some(near), _) => format!("did you mean {near}?"),
+                    (None, Some(own)) => format!("leave --qos out, or --qos={own}"),
+                    (None, None) => format!("leave --qos out, or --qos={}", names[0]),
+                },
             );
             self.found.push(Refusal {
                 assumed: !file.knows_all(List::Qos),
@@ -118,21 +149,16 @@ impl<'a> Door<'a> {
             });
             return Vec::new();
         };
-        let of_account = account.and_then(|account| {
-            let own = user.and_then(|user| named(&user.associations, account));
-            own.and_then(|own| own.qos.as_ref())
-        });
-        let above = || {
-            let account = account?;
-            file.account_value(account, |account| account.qos.as_ref())
-        };
-        let own = of_account.or_else(|| user?.qos.as_ref()).or_else(above);
+        let own = own_qos(file, user, account);
         if let Some(own) = own.filter(|own| !listed(own, asked)) {
             let mut refusal = refusal(
                 Denial::Qos,
                 format!("--qos={asked}"),
                 format!("yours are {}", own.join(", ")),
-                "name one of yours, or leave --qos out",
+                match own.first() {
+                    Some(first) => format!("leave --qos out, or --qos={first}"),
+                    None => "leave --qos out".to_owned(),
+                },
             );
             refusal.assumed = own.is_assumed() || is_of_author(user, own);
             refusal.span = own.span.clone();

@@ -4,13 +4,13 @@
 //! jobs at once are always refused.
 
 use super::account::Who;
-use super::nodes::Asked;
-use super::{Door, has_flag, refusal, seconds};
-use crate::TimeLimitRequest;
+use super::asked::Asked;
+use super::{Door, has_flag, listed, refusal, seconds};
 use crate::cluster::look_up::named;
-use crate::cluster::{Denial, Named, Partition, Qos, Refusal, Sourced, Tres};
+use crate::cluster::{Denial, Fate, Named, Partition, Qos, Refusal, Sourced, Tres};
+use crate::{TimeLimitRequest, mebibytes_option};
 
-impl Door<'_> {
+impl Door<'_, '_> {
     /// Limits of accounts and QOS.
     pub(super) fn accounting(&mut self, partition: Option<&Named<Partition>>, who: &Who<'_>) {
         let enforce = &self.file.limits.enforce;
@@ -26,18 +26,18 @@ impl Door<'_> {
             .and_then(|qos| self.file.qos(qos));
         let Some(first) = who.qos.first() else {
             if let Some(qos) = of_partition {
-                self.qos_limits(partition, qos);
+                self.qos_limits(partition, qos, who);
             }
             self.association_limits(partition, who);
             return;
         };
         // Where the file says two things of the default, only what both refuse is sure.
         let before = self.found.len();
-        self.qos_limits(partition, first);
+        self.qos_limits(partition, first, who);
         if who.qos.len() > 1 && self.found.len() > before {
             let mine = self.found.len();
             for other in &who.qos[1..] {
-                self.qos_limits(partition, other);
+                self.qos_limits(partition, other, who);
             }
             let sure = self.found.len() > mine;
             self.found.truncate(mine);
@@ -46,7 +46,7 @@ impl Door<'_> {
             }
         }
         if let Some(qos) = of_partition.filter(|qos| qos.name != first.name) {
-            self.qos_limits(partition, qos);
+            self.qos_limits(partition, qos, who);
         }
         self.association_limits(partition, who);
     }
@@ -63,7 +63,12 @@ impl Door<'_> {
         self.request.time.or_else(default)
     }
 
-    fn qos_limits(&mut self, partition: Option<&Named<Partition>>, qos: &Named<Qos>) {
+    fn qos_limits(
+        &mut self,
+        partition: Option<&Named<Partition>>,
+        qos: &Named<Qos>,
+        who: &Who<'_>,
+    ) {
         let name = &qos.name;
         let path = |key: &str| format!("qos.{name}.{key}");
         let strict = has_flag(qos, "DenyOnLimit");
@@ -103,14 +108,13 @@ impl Door<'_> {
         }
         if let Some(limit) = &qos.max_wall {
             let reason = "QOSMaxWallDurationPerJobLimit";
-            self.wall(
-                partition,
-                limit,
-                &path("max_wall"),
-                strict,
-                reason,
-                &format!("QOS {name}"),
-            );
+            let other = self
+                .time_asked(partition)
+                .and_then(|time| self.longer_qos(name, time, who));
+            let todo = other.map_or_else(String::new, |other| format!(", or --qos={other}"));
+            let whose = format!("QOS {name}");
+            let fate = fate(strict, reason);
+            self.wall(partition, limit, &path("max_wall"), fate, &whose, &todo);
         }
     }
 
@@ -131,14 +135,9 @@ impl Door<'_> {
             wall.or(above.map(|limit| (format!("account.{account}.max_wall"), limit)))
         {
             let reason = "AssocMaxWallDurationPerJobLimit";
-            self.wall(
-                partition,
-                limit,
-                &path,
-                false,
-                reason,
-                &format!("account {account}"),
-            );
+            let whose = format!("account {account}");
+            let fate = Fate::Waits(reason);
+            self.wall(partition, limit, &path, fate, &whose, "");
         }
         let submit = own.and_then(|own| own.max_submit.as_ref());
         let above = self
@@ -185,14 +184,15 @@ impl Door<'_> {
         });
     }
 
+    /// A time over a limit; `or` is what could be done beside asking for less.
     fn wall(
         &mut self,
         partition: Option<&Named<Partition>>,
         limit: &Sourced<TimeLimitRequest>,
         path: &str,
-        strict: bool,
-        reason: &'static str,
+        fate: Fate,
         whose: &str,
+        or: &str,
     ) {
         let Some(time) = self.time_asked(partition) else {
             return;
@@ -204,18 +204,50 @@ impl Door<'_> {
             Some(time) => format!("--time={time}"),
             None => format!("no time, which is {time} there"),
         };
-        self.found.push(Refusal {
-            waits: (!strict).then_some(reason),
-            detail: strict.then(|| reason.to_owned()),
+        let reason = match fate {
+            Fate::Refused if path.starts_with("qos.") => Some("QOSMaxWallDurationPerJobLimit"),
+            _ => None,
+        };
+        let refusal = Refusal {
+            fate,
+            detail: reason.map(str::to_owned),
             ..refusal(
                 Denial::Policy,
                 asked,
                 format!("{whose} allows {} ({path})", limit.value),
-                format!("--time={}, or another QOS", limit.value),
+                format!("--time={}{or}", limit.value),
             )
             .most(seconds(limit.value))
             .at(path.to_owned(), limit)
-        });
+        };
+        let refusal = self.cut(refusal);
+        self.found.push(refusal);
+    }
+
+    /// What is over a limit of time is ended there where the cluster's document says so.
+    pub(super) fn cut(&self, refusal: Refusal) -> Refusal {
+        let cuts = self.file.limits.cut_at_max_time.as_ref();
+        match cuts.is_some_and(|cuts| cuts.value) && refusal.fate != Fate::Refused {
+            true => Refusal {
+                fate: Fate::Cut,
+                assumed: true,
+                ..refusal
+            },
+            false => refusal,
+        }
+    }
+
+    /// A QOS that the user may name and that allows that time.
+    fn longer_qos(&self, but: &str, time: TimeLimitRequest, who: &Who<'_>) -> Option<&str> {
+        let allows = |qos: &&Named<Qos>| {
+            let most = qos.max_wall.as_ref();
+            let is_other = !qos.name.eq_ignore_ascii_case(but);
+            is_other && most.is_none_or(|most| seconds(most.value) >= seconds(time))
+        };
+        let own = who.own_qos(self.file);
+        let is_own = |qos: &&Named<Qos>| own.is_none_or(|own| listed(own, &qos.name));
+        let found = self.file.qos.iter().filter(is_own).find(allows);
+        found.map(|qos| qos.name.as_str())
     }
 
     fn tres(
@@ -233,17 +265,31 @@ impl Door<'_> {
             };
             let reason = reason_of(who, name, per);
             self.found.push(Refusal {
-                waits: (!strict).then_some(reason),
+                fate: fate(strict, reason),
                 detail: strict.then(|| reason.to_owned()),
                 ..refusal(
                     Denial::Policy,
                     format!("{name}={wanted}"),
                     format!("at most {name}={most} ({path})"),
-                    "ask for less, or for another QOS",
+                    match name.as_str() {
+                        "node" => format!("--nodes={most}"),
+                        "cpu" => format!("at most {most} CPUs in all"),
+                        "mem" => format!("at most {} in all", mebibytes_option(*most)),
+                        "gres/gpu" => format!("at most {most} GPUs in all"),
+                        name => format!("at most {most} of {name} in all"),
+                    },
                 )
                 .at(path.to_owned(), limit)
             });
         }
+    }
+}
+
+/// A strict QOS refuses; others let a job wait.
+fn fate(strict: bool, reason: &'static str) -> Fate {
+    match strict {
+        true => Fate::Refused,
+        false => Fate::Waits(reason),
     }
 }
 

@@ -5,21 +5,28 @@
 //! then whether nodes can serve. What the file doesn't say is not checked.
 
 mod account;
+mod advice;
+mod asked;
 mod features;
 mod fewest;
+mod gpu_types;
 mod limits;
 mod nodes;
+mod offer;
 mod partition;
 mod refusal;
 
-pub use refusal::{Denial, Refusal};
+pub use gpu_types::GpuTypes;
+pub use refusal::{Denial, Fate, Refusal};
 
 use super::words::EnforcePartLimits;
 use super::{ClusterFile, List, Named, Partition, Qos, Sourced};
 use crate::{NodeName, Request, TimeLimitRequest};
 use account::Who;
+use advice::WITH_GPUS;
 use features::wanted;
-use nodes::no_nodes;
+use nodes::{Place, no_nodes};
+use partition::is_for_all;
 
 impl ClusterFile {
     /// Whether the cluster takes this job of a user; of anybody where none is named.
@@ -29,7 +36,9 @@ impl ClusterFile {
     /// could never start.
     pub fn admit(&self, request: &Request, user: Option<&str>) -> Result<(), Box<Refusal>> {
         let mut all = self.refusals(request, user);
-        let first = all.iter().position(|refusal| refusal.waits.is_none());
+        // What is ended early is taken.
+        all.retain(|refusal| refusal.fate != Fate::Cut);
+        let first = all.iter().position(|refusal| refusal.fate == Fate::Refused);
         if all.is_empty() {
             return Ok(());
         }
@@ -40,15 +49,27 @@ impl ClusterFile {
     /// Slurm looks.
     #[must_use]
     pub fn refusals(&self, request: &Request, user: Option<&str>) -> Vec<Refusal> {
+        self.admission(request, user).refusals
+    }
+
+    /// Where a job would be, and what stands against it.
+    #[must_use]
+    pub fn admission(&self, request: &Request, user: Option<&str>) -> Admission<'_> {
         let mut door = Door {
             file: self,
             request,
             found: Vec::new(),
+            seeks: false,
         };
         door.node_names(&request.nodelist, "--nodelist");
-        let Some(partitions) = door.partitions() else {
-            return door.found;
-        };
+        let meant = door.partitions();
+        if let (Goes::Nowhere, [] | [_]) = (meant.goes, &meant.known[..]) {
+            return Admission {
+                partition: meant.known.first().copied(),
+                refusals: door.found,
+            };
+        }
+        let of_partitions = door.found.len();
         let who = Who::of(self, request, user, &mut door);
         let before = door.found.len();
         let features = door.features();
@@ -61,61 +82,68 @@ impl ClusterFile {
                 .filter(|_| features == Features::Known),
             ..request.clone()
         });
-        let judged: Vec<Judged> = partitions
-            .iter()
+        let known = meant.known.iter();
+        let judged: Vec<Judged> = known
             .map(|partition| door.judge(partition, &who, placed.as_ref()))
             .collect();
         let chosen = best(&judged);
-        let partition = chosen.and_then(|chosen| partitions.get(chosen).copied());
-        let must_all = self.limits.enforce_partition_limits.as_ref();
-        let must_all = must_all.is_some_and(|enforce| enforce.value == EnforcePartLimits::All);
-        let mut of_nodes = match (&placed, &partitions[..]) {
-            (Some(request), []) => no_nodes(self, None, request),
-            _ => None,
-        };
-        // A job that names several partitions starts where it can, unless all must take it.
-        for (index, one) in judged.into_iter().enumerate() {
-            if Some(index) == chosen {
-                door.found.extend(one.of_partition);
-                of_nodes = one.of_nodes;
-            } else if must_all {
-                door.found.extend(one.of_partition);
+        let partition = chosen.and_then(|chosen| meant.known.get(chosen).copied());
+        match meant.goes {
+            Goes::Nowhere => door.found.truncate(of_partitions),
+            Goes::Somewhere => {
+                let of_nodes = placed.and_then(|request| no_nodes(self, None, &request));
+                door.rest(None, &who, of_features, of_nodes);
+            }
+            Goes::There => {
+                let must_all = self.limits.enforce_partition_limits.as_ref();
+                let must_all =
+                    must_all.is_some_and(|enforce| enforce.value == EnforcePartLimits::All);
+                let mut of_nodes = None;
+                // A job that names several partitions starts where it can, unless all must take it.
+                for (index, one) in judged.into_iter().enumerate() {
+                    if Some(index) == chosen {
+                        door.found.extend(one.of_partition);
+                        of_nodes = one.of_nodes;
+                    } else if must_all {
+                        door.found.extend(one.of_partition);
+                    }
+                }
+                door.rest(partition, &who, of_features, of_nodes);
             }
         }
-        door.array();
-        door.accounting(partition, &who);
-        door.node_names(&request.exclude, "--exclude");
-        door.found.extend(of_features);
-        door.found.extend(of_nodes);
-        door.found
-    }
-
-    /// The partition in which a job would be: of several that it names the first that takes it, of
-    /// none the default. None where the file doesn't know it.
-    #[must_use]
-    pub fn partition_of(&self, request: &Request, user: Option<&str>) -> Option<&Named<Partition>> {
-        let Some(asked) = &request.partition else {
-            return self.default_partition();
-        };
-        let mut known: Vec<&Named<Partition>> = asked
-            .split(',')
-            .filter_map(|name| self.partition(name))
-            .collect();
-        if known.len() < 2 {
-            return known.pop();
+        Admission {
+            partition,
+            refusals: door.found,
         }
-        let mut door = Door {
-            file: self,
-            request,
-            found: Vec::new(),
-        };
-        let who = Who::of(self, request, user, &mut door);
-        let judged: Vec<Judged> = known
-            .iter()
-            .map(|partition| door.judge(partition, &who, Some(request)))
-            .collect();
-        best(&judged).map(|chosen| known[chosen])
     }
+}
+
+/// Where a job would be, and what stands against it.
+#[derive(Clone, Debug)]
+pub struct Admission<'a> {
+    /// Of several partitions that it names the first that takes it, of none the default. None where
+    /// the file doesn't know it.
+    pub partition: Option<&'a Named<Partition>>,
+    /// Every reason why the cluster would not take or never start it, in the order in which Slurm
+    /// looks.
+    pub refusals: Vec<Refusal>,
+}
+
+/// The partitions that a job is for.
+struct Meant<'a> {
+    /// Those of them that the file knows.
+    known: Vec<&'a Named<Partition>>,
+    goes: Goes,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Goes {
+    /// To those that are known.
+    There,
+    /// To one that the file need not know, or has none of.
+    Somewhere,
+    /// Slurm stops at what it names.
+    Nowhere,
 }
 
 /// What one partition has against a job.
@@ -146,10 +174,12 @@ enum Features {
 }
 
 /// What is found on the way in.
-struct Door<'a> {
+struct Door<'a, 'r> {
     file: &'a ClusterFile,
-    request: &'a Request,
+    request: &'r Request,
     found: Vec<Refusal>,
+    /// It is asked only whether there is anything against it.
+    seeks: bool,
 }
 
 /// A refusal but for its reason.
@@ -161,7 +191,7 @@ fn refusal(
 ) -> Refusal {
     Refusal {
         denial,
-        waits: None,
+        fate: Fate::Refused,
         detail: None,
         asked: asked.into(),
         there: there.into(),
@@ -197,7 +227,7 @@ impl Refusal {
     }
 }
 
-impl<'a> Door<'a> {
+impl<'a> Door<'a, '_> {
     /// What one partition has against the job; `placed` is what its nodes must hold, where that is
     /// looked at.
     fn judge(
@@ -208,10 +238,34 @@ impl<'a> Door<'a> {
     ) -> Judged {
         let before = self.found.len();
         self.partition(partition, who);
+        let mut of_nodes = placed.and_then(|request| no_nodes(self.file, Some(partition), request));
+        if let Some(refusal) = &mut of_nodes
+            && let Some(other) = self.other_partition(&partition.name, who)
+        {
+            match refusal.todo == WITH_GPUS {
+                true => refusal.todo = format!("--partition={other}"),
+                false => refusal.todo.push_str(&format!(", or --partition={other}")),
+            }
+        }
         Judged {
             of_partition: self.found.split_off(before),
-            of_nodes: placed.and_then(|request| no_nodes(self.file, Some(partition), request)),
+            of_nodes,
         }
+    }
+
+    /// What is looked at when the partition is known.
+    fn rest(
+        &mut self,
+        partition: Option<&Named<Partition>>,
+        who: &Who<'_>,
+        of_features: Vec<Refusal>,
+        of_nodes: Option<Refusal>,
+    ) {
+        self.array();
+        self.accounting(partition, who);
+        self.node_names(&self.request.exclude, "--exclude");
+        self.found.extend(of_features);
+        self.found.extend(of_nodes);
     }
 
     fn node_names(&mut self, names: &[NodeName], option: &str) {
@@ -255,18 +309,23 @@ impl<'a> Door<'a> {
         });
     }
 
-    /// The partitions that the job is for, none of them where that isn't sure; `None` where Slurm
-    /// would stop.
-    fn partitions(&mut self) -> Option<Vec<&'a Named<Partition>>> {
+    /// The partitions that the job is for.
+    fn partitions(&mut self) -> Meant<'a> {
         let file = self.file;
+        let mut meant = Meant {
+            known: Vec::new(),
+            goes: Goes::There,
+        };
         if file.partitions.is_empty() {
-            return Some(Vec::new());
+            meant.goes = Goes::Somewhere;
+            return meant;
         }
         let names: Vec<&str> = file.partitions.iter().map(|p| p.name.as_str()).collect();
         let there = file.list_words(List::Partitions, &names);
         let Some(asked) = &self.request.partition else {
             if let Some(default) = file.default_partition() {
-                return Some(vec![default]);
+                meant.known.push(default);
+                return meant;
             }
             // A document that marks none as the default need not mean that there is none.
             let silent = file
@@ -279,55 +338,59 @@ impl<'a> Door<'a> {
                     Denial::NoPartition,
                     "no partition",
                     format!("{there}; none of them is said to be the default"),
-                    format!(
-                        "name one: --partition={}",
-                        self.taking().unwrap_or(names[0])
-                    ),
+                    format!("name one: {}", self.serving()),
                 )
             });
-            return silent.then(Vec::new);
-        };
-        let mut found = Vec::new();
-        for name in asked.split(',').filter(|name| !name.is_empty()) {
-            let Some(partition) = file.partition(name) else {
-                let near = crate::nearest(name, names.iter().copied());
-                let assumed = !file.knows_all(List::Partitions);
-                self.found.push(Refusal {
-                    assumed,
-                    detail: Some(format!("invalid partition specified: {name}")),
-                    ..refusal(
-                        Denial::Partition,
-                        format!("--partition={name}"),
-                        there,
-                        match near {
-                            Some(near) => format!("did you mean {near}?"),
-                            None => "name one of those".to_owned(),
-                        },
-                    )
-                });
-                return assumed.then(Vec::new);
+            meant.goes = match silent {
+                true => Goes::Somewhere,
+                false => Goes::Nowhere,
             };
-            found.push(partition);
+            return meant;
+        };
+        for name in asked.split(',').filter(|name| !name.is_empty()) {
+            if let Some(partition) = file.partition(name) {
+                meant.known.push(partition);
+                continue;
+            }
+            // The first that there isn't is told.
+            if meant.goes != Goes::There {
+                continue;
+            }
+            let near = crate::nearest(name, names.iter().copied());
+            let assumed = !file.knows_all(List::Partitions);
+            self.found.push(Refusal {
+                assumed,
+                detail: Some(format!("invalid partition specified: {name}")),
+                ..refusal(
+                    Denial::Partition,
+                    format!("--partition={name}"),
+                    &*there,
+                    match near {
+                        Some(near) => format!("did you mean {near}?"),
+                        None => self.serving(),
+                    },
+                )
+            });
+            meant.goes = match assumed {
+                true => Goes::Somewhere,
+                false => Goes::Nowhere,
+            };
         }
-        Some(found)
+        meant
     }
 
     /// The first partition for everyone whose nodes can serve.
-    fn taking(&self) -> Option<&'a str> {
-        let is_set = |flag: &Option<Sourced<bool>>| flag.as_ref().is_some_and(|flag| flag.value);
+    fn serving(&self) -> String {
+        let least = self.request.min_nodes.unwrap_or(1);
         let serves = |partition: &&Named<Partition>| {
-            let least = self.request.min_nodes.unwrap_or(1);
-            !is_set(&partition.hidden)
-                && !is_set(&partition.root_only)
-                && !is_set(&partition.needs_reservation)
-                && partition
-                    .max_nodes
-                    .as_ref()
-                    .is_none_or(|most| most.value >= least)
-                && no_nodes(self.file, Some(partition), self.request).is_none()
+            let most = partition.max_nodes.as_ref();
+            is_for_all(partition)
+                && most.is_none_or(|most| most.value >= least)
+                && Place::of(self.file, Some(partition), self.request).serves(self.request)
         };
-        let found = self.file.partitions.iter().find(serves);
-        found.map(|partition| partition.name.as_str())
+        let mut all = self.file.partitions.iter();
+        let found = all.find(serves).or(self.file.partitions.first());
+        found.map_or_else(String::new, |found| format!("--partition={}", found.name))
     }
 
     fn array(&mut self) {
@@ -343,7 +406,10 @@ impl<'a> Door<'a> {
                 Denial::Array,
                 format!("an array up to {last}"),
                 format!("indices end below {} (MaxArraySize)", most.value),
-                "several arrays, or an offset added in the script",
+                format!(
+                    "--array=0-{}, and the rest as another array with an offset in the script",
+                    most.value.saturating_sub(1)
+                ),
             )
             .at("limits.max_array_size".to_owned(), most),
         );

@@ -1,13 +1,24 @@
 //! What a partition demands of a job: `_part_access_check` of 22.05's `job_mgr.c`.
 
 use super::account::Who;
-use super::nodes::spare;
+use super::nodes::Place;
+use super::offer::spare;
 use super::{Door, has_flag, listed, refusal, say_nodes, seconds};
 use crate::NodeName;
 use crate::cluster::words::{EnforcePartLimits, PartitionState};
-use crate::cluster::{Denial, List, Named, Nodes, Partition, PartitionNodes, Refusal, Sourced};
+use crate::cluster::{
+    Denial, Fate, List, Named, Nodes, Partition, PartitionNodes, Refusal, Sourced,
+};
 
-impl Door<'_> {
+/// Whether ordinary jobs can be meant for it.
+pub(super) fn is_for_all(partition: &Partition) -> bool {
+    let is_set = |flag: &Option<Sourced<bool>>| flag.as_ref().is_some_and(|flag| flag.value);
+    !is_set(&partition.hidden)
+        && !is_set(&partition.root_only)
+        && !is_set(&partition.needs_reservation)
+}
+
+impl Door<'_, '_> {
     fn enforced(&self) -> Option<EnforcePartLimits> {
         let enforce = self.file.limits.enforce_partition_limits.as_ref()?;
         (enforce.value != EnforcePartLimits::No).then_some(enforce.value)
@@ -15,8 +26,11 @@ impl Door<'_> {
 
     /// Refused where the cluster enforces partition limits, else accepted to wait.
     fn over_partition(&mut self, reason: &'static str, refusal: Refusal) {
-        let waits = self.enforced().is_none().then_some(reason);
-        self.found.push(Refusal { waits, ..refusal });
+        let fate = match self.enforced() {
+            None => Fate::Waits(reason),
+            Some(_) => Fate::Refused,
+        };
+        self.found.push(Refusal { fate, ..refusal });
     }
 
     pub(super) fn partition(&mut self, partition: &Named<Partition>, who: &Who<'_>) {
@@ -30,7 +44,7 @@ impl Door<'_> {
             )
         {
             let there = format!("partition {name} is {}", state.value.word());
-            let todo = "another partition";
+            let todo = self.elsewhere(name, who);
             self.found.push(
                 refusal(Denial::PartitionClosed, &*asked, there, todo).at(path("state"), state),
             );
@@ -42,17 +56,16 @@ impl Door<'_> {
             && self.request.reservation.is_none()
         {
             let there = format!("partition {name} takes jobs of reservations alone");
-            let todo = "name your --reservation, or another partition";
+            let todo = format!("your --reservation, or {}", self.elsewhere(name, who));
             self.found.push(
                 refusal(Denial::Access, &*asked, there, todo).at(path("needs_reservation"), needs),
             );
         }
         if let Some(root) = partition.root_only.as_ref().filter(|root| root.value) {
             let there = format!("partition {name} is root's");
-            self.found.push(
-                refusal(Denial::Access, &*asked, there, "another partition")
-                    .at(path("root_only"), root),
-            );
+            let todo = self.elsewhere(name, who);
+            self.found
+                .push(refusal(Denial::Access, &*asked, there, todo).at(path("root_only"), root));
         }
         self.groups(partition, who);
         self.sizes(partition, who);
@@ -73,12 +86,13 @@ impl Door<'_> {
             return;
         }
         let name = &partition.name;
+        let todo = self.elsewhere(name, who);
         self.found.push(
             refusal(
                 Denial::Group,
                 format!("--partition={name}, by a member of {}", own.join(", ")),
                 format!("partition {name} is for groups {}", allowed.join(", ")),
-                "another partition",
+                todo,
             )
             .at(format!("partition.{name}.allow_groups"), allowed),
         );
@@ -106,6 +120,10 @@ impl Door<'_> {
             .as_ref()
             .is_some_and(|most| min > most.value);
         if total > 0 && min > total && !over_most {
+            let todo = match self.other_partition(name, who) {
+                Some(other) => format!("--nodes={total}, or --partition={other}"),
+                None => format!("--nodes={total}"),
+            };
             let refusal = Refusal {
                 assumed,
                 // No limit of the partition is passed: it is the choice of nodes that fails, which
@@ -117,7 +135,7 @@ impl Door<'_> {
                     },
                     &*nodes_asked,
                     format!("partition {name} has {}", say_nodes(total)),
-                    format!("--nodes={total}, or another partition"),
+                    todo,
                 )
                 .most(total)
             };
@@ -136,7 +154,10 @@ impl Door<'_> {
                     Denial::NodesNotInPartition,
                     format!("--nodelist with {listed}"),
                     format!("partition {name} does not have that node"),
-                    "leave it out, or name the partition that has it",
+                    match self.partition_with(&listed) {
+                        Some(other) => format!("leave it out, or --partition={other}"),
+                        None => "leave it out: no partition has it".to_owned(),
+                    },
                 )
             };
             self.over_partition("PartitionConfig", refusal);
@@ -183,7 +204,58 @@ impl Door<'_> {
             .most(seconds(most.value))
             .at(path("max_time"), most);
             self.over_partition("PartitionTimeLimit", refusal);
+            if let Some(over) = self.found.pop() {
+                let over = self.cut(over);
+                self.found.push(over);
+            }
         }
+    }
+
+    /// The first other partition for everyone that takes the job.
+    pub(super) fn other_partition(&self, but: &str, who: &Who<'_>) -> Option<&str> {
+        if self.seeks {
+            return None;
+        }
+        let takes = |partition: &&Named<Partition>| {
+            let mut door = Door {
+                file: self.file,
+                request: self.request,
+                found: Vec::new(),
+                seeks: true,
+            };
+            door.partition(partition, who);
+            door.found.is_empty()
+                && Place::of(self.file, Some(partition), self.request).serves(self.request)
+        };
+        let mut others = self.file.partitions.iter();
+        let found = others.find(|other| other.name != but && is_for_all(other) && takes(other));
+        found.map(|partition| partition.name.as_str())
+    }
+
+    /// Where to go instead.
+    fn elsewhere(&self, but: &str, who: &Who<'_>) -> String {
+        match self.other_partition(but, who) {
+            Some(other) => format!("--partition={other}"),
+            None => format!("no other partition of {} takes it as it is", self.file.name),
+        }
+    }
+
+    /// The partition that has a node.
+    fn partition_with(&self, node: &str) -> Option<&str> {
+        let has = |partition: &&Named<Partition>| {
+            let sets = self.file.nodes_of(partition);
+            let list = partition.nodes.as_ref().map(|nodes| &nodes.value);
+            match list {
+                Some(PartitionNodes::List(list)) => crate::node_list::expand(list)
+                    .is_ok_and(|names| names.iter().any(|name| name.as_str() == node)),
+                _ => sets.iter().any(|set| {
+                    let names = self.file.names_of(set.nodes);
+                    names.iter().any(|name| name.as_str() == node)
+                }),
+            }
+        };
+        let found = self.file.partitions.iter().find(has);
+        found.map(|partition| partition.name.as_str())
     }
 
     /// A node of `--nodelist` that a partition doesn't have.
@@ -223,11 +295,15 @@ impl Door<'_> {
             ];
             for (key, rule, wanted) in rules {
                 if let Some(list) = rule.as_ref().filter(|list| listed(list, account) != wanted) {
+                    let todo = match (wanted, list.first()) {
+                        (true, Some(first)) => format!("--account={first} where it is yours, or "),
+                        _ => String::new(),
+                    };
                     let refusal = refusal(
                         Denial::PartitionAccount,
                         format!("account {account} in partition {name}"),
                         format!("{key} = {}", list.join(", ")),
-                        "another partition or account",
+                        format!("{todo}{}", self.elsewhere(name, who)),
                     )
                     .at(format!("partition.{name}.{key}"), list);
                     self.over_partition("AccountNotAllowed", refusal);
@@ -244,11 +320,20 @@ impl Door<'_> {
                 .as_ref()
                 .filter(|list| listed(list, &qos.name) != wanted)
             {
+                let own = who.own_qos(self.file);
+                let names = self.file.qos.iter().map(|qos| qos.name.as_str());
+                let mut usable = names
+                    .filter(|name| own.is_none_or(|own| listed(own, name)))
+                    .filter(|name| listed(list, name) == wanted);
+                let todo = match usable.next() {
+                    Some(other) => format!("--qos={other}, or "),
+                    None => String::new(),
+                };
                 let refusal = refusal(
                     Denial::PartitionQos,
                     format!("QOS {} in partition {name}", qos.name),
                     format!("{key} = {}", list.join(", ")),
-                    "another partition or QOS",
+                    format!("{todo}{}", self.elsewhere(name, who)),
                 )
                 .at(format!("partition.{name}.{key}"), list);
                 self.over_partition("QOSNotAllowed", refusal);

@@ -72,14 +72,25 @@ impl Denial {
     }
 }
 
-/// One reason why a job would not be taken, or would wait for ever.
+/// What becomes of a job against which something stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The controller refuses it.
+    Refused,
+    /// It is taken and never started: the reason that `squeue` shows, such as
+    /// `PartitionTimeLimit`.
+    Waits(&'static str),
+    /// It is taken and started, and ended at the limit, as the cluster's own document says.
+    Cut,
+}
+
+/// One reason why a job would not be taken, would wait for ever, or would end early.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     /// What Slurm answers, or would answer where it refused.
     pub denial: Denial,
-    /// Not refused, but never started: the reason that `squeue` shows, such as
-    /// `PartitionTimeLimit`.
-    pub waits: Option<&'static str>,
+    /// What becomes of the job.
+    pub fate: Fate,
     /// What `sbatch` prints in the line before, such as `invalid partition specified: x`.
     pub detail: Option<String>,
     /// What was asked.
@@ -94,15 +105,16 @@ pub struct Refusal {
     pub at: Option<String>,
     /// The key's bytes in the cluster file; empty where no single key decides.
     pub span: std::ops::Range<usize>,
-    /// It rests on a value that is assumed, or on one of two that are said: a note, no error.
+    /// It rests on a value that is assumed, or on one of two that are said, or the job runs all the
+    /// same: a note, no error.
     pub assumed: bool,
 }
 
 impl Refusal {
-    /// The lines that `sbatch` prints; none where it takes the job and lets it wait.
+    /// The lines that `sbatch` prints; none where it takes the job.
     #[must_use]
     pub fn printed(&self) -> String {
-        if self.waits.is_some() {
+        if self.fate != Fate::Refused {
             return String::new();
         }
         let detail = self
@@ -119,9 +131,10 @@ impl Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.waits {
-            Some(reason) => format!("the job would wait for ever: {reason}"),
-            None => self.denial.words().to_owned(),
+        let what = match self.fate {
+            Fate::Waits(reason) => format!("the job would wait for ever: {reason}"),
+            Fate::Refused => self.denial.words().to_owned(),
+            Fate::Cut => "the job would be ended at the limit".to_owned(),
         };
         write!(
             f,

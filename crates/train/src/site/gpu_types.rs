@@ -1,0 +1,32 @@
+//! Which GPUs a job could get that names no type.
+
+use crate::show::either;
+use model::Request;
+use model::cluster::{ClusterFile, GpuTypes, List, Named, Partition};
+
+/// What to say of a job that asks for GPUs of no type where there are several; none where there is
+/// one alone.
+pub(super) fn note(
+    file: &ClusterFile,
+    partition: Option<&Named<Partition>>,
+    request: &Request,
+) -> Option<String> {
+    let GpuTypes { serving, refusing } = file.gpu_types(partition, request);
+    let others = !file.knows_all(List::Nodes);
+    // What none of them would serve is a refusal, or needs several of them together.
+    if serving.is_empty() || (serving.len() + refusing.len() < 2 && !others) {
+        return None;
+    }
+    let mut note = format!(
+        "no type of GPUs is asked: {} may be given",
+        either(&serving)
+    );
+    if !refusing.is_empty() {
+        let few = either(&refusing);
+        note.push_str(&format!("; nodes with {few} have too little for the rest"));
+    }
+    if others {
+        note.push_str(&format!("; {} may have others", file.name));
+    }
+    Some(note)
+}
