@@ -80,7 +80,7 @@ fn whole_nodes_and_several_limits_for_one_thing() {
             asked   --time=1-06:00:00
             there   partition cpu_gce allows 1-00:00:00 (partition.cpu_gce.max_time)
                     QOS opp allows 08:00:00 (qos.opp.max_wall)
-            do      --time=08:00:00, or --qos=regular
+            do      --time=08:00:00
 
           would be refused: Job violates accounting/QOS policy (job submit limit, user's size and/or time
           limits)
@@ -179,7 +179,7 @@ fn without_a_number_of_nodes_it_is_the_fewest_that_hold_the_job() {
         "4 nodes · 64 tasks · 16 CPUs",
         &why,
     );
-    says("wilson", "-p cpu_gce -N1-8 -n 64", 0, "4 nodes", &why);
+    says("wilson", "-p cpu_gce -N1-8 -n 64", 0, "4 to 8 nodes", &why);
     says("cedar", "-n 64 --mem-per-cpu=4G", 0, "2 nodes", &why);
     says(
         "wilson",
@@ -201,7 +201,7 @@ fn without_a_number_of_nodes_it_is_the_fewest_that_hold_the_job() {
 #[test]
 fn of_several_partitions_the_one_that_takes_the_job() {
     let listed = "-p gpu_gce,gpu_gce_ppc -N2-4 --gres=gpu:1";
-    says("wilson", listed, 0, "2 nodes", &["partition gpu_gce"]);
+    says("wilson", listed, 0, "2 to 4 nodes", &["partition gpu_gce"]);
     let listed = "-p cpu_gce,gpu_gce --gres=gpu:v100:1";
     says("wilson", listed, 0, "1 node", &["partition gpu_gce "]);
 }
