@@ -1,5 +1,6 @@
 //! Files that are there whole or not at all.
 
+use crate::attributes;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -39,7 +40,8 @@ pub fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Like [`write()`], for a file that is there and has no other name: the new one has the owner,
-/// group and mode that `facts` say, also in a folder that gives its own. `still` is asked right
+/// group and mode that `facts` say and the access list of the old one, also in a folder that gives
+/// its own. `still` is asked right
 /// before it takes the place of the old one, and stops it with an error.
 ///
 /// # Errors
@@ -61,6 +63,8 @@ pub fn write_in_place_of(
         }
         // Behind the owner: a change of that takes bits of the mode away.
         file.set_permissions(facts.permissions())?;
+        // Behind the mode: an access list has one of its own.
+        attributes::copy(path, &file)?;
         file.sync_all()?;
         still()?;
         fs::rename(&beside, path)
@@ -69,7 +73,9 @@ pub fn write_in_place_of(
         let _ = fs::remove_file(&beside);
     }
     result?;
-    File::open(folder_of(path))?.sync_all()
+    // The new text is there, and a folder that can't be read can't be told to hurry.
+    let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
+    Ok(())
 }
 
 /// Like [`write()`] without the two fsyncs: whole or not at all for readers, but a power cut may

@@ -7,6 +7,7 @@
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
 pub mod atomic;
+mod attributes;
 mod boot_id;
 pub mod copy;
 pub mod cpu;
