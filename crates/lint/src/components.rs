@@ -107,7 +107,7 @@ pub(crate) fn later_components(
 
 /// The text without what only the first component asks, and without the separator in that line;
 /// everything else stays where it is.
-fn without_first(text: &str, input: &LintInput<'_>, separator: usize) -> String {
+pub(crate) fn without_first(text: &str, input: &LintInput<'_>, separator: usize) -> String {
     let script = Script::read(&LintInput { text, ..*input });
     let own = script
         .directives()

@@ -9,7 +9,8 @@ impl Porter<'_> {
     pub fn account(&mut self) {
         let anyone = self.to.user("*");
         let default = anyone.and_then(|user| user.default_account.as_ref());
-        let names: Vec<String> = match anyone.and_then(|user| user.accounts.as_ref()) {
+        let own = anyone.and_then(|user| user.accounts.as_ref());
+        let names: Vec<String> = match own {
             Some(accounts) => accounts.value.clone(),
             None => self
                 .to
@@ -36,6 +37,13 @@ impl Porter<'_> {
                 let why =
                     format!("{cluster} has no account {asked}; by default all jobs are of this");
                 self.set_value(given, &default.value, why);
+            }
+            (None, [one])
+                if self.to.knows_all(List::Accounts)
+                    && own.is_none_or(|own| !own.is_assumed() && !own.is_disputed()) =>
+            {
+                let why = format!("{cluster} has no account {asked}; there is no other than {one}");
+                self.set_value(given, one, why);
             }
             (None, []) => self.ask_about(
                 self.line(given),

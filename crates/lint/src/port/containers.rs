@@ -1,22 +1,12 @@
 //! What runs containers: Singularity and Apptainer, Pyxis, Enroot.
 
+use super::container_words::{
+    Found, program_of_srun, pyxis, pyxis_image, starter_image, starter_options,
+};
 use super::porter::Porter;
 use crate::shell::{Command, Word};
 use model::cluster::ContainerRuntime;
-use model::option_table::{OPTIONS, Takes};
 use std::ops::Range;
-
-/// What a container command says.
-#[derive(Default)]
-struct Run {
-    image: Option<String>,
-    mounts: Vec<String>,
-    /// Quotes stood around some of it.
-    quoted: bool,
-    workdir: Option<String>,
-    /// Options that have no counterpart.
-    lost: Vec<String>,
-}
 
 impl Porter<'_> {
     pub fn containers(&mut self) {
@@ -343,146 +333,5 @@ fn quoted(text: String, was: bool) -> String {
     match was && text.contains('$') && !text.contains('"') {
         true => format!("\"{text}\""),
         false => text,
-    }
-}
-
-/// Pyxis's options of an `srun`.
-struct Found<'a> {
-    run: Run,
-    words: Vec<&'a Range<usize>>,
-}
-
-fn pyxis<'a>(words: &'a [Word<'_>]) -> Option<Found<'a>> {
-    let end = program_of_srun(words).unwrap_or(words.len());
-    let mut found = Found {
-        run: Run::default(),
-        words: Vec::new(),
-    };
-    for word in &words[1..end.max(1)] {
-        let text = &*word.text;
-        let (name, value) = text.split_once('=').unwrap_or((text, ""));
-        match name {
-            "--container-image" => found.run.image = Some(value.to_owned()),
-            "--container-mounts" => found.run.mounts.extend(value.split(',').map(str::to_owned)),
-            "--container-workdir" => found.run.workdir = Some(value.to_owned()),
-            "--no-container-entrypoint" => {}
-            name if name.starts_with("--container-") || name.starts_with("--no-container-") => {
-                found.run.lost.push(text.to_owned());
-            }
-            _ => continue,
-        }
-        found.words.push(&word.range);
-    }
-    (!found.words.is_empty()).then_some(found)
-}
-
-/// Where the program stands among the words of an `srun`; none where it names none.
-fn program_of_srun(words: &[Word<'_>]) -> Option<usize> {
-    let mut at = 1;
-    while let Some(word) = words.get(at) {
-        let text = &*word.text;
-        if text == "--" {
-            return (at + 1 < words.len()).then_some(at + 1);
-        }
-        if !text.starts_with('-') || text == "-" {
-            return Some(at);
-        }
-        at += 1;
-        let takes = |takes: Takes| takes == Takes::Required;
-        let next = match text.strip_prefix("--") {
-            Some(name) if name.contains('=') => false,
-            Some(name) => OPTIONS
-                .iter()
-                .any(|option| option.long == name && takes(option.takes)),
-            // `-N1` has its value, `-N 1` has it in the next word.
-            None => {
-                text.chars().count() == 2
-                    && OPTIONS.iter().any(|option| {
-                        option.short.map(String::from).as_deref() == text.get(1..)
-                            && takes(option.takes)
-                    })
-            }
-        };
-        at += usize::from(next);
-    }
-    None
-}
-
-/// Options of `singularity exec`, the image, and where the program stands.
-fn starter_options(words: &[Word<'_>]) -> Option<(Run, usize)> {
-    const VALUED: [&str; 14] = [
-        "-B",
-        "--bind",
-        "--pwd",
-        "--cwd",
-        "-H",
-        "--home",
-        "-W",
-        "--workdir",
-        "-S",
-        "--scratch",
-        "--env",
-        "--env-file",
-        "--overlay",
-        "--network",
-    ];
-    let mut run = Run::default();
-    let mut at = 2;
-    while let Some(word) = words.get(at) {
-        let text = &*word.text;
-        if !text.starts_with('-') {
-            run.image = Some(text.to_owned());
-            return Some((run, at + 1));
-        }
-        at += 1;
-        let (name, mut value) = match text.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            None => (text, None),
-        };
-        if value.is_none() && VALUED.contains(&name) {
-            value = Some(words.get(at)?.text.clone().into_owned());
-            at += 1;
-        }
-        match (name, value) {
-            // Pyxis always has the GPUs.
-            ("--nv" | "--rocm", _) => {}
-            ("-B" | "--bind", Some(mounts)) => {
-                for mount in mounts.split(',') {
-                    // A folder alone is bound to itself.
-                    run.mounts.push(if mount.contains(':') {
-                        mount.to_owned()
-                    } else {
-                        format!("{mount}:{mount}")
-                    });
-                }
-            }
-            ("--pwd" | "--cwd", Some(folder)) => run.workdir = Some(folder),
-            (name, Some(value)) => run.lost.push(format!("{name}={value}")),
-            (name, None) => run.lost.push(name.to_owned()),
-        }
-    }
-    None
-}
-
-/// `docker://nvcr.io/nvidia/x` → `nvcr.io#nvidia/x`.
-fn pyxis_image(image: &str) -> String {
-    match image.strip_prefix("docker://") {
-        Some(rest) => match rest.split_once('/') {
-            Some((host, path)) if host.contains('.') => format!("{host}#{path}"),
-            _ => rest.to_owned(),
-        },
-        None => image.to_owned(),
-    }
-}
-
-/// Pyxis's name of an image for Singularity, and whether it is a file that only Enroot reads.
-fn starter_image(image: &str) -> (String, bool) {
-    let is_path = image.starts_with(['/', '.', '$', '~']);
-    match (image.split_once('#'), is_path) {
-        (Some((host, path)), false) => (format!("docker://{host}/{path}"), false),
-        (None, false) if !image.ends_with(".sqsh") && !image.ends_with(".sif") => {
-            (format!("docker://{image}"), false)
-        }
-        _ => (image.to_owned(), image.ends_with(".sqsh")),
     }
 }

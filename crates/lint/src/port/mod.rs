@@ -4,11 +4,13 @@
 //! don't say is asked, not guessed. Text that isn't concerned stays byte for byte.
 
 mod accounts;
+mod container_words;
 mod containers;
 mod features;
 mod folders;
 mod gpu_items;
 mod gpus;
+mod later_components;
 mod modules;
 mod partitions;
 mod paths;
@@ -21,9 +23,10 @@ mod variables;
 
 pub use porter::{Change, Mistake, Ported, Question};
 
+use crate::cut_short::LookedAt;
 use crate::input::{FolderFact, LintInput};
 use crate::script::Script;
-use model::cluster::{ClusterFile, Fate};
+use model::cluster::{ClusterFile, Denial, Fate};
 use model::{Severity, Timestamp};
 use porter::Porter;
 use std::path::Path;
@@ -62,23 +65,21 @@ pub fn port(input: &PortInput<'_>) -> Ported {
             questions: Vec::new(),
         };
     }
-    let script = read(name, text, from);
+    let looked = LookedAt::of(text);
+    let script = read(name, &looked.text, from);
     let mut porter = Porter::new(&script, from, to);
-    porter.components();
-    porter.gpus();
-    porter.partition();
-    porter.sizes();
-    porter.time();
-    porter.account();
-    porter.qos();
-    porter.mail();
-    porter.of_one_cluster();
+    porter.options();
     porter.containers();
     porter.paths();
     porter.site_variables();
     porter.modules();
     porter.surroundings();
-    let mut ported = porter.finish();
+    porter.later_components(name);
+    if let Some(rest) = &looked.rest {
+        let line = script.lines.number(rest.start());
+        porter.ask(Some(line), rest.message.clone(), "what do they ask for?");
+    }
+    let mut ported = porter.finish(text);
     ported.refused = mistakes(&script);
     still_refused(name, &mut ported, to);
     ported
@@ -128,7 +129,7 @@ pub fn fits<'a>(
 
 /// Says what the other cluster would still refuse.
 fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
-    let text = ported.text.clone();
+    let text = LookedAt::of(&ported.text).text.into_owned();
     let script = read(name, &text, to);
     for mistake in mistakes(&script) {
         let known = |old: &Mistake| old.words == mistake.words;
@@ -141,12 +142,32 @@ fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
             });
         }
     }
+    refusals_there(&script, "", ported, to);
+    let mut text = script.text.to_owned();
+    for (number, line) in (1..).zip(later_components::separators(&script)) {
+        text = later_components::without_first(&text, name, to, line);
+        let component = read(name, &text, to);
+        let of = format!("component {number}: ");
+        refusals_there(&component, &of, ported, to);
+    }
+}
+
+/// Says what the other cluster would refuse of a component; `of` names it.
+fn refusals_there(script: &Script<'_>, of: &str, ported: &mut Ported, to: &ClusterFile) {
     for refusal in to.refusals(script.request(), None) {
-        let asked = ported
-            .questions
-            .iter()
-            .any(|question| question.covers == Some(refusal.denial));
-        if asked {
+        let is_its = |question: &Question| match of {
+            "" => !question.about.starts_with("component "),
+            of => question.about.starts_with(of),
+        };
+        // A node of the other name has been asked about, whatever it would mean there.
+        let node =
+            refusal.asked.starts_with("--nodelist") || refusal.asked.starts_with("--exclude");
+        let covered = |question: &Question| {
+            question.covers == Some(refusal.denial)
+                || node && question.covers == Some(Denial::NodeName)
+        };
+        let known = |question: &Question| covered(question) && is_its(question);
+        if ported.questions.iter().any(known) {
             continue;
         }
         let unsure = if refusal.assumed && refusal.fate != Fate::Cut {
@@ -161,7 +182,7 @@ fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
         };
         ported.questions.push(Question {
             line: None,
-            about: format!("{what}; asked {}{unsure}", refusal.asked),
+            about: format!("{of}{what}; asked {}{unsure}", refusal.asked),
             ask: format!("{}; {}", refusal.there, refusal.todo),
             covers: Some(refusal.denial),
         });
@@ -169,9 +190,13 @@ fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
 }
 
 fn read<'a>(name: &'a str, text: &'a str, cluster: &'a ClusterFile) -> Script<'a> {
+    Script::read(&lint_input(name, text, cluster))
+}
+
+fn lint_input<'a>(name: &'a str, text: &'a str, cluster: &'a ClusterFile) -> LintInput<'a> {
     // Times of day and folders are no concern of a port.
     static UTC: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
-    Script::read(&LintInput {
+    LintInput {
         name,
         text,
         args: &[],
@@ -182,7 +207,7 @@ fn read<'a>(name: &'a str, text: &'a str, cluster: &'a ClusterFile) -> Script<'a
         zone: &UTC,
         now: Timestamp(0),
         folders: &|_| FolderFact::Unknown,
-    })
+    }
 }
 
 #[cfg(test)]

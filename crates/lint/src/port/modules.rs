@@ -82,9 +82,8 @@ impl Porter<'_> {
             // Without a version the site's default is meant.
             [_] if !module.contains('/') => {}
             [one] => {
-                let why = format!("the one that {cluster} is known to have");
-                let about = format!("module {module} became {one}, another version");
-                self.replace(range, (*one).clone(), why);
+                // Which versions a program runs with only a person can tell.
+                let about = format!("module {module}: {cluster} has {one}, another version");
                 self.ask(line, about, "does the program run with it?");
             }
             [] => {

@@ -73,8 +73,8 @@ pub(super) struct Porter<'a> {
     pub most_gpus: Option<u32>,
     /// The machine that it runs on now, where its nodes are of one kind.
     pub machine: Option<String>,
-    edits: Vec<(Edit, Change)>,
-    questions: Vec<Question>,
+    pub(super) edits: Vec<(Edit, Change)>,
+    pub(super) questions: Vec<Question>,
 }
 
 impl<'a> Porter<'a> {
@@ -94,13 +94,25 @@ impl<'a> Porter<'a> {
         }
     }
 
-    pub fn finish(mut self) -> Ported {
+    /// Rewrites what the options of a job, or of one of its components, ask for.
+    pub fn options(&mut self) {
+        self.gpus();
+        self.partition();
+        self.sizes();
+        self.time();
+        self.account();
+        self.qos();
+        self.mail();
+        self.of_one_cluster();
+    }
+
+    pub fn finish(mut self, text: &str) -> Ported {
         self.edits.sort_by(|one, other| one.0.cmp(&other.0));
         let edits: Vec<Edit> = self.edits.iter().map(|(edit, _)| edit.clone()).collect();
         self.questions
             .sort_by_key(|question| question.line.unwrap_or(usize::MAX));
         Ported {
-            text: apply(self.script.text, &edits),
+            text: apply(text, &edits),
             refused: Vec::new(),
             changes: self.edits.into_iter().map(|(_, change)| change).collect(),
             questions: self.questions,
@@ -247,7 +259,9 @@ impl<'a> Porter<'a> {
             ask: ask.into(),
             covers,
         };
-        if !self.questions.contains(&question) {
+        // What is asked of one line need not be asked of the next.
+        let same = |known: &Question| known.about == question.about && known.ask == question.ask;
+        if !self.questions.iter().any(same) {
             self.questions.push(question);
         }
     }
@@ -257,18 +271,6 @@ impl<'a> Porter<'a> {
         let mut kinds = self.script.kinds.kinds.iter();
         let parts = kinds.position(|kind| matches!(kind, LineKind::Separator));
         parts.map(|index| index + 1)
-    }
-
-    /// Asks about the components that no option was read of.
-    pub fn components(&mut self) {
-        if let Some(line) = self.next_component() {
-            let about = "options of a heterogeneous job's other components stay as they are";
-            let ask = format!(
-                "do they fit {}? port each as a script of its own",
-                self.to.name
-            );
-            self.ask(Some(line), about, ask);
-        }
     }
 
     /// Whether a change took away what stands at those bytes.

@@ -345,10 +345,10 @@ fn what_only_a_person_knows_is_asked() {
         "wilson",
         "cedar",
         "#SBATCH -p gpu_gce --gres=gpu:a100:1\n#SBATCH hetjob\n#SBATCH -p cpu_gce\nsrun x\n",
-        expect![[r#"
+        expect![[r##"
             " -p gpu_gce" -> "": cedar's file knows no partition of that name; its default has GPUs
-            ? the script runs on a100, and cedar has none; which instead? it has p100 (12G), p100 (16G), v100 (32G)
-            ? options of a heterogeneous job's other components stay as they are; do they fit cedar? port each as a script of its own"#]],
+            "#SBATCH -p cpu_gce" -> "": cedar's file knows no partition of that name; its default has nodes for jobs without GPUs
+            ? the script runs on a100, and cedar has none; which instead? it has p100 (12G), p100 (16G), v100 (32G)"##]],
     );
     check_said(
         "technion",
@@ -361,4 +361,67 @@ fn what_only_a_person_knows_is_asked() {
             "" -> "singularity exec --nv --bind \"${mounts}\" \"${IMAGE}\" ": cedar runs containers with singularity
             ? ${IMAGE} is an image as Pyxis takes it: of a registry, or a file of Enroot's; what is in it? singularity takes IMAGE.sif or docker://…"#]],
     );
+}
+
+#[test]
+fn folders_inside_of_a_container_are_not_those_of_the_cluster() {
+    check_said(
+        "wilson",
+        "ibex",
+        "singularity exec --pwd /code -B /stuff img.sif python /opt/x/t.py --data /stuff/a\n\
+         srun -n 2 apptainer run img.sif /opt/y /elsewhere/z\n\
+         srun --container-image=a/b --container-workdir=/work python /opt/z\n\
+         python /mine/t.py\n",
+        expect![[r#"
+            ? singularity runs a container; ibex's file doesn't say what does there; Singularity, Apptainer, Pyxis, or none?
+            ? /stuff in line 2: neither wilson's file nor ibex's says what it is, so it stays; where is that on ibex?
+            ? /mine/t.py in line 5: neither wilson's file nor ibex's says what it is, so it stays; where is that on ibex?"#]],
+    );
+}
+
+#[test]
+fn each_component_is_rewritten() {
+    check_said(
+        "wilson",
+        "cedar",
+        "#SBATCH -p cpu_gce -t 1:00:00 -A def-fwood\n#SBATCH hetjob\n\
+         #SBATCH -p gpu_gce --gres=gpu:v100:2 --mem=16G\n\
+         #SBATCH hetjob\n#SBATCH -p gpu_gce --gres=gpu:a100:1 -w wcgpu01\nsrun x\n",
+        expect![[r#"
+            " -p cpu_gce" -> "": cedar's file knows no partition of that name; its default has nodes for jobs without GPUs, and the time, which is assumed
+            " -p gpu_gce" -> "": cedar's file knows no partition of that name; its default has v100, and the time, which is assumed
+            "gpu:v100:2" -> "gpu:v100l:2": cedar calls v100 v100l
+            " -p gpu_gce" -> "": cedar's file knows no partition of that name; its default has GPUs, and the time, which is assumed
+            ? component 2: the script runs on a100, and cedar has none; which instead? it has p100 (12G), p100 (16G), v100 (32G)
+            ? component 2: -w wcgpu01 names nodes of wilson; what is it on cedar?"#]],
+    );
+}
+
+#[test]
+fn the_only_account_of_a_cluster_is_taken() {
+    let (from, mut to) = (cluster("cedar"), cluster("plai"));
+    let script = "#!/bin/bash\n#SBATCH --account=def-fwood --gres=gpu:1\n";
+    let input = |to: &ClusterFile| {
+        let ported = port(&PortInput {
+            name: "job.sh",
+            text: script,
+            from: &from,
+            to,
+        });
+        ported.text.lines().nth(1).map(str::to_owned)
+    };
+    assert!(
+        input(&to).unwrap().contains("--account=def-fwood"),
+        "nothing is known of accounts"
+    );
+    let own = "[account.physics]\n[user.\"*\"]\naccounts = [\"physics\"]\n";
+    let file = ClusterFile::parse("own", own).unwrap();
+    to.accounts = file.accounts;
+    to.users = file.users;
+    assert!(
+        input(&to).unwrap().contains("--account=def-fwood"),
+        "there may be others"
+    );
+    to.lists = file.lists;
+    assert!(input(&to).unwrap().contains("--account=physics"));
 }

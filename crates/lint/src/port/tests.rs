@@ -139,7 +139,7 @@ fn ibex_to_cedar() {
               #SBATCH --constraint=cpu_intel_platinum_8260
               #SBATCH --output=../results/%x/slurm-%j.out
               module purge
-              module load cuda/11.4
+              module load cuda/10.1.243
               LOCAL=$SLURM_TMPDIR/$SLURM_JOB_NAME/$SLURM_JOB_ID/logs
               DATA=/local/reference/CV
               horovodrun -np $SLURM_NTASKS python train.py
@@ -148,11 +148,10 @@ fn ibex_to_cedar() {
             7: "90G" -> "46G": cedar wants 1G-46G for each v100, which is assumed
             8: "v100&cpu_intel_platinum_8260" -> "cpu_intel_platinum_8260": on cedar the GPU's type says v100
             9: "#SBATCH --partition=batch" -> "": cedar's file knows no partition of that name; its default has v100, and the time, which is assumed
-            12: "cuda/10.1.243" -> "cuda/11.4": the one that cedar is known to have
             13: "/tmp" -> "$SLURM_TMPDIR": the node's disk: cedar has $SLURM_TMPDIR
             ? 3: --gpus=8 asks 8 GPUs for the job, with 8 tasks on a node; nodes of cedar with v100 have 4; spread over nodes? --nodes=2 --ntasks-per-node=4 has the same 8 in all
             ? 8: feature cpu_intel_platinum_8260: cedar's file doesn't know it, so it stays; what is it called there? without any, take it out
-            ? 12: module cuda/10.1.243 became cuda/11.4, another version; does the program run with it?
+            ? 12: module cuda/10.1.243: cedar has cuda/11.4, another version; does the program run with it?
             ? 14: /local/reference is the site's data of ibex; where is it on cedar? its file doesn't say"##]],
     );
 }

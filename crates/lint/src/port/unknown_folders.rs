@@ -1,5 +1,6 @@
 //! Absolute paths of which no cluster file says what they are.
 
+use super::container_words::is_inside;
 use super::folders::{Before, before};
 use super::porter::{Porter, lines_words};
 use std::ops::Range;
@@ -49,6 +50,7 @@ impl Porter<'_> {
                 || inside(path)
                 || !self.is_read(path.start)
                 || self.is_pattern(path)
+                || self.is_in_container(path)
                 || self.is_changed(path)
                 || self.is_there(written);
             if settled {
@@ -103,6 +105,12 @@ impl Porter<'_> {
             let rest = path.strip_prefix(fixed);
             !fixed.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
+    }
+
+    /// Whether a container has it. What is bound into one stands in its options, and is asked there.
+    fn is_in_container(&self, path: &Range<usize>) -> bool {
+        let mut commands = self.script.shell.commands.iter();
+        commands.any(|command| is_inside(command, path.start))
     }
 
     /// Words that a program prints or searches for.
