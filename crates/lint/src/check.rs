@@ -35,6 +35,10 @@ fn of_rules(script: &Script<'_>, input: &LintInput<'_>) -> Vec<Finding> {
         if rule.needs_cluster && input.cluster.is_none() || !rule.can_hold(script.version) {
             continue;
         }
+        // What a cluster would say rests on all options.
+        if rule.needs_cluster && !script.is_read_whole() {
+            continue;
+        }
         let before = findings.so_far().len();
         (rule.check)(script, input, &mut findings);
         if rule.is_open(script.version) {

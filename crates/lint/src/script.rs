@@ -173,6 +173,14 @@ impl<'a> Script<'a> {
         place(&given.span).is_some_and(|place| self.refused.contains(&place))
     }
 
+    /// Whether all options were read: at a stray word `sbatch` stops, and what stands behind it is
+    /// no less in the script.
+    #[must_use]
+    pub fn is_read_whole(&self) -> bool {
+        let stopped = |diagnostic: &Diagnostic| diagnostic.code == "directive-word";
+        !self.diagnostics.iter().any(stopped)
+    }
+
     /// The option that stands there, the first of a word with several letters.
     #[must_use]
     pub fn given_at(&self, span: &Span) -> Option<&Given> {

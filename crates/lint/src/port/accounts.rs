@@ -73,7 +73,13 @@ impl Porter<'_> {
             return;
         }
         let cluster = self.to.name.clone();
+        // A time over the partition's limit is cut, or asked about, as it is.
         let time = self.script.request().time;
+        let most = self
+            .partition_there()
+            .and_then(|there| there.max_time.as_ref());
+        let cut = most.filter(|most| time.is_some_and(|time| seconds(most.value) < seconds(time)));
+        let time = cut.map(|most| most.value).or(time);
         let enough: Vec<String> = self
             .to
             .qos

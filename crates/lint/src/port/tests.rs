@@ -393,7 +393,11 @@ fn unasked(text: &str, from: &ClusterFile, to: &ClusterFile) -> Vec<String> {
     let refusals = to.refusals(script.request(), None);
     let told = |refusal: &model::cluster::Refusal| {
         ported.questions.iter().any(|question| {
-            question.covers == Some(refusal.denial) || question.about.contains(&refusal.asked)
+            let node =
+                refusal.asked.starts_with("--nodelist") || refusal.asked.starts_with("--exclude");
+            question.covers == Some(refusal.denial)
+                || node && question.covers == Some(Denial::NodeName)
+                || question.about.contains(&refusal.asked)
         })
     };
     let refusals = refusals.iter().filter(|refusal| !told(refusal));

@@ -35,7 +35,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     if request.memory != Some(MemoryRequest::PerNode(0)) || request.exclusive {
         return;
     }
-    if script.given(Key::Exclusive).next().is_some() {
+    if script.given(Key::Exclusive).next().is_some() || !script.is_read_whole() {
         return;
     }
     let Some(given) = script

@@ -41,7 +41,11 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         .given
         .iter()
         .any(|given| given.option.effect == Effect::Sets(Key::GpuBind));
-    if bound || request.gpus_per_task.is_none() || script.text.contains("GPU_BIND") {
+    if bound
+        || !script.is_read_whole()
+        || request.gpus_per_task.is_none()
+        || script.text.contains("GPU_BIND")
+    {
         return;
     }
     let python = steps::sruns(script).find(|srun| {

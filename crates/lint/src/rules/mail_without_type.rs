@@ -31,7 +31,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         return;
     };
     let empty = given.value.as_deref().unwrap_or_default().is_empty();
-    if empty || script.given(Key::MailType).next().is_some() {
+    if empty || script.given(Key::MailType).next().is_some() || !script.is_read_whole() {
         return;
     }
     findings.push(
@@ -62,6 +62,8 @@ mod tests {
 
     #[test]
     fn says_nothing() {
+        let unread = "#SBATCH --mail-user=your address\n#SBATCH --mail-type=all\n";
+        silent(&RULE, unread);
         silent(&RULE, "#SBATCH --mail-user=a@b.c --mail-type=NONE\n");
         silent(&RULE, "#SBATCH --mail-type=END\n");
     }

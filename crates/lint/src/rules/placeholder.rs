@@ -12,7 +12,7 @@ pub const RULE: Rule = Rule {
     name: "placeholder",
     severity: Severity::Warning,
     summary: "a gap of a template is left in a directive",
-    page: "A word such as <account>, {{ nodes }}, @TIME@, %%NODES%% or {memory} was to be filled in
+    page: "A word such as <account>, {{ nodes }}, @TIME@, %NODES% or {memory} was to be filled in
 before the script is submitted. sbatch takes it as it stands: an account of that name doesn't exist,
 and as a number it is refused.
 
@@ -30,10 +30,18 @@ Source: seen with 22.05.8.",
 
 /// Whether a value holds a gap.
 pub(crate) fn is_one(given: &Given) -> bool {
-    given
-        .value
-        .as_deref()
-        .is_some_and(|value| gap(value).is_some())
+    gap_of(given).is_some()
+}
+
+/// The gap in an option's value. In the names of files `%A` and the like are patterns.
+fn gap_of(given: &Given) -> Option<&str> {
+    let value = given.value.as_deref()?;
+    let is_file = ["output", "error", "input"].contains(&given.option.long);
+    gap(value).or_else(|| {
+        let name = value.strip_prefix('%')?.strip_suffix('%')?;
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        (!is_file && name.len() > 1 && name.chars().all(word)).then_some(value)
+    })
 }
 
 /// The gap in a value.
@@ -89,7 +97,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         {
             continue;
         }
-        let (Some(found), Some(range)) = (gap(value), script.value_bytes(given)) else {
+        let (Some(found), Some(range)) = (gap_of(given), script.value_bytes(given)) else {
             continue;
         };
         let mut finding = Finding::new(
@@ -118,6 +126,7 @@ mod tests {
         fires(&RULE, "#SBATCH --mem=«{memory}»\n");
         fires(&RULE, "#SBATCH -p «__partition__»\n");
         fires(&RULE, "#SBATCH -t «%%TIME%%»\n");
+        assert!(fires(&RULE, "#SBATCH -N «%NODES%»\n").refused);
         fires(&RULE, "#SBATCH --mail-user=«<YourNetID>@princeton.edu»\n");
     }
 
@@ -132,5 +141,6 @@ mod tests {
             "#SBATCH -A my_account --gres=gpu:1 -o 100%%-%j.out -J {a}\n",
         );
         silent(&RULE, "#SBATCH -A ${ACCOUNT}\n");
+        silent(&RULE, "#SBATCH -o %A_%a% -e %x%\n");
     }
 }

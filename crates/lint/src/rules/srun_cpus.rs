@@ -127,7 +127,15 @@ fn tasks_of_its_own(script: &Script<'_>, srun: &steps::Srun<'_, '_>) -> Tasks {
 
 /// Commands that need no second CPU.
 fn is_trifle(srun: &steps::Srun<'_, '_>) -> bool {
-    let program = srun.inner.first().map_or("", |word| &*word.text);
+    let words: Vec<&str> = srun.inner.iter().map(|word| &*word.text).collect();
+    let program = match words[..] {
+        // `bash -c 'hostname'`: one command alone.
+        ["sh" | "bash", "-c" | "-lc", line] if !line.contains([';', '&', '|', '\n']) => {
+            line.split_ascii_whitespace().next().unwrap_or_default()
+        }
+        [program, ..] => program,
+        [] => "",
+    };
     let name = program.rsplit('/').next().unwrap_or(program);
     matches!(
         name,
@@ -173,6 +181,10 @@ mod tests {
 
     #[test]
     fn says_nothing() {
+        silent(
+            &RULE,
+            "#SBATCH -c 4\nN=`srun -N 2 bash -c 'hostname' | wc -l`\n",
+        );
         silent_in(&RULE, "23.11", "#SBATCH -c 8\nsrun ./a\n");
         silent(&RULE, "#SBATCH -c 8\nsrun -c $SLURM_CPUS_PER_TASK ./a\n");
         silent(
