@@ -35,6 +35,11 @@ pub enum Kind {
 }
 
 impl InputFile {
+    /// Its text; none where it is no UTF-8.
+    pub fn into_utf8(self) -> Option<String> {
+        String::from_utf8(self.bytes).ok()
+    }
+
     /// Its text; bytes that are no UTF-8 are replaced.
     pub fn into_text(self) -> String {
         String::from_utf8(self.bytes)
@@ -70,8 +75,12 @@ pub fn read(path: &Path) -> Result<InputFile, Failure> {
 fn kind(path: &Path) -> Result<Kind, Failure> {
     let name = path.display();
     let facts = fs::metadata(path).map_err(|error| {
-        Failure::new(exit_code::IO, format!("{name} can't be read: {error}"))
-            .todo("name a file that you may read")
+        let failure = Failure::new(exit_code::IO, format!("{name} can't be read: {error}"))
+            .todo("name a file that you may read");
+        match path.read_link() {
+            Ok(target) => failure.there(format!("it is a link to {}", target.display())),
+            Err(_) => failure,
+        }
     })?;
     let no_file = |there: &str| {
         Failure::new(exit_code::IO, format!("{name} is no file")).there(there.to_owned())

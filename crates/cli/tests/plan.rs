@@ -410,3 +410,28 @@ fn a_run_file_beside_a_script() {
                    ["--licenses=matlab"] carries it
     "#]].assert_eq(beside);
 }
+
+/// A FIFO in place of the user's config is waited for by nobody, nor is it passed over.
+#[test]
+fn a_config_that_is_no_file_is_said_to_be_none() {
+    let env = env();
+    let config = env.trainyard_home().join("config/config.toml");
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    let run_file = env.work().join("yard.toml");
+    std::fs::write(&run_file, "command = [\"true\"]\n").unwrap();
+    let run_file = run_file.display().to_string();
+    let fifo = config.display().to_string();
+    assert!(env.program("mkfifo", &[&fifo]).status().unwrap().success());
+    let said = env.yard(&["plan", &run_file, "--on", "cedar"]).code(2);
+    assert!(
+        said.stderr.contains("config.toml is no plain file"),
+        "{said:?}"
+    );
+    std::fs::remove_file(&config).unwrap();
+    std::fs::create_dir(&config).unwrap();
+    let said = env.yard(&["plan", &run_file, "--on", "cedar"]).code(2);
+    assert!(
+        said.stderr.contains("config.toml is no plain file"),
+        "{said:?}"
+    );
+}

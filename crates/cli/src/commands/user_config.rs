@@ -3,6 +3,7 @@
 use super::asked::say_problems;
 use crate::exit_code;
 use crate::failure::Failure;
+use crate::input_file;
 use crate::printer::Printer;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -15,19 +16,25 @@ const CONFIG: &str = "config.toml";
 /// Reads it, where there is one.
 pub fn read(places: &Places, printer: &Printer) -> Result<Option<RunFile>, Failure> {
     let path = places.config.join(CONFIG);
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        // A home that can't be searched has no config either, and a run may still be possible.
-        Err(error) if is_absent(error.kind()) => return Ok(None),
-        Err(error) => {
-            return Err(Failure::new(
-                exit_code::USAGE,
-                format!("{} can't be read: {error}", path.display()),
-            )
+    // A home that can't be searched has no config either, and a run may still be possible.
+    if path
+        .symlink_metadata()
+        .is_err_and(|error| is_absent(error.kind()))
+    {
+        return Ok(None);
+    }
+    let unreadable = |what: String| {
+        Failure::new(exit_code::USAGE, what)
             .there("it holds what all runs share, so a run without it would be another one")
-            .todo("make it readable, or move it away"));
-        }
+            .todo("make it a file that can be read, or move it away")
     };
+    // Nobody may ever write into a FIFO, and a device need not end.
+    if path.exists() && !input_file::is_plain(&path) {
+        return Err(unreadable(format!("{} is no plain file", path.display())));
+    }
+    let file = input_file::read(&path).map_err(|failure| unreadable(failure.line()))?;
+    let not_text = || unreadable(format!("{} is not UTF-8", path.display()));
+    let text = file.into_utf8().ok_or_else(not_text)?;
     let origin = shown(&path);
     let (config, problems) = RunFile::parse_user_config(&text, &origin, &places.config);
     say_problems(&problems, &text, &origin, printer)?;

@@ -97,11 +97,11 @@ impl Store {
     /// What became of ended jobs that a dependency names.
     pub(crate) fn history(&self, dependency: Option<&str>) -> Result<Vec<Finished>, StoreError> {
         let dependency = dependency.and_then(Dependency::parse);
+        let named = dependency.iter();
+        // A list may name one job thousands of times.
+        let targets: BTreeSet<JobId> = named.flat_map(|named| named.targets()).collect();
         let mut finished = Vec::new();
-        for target in dependency
-            .iter()
-            .flat_map(|dependency| dependency.targets())
-        {
+        for target in targets {
             for record in self.ended_by_id(target)? {
                 let named = Finished::of(&record).into_iter();
                 finished.extend(named.filter(|finished| finished.target == target));

@@ -70,7 +70,10 @@ impl ClusterFile {
                 format!("{}{dash}[1-{}]", nodes.name, count.value)
             }
         };
-        node_list::expand(&list).unwrap_or_default()
+        let mut names = node_list::expand(&list).unwrap_or_default();
+        // One that stands twice is one node.
+        node_list::drop_repeated(&mut names);
+        names
     }
 
     /// How many nodes a group has.

@@ -27,7 +27,10 @@ impl Value for PartitionNodes {
         if text.eq_ignore_ascii_case("all") {
             return Ok(PartitionNodes::All);
         }
-        node_list::expand(text).map_err(|error| Wrong::because(error.to_string()))?;
+        node_list::expand(text).map_err(|error| Wrong {
+            help: error.todo(),
+            ..Wrong::because(error.to_string())
+        })?;
         Ok(PartitionNodes::List(text.to_owned()))
     }
 

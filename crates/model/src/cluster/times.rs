@@ -4,6 +4,18 @@ use super::value::{Value, Wrong, quoted, text};
 use crate::{Seconds, TimeLimitRequest};
 use toml::de::DeValue;
 
+/// Slurm holds limits as minutes in 32 bits, of which the two highest values are no time
+/// (`INFINITE` and `NO_VAL` of slurm.h).
+const MOST_MINUTES: u64 = 0xffff_fffd;
+
+/// Whether a time is one that Slurm can hold.
+pub(super) fn is_counted(time: TimeLimitRequest) -> bool {
+    match time {
+        TimeLimitRequest::Limit(limit) => limit.0 / 60 <= MOST_MINUTES,
+        TimeLimitRequest::Unlimited => true,
+    }
+}
+
 impl Value for TimeLimitRequest {
     const TAKES: &'static str =
         "a time as Slurm takes it, \"24:00:00\", \"7-00:00:00\" or \"UNLIMITED\"";
@@ -12,8 +24,14 @@ impl Value for TimeLimitRequest {
         let text = text(value)?;
         // A bare number of minutes is what people get wrong most; the file is read for years.
         match text.contains([':', '-']) || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            true => TimeLimitRequest::parse(text)
-                .ok_or_else(|| Wrong::because(format!("{text:?} is no time"))),
+            true => match TimeLimitRequest::parse(text) {
+                None => Err(Wrong::because(format!("{text:?} is no time"))),
+                Some(time) if is_counted(time) => Ok(time),
+                Some(_) => Err(Wrong {
+                    help: "write UNLIMITED where there is no limit".to_owned(),
+                    ..Wrong::because(format!("{text:?} is longer than Slurm counts"))
+                }),
+            },
             false => Err(Wrong::because(format!("{text:?} does not say of what"))),
         }
     }

@@ -130,7 +130,13 @@ impl Value for u32 {
 
     fn read(value: &DeValue<'_>) -> Result<u32, Wrong> {
         let number = whole(value)?;
-        u32::try_from(number).map_err(|_| Wrong::because(format!("it is {number}")))
+        u32::try_from(number).map_err(|_| Wrong {
+            help: format!("write a number from 0 to {}", u32::MAX),
+            ..Wrong::because(match number < 0 {
+                true => format!("{number} is below zero"),
+                false => format!("{number} is more than Slurm counts"),
+            })
+        })
     }
 
     fn toml(&self) -> String {

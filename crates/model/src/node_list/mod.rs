@@ -46,6 +46,23 @@ pub enum NodeListError {
 }
 
 impl NodeListError {
+    /// What to write instead.
+    #[must_use]
+    pub fn todo(&self) -> String {
+        match self {
+            NodeListError::Range { range, .. } => {
+                format!("a range goes up and ends in its bracket, such as [1-3,7]; not [{range}]")
+            }
+            NodeListError::LongRange { range, .. } => {
+                format!("a range has at most {LONGEST_RANGE} names: part [{range}] into several")
+            }
+            NodeListError::Brackets { .. } => {
+                "write it as Slurm does, such as \"node[1-3,7]\"".to_owned()
+            }
+            NodeListError::TooMany => "name fewer nodes".to_owned(),
+        }
+    }
+
     /// The line that Slurm's commands print before, after their name and `error: `.
     #[must_use]
     pub fn detail(&self) -> Option<String> {

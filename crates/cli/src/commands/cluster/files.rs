@@ -2,14 +2,12 @@
 
 use crate::exit_code;
 use crate::failure::Failure;
+use crate::input_file;
 use crate::printer::Printer;
 use model::cluster::{ClusterFile, shipped};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use sys::Places;
-
-/// No cluster file is larger; a device would never end.
-const LARGEST: u64 = 16 << 20;
 
 /// A cluster file's text, before it is read.
 #[derive(Clone, Debug)]
@@ -167,26 +165,14 @@ fn reserved(path: &Path) -> String {
 
 fn read_path(path: &Path, kind: Kind) -> Result<ClusterText, Failure> {
     let shown = path.display().to_string();
-    let wrong = |why: String| {
-        Failure::new(exit_code::IO, format!("{shown} can't be read: {why}"))
-            .asked(&*shown)
-            .todo("name a file that you may read, or a cluster: yard cluster ls")
-    };
-    let facts = std::fs::metadata(path).map_err(|error| match path.read_link() {
-        Ok(target) => wrong(format!("it is a link to {}: {error}", target.display())),
-        Err(_) => wrong(error.to_string()),
-    })?;
-    if facts.is_dir() {
-        return Err(wrong("it is a folder".to_owned()));
-    }
-    if !facts.is_file() {
-        return Err(wrong("it is no plain file".to_owned()));
-    }
-    if facts.len() > LARGEST {
-        return Err(wrong("it is over 16 MiB".to_owned()));
-    }
-    let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
+    let text = input_file::read(path)
+        .and_then(|file| {
+            file.into_utf8()
+                .ok_or_else(|| Failure::new(exit_code::IO, format!("{shown} is not UTF-8")))
+        })
+        .map_err(|failure| {
+            failure.todo("name a file that you may read, or a cluster: yard cluster ls")
+        })?;
     let name = path
         .file_stem()
         .map_or_else(|| "cluster".into(), |name| name.to_string_lossy());

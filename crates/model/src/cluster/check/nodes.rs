@@ -3,7 +3,10 @@
 use super::{Checker, unless_assumed};
 use crate::cluster::{Named, Nodes};
 use crate::{NodeName, Severity, node_list};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names that a group without names gets stand in one range, which has no more.
+const MOST_NODES: u32 = 64 * 1024;
 
 impl Checker<'_> {
     pub(super) fn nodes(&mut self) {
@@ -11,6 +14,7 @@ impl Checker<'_> {
         let mut seen: BTreeMap<NodeName, &str> = BTreeMap::new();
         for nodes in &file.nodes {
             self.names(nodes);
+            self.zeros(nodes);
             self.sizes(nodes);
             self.gpus(nodes);
             let span = nodes
@@ -41,11 +45,18 @@ impl Checker<'_> {
         let expanded = match node_list::expand(names) {
             Ok(expanded) => expanded,
             Err(error) => {
-                let help = "write it as Slurm does, such as \"node[1-3,7]\"";
                 let found = ("node-list", Severity::Error);
-                return self.say(found, &names.span, error.to_string(), "", help);
+                return self.say(found, &names.span, error.to_string(), "", error.todo());
             }
         };
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = expanded.iter().find(|one| !seen.insert(one.as_str())) {
+            let message = format!("node {} stands twice", twice.as_str());
+            let label = "in this list; it counts once";
+            let help = "leave the second out, or correct its name";
+            let found = ("node-twice", Severity::Error);
+            return self.say(found, &names.span, message, label, help);
+        }
         if let Some(count) = &nodes.count
             && count.value as usize != expanded.len()
         {
@@ -61,6 +72,56 @@ impl Checker<'_> {
                 &count.span,
                 message,
                 "",
+                help,
+            );
+        }
+    }
+
+    /// What no node can have none of.
+    fn zeros(&mut self, nodes: &Named<Nodes>) {
+        let of_nodes = [
+            ("count", &nodes.count),
+            ("cpus", &nodes.cpus),
+            ("sockets", &nodes.sockets),
+            ("cores_per_socket", &nodes.cores_per_socket),
+            ("threads_per_core", &nodes.threads_per_core),
+        ];
+        let of_gpus = nodes.gpus.iter().map(|gpu| ("gpu.count", &gpu.count));
+        for (key, value) in of_nodes.into_iter().chain(of_gpus) {
+            let Some(value) = value.as_ref().filter(|value| value.value == 0) else {
+                continue;
+            };
+            let message = format!("{key} of [nodes.{}] is 0", nodes.name);
+            let label = "no job could have any";
+            let help = "write how many there are, or leave the table out";
+            self.say(("zero", Severity::Error), &value.span, message, label, help);
+        }
+        if let Some(memory) = nodes.memory.as_ref().filter(|memory| memory.value.0 == 0) {
+            let message = format!("memory of [nodes.{}] is 0", nodes.name);
+            let label = "no job could have any";
+            let help = "write how much there is, or leave the key out";
+            self.say(
+                ("zero", Severity::Error),
+                &memory.span,
+                message,
+                label,
+                help,
+            );
+        }
+        if let Some(count) = nodes
+            .count
+            .as_ref()
+            .filter(|count| count.value > MOST_NODES)
+            && nodes.names.is_none()
+        {
+            let message = format!("[nodes.{}] has {} nodes", nodes.name, count.value);
+            let label = format!("a range has at most {MOST_NODES} names");
+            let help = "correct count, or list the nodes in names";
+            self.say(
+                ("node-count", Severity::Error),
+                &count.span,
+                message,
+                label,
                 help,
             );
         }

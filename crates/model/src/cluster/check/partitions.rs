@@ -10,6 +10,7 @@ impl Checker<'_> {
         let file = self.file;
         for partition in &file.partitions {
             self.nodes_of_partition(partition);
+            self.zeros_of_partition(partition);
             self.limits_of_partition(partition);
             self.qos_of_partition(partition);
         }
@@ -65,6 +66,23 @@ impl Checker<'_> {
                     );
                 }
             }
+        }
+    }
+
+    /// Limits with which no job starts.
+    fn zeros_of_partition(&mut self, partition: &Named<Partition>) {
+        let limits = [
+            ("max_nodes", &partition.max_nodes),
+            ("max_cpus_per_node", &partition.max_cpus_per_node),
+        ];
+        for (key, value) in limits {
+            let Some(value) = value.as_ref().filter(|value| value.value == 0) else {
+                continue;
+            };
+            let message = format!("{key} of partition {} is 0", partition.name);
+            let help = "leave it out where there is no limit; state = \"down\" closes a partition";
+            let found = ("zero", Severity::Error);
+            self.say(found, &value.span, message, "no job could start", help);
         }
     }
 

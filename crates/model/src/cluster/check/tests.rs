@@ -83,6 +83,40 @@ fn accounts() {
     );
 }
 
+/// What can be read and can't be so: none of a thing, a node twice, more than Slurm counts.
+#[test]
+fn amounts_that_cannot_be() {
+    check(
+        "[nodes.a]\nnames = \"a1,a1\"\ncpus = 0\nmemory = \"0M\"\ngpu = { count = 0, model = \"v100\" }\n\
+         [nodes.b]\ncount = 70000\n[nodes.c]\nnames = \"c[0-70000]\"\n[partition.p]\ndefault = true\n\
+         nodes = \"a1\"\nmax_nodes = 0\n",
+        expect![[r#"
+            2:9 Error node-twice: node a1 stands twice; in this list; it counts once
+            3:8 Error zero: cpus of [nodes.a] is 0; no job could have any
+            4:10 Error zero: memory of [nodes.a] is 0; no job could have any
+            5:17 Error zero: gpu.count of [nodes.a] is 0; no job could have any
+            7:9 Error node-count: [nodes.b] has 70000 nodes; a range has at most 65536 names
+            9:9 Error node-list: Invalid hostlist: c[0-70000]; 
+            13:13 Error zero: max_nodes of partition p is 0; no job could start"#]],
+    );
+    let wrong = |text: &str| {
+        let problems = ClusterFile::parse("x", text).unwrap_err();
+        let problem = &problems[0];
+        format!(
+            "{}; {}; {}",
+            problem.message,
+            problem.label,
+            problem.help.clone().unwrap_or_default()
+        )
+    };
+    expect!["nodes.a.cpus: -1 is below zero; expected a whole number; write a number from 0 to 4294967295"].assert_eq(&wrong("[nodes.a]\ncpus = -1\n"));
+    expect!["nodes.a.cpus: 99999999999 is more than Slurm counts; expected a whole number; write a number from 0 to 4294967295"].assert_eq(&wrong("[nodes.a]\ncpus = 99999999999\n"));
+    expect![[r#"partition.p.nodes: Invalid hostlist: a[0-70000]; expected a node list such as "node[1-3]", "ALL", or a list of [nodes.…] names; a range has at most 65536 names: part [0-70000] into several"#]].assert_eq(&wrong("[partition.p]\nnodes = \"a[0-70000]\"\n"));
+    expect![[r#"partition.p.max_time: "9999999-00:00:00" is longer than Slurm counts; expected a time as Slurm takes it, "24:00:00", "7-00:00:00" or "UNLIMITED"; write UNLIMITED where there is no limit"#]].assert_eq(&wrong("[partition.p]\nmax_time = \"9999999-00:00:00\"\n"));
+    let file = ClusterFile::parse("x", "[nodes.a]\nnames = \"a1,a1\"\n").unwrap();
+    assert_eq!(file.count_of(&file.nodes[0]), 1);
+}
+
 #[test]
 fn policy() {
     check(

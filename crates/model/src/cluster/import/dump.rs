@@ -14,6 +14,8 @@ struct DumpLine<'a> {
     kind: &'a str,
     name: String,
     options: Vec<(String, String)>,
+    /// What is no `Key=value`.
+    odd: Vec<String>,
 }
 
 impl Importer {
@@ -27,9 +29,12 @@ impl Importer {
                 continue;
             }
             let Some(line) = dump_line(dump.name, index + 1, line) else {
-                self.dump_note(index + 1, "this line", "it can't be read");
+                self.dump_refused(index + 1, "this line", "it can't be read");
                 continue;
             };
+            for odd in &line.odd {
+                self.dump_refused(index + 1, odd, "no option with a value");
+            }
             let lists = line.options.iter().filter(|(key, _)| {
                 ["qos", "qoslevel", "defaultqos"].contains(&&*key.to_ascii_lowercase())
             });
@@ -84,50 +89,39 @@ impl Importer {
         });
     }
 
+    /// Notes what can't be read.
+    fn dump_refused(&mut self, line: usize, option: &str, why: &str) {
+        self.dump_note(line, option, why);
+        if let Some(note) = self.notes.last_mut() {
+            note.refused = true;
+        }
+    }
+
+    /// Notes an option that was not taken.
+    fn taken(&mut self, line: &DumpLine<'_>, key: &str, value: &str, taken: Option<bool>) {
+        let option = format!("{key}={value}");
+        match taken {
+            Some(true) => {}
+            None => self.dump_note(line.number, &option, "a cluster file has no key for it"),
+            Some(false) if value == "0" => {
+                self.dump_note(
+                    line.number,
+                    &option,
+                    "a cluster file holds no limit of none",
+                );
+            }
+            Some(false) => self.dump_refused(line.number, &option, "it can't be read"),
+        }
+    }
+
     fn account_line(&mut self, line: &DumpLine<'_>, name: &str, parent: Option<&str>) {
         let mut account = Account::default();
         if let Some(parent) = parent.filter(|parent| *parent != "root") {
             account.parent = at(line, parent.to_owned());
         }
         for (key, value) in &line.options {
-            let known = match key.to_ascii_lowercase().as_str() {
-                "description" => set(&mut account.description, at(line, value.clone())),
-                "organization" => {
-                    self.dump_note(
-                        line.number,
-                        &format!("{key}={value}"),
-                        "a cluster file has no key for it",
-                    );
-                    true
-                }
-                "fairshare" | "shares" => set(&mut account.shares, at(line, value.clone())),
-                "qos" | "qoslevel" => set(&mut account.qos, at(line, names(value))),
-                "defaultqos" => set(&mut account.default_qos, at(line, value.clone())),
-                "maxjobs" => set(&mut account.max_jobs, number(line, value)),
-                "maxsubmitjobs" | "maxsubmit" => set(&mut account.max_submit, number(line, value)),
-                "maxwall" | "maxwalldurationperjob" => {
-                    set(&mut account.max_wall, minutes(line, value))
-                }
-                "maxtres" | "maxtresperjob" => {
-                    set(&mut account.max_tres_per_job, tres(line, value))
-                }
-                "maxtrespernode" => set(&mut account.max_tres_per_node, tres(line, value)),
-                "grptres" => set(&mut account.group_tres, tres(line, value)),
-                "grpjobs" => set(&mut account.group_jobs, number(line, value)),
-                "grpsubmitjobs" | "grpsubmit" => {
-                    set(&mut account.group_submit, number(line, value))
-                }
-                "grpwall" => set(&mut account.group_wall, minutes(line, value)),
-                "grptresmins" => set(&mut account.group_tres_minutes, tres(line, value)),
-                _ => false,
-            };
-            if !known {
-                self.dump_note(
-                    line.number,
-                    &format!("{key}={value}"),
-                    "a cluster file has no key for it, or it can't be read",
-                );
-            }
+            let taken = account_option(&mut account, line, key, value);
+            self.taken(line, key, value, taken);
         }
         if let Some(known) = self
             .file
@@ -161,39 +155,8 @@ impl Importer {
             },
         };
         for (key, value) in &line.options {
-            let known = match key.to_ascii_lowercase().as_str() {
-                "defaultaccount" => set(&mut user.body.default_account, at(line, value.clone())),
-                "adminlevel" => {
-                    let level = match value.to_ascii_lowercase().as_str() {
-                        "administrator" | "admin" => "admin",
-                        "operator" => "operator",
-                        _ => "none",
-                    };
-                    set(&mut user.body.admin, at(line, level.to_owned()))
-                }
-                "fairshare" | "shares" => set(&mut own.shares, at(line, value.clone())),
-                "partition" => set(&mut own.partition, at(line, value.clone())),
-                "qos" | "qoslevel" => set(&mut own.qos, at(line, names(value))),
-                "defaultqos" => set(&mut own.default_qos, at(line, value.clone())),
-                "maxjobs" => set(&mut own.max_jobs, number(line, value)),
-                "maxsubmitjobs" | "maxsubmit" => set(&mut own.max_submit, number(line, value)),
-                "maxwall" | "maxwalldurationperjob" => set(&mut own.max_wall, minutes(line, value)),
-                "maxtres" | "maxtresperjob" => set(&mut own.max_tres_per_job, tres(line, value)),
-                "maxtrespernode" => set(&mut own.max_tres_per_node, tres(line, value)),
-                "grptres" => set(&mut own.group_tres, tres(line, value)),
-                "grpjobs" => set(&mut own.group_jobs, number(line, value)),
-                "grpsubmitjobs" | "grpsubmit" => set(&mut own.group_submit, number(line, value)),
-                "grpwall" => set(&mut own.group_wall, minutes(line, value)),
-                "grptresmins" => set(&mut own.group_tres_minutes, tres(line, value)),
-                _ => false,
-            };
-            if !known {
-                self.dump_note(
-                    line.number,
-                    &format!("{key}={value}"),
-                    "a cluster file has no key for it, or it can't be read",
-                );
-            }
+            let taken = user_option(&mut user.body, &mut own, line, key, value);
+            self.taken(line, key, value, taken);
         }
         match &mut user.body.accounts {
             Some(accounts) if accounts.value.iter().any(|known| known == account) => {}
@@ -227,23 +190,99 @@ impl Importer {
     }
 }
 
+/// Takes an option of an account; false where its value can't be read, none where there is no key.
+fn account_option(
+    account: &mut Account,
+    line: &DumpLine<'_>,
+    key: &str,
+    value: &str,
+) -> Option<bool> {
+    Some(match key.to_ascii_lowercase().as_str() {
+        "description" => set(&mut account.description, at(line, value.to_owned())),
+        "fairshare" | "shares" => set(&mut account.shares, at(line, value.to_owned())),
+        "qos" | "qoslevel" => set(&mut account.qos, at(line, names(value))),
+        "defaultqos" => set(&mut account.default_qos, at(line, value.to_owned())),
+        "maxjobs" => limit(&mut account.max_jobs, value, number(line, value)),
+        "maxsubmitjobs" | "maxsubmit" => limit(&mut account.max_submit, value, number(line, value)),
+        "maxwall" | "maxwalldurationperjob" => {
+            limit(&mut account.max_wall, value, minutes(line, value))
+        }
+        "maxtres" | "maxtresperjob" => {
+            limit(&mut account.max_tres_per_job, value, tres(line, value))
+        }
+        "maxtrespernode" => limit(&mut account.max_tres_per_node, value, tres(line, value)),
+        "grptres" => limit(&mut account.group_tres, value, tres(line, value)),
+        "grpjobs" => limit(&mut account.group_jobs, value, number(line, value)),
+        "grpsubmitjobs" | "grpsubmit" => {
+            limit(&mut account.group_submit, value, number(line, value))
+        }
+        "grpwall" => limit(&mut account.group_wall, value, minutes(line, value)),
+        "grptresmins" => limit(&mut account.group_tres_minutes, value, tres(line, value)),
+        _ => return None,
+    })
+}
+
+/// Takes an option of a user; false where its value can't be read, none where there is no key.
+fn user_option(
+    user: &mut User,
+    own: &mut Association,
+    line: &DumpLine<'_>,
+    key: &str,
+    value: &str,
+) -> Option<bool> {
+    Some(match key.to_ascii_lowercase().as_str() {
+        "defaultaccount" => set(&mut user.default_account, at(line, value.to_owned())),
+        "adminlevel" => {
+            let level = match value.to_ascii_lowercase().as_str() {
+                "administrator" | "admin" => "admin",
+                "operator" => "operator",
+                "none" | "not set" => "none",
+                _ => return Some(false),
+            };
+            set(&mut user.admin, at(line, level.to_owned()))
+        }
+        "fairshare" | "shares" => set(&mut own.shares, at(line, value.to_owned())),
+        "partition" => set(&mut own.partition, at(line, value.to_owned())),
+        "qos" | "qoslevel" => set(&mut own.qos, at(line, names(value))),
+        "defaultqos" => set(&mut own.default_qos, at(line, value.to_owned())),
+        "maxjobs" => limit(&mut own.max_jobs, value, number(line, value)),
+        "maxsubmitjobs" | "maxsubmit" => limit(&mut own.max_submit, value, number(line, value)),
+        "maxwall" | "maxwalldurationperjob" => {
+            limit(&mut own.max_wall, value, minutes(line, value))
+        }
+        "maxtres" | "maxtresperjob" => limit(&mut own.max_tres_per_job, value, tres(line, value)),
+        "maxtrespernode" => limit(&mut own.max_tres_per_node, value, tres(line, value)),
+        "grptres" => limit(&mut own.group_tres, value, tres(line, value)),
+        "grpjobs" => limit(&mut own.group_jobs, value, number(line, value)),
+        "grpsubmitjobs" | "grpsubmit" => limit(&mut own.group_submit, value, number(line, value)),
+        "grpwall" => limit(&mut own.group_wall, value, minutes(line, value)),
+        "grptresmins" => limit(&mut own.group_tres_minutes, value, tres(line, value)),
+        _ => return None,
+    })
+}
+
 fn dump_line<'a>(file: &'a str, number: usize, line: &'a str) -> Option<DumpLine<'a>> {
     let (kind, rest) = line.split_once('-')?;
     let mut parts = parts(rest.trim()).into_iter();
     let name = Some(unquoted(&parts.next()?)).filter(|name| !name.is_empty())?;
-    let options = parts.map(|part| {
-        let (key, value) = part.split_once('=').unwrap_or((&part, ""));
-        (key.trim().to_owned(), unquoted(value))
-    });
+    let (mut options, mut odd) = (Vec::new(), Vec::new());
+    for part in parts.filter(|part| !part.trim().is_empty()) {
+        match part.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => {
+                options.push((super::conf_line::clean(key), unquoted(value)));
+            }
+            _ => odd.push(super::conf_line::clean(&part)),
+        }
+    }
+    // An empty value takes a limit away, which is what no key does.
+    options.retain(|(_, value)| !value.is_empty());
     Some(DumpLine {
         file,
         number,
         kind: kind.trim(),
         name,
-        // An empty value takes a limit away, which is what no key does.
-        options: options
-            .filter(|(key, value)| !key.is_empty() && !value.is_empty())
-            .collect(),
+        options,
+        odd,
     })
 }
 
@@ -286,6 +325,11 @@ fn at<T>(line: &DumpLine<'_>, value: T) -> Option<Sourced<T>> {
         value,
         Source::Quote(format!("{}:{}", line.file, line.number)),
     ))
+}
+
+/// A limit; -1 is none.
+fn limit<T>(place: &mut Option<Sourced<T>>, text: &str, value: Option<Sourced<T>>) -> bool {
+    text == "-1" || set(place, value)
 }
 
 fn set<T>(place: &mut Option<Sourced<T>>, value: Option<Sourced<T>>) -> bool {

@@ -1,7 +1,7 @@
 //! Options of the cluster as a whole.
 
 use super::conf_line::ConfLine;
-use super::{Importer, said};
+use super::{Importer, known_options, said};
 use crate::cluster::{EnforcePartLimits, Mib, PreemptMode, PreemptType};
 use crate::{Seconds, TimeLimitRequest};
 
@@ -35,7 +35,6 @@ const DAEMONS: &[&str] = &[
     "batchstarttimeout",
     "bcastexclude",
     "bcastparameters",
-    "cgroupplugin",
     "clifilterplugins",
     "communicationparameters",
     "controladdr",
@@ -115,7 +114,6 @@ const DAEMONS: &[&str] = &[
     "slurmctldprimaryonprog",
     "slurmctldsyslogdebug",
     "slurmctldtimeout",
-    "slurmdaddr",
     "slurmddebug",
     "slurmdlogfile",
     "slurmdparameters",
@@ -154,7 +152,6 @@ const DAEMONS: &[&str] = &[
     "taskplugin",
     "taskpluginparam",
     "completewait",
-    "completionwait",
     "prioritycalcperiod",
     "waittime",
     "grestypes",
@@ -168,7 +165,7 @@ impl Importer {
             let value = pair.value.trim();
             match self.carried(line, &key, value) {
                 None if DAEMONS.contains(&key.as_str()) => self.daemon(line, &pair.key),
-                taken => self.not_taken(line, pair, taken),
+                taken => self.not_taken(line, pair, taken, known_options::GLOBAL),
             }
         }
     }
@@ -339,7 +336,9 @@ pub(super) fn list(value: &str) -> Vec<String> {
 pub(super) fn time(value: &str) -> Option<TimeLimitRequest> {
     match value.starts_with('-') && value != "-1" {
         true => None,
-        false => TimeLimitRequest::parse(value),
+        false => {
+            TimeLimitRequest::parse(value).filter(|time| crate::cluster::times::is_counted(*time))
+        }
     }
 }
 

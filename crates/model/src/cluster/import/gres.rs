@@ -1,7 +1,7 @@
 //! `gres.conf`: types of GPUs that `slurm.conf` doesn't name.
 
 use super::conf_line::{ConfLine, conf_lines};
-use super::{ConfText, Importer, said};
+use super::{ConfText, Importer, known_options, said};
 use crate::NodeName;
 use crate::cluster::{Gpu, Named, Nodes};
 use crate::node_list;
@@ -57,14 +57,10 @@ impl Importer {
                 let key = pair.key.to_ascii_lowercase();
                 match key.as_str() {
                     "name" | "nodename" | "type" | "count" | "file" | "autodetect" => {}
-                    "cores" | "cpus" | "links" | "flags" | "ignore" | "multiplefiles" => {
-                        self.daemon(line, &pair.key)
+                    "cores" | "cpus" | "link" | "links" | "flags" | "files" | "multiplefiles" => {
+                        self.daemon(line, &pair.key);
                     }
-                    _ => self.note(
-                        line,
-                        &format!("{}={}", pair.key, pair.value),
-                        "a cluster file has no key for it",
-                    ),
+                    _ => self.not_taken(line, pair, None, known_options::GRES),
                 }
             }
             self.gres_line(line);
@@ -87,6 +83,8 @@ impl Importer {
         };
         let files = line
             .value("File")
+            .or(line.value("Files"))
+            .or(line.value("MultipleFiles"))
             .map(|file| node_list::expand(file).map_or(1, |files| files.len()));
         let counted = line.value("Count").and_then(count);
         if let (None, Some(odd)) = (counted, line.value("Count")) {

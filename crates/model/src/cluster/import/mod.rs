@@ -7,6 +7,7 @@ mod conf_line;
 mod dump;
 mod global;
 mod gres;
+mod known_options;
 mod nodes;
 mod partitions;
 
@@ -89,13 +90,18 @@ pub fn import(input: &ImportInput<'_>) -> Imported {
     importer.node_sets(&lines);
     for line in &lines {
         match line.first().to_ascii_lowercase().as_str() {
-            "" | "nodename" | "nodeset" => {}
+            "nodeset" => importer.unknown_options(line, known_options::NODE_SET),
+            "" | "nodename" => {}
             "partitionname" => importer.partition(line),
-            "downnodes" => importer.whole(
-                line,
-                "nodes that are down now: a cluster file says what there is",
-            ),
+            "downnodes" => {
+                importer.unknown_options(line, known_options::DOWN_NODES);
+                importer.whole(
+                    line,
+                    "nodes that are down now: a cluster file says what there is",
+                );
+            }
             "frontendname" => {
+                importer.unknown_options(line, known_options::FRONTEND);
                 importer.whole(
                     line,
                     "a front end stands for nodes: the nodes are taken as they are described",
@@ -270,13 +276,25 @@ impl Importer {
         }
     }
 
-    /// Notes an option whose value was not taken: there is no key for it, or Slurm can't read it.
-    fn not_taken(&mut self, line: &ConfLine, pair: &Pair, taken: Option<bool>) {
+    /// Notes an option whose value was not taken: Slurm can't read it, has no such option on such a
+    /// line, or a cluster file has no key for it.
+    fn not_taken(&mut self, line: &ConfLine, pair: &Pair, taken: Option<bool>, known: &[&str]) {
         let option = format!("{}={}", pair.key, pair.value);
-        match taken {
-            Some(true) => {}
-            Some(false) => self.refused(line, &option, "Slurm takes no such value"),
-            None => self.note(line, &option, "a cluster file has no key for it"),
+        match (taken, known_options::look_up(known, &pair.key)) {
+            (Some(true), _) => {}
+            (Some(false), _) => self.refused(line, &option, "Slurm takes no such value"),
+            (None, Ok(())) => self.note(line, &option, "a cluster file has no key for it"),
+            (None, Err(near)) => self.refused(line, &option, unknown(near)),
+        }
+    }
+
+    /// Notes the options of a line that Slurm has not on such a line.
+    fn unknown_options(&mut self, line: &ConfLine, known: &[&str]) {
+        for pair in line.pairs.iter().skip(1) {
+            if let Err(near) = known_options::look_up(known, &pair.key) {
+                let option = format!("{}={}", pair.key, pair.value);
+                self.refused(line, &option, unknown(near));
+            }
         }
     }
 
@@ -297,6 +315,15 @@ impl Importer {
             return;
         };
         self.note(line, &format!("{}={}", first.key, first.value), why);
+    }
+}
+
+/// Of an option that no Slurm has.
+fn unknown(near: Option<&str>) -> String {
+    let which = "Slurm has no such option there, and refuses the file";
+    match near {
+        Some(near) => format!("{which}; did you mean {near}?"),
+        None => which.to_owned(),
     }
 }
 

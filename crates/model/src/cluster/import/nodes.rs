@@ -2,7 +2,7 @@
 
 use super::conf_line::{ConfLine, Pair};
 use super::global::{list, megabytes};
-use super::{Importer, said};
+use super::{Importer, known_options, said};
 use crate::cluster::{Gpu, Named, Nodes, Source, Sourced};
 use crate::node_list;
 
@@ -131,7 +131,7 @@ impl Importer {
             }
             _ => None,
         };
-        self.not_taken(line, pair, taken);
+        self.not_taken(line, pair, taken, known_options::NODE);
     }
 
     /// `gpu:v100:4(S:0-1),nvme:1`

@@ -3,7 +3,7 @@
 use super::conf_line::{ConfLine, Pair};
 use super::global::{boolean, list, megabytes, preempt_mode, time, unlimited};
 use super::nodes::merged;
-use super::{Importer, said};
+use super::{Importer, known_options, said};
 use crate::cluster::{Named, Partition, PartitionNodes, PartitionState};
 use crate::{Seconds, node_list};
 
@@ -22,7 +22,7 @@ impl Importer {
         let mut partition = Partition::default();
         for pair in merged(&self.partition_defaults, &line.pairs[1..]) {
             let taken = self.partition_pair(line, &mut partition, &pair);
-            self.not_taken(line, &pair, taken);
+            self.not_taken(line, &pair, taken, known_options::PARTITION);
         }
         self.file.partitions.push(Named {
             name: name.to_owned(),

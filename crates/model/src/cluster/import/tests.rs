@@ -163,6 +163,72 @@ fn what_slurm_refuses_is_said_with_its_line() {
 }
 
 /// Each kind of line has its own defaults, for the lines behind them; a later one adds to them.
+/// Every option of `read_config.c` is known, and no other: Slurm refuses a file with it.
+#[test]
+fn options_that_no_slurm_has_are_refused() {
+    let imported = import(&ImportInput {
+        name: None,
+        slurm_conf: ConfText::new(
+            "slurm.conf",
+            "ClusterNmae=lab\nLicenses=x:2\nNodeName=a[1-2] CPU=4 TRESWeights=x\nNodeSet=s Feture=ib\n\
+             PartitionName=p Nodes=a1 MaxTme=5 LLN=YES\nDownNodes=a1 Stat=DOWN\nZzz=1\n",
+        ),
+        include: &|_| None,
+        gres_conf: Some(ConfText::new(
+            "gres.conf",
+            "Name=gpu Type=v Cuont=2 File=/dev/x\n",
+        )),
+        dump: None,
+    });
+    let notes: Vec<String> = imported
+        .notes
+        .iter()
+        .map(|note| format!("{} {note}", if note.refused { "error" } else { "note" }))
+        .collect();
+    expect![[r#"
+        error slurm.conf:1 ClusterNmae=lab: Slurm has no such option there, and refuses the file; did you mean ClusterName?
+        note slurm.conf:2 Licenses=x:2: a cluster file has no key for it
+        error slurm.conf:3 CPU=4: Slurm has no such option there, and refuses the file; did you mean CPUs?
+        note slurm.conf:3 TRESWeights=x: a cluster file has no key for it
+        error slurm.conf:4 Feture=ib: Slurm has no such option there, and refuses the file; did you mean Feature?
+        error slurm.conf:5 MaxTme=5: Slurm has no such option there, and refuses the file; did you mean MaxTime?
+        note slurm.conf:5 LLN=YES: a cluster file has no key for it
+        error slurm.conf:6 Stat=DOWN: Slurm has no such option there, and refuses the file; did you mean State?
+        note slurm.conf:6 DownNodes=a1: nodes that are down now: a cluster file says what there is
+        error slurm.conf:7 Zzz=1: Slurm has no such option there, and refuses the file
+        error gres.conf:1 Cuont=2: Slurm has no such option there, and refuses the file; did you mean Count?"#]].assert_eq(&notes.join("\n"));
+}
+
+/// Nothing of a dump is left out in silence.
+#[test]
+fn values_of_a_dump_that_cannot_be_read_have_their_lines() {
+    let imported = import(&ImportInput {
+        name: None,
+        slurm_conf: ConfText::new("slurm.conf", "NodeName=a\n"),
+        include: &|_| None,
+        gres_conf: None,
+        dump: Some(ConfText::new(
+            "dump",
+            "Cluster - 'c':MaxJobs=many\nParent - 'root'\nAccount - 'a':MaxWall=0:MaxTRES='node=x':GrpJobs=-1:odd\n\
+             Parent - 'a'\nUser - 'u':AdminLevel='Boss':DefaultWCKey='w':GrpWall=1-0\nno line\n",
+        )),
+    });
+    let notes: Vec<String> = imported
+        .notes
+        .iter()
+        .map(|note| format!("{} {note}", if note.refused { "error" } else { "note" }))
+        .collect();
+    expect![[r#"
+        error dump:1 MaxJobs=many: it can't be read
+        error dump:3 odd: no option with a value
+        note dump:3 MaxWall=0: a cluster file holds no limit of none
+        error dump:3 MaxTRES=node=x: it can't be read
+        error dump:5 AdminLevel=Boss: it can't be read
+        note dump:5 DefaultWCKey=w: a cluster file has no key for it
+        error dump:6 this line: it can't be read"#]]
+    .assert_eq(&notes.join("\n"));
+}
+
 #[test]
 fn defaults_are_for_what_stands_behind_them() {
     check(
@@ -319,7 +385,7 @@ fn accounts_come_from_a_dump() {
             # Not carried over:
             #   dump:2 QOS: a dump names QOS without their limits: fill the [qos.…] tables with what sacctmgr -P show qos says
             #   dump:5 Organization=lab: a cluster file has no key for it
-            #   dump:10 Priority=3: a cluster file has no key for it, or it can't be read
+            #   dump:10 Priority=3: a cluster file has no key for it
             #   dump:11 this line: it can't be read
             #   dump:12 this line: it can't be read
         "#]],
