@@ -258,7 +258,7 @@ fn cedar_and_plai_and_technion() {
                 asked   1 node, 2 tasks, 2 h100 a node, 16 CPUs a node, 95744M a node
                 there   partition gpubase has 114 nodes of 24 CPUs, 125G, 4 p100; 32 nodes of 24 CPUs, 250G, 4
                         p100l; 192 nodes of 32 CPUs, 187G, 4 v100l (partition.gpubase.nodes)
-                do      did you mean p100?
+                do      its GPU types are p100, p100l, v100l
 
               note: cedar's file knows no h100: what nobody asked for is planned as for its other nodes
               note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
