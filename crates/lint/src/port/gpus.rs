@@ -193,6 +193,12 @@ impl<'a> Porter<'a> {
     fn target(&mut self, model: &str, line: Option<usize>) -> Option<GpuKind<'a>> {
         let to: &'a ClusterFile = self.to;
         let mut kinds = to.gpus_called(model);
+        // Of too few nodes no partition is found.
+        let nodes = self.script.request().min_nodes.unwrap_or(1);
+        let there = |kind: &GpuKind<'_>| nodes <= to.count_of(kind.nodes);
+        if kinds.iter().any(there) {
+            kinds.retain(there);
+        }
         let same = |kind: &GpuKind<'_>| {
             let machine = kind
                 .nodes

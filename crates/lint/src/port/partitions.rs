@@ -68,7 +68,8 @@ impl<'a> Porter<'a> {
                 let wanted = match (&self.type_there, nodes) {
                     (Some(kind), Some(nodes)) => format!("serve {nodes} nodes with {kind}"),
                     (Some(kind), None) => format!("serve {kind}"),
-                    (None, _) => "serve".to_owned(),
+                    (None, Some(nodes)) => format!("serve {nodes} nodes"),
+                    (None, None) => "serve".to_owned(),
                 };
                 let about = match &name {
                     Some(name) => format!("partition {name}: none of {names} is known to {wanted}"),

@@ -291,9 +291,12 @@ fn type_partition_and_time_agree() {
         "wilson",
         "#SBATCH -p sched_system_all -N 4 --gres=gpu:4 -t 10:00:00\n",
         expect![[r#"
-            "gpu:4" -> "gpu:v100nvlinkppc64:4": it runs on v100 now; wilson has other GPUs too, and calls these v100nvlinkppc64 where nodes are ppc64le, as satori's
-            ? partition sched_system_all: none of cpu_gce, cpu_gce_test, gpu_gce, gpu_gce_ppc is known to serve 4 nodes with v100nvlinkppc64; which one?
-            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
+            "sched_system_all" -> "gpu_gce": of wilson's partitions gpu_gce has v100, and the time
+            "gpu:4" -> "gpu:v100:4": it runs on v100 now; wilson has other GPUs too, and calls these v100
+            ? --gres=gpu:4 asks 4 GPUs of each node; nodes of wilson with v100 have 2; fewer? all its nodes of that kind have 8
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
+            ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run
+            ? there the job would wait for ever (QOSMaxWallDurationPerJobLimit); asked --time=10:00:00 (its file isn't sure); QOS opp allows 08:00:00 (qos.opp.max_wall); --time=08:00:00, or --qos=regular"#]],
     );
     check_said(
         "ibex",
@@ -424,4 +427,52 @@ fn the_only_account_of_a_cluster_is_taken() {
     );
     to.lists = file.lists;
     assert!(input(&to).unwrap().contains("--account=physics"));
+}
+
+#[test]
+fn gpus_are_of_a_kind_that_enough_nodes_have() {
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH -N 2 --gres=gpu:2 -t 1:00:00\nsrun x\n",
+        expect![[r##"
+            "gpu:2" -> "gpu:v100:2": it runs on v100 now; wilson has other GPUs too, and calls these v100
+            "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has v100, and the time
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
+            ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"##]],
+    );
+    check_said(
+        "satori",
+        "wilson",
+        "#SBATCH -N 64 -t 1:00:00\nsrun x\n",
+        expect![[r#"
+            ? none of wilson's cpu_gce, cpu_gce_test, gpu_gce, gpu_gce_ppc is known to serve 64 nodes; which one?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
+    );
+}
+
+#[test]
+fn an_image_is_asked_about_once() {
+    check_said(
+        "cedar",
+        "technion",
+        "apptainer exec a.sif x\napptainer exec a.sif y\nsrun apptainer exec a.sif z\n",
+        expect![[r#"
+            "apptainer exec a.sif " -> "srun --container-image=a.sif --no-container-entrypoint ": technion runs containers with Pyxis, by options of srun
+            "apptainer exec a.sif " -> "srun --container-image=a.sif --no-container-entrypoint ": technion runs containers with Pyxis, by options of srun
+            "apptainer exec a.sif " -> "--container-image=a.sif --no-container-entrypoint ": technion runs containers with Pyxis, by options of srun
+            ? a.sif is an image of Singularity, which Enroot can't read; make a .sqsh of what it was built from: enroot import docker://…"#]],
+    );
+    check_said(
+        "technion",
+        "cedar",
+        "srun --container-image=/a/b.sqsh x\nsrun -n 1 --container-image=/a/b.sqsh y\n",
+        expect![[r#"
+            "" -> "module load singularity": cedar brings its containers by this module, which is assumed
+            " --container-image=/a/b.sqsh" -> "": an option of Pyxis, which cedar doesn't have
+            "" -> "singularity exec --nv /a/b.sqsh ": cedar runs containers with singularity
+            " --container-image=/a/b.sqsh" -> "": an option of Pyxis, which cedar doesn't have
+            "" -> "singularity exec --nv /a/b.sqsh ": cedar runs containers with singularity
+            ? /a/b.sqsh is an image of Enroot, which singularity can't read; build one of what it was made of: singularity build IMAGE.sif docker://…"#]],
+    );
 }
