@@ -122,6 +122,16 @@ pub(super) enum Before {
     List,
 }
 
+/// Options whose values are folders outside and inside of a container, with colons between them.
+const BINDS: [&str; 6] = [
+    "-B",
+    "--bind",
+    "-v",
+    "--volume",
+    "--container-mounts",
+    "--overlay",
+];
+
 /// What a path at that byte stands behind.
 pub(super) fn before(text: &str, at: usize) -> Before {
     let Some(rest) = text[..at].strip_suffix(':') else {
@@ -130,7 +140,27 @@ pub(super) fn before(text: &str, at: usize) -> Before {
     let start = rest.rfind(|c: char| c.is_whitespace() || "\"'`(;&|<>".contains(c));
     let word = &rest[start.map_or(0, |start| start + 1)..];
     let (name, value) = word.split_once('=').unwrap_or(("", word));
+    // `-B $X:/y`, and `--bind="$X:/y"`, where the quote ends the word that was looked at.
+    let option = match name {
+        "" => {
+            let before = &text[..rest.len() - word.len()];
+            before
+                .trim_end_matches(['"', '\''])
+                .split_whitespace()
+                .next_back()
+        }
+        name => Some(name),
+    };
+    let option = option.map_or("", |option| option.trim_end_matches('='));
     let name = name.to_ascii_uppercase();
+    let variable = option.to_ascii_uppercase();
+    let binds = BINDS.contains(&option)
+        || ["_BIND", "_BINDPATH"]
+            .iter()
+            .any(|end| variable.ends_with(end));
+    if binds {
+        return Before::Mount;
+    }
     if !name.starts_with('-') && (name.ends_with("PATH") || name.ends_with("DIRS")) {
         return Before::List;
     }
@@ -224,6 +254,10 @@ mod tests {
             "srun --container-mounts=/a:/b,$X/c:«/nobackup",
             Before::Mount,
         );
+        check_before("singularity run -B $TMPDIR:«/tmp", Before::Mount);
+        check_before("apptainer run --bind=$A,$B:«/tmp", Before::Mount);
+        check_before("export SINGULARITY_BIND=\"$X:«/tmp\"", Before::Mount);
+        check_before("export SINGULARITY_BINDPATH=$X:«/tmp", Before::Mount);
         check_before("export PATH=$PATH:«/nobackup", Before::List);
         check_before("PYTHONPATH=/a:«/nobackup", Before::List);
     }

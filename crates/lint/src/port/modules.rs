@@ -1,6 +1,6 @@
 //! `module load`.
 
-use super::porter::Porter;
+use super::porter::{Porter, lines_words};
 
 impl Porter<'_> {
     pub fn modules(&mut self) {
@@ -29,12 +29,46 @@ impl Porter<'_> {
                 found.push((word.range.clone(), word.text.clone().into_owned()));
             }
         }
+        let mut unknown: Vec<(usize, String)> = Vec::new();
         for (range, module) in found {
-            self.module(range, &module);
+            let line = self.script.lines.number(range.start);
+            if !self.module(range, &module) && unknown.iter().all(|(_, known)| *known != module) {
+                unknown.push((line, module));
+            }
         }
+        self.unknown_modules(&unknown);
     }
 
-    fn module(&mut self, range: std::ops::Range<usize>, module: &str) {
+    /// Asks about the modules that the other cluster's file doesn't name, of all together.
+    fn unknown_modules(&mut self, unknown: &[(usize, String)]) {
+        let cluster = &self.to.name;
+        let name = |module: &str| module.split('/').next().unwrap_or(module).to_owned();
+        let Some((line, first)) = unknown.first() else {
+            return;
+        };
+        let (about, ask) = match unknown.len() {
+            1 => (
+                format!("module {first}: {cluster}'s file doesn't name it"),
+                format!("what is it called there? module avail {}", name(first)),
+            ),
+            _ => {
+                let names: Vec<&str> = unknown.iter().map(|(_, module)| &**module).collect();
+                let lines: Vec<usize> = unknown.iter().map(|(line, _)| *line).collect();
+                (
+                    format!(
+                        "modules {} in {}: {cluster}'s file doesn't name them",
+                        names.join(", "),
+                        lines_words(&lines)
+                    ),
+                    format!("what are they called there? module avail {} …", name(first)),
+                )
+            }
+        };
+        self.ask(Some(*line), about, ask);
+    }
+
+    /// What becomes of a module; false where the other cluster's file says nothing of it.
+    fn module(&mut self, range: std::ops::Range<usize>, module: &str) -> bool {
         let line = Some(self.script.lines.number(range.start));
         let cluster = self.to.name.clone();
         let known = self
@@ -45,7 +79,7 @@ impl Porter<'_> {
             .map(|known| known.value.clone())
             .unwrap_or_default();
         if known.iter().any(|one| one == module) {
-            return;
+            return true;
         }
         let name = module.split('/').next().unwrap_or(module);
         // The module of the container runtime goes with the runtime.
@@ -59,19 +93,21 @@ impl Porter<'_> {
                 .is_some()
         };
         if of_containers(self.to) {
-            return;
+            return true;
         }
         if of_containers(self.from) || matches!(name, "singularity" | "apptainer") {
             if let Some(own) = &self.to.containers.module {
                 let why = format!("{cluster} runs containers with {}", own.value);
-                return self.replace(range, own.value.clone(), why);
+                self.replace(range, own.value.clone(), why);
+                return true;
             }
             if let Some(runtime) = &self.to.containers.runtime {
                 let about = format!(
                     "module {module}: {cluster} runs containers with {}, and names no module for it",
                     runtime.value.word()
                 );
-                return self.ask(line, about, "is a module needed there?");
+                self.ask(line, about, "is a module needed there?");
+                return true;
             }
         }
         let same: Vec<&String> = known
@@ -86,19 +122,13 @@ impl Porter<'_> {
                 let about = format!("module {module}: {cluster} has {one}, another version");
                 self.ask(line, about, "does the program run with it?");
             }
-            [] => {
-                let about = format!("module {module}: {cluster}'s file doesn't name it");
-                self.ask(
-                    line,
-                    about,
-                    format!("what is it called there? module avail {name}"),
-                );
-            }
+            [] => return false,
             several => {
                 let names: Vec<&str> = several.iter().map(|one| one.as_str()).collect();
                 let about = format!("module {module}: {cluster} has {}", names.join(", "));
                 self.ask(line, about, "which one?");
             }
         }
+        true
     }
 }

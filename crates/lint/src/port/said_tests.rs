@@ -476,3 +476,31 @@ fn an_image_is_asked_about_once() {
             ? /a/b.sqsh is an image of Enroot, which singularity can't read; build one of what it was made of: singularity build IMAGE.sif docker://…"#]],
     );
 }
+
+#[test]
+fn modules_that_nobody_knows_are_asked_about_together() {
+    check_said(
+        "wilson",
+        "cedar",
+        "module load gcc/9 alpha\nmodule load beta/1.2\nmodule load gcc/9 cuda/9.2\n",
+        expect![[r#"
+            ? modules gcc/9, alpha, beta/1.2 in lines 2 and 3: cedar's file doesn't name them; what are they called there? module avail gcc …
+            ? module cuda/9.2: cedar has cuda/11.4, another version; does the program run with it?"#]],
+    );
+}
+
+#[test]
+fn one_folder_is_asked_about_once() {
+    check_said(
+        "wilson",
+        "technion",
+        "singularity exec /group/a.sif x\npython /group2/a/'b'/c\"$Y\"/d.py\n\
+         singularity run -B $TMPDIR:/tmp a.img y\n",
+        expect![[r#"
+            "singularity exec /group/a.sif " -> "srun --container-image=/group/a.sif --no-container-entrypoint ": technion runs containers with Pyxis, by options of srun
+            "singularity run -B $TMPDIR:/tmp a.img " -> "srun --container-image=a.img --container-mounts=$TMPDIR:/tmp ": technion runs containers with Pyxis, by options of srun
+            ? /group/a.sif is an image of Singularity, which Enroot can't read; make a .sqsh of what it was built from: enroot import docker://…
+            ? /group2/a in line 3: neither wilson's file nor technion's says what it is, so it stays; where is that on technion?
+            ? $TMPDIR in line 4: the script doesn't set it, and technion isn't known to; what is it there? technion has /tmp on its nodes; the script must make a folder of its own in it, and remove that at its end"#]],
+    );
+}

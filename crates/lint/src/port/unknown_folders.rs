@@ -51,6 +51,7 @@ impl Porter<'_> {
                 || !self.is_read(path.start)
                 || self.is_pattern(path)
                 || self.is_in_container(path)
+                || self.is_asked_image(written)
                 || self.is_changed(path)
                 || self.is_there(written);
             if settled {
@@ -107,6 +108,13 @@ impl Porter<'_> {
         })
     }
 
+    /// An image that must be made anew there is asked about already.
+    fn is_asked_image(&self, path: &str) -> bool {
+        let about = format!("{path} is an image");
+        let mut questions = self.questions.iter();
+        questions.any(|question| question.about.starts_with(&about))
+    }
+
     /// Whether a container has it. What is bound into one stands in its options, and is asked there.
     fn is_in_container(&self, path: &Range<usize>) -> bool {
         let mut commands = self.script.shell.commands.iter();
@@ -140,8 +148,10 @@ fn absolute_paths(text: &str) -> Vec<Range<usize>> {
     let plain = |c: char| c.is_alphanumeric() || "_-.+/@".contains(c);
     let mut past = 0;
     for (start, _) in text.match_indices('/') {
-        let behind = text[..start].chars().next_back();
-        let opens = behind.is_none_or(|c| c.is_whitespace() || "\"'=:(,<>".contains(c));
+        // A quote in the middle of a word, as in `$HOME"/x"`, opens nothing.
+        let word = text[..start].trim_end_matches(['"', '\'']);
+        let behind = word.chars().next_back();
+        let opens = behind.is_none_or(|c| c.is_whitespace() || "=:(,<>".contains(c));
         if !opens || start < past {
             continue;
         }
@@ -176,11 +186,10 @@ mod tests {
 
     #[test]
     fn paths_of_a_text() {
-        let text =
-            "cd /data/a; X=\"/b/$Y\" http://c/d a/e `pwd`/n -B /f:/g s/h/i/ >/j/k / //l ./m ~/n";
+        let text = "cd /data/a; X=\"/b/$Y\" '/q'$Z'/r' $X\"/s\" http://c/d a/e `pwd`/n -B /f:/g s/h/i/ >/j/k / //l ./m ~/n";
         let found = absolute_paths(text);
         let found: Vec<&str> = found.iter().map(|path| &text[path.clone()]).collect();
-        assert_eq!(found, ["/data/a", "/b/", "/f", "/g", "/j/k"]);
+        assert_eq!(found, ["/data/a", "/b/", "/q", "/f", "/g", "/j/k"]);
     }
 
     #[test]
