@@ -113,7 +113,7 @@ fn an_array_over_the_limit_is_told_even_where_no_partition_is_known() {
             asked   no partition
             there   wilson has partitions cpu_gce, cpu_gce_test, gpu_gce, gpu_gce_ppc; none of them is said
                     to be the default
-            do      name one: --partition=cpu_gce
+            do      --partition=cpu_gce
 
           might be refused: Job violates accounting/QOS policy (job submit limit, user's size and/or time
           limits)
@@ -227,7 +227,7 @@ fn what_no_node_has_together() {
         "--gres=gpu:1",
         0,
         "1 node",
-        &["do name one: --partition=gpu_gce"],
+        &["do --partition=gpu_gce"],
     );
 }
 

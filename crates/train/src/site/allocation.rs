@@ -188,7 +188,7 @@ impl Allocation {
     }
 }
 
-/// The group of nodes that the job most likely gets: the first with its GPUs.
+/// The group of nodes that the job most likely gets: the first with its GPUs and CPUs.
 fn fitting<'s, 'a>(sets: &'s [NodeSet<'a>], request: &Request) -> Option<&'s NodeSet<'a>> {
     let asks = [
         &request.gpus_per_node,
@@ -201,13 +201,22 @@ fn fitting<'s, 'a>(sets: &'s [NodeSet<'a>], request: &Request) -> Option<&'s Nod
         (None, Some(_)) => 1,
         (None, None) => 0,
     };
+    // Those of all tasks where one node has them all.
+    let tasks = match request.max_nodes {
+        Some(1) => request.tasks.or(request.tasks_per_node),
+        _ => request.tasks_per_node,
+    };
+    let of_task = request.cpus_per_task.unwrap_or(1).max(1);
+    let cpus = of_task.saturating_mul(tasks.unwrap_or(1));
     let kind = asked.and_then(|gpus| gpus.kind.as_deref());
     let features = request.constraint.as_ref().map(ToString::to_string);
     let has = |set: &&NodeSet<'_>| {
         let own = set.nodes.features.as_ref();
         let named = |name: &str| own.is_some_and(|own| own.iter().any(|own| own == name));
         let called = |kind: &str| set.nodes.gpus.iter().any(|gpu| gpu.is_called(kind));
+        let cpus_there = set.nodes.cpus.as_ref();
         gpus_of(set) >= needed
+            && cpus_there.is_none_or(|there| there.value >= cpus)
             && kind.is_none_or(called)
             && features
                 .as_deref()

@@ -23,7 +23,9 @@ pub(super) fn note(
     );
     if !refusing.is_empty() {
         let few = either(&refusing);
-        note.push_str(&format!("; nodes with {few} have too little for the rest"));
+        note.push_str(&format!(
+            "; those with {few} are too few or too small for it"
+        ));
     }
     if others {
         note.push_str(&format!("; {} may have others", file.name));

@@ -146,7 +146,7 @@ pub fn resolve(
         exit_code::REFUSED,
         format!("sbatch would refuse {}", path.display()),
     )
-    .there(wrong.message)
+    .there(wrong.message.replace('\n', " "))
     .todo(format!("yard lint {}{on}", path.display())))
 }
 

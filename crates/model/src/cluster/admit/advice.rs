@@ -158,8 +158,12 @@ fn values(request: &Request) -> Vec<Value> {
         },
         |request, count| format!("--gpus-per-task={}{count}", kind_of(&request.gpus_per_task)),
     );
+    // Those of a task follow from those of its GPUs.
+    let of_task = request
+        .cpus_per_task
+        .filter(|_| request.cpus_per_gpu.is_none());
     add(
-        request.cpus_per_task.map(u64::from),
+        of_task.map(u64::from),
         |request, cpus| Request {
             cpus_per_task: narrow(cpus),
             ..request.clone()
@@ -170,6 +174,10 @@ fn values(request: &Request) -> Vec<Value> {
         request.cpus_per_gpu.map(u64::from),
         |request, cpus| Request {
             cpus_per_gpu: narrow(cpus),
+            cpus_per_task: request.cpus_per_task.and_then(|_| {
+                let gpus = request.gpus_per_task.as_ref().map_or(1, |gpus| gpus.count);
+                narrow(cpus.saturating_mul(gpus.into()))
+            }),
             ..request.clone()
         },
         |_, cpus| format!("--cpus-per-gpu={cpus}"),

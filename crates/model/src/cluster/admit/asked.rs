@@ -166,6 +166,9 @@ impl Asked {
             let kind = self.kind.as_deref().unwrap_or("GPUs");
             match (self.gpus_of_node, self.gpus_of_task) {
                 (0, _) => parts.push(format!("{} {kind} in all", self.gpus)),
+                (1, of_task) if is_open && of_task > 0 && self.kind.is_none() => {
+                    parts.push("1 GPU a task".to_owned());
+                }
                 (each, of_task) if is_open && of_task > 0 => {
                     parts.push(format!("{each} {kind} a task"));
                 }

@@ -338,7 +338,7 @@ impl<'a> Door<'a, '_> {
                     Denial::NoPartition,
                     "no partition",
                     format!("{there}; none of them is said to be the default"),
-                    format!("name one: {}", self.serving()),
+                    self.serving(),
                 )
             });
             meant.goes = match silent {
@@ -389,8 +389,10 @@ impl<'a> Door<'a, '_> {
                 && Place::of(self.file, Some(partition), self.request).serves(self.request)
         };
         let mut all = self.file.partitions.iter();
-        let found = all.find(serves).or(self.file.partitions.first());
-        found.map_or_else(String::new, |found| format!("--partition={}", found.name))
+        match all.find(serves) {
+            Some(found) => format!("--partition={}", found.name),
+            None => "name one of those; none of them has all that is asked".to_owned(),
+        }
     }
 
     fn array(&mut self) {
@@ -432,7 +434,12 @@ impl<'a> Door<'a, '_> {
         known.sort_unstable();
         known.dedup();
         let names = constraint.names();
-        let Some(odd) = names.iter().find(|name| !known.contains(name)) else {
+        let unknown: Vec<&str> = names
+            .iter()
+            .copied()
+            .filter(|name| !known.contains(name))
+            .collect();
+        let Some(odd) = unknown.first() else {
             return Features::Known;
         };
         let near = crate::nearest(odd, known.iter().copied());
@@ -445,7 +452,8 @@ impl<'a> Door<'a, '_> {
                 self.file.list_words(List::Features, &known),
                 match near {
                     Some(near) => format!("did you mean {near}?"),
-                    None => format!("leave {odd} out"),
+                    None if unknown.len() == names.len() => "leave --constraint out".to_owned(),
+                    None => format!("leave {} out", unknown.join(", ")),
                 },
             )
         });
