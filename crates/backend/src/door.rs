@@ -41,11 +41,12 @@ pub trait Door {
     /// Name and version of what schedules there: `yard 0.1.0`, `slurm 22.05.8`.
     fn scheduler(&self) -> &str;
 
-    /// Whether the engine would take a job; nothing is queued.
+    /// Whether the engine would take a job, and when it would start if all that runs lasts until its
+    /// limit, where the engine says so; nothing is queued.
     ///
     /// # Errors
     /// [`DoorError::Refused`] where it would not.
-    fn test(&mut self, job: &TestedJob<'_>) -> Result<(), DoorError>;
+    fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<Timestamp>, DoorError>;
 
     /// Queues a job; when this returns, the answer is on disk there.
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, DoorError>;

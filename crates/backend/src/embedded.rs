@@ -44,9 +44,9 @@ impl Door for EmbeddedDoor {
         &self.scheduler
     }
 
-    fn test(&mut self, job: &TestedJob<'_>) -> Result<(), DoorError> {
+    fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<Timestamp>, DoorError> {
         let answer = self.client.test(job.request.clone());
-        answer.map(drop).map_err(refused)
+        answer.map(|start| Some(start.at)).map_err(refused)
     }
 
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, DoorError> {

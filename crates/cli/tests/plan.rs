@@ -283,13 +283,14 @@ fn a_script_is_planned_for_the_engine_here() {
     expect![[r#"
         job.sh · local · 1 node · 1 task · 1 CPU · 5 min
 
-          nodes          1      one unless asked
-          tasks          1      line 2: --ntasks=1
-          cpus per node  1      one a task unless asked
-          memory         –      not asked; local's default is not known
-          time           5 min  line 3: --time=5
-          partition      local  local's default
-          in the queue   1 job  no limit known
+          nodes          1        one unless asked
+          tasks          1        line 2: --ntasks=1
+          cpus per node  1        one a task unless asked
+          memory         –        not asked; local's default is not known
+          time           5 min    line 3: --time=5
+          partition      local    local's default
+          in the queue   1 job    no limit known
+          start          at once  if what runs here lasts until its limits
     "#]]
     .assert_eq(&plan);
     let refused = env

@@ -50,8 +50,15 @@ impl Plan {
     /// The headline, a table of names, values and reasons, and the notes. Ends with a line feed.
     #[must_use]
     pub fn show(&self, facts: &ClusterFacts) -> String {
+        self.show_with(facts, None)
+    }
+
+    /// As [`Plan::show`], with a line more at the end of the table.
+    #[must_use]
+    pub fn show_with(&self, facts: &ClusterFacts, more: Option<Row>) -> String {
         let mut shown = format!("{}\n\n", self.headline(facts));
-        shown.push_str(&table(&self.rows(facts)));
+        let rows: Vec<Row> = self.rows(facts).into_iter().chain(more).collect();
+        shown.push_str(&table(&rows));
         if !self.notes.is_empty() {
             shown.push('\n');
         }

@@ -83,12 +83,12 @@ impl Door for SlurmDoor {
         &self.scheduler
     }
 
-    fn test(&mut self, job: &TestedJob<'_>) -> Result<(), DoorError> {
+    fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<Timestamp>, DoorError> {
         let mut command = self.command("sbatch");
         command.arg("--test-only").args(job.flags);
         let answer = ask_with(command, job.script.as_bytes().to_vec())?;
         if answer.status.success() {
-            return Ok(());
+            return Ok(start_of(&answer.stderr));
         }
         Err(DoorError::Refused {
             cluster: self.facts.name.clone(),
@@ -180,4 +180,26 @@ fn parse_parsable(text: &str) -> Result<JobId, DoorError> {
         command: "sbatch --parsable".to_owned(),
         line: text.trim().to_owned(),
     })
+}
+
+/// The moment in `sbatch: Job 7 to start at 2024-05-01T12:00:00 using …`, which is in this machine's
+/// time zone.
+fn start_of(said: &str) -> Option<Timestamp> {
+    let (_, behind) = said.split_once(" to start at ")?;
+    let moment: jiff::civil::DateTime = behind.split_whitespace().next()?.parse().ok()?;
+    let zoned = moment.to_zoned(jiff::tz::TimeZone::system()).ok()?;
+    Some(Timestamp(zoned.timestamp().as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_moment_that_a_test_says() {
+        let said = "sbatch: Job 7 to start at 2024-05-01T12:00:00 using 2 processors on nodes n1\n";
+        assert!(start_of(said).is_some());
+        assert_eq!(start_of("sbatch: Job 7 to start at once\n"), None);
+        assert_eq!(start_of(""), None);
+    }
 }

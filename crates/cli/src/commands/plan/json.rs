@@ -37,11 +37,18 @@ pub fn of_run(site: &SitePlan, file: &ClusterFile, script: &str, beside: Option<
 }
 
 /// A run on the engine here.
-pub fn of_run_here(plan: &Plan, facts: &ClusterFacts, refused: &[Refusal], script: &str) -> Value {
+pub fn of_run_here(
+    plan: &Plan,
+    facts: &ClusterFacts,
+    refused: &[Refusal],
+    script: &str,
+    start: Option<&Row>,
+) -> Value {
+    let all: Vec<Row> = plan.rows(facts).into_iter().chain(start.cloned()).collect();
     json!({
         "plan": plan,
         "cluster": facts,
-        "values": rows(&plan.rows(facts)),
+        "values": rows(&all),
         "refusals": refusals(refused),
         "refused": !refused.is_empty(),
         "notes": plan.notes,

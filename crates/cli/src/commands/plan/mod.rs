@@ -9,14 +9,15 @@ use super::place::places;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
-use backend::{DoorError, LOCAL, TestedJob};
+use crate::words;
+use backend::{Door, DoorError, LOCAL, TestedJob};
 use clap::Args as ClapArgs;
 use model::Timestamp;
 use model::cluster::{ClusterFile, Denial, Refusal};
 use std::path::{Path, PathBuf};
 use sys::Places;
 use train::site::{Beside, SitePlan};
-use train::{JobPlace, Plan};
+use train::{JobPlace, Plan, Row};
 
 /// Show what a run or a batch script would be, and why each value is what it is; nothing is
 /// submitted
@@ -96,17 +97,19 @@ fn show_here(args: &Args, planned: Planned, places: &Places, printer: &Printer) 
         script: &script,
         flags: &[],
     });
-    let refusals = refusals_of(answer)?;
+    let (refusals, start) = refusals_of(answer)?;
+    let start = start.map(|at| start_row(at, &*door));
     let facts = door.facts();
     if args.json {
-        printer.line(&json::of_run_here(&plan, facts, &refusals, &script).to_string());
+        let json = json::of_run_here(&plan, facts, &refusals, &script, start.as_ref());
+        printer.line(&json.to_string());
     } else if args.script {
         printer.data(&script);
         say_refusals(&refusals, printer);
     } else {
         printer.shown(&format!(
             "{}{}",
-            plan.show(facts),
+            plan.show_with(facts, start),
             train::site::show_refusals(&refusals)
         ));
     }
@@ -153,18 +156,38 @@ fn say_refusals(refusals: &[Refusal], printer: &Printer) {
     }
 }
 
-/// The engine's no, as a refusal of the plan; what is no answer is a failure.
-fn refusals_of(answer: Result<(), DoorError>) -> Result<Vec<Refusal>, Failure> {
+/// When it would start, as a line of the table.
+fn start_row(at: Timestamp, door: &dyn Door) -> Row {
+    let wait = at.0.saturating_sub(now().0);
+    Row {
+        name: "start",
+        value: match wait {
+            ..SOON => "at once".to_owned(),
+            wait => format!("in {}", words::length(wait)),
+        },
+        why: match door.facts().embedded {
+            true => "if what runs here lasts until its limits".to_owned(),
+            false => "sbatch --test-only, asked now".to_owned(),
+        },
+    }
+}
+
+/// A wait that nobody notices, in milliseconds.
+const SOON: i64 = 2000;
+
+/// The engine's no, as a refusal of the plan, else when the job would start; what is no answer is a
+/// failure.
+fn refusals_of(
+    answer: Result<Option<Timestamp>, DoorError>,
+) -> Result<(Vec<Refusal>, Option<Timestamp>), Failure> {
     match answer {
-        Ok(()) => Ok(Vec::new()),
+        Ok(start) => Ok((Vec::new(), start)),
         Err(DoorError::Refused {
             asked, there, todo, ..
-        }) => Ok(vec![Refusal::by_engine(
-            Denial::NodeConfig,
-            asked,
-            there,
-            todo,
-        )]),
+        }) => Ok((
+            vec![Refusal::by_engine(Denial::NodeConfig, asked, there, todo)],
+            None,
+        )),
         Err(error) => Err(error.into()),
     }
 }

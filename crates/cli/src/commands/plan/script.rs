@@ -1,6 +1,6 @@
 //! `yard plan SCRIPT`: what a batch script that exists already would be.
 
-use super::{Args, end, json, now, refusals_of, say_refusals};
+use super::{Args, end, json, now, refusals_of, say_refusals, start_row};
 use crate::commands::asked::user;
 use crate::commands::place;
 use crate::exit_code;
@@ -47,11 +47,15 @@ pub fn plan(
             plan.written.extend(note);
             plan.written.extend(other_components(&text));
             // The engine knows itself better than what is known of it here.
-            plan.refusals = refusals_of(door.test(&TestedJob {
+            let (refusals, start) = refusals_of(door.test(&TestedJob {
                 request: &read.request,
                 script: &script,
                 flags: &of_environment(&read),
             }))?;
+            plan.refusals = refusals;
+            // A held job waits for its release.
+            let start = start.filter(|_| !read.request.hold);
+            plan.rows.extend(start.map(|at| start_row(at, &*door)));
             (plan, script)
         }
     };
