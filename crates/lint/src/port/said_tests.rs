@@ -504,3 +504,16 @@ fn one_folder_is_asked_about_once() {
             ? $TMPDIR in line 4: the script doesn't set it, and technion isn't known to; what is it there? technion has /tmp on its nodes; the script must make a folder of its own in it, and remove that at its end"#]],
     );
 }
+
+#[test]
+fn cpus_of_a_task_are_asked_about_once() {
+    check_said(
+        "satori",
+        "ibex",
+        "#SBATCH -n 1 --gres=gpu:4 --cpus-per-task=56\n",
+        expect![[r##"
+            "" -> "#SBATCH --constraint=v100": by this feature ibex gives v100
+            ? --cpus-per-task=56, with 1 task on a node: a node of ibex has 48 CPUs; it is 14 CPUs for each of 4 GPUs; ibex wants 5-6 for each v100; does it run with fewer CPUs, or on more nodes?
+            ? satori is ppc64le, ibex is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"##]],
+    );
+}

@@ -289,15 +289,24 @@ impl Porter<'_> {
             .policy_cpus()
             .filter(|(_, bounds)| !bounds.holds(&each))
         {
-            let about = format!(
-                "{} is {} for each of {}; {there} wants {} for each {name}{}",
-                self.written(given),
+            let policy = format!(
+                "{} for each of {}; {there} wants {} for each {name}{}",
                 super::counted(each as usize, "CPU"),
                 super::counted(gpus as usize, "GPU"),
                 bounds.value,
                 assumed(bounds)
             );
-            self.ask(self.line(given), about, "more or fewer CPUs of a task?");
+            let (line, written) = (self.line(given), self.written(given));
+            // More than a node has: the answer is one.
+            let mut asked = self.questions.iter_mut();
+            let asked = asked.find(|one| one.line == line && one.about.starts_with(written));
+            match asked {
+                Some(asked) => asked.about.push_str(&format!("; it is {policy}")),
+                None => {
+                    let about = format!("{written} is {policy}");
+                    self.ask(line, about, "more or fewer CPUs of a task?");
+                }
+            }
         }
     }
 

@@ -152,7 +152,14 @@ fn absolute_paths(text: &str) -> Vec<Range<usize>> {
         let word = text[..start].trim_end_matches(['"', '\'']);
         let behind = word.chars().next_back();
         let opens = behind.is_none_or(|c| c.is_whitespace() || "=:(,<>".contains(c));
-        if !opens || start < past {
+        // Nor does the end of a gap, as in `/home/<you>/x`.
+        let gap = word
+            .strip_suffix('>')
+            .and_then(|word| word.rsplit_once('<'));
+        let is_gap = gap.is_some_and(|(_, gap)| {
+            !gap.is_empty() && !gap.contains(|c: char| c.is_whitespace() || "<>&|;".contains(c))
+        });
+        if !opens || is_gap || start < past {
             continue;
         }
         let rest = &text[start..];
@@ -186,7 +193,7 @@ mod tests {
 
     #[test]
     fn paths_of_a_text() {
-        let text = "cd /data/a; X=\"/b/$Y\" '/q'$Z'/r' $X\"/s\" http://c/d a/e `pwd`/n -B /f:/g s/h/i/ >/j/k / //l ./m ~/n";
+        let text = "cd /data/a; X=\"/b/$Y\" '/q'$Z'/r' $X\"/s\" ./<you>/t http://c/d a/e `pwd`/n -B /f:/g s/h/i/ >/j/k / //l ./m ~/n";
         let found = absolute_paths(text);
         let found: Vec<&str> = found.iter().map(|path| &text[path.clone()]).collect();
         assert_eq!(found, ["/data/a", "/b/", "/q", "/f", "/g", "/j/k"]);
