@@ -34,15 +34,6 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
-/// `1 change`, `2 changes`.
-#[must_use]
-pub fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        count => format!("{count} {what}s"),
-    }
-}
-
 /// A text cut to so many characters, the last one an ellipsis where it was cut.
 #[must_use]
 pub fn shortened(text: &str, width: usize) -> String {

@@ -385,12 +385,12 @@ impl<'a> Porter<'a> {
         let what = match (of_job, request.max_nodes) {
             (false, _) => format!("{written} asks {asked} GPUs of each node"),
             (true, Some(nodes)) => {
-                let nodes = super::counted(nodes as usize, "node");
+                let nodes = model::counted(nodes as usize, "node");
                 format!("{written} asks {all} GPUs for the job, on {nodes}")
             }
             (true, None) => format!(
                 "{written} asks {all} GPUs for the job, with {} on a node",
-                super::counted(request.tasks_per_node.unwrap_or(1) as usize, "task")
+                model::counted(request.tasks_per_node.unwrap_or(1) as usize, "task")
             ),
         };
         let about = format!(

@@ -99,14 +99,6 @@ fn mistakes(script: &Script<'_>) -> Vec<Mistake> {
     errors.map(mistake).collect()
 }
 
-/// `1 change`, `2 changes`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        count => format!("{count} {what}s"),
-    }
-}
-
 /// Which of several clusters a script was written for: those whose partitions, accounts, GPUs,
 /// features and folders it names, best first, with what was found.
 #[must_use]

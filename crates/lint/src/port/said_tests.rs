@@ -1,6 +1,6 @@
 //! What is changed, and what is asked instead of guessed.
 
-use super::tests::cluster;
+use super::tests::{cluster, ported};
 use super::*;
 use expect_test::{Expect, expect};
 
@@ -9,12 +9,7 @@ use expect_test::{Expect, expect};
 fn check_said(from: &str, to: &str, body: &str, want: Expect) {
     let (from, to) = (cluster(from), cluster(to));
     let text = format!("#!/bin/bash\n{body}");
-    let ported = port(&PortInput {
-        name: "job.sh",
-        text: &text,
-        from: &from,
-        to: &to,
-    });
+    let ported = ported(&from, &to, &text);
     let mut said: Vec<String> = Vec::new();
     said.extend(ported.refused.iter().map(|one| format!("! {}", one.words)));
     let changes = ported.changes.iter();
@@ -147,12 +142,7 @@ fn accounts_and_addresses_are_asked_about() {
     let text = "#!/bin/bash\n#SBATCH -A old\n";
     let own = "[account.physics]\n[user.\"*\"]\naccounts = [\"physics\"]\ndefault_account = \"physics\"\n";
     let own = ClusterFile::parse("own", own).unwrap();
-    let ported = port(&PortInput {
-        name: "job.sh",
-        text,
-        from: &cluster("satori"),
-        to: &own,
-    });
+    let ported = ported(&cluster("satori"), &own, text);
     assert_eq!(ported.text, "#!/bin/bash\n#SBATCH -A physics\n");
 }
 
@@ -405,12 +395,7 @@ fn the_only_account_of_a_cluster_is_taken() {
     let (from, mut to) = (cluster("cedar"), cluster("plai"));
     let script = "#!/bin/bash\n#SBATCH --account=def-fwood --gres=gpu:1\n";
     let input = |to: &ClusterFile| {
-        let ported = port(&PortInput {
-            name: "job.sh",
-            text: script,
-            from: &from,
-            to,
-        });
+        let ported = ported(&from, to, script);
         ported.text.lines().nth(1).map(str::to_owned)
     };
     assert!(
@@ -515,5 +500,19 @@ fn cpus_of_a_task_are_asked_about_once() {
             "" -> "#SBATCH --constraint=v100": by this feature ibex gives v100
             ? --cpus-per-task=56, with 1 task on a node: a node of ibex has 48 CPUs; it is 14 CPUs for each of 4 GPUs; ibex wants 5-6 for each v100; does it run with fewer CPUs, or on more nodes?
             ? satori is ppc64le, ibex is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"##]],
+    );
+}
+
+#[test]
+fn more_memory_than_a_node_has_is_not_all_of_it() {
+    check_said(
+        "cedar",
+        "wilson",
+        "#SBATCH --gres=gpu:v100l:1 --mem=9T\npip install --no-index torch\n",
+        expect![[r##"
+            "gpu:v100l:1" -> "gpu:v100:1": wilson calls v100 v100 where nodes are x86_64, as cedar's
+            "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has v100
+            ? --mem=9T: a node of wilson has 188G; does it run with less, or on more nodes?
+            ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],
     );
 }

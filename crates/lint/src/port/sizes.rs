@@ -174,7 +174,7 @@ impl Porter<'_> {
             let about = format!(
                 "{}, with {} on a node: a node of {} has {all} CPUs",
                 self.written(given),
-                super::counted(tasks, "task"),
+                model::counted(tasks, "task"),
                 self.to.name
             );
             let ask = "does it run with fewer CPUs, or on more nodes?";
@@ -204,7 +204,8 @@ impl Porter<'_> {
             .max()
             .unwrap_or(u64::MAX);
         let text = given.value.clone().unwrap_or_default();
-        if asked.saturating_mul(20) >= before.saturating_mul(19) {
+        let share = |parts: u64| before.saturating_mul(parts) / 20;
+        if (share(19)..=share(21)).contains(&asked) {
             let why = format!(
                 "{text} is all of a node on {}; 0 is all of a node on {}, {}",
                 self.from.name,
@@ -243,7 +244,7 @@ impl Porter<'_> {
         let about = format!(
             "{} for {} is {} of a node; {} has {}",
             self.written(given),
-            super::counted(usize::try_from(cpus).unwrap_or(usize::MAX), "CPU"),
+            model::counted(usize::try_from(cpus).unwrap_or(usize::MAX), "CPU"),
             mebibytes_option(each.saturating_mul(cpus)),
             self.to.name,
             mebibytes_option(all)
@@ -270,7 +271,7 @@ impl Porter<'_> {
                 "{} is {} for each of {}; {there} wants {} for each {name}{}",
                 self.written(given),
                 mebibytes_option((asked / u64::from(gpus)).max(1)),
-                super::counted(gpus as usize, "GPU"),
+                model::counted(gpus as usize, "GPU"),
                 bounds.value,
                 assumed(bounds)
             );
@@ -291,8 +292,8 @@ impl Porter<'_> {
         {
             let policy = format!(
                 "{} for each of {}; {there} wants {} for each {name}{}",
-                super::counted(each as usize, "CPU"),
-                super::counted(gpus as usize, "GPU"),
+                model::counted(each as usize, "CPU"),
+                model::counted(gpus as usize, "GPU"),
                 bounds.value,
                 assumed(bounds)
             );

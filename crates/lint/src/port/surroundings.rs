@@ -71,6 +71,10 @@ impl Porter<'_> {
             let is = |(name, verb): &(&str, &str)| {
                 first.text == *name && (verb.is_empty() || second == *verb)
             };
+            // `pip install --no-index` takes what the site has.
+            if words.iter().any(|word| word.text == "--no-index") {
+                continue;
+            }
             let docker = words.iter().any(|word| word.text.contains("docker://"));
             if FETCHERS.iter().any(is) || docker {
                 let line = script.lines.number(first.range.start);

@@ -9,16 +9,22 @@ pub(super) fn cluster(name: &str) -> ClusterFile {
     find(name).unwrap().unwrap()
 }
 
+/// A script for another cluster.
+pub(super) fn ported(from: &ClusterFile, to: &ClusterFile, text: &str) -> Ported {
+    let name = "job.sh";
+    port(&PortInput {
+        name,
+        text,
+        from,
+        to,
+    })
+}
+
 /// The lines that differ, the reasons, the questions.
 #[track_caller]
 fn check(from: &str, to: &str, text: &str, want: Expect) {
     let (from, to) = (cluster(from), cluster(to));
-    let ported = port(&PortInput {
-        name: "job.sh",
-        text,
-        from: &from,
-        to: &to,
-    });
+    let ported = ported(&from, &to, text);
     let mut lines: Vec<String> = ported
         .text
         .lines()
@@ -313,7 +319,7 @@ proptest! {
     fn a_port_to_the_same_changes_nothing(text in script(), which in 0..6_usize) {
         let one = cluster(shipped()[which].0);
         let other = ClusterFile { name: "other".to_owned(), ..one.clone() };
-        let ported = port(&PortInput { name: "j", text: &text, from: &one, to: &other });
+        let ported = ported(&one, &other, &text);
         prop_assert_eq!(&ported.text, &text);
         prop_assert!(ported.changes.is_empty() && ported.questions.is_empty());
     }
@@ -321,7 +327,7 @@ proptest! {
     #[test]
     fn what_is_ported_reads_as_well_as_before(text in script(), from in 0..6_usize, to in 0..6_usize) {
         let (from, to) = (cluster(shipped()[from].0), cluster(shipped()[to].0));
-        let ported = port(&PortInput { name: "j", text: &text, from: &from, to: &to });
+        let ported = ported(&from, &to, &text);
         let errors = |text: &str| {
             let script = read("j", text, &to);
             script.diagnostics.iter().filter(|d| d.severity == model::Severity::Error).count()
@@ -346,12 +352,7 @@ fn an_option_that_was_replaced_does_not_come_back() {
     let from = cluster("ibex");
     let to = "[nodes.a]\nfeatures = [\"ib\"]\ngpu = { type = \"v100\", model = \"v100\" }\n";
     let to = ClusterFile::parse("to", to).unwrap();
-    let ported = port(&PortInput {
-        name: "job.sh",
-        text,
-        from: &from,
-        to: &to,
-    });
+    let ported = ported(&from, &to, text);
     assert!(!ported.text.contains("--constraint"), "{}", ported.text);
 }
 
@@ -383,13 +384,8 @@ fn scripts() -> Vec<&'static str> {
 
 /// What the other cluster would refuse or never start, and no question tells of.
 fn unasked(text: &str, from: &ClusterFile, to: &ClusterFile) -> Vec<String> {
-    let ported = port(&PortInput {
-        name: "j",
-        text,
-        from,
-        to,
-    });
-    let script = read("j", &ported.text, to);
+    let ported = ported(from, to, text);
+    let script = read("job.sh", &ported.text, to);
     let refusals = to.refusals(script.request(), None);
     let told = |refusal: &model::cluster::Refusal| {
         ported.questions.iter().any(|question| {

@@ -169,8 +169,10 @@ fn absolute_paths(text: &str) -> Vec<Range<usize>> {
         }
         let length = rest.find(|c| !plain(c)).unwrap_or(rest.len());
         past = start + length;
-        // `/data$N/x` has a name that isn't known.
-        found.push(start..past);
+        // Of `/data/x$N/y` the folder is known, of `/data$N/x` a part of its name.
+        let open = rest[length..].starts_with(['$', '%', '{', '*', '?', '`']);
+        let folder = rest[..length].rfind('/').filter(|at| open && *at > 0);
+        found.push(start..start + folder.unwrap_or(length));
     }
     found
 }
@@ -193,10 +195,13 @@ mod tests {
 
     #[test]
     fn paths_of_a_text() {
-        let text = "cd /data/a; X=\"/b/$Y\" '/q'$Z'/r' $X\"/s\" ./<you>/t http://c/d a/e `pwd`/n -B /f:/g s/h/i/ >/j/k / //l ./m ~/n";
+        let text = "cd /data/a; X=\"/b/$Y\" '/q'$Z'/r' $X\"/s\" ./<you>/t /w/log-%j /v$Y http://c/d a/e `pwd`/n -B /f:/g s/h/i/ >/j/k / //l ./m ~/n";
         let found = absolute_paths(text);
         let found: Vec<&str> = found.iter().map(|path| &text[path.clone()]).collect();
-        assert_eq!(found, ["/data/a", "/b/", "/q", "/f", "/g", "/j/k"]);
+        assert_eq!(
+            found,
+            ["/data/a", "/b", "/q", "/w", "/v", "/f", "/g", "/j/k"]
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::Counts;
 use crate::{Finding, Label, Lines};
-use model::{WIDEST, wrap};
+use model::{WIDEST, counted, wrap};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -79,11 +79,7 @@ pub fn text(finding: &Finding, lines: &Lines<'_>, name: &str) -> String {
 /// What stands at the end: `2 errors, 1 warning · yard lint --explain Y012`.
 #[must_use]
 pub fn summary(counts: Counts, code: Option<&str>) -> String {
-    let count = |number: usize, name: &str| match number {
-        0 => None,
-        1 => Some(format!("1 {name}")),
-        _ => Some(format!("{number} {name}s")),
-    };
+    let count = |number: usize, name: &str| (number > 0).then(|| counted(number, name));
     let parts = [
         count(counts.errors, "error"),
         count(counts.warnings, "warning"),

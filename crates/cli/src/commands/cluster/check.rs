@@ -5,10 +5,10 @@ use crate::commands::place::places;
 use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
-use crate::words::counted;
 use clap::Args as ClapArgs;
 use model::Severity;
 use model::cluster::{ClusterFile, Contradiction};
+use model::counted;
 use serde_json::{Value, json};
 
 /// Find what can't be so in a cluster file; exits with 1 where there is an error

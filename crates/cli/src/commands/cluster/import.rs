@@ -6,9 +6,9 @@ use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::input_file::{self, InputFile};
 use crate::printer::Printer;
-use crate::words::counted;
 use clap::Args as ClapArgs;
 use model::cluster::{ConfText, ImportInput, ImportNote, import};
+use model::counted;
 use std::path::{Path, PathBuf};
 
 /// Print a cluster file made of a Slurm's own configuration

@@ -5,11 +5,12 @@ use crate::commands::place::places;
 use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
-use crate::words::{counted, fitted, shortened};
+use crate::words::{fitted, shortened};
 use clap::Args as ClapArgs;
 use model::cluster::{
     ClusterFile, Entry, GpuKind, GpuOption, Named, NodeSet, Partition, Section, Source, Sourced,
 };
+use model::counted;
 use std::fmt::Display;
 
 /// Show what a cluster has and allows

@@ -45,11 +45,7 @@ pub fn before_submission(script: &Path, args: &[String], printer: &Printer) -> R
             exit_code::REFUSED,
             format!("{name} would not run as it is written"),
         )
-        .there(if count == 1 {
-            "1 error".to_owned()
-        } else {
-            format!("{count} errors")
-        })
+        .there(model::counted(count, "error"))
         .todo(format!(
             "yard lint {name}, or --no-lint to submit it all the same"
         ))),
