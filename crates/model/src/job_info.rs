@@ -232,8 +232,8 @@ impl JobInfo {
                 .iter()
                 .flat_map(|allocation| allocation.nodes.iter().map(|share| share.node.clone()))
                 .collect(),
-            required_nodes: request.nodelist.clone(),
-            excluded_nodes: request.exclude.clone(),
+            required_nodes: request.nodelist.to_vec(),
+            excluded_nodes: request.exclude.to_vec(),
             node_count: shape.nodes,
             max_nodes: shape.max_nodes,
             cpus: shape.cpus,

@@ -3,6 +3,7 @@
 use crate::{GresList, NodeName, Seconds, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What one job asks for. A field that is `None` was not asked for; whoever places the job
 /// chooses its default.
@@ -76,10 +77,10 @@ pub struct Request {
     pub comment: Option<String>,
     /// `--constraint` as written.
     pub constraint: Option<String>,
-    /// `--nodelist`, expanded.
-    pub nodelist: Vec<NodeName>,
+    /// `--nodelist`, expanded; shared, as it may be of a million names.
+    pub nodelist: Arc<Vec<NodeName>>,
     /// `--exclude`, expanded.
-    pub exclude: Vec<NodeName>,
+    pub exclude: Arc<Vec<NodeName>>,
     /// `--reservation`
     pub reservation: Option<String>,
     /// `--mail-type`

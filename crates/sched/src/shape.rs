@@ -98,7 +98,7 @@ fn node_names(request: &Request, machine: &Machine) -> Result<Vec<NodeName>, Nev
             format!("--nodes={most} or fewer"),
         ));
     }
-    for node in request.nodelist.iter().chain(&request.exclude) {
+    for node in request.nodelist.iter().chain(&*request.exclude) {
         if machine.node_number(node).is_none() {
             return Err(NeverFits::new(
                 format!("node {node}"),
@@ -107,7 +107,7 @@ fn node_names(request: &Request, machine: &Machine) -> Result<Vec<NodeName>, Nev
             ));
         }
     }
-    let mut names = request.nodelist.clone();
+    let mut names = request.nodelist.to_vec();
     names.dedup();
     let wanted = wanted.max(u32::try_from(names.len()).unwrap_or(u32::MAX));
     // One node is the machine itself; several are virtual ones.
@@ -280,6 +280,7 @@ mod tests {
     use super::*;
     use crate::Gpu;
     use expect_test::{Expect, expect};
+    use std::sync::Arc;
 
     fn machine() -> Machine {
         Machine {
@@ -423,7 +424,7 @@ mod tests {
             ],
         );
         let request = Request {
-            nodelist: vec![NodeName::new("node7")],
+            nodelist: Arc::new(vec![NodeName::new("node7")]),
             ..Request::default()
         };
         check(

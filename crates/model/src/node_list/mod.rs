@@ -12,8 +12,9 @@ pub use fold::{fold, sort};
 
 /// Most names in one range, as Slurm has it.
 const LONGEST_RANGE: u64 = 64 * 1024;
-/// Most names in one list: ours, so that no text can fill the memory.
-const MOST_NAMES: usize = 4 << 20;
+/// Most names in one list, and most bytes in them: ours, so that no text can fill the memory.
+const MOST_NAMES: usize = 1 << 20;
+const MOST_BYTES: usize = 64 << 20;
 
 /// Why a node list can't be read. Its text is what `scontrol` prints.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -91,6 +92,7 @@ pub fn for_each(list: &str, mut take: impl FnMut(&str)) -> Result<(), NodeListEr
     let mut names = Names {
         take: &mut take,
         count: 0,
+        bytes: 0,
     };
     for entry in entries(list) {
         expand_entry(entry, &mut names).map_err(|wrong| wrong.in_list(list))?;
@@ -146,31 +148,39 @@ fn is_separator(byte: u8) -> bool {
     matches!(byte, b',' | b' ' | b'\t' | b'\n')
 }
 
-/// Where names go, and how many there were.
+/// Where names go, and how much there was of them.
 struct Names<'a> {
     take: &'a mut dyn FnMut(&str),
     count: usize,
+    bytes: usize,
 }
 
 impl Names<'_> {
     fn push(&mut self, name: &str) -> Result<(), Wrong> {
-        if self.count >= MOST_NAMES {
-            return Err(Wrong::TooMany);
-        }
-        self.count += 1;
+        self.make_room(1, name.len())?;
         (self.take)(name);
         Ok(())
     }
 
-    fn push_all(&mut self, prefix: &str, numbers: &Numbers) -> Result<(), Wrong> {
+    /// Counts names of up to so many bytes before the first of them is made.
+    fn make_room(&mut self, names: usize, longest: usize) -> Result<(), Wrong> {
+        self.count = self.count.saturating_add(names);
+        self.bytes = self.bytes.saturating_add(names.saturating_mul(longest));
+        match self.count > MOST_NAMES || self.bytes > MOST_BYTES {
+            true => Err(Wrong::TooMany),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes names for which room was made: `prefix` with each of the numbers behind.
+    fn take_all(&mut self, prefix: &str, numbers: &Numbers) {
         let mut name = prefix.to_owned();
         push_number(&mut name, numbers.low, numbers.width);
-        self.push(&name)?;
+        (self.take)(&name);
         for _ in numbers.low..numbers.high {
             count_up(&mut name, prefix.len());
-            self.push(&name)?;
+            (self.take)(&name);
         }
-        Ok(())
     }
 }
 
@@ -215,28 +225,100 @@ fn expand_entry(entry: &str, names: &mut Names<'_>) -> Result<(), Wrong> {
         return Err(Wrong::Brackets);
     }
     let last = numbers(inside)?;
-    expand_prefix(prefix, &last, names)
+    let mut brackets = Vec::new();
+    let mut head = prefix;
+    while let Some((before, bracket)) = last_bracket(head)? {
+        brackets.push(bracket);
+        head = before;
+    }
+    brackets.reverse();
+    expand_brackets(head, &mut brackets, &last, names)
 }
 
-/// Expands the brackets of `prefix`, rightmost outermost, and puts each number of `last` behind.
-fn expand_prefix(prefix: &str, last: &[Numbers], names: &mut Names<'_>) -> Result<(), Wrong> {
-    let bracket = prefix
+/// A bracket with others behind it, and where its names are: the number in one of its ranges.
+struct Bracket<'a> {
+    ranges: Vec<Numbers>,
+    after: &'a str,
+    range: usize,
+    number: u64,
+}
+
+/// What stands before the last bracket of `text`, and that bracket.
+fn last_bracket(text: &str) -> Result<Option<(&str, Bracket<'_>)>, Wrong> {
+    let parts = text
         .rsplit_once('[')
         .and_then(|(before, tail)| Some((before, tail.rsplit_once(']')?)));
-    let Some((before, (inside, after))) = bracket else {
-        return last
-            .iter()
-            .try_for_each(|numbers| names.push_all(prefix, numbers));
+    let Some((before, (inside, after))) = parts else {
+        return Ok(None);
     };
-    for numbers in numbers(inside)? {
-        for number in numbers.low..=numbers.high {
-            let mut prefix = before.to_owned();
-            push_number(&mut prefix, number, numbers.width);
-            prefix.push_str(after);
-            expand_prefix(&prefix, last, names)?;
+    let ranges = numbers(inside)?;
+    let number = ranges[0].low;
+    Ok(Some((
+        before,
+        Bracket {
+            ranges,
+            after,
+            range: 0,
+            number,
+        },
+    )))
+}
+
+impl Bracket<'_> {
+    /// Goes on to the next number; false, and at the first again, after the last.
+    fn advance(&mut self) -> bool {
+        if self.number < self.ranges[self.range].high {
+            self.number += 1;
+            return true;
+        }
+        self.range = (self.range + 1) % self.ranges.len();
+        self.number = self.ranges[self.range].low;
+        self.range > 0
+    }
+}
+
+/// Puts each number of `last` behind `head` with each choice of numbers from its brackets, of which
+/// the first varies fastest.
+fn expand_brackets(
+    head: &str,
+    brackets: &mut [Bracket<'_>],
+    last: &[Numbers],
+    names: &mut Names<'_>,
+) -> Result<(), Wrong> {
+    let (mut count, mut longest) = (how_many(last), head.len() + longest(last));
+    for bracket in &*brackets {
+        count = count.saturating_mul(how_many(&bracket.ranges));
+        longest += self::longest(&bracket.ranges) + bracket.after.len();
+    }
+    names.make_room(count, longest)?;
+    loop {
+        let mut prefix = head.to_owned();
+        for bracket in &*brackets {
+            let width = bracket.ranges[bracket.range].width;
+            push_number(&mut prefix, bracket.number, width);
+            prefix.push_str(bracket.after);
+        }
+        for numbers in last {
+            names.take_all(&prefix, numbers);
+        }
+        if !brackets.iter_mut().any(Bracket::advance) {
+            return Ok(());
         }
     }
-    Ok(())
+}
+
+/// How many numbers the ranges of a bracket have.
+fn how_many(ranges: &[Numbers]) -> usize {
+    let count =
+        |numbers: &Numbers| usize::try_from(numbers.high - numbers.low + 1).unwrap_or(usize::MAX);
+    ranges.iter().map(count).fold(0, usize::saturating_add)
+}
+
+/// Most digits that a number of these ranges prints in.
+fn longest(ranges: &[Numbers]) -> usize {
+    let digits = |numbers: &Numbers| numbers.high.checked_ilog10().unwrap_or(0) as usize + 1;
+    let width = |numbers: &Numbers| digits(numbers).max(numbers.width);
+    ranges.iter().map(width).max().unwrap_or(0)
 }
 
 /// One range inside a bracket.
@@ -356,8 +438,12 @@ mod tests {
 
     #[test]
     fn a_list_that_would_fill_the_memory_is_refused() {
-        let error = expand("a[0-60000]b[0-60000]").unwrap_err();
-        assert_eq!(error, NodeListError::TooMany);
+        let long = format!("{}[1-60000]b[1-2]", "a".repeat(4000));
+        let deep = format!("a{}[1-2]", "[1]".repeat(1 << 20));
+        for list in ["a[0-60000]b[0-60000]", "a[1-2]".repeat(64).as_str(), &long] {
+            assert_eq!(expand(list).unwrap_err(), NodeListError::TooMany, "{list}");
+        }
+        assert_eq!(expand(&deep).unwrap().len(), 2);
     }
 
     #[test]
