@@ -1,14 +1,18 @@
 //! The checks and the arithmetic that Slurm's commands do with all options together, before they
 //! send anything (`_opt_verify` of 22.05.8's `opt.c`).
 
-use crate::diagnostic::{Diagnostic, Span, Voice};
+use crate::diagnostic::{Diagnostic, Span, Voice, first_error};
 use crate::given::Origin;
 use crate::given_options::GivenOptions;
 use crate::job_description::JobDescription;
 use crate::option_table::{Command, Key};
 use crate::reading::Reading;
 use crate::text_lengths;
-use crate::{GresList, Levels, NodeCount, SlurmVersion, described_job, gres_check, value_check};
+use crate::{
+    GresList, Levels, NodeCount, NodeName, Show, SlurmVersion, TimeLimitRequest, described_job,
+    gres_check, value_check,
+};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Checks what only the options together can tell, settles nodes and tasks, and describes the job.
@@ -42,6 +46,8 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
             "Incompatible begin and deadline time specification",
         );
     }
+    deadline(reading);
+    wanted_and_excluded(reading);
     if let Some(message) = reading.options.propagate_wrong.take() {
         error(reading, &message);
     }
@@ -62,6 +68,41 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
     gpus_twice(reading);
     several_kinds(reading, &job);
     job
+}
+
+/// A node that must be there and must not: refused when the job is sent (`job_mgr.c`).
+fn wanted_and_excluded(reading: &mut Reading<'_>) {
+    let o = &reading.options;
+    if o.nodelist.is_empty() || o.exclude.is_empty() {
+        return;
+    }
+    let excluded: HashSet<&str> = o.exclude.iter().map(NodeName::as_str).collect();
+    if o.nodelist
+        .iter()
+        .any(|name| excluded.contains(name.as_str()))
+    {
+        reading.refuse_whole_as_any_controller("Invalid node name specified");
+    }
+}
+
+/// What a controller says of a deadline that can't be met (`_valid_job_part` of `job_mgr.c`).
+fn deadline(reading: &mut Reading<'_>) {
+    let Some(deadline) = reading.options.deadline else {
+        return;
+    };
+    let now = reading.surroundings.now;
+    let too_long = match reading.options.time_min {
+        Some(TimeLimitRequest::Limit(least)) => deadline < now + least,
+        Some(TimeLimitRequest::Unlimited) => true,
+        None => false,
+    };
+    if deadline < now {
+        let words = "Requested time limit is invalid (missing or exceeds some limit)";
+        reading.refuse_whole_as_any_controller(words);
+    } else if too_long {
+        let words = "Invalid time-min specification (exceeds job's time or other limits)";
+        reading.refuse_whole_as_any_controller(words);
+    }
 }
 
 fn is_arbitrary(o: &GivenOptions) -> bool {
@@ -228,6 +269,15 @@ fn hint(reading: &mut Reading<'_>) {
     if let Err(word) = value_check::hint(&text) {
         let message = format!("unrecognized --hint argument \"{word}\", see --hint=help");
         return error(reading, &message);
+    }
+    if text
+        .split(',')
+        .any(|word| word.eq_ignore_ascii_case("help"))
+    {
+        if first_error(&reading.diagnostics).is_none() {
+            reading.options.show = Some(Show::Hint);
+        }
+        return;
     }
     for word in text.split(',').map(str::to_ascii_lowercase) {
         let o = &mut reading.options;

@@ -1,5 +1,7 @@
 //! `--constraint`: which features nodes must have, as it was asked.
 
+use crate::SlurmVersion;
+use crate::number::leading;
 use std::fmt;
 
 /// A feature expression, such as `(v100|a100)&cuda`, `[rack1|rack2]`, `gpu*2&cpu*4`.
@@ -41,6 +43,15 @@ impl Constraint {
         rest.is_empty().then_some(read)
     }
 
+    /// Whether a controller of a version takes the text for an expression; what names it has is
+    /// another matter. 22.05 was asked; of later ones, which take more, only what is surely none is
+    /// refused. `v100&` passes, and so does `v100*2x`.
+    #[must_use]
+    pub fn is_taken(version: SlurmVersion, text: &str) -> bool {
+        let early = version < SlurmVersion::V23_02;
+        Walk::default().takes(text, early)
+    }
+
     /// All names in it, in order.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
@@ -53,6 +64,82 @@ impl Constraint {
         }
     }
 }
+
+/// How far an expression was looked at.
+#[derive(Default)]
+struct Walk {
+    /// A name or a bracket stands before; another needs an operator between.
+    operand: bool,
+    round: bool,
+    square: bool,
+    /// There was a square bracket before.
+    squares: bool,
+    /// Inside of the square bracket: names, those with a count, and whether `&` or `|` part them.
+    names: usize,
+    counts: usize,
+    all: bool,
+    any: bool,
+}
+
+impl Walk {
+    fn takes(&mut self, text: &str, early: bool) -> bool {
+        let mut rest = text;
+        while let Some(letter) = rest.chars().next() {
+            rest = &rest[letter.len_utf8()..];
+            let fits = match letter {
+                '(' => !self.operand && !std::mem::replace(&mut self.round, true),
+                ')' => self.operand && std::mem::take(&mut self.round),
+                '[' => {
+                    let first = !std::mem::replace(&mut self.squares, true);
+                    let free = !self.operand && !self.round;
+                    (self.names, self.counts, self.all, self.any) = (0, 0, false, false);
+                    free && !std::mem::replace(&mut self.square, true) && (first || !early)
+                }
+                ']' => {
+                    let closed = self.operand && !self.round && std::mem::take(&mut self.square);
+                    let counted = match (self.all, self.any) {
+                        (_, true) => self.counts == 0,
+                        (true, false) => self.counts == self.names,
+                        (false, false) => true,
+                    };
+                    closed && (!early || (counted && !rest.starts_with('*')))
+                }
+                '&' | ',' | '|' => {
+                    let between = std::mem::take(&mut self.operand);
+                    if !self.round {
+                        *(if letter == '|' {
+                            &mut self.any
+                        } else {
+                            &mut self.all
+                        }) = true;
+                    }
+                    // At the end it parts nothing, and is let pass.
+                    self.operand = rest.is_empty();
+                    between
+                }
+                '*' => {
+                    let (count, _) = leading(rest);
+                    let end = rest.find(OPERATORS).unwrap_or(rest.len());
+                    rest = &rest[end..];
+                    self.counts += 1;
+                    self.operand && count > Some(0) && !(early && self.round)
+                }
+                _ => {
+                    let end = rest.find([&OPERATORS[..], &['*']].concat().as_slice());
+                    rest = &rest[end.unwrap_or(rest.len())..];
+                    self.names += 1;
+                    !std::mem::replace(&mut self.operand, true)
+                }
+            };
+            if !fits {
+                return false;
+            }
+        }
+        self.operand && !self.round && !self.square
+    }
+}
+
+const OPERATORS: [char; 7] = ['&', '|', ',', '(', ')', '[', ']'];
 
 fn any(rest: &mut &str, depth: usize) -> Option<Constraint> {
     let mut parts = vec![all(rest, depth)?];
@@ -193,6 +280,46 @@ mod tests {
             Some("a b c".to_owned())
         );
         check(&"(".repeat(100_000), None);
+    }
+
+    /// What a real 22.05.8 took and refused (`sbatch -H -C TEXT`, of features that it has).
+    #[test]
+    fn what_a_controller_takes() {
+        for taken in [
+            "v100& v100| v100*1 v100*1.5 v100*2*2 v100*2|a100 v100*1&a100*1 (v100|a100)*2 [v100]&cuda",
+            "cuda&[v100|a100] v100|a100&cuda (v100|a100)&(cuda) (v100&cuda)|a100 [(v100&cuda)|a100]",
+            "[v100*2] [v100*2&a100*1] cuda*2&v100*1 v100&(a100|cuda)",
+        ]
+        .iter()
+        .flat_map(|line| line.split(' '))
+        {
+            assert!(Constraint::is_taken(SlurmVersion::V22_05, taken), "{taken}");
+            assert!(Constraint::is_taken(SlurmVersion::V25_11, taken), "{taken}");
+        }
+        for refused in [
+            "|v100 (v100 v100) [v100 v100] v100*x v100*0 v100* v100*-1 v100,,cuda v100&&cuda v100||a100",
+            "v100&|a100 & | , ( ) () [] * *2 v100(a100) v100[a100] (v100|)&cuda [v100|]",
+        ]
+        .iter()
+        .flat_map(|line| line.split(' '))
+        {
+            assert!(!Constraint::is_taken(SlurmVersion::V22_05, refused), "{refused}");
+            assert!(!Constraint::is_taken(SlurmVersion::V25_11, refused), "{refused}");
+        }
+        for early in "[v100*1|a100*1] [v100&a100] [v100*2|a100*1] [v100|a100]*2 (v100*2) \
+                      [v100|a100]&[cuda] [v100*2&a100]"
+            .split_whitespace()
+        {
+            assert!(
+                !Constraint::is_taken(SlurmVersion::V22_05, early),
+                "{early}"
+            );
+            assert!(Constraint::is_taken(SlurmVersion::V25_11, early), "{early}");
+        }
+        assert!(!Constraint::is_taken(
+            SlurmVersion::V22_05,
+            "((v100|a100)&cuda)"
+        ));
     }
 
     proptest! {

@@ -30,12 +30,6 @@ impl Taken {
     pub(crate) fn given(&self) -> impl DoubleEndedIterator<Item = &Given> {
         self.read.iter().filter_map(|read| read.as_ref().ok())
     }
-
-    /// Puts what is wrong first, as a command does that looks at all of its words before it reads a
-    /// value.
-    pub(crate) fn wrong_first(&mut self) {
-        self.read.sort_by_key(Result::is_ok);
-    }
 }
 
 /// Takes words apart. A word that is wrong is reported and left out.

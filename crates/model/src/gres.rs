@@ -78,6 +78,16 @@ impl GresList {
         Ok(items)
     }
 
+    /// Whether an item has a type where early controllers look for a count, since it begins with a
+    /// digit, such as `gpu:3g.20gb` or `gpu:1.5` (`valid_tres_cnt` of 22.05's `job_mgr.c`).
+    pub(crate) fn has_digit_for_count(&self) -> bool {
+        let unreadable = |item: &String| {
+            let last = item.rsplit(':').next().unwrap_or_default();
+            last.starts_with(|c: char| c.is_ascii_digit()) && count(last).is_none()
+        };
+        self.written.iter().any(unreadable)
+    }
+
     /// The GPUs of a list: `None` where there are none. Of several types it is their sum, of any
     /// type; [`GresList::has_several_kinds`] tells.
     #[must_use]

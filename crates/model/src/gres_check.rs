@@ -35,7 +35,8 @@ pub(crate) fn check(job: &mut JobDescription, types: Option<&[&str]>) -> Result<
         let asked = total.per_job | total.per_node | total.per_socket | total.per_task;
         total.name == "gpu" && asked > 0
     });
-    if let Some(mib) = memory_per_gpu {
+    // None is no request.
+    if let Some(mib) = memory_per_gpu.filter(|mib| *mib > 0) {
         let gpu = GresList::of_gpus("1");
         each(&mut totals, &gpu, types, |total, _| total.memory_each = mib)?;
     }

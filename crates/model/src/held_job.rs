@@ -102,9 +102,12 @@ impl<'a> HeldJob<'a> {
         let cpus = u64::from(self.cpus());
         match self.job.memory {
             None => self.defaults.memory_per_cpu.saturating_mul(cpus),
-            Some(MemoryRequest::PerCpu(mib)) => mib.saturating_mul(cpus),
-            Some(MemoryRequest::PerNode(0)) => self.defaults.memory_per_node.saturating_mul(nodes),
+            Some(MemoryRequest::PerCpu(mib @ 1..)) => mib.saturating_mul(cpus),
+            Some(MemoryRequest::PerCpu(0) | MemoryRequest::PerNode(0)) => {
+                self.defaults.memory_per_node.saturating_mul(nodes)
+            }
             Some(MemoryRequest::PerNode(mib)) => mib.saturating_mul(nodes),
+            Some(MemoryRequest::PerGpu(0)) => self.defaults.memory_per_cpu.saturating_mul(cpus),
             Some(MemoryRequest::PerGpu(mib)) => mib.saturating_mul(self.gpus_for_memory()),
         }
     }
@@ -176,7 +179,11 @@ impl<'a> HeldJob<'a> {
         let gres = |list: &GresList| (!list.is_empty()).then(|| list.to_string());
         let list = |names: &[NodeName]| match names {
             [] => "(null)".to_owned(),
-            names => node_list::fold(names),
+            names => {
+                let mut names = names.to_vec();
+                node_list::sort(&mut names);
+                node_list::fold(&names)
+            }
         };
         let per = |number: Option<u32>| number.unwrap_or(0).to_string();
         Some(match name {
@@ -242,9 +249,12 @@ impl<'a> HeldJob<'a> {
             "MinCPUsNode" => self.min_cpus_of_node().to_string(),
             "MinMemoryNode" => match job.memory {
                 Some(MemoryRequest::PerNode(mib)) => mebibytes_text(mib),
+                // None of it a CPU is all of a node's.
+                Some(MemoryRequest::PerCpu(0)) => "0".to_owned(),
                 _ => return None,
             },
             "MinMemoryCPU" => match job.memory {
+                Some(MemoryRequest::PerCpu(0)) => return None,
                 Some(MemoryRequest::PerCpu(mib)) => mebibytes_text(mib),
                 None | Some(MemoryRequest::PerGpu(_)) => {
                     mebibytes_text(self.defaults.memory_per_cpu)
@@ -252,10 +262,10 @@ impl<'a> HeldJob<'a> {
                 Some(MemoryRequest::PerNode(_)) => return None,
             },
             "MinTmpDiskNode" => mebibytes_text(job.tmp_mib.unwrap_or(0)),
-            "Features" => text(&job.features),
+            "Features" => text(&job.features).replace(',', "&"),
             "OverSubscribe" => match job.sharing {
                 // All of the nodes are taken.
-                None if job.reboot => "NO",
+                _ if job.reboot => "NO",
                 Some(Sharing::Nobody) => "NO",
                 Some(Sharing::User) => "USER",
                 Some(Sharing::Mcs) => "MCS",

@@ -8,9 +8,9 @@ use crate::number::{leading, parse_number};
 use crate::option_table::{Command, Key};
 use crate::reading::Reading;
 use crate::{
-    ArraySpec, Dependency, Distribution, Export, GresList, JobId, NodeCount, NodeName, OpenMode,
-    Show, SignalSpec, SlurmVersion, TimeLimitRequest, Timestamp, mail_type, memory_size, node_list,
-    signal_spec, value_check,
+    ArraySpec, Constraint, Dependency, Distribution, Export, GresList, JobId, NodeCount, NodeName,
+    OpenMode, Show, SignalSpec, SlurmVersion, TimeLimitRequest, Timestamp, mail_type, memory_size,
+    node_list, signal_spec, value_check,
 };
 use std::sync::Arc;
 
@@ -52,7 +52,10 @@ impl Reading<'_> {
             Key::Chdir => o.chdir = Some(self.surroundings.cwd.join(text)),
             Key::Clusters => o.clusters = owned(),
             Key::Comment => o.comment = owned(),
-            Key::Constraint => o.constraint = owned().filter(|features| !features.is_empty()),
+            Key::Constraint => {
+                o.constraint = owned().filter(|features| !features.is_empty());
+                self.features(text, given);
+            }
             Key::Contiguous => o.contiguous = true,
             Key::CoreSpec => o.core_spec = number(0)?,
             Key::CoresPerSocket => o.cores_per_socket = number(1)?,
@@ -105,11 +108,12 @@ impl Reading<'_> {
                 value_check::gpu_frequency(text)?;
                 o.gpu_frequency = Some(format!("gpu:{text}"));
             }
-            Key::Gpus => o.gpus = Some(GresList::of_gpus(text)),
-            Key::GpusPerNode => o.gpus_per_node = Some(GresList::of_gpus(text)),
-            Key::GpusPerSocket => o.gpus_per_socket = Some(GresList::of_gpus(text)),
-            Key::GpusPerTask => o.gpus_per_task = Some(GresList::of_gpus(text)),
-            Key::Gres => o.gres = Some(GresList::of_gres(text)),
+            Key::Gpus => self.options.gpus = self.gpus(text, given),
+            Key::GpusPerNode => self.options.gpus_per_node = self.gpus(text, given),
+            Key::GpusPerSocket => self.options.gpus_per_socket = self.gpus(text, given),
+            Key::GpusPerTask => self.options.gpus_per_task = self.gpus(text, given),
+            Key::Gres if text == "help" => o.show = Some(Show::Gres),
+            Key::Gres => self.gres(text, given),
             Key::GresFlags => value_check::gres_flags(text, version, self.command)?,
             Key::Help => o.show = Some(Show::Help),
             Key::Usage => o.show = Some(Show::Usage),
@@ -215,7 +219,10 @@ impl Reading<'_> {
             Key::PositiveNumber => {
                 number(1)?;
             }
-            Key::Prefer => o.prefer = owned(),
+            Key::Prefer => {
+                o.prefer = owned();
+                self.features(text, given);
+            }
             Key::PreserveEnv => o.preserve_env = true,
             Key::Priority => o.priority = Some(priority(text)?),
             Key::Profile => value_check::profile(text)?,
@@ -237,7 +244,12 @@ impl Reading<'_> {
             Key::SendLibs => value_check::send_libraries(text).ok_or_else(invalid)?,
             Key::Signal => {
                 let batch = self.command == Command::Sbatch;
-                o.signal = Some(SignalSpec::parse_in(version, text, batch).ok_or_else(invalid)?);
+                let signal = SignalSpec::parse_in(version, text, batch).ok_or_else(invalid)?;
+                o.signal = Some(signal);
+                if signal.signal > signal_spec::GREATEST {
+                    let message = format!("--signal={text} names no signal of this system");
+                    self.refuse(given, "not-here", message);
+                }
             }
             Key::SocketsPerNode => o.sockets_per_node = number(1)?,
             Key::StepWait => o.step_wait = number(0)?,
@@ -276,6 +288,35 @@ impl Reading<'_> {
             Key::Wrap => o.wrap = owned(),
         }
         Ok(())
+    }
+
+    fn features(&mut self, text: &str, given: &Given) {
+        if !text.is_empty() && !Constraint::is_taken(self.surroundings.version, text) {
+            self.refuse_as_any_controller(given, "Invalid feature specification");
+        }
+    }
+
+    fn gres(&mut self, text: &str, given: &Given) {
+        let list = GresList::of_gres(text);
+        // Commas that part nothing pass the command and not the controller.
+        let parts_nothing = !text.is_empty() && text.split(',').any(str::is_empty);
+        self.counts(list.as_ref(), parts_nothing, given);
+        self.options.gres = Some(list);
+    }
+
+    fn gpus(&mut self, text: &str, given: &Given) -> Option<GresList> {
+        let list = GresList::of_gpus(text);
+        self.counts(Some(&list), false, given);
+        Some(list)
+    }
+
+    fn counts(&mut self, list: Option<&GresList>, parts_nothing: bool, given: &Given) {
+        let early = self.surroundings.version < SlurmVersion::V23_11;
+        let wrong = parts_nothing || list.is_some_and(GresList::has_digit_for_count);
+        if early && wrong {
+            let words = "Invalid Trackable RESource (TRES) specification";
+            self.refuse_as_any_controller(given, words);
+        }
     }
 
     fn array(&mut self, text: &str, given: &Given) {
@@ -339,7 +380,8 @@ impl Reading<'_> {
     }
 
     fn extra_node_info(&mut self, text: &str) -> Result<(), Wrong> {
-        let mut parts = text.splitn(3, ':');
+        // What stands behind a third colon is not looked at.
+        let mut parts = text.split(':');
         let mut part = |which| {
             let text = parts.next().unwrap_or_default();
             let name = format!("{which} arg of -B");
@@ -452,8 +494,8 @@ fn names(text: &str) -> Result<Vec<NodeName>, String> {
 fn nice(value: Option<&str>) -> Result<i64, Wrong> {
     const MOST: i64 = 2_147_483_645;
     let number = match value {
-        Some(text) => leading(text).0.unwrap_or(0),
-        None => 100,
+        Some(text) if !text.is_empty() => leading(text).0.unwrap_or(0),
+        _ => 100,
     };
     if number.checked_abs().is_none_or(|size| size > MOST) {
         let message = format!("Invalid --nice value, out of range (+/- {MOST})");
@@ -482,10 +524,12 @@ fn switches(text: &str, version: SlurmVersion) -> Result<(u32, Option<u64>), Wro
         Some((count, wait)) => (count, TimeLimitRequest::parse(wait)),
         None => (text, None),
     };
+    // What means without end for a limit is no time here.
+    let endless = text.ends_with(|c: char| !c.is_ascii_digit()) || text.ends_with("-1");
     let count = parse_number("--switches", count, 1, version).map_err(wrong_number)?;
     let wait = wait.and_then(|wait| match wait {
         TimeLimitRequest::Limit(seconds) => Some(seconds.0),
-        TimeLimitRequest::Unlimited => None,
+        TimeLimitRequest::Unlimited => (!endless).then_some(0),
     });
     Ok((count, wait))
 }

@@ -1,15 +1,31 @@
 //! Options read one after the other, from script, environment and command line.
 
 use crate::Surroundings;
-use crate::diagnostic::{Diagnostic, Span, Voice};
+use crate::diagnostic::{Diagnostic, Span, Voice, first_error};
 use crate::given::{Given, Origin};
 use crate::given_options::GivenOptions;
 use crate::number::leading;
 use crate::option_table::{Command, Effect, Key, Opt, Takes, options_in};
 use crate::option_value::Wrong;
+use crate::text_lengths::TOO_LONG;
 
 /// The code of what a controller refuses.
 const REFUSED: &str = "refused";
+
+/// What controllers refuse, in the order in which they look: they tell the first
+/// (`validate_job_create_req` and `_job_create` of 22.05's `job_mgr.c`).
+const ORDER: [&str; 10] = [
+    TOO_LONG,
+    "Invalid job array specification",
+    "Requested time limit is invalid (missing or exceeds some limit)",
+    "Invalid time-min specification (exceeds job's time or other limits)",
+    "Invalid license specification",
+    "Invalid Trackable RESource (TRES) specification",
+    "Invalid node name specified",
+    "Job dependency problem",
+    "Invalid feature specification",
+    "Requested reservation is invalid",
+];
 
 /// Reads options into [`GivenOptions`], collecting what there is to say.
 pub(crate) struct Reading<'a> {
@@ -77,11 +93,18 @@ impl<'a> Reading<'a> {
     /// Reads options that were taken apart.
     pub(crate) fn read(&mut self, read: Vec<Result<Given, Diagnostic>>) {
         self.given.reserve(read.len());
+        let start = self.diagnostics.len();
+        let mut shown = self.options.show;
         for read in read {
             match read {
                 Ok(given) => self.read_one(given),
                 Err(wrong) => self.diagnostics.push(wrong),
             }
+            // What is wrong before it is told instead.
+            if self.options.show != shown && first_error(&self.diagnostics[start..]).is_some() {
+                self.options.show = shown;
+            }
+            shown = self.options.show;
         }
     }
 
@@ -94,6 +117,11 @@ impl<'a> Reading<'a> {
     /// What there is to say, refusals of a controller or of the engine last.
     pub(crate) fn into_remarks(mut self) -> (Vec<Diagnostic>, Vec<Given>) {
         let before = self.before_a_refusal();
+        let place = |refusal: &Diagnostic| {
+            let known = |words: &&str| **words == refusal.message;
+            ORDER.iter().position(known).unwrap_or(ORDER.len())
+        };
+        self.refusals.sort_by_key(place);
         for refusal in &mut self.refusals {
             if refusal.code == REFUSED {
                 refusal.message = format!("{before}: {}", refusal.message);
@@ -176,10 +204,15 @@ impl<'a> Reading<'a> {
     }
 
     /// The same of the job as a whole.
+    pub(crate) fn refuse_whole_as_any_controller(&mut self, message: &str) {
+        let error = Diagnostic::error(REFUSED, Span::Whole, message, 1);
+        self.refusals.push(error);
+    }
+
+    /// What the embedded engine's controller says of the job as a whole.
     pub(crate) fn refuse_whole_as_controller(&mut self, message: &str) {
         if self.surroundings.embedded {
-            let error = Diagnostic::error(REFUSED, Span::Whole, message, 1);
-            self.refusals.push(error);
+            self.refuse_whole_as_any_controller(message);
         }
     }
 

@@ -140,8 +140,7 @@ pub fn resolve(
 ) -> (Sbatch, Vec<Diagnostic>) {
     let words = words(args);
     let dialect = surroundings.dialect();
-    let mut taken = getopt::take(Command::Sbatch, dialect, Origin::Arguments, &words);
-    taken.wrong_first();
+    let taken = getopt::take(Command::Sbatch, dialect, Origin::Arguments, &words);
     let source = source_in(dialect, args);
     let rest = &args[taken.used..];
     let text = match &source {
@@ -234,19 +233,14 @@ impl Component<'_> {
         let shown = [Key::Help, Key::Usage, Key::Version];
         let shows = |given: &Given| shown.iter().any(|key| is(given, *key));
         let needs_script = !self.taken.given().any(shows);
-        let wrong = self
-            .taken
-            .read
-            .iter()
-            .filter_map(|read| read.as_ref().err());
-        reading.diagnostics.extend(wrong.cloned());
+        let mut more = false;
+        let start = reading.diagnostics.len();
         if self.wrapped && self.taken.used < self.taken.words {
             let message = "Script arguments not permitted with --wrap option";
             let span = Span::Argument(self.taken.used);
             let error = Diagnostic::error("wrap-arguments", span, message, 1);
             reading.diagnostics.push(error);
         }
-        let mut more = false;
         if needs_script {
             reading.diagnostics.extend(script::check(self.text));
             more = self.directives(reading);
@@ -261,9 +255,10 @@ impl Component<'_> {
             }
         }
         reading.environment(self.variables);
-        for given in self.taken.given() {
-            reading.read_one(given.clone());
-        }
+        // Its words are read first, to find the script, and so told of first; they count last.
+        let before = reading.diagnostics.split_off(start);
+        reading.read(self.taken.read.clone());
+        reading.diagnostics.extend(before);
         more
     }
 

@@ -28,16 +28,20 @@ const SIGNALS: &[(&str, i32)] = &[
 /// Those that 23.11 added (`sig_name2num` of `proc_args.c`).
 const LATER_SIGNALS: &[(&str, i32)] = &[("PIPE", 13), ("CHLD", 17)];
 
+/// The greatest signal that Linux has.
+pub(crate) const GREATEST: i32 = 64;
+
 /// Reads `USR1`, `SIGUSR1`, `usr1` or `10`.
 #[must_use]
 pub fn parse_signal(text: &str) -> Option<i32> {
-    parse_signal_in(SlurmVersion::V22_05, text)
+    parse_signal_in(SlurmVersion::V22_05, text).filter(|signal| *signal <= GREATEST)
 }
 
 fn parse_signal_in(version: SlurmVersion, text: &str) -> Option<i32> {
     if let (Some(number), rest) = leading(text) {
-        let known = rest.trim().is_empty() && (1..=64).contains(&number);
-        return known.then(|| i32::try_from(number).ok())?;
+        // Whether there is such a signal is not asked; of the number 16 bits are kept.
+        let kept = i32::try_from(number & 0xffff).ok()?;
+        return (rest.trim().is_empty() && kept > 0).then_some(kept);
     }
     let name = text.trim().to_ascii_uppercase();
     let name = name.strip_prefix("SIG").unwrap_or(&name);

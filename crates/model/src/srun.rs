@@ -124,20 +124,15 @@ pub fn resolve(
             span: Span::Argument(index),
         })
         .collect();
-    let mut taken = getopt::take(
+    let taken = getopt::take(
         Command::Srun,
         surroundings.dialect(),
         Origin::Arguments,
         &words,
     );
-    taken.wrong_first();
     let mut reading = Reading::new(Command::Srun, surroundings);
-    let wrong = taken.read.iter().filter_map(|read| read.as_ref().err());
-    reading.diagnostics.extend(wrong.cloned());
     reading.environment(variables);
-    for given in taken.given() {
-        reading.read_one(given.clone());
-    }
+    reading.read(taken.read);
     let command = args[taken.used..].to_vec();
     conflicts(&mut reading, &command);
     let description = asked_job::settle(&mut reading);

@@ -101,4 +101,8 @@ pub enum Show {
     Usage,
     /// `--version`
     Version,
+    /// `--gres=help`
+    Gres,
+    /// `--hint=help`, which ends with 1.
+    Hint,
 }

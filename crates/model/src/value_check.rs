@@ -39,12 +39,12 @@ pub(crate) fn cpu_frequency(text: &str) -> Result<(), Wrong> {
         Some((first, second)) => (first, Some(second)),
         None => (range, None),
     };
-    let speed = |text: &str| match is_speed(text) {
-        true => Ok(()),
-        false => Err(wrong(format!(
-            "unrecognized --cpu-freq argument \"{text}\""
-        ))),
+    let speed = |text: &str| {
+        let unknown = || wrong(format!("unrecognized --cpu-freq argument \"{text}\""));
+        speed(text).ok_or_else(unknown)
     };
+    // Without a least frequency it counts as the greatest there is.
+    let mut least = i64::MAX;
     match (is_governor(first), governor) {
         (true, Some(governor)) => {
             let what =
@@ -52,10 +52,13 @@ pub(crate) fn cpu_frequency(text: &str) -> Result<(), Wrong> {
             return Err(wrong(what));
         }
         (true, None) => {}
-        (false, _) => speed(first)?,
+        (false, _) => least = speed(first)?,
     }
-    if let Some(second) = second {
-        speed(second)?;
+    if let Some(second) = second
+        && speed(second)? < least
+    {
+        let what = format!("min cpu-frec ({first}) must be < max cpu-freq ({second})");
+        return Err(wrong(what));
     }
     match (governor, second) {
         (Some(governor), None) => Err(wrong(format!(
@@ -76,12 +79,15 @@ fn is_governor(text: &str) -> bool {
         .any(begins)
 }
 
-fn is_speed(text: &str) -> bool {
+/// A frequency in kHz, or a word, which Slurm holds above every number: low, medium, high.
+fn speed(text: &str) -> Option<i64> {
+    const WORDS: [(&str, i64); 5] = [("lo", 1), ("med", 2), ("him1", 4), ("highm1", 4), ("hi", 3)];
     let lower = text.to_ascii_lowercase();
-    ["lo", "hi", "med"]
-        .iter()
-        .any(|start| lower.starts_with(start))
-        || leading(text).0.is_some_and(|number| number != 0)
+    let word = WORDS.iter().find(|(start, _)| lower.starts_with(start));
+    match word {
+        Some((_, place)) => Some(i64::from(u32::MAX) + place),
+        None => leading(text).0.filter(|number| *number != 0),
+    }
 }
 
 /// `--cpu-bind`; lists of numbers stand behind `map_cpu:` and its like.
@@ -180,7 +186,8 @@ pub(crate) fn gpu_bind(long: &str, text: &str, version: SlurmVersion) -> Result<
     let bare = text.strip_prefix("gres/gpu:").unwrap_or(text);
     let lower = bare.to_ascii_lowercase();
     let lower = lower.strip_prefix("verbose,").unwrap_or(&lower);
-    let numbers = |list: &str, hexadecimal: bool| {
+    let mut offending = String::new();
+    let mut numbers = |list: &str, hexadecimal: bool| {
         list.split(',').all(|number| {
             let digits = number
                 .strip_prefix("0x")
@@ -188,7 +195,11 @@ pub(crate) fn gpu_bind(long: &str, text: &str, version: SlurmVersion) -> Result<
                 .unwrap_or(number);
             let known =
                 |c: char| c.is_ascii_digit() || c == '*' || (hexadecimal && c.is_ascii_hexdigit());
-            digits.chars().all(known)
+            let odd = digits.chars().find(|c| !known(*c));
+            if let Some(odd) = odd {
+                offending = format!("Failed to validate {digits}, offending character is {odd}\n");
+            }
+            odd.is_none()
         })
     };
     let positive = |number: &str| leading(number).0.unwrap_or(0) >= 0;
@@ -209,7 +220,9 @@ pub(crate) fn gpu_bind(long: &str, text: &str, version: SlurmVersion) -> Result<
     } else {
         text.to_owned()
     };
-    Err(invalid(format!("Invalid --{long} argument: {shown}")))
+    Err(invalid(format!(
+        "{offending}Invalid --{long} argument: {shown}"
+    )))
 }
 
 /// `--gpu-freq=[VALUE][,memory=VALUE][,verbose]`.

@@ -42,6 +42,17 @@ pub fn by_name(args: &[OsString]) -> Option<(&'static str, &[OsString])> {
     None
 }
 
+/// What `--gres=help` prints: the resources that there are.
+const GRES_HELP: &str = "Valid gres options are:\ngpu[[:type]:count]\n";
+
+/// What `--hint=help` prints.
+const HINT_HELP: &str = "\
+Hints:
+  compute_bound    all cores of each socket, one thread a core
+  memory_bound     one core of each socket, one thread a core
+  [no]multithread  with or without the extra threads of a core
+";
+
 /// Why a job can't be told to run in a folder.
 fn unusable(folder: &Path) -> Option<String> {
     folder.to_str().is_none().then(|| {

@@ -92,8 +92,7 @@ fn submit(args: &[String], printer: &Printer) -> Result<Queued, Stop> {
     let stand_in = "#!/bin/sh\n";
     let (asked, said) = resolve(args, &super::variable, Some(stand_in), &surroundings);
     if let Some(show) = asked.show {
-        shown(show, printer);
-        return Ok(Queued::NOTHING);
+        return shown(show, printer);
     }
     stop_at_error(&said, printer)?;
 
@@ -109,6 +108,9 @@ fn submit(args: &[String], printer: &Printer) -> Result<Queued, Stop> {
     })?;
     let text = found.as_ref().map(|found| script_text(found, printer));
     let (asked, said) = resolve(args, &super::variable, text.as_deref(), &surroundings);
+    if let Some(show) = asked.show {
+        return shown(show, printer);
+    }
     stop_at_error(&said, printer)?;
     if !asked.quiet {
         for remark in &said {
@@ -262,12 +264,19 @@ fn token() -> String {
     )
 }
 
-fn shown(show: Show, printer: &Printer) {
+/// Prints what was asked for instead of a submission.
+fn shown(show: Show, printer: &Printer) -> Result<Queued, Stop> {
     match show {
         Show::Version => printer.line(&super::version_line()),
         Show::Usage => printer.line("Usage: sbatch [OPTIONS(0)...] [script [args(0)...]]"),
         Show::Help => printer.data(&help()),
+        Show::Gres => printer.data(super::GRES_HELP),
+        Show::Hint => {
+            printer.data(super::HINT_HELP);
+            return Err(Stop::Status(1));
+        }
     }
+    Ok(Queued::NOTHING)
 }
 
 /// Every option, from the table.

@@ -59,7 +59,7 @@ fn is_variable(word: &str) -> bool {
 pub fn all() -> Vec<String> {
     let mut lines: Vec<String> = CHOSEN.lines().map(str::to_owned).collect();
     lines.retain(|line| !line.is_empty());
-    let mut dice = Dice(20_260_310);
+    let mut dice = Dice(20_261_121);
     for _ in 0..GENERATED {
         let count = 1 + dice.roll(4);
         let mut words: Vec<String> = Vec::new();
@@ -82,7 +82,7 @@ pub fn all() -> Vec<String> {
     lines
 }
 
-const GENERATED: usize = 600;
+const GENERATED: usize = 900;
 
 /// A linear congruential generator: enough for a table, and the same everywhere.
 struct Dice(u64);
@@ -99,102 +99,183 @@ impl Dice {
 
 /// Options and the values that they are given, glued on.
 const OPTIONS: &[(&str, &str)] = &[
-    ("-N", "1 2 3 4 1-2 2-4 2-2 0 5 1k x"),
-    ("-n", "1 2 3 4 5 8 9 16 17 32 0 x"),
-    ("-c", "1 2 3 4 8 9 0"),
-    ("--ntasks-per-node=", "1 2 3 4 8 0"),
-    ("--ntasks-per-socket=", "1 2 x"),
-    ("--ntasks-per-core=", "1 2 0"),
-    ("--ntasks-per-gpu=", "1 2 3"),
-    ("--mem=", "0 1 1000 1G 2G 16000 1024K 1x 1.5G"),
-    ("--mem-per-cpu=", "1 100 1G 2048M x"),
-    ("--mem-per-gpu=", "1G 500 x"),
+    ("-N", "1 2 3 4 1-2 2-4 3-1 +2 2- -2 2-x 1,2 4k 1-8 0-2 2:3"),
+    ("-n", "1 2 3 4 6 7 8 12 24 32 33 +4 4.5 1k 2k 0x4 -1"),
+    ("-c", "1 2 3 5 8 9 1.5 x -1 1k"),
+    ("--ntasks-per-node=", "1 2 3 5 8 9 x -1 2.5"),
+    ("--ntasks-per-socket=", "1 2 3 0 -1"),
+    ("--ntasks-per-core=", "1 2 x -1"),
+    ("--ntasks-per-gpu=", "1 2 3 0 x -1"),
+    ("--ntasks-per-tres=", "1 2 0 x"),
+    ("--tasks=", "2 4 512"),
+    ("--tasks-per-node=", "1 2"),
+    (
+        "--mem=",
+        "0 1 100 15999 16000 16001 1G 1g 1M 1T 1K 512k 1GB 1MB 16G 1.5 -1 +5 1P",
+    ),
+    ("--mem-per-cpu=", "0 1 100 1G 2048M 2000 1T x -1 1GB"),
+    ("--mem-per-gpu=", "0 1G 500 x 2T -1"),
     (
         "--gpus=",
-        "0 1 2 3 4 8 v100:2 a100 v100:2,a100:1 v100: x:y:z",
+        "0 1 2 3 4 5 12 16 17 v100:1 v100:4 a100:4 a100:5 v100:0 k80:1 gpu:1 gpu:v100:2 v100:x v100=2 v100 -1 1,2 v100:1,v100:1 :2 v100:2:1",
     ),
-    ("--gpus-per-node=", "1 2 4 v100:1 0"),
-    ("--gpus-per-task=", "1 2 v100:1"),
-    ("--gpus-per-socket=", "1 2"),
+    (
+        "--gpus-per-node=",
+        "1 2 3 4 5 v100:1 v100:5 a100:1 0 x v100:1,a100:1 gpu:2",
+    ),
+    (
+        "--gpus-per-task=",
+        "1 2 4 5 v100:1 0 x a100:2 v100:1,a100:1",
+    ),
+    ("--gpus-per-socket=", "1 2 0 x v100:1"),
     (
         "--gres=",
-        "gpu gpu:1 gpu:2 gpu:4 gpu:v100 gpu:v100:2 gpu:a100:1,gpu:v100:1 none gpu:0 gpu: fpga:1 gpu:1,gpu:v100:1 gpu:k",
+        "gpu gpu:1 gpu:3 gpu:5 gpu:v100:4 gpu:v100:5 gpu:a100:1 gpu=2 gpu:v100=2 gpu:1,gpu:2 gpu:v100:1,gpu:v100:1 none none,gpu:1 NONE gpu:0 gpu:-1 gpu:1.5 fpga mps:10 shard:1 gres:gpu:1 gres/gpu:1 gpu:2M gpu:1k help gpu:k80:1 gpu:v100:a100:1 ,gpu:1 gpu:1, craynetwork:1 gpu,gpu",
     ),
-    ("--cpus-per-gpu=", "1 2 4 0"),
-    ("--sockets-per-node=", "1 2"),
-    ("--cores-per-socket=", "1 2 0"),
-    ("--threads-per-core=", "1 2"),
-    ("-B", "1 1:2 1:2:1 *:2 x 1-2:*"),
-    ("--mincpus=", "1 2 8 0"),
-    ("--tmp=", "1 10G x"),
-    ("-t", "1 0 90 1:30 1:30:15 1-0 1-1:30 UNLIMITED x -1 5:00"),
-    ("--time-min=", "1 30 1-0 x"),
-    ("-p", "cpu test gpu cpu,gpu"),
+    ("--cpus-per-gpu=", "1 2 3 8 9 x -1"),
+    ("--sockets-per-node=", "1 2 0 x 1-2"),
+    ("--cores-per-socket=", "1 2 4 8 9 x"),
+    ("--threads-per-core=", "1 2 0 x"),
+    (
+        "-B",
+        "1 2 1:2 1:8:1 1:9 *:2 *:*:* x 1-2:* 2:2:2 1: :1 1:2:3:4",
+    ),
+    ("--extra-node-info=", "1:4 2"),
+    ("--mincpus=", "1 2 8 9 x -1"),
+    ("--tmp=", "0 1 1G x -1 1T"),
+    (
+        "-t",
+        "1 10 60 61 1:30 90:00 100:00:00 1:30:15 1-0 1-1:30 1-1:30:30 7-0 7-0:1 8-0 365-0 UNLIMITED INFINITE infinite -1 0:30 0:61 1:60:61 10-25:61 2- :30 1-:30 1:2:3:4 1d 2h 1e3 +5",
+    ),
+    ("--time-min=", "1 30 60 1-0 x 0 UNLIMITED"),
+    (
+        "-p",
+        "cpu test gpu cpu,gpu test,cpu gpu,test nosuch cpu,nosuch GPU",
+    ),
     (
         "-C",
-        "v100 a100 v100|a100 v100&cuda [v100|a100] v100*1 (v100|a100)&cuda cuda*2&v100 nosuch",
+        "v100 a100 v100|a100 v100&cuda v100,cuda [v100|a100] [v100*2&a100*1] v100*1 v100*4 cuda*2 (v100|a100)&cuda v100&a100 cuda*2&v100 nosuch v100|nosuch ! v100& |v100 (v100 v100) [v100 v100*x v100*0 V100 [v100*1|a100*1] v100&(a100|cuda)",
     ),
-    ("-w", "node1 node[1-2] node1,node3 node[1-4] node1,node1"),
-    ("-x", "node1 node[2-4] node[3-4]"),
+    (
+        "-w",
+        "node1 node[1-2] node1,node3 node[1-4] node1,node1 node9 node[1-5] node[2,1] node[1-2],node4 NODE1",
+    ),
+    ("-x", "node1 node[2-4] node[3-4] node[1-4] node[1-3]"),
     (
         "-d",
-        "afterok:1 afterany:1:2 singleton after:1+5 afternotok:1?afterany:2 aftercorr:1 x 0",
+        "afterok:1 afterany:1:2 singleton after:1+5 after:1+x afternotok:1?afterany:2 afterok:1,afterany:2 aftercorr:1 AFTEROK:1 afterok: afterok afterburstbuffer:1 afterok:31337 afterok:99999999 singleton,afterok:1 afterok:1?singleton x: 0 1",
     ),
-    ("-a", "0 1-4 0-10:5 1-4%2 1,3,7-9 4-1 x 1-3,2-5"),
-    ("--begin=", "2031-01-20T12:34:00 2031-01-20 01/20/31 x"),
+    (
+        "-a",
+        "0 1-4 0-10:5 0-10:3 1-4%2 1-4%0 1-4%9 1,3,7-9 10001 1-3,2-5 5,1-3 1-4:0 1-4:2,9 0-3%x %2 1- -3 3,3 0-31%4 1-2-3",
+    ),
+    (
+        "--begin=",
+        "2031-01-20T12:34:00 2031-01-20 01/20/31 1/2/31 013031 2031-13-01 2031-02-30 16:00x now+x 20310120 2031-01-20T25:00 2031-01-20-12:00",
+    ),
+    (
+        "--deadline=",
+        "2031-01-21 2031-01-21T10:00 2020-01-01 x now+1x",
+    ),
     (
         "--signal=",
-        "USR1@120 B:TERM R:INT@60 9 B:USR2@0 X USR1@99999",
+        "USR1 USR1@120 SIGUSR1@60 B:TERM R:INT@60 BR:9@5 RB:9 10 9 0 64 65 B:USR2@0 usr1 x@5 USR1@x USR1@65535 USR1@65536 B: @60 TERM@",
     ),
-    ("--nice", "=5 =-5 =x"),
+    (
+        "--nice",
+        " =5 =-5 =0 =100 =2147483645 =2147483646 =-2147483645 =1.5 =",
+    ),
     ("--requeue", " "),
     ("--no-requeue", " "),
-    ("--exclusive", "=user =mcs =x ="),
+    ("--exclusive", " =user =mcs =topo =x"),
     ("--oversubscribe", " "),
+    ("--share", " "),
     ("--overcommit", " "),
     ("--contiguous", " "),
     (
-        "--mail-type=",
-        "END ALL FAIL,END BAD NONE TIME_LIMIT ARRAY_TASKS",
+        "-m",
+        "block cyclic plane=2 plane arbitrary block:block cyclic:cyclic:block *:* block:x,Pack cyclic,NoPack fcyclic block:fcyclic:* Pack x plane=0 plane=x",
     ),
-    ("--mail-user=", "someone"),
-    ("-J", "name a/b"),
-    ("--comment=", "word"),
-    ("-o", "out%j.txt /dev/null sub/%x.%j none"),
-    ("-e", "err%j.txt none"),
-    ("-D", "/tmp"),
     (
-        "--distribution=",
-        "block cyclic block:cyclic plane=2 arbitrary x plane *:*:* pack",
+        "--mail-type=",
+        "END,FAIL ALL BEGIN NONE REQUEUE INVALID_DEPEND TIME_LIMIT TIME_LIMIT_50,TIME_LIMIT_90 ARRAY_TASKS STAGE_OUT end END, x END,x NONE,END TIME_LIMIT_70",
     ),
+    ("--mail-user=", "someone a@b,c@d"),
+    ("-J", "name a/b x.y 1"),
+    ("--comment=", "word"),
+    (
+        "-o",
+        "out%j.txt /dev/null sub/%x.%j none %A_%a-%N.%u.txt %3j.out %% %8x %J a%z %b %t out%012j",
+    ),
+    ("-e", "err%j.txt none %j /abs/%x"),
+    ("-i", "in.txt none /dev/null in%j"),
+    ("-D", "/tmp / /nosuch /tmp/ /tmp/.."),
     (
         "--hint=",
-        "nomultithread compute_bound memory_bound multithread x",
+        "compute_bound memory_bound multithread nomultithread x COMPUTE_BOUND",
     ),
-    ("--switches=", "1 2@10:00 0 x"),
-    ("--licenses=", "a a:2"),
+    ("-A", "acct ACCT a-b"),
+    ("-q", "normal high"),
+    ("--switches=", "1 2@10:00 0 x 1@x 1@0 -1 4@UNLIMITED"),
+    ("--acctg-freq=", "30 task=10 x energy=30,task=5 task=x"),
+    ("--prefer=", "v100 a100&cuda x("),
+    ("--power=", "level"),
     ("--network=", "x"),
-    ("--wckey=", "k"),
-    ("--profile=", "none task x"),
-    ("--acctg-freq=", "30 task=10 x"),
-    ("--cpu-freq=", "high 100 x"),
-    ("--gpu-bind=", "closest single:1 map_gpu:0,1 x"),
-    ("--gpu-freq=", "high x"),
-    ("--mem-bind=", "local x"),
-    ("--export=", "ALL NONE A=b"),
-    ("--open-mode=", "append truncate x"),
-    ("--priority=", "5 TOP -1"),
-    ("--propagate=", "ALL STACK x"),
-    ("--kill-on-invalid-dep=", "yes x"),
-    ("--no-kill", "=set =off =x"),
-    ("--wait-all-nodes=", "0 1 2"),
-    ("--spread-job", " "),
+    ("--wckey=", "k *k"),
+    ("--profile=", "none task all energy,task x"),
+    (
+        "--cpu-freq=",
+        "high 100 low-high low-high:performance 100-50 performance x medium highm1 :userspace",
+    ),
+    (
+        "--gpu-bind=",
+        "closest single:1 map_gpu:0,1 x verbose,closest mask_gpu:0x1 per_task:1 none v,single:x map_gpu:x single:0",
+    ),
+    (
+        "--gpu-freq=",
+        "high x low,memory=high 1000 memory=x medium,verbose",
+    ),
+    (
+        "--mem-bind=",
+        "local x none verbose,rank map_mem:0,1 prefer,local mask_mem:0x1 v,q sort",
+    ),
+    ("--export=", "ALL NONE A=b NIL ALL,A=b"),
+    ("--open-mode=", "append truncate a t A x appendix"),
+    ("--priority=", "5 TOP top -1 0 4294967294 4294967295 x 1.5"),
+    (
+        "--propagate=",
+        "ALL STACK NONE STACK,CORE x stack RLIMIT_CORE",
+    ),
+    ("--kill-on-invalid-dep=", "yes no x YES y"),
+    ("--no-kill", " =set =off =x"),
+    ("--wait-all-nodes=", "0 1 2 x"),
     ("--use-min-nodes", " "),
     ("--reboot", " "),
-    ("--get-user-env", "=10L =X"),
-    ("--core-spec=", "1 x"),
-    ("--delay-boot=", "10 x"),
-    ("--deadline=", "2031-01-21 x"),
+    ("--get-user-env", " =10 =10L =X =L"),
+    ("--core-spec=", "1 2 0 x -1 8"),
+    ("--thread-spec=", "1 2 x"),
+    ("--delay-boot=", "10 x 1:00 -1 0"),
+    (
+        "--gres-flags=",
+        "enforce-binding disable-binding x enforce-binding,disable-binding",
+    ),
+    ("--bb=", "x capacity=1"),
+    ("--mcs-label=", "x"),
+    ("--chdir=", "tmp"),
+    ("--time=", "5"),
+    ("--parsable", " "),
+    ("--hold", " "),
+    ("--ignore-pbs", " "),
+    ("--kill-on-bad-exit=", "1"),
+    ("--label", " "),
+    ("--x11", " =all"),
+    ("--nice=", "10"),
+    ("--wait", "=x"),
+    ("--nod", "=2"),
+    ("--gpu", "=1"),
+    ("--cpus", "=2"),
+    ("--mem-per", "=2"),
+    ("--tim", "=2 =x"),
 ];
 
 const CHOSEN: &str = r#"
@@ -301,4 +382,372 @@ SLURM_HINT=x -n 1
 -n 1 << #!/bin/sh\r\ntrue\r\n
 -n 1 << echo\n
 -n 1 <<  \n
+-C!
+-Cv100&
+-C|v100
+-C(v100
+-Cv100)
+-C[v100
+-Cv100]
+-Cv100*x
+-Cv100*0
+-Cv100*
+-CV100
+-C[v100*1|a100*1]
+-Cv100&(a100|cuda)
+-Cv100,cuda
+-Cv100,,cuda
+-Cv100&&cuda
+-Cv100||a100
+-Cv100&|a100
+-C&
+-C|
+-C,
+-C(
+-C)
+-C()
+-C[]
+-C*
+-C*2
+-C[v100&a100]
+-C[v100*2&a100*1]
+-C[v100*2|a100*1]
+-Cv100*2&cuda
+-C(v100&cuda)
+-C(v100&cuda)|a100
+-C[(v100&cuda)|a100]
+-C((v100|a100)&cuda)
+-C(v100|a100)*2
+-C[v100|a100]*2
+-Cv100*1&a100*1
+-Cv100*2|a100
+-C(v100*2)
+-C[v100]&cuda
+-Ccuda&[v100|a100]
+-Cv100*-1
+-Cv100*1.5
+-Cv100*99
+-Cv100|a100&cuda
+-Cv100&a100|cuda
+-C[v100|a100]&[cuda]
+-C(v100|a100)&(cuda)
+-Cv100(a100)
+-Cv100[a100]
+-Cv100:1
+-Cv100=1
+-Cv100!a100
+-C!v100
+-Ca;b
+-Cv100*2*2
+-C(v100|)&cuda
+-Cv100|
+-C[v100|]
+-C[v100*2]
+-C[v100*2&a100]
+-C[v100*0&a100*1]
+-Ccuda*2&v100*1
+-C(v100&(cuda|a100))
+-C(v100&cuda&a100)
+-Cv100&cuda|a100
+-Cnosuch
+-Cnosuch*2
+-C[nosuch]
+-C(nosuch
+-Cv100&nosuch
+--prefer=v100
+--prefer=v100&
+--prefer=x(
+--prefer=v100*2
+--prefer=[v100|a100]
+--prefer=(v100|a100)
+--prefer=v100&a100
+--prefer=v100*0
+--prefer=|
+--prefer=v100|a100
+--gres=gpu:1,
+--gres=,gpu:1
+--gres=gpu:1,,gpu:2
+--gres=,
+--gres=gpu:1.5
+--gres=gpu:v100:1.5
+--gres=gpu:1x
+--gres=gpu:x
+--gres=gpu:
+--gres=gpu::
+--gres=gpu:1:
+--gres=gpu:1g
+--gres=gpu:1K
+--gres=gpu:0x1
+--gres=gpu:+1
+--gres=gpu:01
+--gres=gpu:99999999999
+--gres=gpu:18446744073709551616
+--gres=GPU:1
+--gres=gpu:V100:1
+--gres=gpu:v100
+--gres=gpu:v100,gpu
+--gres=gpu:k80
+--gres=gpu:v100:1:2
+--gres=fpga:1
+--gres=gpu:1;gpu:2
+--gres=gpu:1:v100
+--gres=gpu:-1
+--gres=gpu:1e3
+--gres=gpu:1T
+--gres=gpu:1P
+--gres=gpu:1kb
+--gres=gpu:1ki
+--gres=gpu:v100:2k
+--gres=gpu:a-b:1
+--gres=gpu:a_b:1
+--gres=gpu:3g.20gb:1
+--gres=gpu:3g.20gb
+--gres=help
+--gres=none
+--gres=NONE
+--gres=None
+--gres=none:1
+--gres=gpu:none
+--gpus=1,
+--gpus=,1
+--gpus=1,,2
+--gpus=,
+--gpus=1.5
+--gpus=v100:1.5
+--gpus=1x
+--gpus=x:
+--gpus=:
+--gpus=1:
+--gpus=1k
+--gpus=+1
+--gpus=0x1
+--gpus=-1
+--gpus=v100:1,a100:1
+--gpus=v100:1,
+--gpus=v100,a100
+--gpus=1,v100:1
+--gpus=99999999999
+--gpus=a-b:1
+--gpus=3g.20gb:1
+--gpus=3g.20gb
+--gpus=help
+--gpus=none
+--gpus=v100:help
+--gpus-per-node=1,
+--gpus-per-node=,1
+--gpus-per-node=1.5
+--gpus-per-node=v100:1.5
+--gpus-per-node=x:
+--gpus-per-node=1:
+--gpus-per-node=1k
+--gpus-per-node=v100:1,a100:1
+--gpus-per-node=-1
+--gpus-per-node=none
+--gpus-per-node=help
+--gpus-per-task=1,
+-n2 --gpus-per-task=1,
+-n2 --gpus-per-task=v100:1.5
+-n2 --gpus-per-task=1.5
+-wnode3,node1
+-wnode[2,1]
+-wnode[3-4],node[1-2]
+-wnode2,node1,node2
+-wnode4,node[1-2]
+-wNODE1
+-wnode[1
+-wnode1]
+-wnode[1-2
+-wnode01
+-wnode[01-02]
+-wlocalhost
+-wnode1,
+-wnode1,,node2
+-xnode3,node1
+-xnode9
+-xnode1,
+-xnode9
+-xnode[1-2],node9
+-w node1 -x node1
+-w node[1-2] -x node2
+-w node1 -x node[1-3]
+-w node[1-2] -x node3
+-x node[1-4]
+-p cpu,nosuch
+-p nosuch,cpu
+-p cpu,cpu
+-p cpu,
+--signal=63
+--signal=64
+--signal=65
+--signal=100
+--signal=65535
+--signal=65536
+--signal=65537
+--signal=70000
+--signal=SIGKILL
+--signal=KILL@0
+--signal=RTMIN
+--signal=USR1@60s
+--signal=R:USR1
+--signal=RB:USR1
+--signal=BR:USR1
+--signal=R:B:USR1@120
+--signal=B:R:USR1
+--signal=RUSR1
+--signal=BUSR1
+--signal=b:usr1
+--signal=USR1@-1
+--signal=USR1@+5
+--signal=:USR1
+--signal=::USR1
+--signal=STKFLT
+--signal=PIPE
+--signal=CHLD
+--signal=IO
+--signal=10@@5
+--signal=10:5
+-B1:2:3:4
+-B1:2:1:x
+-B1:1:1:
+-B:::
+-B1:1-2
+-B1-2:1-2:1-2
+-B*:*
+-B-1
+-B1-0
+-B1:*:*
+-B1:x
+--nice
+--nice=
+--nice=0
+--nice=x
+--nice=-0
+--nice=1x
+--nice=-1
+--deadline=2020-01-01
+--deadline=2031-01-01
+--switches=1@0
+--switches=1@1
+--switches=1@5
+--switches=1@10
+--switches=1@1:30
+--switches=1@5:00
+--switches=1@UNLIMITED
+--switches=1@x
+--switches=1@
+--switches=2@0:30
+--switches=1@-1
+--switches=0@5
+--switches=1.5
+--switches=1x
+--switches=x
+--switches=@5
+--cpu-freq=100-50
+--cpu-freq=50-50
+--cpu-freq=50-100
+--cpu-freq=high-low
+--cpu-freq=low-high
+--cpu-freq=high-high
+--cpu-freq=medium-high
+--cpu-freq=high-medium
+--cpu-freq=100-low
+--cpu-freq=low-100
+--cpu-freq=highm1-high
+--cpu-freq=high-highm1
+--cpu-freq=him1
+--cpu-freq=performance
+--cpu-freq=perf-high
+--cpu-freq=low-high:perf
+--cpu-freq=userspace-low
+--cpu-freq=1-2:x
+--cpu-freq=OnDemand
+--cpu-freq=high:performance
+--mem-per-cpu=0
+--mem-per-cpu=0 -n4
+--mem-per-cpu=0 -N2
+--mem-per-cpu=0 --mem=1G
+--mem-per-gpu=0
+--mem-per-gpu=0 -G2
+--mem-per-gpu=0 --gpus-per-node=2 -N2
+--mem=0 -N2
+--mem=0 --exclusive
+--reboot
+--reboot --exclusive
+--reboot --oversubscribe
+--reboot --exclusive=user
+--oversubscribe --exclusive
+--exclusive=user --oversubscribe
+--gpu-bind=map_gpu:x
+--gpu-bind=map_gpu:0,x
+--gpu-bind=mask_gpu:g
+--gpu-bind=mask_gpu:0x3,0x4
+--gpu-bind=map_gpu:0*2,1
+--gpu-bind=map_gpu:0*x
+--gpu-bind=map_gpu:-1
+--gpu-bind=verbose,map_gpu:x
+--gpu-bind=single
+--gpu-bind=single:
+--gpu-bind=single:-1
+--gpu-bind=per_task:2
+--gpu-bind=per_task
+--gpu-bind=none
+--gpu-bind=closest
+--gpu-bind=verbose,closest,x
+--gpu-bind=c
+--gpu-bind=cx
+--gpu-bind=n1
+--gpu-bind=per_gpu:1
+--nosuch --mem=x
+--mem=x --nosuch
+--mem=x -Z
+-Z --mem=x
+-t x --mem
+-N x -n
+--nod=2 -t x
+-t x --nod=2
+--time=x --requeue=1
+--requeue=1 --time=x
+--mem=1x --time=1x
+SBATCH_TIMELIMIT=x --nosuch
+SBATCH_TIMELIMIT=x -t x
+--gres=help --nosuch
+--nosuch --gres=help
+--gres=help --mem=x
+--mem=x --gres=help
+--nosuch << #!/bin/sh\n#SBATCH -t x\ntrue\n
+-t x << #!/bin/sh\n#SBATCH --nosuch\ntrue\n
+-n 1 << #!/bin/sh\n#SBATCH -t x --nosuch\ntrue\n
+-n 1 << #!/bin/sh\n#SBATCH --nosuch -t x\n#SBATCH --mem=x\ntrue\n
+-n 1 << #!/bin/sh\n#SBATCH --gres=help\ntrue\n
+-n 1 << #!/bin/sh\n#SBATCH word -t x\ntrue\n
+-n 1 << #!/bin/sh\n#SBATCH -t x word\n#SBATCH --nosuch\ntrue\n
+--nosuch << echo\n
+-t x << echo\n
+-a10000
+-a10001
+-a0-20000
+-a1-5:9
+-a0-3%
+-a0-3%%
+-a1-3%2%1
+-a1,2%1
+-a%2
+-a0x1-3
+-a+1-3
+-a1-3,
+--tasks=512
+--tasks=4
+--tasks-per-node=2
+--task=2
+-C!
+-CV100
+-C&
+-C|
+-C,
+-C(
+-C)
+-C()
+-C[]
+-C*
+-C*2
 "#;

@@ -51,11 +51,21 @@ fn agree(got: &str, want: &str) -> bool {
 fn is_of_placement(line: &str, got: &str, want: &str) -> bool {
     const ASKED: &[&str] = &[
         "--sockets-per-node=2",
+        "--cores-per-socket=9",
         "--threads-per-core=2",
+        "--extra-node-info=2",
         "-B 2:4",
+        "-B1:2:3:4",
+        "-B1:9",
+        "-B2",
+        "--mincpus=9",
+        "--cpus-per-gpu=",
+        "node[1-4]",
+        "v100,a100",
         "--tmp=",
         "-c9",
         "-n17",
+        "v100:1,a100:1",
         "v100:2,a100:1",
         "gpu:a100:1,gpu:v100:1",
     ];

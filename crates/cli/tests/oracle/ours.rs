@@ -2,11 +2,11 @@
 
 use crate::lines;
 use jiff::tz::TimeZone;
-use model::cluster::{ClusterFile, Fate};
+use model::cluster::{ClusterFile, Fate, Refusal};
 use model::held_job::{ControllerDefaults, HeldJob};
 use model::option_table::Command;
 use model::{
-    Request, Seconds, Severity, SlurmVersion, Surroundings, TimeLimitRequest, Timestamp,
+    Request, Seconds, Severity, Show, SlurmVersion, Surroundings, TimeLimitRequest, Timestamp,
     first_error, moment_text, sbatch,
 };
 use std::path::Path;
@@ -54,6 +54,9 @@ threads_per_core = 1
 memory = "16000M"
 features = ["a100", "cuda"]
 gpu = { type = "a100", model = "a100", count = 4 }
+
+[limits]
+max_array_size = 10001
 
 [partition.gpu]
 default = true
@@ -144,7 +147,12 @@ pub fn answer(line: &str) -> String {
         let mut known = asked.variables.iter().filter(|(known, _)| known == name);
         known.next().map(|(_, value)| value.clone())
     };
-    let (job, remarks) = sbatch::resolve(&args, &lookup, asked.script.as_deref(), &around);
+    let (mut job, remarks) = sbatch::resolve(&args, &lookup, asked.script.as_deref(), &around);
+    // A question is of a job that would start.
+    job.request.hold &= !job.test_only;
+    if job.show == Some(Show::Gres) {
+        return "rc=0 Valid gres options are:\\ngpu[[:type]:count]\\n".to_owned();
+    }
     if let Some(error) = first_error(&remarks) {
         let said = remarks
             .iter()
@@ -166,6 +174,15 @@ pub fn answer(line: &str) -> String {
         false => "sbatch: error: Batch job submission failed",
     };
     let failed = |detail: &str, words: &str| format!("rc=1 {before}{detail}{prefix}: {words}\\n");
+    let refused = file.admit(&job.request, None).err();
+    if let Some(refusal) = refused
+        .as_ref()
+        .filter(|refusal| refusal.fate == Fate::Refused)
+    {
+        let detail = refusal.detail.iter();
+        let detail: String = detail.map(|it| format!("sbatch: error: {it}\\n")).collect();
+        return failed(&detail, refusal.denial.words());
+    }
     // A question is asked of each partition in turn.
     let partitions = job.request.partition.as_deref().unwrap_or("gpu");
     let fits = |partition: &&str| {
@@ -177,19 +194,13 @@ pub fn answer(line: &str) -> String {
         file.admit(&request, None).is_ok()
     };
     let fitting = partitions.split(',').find(fits).filter(|_| job.test_only);
-    if let (None, Err(refusal)) = (fitting, file.admit(&job.request, None)) {
-        match refusal.fate {
-            Fate::Refused => {
-                let detail = refusal.detail.iter();
-                let detail: String = detail.map(|it| format!("sbatch: error: {it}\\n")).collect();
-                return failed(&detail, refusal.denial.words());
-            }
-            // A held job may wait for what will never be there; a question is answered.
-            Fate::Waits(reason) if job.test_only && reason != "PartitionTimeLimit" => {
-                return failed("", "Requested node configuration is not available");
-            }
-            Fate::Waits(_) | Fate::Cut => {}
-        }
+    // A held job may wait for what will never be there; a question is answered.
+    let waits = |refusal: &Refusal| match refusal.fate {
+        Fate::Waits(reason) => reason != "PartitionTimeLimit",
+        Fate::Refused | Fate::Cut => false,
+    };
+    if job.test_only && fitting.is_none() && refused.as_deref().is_some_and(waits) {
+        return failed("", "Requested node configuration is not available");
     }
     let record = HeldJob::new(
         &job,

@@ -36,8 +36,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd);
     let (asked, said) = resolve(args, &super::variable, &surroundings);
     if let Some(show) = asked.show {
-        shown(show, printer);
-        return 0;
+        return shown(show, printer);
     }
     if let Some(error) = first_error(&said) {
         printer.say(error.printed(Command::Srun).trim_end());
@@ -126,12 +125,19 @@ fn test(asked: Srun, zone: &jiff::tz::TimeZone, printer: &Printer) -> u8 {
     1
 }
 
-fn shown(show: Show, printer: &Printer) {
+/// Prints what was asked for instead of a step; the exit status.
+fn shown(show: Show, printer: &Printer) -> u8 {
     match show {
         Show::Version => printer.line(&super::version_line()),
         Show::Usage => printer.line("Usage: srun [OPTIONS(0)...] executable [args(0)...]"),
         Show::Help => printer.data(&help()),
+        Show::Gres => printer.data(crate::slurm::GRES_HELP),
+        Show::Hint => {
+            printer.data(crate::slurm::HINT_HELP);
+            return 1;
+        }
     }
+    0
 }
 
 /// Every option, from the table.
