@@ -264,7 +264,7 @@ fn user_option(
 fn dump_line<'a>(file: &'a str, number: usize, line: &'a str) -> Option<DumpLine<'a>> {
     let (kind, rest) = line.split_once('-')?;
     let mut parts = parts(rest.trim()).into_iter();
-    let name = Some(unquoted(&parts.next()?)).filter(|name| !name.is_empty())?;
+    let name = Some(unquoted(&parts.next()?)).filter(|name| !name.trim().is_empty())?;
     let (mut options, mut odd) = (Vec::new(), Vec::new());
     for part in parts.filter(|part| !part.trim().is_empty()) {
         match part.split_once('=') {
@@ -275,7 +275,7 @@ fn dump_line<'a>(file: &'a str, number: usize, line: &'a str) -> Option<DumpLine
         }
     }
     // An empty value takes a limit away, which is what no key does.
-    options.retain(|(_, value)| !value.is_empty());
+    options.retain(|(_, value)| !value.trim().is_empty());
     Some(DumpLine {
         file,
         number,
