@@ -18,7 +18,8 @@ pub fn check(input: &LintInput<'_>) -> Vec<Finding> {
     };
     let script = Script::read(input);
     let mut findings = of_rules(&script, input);
-    findings.extend(later_components(&script, input, of_rules));
+    let more = later_components(&script, input, &findings, of_rules);
+    findings.extend(more);
     findings.extend(looked.rest);
     findings.extend(commands_not_looked_at(&script));
     keep_safe_fixes(&script, input, &mut findings);

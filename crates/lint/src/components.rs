@@ -66,6 +66,7 @@ const OWN: &[&str] = &[
 pub(crate) fn later_components(
     script: &Script<'_>,
     input: &LintInput<'_>,
+    first: &[Finding],
     check: fn(&Script<'_>, &LintInput<'_>) -> Vec<Finding>,
 ) -> Vec<Finding> {
     let is_separator = |kind: &LineKind| *kind == LineKind::Separator;
@@ -95,7 +96,12 @@ pub(crate) fn later_components(
                 let mut rules = RULES.iter().filter(|rule| rule.needs_cluster);
                 rules.any(|rule| rule.code == finding.code)
             };
-            if here || of_cluster() {
+            // What goes on from the first component is said of that.
+            let said = |one: &Finding| {
+                (one.code, &one.message, &one.labels)
+                    == (finding.code, &finding.message, &finding.labels)
+            };
+            if here || of_cluster() && !first.iter().any(said) {
                 finding.message = format!("component {}: {}", index + 1, finding.message);
                 finding.fix = None;
                 found.push(finding);
@@ -159,6 +165,21 @@ mod tests {
         check(
             "#SBATCH -p gpu --gres=gpu:v100:4 -t 1:00:00\n#SBATCH hetjob\n#SBATCH -p batch\n",
             &[],
+        );
+    }
+
+    #[test]
+    fn what_goes_on_from_the_first_component_is_said_once() {
+        check(
+            "#SBATCH -A nobody -t 1:00:00\n#SBATCH hetjob\n#SBATCH -n 2\n",
+            &[],
+        );
+        check(
+            "#SBATCH -t 1:00:00\n#SBATCH hetjob\n#SBATCH -n 2 -A nobody\n",
+            &[(
+                "Y102",
+                "component 1: ada is not known to have account nobody on test",
+            )],
         );
     }
 

@@ -26,7 +26,7 @@ pub use porter::{Change, Mistake, Ported, Question};
 use crate::cut_short::LookedAt;
 use crate::input::{FolderFact, LintInput};
 use crate::script::Script;
-use model::cluster::{ClusterFile, Denial, Fate};
+use model::cluster::{ClusterFile, Denial, Fate, Refusal};
 use model::{Severity, Timestamp};
 use porter::Porter;
 use std::path::Path;
@@ -134,19 +134,26 @@ fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
             });
         }
     }
-    refusals_there(&script, "", ported, to);
+    let first = to.refusals(script.request(), None);
+    tell_refusals(&first, "", ported);
     let mut text = script.text.to_owned();
     for (number, line) in (1..).zip(later_components::separators(&script)) {
         text = later_components::without_first(&text, name, to, line);
         let component = read(name, &text, to);
         let of = format!("component {number}: ");
-        refusals_there(&component, &of, ported, to);
+        // What goes on from the first component is said of that.
+        let mut refusals = to.refusals(component.request(), None);
+        refusals.retain(|own| {
+            let same = |one: &Refusal| (one.denial, &one.asked) == (own.denial, &own.asked);
+            !first.iter().any(same)
+        });
+        tell_refusals(&refusals, &of, ported);
     }
 }
 
 /// Says what the other cluster would refuse of a component; `of` names it.
-fn refusals_there(script: &Script<'_>, of: &str, ported: &mut Ported, to: &ClusterFile) {
-    for refusal in to.refusals(script.request(), None) {
+fn tell_refusals(refusals: &[Refusal], of: &str, ported: &mut Ported) {
+    for refusal in refusals {
         let is_its = |question: &Question| match of {
             "" => !question.about.starts_with("component "),
             of => question.about.starts_with(of),
