@@ -3,6 +3,7 @@
 use crate::edit::{Edit, apply};
 use crate::{Finding, is_refused};
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Rounds after which fixing ends, whatever is left: each makes all fixes that don't meet.
 const MOST_ROUNDS: usize = 20;
@@ -30,19 +31,28 @@ pub fn fix(text: &str, check: impl Fn(&str) -> Vec<Finding>) -> Fixed {
         made: 0,
         findings: check(text),
     };
-    let mut seen = vec![text.to_owned()];
+    let mut seen = vec![digest(text)];
     let mut trials = 0;
     for _ in 0..MOST_ROUNDS {
         // What was there before would come again for ever.
-        let next = round(&fixed, &check, &mut trials).filter(|next| !seen.contains(&next.text));
-        let Some(next) = next else { break };
-        seen.push(next.text.clone());
+        let next = round(&fixed, &check, &mut trials);
+        let Some(next) = next.filter(|next| !seen.contains(&digest(&next.text))) else {
+            break;
+        };
+        seen.push(digest(&next.text));
         fixed = next;
     }
     for finding in &mut fixed.findings {
         finding.fix = None;
     }
     fixed
+}
+
+/// What tells one text from another: twenty of 4 MiB would be much to keep.
+fn digest(text: &str) -> (usize, u64) {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    (text.len(), hasher.finish())
 }
 
 /// As many of the fixes as can be made at once. Of fixes that only together make `sbatch` refuse the

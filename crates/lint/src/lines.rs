@@ -7,7 +7,8 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct Lines<'a> {
     text: &'a str,
-    starts: Vec<usize>,
+    /// Half as wide as it could be: a text of 4 MiB may have 4 million lines.
+    starts: Vec<u32>,
     /// A byte, and its column: many places of one long line are asked for in turn.
     last: Cell<(usize, usize)>,
 }
@@ -16,11 +17,15 @@ impl<'a> Lines<'a> {
     /// Finds the lines of a text.
     #[must_use]
     pub fn new(text: &'a str) -> Lines<'a> {
-        let behind = |(at, byte): (usize, u8)| (byte == b'\n').then_some(at + 1);
-        let starts = std::iter::once(0).chain(text.bytes().enumerate().filter_map(behind));
+        let is_end = |byte: &u8| *byte == b'\n';
+        let mut starts = Vec::with_capacity(text.bytes().filter(|byte| is_end(byte)).count() + 1);
+        starts.push(0);
+        // No file that is read is longer than 64 MiB; of one past 4 GiB lines would be joined.
+        let behind = |(at, byte): (usize, u8)| is_end(&byte).then(|| u32::try_from(at + 1).ok())?;
+        starts.extend(text.bytes().enumerate().filter_map(behind));
         Lines {
             text,
-            starts: starts.collect(),
+            starts,
             last: Cell::new((0, 1)),
         }
     }
@@ -28,7 +33,7 @@ impl<'a> Lines<'a> {
     /// The line, counted from 1, that a byte is in.
     #[must_use]
     pub fn number(&self, at: usize) -> usize {
-        self.starts.partition_point(|start| *start <= at)
+        self.starts.partition_point(|start| *start as usize <= at)
     }
 
     /// The bytes of a line, counted from 1, without its end; empty for a line that isn't there.
@@ -46,8 +51,9 @@ impl<'a> Lines<'a> {
         let start = number
             .checked_sub(1)
             .and_then(|index| self.starts.get(index));
-        let start = start.copied().unwrap_or(past);
-        start..self.starts.get(number).copied().unwrap_or(past)
+        let start = start.map_or(past, |start| *start as usize);
+        let end = self.starts.get(number);
+        start..end.map_or(past, |end| *end as usize)
     }
 
     /// The text of a line, counted from 1.
