@@ -12,6 +12,8 @@ pub(super) struct Run {
     /// Quotes stood around some of it.
     pub quoted: bool,
     pub workdir: Option<String>,
+    /// What it writes stays in the container's file system.
+    pub writable: bool,
     /// Options that have no counterpart.
     pub lost: Vec<String>,
 }
@@ -126,6 +128,7 @@ pub(super) fn starter_options(words: &[Word<'_>]) -> Option<(Run, usize)> {
                     });
                 }
             }
+            ("-w" | "--writable", None) => run.writable = true,
             ("--pwd" | "--cwd", Some(folder)) => run.workdir = Some(folder),
             (name, Some(value)) => run.lost.push(format!("{name}={value}")),
             (name, None) => run.lost.push(name.to_owned()),

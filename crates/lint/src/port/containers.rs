@@ -150,6 +150,9 @@ impl Porter<'_> {
             run.workdir
                 .map(|folder| format!("--container-workdir={folder}")),
         );
+        if run.writable {
+            options.push("--container-writable".to_owned());
+        }
         if verb == "exec" {
             options.push("--no-container-entrypoint".to_owned());
         }

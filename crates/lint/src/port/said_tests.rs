@@ -516,3 +516,13 @@ fn more_memory_than_a_node_has_is_not_all_of_it() {
             ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],
     );
 }
+
+#[test]
+fn a_container_that_is_written_into_stays_one() {
+    check_said(
+        "cedar",
+        "technion",
+        "singularity exec -w box make\n",
+        expect![[r#""singularity exec -w box " -> "srun --container-image=box --container-writable --no-container-entrypoint ": technion runs containers with Pyxis, by options of srun"#]],
+    );
+}
