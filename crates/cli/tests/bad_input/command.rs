@@ -3,6 +3,8 @@
 use crate::house::{ended, env, events, folder, go, start, state, wait_for_file, waiting_command};
 use expect_test::{Expect, expect};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 use testkit::wait_until;
 
 /// Runs a command that fails, and compares the cause that `yard show` gives.
@@ -116,16 +118,37 @@ fn ctrl_c_leaves_a_run_alone_and_says_how_to_come_back() {
 #[test]
 fn ctrl_c_before_the_submission_leaves_nothing_behind() {
     let env = env();
-    // A pipe that nobody writes to holds the command at its first steps.
     fs::write(env.work().join("yard.toml"), "command = [\"true\"]\n").unwrap();
-    let pipe = env.trainyard_home().join("config/config.toml");
-    fs::create_dir_all(pipe.parent().unwrap()).unwrap();
+    // A git that waits for somebody to write into a pipe holds the command at its first steps.
+    let tools = env.trainyard_home().join("tools");
+    fs::create_dir_all(&tools).unwrap();
+    let pipe = tools.join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
-    let run = start(&env, &["run"]);
+    let hold = fs::File::options()
+        .read(true)
+        .write(true)
+        .open(&pipe)
+        .unwrap();
+    let (git, place) = (tools.join("git"), tools.display());
+    let text = format!(
+        "#!/bin/sh\n[ -e {place}/went ] || {{ >{place}/went; cat {place}/pipe; }}\nexit 1\n"
+    );
+    fs::write(&git, text).unwrap();
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let run = env
+        .command(&["run"])
+        .env("PATH", format!("{place}:{path}"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     wait_until("its signals are watched", || catches_sigint(run.id()));
     sys::process::signal(run.id(), 2).unwrap();
-    fs::write(&pipe, "").unwrap();
+    // Whoever reads it comes to its end, and nobody begins to.
+    fs::remove_file(&pipe).unwrap();
+    drop(hold);
     let (code, said) = ended(run);
     assert_eq!(code, Some(130), "{said}");
     assert!(
