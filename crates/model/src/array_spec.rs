@@ -6,6 +6,9 @@ use std::fmt;
 
 /// One more than the greatest index: Slurm's `MaxArraySize` can't be set higher.
 const MOST: u32 = 4_000_001;
+/// Most indices in one text, those given again counted again: ours, so that no text can fill the
+/// memory.
+const MOST_WRITTEN: usize = 4 * MOST as usize;
 
 impl ArraySpec {
     /// Reads what `--array` takes; `None` where Slurm says "Invalid job array specification".
@@ -31,6 +34,9 @@ fn elements(list: &str) -> Option<(Vec<u32>, u32)> {
     let mut written = None;
     for part in list.split(',').filter(|part| !part.is_empty()) {
         let (first, last, step) = element(part)?;
+        if indices.len() > MOST_WRITTEN {
+            return None;
+        }
         indices.extend((first..=last).step_by(step.unwrap_or(1) as usize));
         written = written.or(step);
     }

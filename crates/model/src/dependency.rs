@@ -1,6 +1,7 @@
 //! `--dependency`: `afterok:42:43,afterany:44`, `after:42+10`, `singleton`, `?` for "any of".
 
-use crate::JobId;
+use crate::{ArraySpec, JobId};
+use std::collections::HashSet;
 use std::fmt;
 
 /// What a job waits for.
@@ -27,7 +28,7 @@ pub enum Condition {
 }
 
 /// How the jobs that another waits for must stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DependencyKind {
     /// Started or cancelled.
     After,
@@ -44,15 +45,29 @@ pub enum DependencyKind {
 }
 
 /// A job that another waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DependedJob {
     /// The job, or the array.
     pub job: JobId,
-    /// An element of the array; `None` is the whole.
-    pub element: Option<u32>,
+    /// What of the array.
+    pub element: Element,
     /// `+N`: so many minutes after its start.
     pub minutes: Option<u32>,
 }
+
+/// What of a job that another waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Element {
+    /// The job, or the whole array.
+    Whole,
+    /// `_*`: the whole array, said so.
+    All,
+    /// `_N`: one element.
+    One(u32),
+}
+
+/// Most elements that one `_[LIST]` may name: ours, so that no text can fill the memory.
+const MOST_ELEMENTS: usize = 1 << 16;
 
 const KINDS: &[(&str, DependencyKind)] = &[
     ("after", DependencyKind::After),
@@ -69,9 +84,11 @@ impl Dependency {
     #[must_use]
     pub fn parse(text: &str) -> Option<Dependency> {
         let conditions = text.split([',', '?']).map(condition);
+        let mut conditions: Vec<Condition> = conditions.collect::<Option<_>>()?;
+        said_once(&mut conditions);
         Some(Dependency {
             any: text.contains('?'),
-            conditions: conditions.collect::<Option<_>>()?,
+            conditions,
         })
     }
 
@@ -149,8 +166,10 @@ impl fmt::Display for Condition {
         f.write_str(found.map_or("", |(name, _)| name))?;
         for job in jobs {
             write!(f, ":{}", job.job)?;
-            if let Some(element) = job.element {
-                write!(f, "_{element}")?;
+            match job.element {
+                Element::Whole => {}
+                Element::All => f.write_str("_*")?,
+                Element::One(element) => write!(f, "_{element}")?,
             }
             if let Some(minutes) = job.minutes {
                 write!(f, "+{minutes}")?;
@@ -165,7 +184,11 @@ fn condition(text: &str) -> Option<Condition> {
         return Some(Condition::Singleton);
     }
     let (kind, jobs) = if text.starts_with(|c: char| c.is_ascii_digit()) {
-        (DependencyKind::AfterAny, text)
+        // The old form names one job.
+        (
+            DependencyKind::AfterAny,
+            Some(text).filter(|text| !text.contains(':'))?,
+        )
     } else {
         let (name, jobs) = text.split_once(':')?;
         let found = KINDS
@@ -173,30 +196,52 @@ fn condition(text: &str) -> Option<Condition> {
             .find(|(known, _)| known.eq_ignore_ascii_case(name));
         (found?.1, jobs)
     };
-    let jobs = jobs.split(':').map(|job| depended(kind, job));
-    Some(Condition::Jobs {
-        kind,
-        jobs: jobs.collect::<Option<_>>()?,
-    })
+    let mut all = Vec::new();
+    for job in jobs.split(':') {
+        depended(kind, job, &mut all)?;
+    }
+    Some(Condition::Jobs { kind, jobs: all })
 }
 
-fn depended(kind: DependencyKind, text: &str) -> Option<DependedJob> {
+/// Leaves out what was said before, as a controller does.
+fn said_once(conditions: &mut Vec<Condition>) {
+    let mut said = HashSet::new();
+    conditions.retain_mut(|condition| match condition {
+        Condition::Singleton => said.insert(None),
+        Condition::Jobs { kind, jobs } => {
+            jobs.retain(|job| said.insert(Some((*kind, *job))));
+            !jobs.is_empty()
+        }
+    });
+}
+
+/// Reads one job, or several elements of an array: `7`, `7+10`, `7_3`, `7_*`, `7_[1-3,5]`.
+fn depended(kind: DependencyKind, text: &str, all: &mut Vec<DependedJob>) -> Option<()> {
     let (id, minutes) = match text.split_once('+') {
-        Some((id, minutes)) if kind == DependencyKind::After => (id, Some(minutes.parse().ok()?)),
+        Some((id, minutes)) if kind == DependencyKind::After => {
+            let minutes = minutes.parse().ok().filter(|minutes| *minutes > 0)?;
+            (id, Some(minutes))
+        }
         Some(_) => return None,
         None => (text, None),
     };
-    let (job, element) = match id.split_once('_') {
-        Some((job, "*")) => (job, None),
-        Some((job, element)) => (job, Some(element.parse().ok()?)),
-        None => (id, None),
+    let (job, elements) = match id.split_once('_') {
+        Some((job, "*")) => (job, vec![Element::All]),
+        Some((job, list)) if list.starts_with('[') => {
+            let list = list.strip_prefix('[')?.strip_suffix(']')?;
+            let spec = ArraySpec::parse(list).filter(|spec| spec.indices.len() <= MOST_ELEMENTS)?;
+            (job, spec.indices.into_iter().map(Element::One).collect())
+        }
+        Some((job, element)) => (job, vec![Element::One(element.parse().ok()?)]),
+        None => (id, vec![Element::Whole]),
     };
-    let job = job.parse().ok().filter(|job| *job > 0)?;
-    Some(DependedJob {
-        job: JobId(job),
+    let job = JobId(job.parse().ok().filter(|job| *job > 0)?);
+    all.extend(elements.into_iter().map(|element| DependedJob {
+        job,
         element,
         minutes,
-    })
+    }));
+    Some(())
 }
 
 #[cfg(test)]
@@ -230,7 +275,12 @@ mod tests {
             "afterany:1?afterok:2?singleton",
         );
         check("after:1+5:2", "after:1+5:2");
-        check("aftercorr:7_3:8_*", "aftercorr:7_3:8");
+        check("aftercorr:7_3:8_*", "aftercorr:7_3:8_*");
+        check("afterok:1_[1-3]", "afterok:1_1:1_2:1_3");
+        check(
+            "afterok:1,afterok:1:2,singleton,singleton",
+            "afterok:1,afterok:2,singleton",
+        );
         check("42", "afterany:42");
         for wrong in [
             "afterok:",
@@ -240,6 +290,10 @@ mod tests {
             "",
             "afterok:1+5",
             "afterok:0",
+            "after:1+0",
+            "1:2",
+            "afterok:1_[x]",
+            "afterok:1_[1",
         ] {
             check(wrong, "invalid");
         }

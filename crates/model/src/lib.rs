@@ -88,7 +88,7 @@ pub use begin_time::parse_moment;
 pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, NodeGroup};
 pub use constraint::Constraint;
 pub use counted::counted;
-pub use dependency::{Condition, DependedJob, Dependency, DependencyKind};
+pub use dependency::{Condition, DependedJob, Dependency, DependencyKind, Element};
 pub use diagnostic::{Diagnostic, Severity, Span, Voice, first_error};
 pub use distribution::{Dealing, Distribution, Levels};
 pub use export::Export;

@@ -3,7 +3,8 @@
 use crate::job::Job;
 use crate::{Finished, State};
 use model::{
-    Condition, DependedJob, Dependency, DependencyKind, JobId, JobState, Seconds, Timestamp,
+    Condition, DependedJob, Dependency, DependencyKind, Element, JobId, JobState, Seconds,
+    Timestamp,
 };
 
 /// How a condition stands.
@@ -63,7 +64,10 @@ impl State {
         let target = depended.job;
         let only = match kind {
             Kind::AfterCorr => task,
-            _ => depended.element,
+            _ => match depended.element {
+                Element::Whole | Element::All => None,
+                Element::One(element) => Some(element),
+            },
         };
         let delay = Seconds(u64::from(depended.minutes.unwrap_or(0)) * 60);
         let live = self.live_of(target, only);

@@ -750,4 +750,161 @@ SBATCH_TIMELIMIT=x -t x
 -C[]
 -C*
 -C*2
+-dafterok:1_2
+-dafterok:1_*
+-daftercorr:7_3:8_*
+-dafterok:1_[1-3]
+-dafter:1_2+5
+-dafterok:1:2_3:4_*
+-dafterok:0
+-dafterok:1,singleton
+-dsingleton,afterok:1:2
+-dafterok:1,afterok:1
+-dafterok:1_x
+-dafter:1+0
+-dafter:1+-5
+-dafter:1:2+5
+-dafter:1+5:2+6
+-dafterok:4294967295
+-dafterok:4294967294
+-dafterok:67108864
+-dafterok:67108863
+-d1:2
+-d1,2
+-d1
+-dafterok:1?
+-dafterok:1,
+-d,afterok:1
+-dAfterOK:1
+-n9 --use-min-nodes
+--mail-type=ARRAY_TASKS
+--mail-type=END,ARRAY_TASKS
+--mail-type=TIME_LIMIT_80,END
+--mail-type=all
+--mail-type=BEGIN,BEGIN
+--mail-type=NONE,END
+--mail-type=END,NONE
+--mail-type=INVALID_DEPEND
+--mail-type=STAGE_OUT
+--mail-type=TIME_LIMIT
+--mail-type=
+--mail-type=,
+--mail-type=END,
+-t1:2:3:4
+-t1-2:3:4
+-t1-2:3
+-t1-2
+-t1:2:3
+-t1:2
+-t 0:0:1
+-t 0:59
+-t 0:61
+-t 1-0:0:1
+-t 00
+-t 0-0
+-t 0:00
+-t infinite
+-t Unlimited
+-t UNLIM
+-t 5m
+-t +5
+-t 1-
+-t -5
+-t 1:
+-t :1
+-t 1.5
+--mem=1.5G
+--mem=1t
+--mem=1025K
+--mem=1K
+--mem=1023
+--mem=0.5G
+--mem=1GB
+--mem=1GiB
+--mem=g
+--mem=18446744073709551615
+--mem=-1
+--mem=+1
+--mem-per-cpu=1GB
+--tmp=1GB
+--tmp=1023K
+-N1-2,4
+-N 1-4:2
+-N2k
+-N0
+-N0-0
+-N1-
+-N-2
+-N 5-4
+-N 1m
+-N01
+-N+1
+-N 1.0
+-n 0
+-n 1m
+-n 01
+-n +1
+-n1e3
+-c 65535
+-c 0
+--begin=2031-01-20T12:34:56
+--begin=2031-1-2
+--begin=010231
+--begin=01.02.31
+--begin=12/31/2031
+--begin=2031-01-20T12:34:56.5
+--begin=2031-01-20T24:00
+--begin=2031-01-20T1:2:3
+--begin=1925-01-01
+--begin=20310120
+--begin=2031-01-20T12
+--begin=uts1926892800
+--begin=uts0
+--begin=utsx
+--begin=2031-01
+--begin=2031-02-29
+--begin=2032-02-29
+-J a%b
+-J %j
+-J @
+-o %j/%x
+-o a%%b
+-o a\%j
+-o %5j
+-o %05j-%A-%a
+-o %N-%n-%t-%s-%u-%x
+-o %b
+-o %z
+-o %
+-o a%
+-o %0j
+-o %11j
+-o %10j
+-a1 -o %A_%a
+-a1-3 -o %4a
+-a1 -o %b
+--export=A,B=c
+--export=
+--export=NONE,A
+--nice=2147483646
+--priority=4294967293
+--array=1,1,2
+--array=3,1,2
+--array=1-3,2
+--array=0-9:3,1
+--array=0-100:7%3
+--array=1-1
+--array=007
+--array=1-9:4
+--array=5-1
+--array=1:2
+--array=,1
+--array=1--2
+--array=1-3%
+--array=1-3%1000000
+--array=0,2,4,6,8
+--array=0,2,4,6,8,9
+--array=1,3,5-9:2
+--array=10-20:5,1
+--array=1-2,4-5,7-8
 "#;
