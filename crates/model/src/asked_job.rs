@@ -2,17 +2,16 @@
 //! send anything (`_opt_verify` of 22.05.8's `opt.c`).
 
 use crate::diagnostic::{Diagnostic, Span, Voice, first_error};
-use crate::given::Origin;
+use crate::given::{Given, Origin};
 use crate::given_options::GivenOptions;
 use crate::job_description::JobDescription;
 use crate::option_table::{Command, Key};
 use crate::reading::Reading;
 use crate::text_lengths;
 use crate::{
-    GresList, Levels, NodeCount, NodeName, Show, SlurmVersion, TimeLimitRequest, described_job,
-    gres_check, value_check,
+    GresList, Levels, NodeCount, Show, SlurmVersion, described_job, gres_check, refused_together,
+    value_check,
 };
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Checks what only the options together can tell, settles nodes and tasks, and describes the job.
@@ -46,10 +45,11 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
             "Incompatible begin and deadline time specification",
         );
     }
-    deadline(reading);
-    wanted_and_excluded(reading);
+    refused_together::check(reading);
     if let Some(message) = reading.options.propagate_wrong.take() {
-        error(reading, &message);
+        let span = reading.last_of(&[Key::Propagate]);
+        let error = Diagnostic::error("conflict", span, message, 1);
+        reading.diagnostics.push(error);
     }
     if arbitrary {
         error(
@@ -62,7 +62,9 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
     if reading.options.clusters.is_none()
         && let Err(message) = gres_check::check(&mut job, reading.surroundings.gres_types)
     {
-        error(reading, &message);
+        let span = unreadable_list(reading);
+        let error = Diagnostic::error("conflict", span, message, 1);
+        reading.diagnostics.push(error);
     }
     reading.options.tasks = job.tasks;
     gpus_twice(reading);
@@ -70,39 +72,25 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
     job
 }
 
-/// A node that must be there and must not: refused when the job is sent (`job_mgr.c`).
-fn wanted_and_excluded(reading: &mut Reading<'_>) {
-    let o = &reading.options;
-    if o.nodelist.is_empty() || o.exclude.is_empty() {
-        return;
-    }
-    let excluded: HashSet<&str> = o.exclude.iter().map(NodeName::as_str).collect();
-    if o.nodelist
-        .iter()
-        .any(|name| excluded.contains(name.as_str()))
-    {
-        reading.refuse_whole_as_any_controller("Invalid node name specified");
-    }
-}
-
-/// What a controller says of a deadline that can't be met (`_valid_job_part` of `job_mgr.c`).
-fn deadline(reading: &mut Reading<'_>) {
-    let Some(deadline) = reading.options.deadline else {
-        return;
+/// Where a list of generic resources stands that is none; the whole where all are.
+fn unreadable_list(reading: &Reading<'_>) -> Span {
+    const OF_GPUS: [Key; 4] = [
+        Key::Gpus,
+        Key::GpusPerNode,
+        Key::GpusPerSocket,
+        Key::GpusPerTask,
+    ];
+    let unreadable = |given: &&Given| {
+        let text = given.value.as_deref().unwrap_or_default();
+        let list = match given.option.key {
+            Some(Key::Gres) => GresList::of_gres(text),
+            Some(key) if OF_GPUS.contains(&key) => Some(GresList::of_gpus(text)),
+            _ => None,
+        };
+        list.is_some_and(|list| list.items().is_err())
     };
-    let now = reading.surroundings.now;
-    let too_long = match reading.options.time_min {
-        Some(TimeLimitRequest::Limit(least)) => deadline < now + least,
-        Some(TimeLimitRequest::Unlimited) => true,
-        None => false,
-    };
-    if deadline < now {
-        let words = "Requested time limit is invalid (missing or exceeds some limit)";
-        reading.refuse_whole_as_any_controller(words);
-    } else if too_long {
-        let words = "Invalid time-min specification (exceeds job's time or other limits)";
-        reading.refuse_whole_as_any_controller(words);
-    }
+    let found = reading.given.iter().rev().find(unreadable);
+    found.map_or(Span::Whole, |given| given.span.clone())
 }
 
 fn is_arbitrary(o: &GivenOptions) -> bool {

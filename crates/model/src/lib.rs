@@ -37,6 +37,7 @@ mod node_count;
 mod node_name;
 mod number;
 mod problem;
+mod refused_together;
 mod request;
 pub mod sbatch;
 mod script;

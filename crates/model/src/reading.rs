@@ -203,16 +203,24 @@ impl<'a> Reading<'a> {
         self.refusals.push(error);
     }
 
-    /// The same of the job as a whole.
-    pub(crate) fn refuse_whole_as_any_controller(&mut self, message: &str) {
-        let error = Diagnostic::error(REFUSED, Span::Whole, message, 1);
+    /// What every controller says of options together, where the last of them stands.
+    pub(crate) fn refuse_together_as_any_controller(&mut self, keys: &[Key], message: &str) {
+        let error = Diagnostic::error(REFUSED, self.last_of(keys), message, 1);
         self.refusals.push(error);
+    }
+
+    /// Where the last of some options stands.
+    pub(crate) fn last_of(&self, keys: &[Key]) -> Span {
+        let mut given = self.given.iter().rev();
+        let last = given.find(|given| given.option.key.is_some_and(|key| keys.contains(&key)));
+        last.map_or(Span::Whole, |given| given.span.clone())
     }
 
     /// What the embedded engine's controller says of the job as a whole.
     pub(crate) fn refuse_whole_as_controller(&mut self, message: &str) {
         if self.surroundings.embedded {
-            self.refuse_whole_as_any_controller(message);
+            let error = Diagnostic::error(REFUSED, Span::Whole, message, 1);
+            self.refusals.push(error);
         }
     }
 

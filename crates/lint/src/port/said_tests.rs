@@ -523,6 +523,8 @@ fn a_container_that_is_written_into_stays_one() {
         "cedar",
         "technion",
         "singularity exec -w box make\n",
-        expect![[r#""singularity exec -w box " -> "srun --container-image=box --container-writable --no-container-entrypoint ": technion runs containers with Pyxis, by options of srun"#]],
+        expect![[
+            r#""singularity exec -w box " -> "srun --container-image=box --container-writable --no-container-entrypoint ": technion runs containers with Pyxis, by options of srun"#
+        ]],
     );
 }
