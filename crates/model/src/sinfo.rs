@@ -71,6 +71,12 @@ pub struct SinfoNode {
     pub version: String,
     /// Why it is not to be used.
     pub reason: Option<String>,
+    /// How many processes were ready to run, in hundredths; none before the node said so.
+    pub load: Option<u32>,
+    /// What an administrator wrote of it.
+    pub comment: Option<String>,
+    /// What a program wrote of it.
+    pub extra: Option<String>,
 }
 
 /// The format of `sinfo` alone.

@@ -66,7 +66,7 @@ const fn field(
     }
 }
 
-/// Every column of `sinfo` but those of federations and of ports.
+/// Every column of 22.05's `sinfo` but those of federations and of ports.
 #[rustfmt::skip]
 pub const SINFO_FIELDS: &[SinfoField] = &[
     field(Some('a'), &["available"], "AVAIL", Text, OfPartition(|part| text(if part.up { "up" } else { "down" }))),
@@ -93,6 +93,7 @@ pub const SINFO_FIELDS: &[SinfoField] = &[
     field(Some('n'), &["nodehost"], "HOSTNAMES", Nodes, OfNode(|node| text(&node.host))),
     field(Some('N'), &["nodelist"], "NODELIST", Nodes, OfAll(names)),
     field(Some('o'), &["nodeaddr"], "NODE_ADDR", Text, OfNode(|node| text(&node.address))),
+    field(Some('O'), &["cpusload"], "CPU_LOAD", Text, OfAll(load)),
     field(Some('p'), &["prioritytier"], "PRIO_TIER", Number, OfPartition(|part| text(&part.priority_tier.to_string()))),
     field(Some('P'), &["partition"], "PARTITION", Text, OfPartition(|part| text(&format!("{}{}", part.name, if part.default { "*" } else { "" })))),
     field(Some('r'), &["root"], "ROOT", Text, OfPartition(|_| text("no"))),
@@ -110,6 +111,8 @@ pub const SINFO_FIELDS: &[SinfoField] = &[
     field(Some('z'), &["socketcorethread"], "S:C:T", Text, OfAll(layout)),
     field(Some('Z'), &["threads"], "THREADS", Number, Least(|node| u64::from(node.threads))),
     field(None, &["allocmem"], "ALLOCMEM", Number, Least(|node| node.used_memory_mib)),
+    field(None, &["comment"], "COMMENT", Text, OfNode(|node| or_null(node.comment.as_deref().unwrap_or_default()))),
+    field(None, &["extra"], "EXTRA", Text, OfNode(|node| or_null(node.extra.as_deref().unwrap_or_default()))),
     field(None, &["gresused"], "GRES_USED", Text, OfNode(|node| or_null(&node.gres_used))),
     field(None, &["statecomplete"], "STATECOMPLETE", Text, OfNode(|node| text(&node.state_long))),
 ];
@@ -129,6 +132,22 @@ fn limit(time: Option<Seconds>) -> Cell {
         }
         None => text("infinite"),
     }
+}
+
+/// The least and the greatest load; what is not known counts as the greatest.
+fn load(nodes: &[&SinfoNode]) -> Cell {
+    let said = |load: u32| match load {
+        u32::MAX => "N/A".to_owned(),
+        load => format!("{}.{:02}", load / 100, load % 100),
+    };
+    let loads = nodes.iter().map(|node| node.load.unwrap_or(u32::MAX));
+    let (least, most) = loads.fold((u32::MAX, 0), |(least, most), load| {
+        (least.min(load), most.max(load))
+    });
+    Cell::Text(match least == most || nodes.is_empty() {
+        true => said(least),
+        false => format!("{}-{}", said(least), said(most)),
+    })
 }
 
 fn count(nodes: &[&SinfoNode]) -> Cell {
