@@ -81,8 +81,12 @@ fn answer(category: &str, input: &str, want: &str) -> String {
 }
 
 fn node_names(category: &str, input: &str) -> String {
-    let mut names = match node_list::expand(input) {
-        Ok(names) => names,
+    let folded = match category {
+        "hostnames" => Ok(String::new()),
+        _ => node_list::fold_list(input, category == "hostlistsorted"),
+    };
+    let (names, folded) = match node_list::expand(input).and_then(|names| Ok((names, folded?))) {
+        Ok(both) => both,
         Err(error) => {
             let detail = error
                 .detail()
@@ -90,15 +94,12 @@ fn node_names(category: &str, input: &str) -> String {
             return format!("rc=0 {detail}{error}\\n");
         }
     };
-    if category == "hostlistsorted" {
-        node_list::sort(&mut names);
-    }
     match category {
         "hostnames" => {
             let lines: Vec<String> = names.iter().map(|name| format!("{name}\\n")).collect();
             format!("rc=0 {}", lines.concat())
         }
-        _ => format!("rc=0 {}\\n", node_list::fold(&names)),
+        _ => format!("rc=0 {folded}\\n"),
     }
 }
 

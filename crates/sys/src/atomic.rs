@@ -3,10 +3,11 @@
 use crate::attributes;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, fchown};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,7 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// # Errors
 /// What the system says; `path` is then as it was.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(path, bytes, true)?;
+    replace(path, bytes, true, None)?;
     File::open(folder_of(path))?.sync_all()
 }
 
@@ -35,8 +36,8 @@ pub fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if !facts.is_file() {
         return File::options().write(true).open(&meant)?.write_all(bytes);
     }
-    write(&meant, bytes)?;
-    fs::set_permissions(&meant, facts.permissions())
+    replace(&meant, bytes, true, Some(facts.permissions()))?;
+    File::open(folder_of(&meant))?.sync_all()
 }
 
 /// Like [`write()`], for a file that is there and has no other name: the new one has the owner,
@@ -54,7 +55,7 @@ pub fn write_in_place_of(
     still: impl FnOnce() -> io::Result<()>,
 ) -> io::Result<()> {
     let beside = beside(path, COUNT.fetch_add(1, Ordering::Relaxed));
-    let result = fill(&beside, bytes, true).and_then(|file| {
+    let result = fill(&beside, bytes, true, PRIVATE).and_then(|file| {
         let made = file.metadata()?;
         let owner = (made.uid() != facts.uid()).then_some(facts.uid());
         let group = (made.gid() != facts.gid()).then_some(facts.gid());
@@ -84,7 +85,7 @@ pub fn write_in_place_of(
 /// # Errors
 /// What the system says; `path` is then as it was.
 pub fn write_relaxed(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(path, bytes, false)
+    replace(path, bytes, false, None)
 }
 
 /// Makes a file that holds `bytes` where there is none, and returns it open for writing. Of
@@ -94,7 +95,7 @@ pub fn write_relaxed(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// `AlreadyExists` where there is one, which stays as it is; what the system says.
 pub fn create(path: &Path, bytes: &[u8]) -> io::Result<File> {
     let beside = beside(path, COUNT.fetch_add(1, Ordering::Relaxed));
-    let result = fill(&beside, bytes, false)
+    let result = fill(&beside, bytes, false, OPEN)
         .and_then(|file| rename_where_none_is(&beside, path).map(|()| file));
     if result.is_err() {
         let _ = fs::remove_file(&beside);
@@ -113,17 +114,34 @@ fn rename_where_none_is(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-fn replace(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
+/// Puts `bytes` at `path`; with `permissions` nobody else sees them before they hold.
+fn replace(
+    path: &Path,
+    bytes: &[u8],
+    durable: bool,
+    permissions: Option<fs::Permissions>,
+) -> io::Result<()> {
     let beside = beside(path, COUNT.fetch_add(1, Ordering::Relaxed));
-    let result = fill(&beside, bytes, durable).and_then(|_file| fs::rename(&beside, path));
+    let mode = permissions.as_ref().map_or(OPEN, |_| PRIVATE);
+    let result = fill(&beside, bytes, durable, mode).and_then(|file| {
+        permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))?;
+        fs::rename(&beside, path)
+    });
     if result.is_err() {
         let _ = fs::remove_file(&beside);
     }
     result
 }
 
-fn fill(path: &Path, bytes: &[u8], durable: bool) -> io::Result<File> {
-    let create = || File::options().write(true).create_new(true).open(path);
+/// The mode of a file that the umask alone narrows.
+const OPEN: u32 = 0o666;
+/// The mode of a file that may hold what others must not read, before it has its own.
+const PRIVATE: u32 = 0o600;
+
+fn fill(path: &Path, bytes: &[u8], durable: bool, mode: u32) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(mode);
+    let create = || options.open(path);
     let mut file = match create() {
         // Of a process that was killed: pids repeat after a boot, and between machines that share
         // the folder.
@@ -146,7 +164,9 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 /// A name that no other living writer of this machine uses: pid and a counter.
 fn beside(path: &Path, count: u32) -> PathBuf {
     let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
+    // File systems take names of 255 bytes.
+    let meant = path.file_name().unwrap_or_default().as_bytes();
+    name.push(OsStr::from_bytes(&meant[..meant.len().min(200)]));
     name.push(format!(".{}.{count}.new", std::process::id()));
     path.with_file_name(name)
 }
@@ -163,6 +183,35 @@ mod tests {
     use super::*;
     use rustix::fs::{FileType, Mode};
     use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_copy_beside_is_nobody_elses_before_it_has_its_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let facts = fs::metadata(&path).unwrap();
+        let stopped = write_in_place_of(&path, b"new", &facts, || {
+            let beside = fs::read_dir(folder.path()).unwrap();
+            let modes = beside.map(|entry| entry.unwrap().metadata().unwrap().mode() & 0o777);
+            assert_eq!(modes.max(), Some(0o640));
+            Ok(())
+        });
+        stopped.unwrap();
+        let made = fill(&folder.path().join("made"), b"x", false, PRIVATE).unwrap();
+        assert_eq!(made.metadata().unwrap().mode() & 0o777, 0o600);
+        write_named(&path, b"newer").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn the_longest_name_has_room_for_a_copy() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("n".repeat(255));
+        write(&path, b"x").unwrap();
+        write(&path, b"y").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"y");
+    }
 
     #[test]
     fn a_link_and_a_pipe_stay_what_they_are() {
@@ -219,7 +268,7 @@ mod tests {
         let path = folder.path().join("exit");
         let leftover = beside(&path, u32::MAX);
         fs::write(&leftover, b"half of something lon").unwrap();
-        fill(&leftover, b"whole", false).unwrap();
+        fill(&leftover, b"whole", false, OPEN).unwrap();
         assert_eq!(fs::read(&leftover).unwrap(), b"whole");
     }
 

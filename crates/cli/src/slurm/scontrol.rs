@@ -99,12 +99,9 @@ fn host_names(list: Option<&str>, printer: &Printer) -> u8 {
 }
 
 fn host_list(names: &str, sorted: bool, printer: &Printer) -> u8 {
-    match node_list::expand(names) {
-        Ok(mut names) => {
-            if sorted {
-                node_list::sort(&mut names);
-            }
-            printer.line(&node_list::fold(&names));
+    match node_list::fold_list(names, sorted) {
+        Ok(folded) => {
+            printer.line(&folded);
             0
         }
         Err(error) => {

@@ -1,5 +1,6 @@
 //! What fixes would change, as a unified diff.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Lines that are shown round a change.
@@ -30,12 +31,35 @@ pub fn diff(old: &str, new: &str, name: &str) -> String {
         }
         end = (end + CONTEXT).min(steps.len());
         if shown.is_empty() {
+            let name = header_name(name);
             let _ = writeln!(shown, "--- {name}\n+++ {name}");
         }
         hunk(&mut shown, &steps, from, end);
         at = end;
     }
     shown
+}
+
+/// A name as git and patch write one that would end the line: in quotes, escaped as in C.
+fn header_name(name: &str) -> Cow<'_, str> {
+    if !name.contains(|c: char| c.is_control()) {
+        return Cow::Borrowed(name);
+    }
+    let mut quoted = String::from("\"");
+    for letter in name.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            letter if letter.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in letter.encode_utf8(&mut bytes).bytes() {
+                    let _ = write!(quoted, "\\{byte:03o}");
+                }
+            }
+            letter => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    Cow::Owned(quoted)
 }
 
 fn hunk(shown: &mut String, steps: &[Step<'_>], from: usize, end: usize) {

@@ -13,6 +13,8 @@ pub fn text(finding: &Finding, lines: &Lines<'_>, name: &str) -> String {
     let mut shown = String::new();
     let head = format!("{}[{}]: ", finding.severity.name(), finding.code);
     wrap(&mut shown, &head, "  ", &finding.message);
+    // A name with a line end in it would make a line of its own.
+    let name = name.replace(char::is_control, "\u{fffd}");
     match finding.labels.first() {
         Some(first) => {
             let (line, column) = lines.position(first.range.start);

@@ -1,7 +1,8 @@
 //! Names folded into a list, and their order.
 
-use super::{Numbers, push_number};
+use super::{NodeListError, Numbers, Part, for_each_part, push_number};
 use crate::NodeName;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::hash::{DefaultHasher, Hasher};
 
@@ -18,12 +19,47 @@ pub fn fold<'a>(names: impl IntoIterator<Item = &'a NodeName>) -> String {
     print(&ranges)
 }
 
+/// Folds a list as `scontrol show hostlist` and `hostlistsorted` do: what a bracket made keeps the
+/// text before the bracket as its prefix, so that `a[1-2][3-4]` is `a1[3-4],a2[3-4]`.
+///
+/// # Errors
+/// What [`expand`](super::expand) says of the list.
+pub fn fold_list(list: &str, sorted: bool) -> Result<String, NodeListError> {
+    let mut ranges: Vec<Range<'static>> = Vec::new();
+    let mut push = |next: Range<'static>| {
+        if sorted || !ranges.last_mut().is_some_and(|last| last.take(&next)) {
+            ranges.push(next);
+        }
+    };
+    for_each_part(list, |part| match part {
+        Part::Name(name) => push(Range::of(name).into_owned()),
+        Part::Range(prefix, numbers) if sorted => {
+            for number in numbers.low..=numbers.high {
+                push(Range::new(prefix, number, number, numbers.width));
+            }
+        }
+        Part::Range(prefix, numbers) => {
+            push(Range::new(prefix, numbers.low, numbers.high, numbers.width));
+        }
+    })?;
+    if sorted {
+        ranges.sort_by(Range::order);
+        let single = std::mem::take(&mut ranges);
+        for next in single {
+            if !ranges.last_mut().is_some_and(|last| last.take(&next)) {
+                ranges.push(next);
+            }
+        }
+    }
+    Ok(print(&ranges))
+}
+
 /// Sorts names as `hostlistsorted` does before folding: by the text before the number, in which
 /// digits count as numbers, then by the number.
 pub fn sort(names: &mut [NodeName]) {
     names.sort_by(|left, right| {
         let (left, right) = (Range::of(left.as_str()), Range::of(right.as_str()));
-        natural(left.prefix, right.prefix).then_with(|| left.key().cmp(&right.key()))
+        left.order(&right)
     });
 }
 
@@ -60,7 +96,7 @@ pub(crate) fn drop_repeated(names: &mut Vec<NodeName>) {
 
 /// Names that differ in their number alone, and follow each other.
 struct Range<'a> {
-    prefix: &'a str,
+    prefix: Cow<'a, str>,
     /// Lowest and highest number, and the width of both; none for a name without a number.
     numbers: Option<Numbers>,
 }
@@ -71,7 +107,7 @@ impl<'a> Range<'a> {
         let (prefix, digits) = name.split_at(name.len() - digits);
         match digits.parse() {
             Ok(number) => Range {
-                prefix,
+                prefix: Cow::Borrowed(prefix),
                 numbers: Some(Numbers {
                     low: number,
                     high: number,
@@ -79,10 +115,28 @@ impl<'a> Range<'a> {
                 }),
             },
             Err(_) => Range {
-                prefix: name,
+                prefix: Cow::Borrowed(name),
                 numbers: None,
             },
         }
+    }
+
+    fn new(prefix: &str, low: u64, high: u64, width: usize) -> Range<'static> {
+        Range {
+            prefix: Cow::Owned(prefix.to_owned()),
+            numbers: Some(Numbers { low, high, width }),
+        }
+    }
+
+    fn into_owned(self) -> Range<'static> {
+        Range {
+            prefix: Cow::Owned(self.prefix.into_owned()),
+            numbers: self.numbers,
+        }
+    }
+
+    fn order(&self, other: &Range<'_>) -> Ordering {
+        natural(&self.prefix, &other.prefix).then_with(|| self.key().cmp(&other.key()))
     }
 
     /// Grows by `next` if that is the name that follows.
@@ -183,7 +237,7 @@ fn print(ranges: &[Range<'_>]) -> String {
         if !text.is_empty() {
             text.push(',');
         }
-        text.push_str(group[0].prefix);
+        text.push_str(&group[0].prefix);
         let several = |numbers: &Numbers| numbers.low < numbers.high;
         let bracket = group.len() > 1 || group[0].numbers.as_ref().is_some_and(several);
         text.push_str(if bracket { "[" } else { "" });

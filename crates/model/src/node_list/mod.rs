@@ -8,7 +8,7 @@ mod fold;
 
 use crate::NodeName;
 pub(crate) use fold::drop_repeated;
-pub use fold::{fold, sort};
+pub use fold::{fold, fold_list, sort};
 
 /// Most names in one range, as Slurm has it.
 const LONGEST_RANGE: u64 = 64 * 1024;
@@ -89,6 +89,19 @@ pub fn expand(list: &str) -> Result<Vec<NodeName>, NodeListError> {
 
 /// Calls `take` with each name that [`expand`] would give; those before a wrong entry too.
 pub fn for_each(list: &str, mut take: impl FnMut(&str)) -> Result<(), NodeListError> {
+    for_each_part(list, |part| match part {
+        Part::Name(name) => take(name),
+        Part::Range(prefix, numbers) => each_name(prefix, numbers, &mut take),
+    })
+}
+
+/// What an entry of a list expands to: a name, or names that a bracket makes.
+enum Part<'a> {
+    Name(&'a str),
+    Range(&'a str, &'a Numbers),
+}
+
+fn for_each_part(list: &str, mut take: impl FnMut(Part<'_>)) -> Result<(), NodeListError> {
     let mut names = Names {
         take: &mut take,
         count: 0,
@@ -125,6 +138,7 @@ fn entries(list: &str) -> impl Iterator<Item = &str> {
     // All that counts is ASCII, so bytes are looked at: a list may be of megabytes.
     let bytes = list.as_bytes();
     let mut at = 0;
+    let last_close = list.rfind(']').unwrap_or(0);
     std::iter::from_fn(move || {
         while bytes.get(at).copied().is_some_and(is_separator) {
             at += 1;
@@ -136,7 +150,7 @@ fn entries(list: &str) -> impl Iterator<Item = &str> {
             }
             at += match byte {
                 // A bracket that nobody closes does not hold separators together.
-                b'[' => list[at..].find(']').unwrap_or(1),
+                b'[' if at < last_close => list[at..].find(']').unwrap_or(1),
                 _ => 1,
             };
         }
@@ -150,7 +164,7 @@ fn is_separator(byte: u8) -> bool {
 
 /// Where names go, and how much there was of them.
 struct Names<'a> {
-    take: &'a mut dyn FnMut(&str),
+    take: &'a mut dyn FnMut(Part<'_>),
     count: usize,
     bytes: usize,
 }
@@ -158,7 +172,7 @@ struct Names<'a> {
 impl Names<'_> {
     fn push(&mut self, name: &str) -> Result<(), Wrong> {
         self.make_room(1, name.len())?;
-        (self.take)(name);
+        (self.take)(Part::Name(name));
         Ok(())
     }
 
@@ -171,16 +185,16 @@ impl Names<'_> {
             false => Ok(()),
         }
     }
+}
 
-    /// Takes names for which room was made: `prefix` with each of the numbers behind.
-    fn take_all(&mut self, prefix: &str, numbers: &Numbers) {
-        let mut name = prefix.to_owned();
-        push_number(&mut name, numbers.low, numbers.width);
-        (self.take)(&name);
-        for _ in numbers.low..numbers.high {
-            count_up(&mut name, prefix.len());
-            (self.take)(&name);
-        }
+/// Names of a prefix with each of the numbers behind.
+fn each_name(prefix: &str, numbers: &Numbers, take: &mut impl FnMut(&str)) {
+    let mut name = prefix.to_owned();
+    push_number(&mut name, numbers.low, numbers.width);
+    take(&name);
+    for _ in numbers.low..numbers.high {
+        count_up(&mut name, prefix.len());
+        take(&name);
     }
 }
 
@@ -299,7 +313,7 @@ fn expand_brackets(
             prefix.push_str(bracket.after);
         }
         for numbers in last {
-            names.take_all(&prefix, numbers);
+            (names.take)(Part::Range(&prefix, numbers));
         }
         if !brackets.iter_mut().any(Bracket::advance) {
             return Ok(());
@@ -434,6 +448,25 @@ mod tests {
             detail.as_deref(),
             Some("_parse_single_range: Too many hosts in range `0-70000'")
         );
+    }
+
+    /// As a real 22.05.8 folds them (`scontrol show hostlist`): a prefix stays what a bracket had.
+    #[test]
+    fn lists_are_folded_by_the_prefixes_that_they_have() {
+        let folded = |list: &str, sorted| fold_list(list, sorted).unwrap();
+        assert_eq!(folded("a[1-2][3-4]", false), "a1[3-4],a2[3-4]");
+        assert_eq!(folded("a13,a14,a23,a24", false), "a[13-14,23-24]");
+        assert_eq!(folded("n[1-2],n3,n[4-5]", false), "n[1-5]");
+        assert_eq!(folded("n[4-5],n[1-3]", true), "n[1-5]");
+        assert_eq!(folded("n[1-3],n2", true), "n[1-2,2-3]");
+        assert!(fold_list("n[", false).is_ok());
+    }
+
+    #[test]
+    fn brackets_that_nobody_closes() {
+        let many = "[".repeat(1 << 20);
+        assert_eq!(expand(&many).unwrap().len(), 1);
+        assert_eq!(expand(&format!("a]{many},b")).unwrap().len(), 2);
     }
 
     #[test]

@@ -73,6 +73,10 @@ impl Around {
     /// without a cluster, and where more of its path is here than `/` and one name: `/scratch/x` or
     /// `/home/x` may be another machine's.
     fn folder(&self, path: &Path) -> FolderFact {
+        // Linux takes no longer path.
+        if path.as_os_str().len() > 4096 {
+            return FolderFact::Unknown;
+        }
         if path.is_dir() {
             return FolderFact::There;
         }
