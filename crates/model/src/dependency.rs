@@ -85,9 +85,14 @@ impl Dependency {
     pub fn parse(text: &str) -> Option<Dependency> {
         let conditions = text.split([',', '?']).map(condition);
         let mut conditions: Vec<Condition> = conditions.collect::<Option<_>>()?;
+        let any = text.contains('?');
         said_once(&mut conditions);
+        if any {
+            // One of several conditions is one of all their jobs.
+            conditions = conditions.iter().flat_map(Condition::of_each_job).collect();
+        }
         Some(Dependency {
-            any: text.contains('?'),
+            any: any && conditions.len() > 1,
             conditions,
         })
     }
@@ -96,19 +101,7 @@ impl Dependency {
     /// as `(unfulfilled)`.
     #[must_use]
     pub fn conditions_text(&self, state: &str) -> String {
-        let each = self
-            .conditions
-            .iter()
-            .flat_map(|condition| match condition {
-                Condition::Singleton => vec![Condition::Singleton],
-                Condition::Jobs { kind, jobs } => {
-                    let one = |job: &DependedJob| Condition::Jobs {
-                        kind: *kind,
-                        jobs: vec![*job],
-                    };
-                    jobs.iter().map(one).collect()
-                }
-            });
+        let each = self.conditions.iter().flat_map(Condition::of_each_job);
         let parts: Vec<String> = each
             .map(|condition| format!("{condition}{state}"))
             .collect();
@@ -137,6 +130,20 @@ impl Dependency {
 }
 
 impl Condition {
+    /// The same condition of each of its jobs alone.
+    fn of_each_job(&self) -> Vec<Condition> {
+        match self {
+            Condition::Singleton => vec![Condition::Singleton],
+            Condition::Jobs { kind, jobs } => {
+                let one = |job: &DependedJob| Condition::Jobs {
+                    kind: *kind,
+                    jobs: vec![*job],
+                };
+                jobs.iter().map(one).collect()
+            }
+        }
+    }
+
     fn jobs(&self) -> &[DependedJob] {
         match self {
             Condition::Singleton => &[],
@@ -248,6 +255,7 @@ fn depended(kind: DependencyKind, text: &str, all: &mut Vec<DependedJob>) -> Opt
 #[expect(clippy::unwrap_used, reason = "a test fails loudly")]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[track_caller]
     fn check(text: &str, printed: &str) {
@@ -296,6 +304,21 @@ mod tests {
             "afterok:1_[1",
         ] {
             check(wrong, "invalid");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn print_then_parse(text in "(after(any|ok|notok|corr)?:[1-9]([_:][1-9*]){0,3}|singleton|after:[1-9][+][1-9])([,?](afterok:[1-9]_\\[[1-3](-[4-6])?\\]|singleton|[1-9])){0,3}") {
+            if let Some(read) = Dependency::parse(&text) {
+                let again = Dependency::parse(&read.to_string());
+                prop_assert_eq!(again, Some(read));
+            }
+        }
+
+        #[test]
+        fn no_text_panics(text in "[a-z0-9:,?_*+\\[\\]-]{0,24}") {
+            let _ = Dependency::parse(&text);
         }
     }
 }

@@ -173,6 +173,7 @@ fn unquoted(word: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// What a real 22.05.8 gave a batch job and a step for a caller with A=old and FOO=foo
     /// (`A=old FOO=foo sbatch --export=… job.sh`, and the same of srun), without what a login and
@@ -232,5 +233,20 @@ mod tests {
             Some("C=\"it's 1\",D=x")
         );
         assert_eq!(unclosed("A='x',B=\"y\""), None);
+    }
+
+    proptest! {
+        #[test]
+        fn print_then_parse(text in "(ALL|NONE|NIL|[A-C](=[a-c,'\"]{0,4})?)?(,(ALL|NONE|[A-C](=[a-c' ]{0,3})?)?){0,4}") {
+            let read = Export::parse(&text);
+            prop_assert_eq!(&read.to_string(), &text);
+            prop_assert_eq!(Export::parse(&read.to_string()), read);
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC*") {
+            let read = Export::parse(&text);
+            let _ = (read.for_job(&[]), read.for_step(&[]), read.unclosed());
+        }
     }
 }
