@@ -40,7 +40,15 @@ fn findings_for_people() {
              │         ^^^^^^^^^^^^^^^ did you mean --cpus-per-gpu?
           help: --fix puts it right
 
-        2 errors · --fix puts 1 right · yard lint --explain Y001
+        note[Y063]: 8 GPUs and 1 process: plain code uses one GPU a process
+          --> job.sh:7:1
+           3 │ #SBATCH --gpus=8
+             │         --------
+           7 │ srun python train.py
+             │ ^^^^ starts 1 process
+          help: a task for each GPU, or fewer GPUs; a program that spreads its work over GPUs is fine
+
+        2 errors, 1 note · --fix puts 1 right · yard lint --explain Y001
         -- stderr
     "#]]
     .assert_eq(&env.yard(&["lint", "job.sh"]).snapshot());
@@ -389,4 +397,108 @@ fn a_folder_beside_this_one_is_looked_at() {
     fs::create_dir_all(env.work().join("results/a")).unwrap();
     let said = bash(&env, "cd jobs && \"$YARD\" lint job.sh").code(0);
     assert_eq!(said.stdout, "nothing found\n");
+}
+
+/// What `yard plan` says of a run file on a cluster, lint says too.
+#[test]
+fn a_run_file_is_held_against_the_cluster() {
+    let env = env();
+    let file = |gpus: u32, partition: &str| {
+        format!(
+            "name = \"vit\"\ncommand = [\"x\"]\n[resources]\nnodes = 1\ngpus_per_node = {gpus}\n\
+             gpu_type = \"v100\"\npartition = \"{partition}\"\ntime = \"48h\"\n\
+             [cluster.wilson.resources]\naccount = \"nobody\"\n"
+        )
+    };
+    // No node has so many: there is no plan.
+    env.write("yard.toml", &file(8, "gpu"));
+    let _ = env.yard(&["plan", "--on", "wilson", "yard.toml"]).code(3);
+    let found = env.yard(&["lint", "--on", "wilson", "yard.toml"]).code(1);
+    expect![[r#"
+        status 1
+        -- stdout
+        error[Y110]: no job for wilson can be made of this: wilson has no node with 8 v100
+          --> yard.toml:5:1
+           5 │ gpus_per_node = 8
+             │ ^^^^^^^^^^^^^^^^^
+             │ asked gpus_per_node = 8, gpu_type = "v100"   (yard.toml:5); there 4 nodes with 2 v100
+          help: nodes = 4 with gpus_per_node = 2
+
+        1 error · yard lint --explain Y110
+        -- stderr
+    "#]]
+    .assert_eq(&found.snapshot());
+    // There is one, and wilson would not take it.
+    env.write("yard.toml", &file(2, "gpu_gce"));
+    let _ = env.yard(&["plan", "--on", "wilson", "yard.toml"]).code(3);
+    let found = env.yard(&["lint", "--on", "wilson", "yard.toml"]).code(1);
+    expect![[r#"
+        status 1
+        -- stdout
+        note[Y110]: might be refused on wilson: Invalid account or account/partition combination specified
+          --> yard.toml:10:1
+          10 │ account = "nobody"
+             │ ^^^^^^^^^^^^^^^^^^ --account=nobody
+             │ wilson's file knows only some accounts: scd_devs, lqcd_bench, spack4hpc, deep_lgt, axial,
+             │ wc_test
+          help: leave --account out, or --account=scd_devs
+
+        error[Y110]: would wait for ever on wilson: PartitionTimeLimit
+          --> yard.toml:8:1
+           8 │ time = "48h"
+             │ ^^^^^^^^^^^^ --time=2-00:00:00
+             │ partition gpu_gce allows 1-00:00:00
+          help: --time=1-00:00:00, and come back from a checkpoint
+
+        error[Y110]: would wait for ever on wilson: QOSMaxWallDurationPerJobLimit
+          --> yard.toml:8:1
+           8 │ time = "48h"
+             │ ^^^^^^^^^^^^ --time=2-00:00:00
+             │ QOS opp allows 08:00:00 (qos.opp.max_wall)
+          help: --time=08:00:00
+
+        2 errors, 1 note · yard lint --explain Y110
+        -- stderr
+    "#]].assert_eq(&found.snapshot());
+    let _ = env.yard(&["lint", "yard.toml"]).code(0);
+}
+
+/// A script without an interpreter is one that `sbatch` refuses, and no reason to pass it over.
+#[test]
+fn a_folder_s_scripts_without_an_interpreter_are_looked_at() {
+    let env = env();
+    env.write("d/bare", "#SBATCH -n 1\nsrun x\n");
+    env.write("d/late.sbatch", "srun x\n#SBATCH -n 1\n");
+    env.write("d/README.md", "# How\nSuch as\n#SBATCH -n 1\n");
+    let found = env.yard(&["lint", "d"]).code(1);
+    let out = found.stdout;
+    for name in ["d/bare", "d/late.sbatch"] {
+        assert!(out.contains(name), "{out}");
+    }
+    assert!(!out.contains("README"), "{out}");
+}
+
+/// Places in documents are the file's bytes, whatever those are.
+#[test]
+fn places_in_a_script_that_is_no_text() {
+    let env = env();
+    let path = env.write("job.sh", "");
+    fs::write(
+        &path,
+        b"#!/bin/bash\n#SBATCH -J \xff\xfe --cpus_per_task=4\n",
+    )
+    .unwrap();
+    let found = env.yard(&["lint", "--format", "json", "job.sh"]).stdout;
+    assert!(found.contains("\"start\":28"), "{found}");
+    fs::write(env.work().join("yard.toml"), b"command = [\"\xff\"]\n").unwrap();
+    let _ = env.yard(&["lint", "yard.toml"]).code(2);
+}
+
+/// Files of which the kernel says that they are empty are passed over: reading may never end.
+#[test]
+fn empty_files_of_a_folder_are_no_scripts() {
+    let env = env();
+    env.write("d/empty.sh", "");
+    env.write("d/job.sh", "#!/bin/sh\n#SBATCH -n 1\ntrue\n");
+    let _ = env.yard(&["lint", "d"]).code(0);
 }

@@ -6,7 +6,7 @@ use crate::fix::choose_of;
 use crate::ignore::Ignores;
 use crate::input::LintInput;
 use crate::script::{Script, errors, options_read, refusals};
-use crate::{Edit, Finding, Found, RULES, Severity, apply};
+use crate::{Edit, Finding, Found, Holds, RULES, Severity, apply};
 
 /// Looks at a script with all rules. Findings come in the order in which they stand in it.
 #[must_use]
@@ -19,6 +19,11 @@ pub fn check(input: &LintInput<'_>) -> Vec<Finding> {
     let script = Script::read(input);
     let mut findings = of_rules(&script, input);
     let more = later_components(&script, input, &findings, of_rules);
+    // What stands in a later component is said of that one.
+    findings.retain(|one| {
+        let same = |other: &Finding| other.code == one.code && other.labels == one.labels;
+        one.labels.is_empty() || !more.iter().any(same)
+    });
     findings.extend(more);
     findings.extend(looked.rest);
     findings.extend(commands_not_looked_at(&script));
@@ -42,6 +47,11 @@ fn of_rules(script: &Script<'_>, input: &LintInput<'_>) -> Vec<Finding> {
         }
         let before = findings.so_far().len();
         (rule.check)(script, input, &mut findings);
+        if matches!(rule.holds, Holds::Between(..)) && script.version_is_assumed {
+            for finding in findings.since(before) {
+                *finding = script.as_sure_as_version(finding.clone());
+            }
+        }
         if rule.is_open(script.version) {
             for finding in findings
                 .since(before)

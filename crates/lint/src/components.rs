@@ -184,6 +184,13 @@ mod tests {
     }
 
     #[test]
+    fn a_later_component_s_bad_option_is_said_once() {
+        let script = "#!/bin/sh\n#SBATCH -n 1\n#SBATCH hetjob\n#SBATCH --nosuch\nsrun x\n";
+        let found = lint(Setup::PLAIN, script);
+        assert_eq!(found.iter().filter(|one| one.code == "Y001").count(), 1);
+    }
+
+    #[test]
     fn options_of_a_later_component_are_read() {
         check(
             "#SBATCH -n 1 -t 1:00:00\n#SBATCH hetjob\n#SBATCH --nosuch\n",

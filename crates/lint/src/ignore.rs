@@ -73,7 +73,7 @@ impl Ignores {
                 let range = start + blanks..start + blanks + code.trim().len();
                 start += code.len() + 1;
                 all.push(Ignore {
-                    code: code.trim().to_ascii_uppercase(),
+                    code: code_of(code.trim()),
                     range,
                     line: of,
                 });
@@ -120,7 +120,7 @@ impl Ignores {
         for (ignore, _) in unused_ones {
             findings.push(match Rule::find(&ignore.code) {
                 Some(rule) => unused(script, rule, ignore.range),
-                None => unknown(&ignore.code, ignore.range),
+                None => unknown(&script.text[ignore.range.clone()], ignore.range),
             });
         }
     }
@@ -161,15 +161,28 @@ fn unused(script: &Script<'_>, rule: &Rule, range: Range<usize>) -> Finding {
     }
 }
 
-fn unknown(code: &str, range: Range<usize>) -> Finding {
-    let codes = crate::RULES.iter().map(|rule| rule.code);
+/// The code of a rule that is named by its code or its name.
+fn code_of(written: &str) -> String {
+    let mut rules = crate::RULES.iter();
+    let named = rules.find(|rule| rule.name.eq_ignore_ascii_case(written));
+    named.map_or_else(|| written.to_ascii_uppercase(), |rule| rule.code.to_owned())
+}
+
+/// No rule has that code or name.
+fn unknown(written: &str, range: Range<usize>) -> Finding {
+    let rules = crate::RULES.iter();
+    let code = model::nearest(
+        &written.to_ascii_uppercase(),
+        rules.clone().map(|rule| rule.code),
+    );
+    let name = || model::nearest(&written.to_ascii_lowercase(), rules.map(|rule| rule.name));
     let finding = Finding::new(
         crate::rules::unknown_ignore::RULE.code,
         Severity::Note,
-        format!("there is no rule {code:?} to ignore"),
+        format!("there is no rule {written:?} to ignore"),
     )
     .at(range, "");
-    match model::nearest(code, codes) {
+    match code.or_else(name) {
         Some(near) => finding.help(format!("did you mean {near}? yard lint --list shows all")),
         None => finding.help("yard lint --list shows all"),
     }
@@ -214,6 +227,30 @@ mod tests {
         check("#SBATCH -n 1 # yard: ignore[Y999]\n", &["Y901:2"]);
         check("#SBATCH -J 'yard: ignore[Y040]'\n", &[]);
         check("echo x # see yard: ignore[Y040]\n", &[]);
+    }
+
+    #[test]
+    fn rules_are_named_by_code_or_name() {
+        check("#SBATCH -t 5:00 # yard: ignore[minutes-seconds]\n", &[]);
+        check(
+            "#SBATCH -n 1 # yard: ignore[minutes-seconds]\n",
+            &["Y900:2"],
+        );
+        let found = lint(
+            Setup::PLAIN,
+            "#!/bin/sh\n#SBATCH -n 1 # yard: ignore[minute-seconds]\n",
+        );
+        assert_eq!(
+            found[0].message,
+            "there is no rule \"minute-seconds\" to ignore"
+        );
+        assert!(
+            found[0]
+                .help
+                .as_deref()
+                .unwrap()
+                .contains("minutes-seconds")
+        );
     }
 
     #[test]

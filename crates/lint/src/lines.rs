@@ -30,6 +30,12 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
     /// The line, counted from 1, that a byte is in.
     #[must_use]
     pub fn number(&self, at: usize) -> usize {

@@ -4,6 +4,7 @@ use crate::input::LintInput;
 use crate::lines::Lines;
 use crate::shell::Shell;
 use crate::{Edit, Finding, Severity};
+use model::cluster::Sourced;
 use model::option_table::{Effect, Key};
 use model::sbatch::{Sbatch, resolve};
 use model::script_lines::{LineKind, ScriptLines, script_lines};
@@ -30,6 +31,8 @@ pub struct Script<'a> {
     pub is_shell: bool,
     /// The Slurm it is for, where that is known.
     pub version: Option<SlurmVersion>,
+    /// The cluster file assumes that version, or its documents say two.
+    pub version_is_assumed: bool,
     /// Line and column of the words that `sbatch` refuses.
     refused: HashSet<(usize, usize)>,
     /// Which of the options stands at a line and column.
@@ -71,6 +74,8 @@ impl<'a> Script<'a> {
             shell,
             is_shell,
             version,
+            version_is_assumed: input.version.is_none()
+                && stated(input).is_some_and(|slurm| slurm.is_assumed() || slurm.is_disputed()),
         }
     }
 
@@ -173,11 +178,13 @@ impl<'a> Script<'a> {
         place(&given.span).is_some_and(|place| self.refused.contains(&place))
     }
 
-    /// Whether all options were read: at a stray word `sbatch` stops, and what stands behind it is
-    /// no less in the script.
+    /// Whether all options were read: at a stray word and at an open quote `sbatch` stops, and what
+    /// stands behind it is no less in the script.
     #[must_use]
     pub fn is_read_whole(&self) -> bool {
-        let stopped = |diagnostic: &Diagnostic| diagnostic.code == "directive-word";
+        let stopped = |diagnostic: &Diagnostic| {
+            matches!(diagnostic.code, "directive-word" | "directive-syntax")
+        };
         !self.diagnostics.iter().any(stopped)
     }
 
@@ -222,6 +229,23 @@ impl<'a> Script<'a> {
         Edit::new(at..at, format!("{before}#SBATCH {options}{after}"))
     }
 
+    /// A finding that another version than that of the script's Slurm would not have: a note where
+    /// the version is only assumed.
+    #[must_use]
+    pub fn as_sure_as_version(&self, mut finding: Finding) -> Finding {
+        let Some(version) = self.version.filter(|_| self.version_is_assumed) else {
+            return finding;
+        };
+        finding.severity = Severity::Note;
+        finding.refused = false;
+        let why = format!("the cluster file assumes Slurm {version}");
+        finding.really = Some(match finding.really.take() {
+            Some(really) => format!("{really}; {why}"),
+            None => why,
+        });
+        finding
+    }
+
     /// True when the line was made by a template engine's statement: what it says is no script yet.
     #[must_use]
     pub fn is_template(&self) -> bool {
@@ -242,10 +266,14 @@ impl<'a> Script<'a> {
 
 /// The Slurm that a script is for, where that is known.
 fn version_of(input: &LintInput<'_>) -> Option<SlurmVersion> {
-    let stated = input.cluster.and_then(|cluster| cluster.slurm.as_ref());
-    let version = input.version.or(stated.map(|version| version.value));
+    let version = input.version.or(stated(input).map(|version| version.value));
     // Of older ones no option is known: what they have is nearest to the oldest that is.
     version.map(|version| version.max(SlurmVersion::V22_05))
+}
+
+/// What the cluster file says of its Slurm.
+fn stated<'a>(input: &LintInput<'a>) -> Option<&'a Sourced<SlurmVersion>> {
+    input.cluster.and_then(|cluster| cluster.slurm.as_ref())
 }
 
 /// What `sbatch` makes of a text that stands in the place of the script's.

@@ -185,6 +185,85 @@ pub fn may_launch(script: &Script<'_>) -> bool {
     code.any(|line| LAUNCHERS.iter().any(|word| line.contains(word)))
 }
 
+/// The launcher that a command is which starts processes on its own node alone, unless it is told of
+/// others.
+#[must_use]
+pub fn node_launcher(words: &[Word<'_>]) -> Option<&'static str> {
+    let mut words = words.iter().map(|word| &*word.text);
+    let first = words.next()?;
+    let name = first.rsplit('/').next().unwrap_or(first);
+    match name {
+        "torchrun" => return Some("torchrun"),
+        "accelerate" if words.next() == Some("launch") => return Some("accelerate launch"),
+        "deepspeed" => return Some("deepspeed"),
+        _ => {}
+    }
+    if !name.starts_with("python") {
+        return None;
+    }
+    let module = words.skip_while(|word| *word != "-m").nth(1)?;
+    match module {
+        "torch.distributed.run" | "torch.distributed.launch" => Some("torch.distributed"),
+        _ => None,
+    }
+}
+
+/// Words in a script's code that may bring a launcher to other nodes: programs, and files that name
+/// hosts.
+const TO_OTHERS: &[&str] = &[
+    "srun", "mpirun", "mpiexec", "prun", "orterun", "ibrun", "aprun", "jsrun", "horovod", "ray",
+    "dask", "ssh", "rsh", "clush", "parallel", "xargs", "spark", "sbatch", "blaunch", "charmrun",
+    "hostfile", "HOSTFILE",
+];
+
+/// Options of launchers that bring them to other nodes: deepspeed's for hosts, which it reaches by
+/// `ssh`, and accelerate's that may be deepspeed.
+const OF_HOSTS: &[&str] = &[
+    "-H",
+    "-i",
+    "-e",
+    "--hostfile",
+    "--include",
+    "--exclude",
+    "--launcher",
+    "--config_file",
+    "--config-file",
+    "--use_deepspeed",
+    "--use-deepspeed",
+];
+
+/// A launcher that the script starts by itself, so on its first node alone.
+#[must_use]
+pub fn launcher_of_first<'s, 'a>(
+    script: &'s Script<'a>,
+) -> Option<(&'s Command<'a>, &'static str)> {
+    if !script.is_shell || !script.shell.sound {
+        return None;
+    }
+    let mut code = script
+        .text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'));
+    if code.any(|line| TO_OTHERS.iter().any(|word| line.contains(word))) {
+        return None;
+    }
+    let commands = script.shell.commands.iter();
+    let plain = |command: &&Command<'_>| !command.function && !command.substitution;
+    let mut found = commands
+        .filter(plain)
+        .filter_map(|command| Some((command, node_launcher(command.program())?)));
+    let (command, name) = found.next()?;
+    let of_hosts = |word: &Word<'_>| {
+        let option = word.text.split('=').next().unwrap_or_default();
+        // What becomes of a variable isn't known.
+        OF_HOSTS.contains(&option) || word.expands && word.text.starts_with('$')
+    };
+    let own = command.program().iter();
+    let mut own = own.take_while(|word| !word.text.ends_with(".py"));
+    let told = name != "torchrun" && name != "torch.distributed" && own.any(of_hosts);
+    (!told && script.shell.heredocs.is_empty()).then_some((command, name))
+}
+
 /// Commands that start nothing which lasts or which could start something else.
 const QUIET: &[&str] = &[
     "",

@@ -68,18 +68,23 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     if let Some(output) = output {
         write(output, &script.bytes_of(&ported.text), args.force)?;
     }
+    // What sbatch refuses no cluster takes, ported or not.
+    let code = match ported.refused.is_empty() {
+        true => exit_code::DONE,
+        false => exit_code::FOUND,
+    };
     if args.json {
         printer.line(&as_json(&ported, &script, &from, &to).to_string());
-        return Ok(exit_code::DONE);
+        return Ok(code);
     }
     if args.diff {
         let diff = lint::render::diff(text, &ported.text, &args.script);
         printer.patch(&script.bytes_of(&diff));
     } else if output.is_none() {
-        printer.bytes(&script.bytes_of(&ported.text));
+        printer.patch(&script.bytes_of(&ported.text));
     }
     report(&ported, &from, &to, printer);
-    Ok(exit_code::DONE)
+    Ok(code)
 }
 
 /// Where nobody else has the file under another name, whoever reads it finds the old text or the new.

@@ -98,9 +98,7 @@ impl Porter<'_> {
                     let why = format!("{} runs containers with {}", self.to.name, to.word());
                     self.replace(words[0].range.clone(), to.word(), why);
                 }
-                if self.from.containers.module.is_none() {
-                    self.module_of_runtime(words[0].range.start);
-                }
+                self.module_of_runtime(words[0].range.start);
             }
             ContainerRuntime::Pyxis => self.write_for_pyxis(words, srun, line),
             ContainerRuntime::Enroot => {
@@ -161,15 +159,25 @@ impl Porter<'_> {
             .get(program)
             .map_or(words[words.len() - 1].range.end, |word| word.range.start);
         let gap = if program < words.len() { " " } else { "" };
-        let why = format!(
+        let mut why = format!(
             "{} runs containers with Pyxis, by options of srun",
             self.to.name
         );
+        if words.iter().any(|word| word.text == "--nv") {
+            why.push_str(", which need no --nv for GPUs");
+        }
+        // Without srun it was one process, whatever the job's tasks are.
+        let request = self.script.request();
+        let several = [request.tasks, request.tasks_per_node, request.min_nodes];
+        let one = match several.into_iter().flatten().any(|count| count > 1) {
+            true => "srun --nodes=1 --ntasks=1",
+            false => "srun",
+        };
         match srun {
             Some(_) => self.replace(words[0].range.start..end, format!("{options}{gap}"), why),
             None => self.replace(
                 words[0].range.start..end,
-                format!("srun {options}{gap}"),
+                format!("{one} {options}{gap}"),
                 why,
             ),
         }

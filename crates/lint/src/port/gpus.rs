@@ -54,6 +54,12 @@ impl<'a> Porter<'a> {
                 }
             }
             Meant::Open(why) => {
+                let why = match self.replaced_gpu() {
+                    Some((gpu, line, by)) => {
+                        format!("line {line} says {gpu}, but line {by} replaces it: {why}")
+                    }
+                    None => why,
+                };
                 self.machine = one(self.nodes_now().map(|machine| machine.map(str::to_owned)));
                 self.which(line, why);
                 None
@@ -307,10 +313,17 @@ impl<'a> Porter<'a> {
                 _ => String::new(),
             };
             let why = match (&kind, types(given).is_empty()) {
+                (Some(kind), true) if *kind == model => format!(
+                    "it runs on {model} now, and {} has other GPUs too{machine}",
+                    self.to.name
+                ),
                 (Some(kind), true) => format!(
                     "it runs on {model} now; {} has other GPUs too, and calls these {kind}{machine}",
                     self.to.name
                 ),
+                (Some(kind), false) if *kind == model => {
+                    format!("{kind} is the type on {}{machine}", self.to.name)
+                }
                 (Some(kind), false) => format!("{} calls {model} {kind}{machine}", self.to.name),
                 (None, _) => match &target.gpu.feature {
                     Some(feature) => format!(

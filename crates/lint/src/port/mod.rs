@@ -15,6 +15,7 @@ mod modules;
 mod partitions;
 mod paths;
 mod porter;
+mod replaced;
 mod sizes;
 mod surroundings;
 mod traces;
@@ -69,6 +70,7 @@ pub fn port(input: &PortInput<'_>) -> Ported {
     let script = read(name, &looked.text, from);
     let mut porter = Porter::new(&script, from, to);
     porter.options();
+    porter.replaced();
     porter.containers();
     porter.paths();
     porter.site_variables();
@@ -94,9 +96,24 @@ fn mistakes(script: &Script<'_>) -> Vec<Mistake> {
             model::Span::Script { line, .. } => Some(line),
             model::Span::Whole | model::Span::Argument(_) | model::Span::Variable(_) => None,
         },
-        words: diagnostic.message.replace('\n', "; "),
+        words: one_line(&diagnostic.message),
     };
     errors.map(mistake).collect()
+}
+
+/// Lines of `sbatch`'s words in one: some go on in the next line.
+fn one_line(message: &str) -> String {
+    let mut text = String::new();
+    for line in message.lines() {
+        let goes_on = line.starts_with(char::is_lowercase) || text.ends_with('.');
+        text.push_str(match (text.is_empty(), goes_on) {
+            (true, _) => "",
+            (false, true) => " ",
+            (false, false) => "; ",
+        });
+        text.push_str(line);
+    }
+    text.replace(".  ", ". ")
 }
 
 /// Which of several clusters a script was written for: those whose partitions, accounts, GPUs,

@@ -37,10 +37,13 @@ impl<'a> Porter<'a> {
                 None => Denial::NoPartition,
             };
             let names: Vec<&str> = to.partitions.iter().map(|one| one.name.as_str()).collect();
+            let partitions = match &names[..] {
+                [one] => format!("one partition, {one}"),
+                several => format!("the partitions {}", several.join(", ")),
+            };
             let about = format!(
-                "the script asks for no GPU, and has {hint} in line {at}; {} has the partitions {}",
-                to.name,
-                names.join(", ")
+                "the script asks for no GPU, and has {hint} in line {at}; {} has {partitions}",
+                to.name
             );
             let ask = "does it need GPUs there? then ask for them, and name the partition";
             return self.ask_about(line, about, ask, Some(covers));
@@ -116,7 +119,7 @@ impl<'a> Porter<'a> {
                 self.remove(given, why);
             }
             Some(given) => {
-                let why = format!("of {cluster}'s partitions {name} has {what}");
+                let why = format!("{cluster}'s partition {name} has {what}");
                 self.set_value(given, name, why);
             }
             None => {

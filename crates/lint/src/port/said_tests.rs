@@ -113,6 +113,7 @@ fn other_machines_and_other_persons_folders_stay() {
         "#SBATCH -p cpu_gce -n 1\nexport PATH=$PATH:/wclustre/$USER/bin:/tmp/bin\napptainer exec -B /tmp:/tmp a.sif b\npython -c 'open(\"/tmp/x\")'\n",
         expect![[r#"
             " -p cpu_gce" -> "": cedar's file knows no partition of that name; its default has nodes for jobs without GPUs
+            "" -> "module load singularity": cedar brings its containers by this module, which is assumed
             "/wclustre/$USER" -> "/scratch/$USER": scratch: cedar has /scratch/$USER, which is assumed
             "/tmp" -> "$SLURM_TMPDIR": the node's disk: cedar has $SLURM_TMPDIR
             "apptainer" -> "singularity": cedar runs containers with singularity
@@ -153,7 +154,7 @@ fn a_feature_can_name_a_gpu() {
         "wilson",
         "#SBATCH --gres=gpu:4 -C a100 -t 1:00:00\n",
         expect![[r##"
-            "gpu:4" -> "gpu:a100:4": it runs on a100 now; wilson has other GPUs too, and calls these a100
+            "gpu:4" -> "gpu:a100:4": it runs on a100 now, and wilson has other GPUs too
             " -C a100" -> "": on wilson the GPU's type says a100
             "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has a100, and the time
             ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],
@@ -163,7 +164,7 @@ fn a_feature_can_name_a_gpu() {
         "wilson",
         "#SBATCH --gres=gpu:2 -C v100 -t 1:00:00\n",
         expect![[r##"
-            "gpu:2" -> "gpu:v100:2": it runs on v100 now; wilson has other GPUs too, and calls these v100 where nodes are x86_64, as ibex's
+            "gpu:2" -> "gpu:v100:2": it runs on v100 now, and wilson has other GPUs too where nodes are x86_64, as ibex's
             " -C v100" -> "": on wilson the GPU's type says v100
             "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has v100, and the time
             ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],
@@ -203,7 +204,7 @@ fn what_sbatch_refuses_anyway_is_said() {
         "wilson",
         "#SBATCH -n 1 -t 1:00:00\r\nsrun ./a\r\n",
         expect![[r#"
-            ! Batch script contains DOS line breaks (\r\n); instead of expected UNIX line breaks (\n).
+            ! Batch script contains DOS line breaks (\r\n) instead of expected UNIX line breaks (\n).
             ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs, and the time; which of them?
             ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
             ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"#]],
@@ -281,8 +282,8 @@ fn type_partition_and_time_agree() {
         "wilson",
         "#SBATCH -p sched_system_all -N 4 --gres=gpu:4 -t 10:00:00\n",
         expect![[r#"
-            "sched_system_all" -> "gpu_gce": of wilson's partitions gpu_gce has v100, and the time
-            "gpu:4" -> "gpu:v100:4": it runs on v100 now; wilson has other GPUs too, and calls these v100
+            "sched_system_all" -> "gpu_gce": wilson's partition gpu_gce has v100, and the time
+            "gpu:4" -> "gpu:v100:4": it runs on v100 now, and wilson has other GPUs too
             ? --gres=gpu:4 asks 4 GPUs of each node; nodes of wilson with v100 have 2; fewer? all its nodes of that kind have 8
             ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
             ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run
@@ -293,7 +294,7 @@ fn type_partition_and_time_agree() {
         "satori",
         "#SBATCH -p batch --gpus=8 -C v100 -t 24:00:00\n",
         expect![[r#"
-            "batch" -> "normal": of satori's partitions normal has v100
+            "batch" -> "normal": satori's partition normal has v100
             " -C v100" -> "": all GPUs of satori are v100
             "24:00:00" -> "12:00:00": satori allows 12:00:00 (partition.normal.max_time): the rest needs another job, from a checkpoint
             ? ibex is x86_64, satori is ppc64le; are programs, environments and images there for ppc64le? those for x86_64 don't run"#]],
@@ -421,7 +422,7 @@ fn gpus_are_of_a_kind_that_enough_nodes_have() {
         "wilson",
         "#SBATCH -N 2 --gres=gpu:2 -t 1:00:00\nsrun x\n",
         expect![[r##"
-            "gpu:2" -> "gpu:v100:2": it runs on v100 now; wilson has other GPUs too, and calls these v100
+            "gpu:2" -> "gpu:v100:2": it runs on v100 now, and wilson has other GPUs too
             "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has v100, and the time
             ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER
             ? satori is ppc64le, wilson is x86_64; are programs, environments and images there for x86_64? those for ppc64le don't run"##]],
@@ -510,7 +511,7 @@ fn more_memory_than_a_node_has_is_not_all_of_it() {
         "wilson",
         "#SBATCH --gres=gpu:v100l:1 --mem=9T\npip install --no-index torch\n",
         expect![[r##"
-            "gpu:v100l:1" -> "gpu:v100:1": wilson calls v100 v100 where nodes are x86_64, as cedar's
+            "gpu:v100l:1" -> "gpu:v100:1": v100 is the type on wilson where nodes are x86_64, as cedar's
             "" -> "#SBATCH --partition=gpu_gce": wilson has no default that serves; gpu_gce has v100
             ? --mem=9T: a node of wilson has 188G; does it run with less, or on more nodes?
             ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],

@@ -2,11 +2,11 @@
 
 use super::partitions::seconds;
 use super::porter::Porter;
-use model::cluster::{Bounds, Denial, GpuKind, Mib, Nodes, Sourced};
+use model::cluster::{Bounds, ClusterFile, Denial, GpuKind, Mib, Nodes, Sourced};
 use model::option_table::Key;
-use model::{MemoryRequest, TimeLimitRequest, mebibytes_option};
+use model::{Given, MemoryRequest, TimeLimitRequest, mebibytes_option};
 
-impl Porter<'_> {
+impl<'a> Porter<'a> {
     /// CPUs and memory against the other cluster's policy and nodes.
     pub fn sizes(&mut self) {
         self.cpus_per_gpu();
@@ -18,19 +18,18 @@ impl Porter<'_> {
     }
 
     /// The nodes of the other cluster that the job would run on: those with its GPUs.
-    fn target_nodes(&self) -> Vec<GpuKind<'_>> {
+    fn target_nodes(&self) -> Vec<GpuKind<'a>> {
+        let to: &'a ClusterFile = self.to;
         match &self.model {
             Some(model) => {
-                let mut kinds = self.to.gpus_called(model);
+                let mut kinds = to.gpus_called(model);
                 if let Some(partition) = self.partition_there() {
                     let sets = self.to.nodes_of(partition);
                     kinds.retain(|kind| sets.iter().any(|set| set.nodes.name == kind.nodes.name));
                 }
                 kinds
             }
-            None => self
-                .to
-                .gpus(self.partition_there().map(|partition| &partition.body)),
+            None => to.gpus(self.partition_there().map(|partition| &partition.body)),
         }
     }
 
@@ -88,34 +87,37 @@ impl Porter<'_> {
         let Some(given) = self.last(Key::CpusPerGpu) else {
             return;
         };
-        let Some(asked) = given
-            .value
-            .as_deref()
-            .and_then(|value| value.parse::<u32>().ok())
-        else {
+        let value = given.value.as_deref();
+        let Some(asked) = value.and_then(|value| value.parse::<u32>().ok()) else {
             return;
         };
-        let mut wanted = asked;
-        let mut why = String::new();
-        if let Some((name, bounds)) = self.policy_cpus() {
-            wanted = asked.clamp(bounds.least, bounds.most);
-            why = format!(
+        let policy = self.policy_cpus().map(|(name, bounds)| Wanted {
+            amount: u64::from(asked.clamp(bounds.least, bounds.most)),
+            why: format!(
                 "{} wants {} CPUs for each {name}{}",
                 self.to.name,
                 bounds.value,
                 assumed(bounds)
-            );
-        }
-        let all = self.most(|nodes| nodes.cpus.as_ref().map(|cpus| u64::from(cpus.value)));
-        if let (Some(all), Some(gpus)) = (all, self.gpus_of_node_there().filter(|gpus| *gpus > 0))
-            && u64::from(wanted) * u64::from(gpus) > all
-        {
-            wanted = u32::try_from(all / u64::from(gpus)).unwrap_or(1).max(1);
-            why = format!("a node of {} has {all} CPUs for {gpus} GPUs", self.to.name);
-        }
-        if wanted != asked {
-            self.set_value(given, &wanted.to_string(), why);
-        }
+            ),
+            sure: !bounds.is_assumed(),
+        });
+        let share = self.share_of_gpu().and_then(|share| {
+            let all = share.cpus?;
+            Some(Wanted {
+                amount: (u64::from(all.value) / share.gpus).max(1),
+                why: format!(
+                    "a node of {} has {} CPUs for {}{}",
+                    self.to.name,
+                    all.value,
+                    share.gpus_words(),
+                    assumed(all)
+                ),
+                sure: self.model.is_some() && !all.is_assumed(),
+            })
+        });
+        self.set_for_gpu(given, u64::from(asked), [policy, share], |cpus| {
+            cpus.to_string()
+        });
     }
 
     fn memory_per_gpu(&mut self) {
@@ -125,32 +127,83 @@ impl Porter<'_> {
         let Some(asked) = given.value.as_deref().and_then(model::parse_mebibytes) else {
             return;
         };
-        let mut wanted = asked;
-        let mut why = String::new();
-        if let Some((name, bounds)) = self.policy_memory() {
-            wanted = asked.clamp(bounds.least.0, bounds.most.0);
-            why = format!(
+        let policy = self.policy_memory().map(|(name, bounds)| Wanted {
+            amount: asked.clamp(bounds.least.0, bounds.most.0),
+            why: format!(
                 "{} wants {} for each {name}{}",
                 self.to.name,
                 bounds.value,
                 assumed(bounds)
-            );
+            ),
+            sure: !bounds.is_assumed(),
+        });
+        let share = self.share_of_gpu().and_then(|share| {
+            let all = share.memory?;
+            Some(Wanted {
+                // Whole GiB below an even share.
+                amount: (all.value.0 / share.gpus / 1024 * 1024).max(1024),
+                why: format!(
+                    "a node of {} has {} for {}{}",
+                    self.to.name,
+                    mebibytes_option(all.value.0),
+                    share.gpus_words(),
+                    assumed(all)
+                ),
+                sure: self.model.is_some() && !all.is_assumed(),
+            })
+        });
+        self.set_for_gpu(given, asked, [policy, share], mebibytes_option);
+    }
+
+    /// Writes what a GPU gets there: what the policy wants, and no more than a node has. What is only
+    /// assumed, or said of GPUs that may not be the ones, is asked.
+    fn set_for_gpu(
+        &mut self,
+        given: &Given,
+        asked: u64,
+        [policy, share]: [Option<Wanted>; 2],
+        say: impl Fn(u64) -> String,
+    ) {
+        let mut wanted = policy.filter(|policy| policy.amount != asked);
+        let so_far = wanted.as_ref().map_or(asked, |wanted| wanted.amount);
+        let too_little = share.filter(|share| share.amount < so_far);
+        let covers = too_little.is_some().then_some(Denial::NodeConfig);
+        wanted = too_little.or(wanted);
+        let Some(wanted) = wanted.filter(|wanted| wanted.amount != asked) else {
+            return;
+        };
+        let value = say(wanted.amount);
+        if wanted.sure {
+            return self.set_value(given, &value, wanted.why);
         }
-        let all = self.most(|nodes| nodes.memory.as_ref().map(|memory| memory.value.0));
-        if let (Some(all), Some(gpus)) = (all, self.gpus_of_node_there().filter(|gpus| *gpus > 0))
-            && wanted.saturating_mul(u64::from(gpus)) > all
-        {
-            // Whole GiB below an even share.
-            wanted = (all / u64::from(gpus) / 1024 * 1024).max(1024);
-            why = format!(
-                "a node of {} has {} for {gpus} GPUs",
-                self.to.name,
-                mebibytes_option(all)
-            );
-        }
-        if wanted != asked {
-            self.set_value(given, &mebibytes_option(wanted), why);
-        }
+        let about = format!("{}: {}", self.written(given), wanted.why);
+        let ask = format!("--{}={value}?", given.option.long);
+        self.ask_about(self.line(given), about, ask, covers);
+    }
+
+    /// What the GPUs of a node there share, of one kind of nodes: the one with most for each. None
+    /// where a kind that may be meant doesn't say.
+    fn share_of_gpu(&self) -> Option<Share<'_>> {
+        let asked = self.gpus_of_node().filter(|gpus| *gpus > 0)?;
+        let kinds = self.target_nodes();
+        let share = |kind: GpuKind<'a>| {
+            let most = kind.gpu.count.as_ref().map_or(asked, |count| count.value);
+            Share {
+                gpus: u64::from(asked.min(most).max(1)),
+                cpus: kind.nodes.cpus.as_ref(),
+                memory: kind.nodes.memory.as_ref(),
+            }
+        };
+        let of_type = |kind: &GpuKind<'a>| {
+            let own = kind.gpu.kind.as_ref().map(|own| &own.value);
+            self.type_there.is_none() || own == self.type_there.as_ref()
+        };
+        let shares: Vec<Share<'_>> = kinds.into_iter().filter(of_type).map(share).collect();
+        shares.into_iter().max_by_key(|share| {
+            let cpus = share.cpus.map_or(u64::MAX, |cpus| u64::from(cpus.value));
+            let memory = share.memory.map_or(u64::MAX, |memory| memory.value.0);
+            (cpus / share.gpus, memory / share.gpus)
+        })
     }
 
     fn cpus_per_task(&mut self) {
@@ -268,10 +321,10 @@ impl Porter<'_> {
             && !bounds.holds(&Mib(asked / u64::from(gpus)))
         {
             let about = format!(
-                "{} is {} for each of {}; {there} wants {} for each {name}{}",
+                "{} is {} {}; {there} wants {} for each {name}{}",
                 self.written(given),
                 mebibytes_option((asked / u64::from(gpus)).max(1)),
-                model::counted(gpus as usize, "GPU"),
+                for_each(gpus),
                 bounds.value,
                 assumed(bounds)
             );
@@ -291,9 +344,9 @@ impl Porter<'_> {
             .filter(|(_, bounds)| !bounds.holds(&each))
         {
             let policy = format!(
-                "{} for each of {}; {there} wants {} for each {name}{}",
+                "{} {}; {there} wants {} for each {name}{}",
                 model::counted(each as usize, "CPU"),
-                model::counted(gpus as usize, "GPU"),
+                for_each(gpus),
                 bounds.value,
                 assumed(bounds)
             );
@@ -356,12 +409,40 @@ impl Porter<'_> {
     }
 }
 
+/// An amount for a GPU, and the reason.
+struct Wanted {
+    amount: u64,
+    why: String,
+    /// The file says it, and of the GPUs that are meant.
+    sure: bool,
+}
+
+/// What some GPUs of a node share.
+struct Share<'a> {
+    gpus: u64,
+    cpus: Option<&'a Sourced<u32>>,
+    memory: Option<&'a Sourced<Mib>>,
+}
+
+impl Share<'_> {
+    fn gpus_words(&self) -> String {
+        model::counted(usize::try_from(self.gpus).unwrap_or(usize::MAX), "GPU")
+    }
+}
+
 /// What a reason says of a value that nobody said.
 fn assumed<T>(value: &Sourced<T>) -> &'static str {
     if value.is_assumed() {
         ", which is assumed"
     } else {
         ""
+    }
+}
+
+fn for_each(gpus: u32) -> String {
+    match gpus {
+        1 => "for 1 GPU".to_owned(),
+        _ => format!("for each of {gpus} GPUs"),
     }
 }
 

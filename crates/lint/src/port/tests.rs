@@ -141,7 +141,7 @@ fn ibex_to_cedar() {
               #SBATCH --gpus-per-task=v100l:1
               #SBATCH --tasks-per-node=8
               #SBATCH --cpus-per-gpu=6
-              #SBATCH --mem-per-gpu=46G
+              #SBATCH --mem-per-gpu=90G
               #SBATCH --constraint=cpu_intel_platinum_8260
               #SBATCH --output=../results/%x/slurm-%j.out
               module purge
@@ -151,15 +151,63 @@ fn ibex_to_cedar() {
               horovodrun -np $SLURM_NTASKS python train.py
             3: "8" -> "v100l:8": it runs on v100 now; cedar has other GPUs too, and calls these v100l
             4: "1" -> "v100l:1": it runs on v100 now; cedar has other GPUs too, and calls these v100l
-            7: "90G" -> "46G": cedar wants 1G-46G for each v100, which is assumed
             8: "v100&cpu_intel_platinum_8260" -> "cpu_intel_platinum_8260": on cedar the GPU's type says v100
             9: "#SBATCH --partition=batch" -> "": cedar's file knows no partition of that name; its default has v100, and the time, which is assumed
             13: "/tmp" -> "$SLURM_TMPDIR": the node's disk: cedar has $SLURM_TMPDIR
             ? 3: --gpus=8 asks 8 GPUs for the job, with 8 tasks on a node; nodes of cedar with v100 have 4; spread over nodes? --nodes=2 --ntasks-per-node=4 has the same 8 in all
+            ? 7: --mem-per-gpu=90G: cedar wants 1G-46G for each v100, which is assumed; --mem-per-gpu=46G?
             ? 8: feature cpu_intel_platinum_8260: cedar's file doesn't know it, so it stays; what is it called there? without any, take it out
             ? 12: module cuda/10.1.243: cedar has cuda/11.4, another version; does the program run with it?
             ? 14: /local/reference is the site's data of ibex; where is it on cedar? its file doesn't say"##]],
     );
+}
+
+/// One `--constraint` replaces the other: nobody sees it, and with the last taken out the first
+/// would count again.
+#[test]
+fn a_constraint_that_another_replaces_is_asked_about() {
+    let both = "--constraint=v100&cpu_intel_platinum_8260";
+    let two = "--constraint=v100\n#SBATCH --constraint=cpu_intel_platinum_8260";
+    let text = IBEX.replace(both, two);
+    let ported = ported(&cluster("ibex"), &cluster("wilson"), &text);
+    let says = |line: usize, part: &str| {
+        let mut questions = ported.questions.iter();
+        questions.any(|one| one.line == Some(line) && one.about.contains(part))
+    };
+    assert!(says(8, "line 9 replaces it"), "{:#?}", ported.questions);
+    assert!(
+        says(3, "line 8 says v100, but line 9 replaces it"),
+        "{:#?}",
+        ported.questions
+    );
+}
+
+/// GPUs of a node there, not as many as the script has tasks; CPUs and memory of one kind of nodes;
+/// and of GPUs that are not chosen yet nothing is cut.
+#[test]
+fn shares_of_a_gpu_are_those_of_one_node() {
+    let text = IBEX.replace("#SBATCH --constraint=v100&cpu_intel_platinum_8260\n", "");
+    let ported = ported(&cluster("ibex"), &cluster("cedar"), &text);
+    assert!(ported.text.contains("--cpus-per-gpu=6"), "{}", ported.text);
+    assert!(ported.text.contains("--mem-per-gpu=90G"), "{}", ported.text);
+    let of = |option: &str| {
+        let mut questions = ported.questions.iter();
+        questions.find(|one| one.about.starts_with(option))
+    };
+    assert_eq!(of("--cpus-per-gpu"), None);
+    let memory = of("--mem-per-gpu").unwrap();
+    assert!(memory.about.contains("for 4 GPUs"), "{memory:?}");
+}
+
+/// What a cluster file assumes of a policy changes no script.
+#[test]
+fn an_assumed_policy_is_asked_about() {
+    let text = "#!/bin/sh\n#SBATCH --gpus 2 --constraint=v100\n#SBATCH --mem-per-gpu=16G\ntrue\n";
+    let ported = ported(&cluster("ibex"), &cluster("satori"), text);
+    assert!(ported.text.contains("--mem-per-gpu=16G"), "{}", ported.text);
+    let mut questions = ported.questions.iter();
+    let asked = questions.find(|one| one.about.starts_with("--mem-per-gpu=16G"));
+    assert_eq!(asked.unwrap().ask, "--mem-per-gpu=128G?");
 }
 
 #[test]
@@ -242,6 +290,7 @@ fn containers() {
             4: " \\\n     --container-mounts=/home/me/code:/code" -> "": an option of Pyxis, which wilson doesn't have
             5: " \\\n     --no-container-entrypoint" -> "": an option of Pyxis, which wilson doesn't have
             7: "" -> "apptainer exec --nv --bind /home/me/code:/code docker://nvcr.io/nvidia/pytorch:23.02-py3 ": wilson runs containers with apptainer
+            ? 5: /home/me/code in line 5: neither technion's file nor wilson's says what it is, so it stays; where is that on wilson?
             ? -: jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"##]],
     );
     check(
@@ -253,7 +302,7 @@ fn containers() {
               #SBATCH --account=def-fwood --gres=gpu:v100l:4
               module load singularity
               srun -n 4 --container-image=img.sif --container-mounts=$SLURM_TMPDIR/data:/data,/project:/project --no-container-entrypoint python t.py --data /data
-            4: "singularity exec --nv -B $SLURM_TMPDIR/data:/data -B /project --cleanenv img.sif " -> "--container-image=img.sif --container-mounts=$SLURM_TMPDIR/data:/data,/project:/project --no-container-entrypoint ": technion runs containers with Pyxis, by options of srun
+            4: "singularity exec --nv -B $SLURM_TMPDIR/data:/data -B /project --cleanenv img.sif " -> "--container-image=img.sif --container-mounts=$SLURM_TMPDIR/data:/data,/project:/project --no-container-entrypoint ": technion runs containers with Pyxis, by options of srun, which need no --nv for GPUs
             ? 2: the script runs on v100, and technion has none; which instead? it has a100 (40G)
             ? 2: account def-fwood: technion's file knows no accounts, so it stays; which account there? without any, take the line out
             ? 3: module singularity: technion runs containers with pyxis, and names no module for it; is a module needed there?
@@ -272,7 +321,7 @@ fn containers() {
               module load apptainer
               export APPTAINER_CACHEDIR=/scratch-ssd/$USER/c
               apptainer run --nv i.sif
-            2: "plai" -> "gpu_gce": of wilson's partitions gpu_gce has GPUs
+            2: "plai" -> "gpu_gce": wilson's partition gpu_gce has GPUs
             3: "" -> "module load apptainer": wilson brings its containers by this module
             3: "SINGULARITY" -> "APPTAINER": wilson runs containers with apptainer
             4: "singularity" -> "apptainer": wilson runs containers with apptainer

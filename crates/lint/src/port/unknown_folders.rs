@@ -52,7 +52,7 @@ impl Porter<'_> {
                 || self.is_pattern(path)
                 || self.is_in_container(path)
                 || self.is_asked_image(written)
-                || self.is_changed(path)
+                || self.is_changed(path) && !self.is_written_anew(written)
                 || self.is_there(written);
             if settled {
                 continue;
@@ -106,6 +106,11 @@ impl Porter<'_> {
             let rest = path.strip_prefix(fixed);
             !fixed.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
+    }
+
+    /// A path that goes with an option comes again where that is written in other words.
+    fn is_written_anew(&self, path: &str) -> bool {
+        self.edits.iter().any(|(edit, _)| edit.text.contains(path))
     }
 
     /// An image that must be made anew there is asked about already.

@@ -162,6 +162,15 @@ fn last_rm(before: &str) -> Option<usize> {
 /// The variables that a text uses.
 fn uses(text: &str) -> Vec<Use> {
     let mut found = Vec::new();
+    // The first brace or line's end behind a place: of nested ones it is the same for all.
+    let mut close = 0;
+    let mut closes_behind = |at: usize| {
+        if close < at {
+            let behind = text[at..].find(['}', '\n']);
+            close = behind.map_or(text.len(), |found| at + found);
+        }
+        close
+    };
     for (start, _) in text.match_indices('$') {
         let rest = &text[start + 1..];
         let braces = rest.starts_with('{');
@@ -178,13 +187,13 @@ fn uses(text: &str) -> Vec<Use> {
         let (end, has_default) = match braces {
             false => (start + 1 + length, false),
             true => {
-                let close = behind.find(['}', '\n']);
-                let Some(close) = close.filter(|at| behind[*at..].starts_with('}')) else {
+                let close = closes_behind(start + 2 + length);
+                if !text[close..].starts_with('}') {
                     continue;
-                };
+                }
                 let default = [":-", ":=", "-", "=", ":+", "+"];
                 (
-                    start + 2 + length + close + 1,
+                    close + 1,
                     default.iter().any(|sign| behind.starts_with(sign)),
                 )
             }
@@ -201,6 +210,13 @@ fn uses(text: &str) -> Vec<Use> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nested_variables_are_read_once() {
+        let count = 200_000;
+        let text = format!("{}{}", "${a:-".repeat(count), "}".repeat(count));
+        assert_eq!(uses(&text).len(), count);
+    }
 
     #[test]
     fn variables_are_found_in_every_form() {

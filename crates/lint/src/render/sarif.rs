@@ -2,6 +2,7 @@
 //!
 //! Source: the OASIS standard, sections 3.13 (log) to 3.57 (replacement): what it requires is there.
 
+use super::few;
 use crate::{Finding, Label, Lines, RULES, Severity};
 use serde_json::{Value, json};
 
@@ -85,7 +86,7 @@ fn result(finding: &Finding, lines: &Lines<'_>, name: &[u8]) -> Value {
         result["relatedLocations"] = json!(related);
     }
     if let Some(edits) = &finding.fix {
-        let replacements: Vec<Value> = edits
+        let replacements: Vec<Value> = few(edits, lines)
             .iter()
             .map(|edit| {
                 json!({

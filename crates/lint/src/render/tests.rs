@@ -43,7 +43,15 @@ fn for_people() {
              │         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ on Slurm 22.05 the job fails without a log
           help: mkdir -p ../missing/job.sh, before it is submitted
 
-        2 errors, 1 warning · --fix puts 1 right · yard lint --explain Y012
+        note[Y063]: 2 GPUs and 1 process: plain code uses one GPU a process
+          --> job.sh:6:1
+           3 │ #SBATCH --cpus-per-gpus=6 --gpus=2
+             │                           --------
+           6 │ srun python train.py
+             │ ^^^^ starts 1 process
+          help: a task for each GPU, or fewer GPUs; a program that spreads its work over GPUs is fine
+
+        2 errors, 1 warning, 1 note · --fix puts 1 right · yard lint --explain Y012
     "#]].assert_eq(&shown);
 }
 
@@ -68,8 +76,8 @@ fn for_programs() {
     let findings = lint(Setup::PLAIN, SCRIPT);
     let lines = Lines::new(SCRIPT);
     let document = json_head()
-        + &json_file(&findings, &lines, "a.sh", true)
-        + &json_file(&[], &lines, "b.sh", false)
+        + &json_file(&findings, &lines, &|at| at, "a.sh", true)
+        + &json_file(&[], &lines, &|at| at, "b.sh", false)
         + &json_tail();
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["files"][0]["refused"], true);
@@ -177,7 +185,20 @@ fn no_line_is_longer_than_a_hundred_columns() {
             for row in text(finding, &lines, "job.sh").lines() {
                 assert!(row.chars().count() <= 100, "{row:.300}");
             }
-            assert!(json_file(&findings, &lines, "job.sh", true).len() < 20_000);
+            assert!(json_file(&findings, &lines, &|at| at, "job.sh", true).len() < 20_000);
         }
     }
+}
+
+/// A fix of many edits is one edit in a document, which makes the same text.
+#[test]
+fn a_fix_of_many_edits_is_one_in_documents() {
+    let text = format!("#!/bin/sh\r\n{}", "true\r\n".repeat(5000));
+    let findings = lint(Setup::PLAIN, &text);
+    let lines = Lines::new(&text);
+    let fix = findings.iter().find_map(|one| one.fix.as_deref()).unwrap();
+    assert!(fix.len() > 5000);
+    let few = super::few(fix, &lines);
+    assert_eq!(few.len(), 1);
+    assert_eq!(crate::apply(&text, &few), crate::apply(&text, fix));
 }

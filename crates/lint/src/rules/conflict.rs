@@ -3,7 +3,7 @@
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Finding, Found, LintInput, Severity};
-use model::{Given, SlurmVersion};
+use model::{Given, SlurmVersion, Span};
 
 /// Y008.
 pub const RULE: Rule = Rule {
@@ -37,6 +37,11 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         let said = message.lines().next().unwrap_or_default();
         let named = |given: &&Given| is_named(message, given) || is_meant(message, given);
         let named: Vec<&Given> = script.directives().filter(named).collect();
+        // One whose own value is refused is as good as missing, and that is another finding.
+        let whole = diagnostic.span == Span::Whole;
+        if whole && named.iter().any(|given| script.is_refused(given)) {
+            continue;
+        }
         // Two checks of Slurm's may stumble over the same options.
         let places: Vec<usize> = named
             .iter()
@@ -46,7 +51,14 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
             continue;
         }
         seen.push(places);
-        let mut finding = Finding::new(RULE.code, RULE.severity, said).refused();
+        let mut finding = match own_words(script, said) {
+            Some((message, help)) => Finding::new(RULE.code, RULE.severity, message).help(help),
+            None => Finding::new(RULE.code, RULE.severity, said),
+        };
+        finding.refused = true;
+        if let Some(help) = help(said) {
+            finding = finding.help(help);
+        }
         for range in named.iter().filter_map(|given| script.whole(given)) {
             finding = finding.at(range, "");
         }
@@ -77,10 +89,59 @@ fn is_of_2205(message: &str) -> bool {
         || first == "--cpus-per-gpu is mutually exclusive with --cpus-per-task"
 }
 
+/// What 22.05 says of tasks names `-n`, whichever option asks for them: which do, and what they come
+/// to, in words of ours, and what to do.
+fn own_words(script: &Script<'_>, said: &str) -> Option<(String, String)> {
+    if !said.ends_with(TASKS_DIFFER) {
+        return None;
+    }
+    let request = script.request();
+    let of_job = request.gpus.as_ref()?.count;
+    let of_task = request.gpus_per_task.as_ref()?.count;
+    let made = of_job.checked_div(of_task)?;
+    let message = format!("{of_job} GPUs with {of_task} for each task are {made} tasks, no others");
+    let asked = TASKS
+        .iter()
+        .find_map(|name| script.named(name).next_back())?;
+    let help = match asked.option.long {
+        "ntasks" => format!("--ntasks={made}, or no --gpus-per-task"),
+        _ => format!(
+            "{} on so many nodes that they are {made}, or no --gpus-per-task",
+            asked.written
+        ),
+    };
+    Some((message, help))
+}
+
+/// The end of sbatch's words, which begin with the options that say the GPUs.
+const TASKS_DIFFER: &str = "number of requested tasks differ from -n/--ntasks.";
+
+/// Options that say how many tasks there are.
+const TASKS: &[&str] = &["ntasks", "ntasks-per-node", "tasks-per-node"];
+
+/// What to do about refusals that name no option.
+fn help(said: &str) -> Option<&'static str> {
+    if said.starts_with("Bad rlimit name") {
+        return Some("names of limits such as NOFILE,MEMLOCK, or ALL or NONE");
+    }
+    said.starts_with("Invalid generic resource")
+        .then_some("generic resources are NAME[:TYPE][:COUNT], such as gpu:v100:2")
+}
+
 /// Whether a message is about the option without naming it.
 fn is_meant(message: &str, given: &Given) -> bool {
     let meant: &[&str] = match message.lines().next().unwrap_or_default() {
         first if first.contains("with and without type") => &[
+            "gres",
+            "gpus",
+            "gpus-per-node",
+            "gpus-per-socket",
+            "gpus-per-task",
+            "tres-per-task",
+        ],
+        first if first.ends_with(TASKS_DIFFER) => TASKS,
+        first if first.starts_with("Bad rlimit name") => &["propagate"],
+        first if first.starts_with("Invalid generic resource") => &[
             "gres",
             "gpus",
             "gpus-per-node",
@@ -136,6 +197,35 @@ mod tests {
         // Slurm's second line speaks of gres, of which nothing is wrong.
         let found = fires(&RULE, "#SBATCH «--gpus-per-task=1» --gres=nvme:1\n");
         assert_eq!(found.labels.len(), 1);
+    }
+
+    #[test]
+    fn refusals_that_name_no_option_have_a_place() {
+        for script in [
+            "#SBATCH «--propagate=FOO»\n",
+            "#SBATCH -n 2 «--gres=gpu:a100:x»\n",
+        ] {
+            assert!(fires(&RULE, script).help.is_some(), "{script}");
+        }
+    }
+
+    #[test]
+    fn tasks_that_gpus_make_and_others() {
+        let found = fires(
+            &RULE,
+            "#SBATCH «--gpus=8» --gpus-per-task=1\n#SBATCH --ntasks-per-node=6\n",
+        );
+        assert_eq!(found.labels.len(), 3);
+        assert!(!found.message.contains("-n"), "{}", found.message);
+        let help = found.help.unwrap();
+        assert!(
+            help.starts_with("--ntasks-per-node on so many nodes"),
+            "{help}"
+        );
+        let found = fires(&RULE, "#SBATCH «--gpus=8» --gpus-per-task=1 -n 6\n");
+        assert!(found.help.unwrap().starts_with("--ntasks=8"));
+        // -n is there, and its value is what is wrong.
+        silent(&RULE, "#SBATCH -n _N_ --gpus-per-task=1\n");
     }
 
     #[test]

@@ -34,13 +34,8 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     ) else {
         return;
     };
-    let of_user = one.value.as_deref().is_some_and(|value| !value.is_empty());
-    if of_user
-        || script
-            .diagnostics
-            .iter()
-            .any(|d| d.message.contains("oversubscribe"))
-    {
+    let mut diagnostics = script.diagnostics.iter();
+    if diagnostics.any(|diagnostic| diagnostic.message.contains("oversubscribe")) {
         return;
     }
     let finding = script.finding(
@@ -64,12 +59,13 @@ mod tests {
     #[test]
     fn speaks() {
         fires(&RULE, "#SBATCH «--exclusive» -s\n");
+        // Both set the one value that says how nodes are shared.
+        fires(&RULE, "#SBATCH «--exclusive=user» --oversubscribe\n");
     }
 
     #[test]
     fn says_nothing() {
         silent(&RULE, "#SBATCH --exclusive\n");
         silent(&RULE, "#SBATCH --oversubscribe\n");
-        silent(&RULE, "#SBATCH --exclusive=user --oversubscribe\n");
     }
 }

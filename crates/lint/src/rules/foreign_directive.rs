@@ -40,8 +40,11 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let Some(first) = lines.first() else {
         return;
     };
-    let line = script.lines.line(*first);
-    let word = line.split_whitespace().next().unwrap_or(line);
+    let word_of = |number: &usize| script.lines.line(*number).split_whitespace().next();
+    let mut words: Vec<&str> = lines.iter().filter_map(word_of).collect();
+    words.sort_unstable();
+    words.dedup();
+    let word = words.join(" and ");
     let message = match lines.len() {
         1 => format!("sbatch reads this {word} line too"),
         count => format!("sbatch reads these {count} {word} lines too"),
@@ -61,6 +64,11 @@ mod tests {
     #[test]
     fn speaks() {
         fires(&RULE, "#SBATCH -n 1\n«#PBS -l walltime=1:00»\n");
+        let both = fires(&RULE, "«#PBS -l x»\n#BSUB -n 1\n");
+        assert_eq!(
+            both.message,
+            "sbatch reads these 2 #BSUB and #PBS lines too"
+        );
     }
 
     #[test]

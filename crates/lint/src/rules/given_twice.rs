@@ -45,7 +45,15 @@ const MAY_REPEAT: &[Key] = &[
 ];
 
 fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
+    for (given, next) in replaced(script) {
+        findings.push(finding(script, input, given, next));
+    }
+}
+
+/// Options of the script that count for nothing, each with the next one that replaces it.
+pub(crate) fn replaced<'s>(script: &'s Script<'_>) -> Vec<(&'s Given, &'s Given)> {
     let all: Vec<&Given> = script.directives().collect();
+    let mut found = Vec::new();
     for (index, given) in all.iter().enumerate() {
         let same = |other: &&&Given| is_same(other, given);
         let Some(next) = all[index + 1..].iter().find(same) else {
@@ -56,11 +64,11 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         {
             continue;
         }
-        if script.is_refused(given) || script.is_refused(next) {
-            continue;
+        if !script.is_refused(given) && !script.is_refused(next) {
+            found.push((*given, *next));
         }
-        findings.push(finding(script, input, given, next));
     }
+    found
 }
 
 fn is_same(one: &Given, other: &Given) -> bool {

@@ -52,11 +52,20 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         if diagnostic.severity != model::Severity::Error || OTHERS.contains(&diagnostic.code) {
             continue;
         }
-        let given = script.given_at(&diagnostic.span);
-        // Other rules say what there is to say of a variable, a gap of a template, and nothing.
+        let given = script.given_at(&diagnostic.span).or_else(|| {
+            // The controller names no option.
+            let of_least = diagnostic.message.contains("time-min");
+            script.last(Key::TimeMin).filter(|_| of_least)
+        });
+        // Other rules say what there is to say of a variable, a gap of a template, a NUL, and nothing.
         if given.is_some_and(|given| {
             super::shell_variable::is_one(given)
                 || super::placeholder::is_one(given)
+                || given
+                    .value
+                    .as_deref()
+                    .is_some_and(|value| value.contains('\0'))
+                || super::short_with_equals::is_one(script, given)
                 || super::empty_value::of(script, given).is_some()
         }) {
             continue;
@@ -94,6 +103,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
                 finding.severity = Severity::Note;
                 finding.refused = false;
             }
+            finding = script.as_sure_as_version(finding);
         }
         findings.push(finding);
     }
@@ -164,7 +174,16 @@ mod tests {
     }
 
     #[test]
+    fn the_least_time_past_the_deadline_has_its_line() {
+        let script = "#SBATCH --deadline=now+1hour\n#SBATCH --time-min=«2-0»\n";
+        assert!(fires(&RULE, script).refused);
+    }
+
+    #[test]
     fn says_nothing() {
+        // The sign is what is wrong: Y018 says it.
+        silent(&RULE, "#SBATCH -n=4\n");
+        silent(&RULE, "#SBATCH -n 4\0\n");
         silent(
             &RULE,
             "#SBATCH --time=2:00:00 --mem=1500M -N2 -n 4 --signal=B:USR1@120\n",

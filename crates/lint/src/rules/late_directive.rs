@@ -34,7 +34,8 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let Some(first) = script.kinds.first_command else {
         return;
     };
-    if !script.is_shell || !script.shell.sound || script.is_template() {
+    // Quotes that nobody closes may hold anything; what other languages than shells quote is not read.
+    if script.is_shell && !script.shell.sound || script.is_template() {
         return;
     }
     let late: Vec<usize> = (1..)
@@ -42,6 +43,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         .filter(|(_, kind)| **kind == LineKind::LateDirective)
         .map(|(number, _)| number)
         .filter(|number| !script.shell.is_text(script.lines.range(*number).start))
+        .filter(|number| script.is_shell || !may_be_quoted(script, *number))
         .filter(|number| {
             let tail = &script.lines.line(*number)["#SBATCH".len()..];
             tail.trim_start().starts_with('-')
@@ -72,6 +74,25 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     findings.push(finding);
 }
 
+/// Whether a line of a program in another language may stand in a text that the program holds, as
+/// where it writes a script: behind quotes or a here-document that are not surely closed.
+fn may_be_quoted(script: &Script<'_>, number: usize) -> bool {
+    let before = &script.text[..script.lines.range(number).start];
+    let code = before
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'));
+    let mut double = 0;
+    let mut single = 0;
+    for line in code {
+        if line.contains("<<") || line.contains('`') || line.contains("qq") {
+            return true;
+        }
+        double += line.matches('"').count();
+        single += line.matches("'''").count();
+    }
+    double % 2 == 1 || single % 2 == 1
+}
+
 fn trimmed(script: &Script<'_>, number: usize) -> std::ops::Range<usize> {
     let range = script.lines.range(number);
     let blanks = script.text[range.clone()].len() - script.text[range.clone()].trim_start().len();
@@ -91,6 +112,30 @@ mod tests {
         );
         assert_eq!(found.message, "2 directives are not read");
         assert!(!found.refused);
+    }
+
+    /// `sbatch` knows no language: a line is a comment, blank, or the end of the directives.
+    #[test]
+    fn programs_that_are_no_shell_scripts() {
+        for (interpreter, first) in [
+            ("/usr/bin/env python3", "import os"),
+            ("/usr/bin/env Rscript", "library(x)"),
+            ("/usr/bin/perl", "use strict;"),
+        ] {
+            fires(
+                &RULE,
+                &format!("#!{interpreter}\n#SBATCH -n 1\n{first}\n«#SBATCH --gres=gpu:1»\n"),
+            );
+        }
+        fires(
+            &RULE,
+            "#!/usr/bin/python\n\"\"\"Doc.\"\"\"\n«#SBATCH -n 1»\n",
+        );
+        silent(
+            &RULE,
+            "#!/usr/bin/python\nx = \"\"\"\n#SBATCH -n 1\n\"\"\"\n",
+        );
+        silent(&RULE, "#!/usr/bin/perl\nprint <<E;\n#SBATCH -n 1\nE\n");
     }
 
     #[test]

@@ -34,7 +34,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         return;
     }
     for srun in steps::sruns(script) {
-        let Some(name) = launcher(&srun) else {
+        let Some(name) = steps::node_launcher(srun.inner) else {
             continue;
         };
         let own = [
@@ -58,26 +58,6 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
             .help("srun --ntasks-per-node=1, or --ntasks-per-node=1 for the job"),
         );
         return;
-    }
-}
-
-fn launcher(srun: &steps::Srun<'_, '_>) -> Option<&'static str> {
-    let mut words = srun.inner.iter().map(|word| &*word.text);
-    let first = words.next()?;
-    let name = first.rsplit('/').next().unwrap_or(first);
-    match name {
-        "torchrun" => return Some("torchrun"),
-        "accelerate" if words.next() == Some("launch") => return Some("accelerate launch"),
-        "deepspeed" => return Some("deepspeed"),
-        _ => {}
-    }
-    if !name.starts_with("python") {
-        return None;
-    }
-    let module = words.skip_while(|word| *word != "-m").nth(1)?;
-    match module {
-        "torch.distributed.run" | "torch.distributed.launch" => Some("torch.distributed"),
-        _ => None,
     }
 }
 

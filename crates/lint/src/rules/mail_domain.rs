@@ -59,7 +59,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         format!("the site's mail goes to @{}", domain.value),
         "another domain",
     );
-    findings.push(site::resting_on(finding, domain));
+    findings.push(site::resting_on(finding, domain, "the domain"));
 }
 
 #[cfg(test)]

@@ -18,9 +18,10 @@ mod exclusive_shared;
 mod fewer_tasks;
 mod fixed_port;
 mod foreign_directive;
-mod given_twice;
+pub(crate) mod given_twice;
 mod gpus_per_task;
 mod gpus_twice;
+mod idle_gpus;
 mod invalid_array;
 mod invalid_value;
 mod late_directive;
@@ -78,6 +79,7 @@ mod unknown_pattern;
 mod unknown_variable;
 pub(crate) mod unused_ignore;
 
+pub use not_taken::{run_refused, run_without_plan};
 pub use run_file::run_file_findings;
 
 /// All rules, ascending by their codes.
@@ -131,6 +133,7 @@ pub const RULES: &[Rule] = &[
     all_memory::RULE,
     per_gpu_without_gpu::RULE,
     exclusive_shared::RULE,
+    idle_gpus::RULE,
     fixed_port::RULE,
     local_address::RULE,
     nccl_level::RULE,

@@ -49,7 +49,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let finding = finding
         .really(format!("nodes don't see {folder}, or can't write there"))
         .help("submit from another folder, or give --chdir");
-    findings.push(site::resting_on(finding, folders));
+    findings.push(site::resting_on(finding, folders, "where no jobs run"));
 }
 
 /// Output files in such a folder: nodes open them.
@@ -78,7 +78,7 @@ fn outputs(
             )
             .really(format!("nodes don't see {folder}, or can't write there"))
             .help("name a folder that the nodes see");
-        findings.push(site::resting_on(finding, folders));
+        findings.push(site::resting_on(finding, folders, "where no jobs run"));
     }
 }
 

@@ -13,6 +13,8 @@ pub const RULE: Rule = Rule {
     summary: "several tasks or nodes are asked for, and nothing in the script starts them",
     page: "--ntasks and --nodes take CPUs and nodes; srun, mpirun and their like start processes on them.
 The script itself runs once, on the first node: without them the others stay idle and are paid for.
+torchrun, accelerate launch, python -m torch.distributed.run and deepspeed without a hostfile start
+processes on their own node alone: the other nodes need one too.
 A program with several threads wants --cpus-per-task, not --ntasks: tasks may be spread over nodes.
 
 ```
@@ -35,7 +37,14 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     if nodes < 2 && tasks < 2 {
         return;
     }
-    let Some(work) = steps::only_work(script) else {
+    let launcher = match nodes >= 2 {
+        true => steps::launcher_of_first(script),
+        false => None,
+    };
+    let Some(work) = launcher
+        .map(|(command, _)| command)
+        .or_else(|| steps::only_work(script))
+    else {
         return;
     };
     let key = if nodes >= 2 { Key::Nodes } else { Key::Tasks };
@@ -63,11 +72,19 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         )
         .at(
             work.range.start..work.range.end.min(line.end),
-            "one process, on the first node",
+            match launcher {
+                Some(_) => "it runs on the first node alone",
+                None => "one process, on the first node",
+            },
         );
-    findings.push(match nodes >= 2 {
-        true => finding.help("start it with srun, or ask for one node"),
-        false => finding.help("start it with srun, or ask for --cpus-per-task instead of tasks"),
+    findings.push(match (nodes >= 2, launcher) {
+        (true, Some((_, name))) => finding.help(format!(
+            "start one on each node: srun --ntasks-per-node=1 {name}, or ask for one node"
+        )),
+        (true, None) => finding.help("start it with srun, or ask for one node"),
+        (false, _) => {
+            finding.help("start it with srun, or ask for --cpus-per-task instead of tasks")
+        }
     });
 }
 
@@ -86,6 +103,37 @@ mod tests {
             fires(&RULE, "#SBATCH «-n 8»\nRscript x.R\n").severity,
             Severity::Note
         );
+    }
+
+    /// What starts processes on its own node alone is no launcher for two.
+    #[test]
+    fn launchers_of_one_node() {
+        for line in [
+            "torchrun --nnodes=2 --rdzv_endpoint=$HOSTNAME:29500 t.py",
+            "python -m torch.distributed.launch --nnodes=2 t.py",
+            "python3 -u -m torch.distributed.run --nnodes=2 t.py",
+            "accelerate launch --num_processes 8 t.py",
+            "deepspeed t.py",
+        ] {
+            let found = fires(&RULE, &format!("#SBATCH «-N 2»\n{line}\n"));
+            assert_eq!(found.severity, Severity::Warning, "{line}");
+            silent(&RULE, &format!("#SBATCH -N 2\nsrun {line}\n"));
+            silent(&RULE, &format!("#SBATCH -N 1 -n 4\n{line}\n"));
+            silent(
+                &RULE,
+                &format!("#SBATCH -N 2\nfor h in a b; do\nssh $h {line} &\ndone\nwait\n"),
+            );
+            silent(&RULE, &format!("#SBATCH -N 2\npdsh -w a,b {line}\n"));
+        }
+        for line in [
+            "deepspeed --hostfile=hosts t.py",
+            "deepspeed -H hosts t.py",
+            "deepspeed --include=\"a@b\" t.py",
+            "deepspeed $OPTIONS t.py",
+            "accelerate launch --config_file c.yaml t.py",
+        ] {
+            silent(&RULE, &format!("#SBATCH -N 2\n{line}\n"));
+        }
     }
 
     #[test]

@@ -100,12 +100,15 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
                 ),
                 format!("{} of one node", gpus.count),
             );
-            site::resting_on(finding, most)
+            site::resting_on(finding, most, "how many GPUs a node has")
         } else {
             continue;
         };
         let finding = match partition.nodes.as_ref() {
-            Some(nodes) => site::resting_on(finding, nodes),
+            Some(nodes) => {
+                let what = format!("which nodes partition {} has", partition.name);
+                site::resting_on(finding, nodes, &what)
+            }
             None => finding,
         };
         findings.push(site::of_known_nodes(finding, cluster));
@@ -116,7 +119,8 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, lint_on, silent};
+    use crate::testing::{fires, input_on, lint_on, silent};
+    use model::cluster::{Denial, Refusal};
 
     #[test]
     fn speaks() {
@@ -135,10 +139,19 @@ mod tests {
     #[test]
     fn a_file_that_knows_some_nodes_alone_makes_it_a_note() {
         let script = "#!/bin/sh\n#SBATCH --gres=gpu:h100:1\n";
-        for cluster in ["satori", "ibex", "cedar"] {
-            let found = lint_on(cluster, script);
+        for name in ["satori", "ibex", "cedar"] {
+            let found = lint_on(name, script);
             let found = found.iter().find(|one| one.code == RULE.code).unwrap();
-            assert_eq!(found.severity, Severity::Note, "{cluster}");
+            let cluster = model::cluster::find(name).unwrap().unwrap();
+            let read = Script::read(&input_on(&cluster, script));
+            // What plan is sure of is no note.
+            let refusals = cluster.refusals(read.request(), Some("ada"));
+            let sure = |one: &Refusal| one.denial == Denial::NodeConfig && !one.assumed;
+            let want = match refusals.iter().any(sure) {
+                true => Severity::Error,
+                false => Severity::Note,
+            };
+            assert_eq!(found.severity, want, "{name}");
         }
     }
 

@@ -56,7 +56,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
                 ),
                 format!("{asked} CPUs on a node"),
             );
-            let finding = site::resting_on(finding, most);
+            let finding = site::resting_on(finding, most, "the nodes' CPUs");
             findings.push(site::of_known_nodes(finding, cluster));
         }
     }
@@ -75,7 +75,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
             ),
             format!("{} on a node", mebibytes_text(asked)),
         );
-        let finding = site::resting_on(finding, most);
+        let finding = site::resting_on(finding, most, "the nodes' memory");
         findings.push(site::of_known_nodes(finding, cluster));
     }
 }

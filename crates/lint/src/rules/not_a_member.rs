@@ -89,7 +89,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
                 .help(format!("there is {}", names.join(", ")));
             findings.push(match source {
                 Some(source) if source.is_assumed() || source.is_disputed() => {
-                    site::resting_on(finding, source)
+                    site::resting_on(finding, source, "this list")
                 }
                 _ => site::as_sure_as(finding, &refusal, list),
             });

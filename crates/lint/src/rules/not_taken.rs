@@ -7,6 +7,7 @@ use crate::{Finding, Found, LintInput, Severity};
 use model::Given;
 use model::cluster::{Denial, Fate, Refusal};
 use model::option_table::Key;
+use std::ops::Range;
 
 /// Y110.
 pub const RULE: Rule = Rule {
@@ -72,6 +73,16 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         if said {
             continue;
         }
+        // One thing is said once: of what another rule was less sure of, Y110's judgement counts.
+        let weaker = findings
+            .since(0)
+            .iter_mut()
+            .find(|finding| same(finding) && start.is_some_and(|start| finding.start() == start));
+        if let Some(weaker) = weaker {
+            weaker.severity = severity;
+            weaker.really = Some(refusal.there);
+            continue;
+        }
         let message = message(&refusal, &cluster.name);
         let finding = match given {
             Some(given) => {
@@ -83,6 +94,37 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         if !findings.so_far().contains(&finding) {
             findings.push(finding);
         }
+    }
+}
+
+/// What a cluster would not take of a run file's jobs, at the place that decides.
+#[must_use]
+pub fn run_refused(refusal: &Refusal, cluster: &str, place: Option<Range<usize>>) -> Finding {
+    let severity = match refusal.assumed {
+        true => Severity::Note,
+        false => RULE.severity,
+    };
+    let message = message(refusal, cluster);
+    let finding = match place {
+        Some(range) => Finding::new(RULE.code, severity, message).at(range, refusal.asked.clone()),
+        None => Finding::new(RULE.code, severity, format!("{message}: {}", refusal.asked)),
+    };
+    finding
+        .really(refusal.there.clone())
+        .help(refusal.todo.clone())
+}
+
+/// A run file of which no job could be made for a cluster, and why.
+#[must_use]
+pub fn run_without_plan(cluster: &str, why: &str, place: Option<Range<usize>>) -> Finding {
+    let finding = Finding::new(
+        RULE.code,
+        RULE.severity,
+        format!("no job for {cluster} can be made of this: {why}"),
+    );
+    match place {
+        Some(range) => finding.at(range, ""),
+        None => finding,
     }
 }
 
@@ -227,6 +269,20 @@ mod tests {
         check("satori", "--gres=gpu:p100:1 -p nosuch");
         check("satori", "--gres=gpu:8 -t 10:00:00");
         check("satori", "--gpus=8 -t 24:00:00 -p nosuch");
+    }
+
+    /// The count of GPUs is said by a document; which nodes the partition has is assumed.
+    #[test]
+    fn one_thing_is_said_once() {
+        let found = lint_on(
+            "satori",
+            "#!/bin/sh\n#SBATCH --gres=gpu:8 -t 1:00:00\nsrun x\n",
+        );
+        let about = found
+            .iter()
+            .filter(|one| matches!(one.code, "Y103" | "Y110"));
+        let about: Vec<_> = about.map(|one| (one.code, one.severity)).collect();
+        assert_eq!(about, [("Y103", Severity::Error)]);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Y104: CPUs or memory for a GPU outside of what the site wants.
 
-use super::site;
+use super::{given_twice, site};
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Finding, Found, LintInput, Severity};
 use model::cluster::{Bounds, ClusterFile, Mib, Named, PolicyOfGpu, Sourced};
-use model::option_table::Key;
+use model::option_table::{Effect, Key};
 use model::{Given, MemoryRequest, mebibytes_text};
 
 /// Y104.
@@ -189,6 +189,18 @@ fn any_gpu(script: &Script<'_>, input: &LintInput<'_>, words: &[&str]) -> Option
     }
     let mut names: Vec<&str> = features.iter().map(|feature| feature.as_str()).collect();
     names.dedup();
+    // One that is said and replaced is another finding: its help names both.
+    let mut replaced = given_twice::replaced(script)
+        .into_iter()
+        .filter(|(first, _)| {
+            let value = first.value.as_deref().unwrap_or_default();
+            let mut words = value.split(['&', '|', ',', '[', ']', '(', ')', '*']);
+            first.option.effect == Effect::Sets(Key::Constraint)
+                && words.any(|word| names.contains(&word))
+        });
+    if replaced.next().is_some() {
+        return None;
+    }
     let finding = script
         .finding(
             RULE.code,
@@ -204,7 +216,7 @@ fn any_gpu(script: &Script<'_>, input: &LintInput<'_>, words: &[&str]) -> Option
             "such as --constraint={}",
             names.join(" or --constraint=")
         ));
-    Some(site::resting_on(finding, first))
+    Some(site::resting_on(finding, first, "the feature"))
 }
 
 /// What is outside of the policy of all GPUs that the job could get, or, as a note, of some of them.
@@ -257,7 +269,11 @@ fn outside<T: PartialOrd + Copy + std::fmt::Display>(
     let unsure = unsure
         .copied()
         .find(|own| own.is_assumed() || own.is_disputed());
-    Some(site::resting_on(finding, unsure.unwrap_or(first)))
+    Some(site::resting_on(
+        finding,
+        unsure.unwrap_or(first),
+        "its policy of GPUs",
+    ))
 }
 
 fn gpus_of_a_node(script: &Script<'_>) -> Option<u32> {
@@ -388,6 +404,19 @@ mod tests {
             .collect();
         assert!(found.contains(&(Severity::Note, "32 CPUs for each GPU: more than ibex wants")));
         assert!(found.contains(&(Severity::Note, "32G for each GPU: less than ibex wants")));
+    }
+
+    /// Two findings would contradict each other: Y012 quotes the line that names it.
+    #[test]
+    fn a_gpu_that_a_replaced_constraint_names() {
+        let script = "#!/bin/sh\n#SBATCH --gpus=8\n#SBATCH --constraint=v100\n\
+            #SBATCH --constraint=cpu_intel_platinum_8260\nsrun x\n";
+        let found = lint_on("ibex", script);
+        assert!(found.iter().any(|one| one.code == "Y012"));
+        let any = found
+            .iter()
+            .find(|one| one.message.starts_with("GPUs of any kind"));
+        assert_eq!(any, None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Found, LintInput, Severity};
+use crate::{Finding, Found, LintInput, Severity};
 use model::OpenMode;
 use model::option_table::Key;
 use model::script_lines::LineKind;
@@ -38,28 +38,34 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let counted = names
         .iter()
         .any(|name| name.as_deref().is_some_and(|name| name.contains("%r")));
-    if request.requeue != Some(true)
-        || request.open_mode == Some(OpenMode::Append)
-        || nowhere
-        || counted
-    {
+    // `scontrol requeue $SLURM_JOB_ID`, where no option says whether it may.
+    let by_itself = script.shell.commands.iter().find(|command| {
+        let mut words = command.program().iter().map(|word| &*word.text);
+        words.next() == Some("scontrol") && words.next() == Some("requeue")
+    });
+    let comes_back = request.requeue.unwrap_or(by_itself.is_some());
+    if !comes_back || request.open_mode == Some(OpenMode::Append) || nowhere || counted {
         return;
     }
-    let Some(given) = script.last(Key::Requeue) else {
-        return;
-    };
     let open_mode = script.last(Key::OpenMode).is_some();
-    let finding = script
-        .finding(
-            RULE.code,
-            RULE.severity,
-            given,
-            "when the job comes back, its output starts anew",
-            "what was printed before is lost",
-        )
-        .help("add --open-mode=append");
+    let message = "when the job comes back, its output starts anew";
+    let label = "what was printed before is lost";
+    let finding = match (script.last(Key::Requeue), by_itself) {
+        (Some(given), _) => script.finding(RULE.code, RULE.severity, given, message, label),
+        (None, Some(command)) => {
+            let end = script
+                .lines
+                .range(script.lines.number(command.range.start))
+                .end;
+            Finding::new(RULE.code, RULE.severity, message)
+                .at(command.range.start..command.range.end.min(end), label)
+        }
+        (None, None) => return,
+    };
+    let finding = finding.help("add --open-mode=append");
     let several = script.kinds.kinds.contains(&LineKind::Separator);
-    findings.push(match open_mode || several {
+    // Behind the place where sbatch stops a directive would not be read.
+    findings.push(match open_mode || several || !script.is_read_whole() {
         true => finding,
         false => finding.fix([script.new_directive("--open-mode=append")]),
     });
@@ -68,12 +74,16 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, fixes, silent};
+    use crate::testing::{fires, fixes, fixes_not, silent};
 
     #[test]
     fn speaks() {
         fires(&RULE, "#SBATCH «--requeue» -o %j.out\n");
         fires(&RULE, "#SBATCH «--requeue» --open-mode=truncate\n");
+        fires(
+            &RULE,
+            "#SBATCH -o x.out\nsrun x\n«scontrol requeue $SLURM_JOB_ID»\n",
+        );
     }
 
     #[test]
@@ -82,6 +92,19 @@ mod tests {
         silent(&RULE, "#SBATCH --requeue -o %j.%r.out\n");
         silent(&RULE, "#SBATCH --no-requeue -o %j.out\n");
         silent(&RULE, "#SBATCH --requeue --no-requeue\n");
+        silent(&RULE, "#SBATCH --no-requeue\nscontrol requeue 5\n");
+        silent(
+            &RULE,
+            "#SBATCH --open-mode=append\nscontrol requeue $SLURM_JOB_ID\n",
+        );
+    }
+
+    #[test]
+    fn adds_none_that_would_not_be_read() {
+        fixes_not(
+            &RULE,
+            "#SBATCH «--requeue»\n#SBATCH -J Ada's\n#SBATCH -n 4 -o x\n",
+        );
     }
 
     #[test]

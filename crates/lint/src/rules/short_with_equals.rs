@@ -3,6 +3,7 @@
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Edit, Finding, Found, LintInput, Severity};
+use model::Given;
 use model::option_table::Takes;
 
 /// Y018.
@@ -29,18 +30,11 @@ Source: getopt_long; seen with 22.05.8.",
 };
 
 fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
-    for given in script.directives() {
+    for given in script.directives().filter(|given| is_one(script, given)) {
         let Some(word) = script.bytes(&given.span) else {
             continue;
         };
         let written = &script.text[word.clone()];
-        let letter = written.len() > 2
-            && !written.starts_with("--")
-            && written.as_bytes()[2] == b'='
-            && given.written == written[..2];
-        if !letter {
-            continue;
-        }
         let value = given.value.as_deref().unwrap_or_default();
         let mut finding = Finding::new(
             RULE.code,
@@ -60,6 +54,18 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         }
         findings.push(finding);
     }
+}
+
+/// Whether it is a letter with `=` behind it.
+pub(crate) fn is_one(script: &Script<'_>, given: &Given) -> bool {
+    let Some(word) = script.bytes(&given.span) else {
+        return false;
+    };
+    let written = &script.text[word];
+    written.len() > 2
+        && !written.starts_with("--")
+        && written.as_bytes()[2] == b'='
+        && given.written == written[..2]
 }
 
 #[cfg(test)]

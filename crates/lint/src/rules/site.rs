@@ -19,18 +19,18 @@ pub(crate) fn partition<'a>(
     }
 }
 
-/// What rests on an assumed or disputed value is a note, and says so.
-pub(crate) fn resting_on<T>(mut finding: Finding, value: &Sourced<T>) -> Finding {
+/// What rests on an assumed or disputed value is a note, and says so; `what` says which value.
+pub(crate) fn resting_on<T>(mut finding: Finding, value: &Sourced<T>, what: &str) -> Finding {
     if value.is_assumed() || value.is_disputed() {
         finding.severity = Severity::Note;
         let why = match value.is_assumed() {
-            true => "the cluster file assumes this value",
-            false => "the cluster's documents say two things of it",
+            true => format!("the cluster file assumes {what}"),
+            false => format!("the cluster's documents say two things of {what}"),
         };
         finding.really = Some(match finding.really.take() {
-            Some(really) if really.ends_with(why) => really,
+            Some(really) if really.ends_with(&why) => really,
             Some(really) => format!("{really}; {why}"),
-            None => why.to_owned(),
+            None => why,
         });
     }
     finding

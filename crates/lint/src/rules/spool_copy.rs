@@ -34,9 +34,21 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         "SLURM_SUBMIT_DIR",
         "scontrol show job",
         "SLURM_JOB_ID:",
+        "SLURM_JOBID:",
         "-z \"$SLURM",
         "-n \"$SLURM",
+        "-z $SLURM",
+        "-n $SLURM",
+        "-z \"${SLURM",
+        "-n \"${SLURM",
+        "-z ${SLURM",
+        "-n ${SLURM",
+        "-v SLURM_JOB",
         "SLURM_JOB_ID+",
+        "SLURM_JOB_ID-",
+        // One that submits itself does so where it lies.
+        "sbatch $0",
+        "sbatch \"$0\"",
     ];
     if knows.iter().any(|word| script.text.contains(word)) || script.directives().next().is_none() {
         return;
@@ -89,5 +101,13 @@ mod tests {
             "#SBATCH -n 1\nD=${SLURM_SUBMIT_DIR:-$(dirname $0)}\n",
         );
         silent(&RULE, "cd $(dirname $0)\n");
+        for test in [
+            "-z $SLURM_JOB_ID",
+            "! -v SLURM_JOB_ID",
+            "-z \"${SLURM_JOB_ID}\"",
+        ] {
+            let script = format!("#SBATCH -n 1\nif [[ {test} ]]; then cd $(dirname $0); fi\n");
+            silent(&RULE, &script);
+        }
     }
 }

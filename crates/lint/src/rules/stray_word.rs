@@ -2,7 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
-use crate::{Finding, Found, LintInput, Severity};
+use crate::{Edit, Finding, Found, LintInput, Severity};
 use model::Span;
 
 /// Y006.
@@ -49,6 +49,24 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         }
         let whole = script.lines.range(*line);
         let before = script.text[whole.start..range.start].trim_end();
+        // `--mem 4 G`: the number's unit.
+        let number = before.trim_end_matches(|c: char| c.is_ascii_digit());
+        let unit = script.text[range.clone()].to_ascii_uppercase();
+        let unit = unit.trim_end_matches('B').trim_end_matches('I');
+        if number.len() < before.len()
+            && number.ends_with([' ', '\t', '='])
+            && matches!(unit, "K" | "M" | "G" | "T")
+            && number.contains("--mem")
+        {
+            let value = &before[number.len()..];
+            let edit = Edit::new(whole.start + before.len()..range.end, unit);
+            finding = finding
+                .at(range, "no option")
+                .help(format!("no blank before the unit: {value}{unit}"))
+                .fix([edit]);
+            findings.push(finding);
+            continue;
+        }
         let help = if script.text[range.clone()].starts_with('=') || before.ends_with('=') {
             "no blanks around ="
         } else if before == "#SBATCH" {
@@ -64,7 +82,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fires, silent};
+    use crate::testing::{fires, fixes, silent};
 
     #[test]
     fn speaks() {
@@ -72,6 +90,13 @@ mod tests {
         fires(&RULE, "#SBATCH «job-name=x»\n");
         let found = fires(&RULE, "#SBATCH --mail-user= «a@b»\n");
         assert_eq!(found.help.unwrap(), "no blanks around =");
+    }
+
+    #[test]
+    fn a_unit_behind_a_blank() {
+        let found = fires(&RULE, "#SBATCH --mem 4 «G» -n 1\n");
+        assert_eq!(found.help.unwrap(), "no blank before the unit: 4G");
+        fixes(&RULE, "#SBATCH --mem=16 GB\n", "#SBATCH --mem=16G\n");
     }
 
     #[test]

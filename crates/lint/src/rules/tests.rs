@@ -71,3 +71,21 @@ fn what_is_harmless_is_left_in_peace() {
     let findings = lint(Setup::PLAIN, script);
     assert_eq!(findings, []);
 }
+
+/// What another version would not do is no claim where the cluster file only assumes the version.
+#[test]
+fn what_rests_on_an_assumed_version_is_a_note() {
+    for (code, script) in [
+        ("Y031", "#SBATCH -n 1 -o missing/x.out\nsrun python x.py\n"),
+        ("Y054", "#SBATCH -c 4\nsrun python x.py\n"),
+        ("Y003", "#SBATCH -N 1,2,4\nsrun python x.py\n"),
+        ("Y001", "#SBATCH --tres-per-task=cpu:1\nsrun python x.py\n"),
+    ] {
+        let found = crate::testing::lint_on("wilson", &format!("#!/bin/bash\n{script}"));
+        let found = found.iter().find(|finding| finding.code == code).unwrap();
+        assert_eq!(found.severity, crate::Severity::Note, "{code}");
+        assert!(!found.refused, "{code}");
+        let why = found.really.as_deref().unwrap();
+        assert!(why.contains("assumes Slurm 22.05"), "{code}: {why}");
+    }
+}

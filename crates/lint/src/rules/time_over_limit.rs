@@ -73,7 +73,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     if is_cut {
         finding.severity = Severity::Warning;
     }
-    findings.push(site::resting_on(finding, &limit));
+    findings.push(site::resting_on(finding, &limit, "this limit"));
 }
 
 /// As Slurm writes it: `1-12:00:00`.

@@ -3,6 +3,7 @@
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Found, LintInput, Severity};
+use model::Given;
 use model::option_table::{Effect, Key};
 
 /// Y043.
@@ -41,7 +42,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
             continue;
         };
         let replaced = script.last(key).is_some_and(|last| last.span != given.span);
-        if size == 0 || size >= least || replaced {
+        if size == 0 || size >= least || replaced || has_unit_behind(script, given) {
             continue;
         }
         // A few hundred MiB are enough for a shell script.
@@ -62,6 +63,24 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
                 .help(format!("{size}G if gigabytes are meant")),
         );
     }
+}
+
+/// `--mem 4 G`: what is wrong is the blank, and that is another finding.
+fn has_unit_behind(script: &Script<'_>, given: &Given) -> bool {
+    let Some(range) = script.whole(given) else {
+        return false;
+    };
+    let line = script.lines.range(script.lines.number(range.start));
+    let next = script.text[range.end..line.end]
+        .split_ascii_whitespace()
+        .next();
+    next.is_some_and(|word| {
+        let word = word.to_ascii_uppercase();
+        matches!(
+            word.trim_end_matches('B').trim_end_matches('I'),
+            "K" | "M" | "G" | "T"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -86,6 +105,7 @@ mod tests {
     fn says_nothing() {
         silent(&RULE, "#SBATCH --mem=64G\n");
         silent(&RULE, "#SBATCH --mem=0\n");
+        silent(&RULE, "#SBATCH --mem 4 G\n");
         silent(&RULE, "#SBATCH --mem=4000\n");
         silent(&RULE, "#SBATCH --mem-per-cpu=200\n");
         silent(&RULE, "#SBATCH --mem=4 --mem=4G\n");

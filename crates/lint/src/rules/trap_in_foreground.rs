@@ -2,6 +2,7 @@
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
+use crate::shell::Command;
 use crate::{Finding, Found, LintInput, Severity, signals};
 
 /// Y081.
@@ -52,12 +53,15 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         return;
     };
     let work = |command: &&crate::shell::Command<'_>| {
-        WORK.contains(&command.name()) && !command.substitution && !command.function
+        WORK.contains(&command.name())
+            && !command.substitution
+            && (!command.function || is_called_behind(script, command, trap))
     };
     let mut works = script.shell.commands.iter().filter(work);
     let in_background = works.clone().any(|command| command.background);
-    let behind =
-        works.find(|command| command.range.start > trap.range.start && !command.background);
+    let behind = works.find(|command| {
+        (command.function || command.range.start > trap.range.start) && !command.background
+    });
     let Some(behind) = behind.filter(|_| !in_background) else {
         return;
     };
@@ -77,6 +81,24 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     );
 }
 
+/// Whether a command stands in a function that is called in the foreground behind a trap:
+/// `main() { srun x; }`, `trap … USR1`, `main`.
+fn is_called_behind(script: &Script<'_>, command: &Command<'_>, trap: &Command<'_>) -> bool {
+    let before = &script.text[..command.range.start];
+    let Some(head) = before.rfind("()") else {
+        return false;
+    };
+    let word = |c: char| c.is_alphanumeric() || "_-".contains(c);
+    let name = before[..head].trim_end().rsplit(|c: char| !word(c)).next();
+    let calls = |call: &&Command<'_>| {
+        Some(call.name()) == name && !call.function && call.range.start > trap.range.start
+    };
+    let mut calls = script.shell.commands.iter().filter(calls).peekable();
+    name.is_some_and(|name| !name.is_empty())
+        && calls.peek().is_some()
+        && calls.all(|call| !call.background)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +113,23 @@ mod tests {
         fires(
             &RULE,
             "#SBATCH --signal=B:TERM@60\ntrap save SIGTERM INT\n«python» x.py | tee log\n",
+        );
+    }
+
+    #[test]
+    fn work_in_a_function_that_is_called_behind_the_trap() {
+        let head = "#SBATCH --signal=B:USR1@120\n";
+        fires(
+            &RULE,
+            &format!("{head}main() {{\n  «srun» y\n}}\ntrap 'touch stop' USR1\nmain\n"),
+        );
+        silent(
+            &RULE,
+            &format!("{head}main() {{\n  srun y\n}}\ntrap 'touch stop' USR1\nmain &\nwait\n"),
+        );
+        silent(
+            &RULE,
+            &format!("{head}main() {{\n  srun y\n}}\ntrap 'touch stop' USR1\n"),
         );
     }
 

@@ -79,8 +79,19 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
             severity,
             format!("{name} (U+{:04X}) stands in a directive", u32::from(*c)),
         )
-        .at(place, "not what the keyboard makes")
-        .fix(found.iter().map(|(at, c, text)| {
+        .at(place, "not what the keyboard makes");
+        finding.refused = refused;
+        // A plain quote in `Ada's` would open what nobody closes, and sbatch read no further.
+        let is_open = |quote: char| {
+            let own = line[..end].matches(quote).count();
+            let new = found.iter().filter(|(_, _, text)| text.starts_with(quote));
+            (own + new.count()) % 2 == 1
+        };
+        if is_open('\'') || is_open('"') {
+            findings.push(finding);
+            continue;
+        }
+        findings.push(finding.fix(found.iter().map(|(at, c, text)| {
             let behind_dash = *text == "-"
                 && line[at + c.len_utf8()..].starts_with(|c: char| c.is_ascii_alphabetic());
             let before = line[..*at].ends_with([' ', '\t']) || *at == 0;
@@ -90,9 +101,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
                 false => text,
             };
             Edit::new(from + at..from + at + c.len_utf8(), text)
-        }));
-        finding.refused = refused;
-        findings.push(finding);
+        })));
     }
 }
 
@@ -105,6 +114,16 @@ mod tests {
     fn speaks() {
         assert!(fires(&RULE, "#SBATCH «\u{2013}»-nodes=1\n").refused);
         assert!(!fires(&RULE, "#SBATCH -o%x«\u{a0}»\n").refused);
+    }
+
+    #[test]
+    fn a_quote_that_nobody_would_close_stays() {
+        fixes_not(&RULE, "#SBATCH -J Ada«\u{2019}»s\n");
+        fixes(
+            &RULE,
+            "#SBATCH -J \u{2018}a b\u{2019}\n",
+            "#SBATCH -J 'a b'\n",
+        );
     }
 
     #[test]

@@ -177,6 +177,7 @@ fn later_or_plugin(
     match script.version {
         Some(version) => {
             finding.message = format!("sbatch {version} has no option --{name}: it {when}");
+            finding = script.as_sure_as_version(finding);
         }
         None => {
             finding.message = format!("--{name} {when}: sbatch of another version refuses it");

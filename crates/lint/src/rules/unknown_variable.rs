@@ -3,6 +3,7 @@
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Finding, Found, LintInput, Severity};
+use std::collections::HashSet;
 
 /// Y074.
 pub const RULE: Rule = Rule {
@@ -137,7 +138,7 @@ const OTHERS: &[&str] = &[
 ];
 
 fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     for command in &script.shell.commands {
         let words = command
             .words
@@ -152,18 +153,20 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
                     .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
                     .unwrap_or(name.len());
                 let name = &name[..end];
-                if !name.starts_with("SLURM_") || seen.contains(&name) {
+                if !name.starts_with("SLURM_") || !seen.insert(name) {
                     continue;
                 }
-                seen.push(name);
-                let known = KNOWN.contains(&name) || OTHERS.contains(&name);
-                if known || is_set(script, name) {
+                if KNOWN.contains(&name) || OTHERS.contains(&name) {
                     continue;
                 }
                 let Some(meant) = KNOWN.iter().find(|known| crate::slip::is_slip(name, known))
                 else {
                     continue;
                 };
+                // Last: it reads the whole script.
+                if is_set(script, name) {
+                    continue;
+                }
                 // `$SLURM_JOB_ID_x`: the underscore was to stand behind the name.
                 let bare = script.text[..start].ends_with('$');
                 let right = match name.strip_suffix('_') == Some(meant) && bare {
@@ -214,6 +217,15 @@ mod tests {
         );
         silent(&RULE, "SLURM_JOB_I=1\necho $SLURM_JOB_I\n");
         silent(&RULE, "echo ${SLURM_JOB_I:-0} $SLURM_MY_OWN\n");
+    }
+
+    /// Names that are no slips are not searched for in the whole script.
+    #[test]
+    fn many_names_of_somebody_s_own() {
+        let lines: String = (0..25_000)
+            .map(|i| format!("echo $SLURM_FOO{i}\n"))
+            .collect();
+        silent(&RULE, &lines);
     }
 
     #[test]

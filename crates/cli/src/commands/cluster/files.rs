@@ -93,9 +93,12 @@ pub fn find(places: &Places, asked: &str) -> Result<ClusterText, Failure> {
                 format!("{asked} is this machine, by yard's own engine: it has no cluster file")
             }
         };
+        let (known, _) = all(places);
+        let names: Vec<&str> = known.iter().map(|text| text.name.as_str()).collect();
         return Err(Failure::new(exit_code::USAGE, what)
             .asked(asked)
-            .todo("name a cluster of yard cluster ls, or a path"));
+            .there(format!("cluster files of {}", names.join(", ")))
+            .todo("name one of those, or a path"));
     }
     // A folder or a link to nothing is said to be one.
     if own.symlink_metadata().is_ok() {

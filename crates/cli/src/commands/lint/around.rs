@@ -53,6 +53,10 @@ impl Around {
         })
     }
 
+    pub(super) fn cluster(&self) -> Option<&ClusterFile> {
+        self.cluster.as_ref()
+    }
+
     pub(super) fn check(&self, name: &str, text: &str, args: &[String]) -> Vec<Finding> {
         let folders = |path: &Path| self.folder(path);
         lint::check(&LintInput {

@@ -1,7 +1,8 @@
 //! What is printed of the findings, and what it came to.
 
 use super::around::Around;
-use super::script_file;
+use super::{run_file, script_file};
+
 use super::{Args, Deny, Format};
 use crate::exit_code;
 use crate::failure::Failure;
@@ -32,6 +33,8 @@ pub(super) struct Report<'a> {
     failed: Option<u8>,
     /// What was read was not all UTF-8.
     odd: bool,
+    /// The file that is looked at is not.
+    of_bytes: bool,
 }
 
 impl<'a> Report<'a> {
@@ -51,6 +54,7 @@ impl<'a> Report<'a> {
             first_code: None,
             failed: None,
             odd: false,
+            of_bytes: false,
         }
     }
 
@@ -83,9 +87,27 @@ impl<'a> Report<'a> {
             false => text.as_bytes().to_owned(),
         };
         self.odd |= odd;
+        self.of_bytes = odd;
+        if odd && script_file::is_run_file(name, &text) {
+            let failure = Failure::new(
+                crate::exit_code::USAGE,
+                format!("{name} can't be read: it is not UTF-8"),
+            );
+            return self.failed(&failure.todo("write it as UTF-8: yard run takes no other"));
+        }
         if script_file::is_run_file(name, &text) {
-            let (_, problems) = RunFile::parse(&text, name);
-            self.findings(&lint::run_file_findings(&problems), &text, path);
+            let (file, problems) = RunFile::parse(&text, name);
+            // Of a file that can't be read there is no plan to judge.
+            let findings = match around.cluster() {
+                Some(cluster) if problems.is_empty() => {
+                    run_file::on(cluster, path, &file, &text, self.printer)
+                }
+                _ => Ok(lint::run_file_findings(&problems)),
+            };
+            match findings {
+                Ok(findings) => self.findings(&findings, &text, path),
+                Err(failure) => self.failed(&failure),
+            }
             return;
         }
         let check = |text: &str| around.check(name, text, &[]);
@@ -149,8 +171,12 @@ impl<'a> Report<'a> {
                 }
             }
             Format::Json => {
+                // A byte that is no UTF-8 stands as a character of three.
+                let odd = text.match_indices(is_stand_in).filter(|_| self.of_bytes);
+                let odd: Vec<usize> = odd.map(|(at, _)| at).collect();
+                let place = |at: usize| at - 2 * odd.partition_point(|one| *one < at);
                 self.waiting
-                    .push_str(&render::json_file(findings, &lines, name, first));
+                    .push_str(&render::json_file(findings, &lines, &place, name, first));
             }
             Format::Sarif => {
                 let first = self.results == 0;
@@ -190,12 +216,14 @@ impl<'a> Report<'a> {
         let mut text = std::mem::take(&mut self.waiting);
         // Bytes that are no text stand as characters that nobody can read.
         if self.odd {
-            text = text.replace(|c| ('\u{f780}'..='\u{f7ff}').contains(&c), "\u{fffd}");
+            text = text.replace(is_stand_in, "\u{fffd}");
         }
         match self.args.fix && self.args.files.iter().any(|path| path.as_os_str() == STDIN) {
             true => self.printer.say(text.trim_end()),
             false if self.args.diff => self.printer.patch(text.as_bytes()),
-            false if self.args.format == Format::Text => self.printer.shown(&text),
+            false if matches!(self.args.format, Format::Text | Format::Github) => {
+                self.printer.shown(&text);
+            }
             false => self.printer.data(&text),
         }
     }
@@ -227,4 +255,9 @@ impl<'a> Report<'a> {
             (None, _) => exit_code::FOUND,
         }
     }
+}
+
+/// What stands for a byte that is no UTF-8: see `sys::odd_text`.
+fn is_stand_in(letter: char) -> bool {
+    ('\u{f780}'..='\u{f7ff}').contains(&letter)
 }

@@ -2,9 +2,13 @@
 
 use crate::exit_code;
 use crate::failure::Failure;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+/// How batch scripts' names end.
+const ENDINGS: &[&str] = &["sbatch", "slurm", "sh", "bash", "job"];
 
 /// By its name, or for what comes from a pipe by what a script never begins with.
 pub fn is_run_file(name: &str, text: &str) -> bool {
@@ -43,14 +47,20 @@ fn look_into(
         // Links are not followed: they may go in circles.
         if kind.is_dir() {
             folders.push(entry.path());
-        } else if kind.is_file() && is_one_of_ours(&entry.path()) {
+            continue;
+        }
+        // The kernel's own files say that they are empty, and reading one may never end.
+        let holds = || entry.metadata().is_ok_and(|data| data.len() > 0);
+        if kind.is_file() && holds() && is_one_of_ours(&entry.path()) {
             found.push(entry.path());
         }
     }
     Ok(())
 }
 
-/// A `yard.toml`, or a file that begins with `#!` and has a directive near its beginning.
+/// A `yard.toml`, or a file with a directive near its beginning that begins with `#!`, has a script's
+/// name, or has nothing but comments before it: a script without an interpreter is one that `sbatch`
+/// refuses. Text and code that only show directives have other lines first.
 fn is_one_of_ours(path: &Path) -> bool {
     if path.file_name().is_some_and(|name| name == "yard.toml") {
         return true;
@@ -60,10 +70,18 @@ fn is_one_of_ours(path: &Path) -> bool {
     let Ok(file) = File::open(path) else {
         return true;
     };
-    if file.take(64 << 10).read_to_end(&mut start).is_err() || !start.starts_with(b"#!") {
+    if file.take(64 << 10).read_to_end(&mut start).is_err() {
         return false;
     }
-    start
-        .split(|byte| *byte == b'\n')
-        .any(|line| line.starts_with(b"#SBATCH"))
+    let ending = path.extension().and_then(OsStr::to_str);
+    let named = ending.is_some_and(|ending| ENDINGS.contains(&ending));
+    let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&start);
+    let mut lines = text.split(|byte| *byte == b'\n');
+    let is_directive = |line: &&[u8]| line.starts_with(b"#SBATCH");
+    match named || text.starts_with(b"#!") {
+        true => lines.any(|line| is_directive(&line)),
+        false => lines
+            .take_while(|line| line.starts_with(b"#") || line.trim_ascii().is_empty())
+            .any(|line| is_directive(&line)),
+    }
 }

@@ -1,0 +1,117 @@
+//! What a cluster would say to a run file: the judgement of `yard plan FILE --on CLUSTER`.
+
+use super::super::asked::user;
+use super::super::{place, user_config};
+use crate::failure::Failure;
+use crate::printer::Printer;
+use ::lint::{Finding, Lines, run_refused, run_without_plan};
+use model::cluster::{ClusterFile, Denial, Refusal};
+use std::ops::Range;
+use std::path::Path;
+use train::{Overrides, Plan, PlanInput, RunFile, Source, Variables, site};
+
+/// What stands against a run file on a cluster, which says no mistake of its own.
+///
+/// The user's config counts, as it does for a plan; variables do not: a file that is looked at is
+/// meant for whoever starts it, as with scripts.
+pub(super) fn on(
+    cluster: &ClusterFile,
+    path: &Path,
+    run_file: &RunFile,
+    text: &str,
+    printer: &Printer,
+) -> Result<Vec<Finding>, Failure> {
+    let user_config = user_config::read(&place::places()?, printer)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let base = folder
+        .canonicalize()
+        .unwrap_or_else(|_| folder.to_path_buf());
+    let name = base.file_name().unwrap_or_default().to_string_lossy();
+    let (variables, _) = Variables::read(&|_| None);
+    let input = PlanInput {
+        user_config: user_config.as_ref(),
+        run_file: Some(run_file),
+        variables: &variables,
+        overrides: &Overrides::default(),
+        facts: &cluster.facts(None),
+        base: &base,
+        default_name: &name,
+    };
+    let lines = Lines::new(text);
+    let at = |line: Option<usize>| Some(words(&lines, line.filter(|line| *line <= lines.count())?));
+    Ok(match site::plan_for(&input, cluster, user().as_deref()) {
+        Ok(site) => {
+            let refusals = site.refusals.iter();
+            let findings = refusals.map(|refusal| {
+                let place = at(line_of(&site.plan, refusal));
+                run_refused(refusal, &cluster.name, place)
+            });
+            findings.collect()
+        }
+        Err(refusal) => {
+            let place = at(said_line(&refusal.asked, &path.to_string_lossy()));
+            let finding = run_without_plan(&cluster.name, &refusal.message, place);
+            vec![
+                finding
+                    .really(format!("asked {}; there {}", refusal.asked, refusal.there))
+                    .help(refusal.todo),
+            ]
+        }
+    })
+}
+
+/// The line of the run file that decides what is refused; none where another place does.
+fn line_of(plan: &Plan, refusal: &Refusal) -> Option<usize> {
+    let asked = refusal.asked.strip_prefix("--").unwrap_or_default();
+    let named = asked.split(['=', ' ']).next().unwrap_or_default();
+    let source = |value: Option<&Source>| value.and_then(own_line);
+    let partition = || source(plan.partition.as_ref().map(|value| &value.source));
+    let gpus = || {
+        let kind = plan.gpu_type.as_ref().map(|value| &value.source);
+        own_line(&plan.gpus_per_node.source).or_else(|| source(kind))
+    };
+    let nodes = || own_line(&plan.nodes.source);
+    let time = || source(plan.time.as_ref().map(|value| &value.source));
+    match (named, refusal.denial) {
+        ("account", _) | (_, Denial::Account) => {
+            source(plan.account.as_ref().map(|value| &value.source))
+        }
+        ("qos", _) | (_, Denial::Qos) => source(plan.qos.as_ref().map(|value| &value.source)),
+        ("constraint", _) | (_, Denial::Feature) => {
+            source(plan.constraint.as_ref().map(|value| &value.source))
+        }
+        ("time", _) | (_, Denial::TimeLimit) => time(),
+        ("nodes", _) | (_, Denial::NodeCount) => nodes(),
+        ("mem", _) => source(plan.memory.as_ref().map(|value| &value.source)).or_else(gpus),
+        (_, Denial::NodeConfig) => gpus().or_else(nodes),
+        (_, Denial::Policy) if refusal.asked.starts_with("node=") => nodes(),
+        (_, Denial::Policy) if refusal.asked.starts_with("gres/gpu") => gpus(),
+        ("partition", _) | (_, Denial::Partition | Denial::NoPartition) => partition(),
+        _ => None,
+    }
+}
+
+/// The line of the run file that a value comes from.
+fn own_line(source: &Source) -> Option<usize> {
+    match source {
+        Source::RunFile { line, .. } | Source::ClusterSection { line, .. } => {
+            usize::try_from(*line).ok()
+        }
+        _ => None,
+    }
+}
+
+/// The first line that a text names as `FILE:LINE`.
+fn said_line(text: &str, file: &str) -> Option<usize> {
+    let (_, rest) = text.split_once(&format!("{file}:"))?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit());
+    rest[..digits.unwrap_or(rest.len())].parse().ok()
+}
+
+/// The words of a line of a run file.
+fn words(lines: &Lines<'_>, line: usize) -> Range<usize> {
+    let range = lines.range(line);
+    let text = lines.line(line);
+    let start = range.start + text.len() - text.trim_start().len();
+    start..range.start + text.trim_end().len()
+}
