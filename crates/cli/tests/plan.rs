@@ -412,6 +412,65 @@ fn a_run_file_beside_a_script() {
     "#]].assert_eq(beside);
 }
 
+/// What is asked twice is compared once, with what the run asks in its place.
+#[test]
+fn gpus_that_a_script_asks_twice_are_changed_once() {
+    let env = env();
+    let script = script(&env, "--gres=gpu:4\n--gpus-per-node=4");
+    env.write(
+        "yard.toml",
+        "command = [\"true\"]\n[resources]\ngpus_per_node = 2\ntime = \"1h\"\n",
+    );
+    let plan = env.yard(&["plan", "--on", "satori", "--beside", &script]);
+    let (_, beside) = plan.stdout.split_once("\nbeside ").unwrap();
+    let changes: Vec<&str> = beside
+        .lines()
+        .filter(|line| line.contains("line "))
+        .collect();
+    expect![[r#""#]].assert_eq(&changes.join("\n"));
+    env.write(
+        "job.sh",
+        "#!/bin/sh\n#SBATCH --gres=gpu_mem:32G\n#SBATCH --gpus-per-node=1\nsrun x\n",
+    );
+    let plan = env.yard(&["plan", "job.sh", "--on", "satori"]).stdout;
+    assert!(!plan.contains("asked twice"), "{plan}");
+}
+
+/// A script that lacks its first line is told so, not read as TOML.
+#[test]
+fn a_script_without_an_interpreter_is_no_run_file() {
+    let env = env();
+    for directive in ["SBATCH -t 10", "PBS -l walltime=1:00", "BSUB -n 1"] {
+        env.write("job", &format!("#{directive}\nexport X=1\nsrun hostname\n"));
+        let plan = env.yard(&["plan", "job", "--on", "wilson"]).code(3);
+        assert!(
+            plan.stderr.contains("The first line must start with #!"),
+            "{}",
+            plan.stderr
+        );
+        for line in plan.stderr.lines() {
+            assert!(line.chars().count() <= 100, "{line}");
+        }
+    }
+    env.write("yard.toml", "#SBATCH -t 10\ncommand = [\"true\"]\n");
+    env.yard(&["plan", "yard.toml", "--on", "wilson"]).code(0);
+}
+
+/// A share of the memory would be all that the job may use of a node that is its own.
+#[test]
+fn a_run_has_all_memory_of_a_node_in_a_partition_of_whole_nodes() {
+    let env = env();
+    let file = "command = [\"true\"]\n[resources]\nranks_per_node = 2\ncpus_per_rank = 1\npartition = \"cpu_gce\"\n";
+    env.write("yard.toml", file);
+    let plan = env.yard(&["plan", "--on", "wilson"]).success();
+    let memory = plan
+        .lines()
+        .find(|line| line.trim_start().starts_with("memory"));
+    expect![[r#""#]].assert_eq(memory.unwrap());
+    let script = env.yard(&["plan", "--on", "wilson", "--script"]).success();
+    assert!(script.contains("#SBATCH --mem=0\n"), "{script}");
+}
+
 /// A FIFO in place of the user's config is waited for by nobody, nor is it passed over.
 #[test]
 fn a_config_that_is_no_file_is_said_to_be_none() {

@@ -9,18 +9,28 @@ pub fn wrap(shown: &mut String, head: &str, more: &str, text: &str) {
     let columns = |text: &str| text.chars().count();
     let mut used = columns(head);
     shown.push_str(head);
+    let room = WIDEST.saturating_sub(columns(more));
     for (index, word) in text.split(' ').enumerate() {
-        let long = columns(word);
-        if index > 0 && used + 1 + long > WIDEST {
-            shown.push('\n');
-            shown.push_str(more);
-            used = columns(more);
-        } else if index > 0 {
-            shown.push(' ');
-            used += 1;
+        // A list that has no room in a line ends it behind one of its commas.
+        let is_list = columns(word) > room;
+        let parts: Vec<&str> = match is_list {
+            true => word.split_inclusive(',').collect(),
+            false => vec![word],
+        };
+        for (place, part) in parts.into_iter().enumerate() {
+            let long = columns(part);
+            let blank = usize::from(index > 0 && place == 0);
+            if (index > 0 || place > 0) && used + blank + long > WIDEST {
+                shown.push('\n');
+                shown.push_str(more);
+                used = columns(more);
+            } else if blank > 0 {
+                shown.push(' ');
+                used += 1;
+            }
+            shown.push_str(part);
+            used += long;
         }
-        shown.push_str(word);
-        used += long;
     }
     shown.push('\n');
 }
@@ -46,5 +56,10 @@ mod tests {
             &format!("  help: a\n        {fits}\n        b\n"),
         );
         check(&long, &format!("  help: {long}\n"));
+        let (first, second) = (format!("{},", "z".repeat(60)), "z".repeat(60));
+        check(
+            &format!("of {first}{second}"),
+            &format!("  help: of {first}\n        {second}\n"),
+        );
     }
 }

@@ -92,6 +92,11 @@ fn answers_that_follow_from_the_rules() {
     check("-t 2-0", "(QOSMaxWallDurationPerJobLimit)");
     check("-p test -t 1:00:00", "(PartitionTimeLimit)");
     check("-p cpu -N3", &config);
+    check("-x node[1-4]", &config);
+    check("-x node[1-3] --gres=gpu:v100:1", &config);
+    check("-p cpu -x node[1-2]", &config);
+    check("-p cpu -x node[2-4]", "");
+    check("-p cpu -x node1 -N2", &config);
     check("-q gpu2 --gpus=4", "(QOSMaxGRESPerUser)");
     check("-a 0-10001", &failed("Invalid job array specification"));
     check(
@@ -178,6 +183,7 @@ fn what_to_do_would_be_taken() {
         let todo = admit(line).unwrap_err().todo;
         assert_eq!(todo, want, "{line}");
         for option in todo.split(", or ").filter(|part| part.starts_with("--")) {
+            // What sbatch itself refuses of it fails in the reading.
             assert_eq!(
                 admit(&format!("{line} {option}")),
                 Ok(()),
@@ -209,7 +215,13 @@ fn what_to_do_would_be_taken() {
     check(
         "wilson",
         "-p gpu_gce --gres=gpu:v10:2",
-        "its GPU types are a100, v100, p100, p100nvlink",
+        "ask for one of its GPU types: a100, v100, p100, p100nvlink",
+    );
+    // Fewer tasks a node would be refused by sbatch itself: there is one for each of the GPUs.
+    check(
+        "wilson",
+        "-p gpu_gce --gpus=8 --gpus-per-task=1 --ntasks-per-node=8 --cpus-per-gpu=6 --mem-per-gpu=20G",
+        "--cpus-per-gpu=5",
     );
     check(
         "wilson",

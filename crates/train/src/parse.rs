@@ -155,8 +155,12 @@ fn unknown_at_top(
 ) {
     let name = key.get_ref().as_ref();
     if let Some(section) = section_of(name) {
-        let message = format!("{name} belongs to [{section}]");
-        let help = format!("write it below the line [{section}]");
+        let header = match place.strip_suffix(']') {
+            Some(of_cluster) => format!("{of_cluster}.{section}]"),
+            None => format!("[{section}]"),
+        };
+        let message = format!("{name} belongs to {header}");
+        let help = format!("write it below the line {header}");
         reader.complain(key.span(), message, "", help);
         return;
     }

@@ -107,6 +107,20 @@ fn unknown_keys_name_the_nearest() {
 }
 
 #[test]
+fn a_key_of_a_section_below_a_cluster() {
+    check(
+        "[cluster.wilson]\naccount = \"x\"\n",
+        expect![[r#"
+            error: account belongs to [cluster.wilson.resources]
+               --> yard.toml:2:1
+               2 │ account = "x"
+                 │ ^^^^^^^
+              help: write it below the line [cluster.wilson.resources]
+        "#]],
+    );
+}
+
+#[test]
 fn a_key_of_a_section_above_it() {
     check(
         "time = \"1h\"\n[resource]\nnodes = 2\n",

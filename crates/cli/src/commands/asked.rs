@@ -310,16 +310,27 @@ fn no_such_option(flag: &str, key: &str, script: &Path) -> Failure {
     .todo(todo)
 }
 
-/// Whether a file begins as a script does. What is no plain file can't be looked into without
+/// Whether a file begins as a script does, or is no `.toml` and has a scheduler's directives: sbatch
+/// has the word on one that lacks its first line. What is no plain file can't be looked into without
 /// taking from it, and is taken for a script.
 fn is_script(path: &Path) -> bool {
     if !input_file::is_plain(path) {
         return path.as_os_str() == input_file::STDIN || path.exists() && !path.is_dir();
     }
-    let mut start = [0; 2];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *b"#!"
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LOOKED_AT).read_to_end(&mut start));
+    let is_directive = |line: &[u8]| DIRECTIVES.iter().any(|word| line.starts_with(word));
+    let may_lack = path.extension().is_none_or(|extension| extension != "toml");
+    read.is_ok()
+        && (start.starts_with(b"#!")
+            || may_lack && start.split(|byte| *byte == b'\n').any(is_directive))
 }
+
+/// Directives stand within so many bytes of a script's start.
+const LOOKED_AT: u64 = 64 << 10;
+
+/// With what the lines begin that tell a scheduler something.
+const DIRECTIVES: [&[u8]; 3] = [b"#SBATCH", b"#PBS", b"#BSUB"];
 
 /// Reads a run file; all that is wrong with it is said at once.
 fn parse(path: &Path, text: &str, printer: &Printer) -> Result<RunFile, Failure> {

@@ -60,7 +60,6 @@ fn is_of_placement(line: &str, got: &str, want: &str) -> bool {
         "-B2",
         "--mincpus=9",
         "--cpus-per-gpu=",
-        "node[1-4]",
         "v100,a100",
         "--tmp=",
         "-c9",

@@ -8,7 +8,7 @@ use crate::{Plan, Resolved};
 use model::cluster::ClusterFile;
 use model::option_table::{Effect, Key};
 use model::sbatch::{self, Sbatch};
-use model::{Given, Origin, Surroundings};
+use model::{Given, GresItem, GresList, Origin, Surroundings};
 use std::fmt::Write as _;
 
 /// Why GPUs needn't be asked with two options.
@@ -135,15 +135,25 @@ impl Both<'_> {
         let Effect::Sets(key) = given.option.effect else {
             return change(None, carried(given));
         };
+        let plan = &self.run.plan;
+        match (key, resources(given)) {
+            (Key::Gres | Key::GpusPerNode, _) if self.is_again(key, given) => {
+                return change(None, TWICE.to_owned());
+            }
+            (Key::Gres, Resources::Others) => return change(None, carried(given)),
+            (Key::Gres, Resources::GpusAndOthers) => {
+                let why = "no key of a run file asks for other resources beside GPUs: [resources] \
+                           sbatch = [\"--gres=…\"] carries them";
+                return change(self.ours_of(&GPUS), why.to_owned());
+            }
+            _ => {}
+        }
         if self.is_same(key, given) {
             return None;
         }
-        let plan = &self.run.plan;
         match key {
             Key::GpusPerTask => change(None, format!("it {BOUND}")),
-            Key::Gres | Key::GpusPerNode if self.has(Key::Gres) && self.has(Key::GpusPerNode) => {
-                change(None, TWICE.to_owned())
-            }
+            Key::Gres | Key::GpusPerNode => change(self.ours_of(&GPUS), self.why_gpus()),
             _ if GPUS.contains(&key) => change(
                 self.ours_of(&GPUS),
                 "a run file counts GPUs by the node".to_owned(),
@@ -221,11 +231,26 @@ impl Both<'_> {
         text.to_owned()
     }
 
-    fn has(&self, key: Key) -> bool {
-        let given = self.script.given.iter();
-        given
-            .into_iter()
-            .any(|given| given.option.effect == Effect::Sets(key))
+    /// Whether it asks for the GPUs of a node, and the other option that does so is the one that is
+    /// compared: the run's own, else `--gpus-per-node`.
+    fn is_again(&self, key: Key, given: &Given) -> bool {
+        let has = |key: Key| asks_gpus(&self.script.given, key);
+        let own = match asks_gpus(&self.ours.given, Key::Gres) {
+            true => Key::Gres,
+            false => Key::GpusPerNode,
+        };
+        key != own && has(own) && has(key) && resources(given) != Resources::Others
+    }
+
+    /// Why the run's nodes have other GPUs.
+    fn why_gpus(&self) -> String {
+        let plan = &self.run.plan;
+        let count = |sbatch: &Sbatch| Some(sbatch.request.gpus_per_node.as_ref()?.count);
+        match &plan.gpu_type {
+            _ if count(self.script) != count(self.ours) => why(&plan.gpus_per_node),
+            Some(kind) => why(kind),
+            None => "the run asks for no type".to_owned(),
+        }
     }
 
     /// The run's options of these keys.
@@ -253,14 +278,45 @@ impl Both<'_> {
             Key::Mem => theirs.memory == ours.memory,
             Key::TasksPerNode => theirs.tasks_per_node == ours.tasks_per_node,
             Key::CpusPerTask => theirs.cpus_per_task == ours.cpus_per_task,
-            Key::Gres | Key::GpusPerNode if !self.has(Key::Gres) || !self.has(Key::GpusPerNode) => {
-                theirs.gpus_per_node == ours.gpus_per_node
-            }
+            Key::Gres | Key::GpusPerNode => theirs.gpus_per_node == ours.gpus_per_node,
             Key::Exclusive => theirs.exclusive == ours.exclusive,
             Key::MailType => theirs.mail_types == ours.mail_types,
             _ => false,
         }
     }
+}
+
+/// What an option asks for in generic resources.
+#[derive(Clone, Copy, PartialEq)]
+enum Resources {
+    /// GPUs alone, or no list of resources at all.
+    Gpus,
+    GpusAndOthers,
+    /// Other resources alone, such as `gpu_mem:32G`.
+    Others,
+}
+
+fn resources(given: &Given) -> Resources {
+    let list = given.value.as_deref();
+    if given.option.effect != Effect::Sets(Key::Gres) {
+        return Resources::Gpus;
+    }
+    let items = list.and_then(GresList::of_gres);
+    let items = items.and_then(|list| list.items().ok()).unwrap_or_default();
+    let is_gpu = |item: &GresItem| item.name == "gpu";
+    match (items.iter().any(is_gpu), items.iter().all(is_gpu)) {
+        (_, true) => Resources::Gpus,
+        (true, false) => Resources::GpusAndOthers,
+        (false, false) => Resources::Others,
+    }
+}
+
+/// Whether the option of this key is given, and asks for GPUs.
+pub(super) fn asks_gpus(given: &[Given], key: Key) -> bool {
+    let mut given = given.iter();
+    given.any(|given| {
+        given.option.effect == Effect::Sets(key) && resources(given) != Resources::Others
+    })
 }
 
 fn why<T>(value: &Resolved<T>) -> String {

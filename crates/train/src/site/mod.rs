@@ -217,7 +217,14 @@ fn plan_in(
     if let Some(set) = could.first() {
         let choice = GpuChoice::of(set, kind.as_ref());
         gpus::name_them(&mut plan, &mut left, file, &choice, &sets, kind.as_ref());
-        policy::apply(&mut plan, file, &could, kind.as_ref(), &mut assumed);
+        policy::apply(
+            &mut plan,
+            file,
+            candidate.partition,
+            &could,
+            kind.as_ref(),
+            &mut assumed,
+        );
     }
     if let Some(kind) = &kind
         && !sets

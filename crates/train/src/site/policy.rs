@@ -2,20 +2,21 @@
 
 use super::gpus::GpuChoice;
 use crate::{Plan, Resolved, Source, say_mebibytes};
-use model::cluster::{Bounds, ClusterFile, Mib, NodeSet, Sourced};
+use model::cluster::{Bounds, ClusterFile, Mib, Named, NodeSet, Partition, Sourced};
 
 /// CPUs and memory where nobody asked for them: by the site's policy, and never more than a node
-/// has.
+/// has. Where the job has its nodes whole all their memory is its own.
 pub(super) fn apply(
     plan: &mut Plan,
     file: &ClusterFile,
+    partition: Option<&Named<Partition>>,
     could: &[&NodeSet<'_>],
     kind: Option<&Resolved<String>>,
     assumed: &mut Vec<(String, String)>,
 ) {
-    whole_node(plan);
+    let is_whole = whole_node(plan, file, partition, assumed);
     let gpus = plan.gpus_per_node.value;
-    if gpus == 0 || plan.exclusive.value {
+    if gpus == 0 || is_whole {
         return;
     }
     let of_sets: Vec<OfSet<'_>> = could
@@ -80,17 +81,41 @@ impl<'a> OfSet<'a> {
     }
 }
 
-/// A node of one's own is used whole.
-fn whole_node(plan: &mut Plan) {
-    if plan.exclusive.value
-        && plan
-            .memory
-            .as_ref()
-            .is_none_or(|memory| !memory.source.is_asked())
+/// A node of one's own is used whole: of one that was asked for, and of one in a partition that gives
+/// no others, where a share of the memory would be all that the job may use. Whether it is so.
+fn whole_node(
+    plan: &mut Plan,
+    file: &ClusterFile,
+    partition: Option<&Named<Partition>>,
+    assumed: &mut Vec<(String, String)>,
+) -> bool {
+    let of_partition = partition.and_then(|partition| {
+        let exclusive = partition.exclusive.as_ref().filter(|flag| flag.value)?;
+        Some((&partition.name, exclusive))
+    });
+    let source = match (plan.exclusive.value, of_partition) {
+        (true, _) => Source::default("the node is the job's alone"),
+        (false, Some((name, exclusive))) => {
+            super::note(
+                assumed,
+                format!("partition.{name}.exclusive"),
+                Some(exclusive),
+            );
+            let cluster = &file.name;
+            Source::cluster(format!(
+                "all of the node: {cluster} gives whole nodes in partition {name}"
+            ))
+        }
+        (false, None) => return false,
+    };
+    if plan
+        .memory
+        .as_ref()
+        .is_none_or(|memory| !memory.source.is_asked())
     {
-        let why = "the node is the job's alone".to_owned();
-        plan.memory = Some(Resolved::new(0, Source::default(why)));
+        plan.memory = Some(Resolved::new(0, source));
     }
+    true
 }
 
 fn cpus_of(plan: &Plan, file: &ClusterFile, of: &OfSet<'_>) -> Option<Resolved<u32>> {

@@ -225,7 +225,9 @@ impl Whys<'_> {
             let sets = |given: &&Given| given.option.effect == Effect::Sets(key);
             given.iter().any(|given| sets(&given))
         };
-        if has(Key::Gres) && has(Key::GpusPerNode) && self.sbatch.request.gpus_per_node.is_some() {
+        let asks = |key: Key| super::beside::asks_gpus(given, key);
+        if asks(Key::Gres) && asks(Key::GpusPerNode) && self.sbatch.request.gpus_per_node.is_some()
+        {
             notes.push(format!(
                 "{}, and a run file asks once",
                 super::beside::TWICE

@@ -136,7 +136,8 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
               nodes           60                            asked: yard.toml:3
               ranks per node  1                             srun: one a node unless asked
               cpus per rank   16                            all 16 CPUs
-              memory          62 GiB                        this share of a node's 62 GiB
+              memory          all                           all of the node: wilson gives whole nodes in
+                                                            partition cpu_gce
               time a job      1 day 6 h                     asked: yard.toml:4
               partition       cpu_gce                       wilson has no default; takes the job, up to 24 h
               qos             opp                           your default on wilson
@@ -258,7 +259,7 @@ fn cedar_and_plai_and_technion() {
                 asked   1 node, 2 tasks, 2 h100 a node, 16 CPUs a node, 95744M a node
                 there   partition gpubase has 114 nodes of 24 CPUs, 125G, 4 p100; 32 nodes of 24 CPUs, 250G, 4
                         p100l; 192 nodes of 32 CPUs, 187G, 4 v100l (partition.gpubase.nodes)
-                do      its GPU types are p100, p100l, v100l
+                do      ask for one of its GPU types: p100, p100l, v100l
 
               note: cedar's file knows no h100: what nobody asked for is planned as for its other nodes
               note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,

@@ -7,6 +7,7 @@ use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::input_file;
 use crate::printer::Printer;
+use crate::words;
 use backend::{Door, TestedJob};
 use jiff::tz::TimeZone;
 use model::cluster::ClusterFile;
@@ -150,7 +151,7 @@ pub fn resolve(
         exit_code::REFUSED,
         format!("sbatch would refuse {}", path.display()),
     )
-    .there(wrong.message.replace('\n', " "))
+    .there(words::folded(&wrong.message.replace('\n', " "), 90, 10))
     .todo(format!("yard lint {}{on}", path.display())))
 }
 

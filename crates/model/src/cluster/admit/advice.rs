@@ -3,10 +3,14 @@
 use super::asked::Asked;
 use super::nodes::Place;
 use super::offer::{Trust, describe};
+use super::sent::is_sent;
 use crate::{GpuCount, MemoryRequest, Request, mebibytes_option};
 
 /// So many values are told, of those that each make it fit.
 const TOLD: usize = 2;
+
+/// So many values below the greatest that fits are tried on sbatch's own checks.
+const TRIED: u64 = 64;
 
 /// Where to go with GPUs from nodes that have none.
 pub(super) const WITH_GPUS: &str = "a partition with GPUs";
@@ -34,7 +38,7 @@ impl Place<'_> {
             && asked.kinds_of_node.len() > 1
         {
             let one = with_gpus_of_node(request, Some(kind), *count);
-            if self.serves(&one) {
+            if self.takes(request, &one) {
                 told.push(format!(
                     "GPUs of one type a node, such as gpu:{kind}:{count}"
                 ));
@@ -54,6 +58,12 @@ impl Place<'_> {
                 format!("no more at once than they have: {}", kinds.join("; "))
             }
         }
+    }
+
+    /// Whether nodes serve what is to be asked instead, and sbatch itself lets it through as it does
+    /// what was asked.
+    fn takes(&self, request: &Request, instead: &Request) -> bool {
+        self.serves(instead) && (is_sent(instead) || !is_sent(request))
     }
 
     /// The types that there are, where none of them is the one that is asked for.
@@ -84,9 +94,9 @@ impl Place<'_> {
             ),
             (Some(gpu), types) => match &gpu.kind {
                 Some(own) => format!("its {kind} are asked for as gpu:{}", own.value),
-                None => format!("its GPU types are {}", types.join(", ")),
+                None => of_types(types),
             },
-            (None, types) => format!("its GPU types are {}", types.join(", ")),
+            (None, types) => of_types(types),
         })
     }
 
@@ -104,7 +114,7 @@ impl Place<'_> {
             max_nodes: Some(count),
             ..request.clone()
         };
-        let helps = needed.nodes > asked.most_nodes && self.serves(&wider);
+        let helps = needed.nodes > asked.most_nodes && self.takes(request, &wider);
         helps.then(|| format!("--nodes={count}"))
     }
 
@@ -119,7 +129,11 @@ impl Place<'_> {
                 false => over = middle,
             }
         }
-        (fitting > 0).then(|| (value.words)(request, fitting))
+        // What sbatch refuses of the greatest that fits it may take of a smaller one.
+        let sent = |amount: &u64| self.takes(request, &(value.with)(request, *amount));
+        let least = fitting.saturating_sub(TRIED);
+        let taken = (least + 1..=fitting).rev().find(sent)?;
+        Some((value.words)(request, taken))
     }
 }
 
@@ -234,6 +248,14 @@ fn values(request: &Request) -> Vec<Value> {
         |_, nodes| format!("--nodes={nodes}"),
     );
     all
+}
+
+/// What to ask for where there are only these types.
+fn of_types(types: &[&str]) -> String {
+    match types {
+        [one] => format!("ask for its {one}, the only type"),
+        types => format!("ask for one of its GPU types: {}", types.join(", ")),
+    }
 }
 
 fn narrow(number: u64) -> Option<u32> {

@@ -4,7 +4,7 @@ use super::asked::Asked;
 use super::nodes::Place;
 use super::offer::{Trust, has_features};
 use crate::Request;
-use crate::cluster::{ClusterFile, Named, Partition};
+use crate::cluster::{ClusterFile, Named, NodeSet, Partition};
 
 /// The types of GPUs among which Slurm chooses for a job that names none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,11 +46,14 @@ impl ClusterFile {
             if types.serving.contains(&name) || types.refusing.contains(&name) {
                 continue;
             }
-            let mut sets = place.sets.clone();
-            sets.retain(|set| set.nodes.gpus.iter().any(|own| own.name() == Some(name)));
+            let is_of_type =
+                |set: &NodeSet<'_>| set.nodes.gpus.iter().any(|own| own.name() == Some(name));
+            let all = place.sets.iter().cloned().zip(place.excluded.clone());
+            let (sets, excluded) = all.filter(|(set, _)| is_of_type(set)).unzip();
             let of_type = Place {
                 partition,
                 sets,
+                excluded,
                 features: place.features.clone(),
             };
             match of_type.serves(request) {

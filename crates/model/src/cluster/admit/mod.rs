@@ -15,6 +15,7 @@ mod nodes;
 mod offer;
 mod partition;
 mod refusal;
+mod sent;
 
 pub use gpu_types::GpuTypes;
 pub use refusal::{Denial, Fate, Refusal};

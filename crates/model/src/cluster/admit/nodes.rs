@@ -4,14 +4,18 @@ use super::asked::Asked;
 use super::features::wanted;
 use super::fewest::{Needed, Offer, Total, needed};
 use super::offer::{Trust, describe, is_uncounted, offer, spare};
-use super::{Denial, Fate, Refusal};
-use crate::cluster::{ClusterFile, List, Named, NodeSet, Partition};
-use crate::{Constraint, Request};
+use super::{Denial, Fate, Refusal, refusal};
+use crate::cluster::{ClusterFile, List, Named, NodeSet, Partition, PartitionNodes};
+use crate::{Constraint, NodeName, Request, node_list};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// The nodes among which a job's are: those of a partition, or of the whole cluster.
 pub(super) struct Place<'a> {
     pub partition: Option<&'a Named<Partition>>,
     pub sets: Vec<NodeSet<'a>>,
+    /// How many nodes of each of them the job excludes.
+    pub excluded: Vec<u32>,
     /// The features that are asked for.
     pub features: Option<Constraint>,
 }
@@ -33,9 +37,11 @@ impl<'a> Place<'a> {
                 file.nodes.iter().map(whole).collect()
             }
         };
+        let excluded = excluded(file, partition, &sets, &request.exclude);
         Place {
             partition,
             sets,
+            excluded,
             features: wanted(request),
         }
     }
@@ -78,7 +84,10 @@ impl<'a> Place<'a> {
         let is_open = || self.sets.iter().any(|set| is_uncounted(set.nodes));
         let there = match trust == Trust::SaidAlone && is_open() {
             true => u64::MAX,
-            false => self.count().saturating_add(u64::from(self.spare())),
+            false => {
+                let all = self.count().saturating_add(u64::from(self.spare()));
+                all.saturating_sub(self.excluded.iter().map(|count| u64::from(*count)).sum())
+            }
         };
         needed.are_there && needed.nodes <= there.min(asked.most_nodes).min(self.most(asked))
     }
@@ -96,8 +105,15 @@ impl<'a> Place<'a> {
     pub fn needed(&self, asked: &Asked, trust: Trust) -> Option<Needed> {
         let (spare, features) = (self.spare(), self.features.as_ref());
         let partition = self.partition.map(|partition| &partition.body);
-        let offer = |set: &NodeSet<'_>| offer(set, partition, spare, asked, features, trust);
-        let offers: Vec<Offer> = self.sets.iter().filter_map(offer).collect();
+        let offer = |(set, excluded): (&NodeSet<'_>, &u32)| {
+            let rest = NodeSet {
+                count: set.count.saturating_sub(*excluded),
+                ..set.clone()
+            };
+            offer(&rest, partition, spare, asked, features, trust)
+        };
+        let sets = self.sets.iter().zip(&self.excluded);
+        let offers: Vec<Offer> = sets.filter_map(offer).collect();
         let total = Total {
             nodes: asked.nodes,
             cpus: asked.cpus,
@@ -124,6 +140,32 @@ impl ClusterFile {
     }
 }
 
+/// How many nodes of each set `--exclude` takes out.
+fn excluded(
+    file: &ClusterFile,
+    partition: Option<&Named<Partition>>,
+    sets: &[NodeSet<'_>],
+    names: &[NodeName],
+) -> Vec<u32> {
+    if names.is_empty() {
+        return vec![0; sets.len()];
+    }
+    let names: HashSet<&NodeName> = names.iter().collect();
+    let list = partition.and_then(|partition| match &partition.nodes.as_ref()?.value {
+        PartitionNodes::List(list) => node_list::expand(list).ok(),
+        PartitionNodes::All | PartitionNodes::Groups(_) => None,
+    });
+    let list: Option<HashSet<NodeName>> = list.map(|list| list.into_iter().collect());
+    let of_set = |set: &NodeSet<'_>| {
+        let own = file.names_of(set.nodes);
+        let is_out = |name: &&NodeName| {
+            names.contains(name) && list.as_ref().is_none_or(|list| list.contains(*name))
+        };
+        u32::try_from(own.iter().filter(is_out).count()).unwrap_or(u32::MAX)
+    };
+    sets.iter().map(of_set).collect()
+}
+
 /// Why no nodes of a partition, or of all, can serve.
 pub(super) fn no_nodes(
     file: &ClusterFile,
@@ -135,12 +177,34 @@ pub(super) fn no_nodes(
         return None;
     }
     let asked = place.asked(request);
+    let span = || {
+        let nodes = partition.and_then(|partition| partition.nodes.as_ref());
+        nodes.map_or(0..0, |nodes| nodes.span.clone())
+    };
+    let at = || partition.map(|partition| format!("partition.{}.nodes", partition.name));
     let name = partition.map_or_else(
         || file.name.clone(),
         |partition| format!("partition {}", partition.name),
     );
     let kinds: Vec<String> = place.sets.iter().map(describe).collect();
-    let nodes = partition.and_then(|partition| partition.nodes.as_ref());
+    let assumed = !file.knows_all(List::Nodes) || place.serve(&asked, Trust::SaidAlone);
+    let with_all = Request {
+        exclude: Arc::default(),
+        ..request.clone()
+    };
+    if !request.exclude.is_empty() && Place::of(file, partition, &with_all).serves(&with_all) {
+        return Some(Refusal {
+            at: at(),
+            span: span(),
+            assumed,
+            ..refusal(
+                Denial::NodeConfig,
+                format!("--exclude={}", node_list::fold(&*request.exclude)),
+                format!("{name} has {}, with those", kinds.join("; ")),
+                "exclude fewer of them",
+            )
+        });
+    }
     Some(Refusal {
         denial: Denial::NodeConfig,
         fate: Fate::Refused,
@@ -149,8 +213,8 @@ pub(super) fn no_nodes(
         there: format!("{name} has {}", kinds.join("; ")),
         todo: place.advice(request, &asked),
         most: None,
-        at: partition.map(|partition| format!("partition.{}.nodes", partition.name)),
-        span: nodes.map_or(0..0, |nodes| nodes.span.clone()),
-        assumed: !file.knows_all(List::Nodes) || place.serve(&asked, Trust::SaidAlone),
+        at: at(),
+        span: span(),
+        assumed,
     })
 }

@@ -5,7 +5,7 @@ mod nodes;
 mod partitions;
 mod policy;
 
-use super::{ClusterFile, Sourced};
+use super::{ClusterFile, List, Sourced};
 use crate::{Problem, Severity};
 use std::ops::Range;
 
@@ -67,7 +67,8 @@ impl Checker<'_> {
         });
     }
 
-    /// A name that should stand in a list of known ones.
+    /// A name that should stand in a list of known ones; a list of which the file has only some need not
+    /// have it.
     fn known(
         &mut self,
         code: &'static str,
@@ -90,6 +91,17 @@ impl Checker<'_> {
                 known.join(", ")
             ),
         };
+        let list = match kind {
+            "qos" => Some(List::Qos),
+            "account" => Some(List::Accounts),
+            _ => None,
+        };
+        if let Some(list) = list.filter(|list| !self.file.knows_all(*list)) {
+            let message = format!("there is no [{kind}.{name}], of which limits could be known");
+            let help = format!("add [{kind}.{name}]: only some {} are here", list.word());
+            self.say((code, Severity::Note), span, message, label, help);
+            return;
+        }
         let message = format!("there is no [{kind}.{name}]");
         self.say((code, Severity::Error), span, message, label, help);
     }

@@ -11,7 +11,7 @@ mod known_options;
 mod nodes;
 mod partitions;
 
-use super::{ClusterFile, Source, Sourced};
+use super::{ClusterFile, Extent, Source, Sourced};
 use conf_line::{ConfLine, Pair, conf_lines};
 use std::fmt;
 
@@ -116,6 +116,7 @@ pub fn import(input: &ImportInput<'_>) -> Imported {
     if let Some(dump) = input.dump {
         importer.dump(dump);
     }
+    importer.qos_of_partitions();
     let cluster_name = importer
         .file
         .cluster_name
@@ -235,6 +236,22 @@ impl Importer {
                 Some(text) => self.read(&path, &text, include, &all, lines),
                 None => self.note(&line, &option, "that file can't be read"),
             }
+        }
+    }
+
+    /// QOS that partitions name: accounting defines them, so that there are more than are read here.
+    fn qos_of_partitions(&mut self) {
+        if self.file.lists.qos.is_some() {
+            return;
+        }
+        let named = self.file.partitions.iter().find_map(|partition| {
+            let of_own = partition.qos.as_ref().map(|own| &own.source);
+            let lists = [&partition.allow_qos, &partition.deny_qos];
+            of_own.or_else(|| Some(&lists.into_iter().flatten().next()?.source))
+        });
+        if let Some(Source::Quote(line)) = named {
+            let why = format!("{line} names QOS, which no slurm.conf defines");
+            self.file.lists.qos = Some(Sourced::new(Extent::Some, Source::Quote(why)));
         }
     }
 

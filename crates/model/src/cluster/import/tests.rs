@@ -395,6 +395,38 @@ fn accounts_come_from_a_dump() {
 }
 
 /// Every option of a text is either in the file or noted.
+/// A `slurm.conf` names QOS in its partitions and defines none.
+#[test]
+fn qos_of_partitions_are_not_all() {
+    let file = check(
+        "NodeName=n1 CPUs=2\nPartitionName=a Nodes=n1 AllowQos=normal,high QOS=part\n",
+        None,
+        None,
+        expect![[r#"
+            [lists]
+            qos = { value = "some", from = "slurm.conf:2 names QOS, which no slurm.conf defines" }
+
+            [nodes.n]
+            from = "slurm.conf:1"
+            names = "n1"
+            cpus = 2
+
+            [partition.a]
+            from = "slurm.conf:2"
+            nodes = "n1"
+            allow_qos = ["normal", "high"]
+            qos = "part"
+        "#]],
+    );
+    assert!(!file.knows_all(crate::cluster::List::Qos));
+    let mut found = file.check();
+    found.retain(|found| found.code == "unknown-qos");
+    assert_eq!(found.len(), 3, "{found:?}");
+    for found in found {
+        assert_eq!(found.severity, crate::Severity::Note, "{found:?}");
+    }
+}
+
 #[test]
 fn nothing_is_dropped_in_silence() {
     let text = "ClusterName=x\nMaxArraySize=5\nSlurmdDebug=3\nNosuch=1\nNodeName=n CPUs=2 Nosuch=2 Port=1\nPartitionName=p Nodes=n Nosuch=3 GraceTime=5\n";
