@@ -236,16 +236,19 @@ fn folders_in_which_jobs_cannot_run_and_other_components_are_told() {
     says(
         "wilson",
         "-p gpu_gce -D /nashome/m/me",
-        0,
+        3,
         "1 node",
-        &["jobs can't start in /nashome/m/me (line 2: --chdir=/nashome/m/me)"],
+        &[
+            "would fail as it starts",
+            "asked   to start in /nashome/m/me (line 2: --chdir=/nashome/m/me)",
+        ],
     );
     says(
         "wilson",
         "-p gpu_gce -o /nashome/m/x.%j",
-        0,
+        3,
         "1 node",
-        &["jobs can't write to /nashome/m (line 2:"],
+        &["asked   to write to /nashome/m (line 2:"],
     );
     says(
         "wilson",
@@ -427,7 +430,9 @@ fn gpus_that_a_script_asks_twice_are_changed_once() {
         .lines()
         .filter(|line| line.contains("line "))
         .collect();
-    expect![[r#""#]].assert_eq(&changes.join("\n"));
+    expect![[r#"
+          changed  line 2: --gres=gpu:4 → --gres=gpu:2: asked: yard.toml:3
+          dropped  line 3: --gpus-per-node=4: GPUs are asked twice, by --gres and by --gpus-per-node: once"#]].assert_eq(&changes.join("\n"));
     env.write(
         "job.sh",
         "#!/bin/sh\n#SBATCH --gres=gpu_mem:32G\n#SBATCH --gpus-per-node=1\nsrun x\n",
@@ -453,7 +458,7 @@ fn a_script_without_an_interpreter_is_no_run_file() {
         }
     }
     env.write("yard.toml", "#SBATCH -t 10\ncommand = [\"true\"]\n");
-    env.yard(&["plan", "yard.toml", "--on", "wilson"]).code(0);
+    env.yard(&["plan", "yard.toml", "--on", "wilson"]).success();
 }
 
 /// A share of the memory would be all that the job may use of a node that is its own.
@@ -466,7 +471,7 @@ fn a_run_has_all_memory_of_a_node_in_a_partition_of_whole_nodes() {
     let memory = plan
         .lines()
         .find(|line| line.trim_start().starts_with("memory"));
-    expect![[r#""#]].assert_eq(memory.unwrap());
+    expect!["  memory          all                           all of the node: wilson gives whole nodes in"].assert_eq(memory.unwrap());
     let script = env.yard(&["plan", "--on", "wilson", "--script"]).success();
     assert!(script.contains("#SBATCH --mem=0\n"), "{script}");
 }

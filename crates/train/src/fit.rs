@@ -279,7 +279,7 @@ impl Wanted<'_> {
         &self,
         groups: &[&'g NodeGroup],
     ) -> Result<Vec<&'g NodeGroup>, Refusal> {
-        let asked = self.memory.map_or(0, |memory| memory.value.0);
+        let asked = self.memory.and_then(|memory| memory.value.0).unwrap_or(0);
         let needed = asked.saturating_mul(u64::from(self.on_one()));
         let fits = |group: &&&NodeGroup| group.memory_mib >= needed;
         let fitting: Vec<&NodeGroup> = groups.iter().filter(fits).copied().collect();
@@ -353,7 +353,8 @@ impl Wanted<'_> {
     /// On Slurm memory is always asked: without it a job may get a whole node's, and wait for it.
     fn memory(&self, group: &NodeGroup) -> Option<Resolved<u64>> {
         if let Some(asked) = self.memory {
-            return Some(asked.clone().map(|size| size.0));
+            let size = asked.value.0?;
+            return Some(Resolved::new(size, asked.source.clone()));
         }
         if self.facts.embedded {
             return None;

@@ -84,7 +84,7 @@ impl Variables {
                 ),
             },
             "memory" => match parse_mebibytes(text) {
-                Some(size) => own.memory = Some(Resolved::new(MemorySize(size), source)),
+                Some(size) => own.memory = Some(Resolved::new(MemorySize(Some(size)), source)),
                 None => refuse(
                     format!("{text:?} is not an amount of memory"),
                     "write megabytes, or \"16G\"",
@@ -173,7 +173,7 @@ mod tests {
             expect![[r#"
                 partition "gpu" (SBATCH_PARTITION)
                 time Limit(Seconds(5400)) (SBATCH_TIMELIMIT)
-                memory MemorySize(4000) (SBATCH_MEM_PER_NODE)
+                memory MemorySize(Some(4000)) (SBATCH_MEM_PER_NODE)
                 gpus 4 (SBATCH_GPUS_PER_NODE)
                 type "v100" (SBATCH_GPUS_PER_NODE)
                 exclusive true (SBATCH_EXCLUSIVE)

@@ -177,6 +177,10 @@ pub(crate) fn plan_sections(
         gpus_as_gres: false,
         gpu_memory: resources.gpu_memory,
         memory: fit.memory,
+        memory_left: resources
+            .memory
+            .filter(|asked| asked.value.0.is_none())
+            .map(|asked| asked.source),
         time,
         account: resources.account,
         qos: resources.qos,

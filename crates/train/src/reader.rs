@@ -413,14 +413,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An amount of memory; `"all"`, and Slurm's `0` in a flag, is all of it.
+    /// An amount of memory; `"all"`, and Slurm's `0` in a flag, is all of it, and `"default"` what the
+    /// cluster gives to who asks for none.
     pub fn memory(&mut self, key: &str, raw: Raw<'_>) -> Option<Resolved<MemorySize>> {
         let text = self.with_unit(key, raw, ["M", "G", "T"])?;
         if text.eq_ignore_ascii_case("all") || (matches!(raw, Raw::Flag(..)) && text == "0") {
-            return self.resolved(raw, MemorySize(0));
+            return self.resolved(raw, MemorySize(Some(0)));
+        }
+        if text.eq_ignore_ascii_case("default") {
+            return self.resolved(raw, MemorySize(None));
         }
         match mebibytes(text) {
-            Ok(size) => self.resolved(raw, MemorySize(size)),
+            Ok(size) => self.resolved(raw, MemorySize(Some(size))),
             Err(problem) => {
                 self.amount(span(raw), problem);
                 None

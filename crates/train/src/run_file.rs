@@ -72,10 +72,10 @@ pub struct ResourceSection {
     pub sbatch: Option<Resolved<Vec<String>>>,
 }
 
-/// An amount of a node's memory in MiB; 0 is all of it.
+/// An amount of a node's memory in MiB; 0 is all of it, and none leaves it to the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct MemorySize(pub u64);
+pub struct MemorySize(pub Option<u64>);
 
 /// The least memory of a GPU in MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -109,7 +109,11 @@ impl Plan {
         match &self.memory {
             Some(Resolved { value: 0, source }) => add("memory", "all".to_owned(), source),
             Some(memory) => add("memory", say_mebibytes(memory.value), &memory.source),
-            None => {}
+            None => {
+                if let Some(source) = &self.memory_left {
+                    add("memory", "default".to_owned(), source);
+                }
+            }
         }
         match &self.time {
             Some(time) => add("time a job", say_limit(time.value), &time.source),

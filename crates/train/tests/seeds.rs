@@ -84,13 +84,12 @@ fn satori() {
                        is enough
         "#]],
     );
-    // A quarter of the node goes with a GPU.
+    // A script that asks for no CPUs has one; a run file that says nothing takes a quarter of the node.
     check(
         "satori-1gpu",
         expect![[r#"
 
-            beside satori-1gpu: another allocation
-              differs  cpus per node: 1 → 40: a node's 160 CPUs for its 4 GPUs
+            beside satori-1gpu: the same allocation
               dropped  line 5: --gpus-per-node=1: GPUs are asked twice, by --gres and by --gpus-per-node: once
                        is enough
         "#]],
@@ -104,18 +103,13 @@ fn ibex() {
         "ibex-single-node",
         expect![[r#"
 
-            beside ibex-single-node: another allocation
-              differs  constraint: cpu_intel_platinum_8260 → cpu_intel_platinum_8260&v100: ibex's v100 have no
-                       type to ask for, nodes have a feature; cpu_intel_platinum_8260 asked: yard.toml:13
+            beside ibex-single-node: the same allocation
               changed  line 4: --gpus=8 → --gpus-per-node=8: a run file counts GPUs by the node
               dropped  line 5: --constraint=v100: --constraint=cpu_intel_platinum_8260 comes later, and Slurm
                        keeps the last of two
               dropped  line 7: --gpus-per-task=1: it binds each task to its own GPU, so that tasks on a node
                        can't reach each other's; a run file gives each task its node's GPUs and a local rank
-              changed  line 8: --cpus-per-gpu=6 → --cpus-per-task=6: asked: yard.toml:9
-              changed  line 9: --constraint=cpu_intel_platinum_8260 → --constraint=v100&cpu_intel_platinum_8260:
-                       ibex's v100 have no type to ask for, nodes have a feature; cpu_intel_platinum_8260 asked:
-                       yard.toml:13
+              changed  line 8: --cpus-per-gpu=6 → --cpus-per-task=6: asked: yard.toml:8
               dropped  line 12: --output=../results/%x/slurm-%j.out: what ranks print goes into the run's
                        folder, a file a rank (yard logs)
               dropped  line 13: --error=../results/%x/slurm-%j.err: what ranks print goes into the run's folder,
@@ -164,18 +158,27 @@ fn cedar_and_plai() {
           changed  line 8: --mem-per-gpu=10G → --mem=20480M: asked: yard.toml:9
     "#]],
     );
+    // One run is one of its trials.
+    check(
+        "plai-sweep",
+        expect![[r#"
+
+        beside plai-sweep: the same allocation
+          dropped  line 5: --array=1-20%10: a run file is one run: it is submitted once for each element
+          changed  line 9: --mem-per-gpu=10G → --mem=10240M: asked: yard.toml:8
+    "#]],
+    );
 }
 
 #[test]
 fn technion() {
     // Without --mem a job gets what the site happens to give, which may be a whole node's memory to
-    // wait for, or too little to train with.
+    // wait for, or too little to train with: a run file leaves it to the site only where it says so.
     check(
         "technion-2gpu",
         expect![[r#"
 
-            beside technion-2gpu: another allocation
-              differs  memory: – → 250 GiB: this share of a node's 1000 GiB
+            beside technion-2gpu: the same allocation
               dropped  line 4: --output=slurm-%x-%j.out: what ranks print goes into the run's folder, a file a
                        rank (yard logs)
               changed  line 5: --ntasks=2 → --ntasks-per-node=2: a task is a rank
@@ -186,8 +189,7 @@ fn technion() {
         "technion-16gpu",
         expect![[r#"
 
-            beside technion-16gpu: another allocation
-              differs  memory: – → 1000 GiB: this share of a node's 1000 GiB
+            beside technion-16gpu: the same allocation
               changed  line 4: --ntasks=16 → --ntasks-per-node=8: a task is a rank
               changed  line 5: --gpus=16 → --gpus-per-node=8: a run file counts GPUs by the node
         "#]],
@@ -200,8 +202,7 @@ fn wilson() {
         "wilson-v100",
         expect![[r#"
 
-            beside wilson-v100: another allocation
-              differs  memory: – → 94 GiB: this share of a node's 188 GiB
+            beside wilson-v100: the same allocation
               dropped  line 4: --output=job_%x_%A.out: what ranks print goes into the run's folder, a file a
                        rank (yard logs)
         "#]],

@@ -160,7 +160,7 @@ impl Both<'_> {
             ),
             _ if TASKS.contains(&key) => change(self.ours_of(&TASKS), why(&plan.tasks_per_node)),
             _ if CPUS.contains(&key) => change(self.ours_of(&CPUS), why(&plan.cpus_per_rank)),
-            _ if MEMORY.contains(&key) => change(self.ours_of(&MEMORY), why_of(&plan.memory)),
+            _ if MEMORY.contains(&key) => change(self.ours_of(&MEMORY), self.why_memory()),
             // What stands there is the run's own, and nothing to compare with.
             Key::Output | Key::Error | Key::Input | Key::OpenMode | Key::Chdir | Key::Comment => {
                 change(None, self.why_not(key, given, plan))
@@ -181,7 +181,7 @@ impl Both<'_> {
                 let count = plan.gpus_per_node.clone();
                 Some(count.map(|count| count.to_string()))
             })),
-            "memory" => why_of(&plan.memory),
+            "memory" => self.why_memory(),
             "time" => why_of(&plan.time),
             "partition" => why_of(
                 plan.partition
@@ -240,6 +240,13 @@ impl Both<'_> {
             false => Key::GpusPerNode,
         };
         key != own && has(own) && has(key) && resources(given) != Resources::Others
+    }
+
+    fn why_memory(&self) -> String {
+        match &self.run.plan.memory_left {
+            Some(source) => format!("left to the cluster ({source})"),
+            None => why_of(&self.run.plan.memory),
+        }
     }
 
     /// Why the run's nodes have other GPUs.

@@ -22,7 +22,8 @@ pub(super) fn believe(
     let gpus = asked.gpus_per_node.as_ref().map_or(0, |asked| asked.value);
     let ranks = ranks.map_or(gpus.max(1), |asked| asked.value);
     let cpus = count(&asked.cpus_per_rank).saturating_mul(ranks);
-    let memory = asked.memory.as_ref().map_or(0, |asked| asked.value.0);
+    let memory = asked.memory.as_ref().and_then(|asked| asked.value.0);
+    let memory = memory.unwrap_or(0);
     for (group, set) in facts.nodes.iter_mut().zip(sets) {
         let nodes = set.nodes;
         let names = nodes.names.as_ref();

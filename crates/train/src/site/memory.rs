@@ -3,6 +3,19 @@
 use model::MemoryRequest;
 use model::cluster::{ClusterFile, Mib, Named, Partition, Sourced};
 
+/// The same in words: `4000M a CPU (limits.default_memory_per_cpu)`.
+pub(super) fn say_default(file: &ClusterFile, partition: Option<&Named<Partition>>) -> String {
+    let Some((memory, key)) = default(file, partition) else {
+        return format!("{}'s default, which is not known", file.name);
+    };
+    let (size, each) = match memory {
+        MemoryRequest::PerNode(size) => (size, "a node"),
+        MemoryRequest::PerCpu(size) => (size, "a CPU"),
+        MemoryRequest::PerGpu(size) => (size, "a GPU"),
+    };
+    format!("{} {each} ({key})", crate::say_mebibytes(size))
+}
+
 /// What a partition gives by itself, else the cluster, and the key that says so: `DefMemPerNode`,
 /// `DefMemPerCPU`, and `DefMemPerGPU` of `slurm.conf`.
 pub(super) fn default(

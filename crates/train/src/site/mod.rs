@@ -61,6 +61,8 @@ pub struct LeftToSlurm {
     pub account: Option<Resolved<String>>,
     /// The QOS.
     pub qos: Option<Resolved<String>>,
+    /// What a job gets that asks for no memory, where the run leaves it to the cluster.
+    pub memory: Option<String>,
     /// The model of the GPUs, where they have no type to ask for.
     pub gpu_model: Option<String>,
 }
@@ -243,6 +245,9 @@ fn plan_in(
     let admission = file.admission(&request(&plan), user);
     plan.notes
         .extend(gpu_types::note(file, admission.partition, &request(&plan)));
+    if plan.memory_left.is_some() {
+        left.memory = Some(memory::say_default(file, admission.partition));
+    }
     let in_queue = InQueue::of_run(&plan, file, user, &left);
     Ok(SitePlan {
         plan,

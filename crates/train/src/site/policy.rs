@@ -33,8 +33,7 @@ pub(super) fn apply(
             plan.cpus_per_rank = cpus;
         }
     }
-    let is_asked = |memory: &Resolved<u64>| memory.source.is_asked();
-    if !plan.memory.as_ref().is_some_and(is_asked) {
+    if !is_memory_asked(plan) {
         let each = of_sets
             .iter()
             .filter_map(|of| Some((memory_of(gpus, file, of)?, of.memory?)));
@@ -108,14 +107,16 @@ fn whole_node(
         }
         (false, None) => return false,
     };
-    if plan
-        .memory
-        .as_ref()
-        .is_none_or(|memory| !memory.source.is_asked())
-    {
+    if !is_memory_asked(plan) {
         plan.memory = Some(Resolved::new(0, source));
     }
     true
+}
+
+/// Whether a person said how much, or that it is the cluster's to say.
+fn is_memory_asked(plan: &Plan) -> bool {
+    let is_asked = |memory: &Resolved<u64>| memory.source.is_asked();
+    plan.memory_left.is_some() || plan.memory.as_ref().is_some_and(is_asked)
 }
 
 fn cpus_of(plan: &Plan, file: &ClusterFile, of: &OfSet<'_>) -> Option<Resolved<u32>> {

@@ -2,7 +2,7 @@
 
 use super::script_whys::Whys;
 use super::{Allocation, InQueue, gpu_types, note, show};
-use crate::show::{Row, plural};
+use crate::show::{Row, paragraph, plural};
 use model::Request;
 use model::cluster::{Admission, ClusterFile, Named, Refusal as Denied, Sourced, User};
 use model::option_table::Key;
@@ -21,6 +21,8 @@ pub struct ScriptPlan {
     pub allocation: Allocation,
     /// Why the cluster would not take it, or never start it.
     pub refusals: Vec<Denied>,
+    /// What the job would fail at as it starts, each as what was asked, what there is, what to do.
+    pub failing: Vec<[String; 3]>,
     /// Jobs in the queue at once.
     pub in_queue: InQueue,
     /// What is to be said of what was written.
@@ -90,16 +92,17 @@ impl ScriptPlan {
             rows,
             allocation,
             refusals,
+            failing: whys.failing(),
             in_queue,
             written,
             assumed,
         }
     }
 
-    /// Whether the cluster takes it, as far as its file is not assumed.
+    /// Whether it can't run there, as far as the cluster's file is not assumed.
     #[must_use]
     pub fn is_refused(&self) -> bool {
-        self.refusals.iter().any(|refusal| !refusal.assumed)
+        !self.failing.is_empty() || self.refusals.iter().any(|refusal| !refusal.assumed)
     }
 
     /// The headline, the table, what would be refused, and the notes. Ends with a line feed.
@@ -108,6 +111,12 @@ impl ScriptPlan {
         let mut shown = format!("{}\n\n", self.headline());
         shown.push_str(&crate::show::table(&self.rows));
         shown.push_str(&show::refusals(&self.refusals));
+        for [asked, there, todo] in &self.failing {
+            shown.push_str("\n  would fail as it starts\n");
+            shown.push_str(&paragraph("    asked   ", asked));
+            shown.push_str(&paragraph("    there   ", there));
+            shown.push_str(&paragraph("    do      ", todo));
+        }
         shown.push_str(&show::notes(&self.notes()));
         shown
     }

@@ -170,8 +170,15 @@ impl Whys<'_> {
         (!said.is_empty()).then(|| said.join(", "))
     }
 
+    /// Folders that the script names and in which jobs can't run, or can't write, as three parts: what
+    /// was asked, what there is, what to do.
+    pub fn failing(&self) -> Vec<[String; 3]> {
+        let sure = self.no_jobs().into_iter().filter(|one| one.is_sure);
+        sure.map(|one| [one.asked, one.there, one.todo]).collect()
+    }
+
     /// Folders of the job's in which jobs can't run, or can't write.
-    fn no_jobs(&self) -> Vec<String> {
+    fn no_jobs(&self) -> Vec<NoJobs> {
         let request = &self.sbatch.request;
         let start = &request.chdir;
         let mut folders = vec![(start.clone(), Key::Chdir, "start in")];
@@ -186,18 +193,28 @@ impl Whys<'_> {
         }
         let said = |(folder, key, what): (PathBuf, Key, &str)| {
             let inside = self.file.no_jobs_in(&folder, self.user)?;
-            let given = self
-                .given(&[key])
-                .unwrap_or_else(|| "submitted from there".to_owned());
+            let given = self.given(&[key]);
             let todo = match key {
                 Key::Chdir => "submit from another folder, or give --chdir",
                 _ => "write elsewhere",
             };
-            Some(format!(
-                "jobs can't {what} {} ({given}): nodes don't see {inside}, or can't write there \
-                 (paths.no_jobs); {todo}",
-                folder.display()
-            ))
+            let is_assumed = self
+                .file
+                .paths
+                .no_jobs
+                .as_ref()
+                .is_some_and(|folders| folders.is_assumed() || folders.is_disputed());
+            Some(NoJobs {
+                // From where it is submitted is not the script's to say.
+                is_sure: given.is_some() && !is_assumed,
+                asked: format!(
+                    "to {what} {} ({})",
+                    folder.display(),
+                    given.unwrap_or_else(|| "submitted from there".to_owned())
+                ),
+                there: format!("nodes don't see {inside}, or can't write there (paths.no_jobs)"),
+                todo: todo.to_owned(),
+            })
         };
         folders.into_iter().filter_map(said).collect()
     }
@@ -233,12 +250,27 @@ impl Whys<'_> {
                 super::beside::TWICE
             ));
         }
-        notes.extend(self.no_jobs());
+        let doubted = self.no_jobs().into_iter().filter(|one| !one.is_sure);
+        notes.extend(doubted.map(|one| {
+            let NoJobs {
+                asked, there, todo, ..
+            } = one;
+            format!("jobs can't do what is asked, {asked}: {there}; {todo}")
+        }));
         if has(Key::GpusPerTask) {
             notes.push(format!("--gpus-per-task {}", super::beside::BOUND));
         }
         notes
     }
+}
+
+/// A folder of a job's in which jobs can't run, or can't write.
+struct NoJobs {
+    /// The script names it, and nothing of it is assumed.
+    is_sure: bool,
+    asked: String,
+    there: String,
+    todo: String,
 }
 
 fn longest_is_assumed(partition: &Partition) -> bool {

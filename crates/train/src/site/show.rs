@@ -74,6 +74,11 @@ impl SitePlan {
                 row.value = format!("{} {model}", row.value);
             }
         }
+        if let Some(memory) = &self.left.memory
+            && let Some(row) = rows.iter_mut().find(|row| row.name == "memory")
+        {
+            row.why = format!("{}; {memory}", row.why);
+        }
         rows.push(queue_row(&self.in_queue));
         rows
     }

@@ -305,3 +305,53 @@ fn cedar_and_plai_and_technion() {
         "#]],
     );
 }
+
+/// Nobody's share of a node, and no `--mem`: what the cluster gives to who asks for none.
+#[test]
+fn memory_may_be_left_to_the_cluster() {
+    check(
+        "wilson",
+        "gpus_per_node = 1\ngpu_type = \"v100\"\nmemory = \"default\"\ntime = \"1h\"",
+        expect![[r#"
+            digits · wilson · 1 v100 = 1 rank × 20 CPUs · partition gpu_gce · 1 h a job
+
+              nodes           1                             one unless asked
+              gpus per node   1 v100                        asked: yard.toml:3
+              ranks per node  1                             none is one process
+              cpus per rank   20                            a node's 40 CPUs for its 2 GPUs
+              memory          default                       asked: yard.toml:5; wilson's default, which is not
+                                                            known
+              time a job      1 h                           asked: yard.toml:6
+              partition       gpu_gce                       wilson has no default; takes the job, up to 24 h
+              qos             opp                           wilson names opp and regular as its default; named,
+                                                            to be sure
+              in the queue    1 job                         the same job is queued again; 50 may
+                                                            (qos.opp.max_submit_per_user)
+
+              note: rests on what wilson is assumed to have: user.*.qos (yard cluster show wilson)
+        "#]],
+    );
+    check(
+        "cedar",
+        "gpus_per_node = 1\nmemory = \"default\"\ntime = \"1h\"",
+        expect![[r#"
+            digits · cedar · 1 GPU = 1 rank × 6 CPUs · 1 h a job
+
+              nodes           1                             one unless asked
+              gpus per node   1                             asked: yard.toml:3
+              ranks per node  1                             none is one process
+              cpus per rank   6                             cedar: 1-6 CPUs a p100 (policy): the least of what
+                                                            could be given
+              memory          default                       asked: yard.toml:4; cedar's default, which is not
+                                                            known
+              time a job      1 h                           asked: yard.toml:5
+              partition       gpubase                       cedar's default: not named in the script
+              account         rrg-kevinlb                   your default on cedar: not named in the script
+              in the queue    1 job                         the same job is queued again; no limit known
+
+              note: no type of GPUs is asked: p100, p100l or v100l may be given; cedar may have others
+              note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
+                    nodes.v100l.names and 12 more (yard cluster show cedar)
+        "#]],
+    );
+}

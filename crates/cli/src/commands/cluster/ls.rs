@@ -7,7 +7,7 @@ use crate::failure::Outcome;
 use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
-use model::cluster::ClusterFile;
+use model::cluster::{ClusterFile, Nodes, Sourced};
 use serde_json::{Value, json};
 
 /// List clusters: what answers here, your cluster files, and those that come with yard
@@ -23,6 +23,8 @@ struct Row {
     name: String,
     from: &'static str,
     nodes: Option<u32>,
+    /// Some of that count is assumed.
+    guessed: bool,
     gpus: String,
     assumed: usize,
     about: String,
@@ -54,7 +56,11 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             vec![
                 row.name.clone(),
                 row.from.to_owned(),
-                row.nodes.map_or("–".to_owned(), |nodes| nodes.to_string()),
+                match (row.nodes, row.guessed) {
+                    (None, _) => "–".to_owned(),
+                    (Some(nodes), true) => format!("{nodes}?"),
+                    (Some(nodes), false) => nodes.to_string(),
+                },
                 words::shortened(&row.gpus, 26),
                 words::shortened(&row.about, 46),
             ]
@@ -76,6 +82,7 @@ fn present(problems: &mut Vec<String>) -> Vec<Row> {
         name: backend::LOCAL.to_owned(),
         from: "here",
         nodes: Some(1),
+        guessed: false,
         gpus: String::new(),
         assumed: 0,
         about: "this machine, by yard's own engine".to_owned(),
@@ -87,11 +94,12 @@ fn present(problems: &mut Vec<String>) -> Vec<Row> {
                 let count = group.count;
                 group.gpus.iter().map(move |gpu| {
                     let kind = gpu.kind.clone().unwrap_or_else(|| "GPU".to_owned());
-                    (kind, gpu.count.saturating_mul(count))
+                    (kind, gpu.count.saturating_mul(count), false)
                 })
             });
             rows.push(Row {
                 nodes: Some(found.facts.nodes.iter().map(|group| group.count).sum()),
+                guessed: false,
                 gpus: counted(gpus),
                 name: found.facts.name,
                 from: "here",
@@ -108,8 +116,14 @@ fn row(text: &ClusterText, file: &ClusterFile) -> Row {
     let gpus = file.gpus(None).into_iter().map(|kind| {
         let model = kind.gpu.model.as_ref().or(kind.gpu.kind.as_ref());
         let name = model.map_or("GPU".to_owned(), |model| model.value.clone());
-        let each = kind.gpu.count.as_ref().map_or(1, |count| count.value);
-        (name, each.saturating_mul(file.count_of(kind.nodes)))
+        let count = kind.gpu.count.as_ref();
+        let each = count.map_or(1, |count| count.value);
+        let guessed = count.is_some_and(Sourced::is_assumed) || is_guessed(kind.nodes);
+        (
+            name,
+            each.saturating_mul(file.count_of(kind.nodes)),
+            guessed,
+        )
     });
     Row {
         name: text.name.clone(),
@@ -123,6 +137,7 @@ fn row(text: &ClusterText, file: &ClusterFile) -> Row {
                 .map(|nodes| file.count_of(nodes))
                 .fold(0, u32::saturating_add),
         ),
+        guessed: file.nodes.iter().any(|nodes| is_guessed(nodes)),
         gpus: counted(gpus),
         assumed: file.assumed().len(),
         about: file
@@ -132,18 +147,29 @@ fn row(text: &ClusterText, file: &ClusterFile) -> Row {
     }
 }
 
-/// `12 v100, 4 a100`, in the order in which they come.
-fn counted(gpus: impl Iterator<Item = (String, u32)>) -> String {
-    let mut sums: Vec<(String, u32)> = Vec::new();
-    for (kind, count) in gpus {
-        match sums.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, sum)) => *sum = sum.saturating_add(count),
-            None => sums.push((kind, count)),
+/// Whether nobody says how many nodes a group has.
+fn is_guessed(nodes: &Nodes) -> bool {
+    match (&nodes.names, &nodes.count) {
+        (None, Some(count)) => count.is_assumed(),
+        (names, _) => names.as_ref().is_some_and(Sourced::is_assumed),
+    }
+}
+
+/// `12 v100, 4? a100`, in the order in which they come; `?` behind a count of which some is assumed.
+fn counted(gpus: impl Iterator<Item = (String, u32, bool)>) -> String {
+    let mut sums: Vec<(String, u32, bool)> = Vec::new();
+    for (kind, count, guessed) in gpus {
+        match sums.iter_mut().find(|(known, ..)| *known == kind) {
+            Some((_, sum, some)) => (*sum, *some) = (sum.saturating_add(count), *some || guessed),
+            None => sums.push((kind, count, guessed)),
         }
     }
     let parts: Vec<String> = sums
         .iter()
-        .map(|(kind, count)| format!("{count} {kind}"))
+        .map(|(kind, count, guessed)| match guessed {
+            true => format!("{count}? {kind}"),
+            false => format!("{count} {kind}"),
+        })
         .collect();
     match parts.is_empty() {
         true => "–".to_owned(),

@@ -21,6 +21,7 @@ pub fn of_run(site: &SitePlan, file: &ClusterFile, script: &str, beside: Option<
             "partition": left(&site.left.partition),
             "account": left(&site.left.account),
             "qos": left(&site.left.qos),
+            "memory": site.left.memory,
             "gpu_model": site.left.gpu_model,
         },
         "refusals": refusals(&site.refusals),
@@ -65,6 +66,7 @@ pub fn of_script(plan: &ScriptPlan, script: &str) -> Value {
         "allocation": allocation(&plan.allocation),
         "refusals": refusals(&plan.refusals),
         "refused": plan.is_refused(),
+        "failing": plan.failing.iter().map(failing).collect::<Vec<Value>>(),
         "in_queue": in_queue(&plan.in_queue),
         "assumed": assumed(&plan.assumed),
         "notes": plan.notes(),
@@ -134,6 +136,10 @@ fn refusals(refusals: &[Refusal]) -> Vec<Value> {
         })
     };
     refusals.iter().map(one).collect()
+}
+
+fn failing([asked, there, todo]: &[String; 3]) -> Value {
+    json!({ "asked": asked, "there": there, "do": todo })
 }
 
 fn of_beside(beside: &Beside) -> Value {

@@ -114,13 +114,49 @@ impl Importer {
         }
     }
 
+    /// A value as it stands, and for a list of QOS that adds to its parent's (`+name`) or takes from it
+    /// (`-name`), as sacctmgr(1) says, what it comes to; none where the parent's is not known.
+    fn whole_list(
+        &mut self,
+        line: &DumpLine<'_>,
+        key: &str,
+        value: &str,
+        parent: &str,
+    ) -> Option<String> {
+        let is_qos = ["qos", "qoslevel"].contains(&&*key.to_ascii_lowercase());
+        let changes = |item: &String| item.starts_with(['+', '-']);
+        let items = list(value);
+        if !is_qos || !items.iter().any(changes) {
+            return Some(value.to_owned());
+        }
+        let of = |account: &str| self.file.account_value(account, |own| own.qos.as_ref());
+        let Some(known) = of(parent).or_else(|| of("root")) else {
+            let option = format!("{key}={value}");
+            let why = "it changes its parent's list, which the dump doesn't have";
+            self.dump_note(line.number, &option, why);
+            return None;
+        };
+        let mut whole = known.value.clone();
+        for item in &items {
+            let name = item.trim_start_matches(['+', '-']);
+            whole.retain(|known| !known.eq_ignore_ascii_case(name));
+            if !item.starts_with('-') && !name.is_empty() {
+                whole.push(name.to_owned());
+            }
+        }
+        Some(whole.join(","))
+    }
+
     fn account_line(&mut self, line: &DumpLine<'_>, name: &str, parent: Option<&str>) {
         let mut account = Account::default();
         if let Some(parent) = parent.filter(|parent| *parent != "root") {
             account.parent = at(line, parent.to_owned());
         }
         for (key, value) in &line.options {
-            let taken = account_option(&mut account, line, key, value);
+            let Some(whole) = self.whole_list(line, key, value, parent.unwrap_or_default()) else {
+                continue;
+            };
+            let taken = account_option(&mut account, line, key, &whole);
             self.taken(line, key, value, taken);
         }
         if let Some(known) = self
@@ -155,7 +191,10 @@ impl Importer {
             },
         };
         for (key, value) in &line.options {
-            let taken = user_option(&mut user.body, &mut own, line, key, value);
+            let Some(whole) = self.whole_list(line, key, value, account) else {
+                continue;
+            };
+            let taken = user_option(&mut user.body, &mut own, line, key, &whole);
             self.taken(line, key, value, taken);
         }
         match &mut user.body.accounts {

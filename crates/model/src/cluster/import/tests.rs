@@ -395,6 +395,47 @@ fn accounts_come_from_a_dump() {
 }
 
 /// Every option of a text is either in the file or noted.
+/// `+name` and `-name` change the parent's list; where that isn't there nothing is known.
+#[test]
+fn qos_that_are_added_and_taken() {
+    let dump = |cluster: &str| {
+        format!(
+            "Cluster - 'lab':Fairshare=1{cluster}\nParent - 'root'\nAccount - 'a':QOS='+long'\n\
+             Parent - 'a'\nUser - 'ann':DefaultAccount='a':QOS='-normal'\n\
+             User - 'bob':DefaultAccount='a':QOS='+big,-long'\n"
+        )
+    };
+    let read = |cluster: &str| {
+        let (text, conf) = (
+            dump(cluster),
+            ConfText::new("slurm.conf", "ClusterName=lab\n"),
+        );
+        import(&ImportInput {
+            name: None,
+            slurm_conf: conf,
+            include: &|_| None,
+            gres_conf: None,
+            dump: Some(ConfText::new("dump", &text)),
+        })
+    };
+    let qos = |file: &ClusterFile, user: &str| {
+        let own = file.user(user).unwrap().associations.first();
+        own.and_then(|own| Some(own.qos.as_ref()?.value.join(",")))
+    };
+    let known = read(":QOS='normal'");
+    assert_eq!(
+        known.file.accounts[1].qos.as_ref().unwrap().value,
+        ["normal", "long"]
+    );
+    assert_eq!(qos(&known.file, "ann").as_deref(), Some("long"));
+    assert_eq!(qos(&known.file, "bob").as_deref(), Some("normal,big"));
+    let unknown = read("");
+    assert_eq!(qos(&unknown.file, "ann"), None);
+    let notes = unknown.notes.iter();
+    let told = notes.filter(|note| note.to_string().contains("its parent's list"));
+    assert_eq!(told.count(), 3);
+}
+
 /// A `slurm.conf` names QOS in its partitions and defines none.
 #[test]
 fn qos_of_partitions_are_not_all() {
