@@ -84,6 +84,7 @@ impl ScriptPlan {
         add("qos", request.qos.as_ref(), Key::Qos, default_qos);
         rows.push(show::queue_row(&in_queue));
         let mut written = whys.notes();
+        let failing = whys.failing();
         written.extend(gpu_types::note(file, partition, request));
         let assumed = assumed(request, file, &allocation, own);
         ScriptPlan {
@@ -92,7 +93,7 @@ impl ScriptPlan {
             rows,
             allocation,
             refusals,
-            failing: whys.failing(),
+            failing,
             in_queue,
             written,
             assumed,
