@@ -461,6 +461,20 @@ fn a_script_without_an_interpreter_is_no_run_file() {
     env.yard(&["plan", "yard.toml", "--on", "wilson"]).success();
 }
 
+/// Each of many lines is compared with one other.
+#[test]
+fn an_option_on_forty_thousand_lines() {
+    let env = env();
+    let lines = "#SBATCH -n 4\n".repeat(40_000);
+    env.write("job.sh", &format!("#!/bin/sh\n#SBATCH -n 3\n{lines}true\n"));
+    let plan = env.yard(&["plan", "job.sh", "--on", "plai"]).success();
+    let dropped: Vec<&str> = plan.lines().filter(|l| l.contains("is dropped")).collect();
+    assert_eq!(
+        dropped,
+        ["  note: line 2: --ntasks=3 is dropped: --ntasks=4 comes later"]
+    );
+}
+
 /// A share of the memory would be all that the job may use of a node that is its own.
 #[test]
 fn a_run_has_all_memory_of_a_node_in_a_partition_of_whole_nodes() {

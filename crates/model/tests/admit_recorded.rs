@@ -254,6 +254,25 @@ fn a_time_over_the_limit_is_cut_where_the_site_says_so() {
     }
 }
 
+/// Wilson's tutorial: Slurm will not permit mixing different specifications within a job.
+#[test]
+fn gpus_of_several_types_where_a_site_gives_one() {
+    let refusal = |cluster: &str, line: &str| {
+        let file = yard_model::cluster::find(cluster).unwrap().unwrap();
+        let job = request(&format!("-p gpu_gce {line} --wrap true"));
+        let refusal = file.admit(&job, None).err();
+        refusal.map(|refusal| (refusal.at.clone().unwrap_or_default(), refusal.assumed))
+    };
+    let rule = "limits.one_gpu_type".to_owned();
+    assert_eq!(
+        refusal("wilson", "--gpus=v100:8,p100:8"),
+        Some((rule, false))
+    );
+    for taken in ["--gpus=v100:8", "--gres=gpu:2 -N4", "--gres=gpu:4"] {
+        assert_eq!(refusal("wilson", taken), None, "{taken}");
+    }
+}
+
 /// Of GPUs without a type every type could be given.
 #[test]
 fn types_that_could_be_given() {

@@ -357,6 +357,8 @@ section! {
         /// that limit, as some sites say of theirs; where it isn't said, Slurm refuses the job or
         /// lets it wait.
         cut_at_max_time: bool,
+        /// A job has GPUs of one type alone, as some sites say of theirs; Slurm itself gives several.
+        one_gpu_type: bool,
     }
 }
 

@@ -6,6 +6,7 @@ use model::cluster::{ClusterFile, Partition, Sourced};
 use model::option_table::{Effect, Key};
 use model::sbatch::Sbatch;
 use model::{Given, Origin, Span};
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Where each value came from.
@@ -223,11 +224,7 @@ impl Whys<'_> {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let given = &self.sbatch.given;
-        for (index, first) in given.iter().enumerate() {
-            let later = &given[index + 1..];
-            let again = later
-                .iter()
-                .find(|later| later.option.long == first.option.long && later.value != first.value);
+        for (first, again) in given.iter().zip(said_otherwise(given)) {
             // What the environment or a flag says instead was meant.
             let again = again.filter(|later| later.origin == Origin::Script);
             if let (Some(later), Span::Script { line, .. }) = (again, &first.span) {
@@ -262,6 +259,25 @@ impl Whys<'_> {
         }
         notes
     }
+}
+
+/// For each option the next one of its name that has another value.
+fn said_otherwise(all: &[Given]) -> Vec<Option<&Given>> {
+    let mut next: HashMap<&str, (&Given, Option<&Given>)> = HashMap::new();
+    let mut found: Vec<Option<&Given>> = Vec::with_capacity(all.len());
+    // From behind, so that each has to look at one alone.
+    for given in all.iter().rev() {
+        let other = next.get(given.option.long).and_then(|(later, other)| {
+            match later.value == given.value {
+                true => *other,
+                false => Some(*later),
+            }
+        });
+        next.insert(given.option.long, (given, other));
+        found.push(other);
+    }
+    found.reverse();
+    found
 }
 
 /// A folder of a job's in which jobs can't run, or can't write.

@@ -13,6 +13,7 @@ mod gpu_types;
 mod limits;
 mod nodes;
 mod offer;
+mod one_type;
 mod partition;
 mod refusal;
 mod sent;
@@ -266,7 +267,10 @@ impl<'a> Door<'a, '_> {
         self.accounting(partition, who);
         self.node_names(&self.request.exclude, "--exclude");
         self.found.extend(of_features);
-        self.found.extend(of_nodes);
+        match of_nodes {
+            Some(of_nodes) => self.found.push(of_nodes),
+            None => self.one_gpu_type(),
+        }
     }
 
     fn node_names(&mut self, names: &[NodeName], option: &str) {
