@@ -240,7 +240,7 @@ fn folders_in_which_jobs_cannot_run_and_other_components_are_told() {
         "1 node",
         &[
             "would fail as it starts",
-            "asked   to start in /nashome/m/me (line 2: --chdir=/nashome/m/me)",
+            "asked to start in /nashome/m/me (line 2: --chdir=/nashome/m/me)",
         ],
     );
     says(
@@ -248,7 +248,7 @@ fn folders_in_which_jobs_cannot_run_and_other_components_are_told() {
         "-p gpu_gce -o /nashome/m/x.%j",
         3,
         "1 node",
-        &["asked   to write to /nashome/m (line 2:"],
+        &["asked to write to /nashome/m (line 2:"],
     );
     says(
         "wilson",
