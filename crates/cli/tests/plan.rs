@@ -429,6 +429,7 @@ fn gpus_that_a_script_asks_twice_are_changed_once() {
     let changes: Vec<&str> = beside
         .lines()
         .filter(|line| line.contains("line "))
+        .map(str::trim)
         .collect();
     expect![[r#"
           changed  line 2: --gres=gpu:4 → --gres=gpu:2: asked: yard.toml:3
