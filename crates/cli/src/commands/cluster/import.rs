@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// files is what Slurm itself refuses.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// The cluster's slurm.conf; files that it includes are read from beside it
+    /// The cluster's slurm.conf; what it includes is read too: from beside it where no path is given
     #[arg(long, value_name = "FILE")]
     slurm_conf: PathBuf,
     /// Its gres.conf

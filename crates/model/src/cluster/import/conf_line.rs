@@ -1,16 +1,18 @@
 //! Lines of Slurm's configuration files: `Key=value Key="a value" # a remark`.
 
+use std::rc::Rc;
+
 /// A line, continued ones put together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ConfLine {
-    pub file: String,
+    pub file: Rc<str>,
     /// Where it begins, from 1.
     pub number: usize,
     pub pairs: Vec<Pair>,
-    /// What of it is no `Key=value`, at which Slurm stops.
-    pub junk: Vec<String>,
-    /// Its text without remarks.
-    text: String,
+    /// Whether some of it is no `Key=value`, at which Slurm stops.
+    pub junk: bool,
+    /// The file that an `Include` line names.
+    pub include: Option<String>,
 }
 
 /// `Key=value`
@@ -31,18 +33,39 @@ impl ConfLine {
         let is = |pair: &&Pair| pair.key.eq_ignore_ascii_case(key);
         self.pairs.iter().find(is).map(|pair| pair.value.as_str())
     }
+}
 
-    /// The file that an `Include` line names.
-    pub fn include(&self) -> Option<String> {
-        let text = self.text.trim();
-        let (word, path) = text.split_once(char::is_whitespace)?;
-        word.eq_ignore_ascii_case("include")
-            .then(|| path.trim().to_owned())
+impl Pair {
+    /// The option without its value, for what Slurm doesn't know: a file that was included may be
+    /// of anything, so what could be more than a key is not named.
+    pub fn option(&self) -> &str {
+        match self.value.starts_with('=') {
+            true => AN_OPTION,
+            false => key_alone(&self.key),
+        }
     }
 }
 
-/// Parts a text into lines; remarks and empty lines have no pairs.
+/// What stands for a key that is not named.
+pub(super) const AN_OPTION: &str = "an option";
+
+/// A key that has the form of Slurm's; else words that stand for it.
+pub(super) fn key_alone(key: &str) -> &str {
+    let letters = key
+        .bytes()
+        .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    match letters && !key.is_empty() && key.len() <= LONGEST_KEY {
+        true => key,
+        false => AN_OPTION,
+    }
+}
+
+/// No option of Slurm is longer.
+const LONGEST_KEY: usize = 40;
+
+/// Parts a text into lines, without those that hold nothing.
 pub(super) fn conf_lines(file: &str, text: &str) -> Vec<ConfLine> {
+    let file: Rc<str> = file.into();
     let mut lines = Vec::new();
     let mut open: Option<(usize, String)> = None;
     for (index, line) in text.split('\n').enumerate() {
@@ -55,25 +78,33 @@ pub(super) fn conf_lines(file: &str, text: &str) -> Vec<ConfLine> {
             }
             None => {
                 whole.push_str(&line);
-                lines.push(conf_line(file, number, whole));
+                lines.extend(conf_line(&file, number, &whole));
             }
         }
     }
     if let Some((number, whole)) = open {
-        lines.push(conf_line(file, number, whole));
+        lines.extend(conf_line(&file, number, &whole));
     }
     lines
 }
 
-fn conf_line(file: &str, number: usize, text: String) -> ConfLine {
-    let (pairs, junk) = pairs(&text);
-    ConfLine {
-        file: file.to_owned(),
+fn conf_line(file: &Rc<str>, number: usize, text: &str) -> Option<ConfLine> {
+    let (pairs, junk) = pairs(text);
+    if pairs.is_empty() && !junk {
+        return None;
+    }
+    Some(ConfLine {
+        file: Rc::clone(file),
         number,
         pairs,
         junk,
-        text,
-    }
+        include: include(text),
+    })
+}
+
+fn include(text: &str) -> Option<String> {
+    let (word, path) = text.trim().split_once(char::is_whitespace)?;
+    word.eq_ignore_ascii_case("include").then(|| clean(path))
 }
 
 /// A `#` begins a remark, `\#` is a `#`.
@@ -91,26 +122,26 @@ fn without_remark(line: &str) -> String {
 }
 
 /// As `s_p_parse_line` of `parse_config.c` reads a line: what follows no key is left over.
-fn pairs(text: &str) -> (Vec<Pair>, Vec<String>) {
+fn pairs(text: &str) -> (Vec<Pair>, bool) {
     let mut pairs = Vec::new();
-    let mut junk = Vec::new();
+    let mut junk = false;
     let mut rest = text;
     while let Some((before, tail)) = rest.split_once('=') {
         let mut words = before.split_whitespace();
         // `+=` adds in newer versions.
         let key = words.next_back().unwrap_or_default();
         let key = key.trim_end_matches(['+', '-', '*', '/']).to_owned();
-        junk.extend(words.map(clean));
+        junk |= words.next().is_some();
         let tail = tail.trim_start();
         let (value, after) = match tail.strip_prefix('"') {
             Some(quoted) => quoted.split_once('"').unwrap_or_else(|| {
-                junk.push(clean(tail));
+                junk = true;
                 (quoted, "")
             }),
             None => tail.split_once(char::is_whitespace).unwrap_or((tail, "")),
         };
         match key.is_empty() {
-            true => junk.push(format!("={}", clean(value))),
+            true => junk = true,
             false => pairs.push(Pair {
                 key: clean(&key),
                 value: clean(value),
@@ -118,7 +149,7 @@ fn pairs(text: &str) -> (Vec<Pair>, Vec<String>) {
         }
         rest = after;
     }
-    junk.extend(rest.split_whitespace().map(clean));
+    junk |= !rest.trim().is_empty();
     (pairs, junk)
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A line is `Account - 'name':Key='value':Key=value` below `Parent - 'name'`.
 
+use super::conf_line::{AN_OPTION, key_alone};
 use super::global::list;
 use super::{ConfText, ImportNote, Importer};
 use crate::cluster::{Account, Association, Extent, Named, Qos, Source, Sourced, Tres, User};
@@ -14,8 +15,8 @@ struct DumpLine<'a> {
     kind: &'a str,
     name: String,
     options: Vec<(String, String)>,
-    /// What is no `Key=value`.
-    odd: Vec<String>,
+    /// Whether some of it is no `Key=value`.
+    odd: bool,
 }
 
 impl Importer {
@@ -32,8 +33,8 @@ impl Importer {
                 self.dump_refused(index + 1, "this line", "it can't be read");
                 continue;
             };
-            for odd in &line.odd {
-                self.dump_refused(index + 1, odd, "no option with a value");
+            if line.odd {
+                self.dump_refused(index + 1, "this line", super::NO_OPTION);
             }
             let lists = line.options.iter().filter(|(key, _)| {
                 ["qos", "qoslevel", "defaultqos"].contains(&&*key.to_ascii_lowercase())
@@ -53,7 +54,13 @@ impl Importer {
                 "parent" => parent = line.name.clone(),
                 "account" => self.account_line(&line, &line.name.clone(), Some(&parent)),
                 "user" => self.user_line(&line, &parent),
-                kind => self.dump_note(line.number, kind, "a cluster file has no table for it"),
+                kind => {
+                    let option = match key_alone(kind) {
+                        AN_OPTION => "this line",
+                        kind => kind,
+                    };
+                    self.dump_note(line.number, option, "a cluster file has no table for it");
+                }
             }
         }
         let unknown: Vec<(String, usize)> = qos_at
@@ -102,7 +109,11 @@ impl Importer {
         let option = format!("{key}={value}");
         match taken {
             Some(true) => {}
-            None => self.dump_note(line.number, &option, "a cluster file has no key for it"),
+            // Its value may be of another kind than it looks: it isn't shown.
+            None => {
+                let why = "a cluster file has no key for it";
+                self.dump_note(line.number, key_alone(key), why);
+            }
             Some(false) if value == "0" => {
                 self.dump_note(
                     line.number,
@@ -304,13 +315,13 @@ fn dump_line<'a>(file: &'a str, number: usize, line: &'a str) -> Option<DumpLine
     let (kind, rest) = line.split_once('-')?;
     let mut parts = parts(rest.trim()).into_iter();
     let name = Some(unquoted(&parts.next()?)).filter(|name| !name.trim().is_empty())?;
-    let (mut options, mut odd) = (Vec::new(), Vec::new());
+    let (mut options, mut odd) = (Vec::new(), false);
     for part in parts.filter(|part| !part.trim().is_empty()) {
         match part.split_once('=') {
             Some((key, value)) if !key.trim().is_empty() => {
                 options.push((super::conf_line::clean(key), unquoted(value)));
             }
-            _ => odd.push(super::conf_line::clean(&part)),
+            _ => odd = true,
         }
     }
     // An empty value takes a limit away, which is what no key does.

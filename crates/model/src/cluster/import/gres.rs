@@ -2,9 +2,9 @@
 
 use super::conf_line::{ConfLine, conf_lines};
 use super::{ConfText, Importer, known_options, said};
-use crate::NodeName;
 use crate::cluster::{Gpu, Named, Nodes};
-use crate::node_list;
+use std::collections::HashSet;
+use std::rc::Rc;
 
 /// Items of a `Gres` value; commas in brackets part nothing.
 pub(super) fn items(value: &str) -> Vec<String> {
@@ -40,6 +40,7 @@ pub(super) fn count(text: &str) -> Option<u32> {
 impl Importer {
     pub(super) fn gres_conf(&mut self, conf: ConfText<'_>) {
         let lines = conf_lines(conf.name, conf.text);
+        let mut everywhere = HashSet::new();
         for line in &lines {
             self.left_over(line);
         }
@@ -63,11 +64,12 @@ impl Importer {
                     _ => self.not_taken(line, pair, None, known_options::GRES),
                 }
             }
-            self.gres_line(line);
+            self.gres_line(line, &mut everywhere);
         }
     }
 
-    fn gres_line(&mut self, line: &ConfLine) {
+    /// `everywhere` has the types of lines before that are for all nodes.
+    fn gres_line(&mut self, line: &ConfLine, everywhere: &mut HashSet<String>) {
         let Some(name) = line.value("Name") else {
             return;
         };
@@ -85,7 +87,7 @@ impl Importer {
             .value("File")
             .or(line.value("Files"))
             .or(line.value("MultipleFiles"))
-            .map(|file| node_list::expand(file).map_or(1, |files| files.len()));
+            .map(|file| self.listed.count(file).unwrap_or(1));
         let counted = line.value("Count").and_then(count);
         if let (None, Some(odd)) = (counted, line.value("Count")) {
             self.refused(line, &format!("Count={odd}"), "Slurm takes no such value");
@@ -93,27 +95,23 @@ impl Importer {
         let number = counted
             .or(files.and_then(|files| u32::try_from(files).ok()))
             .unwrap_or(1);
-        let listed: Option<Vec<NodeName>> = line
-            .value("NodeName")
-            .and_then(|names| node_list::expand(names).ok());
-        let mut known = false;
-        for index in 0..self.file.nodes.len() {
-            let names = self.file.names_of(&self.file.nodes[index]);
-            let touched = listed
-                .as_ref()
-                .is_none_or(|listed| names.iter().any(|name| listed.contains(name)));
-            if touched {
-                known = true;
-                self.typed(line, index, kind, number);
+        let groups = match line.value("NodeName") {
+            // A second line of that type finds nothing that is left to it.
+            None if !everywhere.insert(kind.to_owned()) => return,
+            None => Ok(Rc::new((0..self.file.nodes.len()).collect())),
+            Some(names) => self.listed.groups_of(names),
+        };
+        let option = || format!("NodeName={}", line.value("NodeName").unwrap_or_default());
+        match groups {
+            Err(why) => self.refused(line, &option(), why),
+            Ok(groups) if groups.is_empty() => {
+                self.note(line, &option(), "no such node in slurm.conf");
             }
-        }
-        if !known {
-            let named = line.value("NodeName").unwrap_or_default();
-            self.note(
-                line,
-                &format!("NodeName={named}"),
-                "no such node in slurm.conf",
-            );
+            Ok(groups) => {
+                for index in groups.iter().copied() {
+                    self.typed(line, index, kind, number);
+                }
+            }
         }
     }
 

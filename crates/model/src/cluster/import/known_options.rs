@@ -367,10 +367,17 @@ pub(super) const GRES: &[&str] = &[
     "Type",
 ];
 
-/// Whether Slurm knows an option, whose case makes no difference; else the one that comes nearest.
-pub(super) fn look_up<'a>(table: &[&'a str], key: &str) -> Result<(), Option<&'a str>> {
-    match table.iter().any(|known| known.eq_ignore_ascii_case(key)) {
-        true => Ok(()),
-        false => Err(crate::nearest(key, table.iter().copied())),
-    }
+/// Whether a table has an option, whose case makes no difference.
+pub(super) fn has(table: &[&str], key: &str) -> bool {
+    table.iter().any(|known| known.eq_ignore_ascii_case(key))
+}
+
+/// Whether any line can have an option.
+pub(super) fn anywhere(key: &str) -> bool {
+    [
+        GLOBAL, NODE, PARTITION, NODE_SET, DOWN_NODES, FRONTEND, GRES,
+    ]
+    .iter()
+    .any(|table| has(table, key))
+        || ["NodeName", "PartitionName", "NodeSet", "DownNodes"].contains(&key)
 }

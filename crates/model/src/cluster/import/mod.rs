@@ -8,11 +8,16 @@ mod dump;
 mod global;
 mod gres;
 mod known_options;
+mod listed;
+mod node_sets;
 mod nodes;
 mod partitions;
 
 use super::{ClusterFile, Extent, Source, Sourced};
-use conf_line::{ConfLine, Pair, conf_lines};
+use conf_line::{AN_OPTION, ConfLine, Pair, conf_lines};
+use listed::Listed;
+use node_sets::NodeSets;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 /// What is imported.
@@ -128,17 +133,16 @@ pub fn import(input: &ImportInput<'_>) -> Imported {
         .or(cluster_name)
         .unwrap_or_else(|| "cluster".to_owned());
     importer.models();
-    let mut files: Vec<&str> = Vec::new();
+    let mut files: HashMap<&str, usize> = HashMap::new();
     let named = [input.gres_conf, input.dump];
-    let lines = lines.iter().map(|line| line.file.as_str());
+    let lines = lines.iter().map(|line| &*line.file);
     let named = named.iter().flatten().map(|conf| conf.name);
     for file in [conf.name].into_iter().chain(lines).chain(named) {
-        if !files.contains(&file) {
-            files.push(file);
-        }
+        let next = files.len();
+        files.entry(file).or_insert(next);
     }
-    let place = |note: &ImportNote| (files.iter().position(|file| *file == note.file), note.line);
-    importer.notes.sort_by_key(place);
+    let place = |note: &ImportNote| (files.get(&*note.file).copied(), note.line);
+    importer.notes.sort_by_cached_key(place);
     Imported {
         file: importer.file,
         notes: importer.notes,
@@ -190,6 +194,11 @@ impl Imported {
 
 /// Files that are included deeper than this are not read.
 const DEEPEST: usize = 8;
+/// No more are read than so many files, and bytes of them together: nobody has as many.
+const MOST_INCLUDED: usize = 1000;
+const MOST_INCLUDED_BYTES: usize = 64 << 20;
+/// For so many unknown options the nearest known one is looked for.
+const MOST_HINTS: usize = 100;
 
 /// Collects a cluster file.
 #[derive(Default)]
@@ -199,7 +208,20 @@ struct Importer {
     /// The name of what `sacctmgr dump` wrote.
     dump_name: String,
     /// Names of node sets and what they stand for.
-    sets: Vec<(String, String)>,
+    sets: NodeSets,
+    /// All nodes by name.
+    listed: Listed,
+    /// Names of groups of nodes that are taken, and by which number the next of a kind goes on.
+    group_names: HashSet<String>,
+    group_numbers: HashMap<String, u32>,
+    partition_names: HashSet<String>,
+    /// How many files were included, and their bytes.
+    included: usize,
+    included_bytes: usize,
+    /// A file that is included was not read: what it holds isn't known.
+    unread: bool,
+    /// How many unknown options there were.
+    unknown: usize,
     /// `NodeName=DEFAULT` and `PartitionName=DEFAULT`: what lines behind it begin with.
     node_defaults: Vec<Pair>,
     partition_defaults: Vec<Pair>,
@@ -217,15 +239,24 @@ impl Importer {
         lines: &mut Vec<ConfLine>,
     ) {
         for line in conf_lines(name, text) {
-            let Some(path) = line.include() else {
-                if !line.pairs.is_empty() || !line.junk.is_empty() {
-                    lines.push(line);
-                }
+            let Some(path) = &line.include else {
+                lines.push(line);
                 continue;
             };
             let option = format!("Include {path}");
+            self.included += 1;
+            if self.included > MOST_INCLUDED || self.included_bytes > MOST_INCLUDED_BYTES {
+                if !std::mem::replace(&mut self.unread, true) {
+                    let why = format!(
+                        "no more files are read than {MOST_INCLUDED}, of {} MiB together",
+                        MOST_INCLUDED_BYTES >> 20
+                    );
+                    self.refused(&line, &option, why);
+                }
+                continue;
+            }
             let all: Vec<&str> = above.iter().copied().chain([text]).collect();
-            match include(&path) {
+            match include(path) {
                 // By what they hold: a file has many names.
                 Some(text) if all.contains(&&*text) => {
                     self.refused(&line, &option, "files include each other in a circle");
@@ -233,8 +264,14 @@ impl Importer {
                 Some(_) if all.len() > DEEPEST => {
                     self.refused(&line, &option, "files include each other too deep");
                 }
-                Some(text) => self.read(&path, &text, include, &all, lines),
-                None => self.note(&line, &option, "that file can't be read"),
+                Some(text) => {
+                    self.included_bytes += text.len();
+                    self.read(path, &text, include, &all, lines);
+                }
+                None => {
+                    self.unread = true;
+                    self.note(&line, &option, "that file can't be read");
+                }
             }
         }
     }
@@ -257,8 +294,8 @@ impl Importer {
 
     /// Notes what is no `Key=value`.
     fn left_over(&mut self, line: &ConfLine) {
-        if !line.junk.is_empty() {
-            self.refused(line, &line.junk.join(" "), "no option with a value");
+        if line.junk {
+            self.refused(line, "this line", NO_OPTION);
         }
     }
 
@@ -270,14 +307,19 @@ impl Importer {
             .partition(|pair| pair.value.trim().is_empty());
         line.pairs = pairs;
         for pair in empty {
-            self.note(line, &pair.key, "it has no value");
+            let option = match known_options::anywhere(&pair.key) {
+                true => &pair.key,
+                false => AN_OPTION,
+            };
+            self.note(line, option, "it has no value");
         }
     }
 
-    /// Notes an option that isn't carried over.
+    /// Notes an option that isn't carried over. What is named must be understood: `option` goes into
+    /// the cluster file.
     fn note(&mut self, line: &ConfLine, option: &str, why: impl Into<String>) {
         self.notes.push(ImportNote {
-            file: line.file.clone(),
+            file: line.file.as_ref().to_owned(),
             line: line.number,
             option: option.to_owned(),
             why: Some(why.into()),
@@ -296,21 +338,32 @@ impl Importer {
     /// Notes an option whose value was not taken: Slurm can't read it, has no such option on such a
     /// line, or a cluster file has no key for it.
     fn not_taken(&mut self, line: &ConfLine, pair: &Pair, taken: Option<bool>, known: &[&str]) {
-        let option = format!("{}={}", pair.key, pair.value);
-        match (taken, known_options::look_up(known, &pair.key)) {
-            (Some(true), _) => {}
-            (Some(false), _) => self.refused(line, &option, "Slurm takes no such value"),
-            (None, Ok(())) => self.note(line, &option, "a cluster file has no key for it"),
-            (None, Err(near)) => self.refused(line, &option, unknown(near)),
+        let option = || format!("{}={}", pair.key, pair.value);
+        match taken {
+            Some(true) => {}
+            Some(false) => self.refused(line, &option(), "Slurm takes no such value"),
+            None if known_options::has(known, &pair.key) => {
+                self.note(line, &option(), "a cluster file has no key for it");
+            }
+            None => self.unknown_option(line, pair, known),
         }
+    }
+
+    /// Notes an option that Slurm hasn't, without its value: that may be a secret of another program.
+    fn unknown_option(&mut self, line: &ConfLine, pair: &Pair, known: &[&str]) {
+        self.unknown += 1;
+        let near = match self.unknown <= MOST_HINTS {
+            true => crate::nearest(&pair.key, known.iter().copied()),
+            false => None,
+        };
+        self.refused(line, pair.option(), unknown(near));
     }
 
     /// Notes the options of a line that Slurm has not on such a line.
     fn unknown_options(&mut self, line: &ConfLine, known: &[&str]) {
         for pair in line.pairs.iter().skip(1) {
-            if let Err(near) = known_options::look_up(known, &pair.key) {
-                let option = format!("{}={}", pair.key, pair.value);
-                self.refused(line, &option, unknown(near));
+            if !known_options::has(known, &pair.key) {
+                self.unknown_option(line, pair, known);
             }
         }
     }
@@ -318,7 +371,7 @@ impl Importer {
     /// Notes an option that only says how daemons run.
     fn daemon(&mut self, line: &ConfLine, option: &str) {
         self.notes.push(ImportNote {
-            file: line.file.clone(),
+            file: line.file.as_ref().to_owned(),
             line: line.number,
             option: option.to_owned(),
             why: None,
@@ -334,6 +387,9 @@ impl Importer {
         self.note(line, &format!("{}={}", first.key, first.value), why);
     }
 }
+
+/// Of a line, nothing of which is shown.
+const NO_OPTION: &str = "something in it is no option with a value";
 
 /// Of an option that no Slurm has.
 fn unknown(near: Option<&str>) -> String {

@@ -4,7 +4,8 @@ use super::conf_line::{ConfLine, Pair};
 use super::global::{list, megabytes};
 use super::{Importer, known_options, said};
 use crate::cluster::{Gpu, Named, Nodes, Source, Sourced};
-use crate::node_list;
+use crate::{NodeName, node_list};
+use std::collections::HashSet;
 
 /// Models of GPUs that people know, in GRES types such as `nvidia_a100_80gb_pcie`. The longer ones
 /// first: `a100` is not `a10`.
@@ -15,46 +16,27 @@ const MODELS: [&str; 25] = [
 ];
 
 impl Importer {
-    pub(super) fn node_sets(&mut self, lines: &[ConfLine]) {
-        for line in lines
-            .iter()
-            .filter(|line| line.first().eq_ignore_ascii_case("NodeSet"))
-        {
-            let Some(name) = line.value("NodeSet") else {
-                continue;
-            };
-            let nodes = match (line.value("Nodes"), line.value("Feature")) {
-                (Some(nodes), _) => nodes.to_owned(),
-                (None, Some(feature)) => {
-                    let has = |nodes: &&Named<Nodes>| {
-                        let own = nodes.features.as_ref();
-                        own.is_some_and(|own| own.iter().any(|one| one == feature))
-                    };
-                    let nodes = self.file.nodes.iter().filter(has);
-                    let names = nodes.filter_map(|nodes| nodes.names.as_ref());
-                    let names: Vec<&str> = names.map(|names| names.as_str()).collect();
-                    names.join(",")
-                }
-                (None, None) => continue,
-            };
-            self.sets.push((name.to_owned(), nodes));
-        }
-    }
-
     pub(super) fn node(&mut self, line: &ConfLine) {
         let Some(names) = line.value("NodeName") else {
             return;
         };
         if names.eq_ignore_ascii_case("DEFAULT") {
-            self.node_defaults = merged(&self.node_defaults, &line.pairs[1..]);
+            let own = self.defaults(line, known_options::NODE);
+            self.node_defaults = merged(&self.node_defaults, &own);
             return;
         }
-        if let Err(error) = node_list::expand(names) {
-            let option = format!("NodeName={names}");
-            return self.refused(line, &option, error.to_string());
+        let added = self.listed.add(names, self.file.nodes.len());
+        let option = || format!("NodeName={names}");
+        let added = match added {
+            Ok(added) => added,
+            Err(why) => return self.refused(line, &option(), why),
+        };
+        if let Some(twice) = &added.twice {
+            self.refused(line, &option(), format!("node {twice} stands twice"));
         }
+        let Some(names) = added.new else { return };
         let mut nodes = Nodes {
-            names: said(line, names.to_owned()),
+            names: said(line, names.clone()),
             ..Nodes::default()
         };
         let mut parts = Parts::default();
@@ -75,7 +57,7 @@ impl Importer {
                 .saturating_mul(part(&nodes.threads_per_core));
             nodes.cpus = said(line, if known { cpus } else { 1 });
         }
-        let name = self.group_name(&nodes, names);
+        let name = self.group_name(&nodes, &names);
         self.file.nodes.push(Named {
             name,
             span: 0..0,
@@ -172,11 +154,13 @@ impl Importer {
     }
 
     /// A name for a group: its GPUs' type, else what its nodes' names begin with.
-    fn group_name(&self, nodes: &Nodes, names: &str) -> String {
+    fn group_name(&mut self, nodes: &Nodes, names: &str) -> String {
         let of_gpus = nodes.gpus.iter().find_map(|gpu| gpu.kind.as_ref());
-        let first = node_list::expand(names)
-            .ok()
-            .and_then(|names| names.into_iter().next());
+        let mut first: Option<NodeName> = None;
+        // It was read before: it has no mistakes.
+        let _ = node_list::for_each(names, |name| {
+            first.get_or_insert_with(|| NodeName::from(name.to_owned()));
+        });
         let prefix = first.map_or_else(String::new, |name| {
             name.as_str()
                 .trim_end_matches(|c: char| c.is_ascii_digit() || c == '-')
@@ -187,15 +171,31 @@ impl Importer {
             None if prefix.is_empty() => "nodes".to_owned(),
             None => prefix,
         };
-        let taken = |name: &str| self.file.nodes.iter().any(|nodes| nodes.name == name);
-        if !taken(&base) {
+        if self.group_names.insert(base.clone()) {
             return base;
         }
-        let numbered = (2..).map(|number| format!("{base}-{number}"));
-        numbered
-            .into_iter()
-            .find(|name| !taken(name))
-            .unwrap_or(base)
+        let next = self.group_numbers.entry(base.clone()).or_insert(2);
+        loop {
+            let name = format!("{base}-{next}");
+            *next += 1;
+            if self.group_names.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
+
+    /// The options of a line of defaults, of each the last. Those that Slurm hasn't are noted here, not
+    /// with each line behind it.
+    pub(super) fn defaults(&mut self, line: &ConfLine, known: &[&str]) -> Vec<Pair> {
+        self.unknown_options(line, known);
+        let mut seen = HashSet::new();
+        let mut own: Vec<Pair> = line.pairs[1..].to_vec();
+        own.reverse();
+        own.retain(|pair| {
+            known_options::has(known, &pair.key) && seen.insert(pair.key.to_ascii_lowercase())
+        });
+        own.reverse();
+        own
     }
 
     /// Models of GPUs, as far as their types tell.
@@ -225,9 +225,7 @@ struct Parts {
 
 /// A line's own pairs over the defaults.
 pub(super) fn merged(defaults: &[Pair], own: &[Pair]) -> Vec<Pair> {
-    let given = |pair: &&Pair| {
-        !own.iter()
-            .any(|own| own.key.eq_ignore_ascii_case(&pair.key))
-    };
+    let keys: HashSet<String> = own.iter().map(|own| own.key.to_ascii_lowercase()).collect();
+    let given = |pair: &&Pair| !keys.contains(&pair.key.to_ascii_lowercase());
     defaults.iter().filter(given).chain(own).cloned().collect()
 }

@@ -4,8 +4,8 @@ use super::conf_line::{ConfLine, Pair};
 use super::global::{boolean, list, megabytes, preempt_mode, time, unlimited};
 use super::nodes::merged;
 use super::{Importer, known_options, said};
+use crate::Seconds;
 use crate::cluster::{Named, Partition, PartitionNodes, PartitionState};
-use crate::{Seconds, node_list};
 
 impl Importer {
     pub(super) fn partition(&mut self, line: &ConfLine) {
@@ -13,10 +13,11 @@ impl Importer {
             return;
         };
         if name.eq_ignore_ascii_case("DEFAULT") {
-            self.partition_defaults = merged(&self.partition_defaults, &line.pairs[1..]);
+            let own = self.defaults(line, known_options::PARTITION);
+            self.partition_defaults = merged(&self.partition_defaults, &own);
             return;
         }
-        if self.file.partition(name).is_some() {
+        if !self.partition_names.insert(name.to_owned()) {
             return self.whole(line, "a partition of that name stands above");
         }
         let mut partition = Partition::default();
@@ -57,7 +58,10 @@ impl Importer {
             }};
         }
         Some(match pair.key.to_ascii_lowercase().as_str() {
-            "nodes" => set!(own.nodes, self.nodes_listed(line, value)),
+            "nodes" => {
+                self.nodes_listed(line, own, value);
+                true
+            }
             "default" => set!(own.default, flag()),
             "maxtime" => set!(own.max_time, time()),
             "defaulttime" => value.eq_ignore_ascii_case("none") || set!(own.default_time, time()),
@@ -121,28 +125,28 @@ impl Importer {
         })
     }
 
-    /// Nodes by name, with node sets put in their place.
-    fn nodes_listed(
-        &mut self,
-        line: &ConfLine,
-        value: &str,
-    ) -> Option<crate::cluster::Sourced<PartitionNodes>> {
+    /// Takes nodes by name, with node sets put in their place.
+    fn nodes_listed(&mut self, line: &ConfLine, own: &mut Partition, value: &str) {
         if value.eq_ignore_ascii_case("all") {
-            return said(line, PartitionNodes::All);
+            own.nodes = said(line, PartitionNodes::All);
+            return;
         }
-        let mut list = value.to_owned();
-        for (name, nodes) in &self.sets {
-            // A set stands between commas as a name does.
-            let parts: Vec<&str> = list.split(',').collect();
-            if parts.iter().any(|part| part == name) {
-                let parts: Vec<&str> = parts
-                    .into_iter()
-                    .map(|part| if part == name { nodes.as_str() } else { part })
-                    .collect();
-                list = parts.join(",");
+        let option = || format!("Nodes={value}");
+        let list = match self.sets.put_in(value) {
+            Ok(list) => list,
+            Err(why) => return self.refused(line, &option(), why),
+        };
+        match self.listed.unknown(&list) {
+            Ok(None) => {}
+            // They may stand in a file that wasn't read.
+            Ok(Some(odd)) if self.unread => {
+                self.note(line, &option(), format!("no line has NodeName={odd}"));
             }
+            Ok(Some(odd)) => {
+                self.refused(line, &option(), format!("no line has NodeName={odd}"));
+            }
+            Err(why) => return self.refused(line, &option(), why),
         }
-        node_list::expand(&list).ok()?;
-        said(line, PartitionNodes::List(list))
+        own.nodes = said(line, PartitionNodes::List(list));
     }
 }

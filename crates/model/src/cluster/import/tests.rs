@@ -147,17 +147,17 @@ fn what_slurm_refuses_is_said_with_its_line() {
             state = "up"
 
             # Not carried over:
-            #   slurm.conf:1 junk: no option with a value
+            #   slurm.conf:1 this line: something in it is no option with a value
             #   slurm.conf:2 KillWait=soon: Slurm takes no such value
             #   slurm.conf:3 CPUs=x: Slurm takes no such value
-            #   slurm.conf:5 words without a meaning: no option with a value
+            #   slurm.conf:5 this line: something in it is no option with a value
             #   slurm.conf:6 MaxTime=-5: Slurm takes no such value
             #   slurm.conf:6 MaxNodes=-2: Slurm takes no such value
             #   slurm.conf:6 LLN=YES: a cluster file has no key for it
-            #   slurm.conf:7 "UP: no option with a value
+            #   slurm.conf:7 this line: something in it is no option with a value
             #   slurm.conf:8 Gres=gpu:x:y: its count can't be read
             #   gres.conf:1 Count=many: Slurm takes no such value
-            #   gres.conf:2 rest: no option with a value
+            #   gres.conf:2 this line: something in it is no option with a value
         "#]],
     );
 }
@@ -186,17 +186,17 @@ fn options_that_no_slurm_has_are_refused() {
         .map(|note| format!("{} {note}", if note.refused { "error" } else { "note" }))
         .collect();
     expect![[r#"
-        error slurm.conf:1 ClusterNmae=lab: Slurm has no such option there, and refuses the file; did you mean ClusterName?
+        error slurm.conf:1 ClusterNmae: Slurm has no such option there, and refuses the file; did you mean ClusterName?
         note slurm.conf:2 Licenses=x:2: a cluster file has no key for it
-        error slurm.conf:3 CPU=4: Slurm has no such option there, and refuses the file; did you mean CPUs?
+        error slurm.conf:3 CPU: Slurm has no such option there, and refuses the file; did you mean CPUs?
         note slurm.conf:3 TRESWeights=x: a cluster file has no key for it
-        error slurm.conf:4 Feture=ib: Slurm has no such option there, and refuses the file; did you mean Feature?
-        error slurm.conf:5 MaxTme=5: Slurm has no such option there, and refuses the file; did you mean MaxTime?
+        error slurm.conf:4 Feture: Slurm has no such option there, and refuses the file; did you mean Feature?
+        error slurm.conf:5 MaxTme: Slurm has no such option there, and refuses the file; did you mean MaxTime?
         note slurm.conf:5 LLN=YES: a cluster file has no key for it
-        error slurm.conf:6 Stat=DOWN: Slurm has no such option there, and refuses the file; did you mean State?
+        error slurm.conf:6 Stat: Slurm has no such option there, and refuses the file; did you mean State?
         note slurm.conf:6 DownNodes=a1: nodes that are down now: a cluster file says what there is
-        error slurm.conf:7 Zzz=1: Slurm has no such option there, and refuses the file
-        error gres.conf:1 Cuont=2: Slurm has no such option there, and refuses the file; did you mean Count?"#]].assert_eq(&notes.join("\n"));
+        error slurm.conf:7 Zzz: Slurm has no such option there, and refuses the file
+        error gres.conf:1 Cuont: Slurm has no such option there, and refuses the file; did you mean Count?"#]].assert_eq(&notes.join("\n"));
 }
 
 /// Nothing of a dump is left out in silence.
@@ -220,11 +220,11 @@ fn values_of_a_dump_that_cannot_be_read_have_their_lines() {
         .collect();
     expect![[r#"
         error dump:1 MaxJobs=many: it can't be read
-        error dump:3 odd: no option with a value
+        error dump:3 this line: something in it is no option with a value
         note dump:3 MaxWall=0: a cluster file holds no limit of none
         error dump:3 MaxTRES=node=x: it can't be read
         error dump:5 AdminLevel=Boss: it can't be read
-        note dump:5 DefaultWCKey=w: a cluster file has no key for it
+        note dump:5 DefaultWCKey: a cluster file has no key for it
         error dump:6 this line: it can't be read"#]]
     .assert_eq(&notes.join("\n"));
 }
@@ -384,8 +384,8 @@ fn accounts_come_from_a_dump() {
 
             # Not carried over:
             #   dump:2 QOS: a dump names QOS without their limits: fill the [qos.…] tables with what sacctmgr -P show qos says
-            #   dump:5 Organization=lab: a cluster file has no key for it
-            #   dump:10 Priority=3: a cluster file has no key for it
+            #   dump:5 Organization: a cluster file has no key for it
+            #   dump:10 Priority: a cluster file has no key for it
             #   dump:11 this line: it can't be read
             #   dump:12 this line: it can't be read
         "#]],
@@ -489,10 +489,164 @@ fn nothing_is_dropped_in_silence() {
         .iter()
         .map(|note| note.option.as_str())
         .collect();
-    assert_eq!(
-        noted,
-        ["SlurmdDebug", "Nosuch=1", "Nosuch=2", "Port", "Nosuch=3"]
+    assert_eq!(noted, ["SlurmdDebug", "Nosuch", "Nosuch", "Port", "Nosuch"]);
+}
+
+#[track_caller]
+fn imported(conf: &str, included: &dyn Fn(&str) -> Option<String>, dump: Option<&str>) -> Imported {
+    import(&ImportInput {
+        name: Some("x"),
+        slurm_conf: ConfText::new("slurm.conf", conf),
+        include: included,
+        gres_conf: None,
+        dump: dump.map(|text| ConfText::new("dump", text)),
+    })
+}
+
+#[track_caller]
+fn check_notes(conf: &str, dump: Option<&str>, want: Expect) -> Imported {
+    let imported = imported(conf, &|_| None, dump);
+    let notes = imported.notes.iter();
+    let notes: Vec<String> = notes
+        .map(|note| format!("{} {note}", if note.refused { "error" } else { "note" }))
+        .collect();
+    want.assert_eq(&notes.join("\n"));
+    imported
+}
+
+/// `count` lines of one form, such as `NodeName=n{} CPUs=1`.
+fn many(count: usize, form: &str) -> String {
+    let line = |number: usize| format!("{}\n", form.replace("{}", &number.to_string()));
+    (0..count).map(line).collect()
+}
+
+#[test]
+fn node_sets_of_node_sets_grow_no_faster_than_their_lines() {
+    let sets: String = (0..100_000)
+        .map(|i| format!("NodeSet=s{i} Nodes=s{0},s{0}\n", i + 1))
+        .collect();
+    let conf = format!(
+        "NodeName=a[1-4] CPUs=4\nNodeSet=s100000 Nodes=a[1,3]\n{sets}PartitionName=z Nodes=s0,s7,a2\n"
     );
+    let imported = check_notes(&conf, None, expect![""]);
+    let nodes = imported.file.partitions[0].nodes.as_ref().unwrap();
+    assert_eq!(
+        nodes.value,
+        crate::cluster::PartitionNodes::List("a[1,3],a2".to_owned())
+    );
+}
+
+#[test]
+fn node_sets_in_a_circle_and_names_of_no_node_are_said() {
+    check_notes(
+        "NodeName=a[1-4]\nNodeSet=s Nodes=s\nNodeSet=v Nodes=w\nNodeSet=w Nodes=v\n\
+         PartitionName=y Nodes=s,t,u\nPartitionName=z Nodes=v\nPartitionName=q Nodes=a[1-9],t\n",
+        None,
+        expect![[r#"
+            error slurm.conf:5 Nodes=s,t,u: node sets name each other in a circle
+            error slurm.conf:6 Nodes=v: node sets name each other in a circle
+            error slurm.conf:7 Nodes=a[1-9],t: no line has NodeName=a[5-9],t"#]],
+    );
+}
+
+/// What is included may be of anything: a key file, a list of passwords.
+#[test]
+fn nothing_of_what_is_not_understood_is_shown() {
+    let secrets = "hunter2 and more\nroot:$6$hunter2==:1\nhunter2=\nhunter2==\npassword hunter2 = hunter2\n\
+        AccountingStoragePass=hunter2\nJobCompPass=hunter2\nStoragePass=hunter2\nDbdPass=\"hunter2\n\
+        NodeName=a Pass=hunter2\nPartitionName=p hunter2 Nodes=a secret=hunter2\nNodeSet=s Nodes=a Pass=hunter2\n";
+    let dump = "Account - 'a':hunter2:Pass=hunter2:hunter2=1\nhunter2 - 'b'\nhunter2\n";
+    let imported = imported(
+        "Include secrets\n",
+        &|_| Some(secrets.to_owned()),
+        Some(dump),
+    );
+    let text = imported.toml();
+    assert!(!text.contains("hunter2"), "{text}");
+    for said in [
+        "secrets:6",
+        "secrets:7",
+        "secrets:8 StoragePass",
+        "secrets:1 this line",
+        "secrets:9 DbdPass",
+    ] {
+        assert!(text.contains(said), "{said} {text}");
+    }
+    let notes: String = imported
+        .notes
+        .iter()
+        .map(|note| format!("{note}\n"))
+        .collect();
+    assert!(!notes.contains("hunter2"), "{notes}");
+}
+
+#[test]
+fn a_file_that_is_included_without_end_is_read_a_thousand_times() {
+    let read = std::cell::Cell::new(0);
+    let include = |_: &str| {
+        read.set(read.get() + 1);
+        Some("KillWait=3\n".to_owned())
+    };
+    let imported = imported(&"Include x.conf\n".repeat(100_000), &include, None);
+    assert_eq!(read.get(), 1000);
+    assert_eq!(imported.notes.len(), 1);
+}
+
+mod slow {
+    use super::*;
+
+    /// Each takes minutes where a line looks through all lines before it.
+    #[test]
+    fn many_lines_are_looked_up_by_name() {
+        let nodes = many(40_000, "NodeName=n{} CPUs=1 Feature=f{}")
+            + &many(40_000, "NodeSet=s{} Feature=f{}");
+        let partitions = many(40_000, "PartitionName=p{} Nodes=s{}");
+        let twice = many(40_000, "NodeName=n{}") + &many(40_000, "PartitionName=p{}");
+        let found = imported(&(nodes + &partitions + &twice), &|_| None, None);
+        assert_eq!(
+            (found.file.nodes.len(), found.file.partitions.len()),
+            (40_000, 40_000)
+        );
+        assert_eq!(found.notes.len(), 80_000);
+
+        let wide = "NodeName=a[1-60000]\nNodeName=a[2-60000]\n".to_owned()
+            + &many(2_000, "NodeName=a[1-60000] CPUs={}");
+        let found = imported(&wide, &|_| None, None);
+        assert_eq!((found.file.nodes.len(), found.notes.len()), (1, 2001));
+
+        let partitions = "NodeName=a[1-60000]\n".to_owned()
+            + &many(40_000, "PartitionName=p{} Nodes=a[1-60000]");
+        assert_eq!(imported(&partitions, &|_| None, None).notes, []);
+
+        let options = many(150_000, "Nosuchoption{}=1")
+            + "NodeName=a "
+            + &many(150_000, "x{}=1").replace('\n', " ");
+        assert_eq!(imported(&options, &|_| None, None).notes.len(), 300_000);
+        let defaults = "NodeName=DEFAULT ".to_owned()
+            + &many(150_000, "x{}=1").replace('\n', " ")
+            + "\n"
+            + &many(10_000, "NodeName=n{}");
+        assert_eq!(imported(&defaults, &|_| None, None).notes.len(), 150_000);
+    }
+
+    #[test]
+    fn many_lines_of_a_gres_conf_expand_each_list_once() {
+        let found = import(&ImportInput {
+            name: Some("x"),
+            slurm_conf: ConfText::new("slurm.conf", "NodeName=a[1-60000] Gres=gpu:4\n"),
+            include: &|_| None,
+            gres_conf: Some(ConfText::new(
+                "gres.conf",
+                &many(
+                    20_000,
+                    "NodeName=a[1-60000] Name=gpu Type=t{} File=/dev/g[1-60000]",
+                ),
+            )),
+            dump: None,
+        });
+        assert_eq!(found.notes, []);
+        assert_eq!(found.file.nodes[0].gpus.len(), 1);
+    }
 }
 
 proptest! {
