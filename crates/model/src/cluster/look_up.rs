@@ -56,7 +56,15 @@ impl ClusterFile {
     /// A group's node names: those that are given, or the group's own name with numbers.
     #[must_use]
     pub fn names_of(&self, nodes: &Named<Nodes>) -> Vec<NodeName> {
-        let list = match (&nodes.names, &nodes.count) {
+        let mut names = node_list::expand(&self.list_of(nodes)).unwrap_or_default();
+        // One that stands twice is one node.
+        node_list::drop_repeated(&mut names);
+        names
+    }
+
+    /// A group's nodes as a list.
+    pub(super) fn list_of(&self, nodes: &Named<Nodes>) -> String {
+        match (&nodes.names, &nodes.count) {
             (Some(names), _) => names.value.clone(),
             (None, None) => nodes.name.clone(),
             (None, Some(count)) if count.value == 1 => nodes.name.clone(),
@@ -69,11 +77,7 @@ impl ClusterFile {
                 };
                 format!("{}{dash}[1-{}]", nodes.name, count.value)
             }
-        };
-        let mut names = node_list::expand(&list).unwrap_or_default();
-        // One that stands twice is one node.
-        node_list::drop_repeated(&mut names);
-        names
+        }
     }
 
     /// How many nodes a group has.

@@ -1,23 +1,22 @@
 //! Contradictions of QOS, accounts and users.
 
 use super::Checker;
+use super::names::Names;
 use super::partitions::over;
-use crate::Severity;
-use crate::cluster::{Account, Named, Qos, Sourced, Tres};
+use crate::cluster::{Account, ClusterFile, Named, Qos, Sourced, Tres};
+use crate::{Severity, TimeLimitRequest};
+use std::collections::{HashMap, HashSet};
 
 impl Checker<'_> {
     pub(super) fn accounts(&mut self) {
         let file = self.file;
-        let qos: Vec<&str> = file.qos.iter().map(|qos| qos.name.as_str()).collect();
-        let accounts: Vec<&str> = file
-            .accounts
-            .iter()
-            .map(|account| account.name.as_str())
-            .collect();
+        let (qos, accounts) = (self.qos.clone(), self.accounts.clone());
+        let bounds = Bounds::of(file);
+        let circles = self.circles();
         for one in &file.qos {
-            self.qos(one, &qos);
+            self.qos(one, &qos, &bounds);
         }
-        for account in &file.accounts {
+        for (account, circle) in file.accounts.iter().zip(circles) {
             if let Some(parent) = account
                 .parent
                 .as_ref()
@@ -31,7 +30,9 @@ impl Checker<'_> {
                     &accounts,
                 );
             }
-            self.circle(account);
+            if circle {
+                self.circle(account);
+            }
             self.qos_lists(account.qos.as_ref(), account.default_qos.as_ref(), &qos);
         }
         for user in &file.users {
@@ -48,12 +49,12 @@ impl Checker<'_> {
                     &accounts,
                 );
             }
-            let own: Vec<&str> = match &user.accounts {
-                Some(own) => own.iter().map(String::as_str).collect(),
-                None => accounts.clone(),
+            let is_in = |name: &String| match &user.accounts {
+                Some(own) => own.contains(name),
+                None => accounts.has(name),
             };
             if let Some(default) = &user.default_account
-                && !own.contains(&default.as_str())
+                && !is_in(&default.value)
             {
                 let message = format!(
                     "user {} has the default account {} and isn't in it",
@@ -90,9 +91,9 @@ impl Checker<'_> {
         &mut self,
         list: Option<&Sourced<Vec<String>>>,
         default: Option<&Sourced<String>>,
-        known: &[&str],
+        known: &Names<'_>,
     ) {
-        if known.is_empty() {
+        if known.all.is_empty() {
             return;
         }
         for name in list
@@ -124,8 +125,7 @@ impl Checker<'_> {
         }
     }
 
-    fn qos(&mut self, qos: &Named<Qos>, known: &[&str]) {
-        let file = self.file;
+    fn qos(&mut self, qos: &Named<Qos>, known: &Names<'_>, bounds: &Bounds<'_>) {
         if let Some(preempt) = &qos.preempt {
             for name in preempt.iter() {
                 self.known("unknown-qos", "qos", name, &preempt.span, known);
@@ -147,17 +147,13 @@ impl Checker<'_> {
             .as_ref()
             .is_some_and(|flags| flags.iter().any(|f| f == "PartitionTimeLimit"));
         if let Some(wall) = qos.max_wall.as_ref().filter(|_| !passes) {
-            let limits = file
-                .partitions
-                .iter()
-                .filter_map(|partition| partition.max_time.as_ref());
-            let longest = limits.clone().all(|limit| over(wall.value, limit.value));
-            if longest && limits.clone().next().is_some() {
+            let longest = bounds.longest;
+            if longest.is_some_and(|longest| over(wall.value, longest)) {
                 let message = format!("QOS {} allows more than any partition", qos.name);
                 let label = "every partition's max_time is shorter";
                 let help =
                     "raise a max_time, lower max_wall, or give the QOS the flag PartitionTimeLimit";
-                let assumed = wall.is_assumed() || limits.clone().any(Sourced::is_assumed);
+                let assumed = wall.is_assumed() || bounds.assumed;
                 let severity = if assumed {
                     Severity::Note
                 } else {
@@ -181,7 +177,7 @@ impl Checker<'_> {
             &qos.group_tres,
         ];
         for limit in tres.into_iter().flatten() {
-            self.tres(limit);
+            self.tres(limit, &bounds.types);
         }
         if let (Some(jobs), Some(submit)) = (&qos.max_jobs_per_user, &qos.max_submit_per_user)
             && jobs.value > submit.value
@@ -199,23 +195,17 @@ impl Checker<'_> {
     }
 
     /// A limit on GPUs of a type that nobody has.
-    fn tres(&mut self, limit: &Sourced<Tres>) {
+    fn tres(&mut self, limit: &Sourced<Tres>, types: &Names<'_>) {
         for (name, _) in &limit.value.0 {
             let Some(kind) = name.strip_prefix("gres/gpu:") else {
                 continue;
             };
-            let gpus = self.file.gpus(None);
-            let typed: Vec<&str> = gpus
-                .iter()
-                .filter_map(|gpu| Some(gpu.gpu.kind.as_ref()?.as_str()))
-                .collect();
-            if !typed.contains(&kind) {
+            if !types.has(kind) {
                 let message = format!("a limit counts GPUs of type {kind}, which no node has");
-                let label = crate::nearest(kind, typed.iter().copied())
-                    .map_or(String::new(), |near| format!("did you mean {near}?"));
-                let help = match &typed[..] {
-                    [] => "no node has a GPU type".to_owned(),
-                    typed => format!("types are {}", typed.join(", ")),
+                let label = self.near(kind, types);
+                let help = match types.all.is_empty() {
+                    true => "no node has a GPU type".to_owned(),
+                    false => format!("types are {}", types.listed()),
                 };
                 self.say(
                     ("unknown-gpu", Severity::Warning),
@@ -229,29 +219,66 @@ impl Checker<'_> {
     }
 
     fn circle(&mut self, account: &Named<Account>) {
-        let file = self.file;
-        let mut at = account;
-        for _ in 0..file.accounts.len() {
-            let Some(parent) = &at.parent else { return };
-            let Some(next) = file
-                .accounts
-                .iter()
-                .find(|other| other.name == parent.value)
-            else {
-                return;
-            };
-            if next.name == account.name {
-                let message = format!("account {} is above itself", account.name);
-                let help = "take it out of the circle of parents";
-                return self.say(
-                    ("account-circle", Severity::Error),
-                    &parent.span,
-                    message,
-                    "",
-                    help,
-                );
+        let Some(parent) = &account.parent else {
+            return;
+        };
+        let message = format!("account {} is above itself", account.name);
+        let help = "take it out of the circle of parents";
+        let found = ("account-circle", Severity::Error);
+        self.say(found, &parent.span, message, "", help);
+    }
+
+    /// Which accounts are in a circle of parents.
+    fn circles(&self) -> Vec<bool> {
+        let accounts = &self.file.accounts;
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (index, account) in accounts.iter().enumerate() {
+            places.entry(&account.name).or_insert(index);
+        }
+        let above = |index: usize| {
+            let parent = accounts[index].parent.as_ref()?;
+            places.get(parent.value.as_str()).copied()
+        };
+        let mut circles = vec![false; accounts.len()];
+        // By which walk upwards an account was seen.
+        let mut seen = vec![usize::MAX; accounts.len()];
+        for first in 0..accounts.len() {
+            let mut next = Some(first);
+            while let Some(index) = next.filter(|index| seen[*index] == usize::MAX) {
+                seen[index] = first;
+                next = above(index);
             }
-            at = next;
+            // Where the walk met itself there is a circle, once around.
+            while let Some(index) = next.filter(|index| seen[*index] == first && !circles[*index]) {
+                circles[index] = true;
+                next = above(index);
+            }
+        }
+        circles
+    }
+}
+
+/// What limits of QOS are held against.
+struct Bounds<'a> {
+    /// The longest time of the partitions that have one, and whether some of it is assumed.
+    longest: Option<TimeLimitRequest>,
+    assumed: bool,
+    /// Types of GPUs.
+    types: Names<'a>,
+}
+
+impl<'a> Bounds<'a> {
+    fn of(file: &'a ClusterFile) -> Bounds<'a> {
+        let times = file.partitions.iter();
+        let times = times.filter_map(|partition| partition.max_time.as_ref());
+        let longer = |one, other| if over(one, other) { one } else { other };
+        let gpus = file.nodes.iter().flat_map(|nodes| &nodes.gpus);
+        let types = gpus.filter_map(|gpu| Some(gpu.kind.as_ref()?.as_str()));
+        let mut distinct = HashSet::new();
+        Bounds {
+            longest: times.clone().map(|time| time.value).reduce(longer),
+            assumed: times.clone().any(Sourced::is_assumed),
+            types: Names::new(types.filter(|kind| distinct.insert(*kind))),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Contradictions in a cluster file: what can't be so, or can't be meant.
 
 mod accounts;
+mod names;
 mod nodes;
 mod partitions;
 mod policy;
 
-use super::{ClusterFile, List, Sourced};
+use super::{ClusterFile, List, NodeIndex, Sourced};
 use crate::{Problem, Severity};
+use names::Names;
 use std::ops::Range;
 
 /// One contradiction.
@@ -28,6 +30,11 @@ impl ClusterFile {
     pub fn check(&self) -> Vec<Contradiction> {
         let mut checker = Checker {
             file: self,
+            index: self.node_index(),
+            groups: Names::new(self.nodes.iter().map(|one| one.name.as_str())),
+            qos: Names::new(self.qos.iter().map(|one| one.name.as_str())),
+            accounts: Names::new(self.accounts.iter().map(|one| one.name.as_str())),
+            hints: 0,
             found: Vec::new(),
         };
         checker.nodes();
@@ -39,9 +46,18 @@ impl ClusterFile {
     }
 }
 
+/// For so many unknown names the nearest known one is looked for.
+const MOST_HINTS: usize = 100;
+
 /// Collects contradictions.
 struct Checker<'a> {
     file: &'a ClusterFile,
+    index: NodeIndex<'a>,
+    groups: Names<'a>,
+    qos: Names<'a>,
+    accounts: Names<'a>,
+    /// For how many names the nearest was looked for.
+    hints: usize,
     found: Vec<Contradiction>,
 }
 
@@ -67,6 +83,16 @@ impl Checker<'_> {
         });
     }
 
+    /// The name that may be meant, as a label.
+    fn near(&mut self, name: &str, known: &Names<'_>) -> String {
+        self.hints += 1;
+        let near = match self.hints <= MOST_HINTS {
+            true => crate::nearest(name, known.all.iter().copied()),
+            false => None,
+        };
+        near.map_or(String::new(), |near| format!("did you mean {near}?"))
+    }
+
     /// A name that should stand in a list of known ones; a list of which the file has only some need not
     /// have it.
     fn known(
@@ -75,20 +101,17 @@ impl Checker<'_> {
         kind: &str,
         name: &str,
         span: &Range<usize>,
-        known: &[&str],
+        known: &Names<'_>,
     ) {
-        if known.iter().any(|one| one.eq_ignore_ascii_case(name)) {
+        if known.has_in_any_case(name) {
             return;
         }
-        let label = match crate::nearest(name, known.iter().copied()) {
-            Some(near) => format!("did you mean {near}?"),
-            None => String::new(),
-        };
-        let help = match known {
-            [] => format!("add [{kind}.{name}], or leave it out"),
-            known => format!(
+        let label = self.near(name, known);
+        let help = match known.all.is_empty() {
+            true => format!("add [{kind}.{name}], or leave it out"),
+            false => format!(
                 "there are {}; add [{kind}.{name}], or leave it out",
-                known.join(", ")
+                known.listed()
             ),
         };
         let list = match kind {

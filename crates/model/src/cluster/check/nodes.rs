@@ -3,7 +3,7 @@
 use super::{Checker, unless_assumed};
 use crate::cluster::{Named, Nodes};
 use crate::{NodeName, Severity, node_list};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 
 /// Names that a group without names gets stand in one range, which has no more.
 const MOST_NODES: u32 = 64 * 1024;
@@ -11,7 +11,8 @@ const MOST_NODES: u32 = 64 * 1024;
 impl Checker<'_> {
     pub(super) fn nodes(&mut self) {
         let file = self.file;
-        let mut seen: BTreeMap<NodeName, &str> = BTreeMap::new();
+        let mut seen: HashMap<NodeName, &str> = HashMap::new();
+        let mut lists: HashMap<String, Option<NodeName>> = HashMap::new();
         for nodes in &file.nodes {
             self.names(nodes);
             self.zeros(nodes);
@@ -21,8 +22,24 @@ impl Checker<'_> {
                 .names
                 .as_ref()
                 .map_or(&nodes.span, |names| &names.span);
-            let names = file.names_of(nodes);
-            let twice = names.iter().find_map(|name| Some((name, *seen.get(name)?)));
+            // A list that stands above has nothing that is new.
+            let list = file.list_of(nodes);
+            let (names, twice) = match lists.get(&list) {
+                Some(first) => {
+                    let twice = first
+                        .clone()
+                        .and_then(|name| Some((seen.get(&name).copied()?, name)));
+                    (Vec::new(), twice.map(|(other, name)| (name, other)))
+                }
+                None => {
+                    let names = file.names_of(nodes);
+                    lists.insert(list, names.first().cloned());
+                    let found = names
+                        .iter()
+                        .find_map(|name| Some((name.clone(), *seen.get(name)?)));
+                    (names, found)
+                }
+            };
             if let Some((name, other)) = twice {
                 let message = format!("node {} stands twice", name.as_str());
                 let label = format!("also in [nodes.{other}]");
@@ -49,7 +66,7 @@ impl Checker<'_> {
                 return self.say(found, &names.span, error.to_string(), "", error.todo());
             }
         };
-        let mut seen = BTreeSet::new();
+        let mut seen = HashSet::new();
         if let Some(twice) = expanded.iter().find(|one| !seen.insert(one.as_str())) {
             let message = format!("node {} stands twice", twice.as_str());
             let label = "in this list; it counts once";

@@ -2,9 +2,9 @@
 
 use super::{Checker, unless_assumed};
 use crate::cluster::{Named, Partition, PartitionNodes};
-use crate::{NodeName, Severity, TimeLimitRequest, node_list};
+use crate::{Severity, TimeLimitRequest, node_list};
 
-impl Checker<'_> {
+impl<'a> Checker<'a> {
     pub(super) fn partitions(&mut self) {
         self.default();
         let file = self.file;
@@ -86,8 +86,7 @@ impl Checker<'_> {
         }
     }
 
-    fn nodes_of_partition(&mut self, partition: &Named<Partition>) {
-        let file = self.file;
+    fn nodes_of_partition(&mut self, partition: &'a Named<Partition>) {
         let name = &partition.name;
         let Some(nodes) = &partition.nodes else {
             let message = format!("partition {name} names no nodes");
@@ -103,23 +102,13 @@ impl Checker<'_> {
         match &nodes.value {
             PartitionNodes::All => {}
             PartitionNodes::Groups(groups) => {
-                let known: Vec<&str> = file.nodes.iter().map(|nodes| nodes.name.as_str()).collect();
+                let known = self.groups.clone();
                 for group in groups {
                     self.known("unknown-nodes", "nodes", group, &nodes.span, &known);
                 }
             }
             PartitionNodes::List(list) => {
-                let mut known: Vec<NodeName> = file
-                    .nodes
-                    .iter()
-                    .flat_map(|nodes| file.names_of(nodes))
-                    .collect();
-                known.sort();
-                let listed = node_list::expand(list).unwrap_or_default();
-                let odd: Vec<NodeName> = listed
-                    .into_iter()
-                    .filter(|name| known.binary_search(name).is_err())
-                    .collect();
+                let odd = self.index.unknown(list);
                 if !odd.is_empty() {
                     let message = format!("partition {name} names nodes that aren't there");
                     let label = format!("no [nodes.…] has {}", node_list::fold(&odd));
@@ -132,10 +121,9 @@ impl Checker<'_> {
         self.counts(partition);
     }
 
-    fn counts(&mut self, partition: &Named<Partition>) {
-        let file = self.file;
+    fn counts(&mut self, partition: &'a Named<Partition>) {
         let name = &partition.name;
-        let sets = file.nodes_of(partition);
+        let sets = self.index.nodes_of(partition);
         let count = sets
             .iter()
             .fold(0_u32, |sum, set| sum.saturating_add(set.count));
@@ -246,8 +234,7 @@ impl Checker<'_> {
     }
 
     fn qos_of_partition(&mut self, partition: &Named<Partition>) {
-        let file = self.file;
-        let qos: Vec<&str> = file.qos.iter().map(|qos| qos.name.as_str()).collect();
+        let (qos, accounts) = (self.qos.clone(), self.accounts.clone());
         if let Some(name) = &partition.qos {
             self.known("unknown-qos", "qos", name, &name.span, &qos);
         }
@@ -259,14 +246,13 @@ impl Checker<'_> {
                 self.known("unknown-qos", "qos", name, &list.span, &qos);
             }
         }
-        let accounts: Vec<&str> = file
-            .accounts
-            .iter()
-            .map(|account| account.name.as_str())
-            .collect();
         // A slurm.conf alone knows no accounts.
         let lists = [&partition.allow_accounts, &partition.deny_accounts];
-        for list in lists.into_iter().flatten().filter(|_| !accounts.is_empty()) {
+        for list in lists
+            .into_iter()
+            .flatten()
+            .filter(|_| !accounts.all.is_empty())
+        {
             for name in list.iter().filter(|name| *name != "ALL") {
                 self.known("unknown-account", "account", name, &list.span, &accounts);
             }

@@ -72,8 +72,8 @@ fn accounts() {
             2:11 Error unknown-qos: there is no [qos.bb]; 
             2:11 Error preempt-self: QOS a takes its own jobs' places; 
             3:20 Warning unknown-gpu: a limit counts GPUs of type v1, which no node has; 
-            5:10 Error account-circle: account y is above itself; 
-            7:10 Error account-circle: account x is above itself; 
+            5:10 Error account-circle: account x is above itself; 
+            7:10 Error account-circle: account y is above itself; 
             9:10 Error unknown-account: there is no [account.zz]; did you mean z?
             10:15 Error unknown-qos: there is no [qos.b]; did you mean a?
             13:19 Error default-account: user me has the default account y and isn't in it; 
@@ -146,4 +146,70 @@ fn what_is_shipped_has_notes_at_most() {
         wilson default-partition: no partition is the default: a job must name one
         wilson node-total: partition gpu_gce is said to have 11 and 7 nodes"#]]
     .assert_eq(&lines.join("\n"));
+}
+
+/// `count` tables of one form.
+fn many(count: usize, form: &str) -> String {
+    let table = |number: usize| form.replace("{}", &number.to_string());
+    (0..count).map(table).collect()
+}
+
+#[test]
+fn accounts_in_a_circle_and_below_it() {
+    check(
+        "[account.a]\nparent = \"b\"\n[account.b]\nparent = \"a\"\n[account.c]\nparent = \"a\"\n[account.d]\nparent = \"d\"\n",
+        expect![[r#"
+            2:10 Error account-circle: account a is above itself; 
+            4:10 Error account-circle: account b is above itself; 
+            8:10 Error account-circle: account d is above itself; "#]],
+    );
+}
+
+mod slow {
+    use super::*;
+
+    #[track_caller]
+    fn codes(text: &str, want: usize) {
+        let found = ClusterFile::parse("x", text).unwrap().check();
+        assert_eq!(
+            found
+                .iter()
+                .filter(|one| one.severity == Severity::Error)
+                .count(),
+            want
+        );
+    }
+
+    /// Each takes minutes where it is looked for all names in all lists.
+    #[test]
+    fn many_tables_are_looked_up_by_name() {
+        let nodes = "[nodes.a]\nnames = \"a[1-60000]\"\n";
+        codes(
+            &(nodes.to_owned() + &many(5_000, "[partition.p{}]\nnodes = \"a[1-60000]\"\n")),
+            0,
+        );
+        codes(
+            &(many(3_000, "[nodes.k{}]\nnames = \"n[1-1000]\"\n")
+                + &many(3_000, "[partition.p{}]\nnodes = \"n{},n1\"\n")),
+            2_999 + 2_000,
+        );
+        codes(
+            &(many(30_000, "[account.a{}]\nparent = \"b{}\"\n")
+                + &many(30_000, "[user.u{}]\ndefault_account = \"a{}\"\n")),
+            30_000,
+        );
+        let chain: String = (0..30_000)
+            .map(|i| format!("[account.a{i}]\nparent = \"a{}\"\n", (i + 1) % 30_000))
+            .collect();
+        codes(&chain, 30_000);
+        let qos = "[qos.q{}]\npreempt = [\"gone{}\"]\nmax_wall = \"2:00:00\"\nmax_tres_per_job = \"gres/gpu:t{}=1\"\n";
+        codes(
+            &(many(30_000, qos)
+                + &many(
+                    30_000,
+                    "[partition.p{}]\nmax_time = \"1:00:00\"\nqos = \"q{}\"\n",
+                )),
+            30_000,
+        );
+    }
 }

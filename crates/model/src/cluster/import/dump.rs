@@ -63,6 +63,7 @@ impl Importer {
                 }
             }
         }
+        self.members_hang_together();
         let unknown: Vec<(String, usize)> = qos_at
             .into_iter()
             .filter(|(name, _)| self.file.qos(name).is_none())
@@ -86,7 +87,7 @@ impl Importer {
         }
     }
 
-    fn dump_note(&mut self, line: usize, option: &str, why: &str) {
+    pub(super) fn dump_note(&mut self, line: usize, option: &str, why: &str) {
         self.notes.push(ImportNote {
             file: self.dump_name.clone(),
             line,
@@ -97,7 +98,7 @@ impl Importer {
     }
 
     /// Notes what can't be read.
-    fn dump_refused(&mut self, line: usize, option: &str, why: &str) {
+    pub(super) fn dump_refused(&mut self, line: usize, option: &str, why: &str) {
         self.dump_note(line, option, why);
         if let Some(note) = self.notes.last_mut() {
             note.refused = true;
@@ -170,48 +171,32 @@ impl Importer {
             let taken = account_option(&mut account, line, key, &whole);
             self.taken(line, key, value, taken);
         }
-        if let Some(known) = self
-            .file
-            .accounts
-            .iter_mut()
-            .find(|known| known.name == name)
-        {
-            known.body = account;
-        } else if name != "root" || account != Account::default() {
-            self.file.accounts.push(Named {
-                name: name.to_owned(),
-                span: 0..0,
-                body: account,
-            });
+        match self.members.accounts.get(name) {
+            Some(index) => self.file.accounts[*index].body = account,
+            None if name != "root" || account != Account::default() => {
+                self.add_account(name, line.number, account);
+            }
+            None => {}
         }
     }
 
     fn user_line(&mut self, line: &DumpLine<'_>, account: &str) {
         let mut own = Association::default();
-        let mut user = match self
-            .file
-            .users
-            .iter()
-            .position(|user| user.name == line.name)
-        {
-            Some(index) => self.file.users.remove(index),
-            None => Named {
-                name: line.name.clone(),
-                span: 0..0,
-                body: User::default(),
-            },
-        };
+        let index = self.user_at(&line.name, line.number);
+        let mut user = std::mem::take(&mut self.file.users[index].body);
         for (key, value) in &line.options {
             let Some(whole) = self.whole_list(line, key, value, account) else {
                 continue;
             };
-            let taken = user_option(&mut user.body, &mut own, line, key, &whole);
+            let taken = user_option(&mut user, &mut own, line, key, &whole);
             self.taken(line, key, value, taken);
         }
-        match &mut user.body.accounts {
-            Some(accounts) if accounts.value.iter().any(|known| known == account) => {}
-            Some(accounts) => accounts.value.push(account.to_owned()),
-            None => user.body.accounts = at(line, vec![account.to_owned()]),
+        let member = (index, account.to_owned());
+        if self.members.of_accounts.insert(member.clone()) {
+            match &mut user.accounts {
+                Some(accounts) => accounts.value.push(account.to_owned()),
+                None => user.accounts = at(line, vec![account.to_owned()]),
+            }
         }
         // Shares of one in an account of equals say nothing.
         let plain = own.shares.as_ref().is_none_or(|shares| shares.value == "1");
@@ -219,24 +204,20 @@ impl Importer {
             shares: None,
             ..own.clone()
         };
-        if user
-            .body
-            .associations
-            .iter()
-            .any(|known| known.name == account)
-        {
+        if self.members.associated.contains(&member) {
             // One for each partition: a file holds the first.
             let option = format!("User {}", line.name);
             let why = format!("a second association in {account}; a cluster file holds one");
             self.dump_note(line.number, &option, &why);
         } else if !plain || rest != Association::default() {
-            user.body.associations.push(Named {
+            self.members.associated.insert(member);
+            user.associations.push(Named {
                 name: account.to_owned(),
                 span: 0..0,
                 body: own,
             });
         }
-        self.file.users.push(user);
+        self.file.users[index].body = user;
     }
 }
 

@@ -9,6 +9,7 @@ mod global;
 mod gres;
 mod known_options;
 mod listed;
+mod members;
 mod node_sets;
 mod nodes;
 mod partitions;
@@ -16,6 +17,7 @@ mod partitions;
 use super::{ClusterFile, Extent, Source, Sourced};
 use conf_line::{AN_OPTION, ConfLine, Pair, conf_lines};
 use listed::Listed;
+use members::Members;
 use node_sets::NodeSets;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -215,6 +217,8 @@ struct Importer {
     group_names: HashSet<String>,
     group_numbers: HashMap<String, u32>,
     partition_names: HashSet<String>,
+    /// Accounts and users of the dump by name.
+    members: Members,
     /// How many files were included, and their bytes.
     included: usize,
     included_bytes: usize,

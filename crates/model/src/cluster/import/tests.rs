@@ -592,8 +592,48 @@ fn a_file_that_is_included_without_end_is_read_a_thousand_times() {
     assert_eq!(imported.notes.len(), 1);
 }
 
+/// What `yard cluster check` would refuse is said when the file is made.
+#[test]
+fn accounts_in_circles_and_without_lines_are_said() {
+    let imported = check_notes(
+        "NodeName=n\n",
+        Some(
+            "Parent - 'a'\nAccount - 'a'\nAccount - 'a'\nParent - 'b'\nAccount - 'c'\nParent - 'c'\nAccount - 'b'\n\
+             Parent - 'gone'\nAccount - 'd'\nParent - 'root'\nUser - 'u'\nParent - 'lost'\nUser - 'v':DefaultAccount='d'\n",
+        ),
+        expect![[r#"
+            error dump:2 Account a: it is above itself
+            error dump:7 Account b: it is above itself
+            error dump:9 Account d: no line has the account gone
+            error dump:13 User v: no line has the account lost
+            note dump:13 User v: the default account is none of this user's"#]],
+    );
+    let text = imported.toml();
+    let file = ClusterFile::parse("x", &text).unwrap();
+    let codes: Vec<&str> = file.check().iter().map(|found| found.code).collect();
+    assert_eq!(codes, ["default-account"], "{text}");
+}
+
 mod slow {
     use super::*;
+
+    #[test]
+    fn many_accounts_and_users_are_looked_up_by_name() {
+        let dump = "Parent - 'root'\n".to_owned()
+            + &many(50_000, "Account - 'a{}':Fairshare=2")
+            + "Parent - 'a1'\n"
+            + &many(50_000, "User - 'u{}':Fairshare=2")
+            + &many(50_000, "Account - 'a{}'")
+            + &many(50_000, "User - 'u{}':Fairshare=2")
+            + &many(50_000, "Parent - 'a{}'\nUser - 'all':Fairshare=2");
+        let found = imported("NodeName=n\n", &|_| None, Some(&dump));
+        assert_eq!(
+            (found.file.accounts.len(), found.file.users.len()),
+            (50_000, 50_001)
+        );
+        assert_eq!(found.file.users[50_000].associations.len(), 50_000);
+        assert_eq!(found.notes.len(), 50_000);
+    }
 
     /// Each takes minutes where a line looks through all lines before it.
     #[test]
