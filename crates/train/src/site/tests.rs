@@ -186,8 +186,8 @@ fn satori_beyond_its_default_queue() {
                         QOS normal allows 12:00:00 (qos.normal.max_wall)
                 do      --time=12:00:00, and come back from a checkpoint
 
-              note: rests on what satori is assumed to have: nodes.ac922.cpus, nodes.ac922.names,
-                    partition.normal.nodes (yard cluster show satori)
+              note: rests on what satori is assumed to have: nodes.ac922.cpus, nodes.ac922.memory,
+                    nodes.ac922.names and 1 more (yard cluster show satori)
         "#]],
     );
 }
@@ -211,7 +211,7 @@ fn cedar_and_plai_and_technion() {
               in the queue    1 job                         the same job is queued again; no limit known
 
               note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
-                    nodes.v100l.names and 5 more (yard cluster show cedar)
+                    nodes.v100l.names and 6 more (yard cluster show cedar)
         "#]],
     );
     // Of no type: what holds for each that could be given.
@@ -219,24 +219,24 @@ fn cedar_and_plai_and_technion() {
         "cedar",
         "gpus_per_node = 2\ntime = \"1h\"",
         expect![[r#"
-        digits · cedar · 2 GPUs = 2 ranks × 6 CPUs · 1 h a job
+            digits · cedar · 2 GPUs = 2 ranks × 6 CPUs · 1 h a job
 
-          nodes           1                             one unless asked
-          gpus per node   2                             asked: yard.toml:3
-          ranks per node  2                             srun: a rank a GPU
-          cpus per rank   6                             cedar: 1-6 CPUs a p100 (policy): the least of what
-                                                        could be given
-          memory          92 GiB                        cedar: 1G-46G a v100 (policy), the upper end: the
-                                                        least of what could be given
-          time a job      1 h                           asked: yard.toml:4
-          partition       gpubase                       cedar's default: not named in the script
-          account         rrg-kevinlb                   your default on cedar: not named in the script
-          in the queue    1 job                         the same job is queued again; no limit known
+              nodes           1                             one unless asked
+              gpus per node   2                             asked: yard.toml:3
+              ranks per node  2                             srun: a rank a GPU
+              cpus per rank   6                             cedar: 1-6 CPUs a p100 (policy): the least of what
+                                                            could be given
+              memory          92 GiB                        cedar: 1G-46G a v100 (policy), the upper end: the
+                                                            least of what could be given
+              time a job      1 h                           asked: yard.toml:4
+              partition       gpubase                       cedar's default: not named in the script
+              account         rrg-kevinlb                   your default on cedar: not named in the script
+              in the queue    1 job                         the same job is queued again; no limit known
 
-          note: no type of GPUs is asked: p100, p100l or v100l may be given; cedar may have others
-          note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
-                nodes.v100l.names and 13 more (yard cluster show cedar)
-    "#]],
+              note: no type of GPUs is asked: p100, p100l or v100l may be given; cedar may have others
+              note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
+                    nodes.v100l.names and 14 more (yard cluster show cedar)
+        "#]],
     );
     // A type that its file doesn't have may be there all the same, as it may for a script.
     check(
@@ -263,7 +263,7 @@ fn cedar_and_plai_and_technion() {
 
               note: cedar's file knows no h100: what nobody asked for is planned as for its other nodes
               note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
-                    nodes.v100l.names and 3 more (yard cluster show cedar)
+                    nodes.v100l.names and 4 more (yard cluster show cedar)
         "#]],
     );
     check(
@@ -351,7 +351,7 @@ fn memory_may_be_left_to_the_cluster() {
 
               note: no type of GPUs is asked: p100, p100l or v100l may be given; cedar may have others
               note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
-                    nodes.v100l.names and 12 more (yard cluster show cedar)
+                    nodes.v100l.names and 13 more (yard cluster show cedar)
         "#]],
     );
 }
