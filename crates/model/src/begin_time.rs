@@ -342,6 +342,13 @@ mod tests {
 
     proptest! {
         #[test]
+        fn print_then_parse(seconds in 0_i64..4_000_000_000) {
+            let moment = Timestamp(seconds * 1000);
+            let printed = crate::moment_text(moment, &TimeZone::UTC);
+            prop_assert_eq!(parse_moment(&printed, NOW, &TimeZone::UTC), Ok(moment));
+        }
+
+        #[test]
         fn no_text_panics(text in "(now|noon|T|today|[0-9:/.+ -]|hour|pm){0,12}") {
             let _ = parse_moment(&text, NOW, &TimeZone::UTC);
         }
