@@ -170,6 +170,13 @@ mod tests {
     }
 
     #[test]
+    fn a_script_of_a_megabyte_is_looked_at_whole() {
+        let line = "srun python train.py --epoch 1   # and once more\n";
+        let lines = line.repeat((1 << 20) / line.len());
+        check(&format!("#!/bin/sh\n#SBATCH -t 1:00:00\n{lines}"), &[]);
+    }
+
+    #[test]
     fn commands_without_end_are_cut_short() {
         for piece in [
             "a;",

@@ -33,8 +33,9 @@ pub(super) struct Reader<'a> {
     pub(super) beside: Vec<Range<usize>>,
 }
 
-/// For so many words, commands, blocks and here-documents there is room in all: some 20 MiB.
-const ROOM: usize = 100_000;
+/// For so many words, commands, blocks and here-documents there is room in all: some 40 MiB, and more
+/// than a script of 1 MB with ordinary lines has.
+const ROOM: usize = 200_000;
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str, from: usize) -> Reader<'a> {
