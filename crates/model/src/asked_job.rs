@@ -48,8 +48,7 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
     refused_together::check(reading);
     if let Some(message) = reading.options.propagate_wrong.take() {
         let span = reading.last_of(&[Key::Propagate]);
-        let error = Diagnostic::error("conflict", span, message, 1);
-        reading.diagnostics.push(error);
+        error_at(reading, span, &message);
     }
     if arbitrary {
         error(
@@ -63,8 +62,7 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
         && let Err(message) = gres_check::check(&mut job, reading.surroundings.gres_types)
     {
         let span = unreadable_list(reading);
-        let error = Diagnostic::error("conflict", span, message, 1);
-        reading.diagnostics.push(error);
+        error_at(reading, span, &message);
     }
     reading.options.tasks = job.tasks;
     gpus_twice(reading);
@@ -99,7 +97,11 @@ fn is_arbitrary(o: &GivenOptions) -> bool {
 }
 
 fn error(reading: &mut Reading<'_>, message: &str) {
-    let diagnostic = Diagnostic::error("conflict", Span::Whole, message, 1);
+    error_at(reading, Span::Whole, message);
+}
+
+fn error_at(reading: &mut Reading<'_>, span: Span, message: &str) {
+    let diagnostic = Diagnostic::error("conflict", span, message, 1);
     reading.diagnostics.push(diagnostic);
 }
 

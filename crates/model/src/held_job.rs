@@ -6,9 +6,10 @@
 
 use crate::job_description::{JobDescription, Sharing};
 use crate::sbatch::Sbatch;
+use crate::scontrol_show_job::list_or_null;
 use crate::{
-    GresList, MemoryRequest, NodeName, Seconds, SignalTarget, TimeLimitRequest, mail_types_text,
-    mebibytes_text, moment_text, node_list,
+    GresList, MemoryRequest, Seconds, SignalTarget, TimeLimitRequest, mail_types_text,
+    mebibytes_text, moment_text,
 };
 use jiff::tz::TimeZone;
 
@@ -177,14 +178,6 @@ impl<'a> HeldJob<'a> {
         let (request, job) = (&self.sbatch.request, self.job);
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "(null)".to_owned());
         let gres = |list: &GresList| (!list.is_empty()).then(|| list.to_string());
-        let list = |names: &[NodeName]| match names {
-            [] => "(null)".to_owned(),
-            names => {
-                let mut names = names.to_vec();
-                node_list::sort(&mut names);
-                node_list::fold(&names)
-            }
-        };
         let per = |number: Option<u32>| number.unwrap_or(0).to_string();
         Some(match name {
             "JobName" => request.name.clone(),
@@ -215,8 +208,8 @@ impl<'a> HeldJob<'a> {
                 None => "Unknown".to_owned(),
             },
             "Partition" => self.partitions().to_owned(),
-            "ReqNodeList" => list(&job.nodelist),
-            "ExcNodeList" => list(&job.exclude),
+            "ReqNodeList" => list_or_null(&job.nodelist),
+            "ExcNodeList" => list_or_null(&job.exclude),
             "NumNodes" => match job.max_nodes {
                 Some(most) => format!("{}-{most}", self.nodes().min(most)),
                 None => self.nodes().to_string(),

@@ -199,13 +199,16 @@ impl<'a> Reading<'a> {
 
     /// What every controller says, whatever its cluster has.
     pub(crate) fn refuse_as_any_controller(&mut self, given: &Given, message: &str) {
-        let error = Diagnostic::error(REFUSED, given.span.clone(), message, 1);
-        self.refusals.push(error);
+        self.refused_at(given.span.clone(), message);
     }
 
     /// What every controller says of options together, where the last of them stands.
     pub(crate) fn refuse_together_as_any_controller(&mut self, keys: &[Key], message: &str) {
-        let error = Diagnostic::error(REFUSED, self.last_of(keys), message, 1);
+        self.refused_at(self.last_of(keys), message);
+    }
+
+    fn refused_at(&mut self, span: Span, message: &str) {
+        let error = Diagnostic::error(REFUSED, span, message, 1);
         self.refusals.push(error);
     }
 
@@ -219,8 +222,7 @@ impl<'a> Reading<'a> {
     /// What the embedded engine's controller says of the job as a whole.
     pub(crate) fn refuse_whole_as_controller(&mut self, message: &str) {
         if self.surroundings.embedded {
-            let error = Diagnostic::error(REFUSED, Span::Whole, message, 1);
-            self.refusals.push(error);
+            self.refused_at(Span::Whole, message);
         }
     }
 

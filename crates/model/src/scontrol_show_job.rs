@@ -276,7 +276,8 @@ fn or_null(text: &Option<String>) -> &str {
     text.as_deref().unwrap_or("(null)")
 }
 
-fn list_or_null(nodes: &[NodeName]) -> String {
+/// Nodes as the records of jobs have them.
+pub(crate) fn list_or_null(nodes: &[NodeName]) -> String {
     if nodes.is_empty() {
         return "(null)".to_owned();
     }

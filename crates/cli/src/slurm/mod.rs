@@ -14,6 +14,7 @@ pub mod srun;
 
 use crate::printer::Printer;
 use api::{Refusal, WouldStart};
+use model::Show;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -52,6 +53,21 @@ Hints:
   memory_bound     one core of each socket, one thread a core
   [no]multithread  with or without the extra threads of a core
 ";
+
+/// Prints what a command was asked for instead of its work; the exit status.
+fn shown(show: Show, usage: &str, help: fn() -> String, printer: &Printer) -> u8 {
+    match show {
+        Show::Version => printer.line(&version_line()),
+        Show::Usage => printer.line(usage),
+        Show::Help => printer.data(&help()),
+        Show::Gres => printer.data(GRES_HELP),
+        Show::Hint => {
+            printer.data(HINT_HELP);
+            return 1;
+        }
+    }
+    0
+}
 
 /// Why a job can't be told to run in a folder.
 fn unusable(folder: &Path) -> Option<String> {

@@ -266,17 +266,11 @@ fn token() -> String {
 
 /// Prints what was asked for instead of a submission.
 fn shown(show: Show, printer: &Printer) -> Result<Queued, Stop> {
-    match show {
-        Show::Version => printer.line(&super::version_line()),
-        Show::Usage => printer.line("Usage: sbatch [OPTIONS(0)...] [script [args(0)...]]"),
-        Show::Help => printer.data(&help()),
-        Show::Gres => printer.data(super::GRES_HELP),
-        Show::Hint => {
-            printer.data(super::HINT_HELP);
-            return Err(Stop::Status(1));
-        }
+    let usage = "Usage: sbatch [OPTIONS(0)...] [script [args(0)...]]";
+    match super::shown(show, usage, help, printer) {
+        0 => Ok(Queued::NOTHING),
+        status => Err(Stop::Status(status)),
     }
-    Ok(Queued::NOTHING)
 }
 
 /// Every option, from the table.

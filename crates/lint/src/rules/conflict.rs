@@ -119,6 +119,16 @@ const TASKS_DIFFER: &str = "number of requested tasks differ from -n/--ntasks.";
 /// Options that say how many tasks there are.
 const TASKS: &[&str] = &["ntasks", "ntasks-per-node", "tasks-per-node"];
 
+/// Options that ask for generic resources.
+const RESOURCES: &[&str] = &[
+    "gres",
+    "gpus",
+    "gpus-per-node",
+    "gpus-per-socket",
+    "gpus-per-task",
+    "tres-per-task",
+];
+
 /// What to do about refusals that name no option.
 fn help(said: &str) -> Option<&'static str> {
     if said.starts_with("Bad rlimit name") {
@@ -131,24 +141,10 @@ fn help(said: &str) -> Option<&'static str> {
 /// Whether a message is about the option without naming it.
 fn is_meant(message: &str, given: &Given) -> bool {
     let meant: &[&str] = match message.lines().next().unwrap_or_default() {
-        first if first.contains("with and without type") => &[
-            "gres",
-            "gpus",
-            "gpus-per-node",
-            "gpus-per-socket",
-            "gpus-per-task",
-            "tres-per-task",
-        ],
+        first if first.contains("with and without type") => RESOURCES,
         first if first.ends_with(TASKS_DIFFER) => TASKS,
         first if first.starts_with("Bad rlimit name") => &["propagate"],
-        first if first.starts_with("Invalid generic resource") => &[
-            "gres",
-            "gpus",
-            "gpus-per-node",
-            "gpus-per-socket",
-            "gpus-per-task",
-            "tres-per-task",
-        ],
+        first if first.starts_with("Invalid generic resource") => RESOURCES,
         first if first.starts_with("Requested mem_per_tres") => &["mem-per-gpu"],
         first if first.starts_with("invalid number of nodes") => &["nodes", "nodelist"],
         _ => &[],

@@ -20,7 +20,7 @@ use arguments::Caller;
 use call::StepCall;
 use model::option_table::{Command, options_of};
 use model::srun::{Srun, resolve};
-use model::{Show, Surroundings, Timestamp, first_error};
+use model::{Surroundings, Timestamp, first_error};
 use std::ffi::OsString;
 
 /// Runs it; returns its exit status.
@@ -36,7 +36,8 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd);
     let (asked, said) = resolve(args, &super::variable, &surroundings);
     if let Some(show) = asked.show {
-        return shown(show, printer);
+        let usage = "Usage: srun [OPTIONS(0)...] executable [args(0)...]";
+        return super::shown(show, usage, help, printer);
     }
     if let Some(error) = first_error(&said) {
         printer.say(error.printed(Command::Srun).trim_end());
@@ -123,21 +124,6 @@ fn test(asked: Srun, zone: &jiff::tz::TimeZone, printer: &Printer) -> u8 {
         None => trouble.say("srun", printer),
     }
     1
-}
-
-/// Prints what was asked for instead of a step; the exit status.
-fn shown(show: Show, printer: &Printer) -> u8 {
-    match show {
-        Show::Version => printer.line(&super::version_line()),
-        Show::Usage => printer.line("Usage: srun [OPTIONS(0)...] executable [args(0)...]"),
-        Show::Help => printer.data(&help()),
-        Show::Gres => printer.data(crate::slurm::GRES_HELP),
-        Show::Hint => {
-            printer.data(crate::slurm::HINT_HELP);
-            return 1;
-        }
-    }
-    0
 }
 
 /// Every option, from the table.

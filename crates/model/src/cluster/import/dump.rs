@@ -7,6 +7,7 @@ use super::global::list;
 use super::{ConfText, ImportNote, Importer};
 use crate::cluster::{Account, Association, Extent, Named, Qos, Source, Sourced, Tres, User};
 use crate::{Seconds, TimeLimitRequest};
+use std::collections::HashSet;
 
 /// A line taken apart.
 struct DumpLine<'a> {
@@ -24,6 +25,7 @@ impl Importer {
         dump.name.clone_into(&mut self.dump_name);
         let mut parent = "root".to_owned();
         let mut qos_at: Vec<(String, usize)> = Vec::new();
+        let mut qos_seen: HashSet<String> = HashSet::new();
         for (index, line) in dump.text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -40,7 +42,7 @@ impl Importer {
                 ["qos", "qoslevel", "defaultqos"].contains(&&*key.to_ascii_lowercase())
             });
             for name in lists.flat_map(|(_, value)| names(value)) {
-                if !qos_at.iter().any(|(known, _)| *known == name) {
+                if qos_seen.insert(name.clone()) {
                     qos_at.push((name, line.number));
                 }
             }
@@ -221,39 +223,50 @@ impl Importer {
     }
 }
 
-/// Takes an option of an account; false where its value can't be read, none where there is no key.
+/// Takes an option that accounts and associations have alike; false where its value can't be read,
+/// none where there is no key.
+macro_rules! shared_option {
+    ($own:expr, $line:expr, $key:expr, $value:expr) => {{
+        let (own, line, value) = ($own, $line, $value);
+        Some(match $key {
+            "fairshare" | "shares" => set(&mut own.shares, at(line, value.to_owned())),
+            "qos" | "qoslevel" => set(&mut own.qos, at(line, names(value))),
+            "defaultqos" => set(&mut own.default_qos, at(line, value.to_owned())),
+            "maxjobs" => limit(&mut own.max_jobs, value, number(line, value)),
+            "maxsubmitjobs" | "maxsubmit" => limit(&mut own.max_submit, value, number(line, value)),
+            "maxwall" | "maxwalldurationperjob" => {
+                limit(&mut own.max_wall, value, minutes(line, value))
+            }
+            "maxtres" | "maxtresperjob" => {
+                limit(&mut own.max_tres_per_job, value, tres(line, value))
+            }
+            "maxtrespernode" => limit(&mut own.max_tres_per_node, value, tres(line, value)),
+            "grptres" => limit(&mut own.group_tres, value, tres(line, value)),
+            "grpjobs" => limit(&mut own.group_jobs, value, number(line, value)),
+            "grpsubmitjobs" | "grpsubmit" => {
+                limit(&mut own.group_submit, value, number(line, value))
+            }
+            "grpwall" => limit(&mut own.group_wall, value, minutes(line, value)),
+            "grptresmins" => limit(&mut own.group_tres_minutes, value, tres(line, value)),
+            _ => return None,
+        })
+    }};
+}
+
+/// Takes an option of an account.
 fn account_option(
     account: &mut Account,
     line: &DumpLine<'_>,
     key: &str,
     value: &str,
 ) -> Option<bool> {
-    Some(match key.to_ascii_lowercase().as_str() {
-        "description" => set(&mut account.description, at(line, value.to_owned())),
-        "fairshare" | "shares" => set(&mut account.shares, at(line, value.to_owned())),
-        "qos" | "qoslevel" => set(&mut account.qos, at(line, names(value))),
-        "defaultqos" => set(&mut account.default_qos, at(line, value.to_owned())),
-        "maxjobs" => limit(&mut account.max_jobs, value, number(line, value)),
-        "maxsubmitjobs" | "maxsubmit" => limit(&mut account.max_submit, value, number(line, value)),
-        "maxwall" | "maxwalldurationperjob" => {
-            limit(&mut account.max_wall, value, minutes(line, value))
-        }
-        "maxtres" | "maxtresperjob" => {
-            limit(&mut account.max_tres_per_job, value, tres(line, value))
-        }
-        "maxtrespernode" => limit(&mut account.max_tres_per_node, value, tres(line, value)),
-        "grptres" => limit(&mut account.group_tres, value, tres(line, value)),
-        "grpjobs" => limit(&mut account.group_jobs, value, number(line, value)),
-        "grpsubmitjobs" | "grpsubmit" => {
-            limit(&mut account.group_submit, value, number(line, value))
-        }
-        "grpwall" => limit(&mut account.group_wall, value, minutes(line, value)),
-        "grptresmins" => limit(&mut account.group_tres_minutes, value, tres(line, value)),
-        _ => return None,
-    })
+    match key.to_ascii_lowercase().as_str() {
+        "description" => Some(set(&mut account.description, at(line, value.to_owned()))),
+        key => shared_option!(account, line, key, value),
+    }
 }
 
-/// Takes an option of a user; false where its value can't be read, none where there is no key.
+/// Takes an option of a user, or of an association of theirs.
 fn user_option(
     user: &mut User,
     own: &mut Association,
@@ -261,8 +274,8 @@ fn user_option(
     key: &str,
     value: &str,
 ) -> Option<bool> {
-    Some(match key.to_ascii_lowercase().as_str() {
-        "defaultaccount" => set(&mut user.default_account, at(line, value.to_owned())),
+    match key.to_ascii_lowercase().as_str() {
+        "defaultaccount" => Some(set(&mut user.default_account, at(line, value.to_owned()))),
         "adminlevel" => {
             let level = match value.to_ascii_lowercase().as_str() {
                 "administrator" | "admin" => "admin",
@@ -270,26 +283,11 @@ fn user_option(
                 "none" | "not set" => "none",
                 _ => return Some(false),
             };
-            set(&mut user.admin, at(line, level.to_owned()))
+            Some(set(&mut user.admin, at(line, level.to_owned())))
         }
-        "fairshare" | "shares" => set(&mut own.shares, at(line, value.to_owned())),
-        "partition" => set(&mut own.partition, at(line, value.to_owned())),
-        "qos" | "qoslevel" => set(&mut own.qos, at(line, names(value))),
-        "defaultqos" => set(&mut own.default_qos, at(line, value.to_owned())),
-        "maxjobs" => limit(&mut own.max_jobs, value, number(line, value)),
-        "maxsubmitjobs" | "maxsubmit" => limit(&mut own.max_submit, value, number(line, value)),
-        "maxwall" | "maxwalldurationperjob" => {
-            limit(&mut own.max_wall, value, minutes(line, value))
-        }
-        "maxtres" | "maxtresperjob" => limit(&mut own.max_tres_per_job, value, tres(line, value)),
-        "maxtrespernode" => limit(&mut own.max_tres_per_node, value, tres(line, value)),
-        "grptres" => limit(&mut own.group_tres, value, tres(line, value)),
-        "grpjobs" => limit(&mut own.group_jobs, value, number(line, value)),
-        "grpsubmitjobs" | "grpsubmit" => limit(&mut own.group_submit, value, number(line, value)),
-        "grpwall" => limit(&mut own.group_wall, value, minutes(line, value)),
-        "grptresmins" => limit(&mut own.group_tres_minutes, value, tres(line, value)),
-        _ => return None,
-    })
+        "partition" => Some(set(&mut own.partition, at(line, value.to_owned()))),
+        key => shared_option!(own, line, key, value),
+    }
 }
 
 fn dump_line<'a>(file: &'a str, number: usize, line: &'a str) -> Option<DumpLine<'a>> {
