@@ -1,9 +1,9 @@
 //! One run, followed: its files first, its cluster as seldom as that allows.
 
-use crate::door::{Door, DoorError};
 use crate::job_view::{JobView, ViewState};
 use crate::run_links;
 use crate::run_state::{RunState, run_state};
+use crate::transport::{Transport, TransportError};
 use folder::{Attempt, Event, EventLine, EventTail, LinkState, LogLine, LogTail, RunFolder};
 use model::{JobId, Timestamp};
 use std::time::{Duration, Instant};
@@ -91,13 +91,13 @@ impl Follower {
     ///
     /// # Errors
     /// The cluster does not answer, or a file can't be read.
-    pub fn poll(&mut self, door: &mut dyn Door) -> Result<Vec<Seen>, DoorError> {
+    pub fn poll(&mut self, transport: &mut dyn Transport) -> Result<Vec<Seen>, TransportError> {
         // The cluster is asked before the files are read: when it says that the job ended, the
         // files then hold all there is.
-        let answered = self.ask(door)?;
+        let answered = self.ask(transport)?;
         let mut seen = Vec::new();
         self.read_files(&mut seen)
-            .map_err(|source| DoorError::File {
+            .map_err(|source| TransportError::File {
                 path: self.folder.path().to_owned(),
                 source,
             })?;
@@ -122,7 +122,7 @@ impl Follower {
     }
 
     /// The job that speaks for the run, and one that waits to take over.
-    fn jobs(&self) -> Result<Vec<JobId>, DoorError> {
+    fn jobs(&self) -> Result<Vec<JobId>, TransportError> {
         let links = self.folder.read_links()?;
         let started: Vec<u32> = self.folder.attempts().map_or(Vec::new(), |attempts| {
             attempts.iter().map(|attempt| attempt.job).collect()
@@ -136,13 +136,13 @@ impl Follower {
     }
 
     /// Asks the cluster if it is time to, and says whether it did.
-    fn ask(&mut self, door: &mut dyn Door) -> Result<bool, DoorError> {
-        let pause = door.pause(self.changed.elapsed());
+    fn ask(&mut self, transport: &mut dyn Transport) -> Result<bool, TransportError> {
+        let pause = transport.pause(self.changed.elapsed());
         if self.asked.is_some_and(|asked| asked.elapsed() < pause) {
             return Ok(false);
         }
         let jobs = self.jobs()?;
-        let view = run_links::choose(&jobs, &door.jobs(&jobs)?);
+        let view = run_links::choose(&jobs, &transport.jobs(&jobs)?);
         self.current = jobs.first().copied();
         if view != self.view {
             self.changed = Instant::now();

@@ -1,4 +1,4 @@
-//! A job as both doors show it.
+//! A job as both transports show it.
 
 use model::{
     JobId, JobRecord, JobState, JobStateName, Outcome, RestartCount, Timestamp, WaitStatus,

@@ -1,10 +1,9 @@
-//! The two doors: the embedded engine and a real Slurm; and runs, seen through them.
+//! The two transports: the embedded engine and a real Slurm; and runs, seen through them.
 //!
 //! **Invariant:** the only place outside `job` that runs a real Slurm command.
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
-mod door;
 mod embedded;
 mod facts;
 mod follow;
@@ -17,14 +16,15 @@ mod run_state;
 mod runs;
 mod slurm;
 mod submit;
+mod transport;
 
-pub use door::{Door, DoorError, NewJob, TestedJob};
-pub use embedded::{EmbeddedDoor, LOCAL};
+pub use embedded::{EmbeddedTransport, LOCAL};
 pub use follow::{FILE_PAUSE, Follower, Seen};
 pub use job_view::{JobView, ViewState};
 pub use program::pin_program;
 pub use reason_words::say_reason;
 pub use run_state::{RunState, run_state};
 pub use runs::{Run, Start, ask_for};
-pub use slurm::{Discovered, SlurmDoor, discover};
+pub use slurm::{Discovered, SlurmTransport, discover};
 pub use submit::submit_next;
+pub use transport::{NewJob, TestedJob, Transport, TransportError};

@@ -1,7 +1,7 @@
 //! The binary that a run's nodes execute: a copy on the run's own storage, so that a run that comes
 //! back tomorrow still finds the program that it began with.
 
-use crate::door::DoorError;
+use crate::transport::TransportError;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// The copy can't be made.
-pub fn pin_program(scratch: &Path) -> Result<PathBuf, DoorError> {
+pub fn pin_program(scratch: &Path) -> Result<PathBuf, TransportError> {
     let program = std::env::current_exe().map_err(at(Path::new("/proc/self/exe")))?;
     let facts = fs::metadata(&program).map_err(at(&program))?;
     // Size and time of change tell one build from another; reading megabytes would tell no more.
@@ -48,9 +48,9 @@ fn publish(copy: &Path, pinned: &Path) -> std::io::Result<()> {
     }
 }
 
-fn at(path: &Path) -> impl FnOnce(std::io::Error) -> DoorError {
+fn at(path: &Path) -> impl FnOnce(std::io::Error) -> TransportError {
     let path = path.to_owned();
-    |source| DoorError::File { path, source }
+    |source| TransportError::File { path, source }
 }
 
 #[cfg(test)]

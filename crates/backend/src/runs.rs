@@ -1,9 +1,9 @@
 //! Runs of this user, as their folders and clusters tell of them.
 
-use crate::door::{Door, DoorError};
 use crate::job_view::JobView;
 use crate::run_links;
 use crate::run_state::{RunState, run_state};
+use crate::transport::{Transport, TransportError};
 use folder::{Attempt, Event, EventLine, EventTail, IndexEntry, Link, LinkState, RunFolder};
 use model::{JobId, Timestamp};
 use std::io;
@@ -38,10 +38,10 @@ impl Run {
     ///
     /// # Errors
     /// What the system says of files that are there.
-    pub fn read(entry: IndexEntry) -> Result<Run, DoorError> {
+    pub fn read(entry: IndexEntry) -> Result<Run, TransportError> {
         let folder = RunFolder::at(&entry.folder);
         let path = entry.folder.clone();
-        let file = |source: io::Error| DoorError::File {
+        let file = |source: io::Error| TransportError::File {
             path: path.clone(),
             source,
         };
@@ -199,12 +199,15 @@ impl Run {
 ///
 /// # Errors
 /// It does not answer.
-pub fn ask_for(door: &mut dyn Door, runs: &[&Run]) -> Result<Vec<JobView>, DoorError> {
+pub fn ask_for(
+    transport: &mut dyn Transport,
+    runs: &[&Run],
+) -> Result<Vec<JobView>, TransportError> {
     let ids: Vec<JobId> = runs.iter().flat_map(|run| run.live_jobs()).collect();
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    door.jobs(&ids)
+    transport.jobs(&ids)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Submits a job of a run: the intent is noted before, the answer after.
 
-use crate::door::{Door, DoorError, NewJob};
+use crate::transport::{NewJob, Transport, TransportError};
 use folder::{Link, LinkState, NextJob, RunFolder, RunJson};
 use model::{JobId, Timestamp};
 
@@ -10,11 +10,11 @@ use model::{JobId, Timestamp};
 /// # Errors
 /// The cluster refused it or does not answer, or the folder can't be written.
 pub fn submit_next(
-    door: &mut dyn Door,
+    transport: &mut dyn Transport,
     run: &RunFolder,
     json: &RunJson,
     after: Option<JobId>,
-) -> Result<(JobId, Timestamp), DoorError> {
+) -> Result<(JobId, Timestamp), TransportError> {
     let NextJob {
         number,
         token,
@@ -33,7 +33,7 @@ pub fn submit_next(
     };
     let now = || Timestamp(sys::now());
     write(LinkState::Intent { at: now() })?;
-    let answer = door.submit(&NewJob {
+    let answer = transport.submit(&NewJob {
         token: &token,
         request: &request,
         script: &script,

@@ -2,7 +2,7 @@
 
 use crate::exit_code;
 use crate::printer::Printer;
-use backend::DoorError;
+use backend::TransportError;
 
 /// What was asked, what there is, what to do.
 #[derive(Debug)]
@@ -81,10 +81,10 @@ impl Failure {
     }
 }
 
-impl From<DoorError> for Failure {
-    fn from(error: DoorError) -> Failure {
+impl From<TransportError> for Failure {
+    fn from(error: TransportError) -> Failure {
         match error {
-            DoorError::Unreachable {
+            TransportError::Unreachable {
                 cluster,
                 message,
                 todo,
@@ -94,7 +94,7 @@ impl From<DoorError> for Failure {
             )
             .there(message)
             .todo(todo),
-            DoorError::Refused {
+            TransportError::Refused {
                 cluster,
                 asked,
                 there,
@@ -103,20 +103,20 @@ impl From<DoorError> for Failure {
                 .asked(asked)
                 .there(there)
                 .todo(todo),
-            DoorError::Job { message } => {
+            TransportError::Job { message } => {
                 Failure::new(exit_code::FAILED, message).todo("yard ls shows what there is")
             }
-            error @ (DoorError::Command { .. }
-            | DoorError::Answer { .. }
-            | DoorError::TimedOut { .. }) => {
+            error @ (TransportError::Command { .. }
+            | TransportError::Answer { .. }
+            | TransportError::TimedOut { .. }) => {
                 Failure::new(exit_code::UNREACHABLE, error.to_string())
             }
-            DoorError::File { path, source } => Failure::new(
+            TransportError::File { path, source } => Failure::new(
                 exit_code::IO,
                 format!("{} can't be used: {source}", path.display()),
             )
             .todo("make room or give yourself the right, or set TRAINYARD_HOME to another folder"),
-            DoorError::Folder(error) => error.into(),
+            TransportError::Folder(error) => error.into(),
         }
     }
 }

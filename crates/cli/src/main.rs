@@ -19,7 +19,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     let word = |index: usize| args.get(index).and_then(|word| word.to_str());
-    // The engine first: it forks its nursery, which must happen before any thread exists.
+    // The engine first: it forks its fork server, which must happen before any thread exists.
     if (word(1), word(2), word(3)) == (Some("engine"), Some("serve"), Some("--dir"))
         && let Some(dir) = args.get(4)
     {

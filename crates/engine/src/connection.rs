@@ -1,6 +1,6 @@
 //! Connections: a thread each, which reads calls, hands them to the owner, and writes answers.
 
-use crate::message::{Asked, Message, Peer};
+use crate::message::{Message, Peer, PendingCall};
 use api::{
     Answer, Call, Hello, HelloAnswer, LONGEST_CALL, PROTOCOL, Refusal, VERSION, read_frame,
     write_frame,
@@ -99,7 +99,7 @@ impl Connection {
             self.has_allocation |= submission.script.is_none();
         }
         let (reply, answer) = mpsc::channel();
-        let asked = Asked { call, peer, reply };
+        let asked = PendingCall { call, peer, reply };
         let sent = self.owner.send(Message::Call(Box::new(asked)));
         // An owner that ended in between refuses nothing any more; the next engine will answer.
         sent.ok()

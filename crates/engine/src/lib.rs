@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! clients ─► connection threads ─┐
-//! nursery ─► events ─────────────┼─► owner (one thread) ─► sched ─► store ─► effects
+//! fork server ─► events ─────────────┼─► owner (one thread) ─► sched ─► store ─► effects
 //! adopted supervisors, signals ──┘
 //! ```
 //! **Invariant:** decides no scheduling; that is `sched`'s.
@@ -10,10 +10,10 @@
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
 mod connection;
+pub mod fork_server;
 mod log;
 mod message;
 mod messenger;
-pub mod nursery;
 mod orphans;
 mod outcome;
 mod owner;

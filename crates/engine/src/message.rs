@@ -1,6 +1,6 @@
 //! What reaches the owner, from whichever thread.
 
-use crate::nursery::NurseryEvent;
+use crate::fork_server::ForkServerEvent;
 use crate::supervisor_key::SupervisorKey;
 use api::{Answer, Call};
 use std::sync::mpsc;
@@ -9,13 +9,13 @@ use std::sync::mpsc;
 #[derive(Debug)]
 pub(crate) enum Message {
     /// A client's call.
-    Call(Box<Asked>),
+    Call(Box<PendingCall>),
     /// A connection closed that had submitted an allocation.
     Disconnected(u64),
-    /// The nursery tells.
-    Nursery(NurseryEvent),
-    /// The nursery is gone.
-    NurseryLost,
+    /// The fork server tells.
+    ForkServer(ForkServerEvent),
+    /// The fork server is gone.
+    ForkServerLost,
     /// A supervisor that a former engine started is gone.
     Gone(SupervisorKey),
     /// SIGTERM.
@@ -24,7 +24,7 @@ pub(crate) enum Message {
 
 /// A call, who made it, and where its answer goes.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PendingCall {
     pub(crate) call: Call,
     pub(crate) peer: Peer,
     pub(crate) reply: mpsc::Sender<Answer>,

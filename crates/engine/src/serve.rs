@@ -1,10 +1,10 @@
 //! `yard engine serve`: an engine's whole life.
 
 use crate::connection;
+use crate::fork_server::{self, ForkServer, ForkServerEvents};
 use crate::message::Message;
 use crate::messenger::Messenger;
-use crate::nursery::{self, Nursery, NurseryEvents};
-use crate::owner::{Owner, Parting, recover};
+use crate::owner::{Leaving, Owner, recover};
 use crate::pinned;
 use crate::store::{Store, StoreError};
 use api::{EngineFolder, Startup};
@@ -81,26 +81,26 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
         return Ok(());
     };
     // Before the first thread, and before the store fills memory that each fork would copy.
-    let (nursery, events) = nursery::fork(&dir).map_err(|error| system(&error))?;
-    let parting = match open(&folder, &binary, nursery) {
+    let (fork_server, events) = fork_server::fork(&dir).map_err(|error| system(&error))?;
+    let leaving = match open(&folder, &binary, fork_server) {
         Ok((owner, messages)) => live(owner, &messages, events).map_err(|error| system(&error))?,
-        Err((error, nursery)) => {
-            nursery.farewell();
+        Err((error, fork_server)) => {
+            fork_server.shutdown();
             return Err(failed(error.to_string(), &error.todo()));
         }
     };
     let _gone = std::fs::remove_file(folder.socket());
     drop(lock);
-    match parting {
-        Parting::Asked(reply, answer) => {
+    match leaving {
+        Leaving::Requested(reply, answer) => {
             let _gone = reply.send(answer);
             // The connection's thread writes it; nothing is lost if it doesn't come so far: the
             // client sees the end of the connection.
             thread::sleep(LAST_WORD);
         }
-        Parting::Signal => {}
-        Parting::NurseryLost => {
-            crate::log::line("the nursery was lost: another engine takes over");
+        Leaving::Signal => {}
+        Leaving::ForkServerLost => {
+            crate::log::line("the fork server was lost: another engine takes over");
             if let Err(error) = start_another(&binary, &dir) {
                 crate::log::line(&format!("it can't be started: {error}"));
             }
@@ -147,8 +147,8 @@ type Opened = (Owner, mpsc::Receiver<Message>);
 fn open(
     folder: &EngineFolder,
     binary: &Path,
-    nursery: Nursery,
-) -> Result<Opened, (StoreError, Nursery)> {
+    fork_server: ForkServer,
+) -> Result<Opened, (StoreError, ForkServer)> {
     let now = Timestamp(sys::now());
     // Without GPUs everything else still works; the engine's facts say what is wrong.
     let (gpus, no_gpus) = match sys::gpus::ask() {
@@ -164,7 +164,7 @@ fn open(
     });
     let (store, state, running) = match opened {
         Ok(opened) => opened,
-        Err(error) => return Err((error, nursery)),
+        Err(error) => return Err((error, fork_server)),
     };
     let messenger = match Messenger::start(folder.clone()) {
         Ok(messenger) => messenger,
@@ -173,7 +173,7 @@ fn open(
                 path: folder.store(),
                 what: error.to_string(),
             };
-            return Err((error, nursery));
+            return Err((error, fork_server));
         }
     };
     let (sender, messages) = mpsc::channel();
@@ -184,7 +184,7 @@ fn open(
         store,
         state,
         running,
-        nursery,
+        fork_server,
         messenger,
         sender,
         users: crate::users::Users::default(),
@@ -225,8 +225,8 @@ fn kill_wait_ms() -> u64 {
 fn live(
     mut owner: Owner,
     messages: &mpsc::Receiver<Message>,
-    events: NurseryEvents,
-) -> io::Result<Parting> {
+    events: ForkServerEvents,
+) -> io::Result<Leaving> {
     let listener = sys::socket::listen(&owner.folder.socket())?;
     let store = owner.store.uuid().to_owned();
     let sender = owner.sender.clone();
@@ -234,11 +234,11 @@ fn live(
         connection::accept(&listener, &store, &sender);
     })?;
     let sender = owner.sender.clone();
-    spawn("nursery", move || {
+    spawn("fork_server", move || {
         while let Ok(Some(event)) = events.next() {
-            let _owner = sender.send(Message::Nursery(event));
+            let _owner = sender.send(Message::ForkServer(event));
         }
-        let _owner = sender.send(Message::NurseryLost);
+        let _owner = sender.send(Message::ForkServerLost);
     })?;
     let sender = owner.sender.clone();
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;

@@ -1,4 +1,4 @@
-//! What engine and supervisor say to each other: a [`StepSpec`] through the nursery, the
+//! What engine and supervisor say to each other: a [`StepSpec`] through the fork server, the
 //! supervisor's record ([`PidFile`], [`ExitFile`]; see `record.rs`), and four verbs on its socket.
 //!
 //! A supervisor may be older than the engine that reads its record, and outlives the one that

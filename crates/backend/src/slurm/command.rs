@@ -1,6 +1,6 @@
 //! Runs one of Slurm's commands: bounded in time, with an environment that can't change its meaning.
 
-use crate::door::DoorError;
+use crate::transport::TransportError;
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -47,24 +47,24 @@ fn is_inherited_option(name: &OsStr) -> bool {
 
 /// Runs a command to its end. A failed start and a missing answer are errors; a non-zero status is
 /// the caller's to judge.
-pub fn ask(mut command: Command) -> Result<Answer, DoorError> {
+pub fn ask(mut command: Command) -> Result<Answer, TransportError> {
     command.stdin(Stdio::null());
     answer(command, None)
 }
 
 /// As [`ask`], with this on its standard input.
-pub fn ask_with(mut command: Command, input: Vec<u8>) -> Result<Answer, DoorError> {
+pub fn ask_with(mut command: Command, input: Vec<u8>) -> Result<Answer, TransportError> {
     command.stdin(Stdio::piped());
     answer(command, Some(input))
 }
 
-fn answer(mut command: Command, input: Option<Vec<u8>>) -> Result<Answer, DoorError> {
+fn answer(mut command: Command, input: Option<Vec<u8>>) -> Result<Answer, TransportError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|source| DoorError::File {
+        .map_err(|source| TransportError::File {
             path: PathBuf::from(&name),
             source,
         })?;
@@ -78,7 +78,7 @@ fn answer(mut command: Command, input: Option<Vec<u8>>) -> Result<Answer, DoorEr
     let Some(status) = wait(&mut child, PATIENCE) else {
         let _ = child.kill();
         let _ = child.wait();
-        return Err(DoorError::TimedOut {
+        return Err(TransportError::TimedOut {
             command: name,
             seconds: PATIENCE.as_secs(),
         });
@@ -94,13 +94,13 @@ fn answer(mut command: Command, input: Option<Vec<u8>>) -> Result<Answer, DoorEr
 }
 
 /// Runs a command that must succeed, and returns its stdout.
-pub fn ask_ok(command: Command) -> Result<String, DoorError> {
+pub fn ask_ok(command: Command) -> Result<String, TransportError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let answer = ask(command)?;
     if answer.status.success() {
         return Ok(answer.stdout);
     }
-    Err(DoorError::Command {
+    Err(TransportError::Command {
         command: name,
         status: answer.status.to_string(),
         message: answer.stderr,

@@ -1,7 +1,7 @@
 //! Whether a real Slurm answers here, and what it has: asked once a command, in three questions.
 
 use super::command::{ask_ok, slurm_command};
-use crate::door::DoorError;
+use crate::transport::TransportError;
 use model::{ClusterFacts, Comeback, GpuGroup, Internet, NodeGroup, Seconds, TimeLimitRequest};
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ pub struct Discovered {
 ///
 /// # Errors
 /// Its commands are here, but it does not answer: a tool that failed is not an empty answer.
-pub fn discover() -> Result<Option<Discovered>, DoorError> {
+pub fn discover() -> Result<Option<Discovered>, TransportError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let Some(bin) = std::env::split_paths(&path).find(|folder| folder.join("sinfo").is_file())
     else {
@@ -33,7 +33,7 @@ pub fn discover() -> Result<Option<Discovered>, DoorError> {
             facts,
         })),
         Err(error) if is_unconfigured(&error) => Ok(None),
-        Err(error) => Err(DoorError::Unreachable {
+        Err(error) => Err(TransportError::Unreachable {
             cluster: "the Slurm on this machine".to_owned(),
             message: error.to_string(),
             todo: "wait until sinfo answers, or say --on local for the embedded engine".to_owned(),
@@ -43,12 +43,12 @@ pub fn discover() -> Result<Option<Discovered>, DoorError> {
 
 /// Slurm's programs are installed, but belong to no cluster: there is neither a `slurm.conf` nor a
 /// host that would hand one out. Seen with Slurm 22.05.
-fn is_unconfigured(error: &DoorError) -> bool {
-    matches!(error, DoorError::Command { message, .. }
+fn is_unconfigured(error: &TransportError) -> bool {
+    matches!(error, TransportError::Command { message, .. }
         if message.contains("Could not establish a configuration source"))
 }
 
-fn read_facts(bin: &Path) -> Result<(String, ClusterFacts), DoorError> {
+fn read_facts(bin: &Path) -> Result<(String, ClusterFacts), TransportError> {
     let mut config = slurm_command(&bin.join("scontrol"));
     config.args(["show", "config"]);
     let config = ask_ok(config)?;
@@ -68,8 +68,8 @@ fn config_value<'a>(config: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Reads the answers of `scontrol show config` and `sinfo`.
-fn facts_of(config: &str, sinfo: &str) -> Result<ClusterFacts, DoorError> {
-    let name = config_value(config, "ClusterName").ok_or_else(|| DoorError::Answer {
+fn facts_of(config: &str, sinfo: &str) -> Result<ClusterFacts, TransportError> {
+    let name = config_value(config, "ClusterName").ok_or_else(|| TransportError::Answer {
         command: "scontrol show config".to_owned(),
         line: config.lines().next().unwrap_or_default().to_owned(),
     })?;
@@ -118,8 +118,8 @@ struct Row {
     preempt_mode: String,
 }
 
-fn parse_row(line: &str) -> Result<Row, DoorError> {
-    let wrong = || DoorError::Answer {
+fn parse_row(line: &str) -> Result<Row, TransportError> {
+    let wrong = || TransportError::Answer {
         command: "sinfo".to_owned(),
         line: line.to_owned(),
     };

@@ -1,9 +1,9 @@
-//! The door to a real Slurm: the only place outside `job` that runs its commands.
+//! The transport to a real Slurm: the only place outside `job` that runs its commands.
 
 mod command;
 mod discover;
-mod door;
 mod query;
+mod transport;
 
 pub use discover::{Discovered, discover};
-pub use door::SlurmDoor;
+pub use transport::SlurmTransport;

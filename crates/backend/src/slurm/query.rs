@@ -1,7 +1,7 @@
 //! The one batched question to `squeue`, and how its answer is read.
 
-use crate::door::DoorError;
 use crate::job_view::{JobView, ViewState};
+use crate::transport::TransportError;
 use model::{JobId, Timestamp};
 
 /// `squeue --Format`: every field with a width that no value reaches and `|` behind it. Letters of
@@ -13,8 +13,8 @@ StartTime:32|,EndTime:32|,exit_code:12|,NodeList:1024|,Name:256|";
 ///
 /// # Errors
 /// A line that has other fields than were asked for is an error, never a dropped row.
-pub fn parse_line(line: &str) -> Result<JobView, DoorError> {
-    let wrong = || DoorError::Answer {
+pub fn parse_line(line: &str) -> Result<JobView, TransportError> {
+    let wrong = || TransportError::Answer {
         command: "squeue".to_owned(),
         line: line.to_owned(),
     };

@@ -61,7 +61,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     } else {
         options.extend(args.command.iter().cloned());
     }
-    if selected.door.facts().embedded {
+    if selected.transport.facts().embedded {
         return Ok(crate::slurm::srun::run_code(&options, printer));
     }
     // This process becomes the srun, which owns the terminal from here on.

@@ -4,7 +4,7 @@ use super::select::select;
 use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
-use backend::{Door, DoorError, Run};
+use backend::{Run, Transport, TransportError};
 use clap::Args as ClapArgs;
 
 /// End runs or jobs; what is out of their checkpoints stays
@@ -17,13 +17,16 @@ pub struct Args {
 
 /// First whatever would take over: it is noted in the run's folder, where a job that starts all the
 /// same sees it.
-fn cancel_run(run: &Run, door: &mut dyn Door) -> Result<(), DoorError> {
+fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(), TransportError> {
     // A folder that can't be written is no reason to let the job go on.
     let noted = run.folder.write_cancelled();
     for job in run.live_jobs().into_iter().rev() {
-        let live = door.jobs(&[job])?.iter().any(|view| view.state.is_live());
+        let live = transport
+            .jobs(&[job])?
+            .iter()
+            .any(|view| view.state.is_live());
         if live {
-            door.cancel(job)?;
+            transport.cancel(job)?;
         }
     }
     Ok(noted?)
@@ -36,7 +39,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         let job = selected.job()?;
         let view = selected.view()?;
         if let (Some(run), Some(true)) = (&selected.run, view.as_ref().map(|v| v.state.is_live())) {
-            cancel_run(run, &mut *selected.door)?;
+            cancel_run(run, &mut *selected.transport)?;
             printer.line(&format!(
                 "{} is being cancelled (job {job})",
                 selected.name()
@@ -45,7 +48,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
         match view {
             Some(view) if view.state.is_live() => {
-                selected.door.cancel(job)?;
+                selected.transport.cancel(job)?;
                 printer.line(&format!(
                     "{} is being cancelled (job {job})",
                     selected.name()

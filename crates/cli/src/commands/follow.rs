@@ -6,7 +6,7 @@ use super::story::{Line, Story, row};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::words;
-use backend::{Door, FILE_PAUSE, Follower, RunState, Seen, say_reason};
+use backend::{FILE_PAUSE, Follower, RunState, Seen, Transport, say_reason};
 use model::TimeLimitRequest;
 use std::time::Instant;
 
@@ -34,7 +34,7 @@ pub struct Summary {
 pub fn follow(
     submitted: &Submitted,
     time: Option<TimeLimitRequest>,
-    door: &mut dyn Door,
+    transport: &mut dyn Transport,
     interrupt: &Interrupt,
     printer: &Printer,
 ) -> Result<Ended, Failure> {
@@ -51,7 +51,7 @@ pub fn follow(
         if interrupt.asked() {
             return Ok(Ended::Detached);
         }
-        for seen in follower.poll(door)? {
+        for seen in follower.poll(transport)? {
             match seen {
                 Seen::Waiting { reason } => waits = Some(reason),
                 Seen::Event {

@@ -33,7 +33,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         return job_output(&selected, printer);
     };
     if args.follow {
-        return follow(args, &run, &mut *selected.door, printer);
+        return follow(args, &run, &mut *selected.transport, printer);
     }
     let starts = match args.last {
         true => run.starts.last().map_or(&[][..], std::slice::from_ref),
@@ -53,7 +53,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 /// What a job that is no run wrote, where its script said.
 fn job_output(selected: &Selected, printer: &Printer) -> Outcome {
     let job = selected.job()?;
-    if !selected.door.facts().embedded {
+    if !selected.transport.facts().embedded {
         return Err(Failure::new(
             exit_code::USAGE,
             format!("{} is no run of yard", selected.name()),
@@ -72,13 +72,18 @@ fn job_output(selected: &Selected, printer: &Printer) -> Outcome {
     Ok(exit_code::DONE)
 }
 
-fn follow(args: &Args, run: &Run, door: &mut dyn backend::Door, printer: &Printer) -> Outcome {
+fn follow(
+    args: &Args,
+    run: &Run,
+    transport: &mut dyn backend::Transport,
+    printer: &Printer,
+) -> Outcome {
     let (Some(job), Some(at)) = (run.job(), run.submitted()) else {
         return Ok(exit_code::DONE);
     };
     let mut follower = Follower::new(run.folder.clone(), job, at);
     loop {
-        for seen in follower.poll(door)? {
+        for seen in follower.poll(transport)? {
             match seen {
                 Seen::Output { line } => show(args, &line, printer),
                 Seen::Over { .. } => return Ok(exit_code::DONE),

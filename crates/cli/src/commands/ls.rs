@@ -116,9 +116,9 @@ fn rows(args: &Args) -> Result<(Vec<Row>, Vec<String>), Failure> {
         let mut recent = Vec::new();
         if !asked.is_empty() || cluster == backend::LOCAL {
             match place::open(&places, Some(&cluster)) {
-                Ok(mut door) => {
-                    views = ask_for(&mut *door, &asked)?;
-                    recent = door.recent_jobs(since)?;
+                Ok(mut transport) => {
+                    views = ask_for(&mut *transport, &asked)?;
+                    recent = transport.recent_jobs(since)?;
                 }
                 Err(failure) => problems.push(failure.line()),
             }

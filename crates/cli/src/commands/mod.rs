@@ -1,6 +1,5 @@
 //! `yard`'s own commands, one file each.
 
-mod asked;
 mod attach;
 mod cancel;
 mod cluster;
@@ -18,6 +17,7 @@ mod prepare;
 mod requeue;
 mod resource_flags;
 mod run;
+mod run_request;
 mod script;
 mod select;
 mod show;

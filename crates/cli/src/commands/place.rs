@@ -1,8 +1,8 @@
-//! Where things lie for this call, and the door that it means.
+//! Where things lie for this call, and the transport that it means.
 
 use crate::exit_code;
 use crate::failure::Failure;
-use backend::{Door, EmbeddedDoor, LOCAL, SlurmDoor};
+use backend::{EmbeddedTransport, LOCAL, SlurmTransport, Transport};
 use std::path::PathBuf;
 use sys::Places;
 
@@ -20,19 +20,19 @@ pub fn engine_dir(places: &Places) -> PathBuf {
         .map_or_else(|| places.engine_dir("main"), PathBuf::from)
 }
 
-/// The door to the named cluster, or to the one that is meant here where none is named: the Slurm
+/// The transport to the named cluster, or to the one that is meant here where none is named: the Slurm
 /// that answers on this machine, else the embedded engine. Nobody trains on a login node by
 /// accident.
-pub fn open(places: &Places, cluster: Option<&str>) -> Result<Box<dyn Door>, Failure> {
+pub fn open(places: &Places, cluster: Option<&str>) -> Result<Box<dyn Transport>, Failure> {
     if cluster == Some(LOCAL) {
-        return Ok(Box::new(EmbeddedDoor::open(&engine_dir(places))?));
+        return Ok(Box::new(EmbeddedTransport::open(&engine_dir(places))?));
     }
     let found = backend::discover()?;
     match (cluster, found) {
-        (None, None) => Ok(Box::new(EmbeddedDoor::open(&engine_dir(places))?)),
-        (None, Some(found)) => Ok(Box::new(SlurmDoor::new(found))),
+        (None, None) => Ok(Box::new(EmbeddedTransport::open(&engine_dir(places))?)),
+        (None, Some(found)) => Ok(Box::new(SlurmTransport::new(found))),
         (Some(name), Some(found)) if found.facts.name == name => {
-            Ok(Box::new(SlurmDoor::new(found)))
+            Ok(Box::new(SlurmTransport::new(found)))
         }
         (Some(name), found) => {
             let there = match found {

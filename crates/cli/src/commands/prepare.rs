@@ -1,7 +1,7 @@
 //! Makes a run's folder and submits its first job: intent first, answer after.
 
-use super::asked::Planned;
 use super::interrupt::Interrupt;
+use super::run_request::Planned;
 use crate::exit_code;
 use crate::failure::Failure;
 use backend::{pin_program, submit_next};
@@ -48,7 +48,7 @@ pub fn submit(
 
     let created = Timestamp(sys::now());
     let token = format!("{id}.1.{token}");
-    let facts = planned.door.facts().clone();
+    let facts = planned.transport.facts().clone();
     let plan = &planned.plan;
     let run = RunJson {
         id: id.clone(),
@@ -65,7 +65,7 @@ pub fn submit(
         environment,
         versions: Versions {
             yard: env!("CARGO_PKG_VERSION").to_owned(),
-            scheduler: planned.door.scheduler().to_owned(),
+            scheduler: planned.transport.scheduler().to_owned(),
         },
     };
     let output = made.conductor_log_pattern();
@@ -89,14 +89,14 @@ pub fn submit(
         .map_err(at(&places.index))?;
     interrupt.check()?;
 
-    let door = &mut *planned.door;
-    let (job, at) = submit_next(door, &made, &run, None)?;
+    let transport = &mut *planned.transport;
+    let (job, at) = submit_next(transport, &made, &run, None)?;
     let resume = &run.plan.resume;
     // Where jobs can't submit the one that takes over, it has to be there from the start.
     let waits = !facts.comeback.submit_from_nodes
         && resume.by.value == ResumeBy::Successor
         && !resume.on.value.is_empty();
-    let note = match waits.then(|| submit_next(door, &made, &run, Some(job))) {
+    let note = match waits.then(|| submit_next(transport, &made, &run, Some(job))) {
         Some(Err(error)) => Some(format!("nobody waits to take over: {error}")),
         Some(Ok(_)) | None => None,
     };

@@ -22,13 +22,13 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let job = selected.job()?;
     let view = selected.view()?;
     let name = selected.name();
-    let Selected { run, door, .. } = &mut selected;
+    let Selected { run, transport, .. } = &mut selected;
     if let Some(run) = run {
         run.folder.clear_cancelled()?;
     }
     let live = view.as_ref().is_some_and(|view| view.state.is_live());
     let refused = match &view {
-        Some(view) if view.id == job => door.requeue(job, Some(view.restarts)).err(),
+        Some(view) if view.id == job => transport.requeue(job, Some(view.restarts)).err(),
         _ => None,
     };
     match (refused, run, view) {
@@ -39,7 +39,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         // The job itself can't come back, the run can.
         (_, Some(run), _) if !live => {
             let (folder, json) = RunFolder::open(&run.entry.folder)?;
-            let (next, _at) = submit_next(&mut **door, &folder, &json, None)?;
+            let (next, _at) = submit_next(&mut **transport, &folder, &json, None)?;
             printer.line(&format!("{name} goes on in job {next}"));
             Ok(exit_code::DONE)
         }

@@ -1,11 +1,11 @@
 //! `yard run`
 
-use super::asked::{Asked, Planned};
 use super::follow::{self, Ended};
 use super::interrupt::Interrupt;
 use super::lint;
 use super::place::{self, places};
 use super::prepare::{self, Submitted};
+use super::run_request::{Planned, RunRequest};
 use super::script;
 use super::story::row;
 use crate::exit_code;
@@ -20,7 +20,7 @@ use sys::Places;
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     #[command(flatten)]
-    asked: Asked,
+    asked: RunRequest,
     /// Submit and return
     #[arg(long, short)]
     detach: bool,
@@ -35,14 +35,14 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     let interrupt = Interrupt::watch()?;
     let places = places()?;
     if let Some((script, flags)) = args.asked.script(printer)? {
-        // The door decides: a real Slurm that answers here is the one that is meant.
-        let door = place::open(&places, args.asked.on())?;
-        if !door.facts().embedded {
+        // The transport decides: a real Slurm that answers here is the one that is meant.
+        let transport = place::open(&places, args.asked.on())?;
+        if !transport.facts().embedded {
             return Err(Failure::new(
                 exit_code::USAGE,
                 format!("{} is a batch script", script.display()),
             )
-            .there(format!("{} has its own sbatch", door.facts().name))
+            .there(format!("{} has its own sbatch", transport.facts().name))
             .todo(format!("sbatch {}, or --on local", script.display())));
         }
         if !args.no_lint {
@@ -51,7 +51,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         return script::run(script, &flags, args.detach, &interrupt, printer);
     }
     let mut planned = args.asked.plan(&places, printer)?;
-    printer.line(&planned.plan.headline(planned.door.facts()));
+    printer.line(&planned.plan.headline(planned.transport.facts()));
     for note in &planned.plan.notes {
         printer.line(&row("note", note));
     }
@@ -66,7 +66,13 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         return Ok(exit_code::DONE);
     }
     let time = planned.plan.time.as_ref().map(|time| time.value);
-    match follow::follow(&submitted, time, &mut *planned.door, &interrupt, printer)? {
+    match follow::follow(
+        &submitted,
+        time,
+        &mut *planned.transport,
+        &interrupt,
+        printer,
+    )? {
         Ended::Over(summary) => {
             let took =
                 words::length(i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX));
@@ -126,7 +132,7 @@ fn environment(
         // Where nothing can move, its first line alone would say nothing.
         false => printer.moving(title, &format!("is being {}", plan.python.value)),
     };
-    let internet = planned.door.facts().internet;
+    let internet = planned.transport.facts().internet;
     let prepared = job::environment::prepare(plan, &places.cache, internet, &mut progress);
     interrupt.check()?;
     let prepared = prepared.map_err(|error| environment_failure(&error))?;

@@ -44,7 +44,7 @@ pub fn run(
         printer.line(&come_back(job));
         return Ok(exit_code::DONE);
     }
-    let trouble = |trouble: connection::Trouble| {
+    let trouble = |trouble: connection::CommandError| {
         Failure::new(exit_code::UNREACHABLE, trouble.to_string()).todo(come_back(job))
     };
     let mut client = connection::connect().map_err(trouble)?;
@@ -193,8 +193,9 @@ fn of(client: &mut Client, job: JobId) -> Result<JobRecord, Failure> {
 
 /// Where a job's output goes.
 pub fn output_path(job: JobId) -> Result<PathBuf, Failure> {
-    let trouble =
-        |trouble: connection::Trouble| Failure::new(exit_code::UNREACHABLE, trouble.to_string());
+    let trouble = |trouble: connection::CommandError| {
+        Failure::new(exit_code::UNREACHABLE, trouble.to_string())
+    };
     let mut client = connection::connect().map_err(trouble)?;
     let facts = connection::view_facts(Some(&mut client)).map_err(trouble)?;
     let record = of(&mut client, job)?;

@@ -4,19 +4,19 @@ use super::place::{self, places};
 use super::plain_jobs::{PlainJob, plain_jobs};
 use crate::exit_code;
 use crate::failure::Failure;
-use backend::{Door, JobView, Run};
+use backend::{JobView, Run, Transport};
 use folder::{Index, IndexEntry};
 use model::{JobId, Timestamp};
 use sys::Places;
 
-/// What was meant, with the door to its cluster.
+/// What was meant, with the transport to its cluster.
 pub struct Selected {
     /// The run; `None` for a job that is none of a run.
     pub run: Option<Run>,
     /// The job, or an array's id; `None` for a run that was never submitted.
     pub job: Option<JobId>,
     /// The way to its cluster.
-    pub door: Box<dyn Door>,
+    pub transport: Box<dyn Transport>,
 }
 
 impl Selected {
@@ -46,12 +46,12 @@ impl Selected {
             // Another job may have taken over since the last look.
             *run = Run::read(run.entry.clone())?;
             self.job = run.job();
-            let views = self.door.jobs(&run.live_jobs())?;
+            let views = self.transport.jobs(&run.live_jobs())?;
             return Ok(run.view(&views));
         }
         match self.job {
             Some(job) => {
-                let views = self.door.jobs(&[job])?;
+                let views = self.transport.jobs(&[job])?;
                 let live = views.iter().find(|view| view.state.is_live());
                 Ok(live.or(views.first()).cloned())
             }
@@ -102,36 +102,36 @@ fn plain_job(
     index: &Index,
     is_meant: impl Fn(&PlainJob) -> bool,
 ) -> Result<Option<Selected>, Failure> {
-    let Ok(mut door) = place::open(places, None) else {
+    let Ok(mut transport) = place::open(places, None) else {
         return Ok(None);
     };
-    let recent = door.recent_jobs(Timestamp(0))?;
+    let recent = transport.recent_jobs(Timestamp(0))?;
     let entries = index.all().map_err(|error| unreadable(places, &error))?;
-    let cluster = door.facts().name.clone();
+    let cluster = transport.facts().name.clone();
     let entries = entries.into_iter().filter(|entry| entry.cluster == cluster);
     let runs: Vec<Run> = entries.map(Run::read).collect::<Result<_, _>>()?;
     let newest = plain_jobs(&recent, &runs).into_iter().rev().find(is_meant);
     Ok(newest.map(|job| Selected {
         run: None,
         job: Some(job.id),
-        door,
+        transport,
     }))
 }
 
 fn of_run(places: &Places, entry: IndexEntry) -> Result<Selected, Failure> {
     let run = Run::read(entry)?;
-    let door = place::open(places, Some(&run.entry.cluster))?;
+    let transport = place::open(places, Some(&run.entry.cluster))?;
     Ok(Selected {
         job: run.job(),
         run: Some(run),
-        door,
+        transport,
     })
 }
 
 /// A job's id: of a run, if one has it on the cluster that is meant here; else of a plain job there.
 fn of_job(places: &Places, index: &Index, job: JobId, text: &str) -> Result<Selected, Failure> {
-    let mut door = place::open(places, None)?;
-    let cluster = door.facts().name.clone();
+    let mut transport = place::open(places, None)?;
+    let cluster = transport.facts().name.clone();
     let entries = index.all().map_err(|error| unreadable(places, &error))?;
     for entry in entries
         .into_iter()
@@ -143,17 +143,17 @@ fn of_job(places: &Places, index: &Index, job: JobId, text: &str) -> Result<Sele
             return Ok(Selected {
                 job: run.job(),
                 run: Some(run),
-                door,
+                transport,
             });
         }
     }
-    if door.jobs(&[job])?.is_empty() {
+    if transport.jobs(&[job])?.is_empty() {
         return Err(nothing(text, index));
     }
     Ok(Selected {
         run: None,
         job: Some(job),
-        door,
+        transport,
     })
 }
 

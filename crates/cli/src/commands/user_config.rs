@@ -1,6 +1,6 @@
 //! The user's config: what all of a person's runs share.
 
-use super::asked::say_problems;
+use super::run_request::say_problems;
 use crate::exit_code;
 use crate::failure::Failure;
 use crate::input_file;

@@ -24,9 +24,11 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     for text in &args.runs {
         let mut selected = select(text)?;
         let mut elements_failed = false;
-        if let (None, Some(job), true) =
-            (&selected.run, selected.job, selected.door.facts().embedded)
-        {
+        if let (None, Some(job), true) = (
+            &selected.run,
+            selected.job,
+            selected.transport.facts().embedded,
+        ) {
             elements_failed = wait_for_elements(job)?.is_some_and(|status| status != 0);
         }
         let (mut word, mut done) = wait_for(&mut selected)?;
@@ -78,6 +80,6 @@ fn wait_for(selected: &mut Selected) -> Result<(String, bool), Failure> {
                 }),
             };
         }
-        std::thread::sleep(selected.door.pause(begun.elapsed()));
+        std::thread::sleep(selected.transport.pause(begun.elapsed()));
     }
 }

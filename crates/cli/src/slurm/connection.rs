@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Why a command could not have its answer.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum CommandError {
     /// No place for an engine.
     #[error(transparent)]
     Places(#[from] sys::PlacesError),
@@ -19,12 +19,12 @@ pub enum Trouble {
     Call(#[from] CallError),
 }
 
-impl Trouble {
+impl CommandError {
     /// The refusal, if it is one.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
-            Trouble::Call(error) => error.refusal(),
-            Trouble::Places(_) | Trouble::Connect(_) => None,
+            CommandError::Call(error) => error.refusal(),
+            CommandError::Places(_) | CommandError::Connect(_) => None,
         }
     }
 
@@ -32,8 +32,10 @@ impl Trouble {
     pub fn say(&self, command: &str, printer: &Printer) {
         printer.say(&format!("{command}: error: {self}"));
         let connect = match self {
-            Trouble::Connect(error) | Trouble::Call(CallError::Connect(error)) => Some(error),
-            Trouble::Places(_) | Trouble::Call(_) => None,
+            CommandError::Connect(error) | CommandError::Call(CallError::Connect(error)) => {
+                Some(error)
+            }
+            CommandError::Places(_) | CommandError::Call(_) => None,
         };
         if let Some(error) = connect {
             printer.say(&format!("{command}: do: {}", error.todo()));
@@ -42,7 +44,7 @@ impl Trouble {
 }
 
 /// The folder of the engine that is meant: a job's own inside a job, else the user's.
-pub fn engine_dir() -> Result<PathBuf, Trouble> {
+pub fn engine_dir() -> Result<PathBuf, CommandError> {
     if let Some(folder) = std::env::var_os(sys::env_vars::TRAINYARD_ENGINE) {
         return Ok(PathBuf::from(folder));
     }
@@ -50,13 +52,13 @@ pub fn engine_dir() -> Result<PathBuf, Trouble> {
 }
 
 /// A connection to it; one is started where none answers.
-pub fn connect() -> Result<Client, Trouble> {
+pub fn connect() -> Result<Client, CommandError> {
     Ok(Client::connect(&engine_dir()?)?)
 }
 
 /// A connection to it for a look only: `None` where no engine ever ran, so that looking starts
 /// none.
-pub fn connect_to_look() -> Result<Option<Client>, Trouble> {
+pub fn connect_to_look() -> Result<Option<Client>, CommandError> {
     let folder = engine_dir()?;
     if let Some(client) = Client::connect_running(&folder)? {
         return Ok(Some(client));
@@ -68,7 +70,7 @@ pub fn connect_to_look() -> Result<Option<Client>, Trouble> {
 }
 
 /// What printing jobs needs to know; without a client of a cluster that has no job.
-pub fn view_facts(client: Option<&mut Client>) -> Result<ViewFacts, Trouble> {
+pub fn view_facts(client: Option<&mut Client>) -> Result<ViewFacts, CommandError> {
     let mut facts = ViewFacts {
         now: Timestamp(sys::now()),
         zone: jiff::tz::TimeZone::system(),

@@ -1,6 +1,6 @@
 //! `sbatch`: queues a batch script.
 
-use super::connection::{Trouble, connect};
+use super::connection::{CommandError, connect};
 use super::login_environment::{bare_login, login_environment};
 use super::script_source::{FoundScript, from_file, from_stdin};
 use crate::printer::Printer;
@@ -59,7 +59,7 @@ enum Stop {
     /// All was said.
     Status(u8),
     /// No engine, or no answer of its.
-    Trouble(Trouble),
+    Failed(CommandError),
 }
 
 impl Stop {
@@ -67,7 +67,7 @@ impl Stop {
     fn said(self, printer: &Printer) -> u8 {
         match self {
             Stop::Status(status) => status,
-            Stop::Trouble(trouble) => {
+            Stop::Failed(trouble) => {
                 trouble.say("sbatch", printer);
                 1
             }
@@ -75,9 +75,9 @@ impl Stop {
     }
 }
 
-impl<E: Into<Trouble>> From<E> for Stop {
+impl<E: Into<CommandError>> From<E> for Stop {
     fn from(trouble: E) -> Stop {
-        Stop::Trouble(trouble.into())
+        Stop::Failed(trouble.into())
     }
 }
 
@@ -243,7 +243,7 @@ fn exported(name: &str) -> Option<Vec<(String, String)>> {
 }
 
 /// Says a refusal as Slurm does, and what its three parts are where it has them.
-fn refused(prefix: &str, trouble: Trouble, printer: &Printer) -> Stop {
+fn refused(prefix: &str, trouble: CommandError, printer: &Printer) -> Stop {
     let Some(refusal) = trouble.refusal() else {
         return trouble.into();
     };

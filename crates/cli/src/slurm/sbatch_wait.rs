@@ -1,6 +1,6 @@
 //! `sbatch --wait`: until every element of the job has ended.
 
-use super::connection::Trouble;
+use super::connection::CommandError;
 use api::{Client, JobFilter};
 use model::{JobId, JobState, Outcome};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ const CROWD: Duration = Duration::from_millis(10);
 
 /// Waits for the end of the job, or of all elements of the array. Its exit status is the highest
 /// exit code of theirs; 1 stands for a death by signal. `None`: there is no such job.
-pub fn wait(client: &mut Client, job: JobId) -> Result<Option<u8>, Trouble> {
+pub fn wait(client: &mut Client, job: JobId) -> Result<Option<u8>, CommandError> {
     let filter = JobFilter::of(&[job]);
     // Each row's exit status once it ended. Elements are split off while they start, in the same
     // change as the row that they leave, so that no moment shows fewer than there are.

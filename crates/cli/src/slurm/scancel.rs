@@ -1,6 +1,6 @@
 //! `scancel`: ends or signals jobs, elements of arrays and steps.
 
-use super::connection::{Trouble, connect, view_facts};
+use super::connection::{CommandError, connect, view_facts};
 use crate::printer::Printer;
 use api::{CancelRequest, Client, JobFilter, Refusal, Selector};
 use model::scancel::{self, ScancelAction, ScancelArgs, ScancelFilter, ScancelTarget};
@@ -47,7 +47,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     }
 }
 
-fn cancel(asked: &ScancelArgs, printer: &Printer) -> Result<u8, Trouble> {
+fn cancel(asked: &ScancelArgs, printer: &Printer) -> Result<u8, CommandError> {
     let mut client = connect()?;
     if asked.targets.is_empty()
         && !asked.interactive
@@ -67,7 +67,7 @@ fn cancel(asked: &ScancelArgs, printer: &Printer) -> Result<u8, Trouble> {
 }
 
 /// Looks at the jobs that live, and cancels those that are named and meet the filter.
-fn chosen(asked: &ScancelArgs, client: &mut Client, printer: &Printer) -> Result<u8, Trouble> {
+fn chosen(asked: &ScancelArgs, client: &mut Client, printer: &Printer) -> Result<u8, CommandError> {
     let facts = view_facts(Some(client))?;
     let jobs: Vec<JobInfo> = client
         .jobs(JobFilter::default())?
@@ -112,7 +112,7 @@ fn each(
     selectors: impl Iterator<Item = (Selector, String)>,
     client: &mut Client,
     printer: &Printer,
-) -> Result<u8, Trouble> {
+) -> Result<u8, CommandError> {
     let mut requests = Vec::new();
     let mut names = Vec::new();
     for (selector, name) in selectors {
@@ -143,7 +143,7 @@ fn one(
     name: &str,
     client: &mut Client,
     printer: &Printer,
-) -> Result<u8, Trouble> {
+) -> Result<u8, CommandError> {
     let is_step = matches!(selector, Selector::Step(..));
     say_before(asked, name, printer);
     match client.cancel(request(asked, selector)) {

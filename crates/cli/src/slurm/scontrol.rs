@@ -1,6 +1,6 @@
 //! `scontrol`: shows jobs and what there is, folds node lists, holds, releases and requeues.
 
-use super::connection::{Trouble, connect, connect_to_look, engine_dir, view_facts};
+use super::connection::{CommandError, connect, connect_to_look, engine_dir, view_facts};
 use crate::printer::Printer;
 use api::{CallError, Client, EngineFacts, JobFilter, Refusal};
 use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolJob, ScontrolUsageError};
@@ -29,7 +29,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     }
 }
 
-fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, Trouble> {
+fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError> {
     match &asked.command {
         ScontrolCommand::Nothing => {
             printer.say("scontrol: error: a command is missing, and this scontrol asks for none: see scontrol --help");
@@ -74,7 +74,7 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, Trouble> {
     }
 }
 
-fn facts() -> Result<EngineFacts, Trouble> {
+fn facts() -> Result<EngineFacts, CommandError> {
     Ok(connect()?.facts()?)
 }
 
@@ -118,7 +118,7 @@ fn complain(error: &node_list::NodeListError, printer: &Printer) {
     printer.say(&error.to_string());
 }
 
-fn ping(printer: &Printer) -> Result<u8, Trouble> {
+fn ping(printer: &Printer) -> Result<u8, CommandError> {
     let folder = engine_dir()?;
     let answers = Client::connect_running(&folder)?.is_some();
     let state = if answers { "UP" } else { "DOWN" };
@@ -133,7 +133,7 @@ fn show_jobs(
     asked_job: Option<&str>,
     asked: &ScontrolArgs,
     printer: &Printer,
-) -> Result<u8, Trouble> {
+) -> Result<u8, CommandError> {
     let job = match asked_job.map(|text| (text, single_job(text))) {
         None => None,
         Some((_, Some(job))) => Some(job),
@@ -205,7 +205,7 @@ fn single_job(text: &str) -> Option<ScontrolJob> {
 
 /// The job that is named, however long ago it ended; without a name those that live and, as in
 /// Slurm, those that ended in the last five minutes.
-fn jobs(job: Option<ScontrolJob>, client: &mut Client) -> Result<Vec<JobInfo>, Trouble> {
+fn jobs(job: Option<ScontrolJob>, client: &mut Client) -> Result<Vec<JobInfo>, CommandError> {
     let since = match job {
         Some(_) => Timestamp(0),
         None => Timestamp(sys::now() - 300_000),
@@ -237,7 +237,7 @@ fn element(mut info: JobInfo, task: Option<u32>) -> Option<JobInfo> {
 }
 
 /// `Name=x` and `JobName=x` as the ids of the jobs that wait under that name.
-fn by_name(words: &[String]) -> Result<Vec<String>, Trouble> {
+fn by_name(words: &[String]) -> Result<Vec<String>, CommandError> {
     let mut ids = Vec::new();
     for word in words {
         let name = word.split_once('=').filter(|(key, _)| {
@@ -264,7 +264,7 @@ fn each_job(
     quiet: bool,
     printer: &Printer,
     act: &mut dyn FnMut(&mut Client, JobId) -> Result<(), CallError>,
-) -> Result<u8, Trouble> {
+) -> Result<u8, CommandError> {
     let mut client = None;
     let mut status = 0;
     for word in words {
@@ -307,7 +307,10 @@ fn each_job(
 }
 
 /// The id under which the engine keeps an element of an array.
-fn its_own_id(job: ScontrolJob, client: &mut Client) -> Result<Result<JobId, Refusal>, Trouble> {
+fn its_own_id(
+    job: ScontrolJob,
+    client: &mut Client,
+) -> Result<Result<JobId, Refusal>, CommandError> {
     let Some(task) = job.task else {
         return Ok(Ok(JobId(job.job)));
     };

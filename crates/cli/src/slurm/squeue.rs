@@ -1,6 +1,6 @@
 //! `squeue`: jobs and steps as they stand.
 
-use super::connection::{Trouble, connect_to_look, view_facts};
+use super::connection::{CommandError, connect_to_look, view_facts};
 use crate::printer::Printer;
 use api::{Client, JobFilter, Refusal};
 use model::{
@@ -65,7 +65,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     }
 }
 
-fn answer(asked: &SqueueArgs, nodes: Option<&[NodeName]>) -> Result<Printed, Trouble> {
+fn answer(asked: &SqueueArgs, nodes: Option<&[NodeName]>) -> Result<Printed, CommandError> {
     let mut client = connect_to_look()?;
     let records = match &mut client {
         Some(client) => records(asked, client)?,
@@ -92,7 +92,7 @@ fn answer(asked: &SqueueArgs, nodes: Option<&[NodeName]>) -> Result<Printed, Tro
     Ok(asked.print_jobs(&jobs, &facts))
 }
 
-fn records(asked: &SqueueArgs, client: &mut Client) -> Result<Vec<JobRecord>, Trouble> {
+fn records(asked: &SqueueArgs, client: &mut Client) -> Result<Vec<JobRecord>, CommandError> {
     let now = sys::now();
     let ids = asked.jobs.as_ref().map(|names| {
         let mut ids: Vec<JobId> = names.iter().map(|name| JobId(name.job)).collect();
@@ -119,11 +119,11 @@ fn records(asked: &SqueueArgs, client: &mut Client) -> Result<Vec<JobRecord>, Tr
 }
 
 /// As Slurm does it for one job alone; a list of jobs is shown as far as there are any.
-fn refuse_unknown(asked: &SqueueArgs, records: &[JobRecord]) -> Result<(), Trouble> {
+fn refuse_unknown(asked: &SqueueArgs, records: &[JobRecord]) -> Result<(), CommandError> {
     match asked.jobs.as_deref() {
         Some([name]) if records.is_empty() => {
             let job = JobId(name.job);
-            Err(Trouble::Call(Refusal::NoSuchJob { job }.into()))
+            Err(CommandError::Call(Refusal::NoSuchJob { job }.into()))
         }
         _ => Ok(()),
     }
@@ -170,7 +170,7 @@ fn is_user(name: &str) -> bool {
         .map_or(true, |status| status.code() != Some(2))
 }
 
-fn steps(jobs: &[JobInfo], client: Option<&mut Client>) -> Result<Vec<StepRecord>, Trouble> {
+fn steps(jobs: &[JobInfo], client: Option<&mut Client>) -> Result<Vec<StepRecord>, CommandError> {
     let Some(client) = client else {
         return Ok(Vec::new());
     };

@@ -2,7 +2,7 @@
 //! connection that asked for them.
 
 use super::Owner;
-use super::holding::Over;
+use super::active_job::Over;
 use super::turn::Turn;
 use crate::message::Peer;
 use crate::outcome;

@@ -1,7 +1,7 @@
 //! Ends: of supervisors, of steps, of jobs.
 
 use super::Owner;
-use super::holding::{Holding, Over};
+use super::active_job::{ActiveJob, Over};
 use super::turn::Turn;
 use crate::SupervisorKey;
 use crate::message::Message;
@@ -72,7 +72,7 @@ impl Owner {
         matches!(end, Some(None))
     }
 
-    /// Waits, on a thread, for a supervisor that is no child of this engine's nursery; false when
+    /// Waits, on a thread, for a supervisor that is no child of this engine's fork server; false when
     /// there is none that lives.
     pub(super) fn adopt(&self, key: SupervisorKey) -> bool {
         let found = record::look(&self.folder, key).map(|found| found.holder);
@@ -166,7 +166,7 @@ impl Owner {
     }
 
     /// Has one step ended: SIGCONT, SIGTERM, and SIGKILL after a while.
-    pub(super) fn stop_step(&self, job: JobId, holding: &Holding, step: StepId, turn: &mut Turn) {
+    pub(super) fn stop_step(&self, job: JobId, holding: &ActiveJob, step: StepId, turn: &mut Turn) {
         let call = SupervisorCall::Deadline {
             at: Some(Timestamp(0)),
             because: Because::Stop,
@@ -233,7 +233,7 @@ pub(super) fn may_requeue(record: &JobRecord) -> bool {
 }
 
 /// A step's live supervisors.
-pub(super) fn supervisors(job: JobId, holding: &Holding, step: StepId) -> Vec<SupervisorKey> {
+pub(super) fn supervisors(job: JobId, holding: &ActiveJob, step: StepId) -> Vec<SupervisorKey> {
     let live = holding.steps.get(&step).map(|live| live.live_nodes());
     let key = |node| SupervisorKey {
         job,

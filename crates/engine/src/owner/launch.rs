@@ -1,10 +1,10 @@
 //! Starting jobs and the supervisors of their steps.
 
-use super::holding::{Holding, LiveStep};
+use super::active_job::{ActiveJob, LiveStep};
 use super::turn::Turn;
 use super::{Owner, batch_step};
+use crate::fork_server::ForkServerEvent;
 use crate::message::Message;
-use crate::nursery::NurseryEvent;
 use crate::spec::{Environment, Program, StepSpec, Streams};
 use crate::store::NewSubmission;
 use api::StepTask;
@@ -23,7 +23,7 @@ impl Owner {
         if !matches!(record.state, JobState::Running { .. }) {
             return;
         }
-        let mut holding = Holding::new(record.restarts);
+        let mut holding = ActiveJob::new(record.restarts);
         if let Some(row) = batch_step::of(record) {
             holding.steps.insert(StepId::Batch, LiveStep::new(row));
         }
@@ -161,13 +161,13 @@ impl Owner {
 
     /// Has a supervisor started.
     pub(super) fn launch(&self, spec: &StepSpec) {
-        if let Err(error) = self.nursery.start(spec) {
+        if let Err(error) = self.fork_server.start(spec) {
             // The owner hears of it as of any other that can't be started.
-            let event = NurseryEvent::Failed {
+            let event = ForkServerEvent::Failed {
                 key: spec.key(),
                 message: error.to_string(),
             };
-            let _owner = self.sender.send(Message::Nursery(event));
+            let _owner = self.sender.send(Message::ForkServer(event));
         }
     }
 }

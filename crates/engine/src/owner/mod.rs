@@ -7,13 +7,13 @@
 //! Nothing is answered or done before it is written. Where writing fails, memory is dropped and
 //! made anew from the store.
 
+mod active_job;
 mod allocation;
 mod batch_step;
 mod cancel;
 mod end;
 mod facts;
 mod gpu_locks;
-mod holding;
 mod launch;
 mod read;
 pub(crate) mod recover;
@@ -24,14 +24,14 @@ mod sweep;
 mod turn;
 mod watch;
 
-use crate::message::{Asked, Message};
+use crate::fork_server::{ForkServer, ForkServerEvent};
+use crate::message::{Message, PendingCall};
 use crate::messenger::Messenger;
-use crate::nursery::{Nursery, NurseryEvent};
 use crate::store::Store;
 use crate::users::Users;
+use active_job::ActiveJob;
 use api::{Answer, Call, EngineFolder, Refusal};
 pub(crate) use gpu_locks::GpuLocks;
-use holding::Holding;
 use model::{JobId, Timestamp};
 use sched::State;
 use std::collections::BTreeMap;
@@ -56,8 +56,8 @@ pub(crate) struct Owner {
     pub(crate) store: Store,
     pub(crate) state: State,
     /// What running jobs have.
-    pub(crate) running: BTreeMap<JobId, Holding>,
-    pub(crate) nursery: Nursery,
+    pub(crate) running: BTreeMap<JobId, ActiveJob>,
+    pub(crate) fork_server: ForkServer,
     pub(crate) messenger: Messenger,
     /// For threads that wait for adopted supervisors.
     pub(crate) sender: mpsc::Sender<Message>,
@@ -76,18 +76,18 @@ pub(crate) struct Owner {
 
 /// Why the owner ended.
 #[derive(Debug)]
-pub(crate) enum Parting {
+pub(crate) enum Leaving {
     /// Somebody asked for it, and waits for the word.
-    Asked(mpsc::Sender<Answer>, Answer),
+    Requested(mpsc::Sender<Answer>, Answer),
     /// SIGTERM.
     Signal,
-    /// The nursery is gone: only another engine can have one.
-    NurseryLost,
+    /// The fork server is gone: only another engine can have one.
+    ForkServerLost,
 }
 
 impl Owner {
     /// Lives until somebody ends it.
-    pub(crate) fn live(&mut self, messages: &mpsc::Receiver<Message>) -> Parting {
+    pub(crate) fn live(&mut self, messages: &mpsc::Receiver<Message>) -> Leaving {
         let mut turn = Turn::new();
         self.recover(&mut turn, true);
         self.finish(turn);
@@ -99,54 +99,54 @@ impl Owner {
             let first = match first {
                 Ok(message) => Some(message),
                 Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => return Parting::Signal,
+                Err(RecvTimeoutError::Disconnected) => return Leaving::Signal,
             };
             let mut turn = Turn::new();
-            let mut parting = None;
+            let mut leaving = None;
             let waiting = first.into_iter().chain(messages.try_iter());
             for message in waiting.take(MOST_MESSAGES) {
-                parting = self.take(message, &mut turn);
-                if parting.is_some() {
+                leaving = self.take(message, &mut turn);
+                if leaving.is_some() {
                     break;
                 }
             }
             self.on_time(&mut turn);
             self.finish(turn);
-            if let Some(parting) = parting {
+            if let Some(leaving) = leaving {
                 self.leave(messages);
-                return parting;
+                return leaving;
             }
         }
     }
 
-    fn take(&mut self, message: Message, turn: &mut Turn) -> Option<Parting> {
+    fn take(&mut self, message: Message, turn: &mut Turn) -> Option<Leaving> {
         match message {
             Message::Call(asked) => return self.call(*asked, turn),
             Message::Disconnected(connection) => self.disconnected(connection, turn),
-            Message::Nursery(NurseryEvent::Failed { key, message }) => {
+            Message::ForkServer(ForkServerEvent::Failed { key, message }) => {
                 self.not_started(key, &message, turn);
             }
-            Message::Nursery(NurseryEvent::Ended { key, exit }) => match exit {
+            Message::ForkServer(ForkServerEvent::Ended { key, exit }) => match exit {
                 Some(exit) => self.supervisor_ended(key, exit, turn),
                 None => self.supervisor_gone(key, turn),
             },
             Message::Gone(key) => self.supervisor_gone(key, turn),
-            Message::NurseryLost => return Some(Parting::NurseryLost),
-            Message::Stop => return Some(Parting::Signal),
+            Message::ForkServerLost => return Some(Leaving::ForkServerLost),
+            Message::Stop => return Some(Leaving::Signal),
         }
         None
     }
 
-    fn call(&mut self, asked: Asked, turn: &mut Turn) -> Option<Parting> {
-        let Asked { call, peer, reply } = asked;
+    fn call(&mut self, asked: PendingCall, turn: &mut Turn) -> Option<Leaving> {
+        let PendingCall { call, peer, reply } = asked;
         let result = match call {
             Call::Handover(handover) => {
                 crate::log::line(&format!("handing over to {}", handover.to));
-                return Some(Parting::Asked(reply, Answer::HandedOver));
+                return Some(Leaving::Requested(reply, Answer::HandedOver));
             }
             Call::Stop => {
                 let answer = match self.may_stop(peer) {
-                    Ok(()) => return Some(Parting::Asked(reply, Answer::Done)),
+                    Ok(()) => return Some(Leaving::Requested(reply, Answer::Done)),
                     Err(refusal) => Answer::Refused(refusal),
                 };
                 turn.answer(reply, answer);
@@ -236,6 +236,6 @@ impl Owner {
         for waiter in self.waiters.drain(..) {
             let _gone = waiter.reply.send(Answer::Refused(Refusal::Stopping));
         }
-        self.nursery.farewell();
+        self.fork_server.shutdown();
     }
 }

@@ -1,6 +1,6 @@
 //! From the store to memory: at the engine's start, and after a transaction that failed.
 
-use super::holding::{Holding, LiveStep, Over};
+use super::active_job::{ActiveJob, LiveStep, Over};
 use super::turn::Turn;
 use super::{Owner, batch_step};
 use crate::SupervisorKey;
@@ -16,12 +16,12 @@ pub(crate) fn read(
     store: &Store,
     machine: Machine,
     now: Timestamp,
-) -> Result<(State, BTreeMap<JobId, Holding>), StoreError> {
+) -> Result<(State, BTreeMap<JobId, ActiveJob>), StoreError> {
     let state = State::rebuild(machine, store.saved()?, now);
     let mut running = BTreeMap::new();
     for record in state.live() {
         if let JobState::Running { .. } = record.state {
-            let mut holding = Holding::new(record.restarts);
+            let mut holding = ActiveJob::new(record.restarts);
             if let Some(row) = batch_step::of(record) {
                 holding.steps.insert(StepId::Batch, LiveStep::new(row));
             }

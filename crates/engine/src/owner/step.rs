@@ -1,8 +1,8 @@
 //! `create_step` and `signal_step`.
 
 use super::Owner;
+use super::active_job::LiveStep;
 use super::end::supervisors;
-use super::holding::LiveStep;
 use super::launch::started;
 use super::turn::Turn;
 use crate::SupervisorKey;

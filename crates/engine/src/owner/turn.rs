@@ -1,6 +1,6 @@
 //! One turn of the owner: what its messages led to, written at once, then answered and done.
 
-use super::holding::Holding;
+use super::active_job::ActiveJob;
 use super::{Owner, RETRY_MS};
 use crate::SupervisorKey;
 use crate::spec::{StepSpec, SupervisorCall};
@@ -70,7 +70,7 @@ impl Owner {
         let live = changes.live.iter().filter_map(|id| self.state.job(*id));
         let jobs: Vec<&JobRecord> = live.chain(&changes.ended).collect();
         let steps = turn.steps.iter().filter_map(|(job, step)| {
-            let holding: &Holding = self.running.get(job)?;
+            let holding: &ActiveJob = self.running.get(job)?;
             Some(&holding.steps.get(step)?.row)
         });
         let batch = Batch {

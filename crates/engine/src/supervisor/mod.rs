@@ -1,20 +1,20 @@
 //! The holder of one step on one node: its own small process with one thread.
 //!
 //! ```text
-//! spec ─► record ─► streams, tasks ─► wait, signal, relay ─► record ─► word to the nursery
+//! spec ─► record ─► streams, tasks ─► wait, signal, relay ─► record ─► word to the fork server
 //!   ▲                                                                        │
 //!   └───────────────────────────── rest ◄────────────────────────────────────┘
 //! ```
-//! While its parent is the nursery, a word to it is all that the engine needs. Once the parent is
+//! While its parent is the fork server, a word to it is all that the engine needs. Once the parent is
 //! another (the engine is gone, or came back) it calls `StepEnded` instead, and starts an engine
 //! where none answers.
 
 mod control;
 mod ending;
+mod idle;
 mod launch;
 mod processes;
 mod relay;
-mod rest;
 mod run;
 pub(crate) mod slurm_links;
 mod task_environment;
@@ -27,9 +27,9 @@ use crate::record::{Record, socket};
 use crate::spec::{ExitFile, PidFile, StepSpec, Streams};
 use api::EngineFolder;
 use control::Control;
+pub(crate) use idle::hand_over;
 pub(crate) use processes::is_engine;
 use relay::Relay;
-pub(crate) use rest::hand_over;
 use run::Run;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -70,9 +70,9 @@ pub fn main(spec: &StepSpec) -> ExitCode {
     }
 }
 
-/// A supervisor's life under a nursery, from which it was just forked: the first step, and those
-/// that it is handed over `nursery` while it rests. Whether nothing went wrong.
-pub(crate) fn live(mut nursery: UnixStream, first: &[u8], boot_id: String) -> bool {
+/// A supervisor's life under a fork server, from which it was just forked: the first step, and those
+/// that it is handed over `fork_server` while it rests. Whether nothing went wrong.
+pub(crate) fn live(mut fork_server: UnixStream, first: &[u8], boot_id: String) -> bool {
     let mut supervisor = match Supervisor::new(boot_id) {
         Ok(supervisor) => supervisor,
         Err(error) => {
@@ -96,7 +96,7 @@ pub(crate) fn live(mut nursery: UnixStream, first: &[u8], boot_id: String) -> bo
             tell_engine(&spec);
             return true;
         }
-        match supervisor.rest(&mut nursery, &exit) {
+        match supervisor.idle(&mut fork_server, &exit) {
             Some(next) => bytes = next,
             None => return true,
         }
@@ -163,7 +163,7 @@ impl Supervisor {
         Ok(exit)
     }
 
-    /// Whether the nursery is gone.
+    /// Whether the fork server is gone.
     fn is_left_alone(&self) -> bool {
         process::parent_of_this() != self.parent
     }

@@ -27,7 +27,7 @@ pub(super) fn list() -> Vec<u32> {
     process::descendants_where(std::process::id(), &|pid| !is_engine(pid))
 }
 
-/// Whether the process is an engine, its nursery, or a supervisor (which is forked from it without
+/// Whether the process is an engine, its fork server, or a supervisor (which is forked from it without
 /// a program of its own).
 pub(crate) fn is_engine(pid: u32) -> bool {
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -65,7 +65,7 @@ fn it_comes_back_by_itself() {
     assert_eq!(ended(&mut again, job).0, Outcome::Completed);
 }
 
-/// Engine and nursery are killed together: only supervisors are left.
+/// Engine and fork server are killed together: only supervisors are left.
 fn a_supervisor_starts_an_engine() {
     let house = House::new();
     let mut client = house.client();
@@ -76,7 +76,7 @@ fn a_supervisor_starts_an_engine() {
     until("it runs", || is_there(&house.work(), "begun"));
     let pid = client.engine().pid;
     let children = sys::process::children(pid);
-    // The nursery first, while the engine can do nothing about it.
+    // The fork server first, while the engine can do nothing about it.
     sys::process::signal(pid, 19).unwrap();
     for child in children {
         sys::process::signal(child, 9).unwrap();

@@ -1,7 +1,7 @@
-//! How dear a step is: so many scripts of `true` through one nursery.
+//! How dear a step is: so many scripts of `true` through one fork server.
 
 use crate::step::Step;
-use engine::nursery::{NurseryEvent, fork};
+use engine::fork_server::{ForkServerEvent, fork};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -10,25 +10,25 @@ use std::time::Instant;
 pub fn run(count: Option<&String>) -> ExitCode {
     let count: usize = count.and_then(|text| text.parse().ok()).unwrap_or(1000);
     let folder = tempfile::tempdir().unwrap();
-    let (nursery, events) = fork(folder.path()).unwrap();
+    let (fork_server, events) = fork(folder.path()).unwrap();
     let steps: Vec<Step> = (0..count).map(|_| Step::script("")).collect();
     let begun = Instant::now();
     let mut waiting = steps.iter();
     for step in waiting.by_ref().take(8) {
-        nursery.start(&step.spec).unwrap();
+        fork_server.start(&step.spec).unwrap();
     }
     let mut ended = 0;
     while ended < count {
-        if let Some(NurseryEvent::Ended { .. }) = events.next().unwrap() {
+        if let Some(ForkServerEvent::Ended { .. }) = events.next().unwrap() {
             ended += 1;
             if let Some(step) = waiting.next() {
-                nursery.start(&step.spec).unwrap();
+                fork_server.start(&step.spec).unwrap();
             }
         }
     }
     let each = begun.elapsed() / u32::try_from(count).unwrap();
     eprintln!("{count} steps, {each:?} each");
-    nursery.farewell();
+    fork_server.shutdown();
     while events.next().unwrap().is_some() {}
     ExitCode::SUCCESS
 }

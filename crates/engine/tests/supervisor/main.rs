@@ -1,4 +1,4 @@
-//! Supervisors and the nursery as processes of their own: this program is started again as each,
+//! Supervisors and the fork server as processes of their own: this program is started again as each,
 //! because both must begin with one thread, which a test harness doesn't have.
 
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
@@ -7,9 +7,9 @@
 extern crate yard_engine as engine;
 
 mod bench;
+mod fork_server;
 #[path = "../harness/mod.rs"]
 mod harness;
-mod nursery;
 mod step;
 mod steps;
 mod streams;
@@ -28,11 +28,11 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
         Some("supervise") => return engine::supervisor::main(&spec(&args[1])),
-        Some("nursery") => return nursery::engine(Path::new(&args[1])),
-        Some("engine") => return nursery::successor(Path::new(&args[3])),
+        Some("fork_server") => return fork_server::engine(Path::new(&args[1])),
+        Some("engine") => return fork_server::successor(Path::new(&args[3])),
         Some("bench") => return bench::run(args.get(1)),
         _ => {}
     }
-    let tests = [steps::TESTS, streams::TESTS, nursery::TESTS].concat();
+    let tests = [steps::TESTS, streams::TESTS, fork_server::TESTS].concat();
     harness::run(tests, &args)
 }

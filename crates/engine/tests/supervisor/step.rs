@@ -187,7 +187,7 @@ impl Drop for Step {
             let _ = supervisor.kill();
             let _ = supervisor.wait();
         }
-        // Of a test that failed: a nursery's supervisor would wait for ever.
+        // Of a test that failed: a fork server's supervisor would wait for ever.
         let holder = self.record().filter(|found| found.exit.is_none());
         let holder = holder.map(|found| found.holder);
         if let Some(holder) = holder

@@ -39,7 +39,7 @@ struct Srun {
 
 /// What a supervisor sent, put together.
 #[derive(Default)]
-struct Heard {
+struct Received {
     out: Vec<Vec<u8>>,
     err: Vec<u8>,
     exits: Vec<(u32, i32)>,
@@ -100,7 +100,7 @@ impl Srun {
     }
 
     /// Hears until the supervisor has said all, or `enough`.
-    fn hear(&mut self, heard: &mut Heard, enough: impl Fn(&Heard) -> bool) {
+    fn hear(&mut self, heard: &mut Received, enough: impl Fn(&Received) -> bool) {
         while !enough(heard) {
             let Some(frame) = self.next() else { return };
             match frame {
@@ -126,8 +126,8 @@ impl Srun {
         }
     }
 
-    fn hear_all(&mut self) -> Heard {
-        let mut heard = Heard::default();
+    fn hear_all(&mut self) -> Received {
+        let mut heard = Received::default();
         self.hear(&mut heard, |_| false);
         assert!(heard.done);
         heard
@@ -149,7 +149,7 @@ fn a_hundred_megabytes_come_whole() {
 fn input_goes_to_every_task() {
     let (_step, mut srun) = start(Step::command(&["cat"], 2), |_| {});
     let bytes: Vec<u8> = (0..200_000_u32).flat_map(u32::to_be_bytes).collect();
-    let mut heard = Heard::default();
+    let mut heard = Received::default();
     let mut sent = 0;
     for part in bytes.chunks(50_000) {
         srun.send(&ToSupervisor::Input(part.to_vec()));
@@ -164,7 +164,7 @@ fn input_goes_to_every_task() {
 fn input_that_nobody_reads_keeps_no_signal_back() {
     let script = "trap 'echo got; exit 0' USR1; echo ready; while :; do sleep 0.01; done";
     let (_step, mut srun) = start(Step::command(&["sh", "-c", script], 1), |_| {});
-    let mut heard = Heard::default();
+    let mut heard = Received::default();
     srun.hear(&mut heard, |heard| !heard.out.is_empty());
     srun.send(&ToSupervisor::Input(vec![b'x'; 200_000]));
     srun.send(&ToSupervisor::Signal(10));

@@ -72,7 +72,7 @@ pub struct Surroundings {
 }
 
 /// What the agent's loop waits for.
-enum Heard {
+enum Message {
     Order(Order),
     /// The conductor is gone.
     NoMoreOrders,
@@ -136,7 +136,7 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
     std::thread::spawn(move || {
         for one in works {
             if heard
-                .send(Heard::Worked(work::perform(one, &run, &resume)))
+                .send(Message::Worked(work::perform(one, &run, &resume)))
                 .is_err()
             {
                 return;
@@ -184,18 +184,18 @@ fn ignore_signals() -> Result<Arc<AtomicBool>, AgentError> {
     Ok(terminated)
 }
 
-fn listen(heard: Sender<Heard>) {
+fn listen(heard: Sender<Message>) {
     std::thread::spawn(move || {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
             // A conductor of the same version wrote it: an order that can't be read is a line that
             // someone else put into the step's input.
             if let Ok(order) = Order::parse(&line)
-                && heard.send(Heard::Order(order)).is_err()
+                && heard.send(Message::Order(order)).is_err()
             {
                 return;
             }
         }
-        let _ = heard.send(Heard::NoMoreOrders);
+        let _ = heard.send(Message::NoMoreOrders);
     });
 }
 
@@ -233,20 +233,20 @@ impl Agent {
         })
     }
 
-    fn work_on(&mut self, hear: &Receiver<Heard>) -> Result<(), AgentError> {
+    fn work_on(&mut self, hear: &Receiver<Message>) -> Result<(), AgentError> {
         let mut wait = LOOK;
         loop {
             match hear.recv_timeout(wait) {
-                Ok(Heard::Order(Order::Finish { clean })) => {
+                Ok(Message::Order(Order::Finish { clean })) => {
                     // One that does not copy shares the folder of one that does.
                     if clean && self.copier {
                         self.local.remove();
                     }
                     return Ok(());
                 }
-                Ok(Heard::Order(order)) => self.obey(order)?,
-                Ok(Heard::Worked(worked)) => self.worked(worked)?,
-                Ok(Heard::NoMoreOrders) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Ok(Message::Order(order)) => self.obey(order)?,
+                Ok(Message::Worked(worked)) => self.worked(worked)?,
+                Ok(Message::NoMoreOrders) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {
                     let begun = Instant::now();
                     self.look()?;

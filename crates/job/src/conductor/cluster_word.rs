@@ -1,7 +1,7 @@
 //! What the cluster says of a job: one `scontrol show job`, asked when something came from outside
 //! whose reason matters, and never in a loop.
 
-use super::state::Told;
+use super::state::CancelCause;
 use folder::StopReason;
 use model::Timestamp;
 use std::process::{Command, Stdio};
@@ -66,9 +66,9 @@ impl ClusterWord {
     /// What it tells about a SIGTERM. In the grace time of a preemption the job's end is moved to
     /// the end of that time (slurmctld's `job_check_grace`); otherwise `EndTime` is the old limit.
     #[must_use]
-    pub fn told(&self) -> Told {
+    pub fn told(&self) -> CancelCause {
         let in_grace = self.preempted && self.state == "RUNNING";
-        Told {
+        CancelCause {
             reason: self.reason(),
             until: self.end.filter(|_| in_grace),
         }

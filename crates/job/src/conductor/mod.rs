@@ -29,7 +29,7 @@ use model::Timestamp;
 use opening::Opened;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
-use state::{ConductorState, Effect, Happening};
+use state::{ConductorState, Effect, StateEvent};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -40,11 +40,11 @@ use succession::Place;
 
 /// What the loop waits for.
 #[derive(Debug)]
-pub enum Heard {
+pub enum Message {
     /// Something to decide about.
-    Happening(Happening),
+    State(StateEvent),
     /// Something to write down only.
-    Event(Event),
+    Record(Event),
 }
 
 /// How long a SIGTERM waits for the cluster's word on why it came.
@@ -83,14 +83,14 @@ fn listen_to_signals(conductor: &Conductor) -> Result<(), ConductorError> {
             if signal != SIGTERM {
                 continue;
             }
-            let tell = |happening| heard.send(Heard::Happening(happening));
-            let sent = tell(Happening::Terminated);
+            let tell = |event| heard.send(Message::State(event));
+            let sent = tell(StateEvent::Terminated);
             told_to_end.store(true, Ordering::Relaxed);
             if sent.is_err() {
                 return;
             }
             let told = ClusterWord::ask(job, WORD).map(|word| word.told());
-            if tell(Happening::Told(told.unwrap_or_default())).is_err() {
+            if tell(StateEvent::CancelCause(told.unwrap_or_default())).is_err() {
                 return;
             }
         }
@@ -103,7 +103,7 @@ struct Conductor {
     json: RunJson,
     steps: Steps,
     log: EventLog,
-    heard: Sender<Heard>,
+    heard: Sender<Message>,
     place: Place,
     agents: Option<AgentsStep>,
     /// srun of the ranks.
@@ -124,7 +124,7 @@ impl Conductor {
             })
     }
 
-    fn conduct(&mut self, hear: &Receiver<Heard>, now: Timestamp) -> Result<u8, ConductorError> {
+    fn conduct(&mut self, hear: &Receiver<Message>, now: Timestamp) -> Result<u8, ConductorError> {
         let mut state = ConductorState::new(self.facts(now)?);
         let agents = self.steps.agents();
         self.agents = Some(agents.map_err(|source| ConductorError::Start {
@@ -142,7 +142,7 @@ impl Conductor {
     fn listen(
         &mut self,
         state: &mut ConductorState,
-        hear: &Receiver<Heard>,
+        hear: &Receiver<Message>,
     ) -> Result<u8, ConductorError> {
         loop {
             let heard = match state.next_due() {
@@ -150,16 +150,16 @@ impl Conductor {
                 None => hear.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             let now = Timestamp(sys::now());
-            let happening = match heard {
-                Ok(Heard::Happening(happening)) => happening,
-                Ok(Heard::Event(event)) => {
+            let event = match heard {
+                Ok(Message::State(event)) => event,
+                Ok(Message::Record(event)) => {
                     self.record(event, now)?;
                     continue;
                 }
                 // The conductor holds a sender itself: only time can have come.
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Happening::Tick,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => StateEvent::Tick,
             };
-            let effects = state.handle(happening, now);
+            let effects = state.handle(event, now);
             if let Some(code) = self.perform_all(effects, now)? {
                 if let Some(agents) = &self.agents {
                     agents.abort();
@@ -208,7 +208,7 @@ impl Conductor {
                 }
             }
             Effect::Requeue => self.steps.requeue(),
-            Effect::Succeed => self.steps.succeed(self.place.clone()),
+            Effect::SubmitSuccessor => self.steps.succeed(self.place.clone()),
             Effect::DropSuccessor(job) => steps::cancel(job),
         }
         Ok(None)
@@ -227,9 +227,9 @@ impl Conductor {
                 && let Err(error) = checkpoints::retain(&run, keep)
             {
                 let text = format!("older checkpoints could not be removed: {error}");
-                let _ = heard.send(Heard::Event(Event::Note { text }));
+                let _ = heard.send(Message::Record(Event::Note { text }));
             }
-            let _ = heard.send(Heard::Happening(Happening::Published { name, result }));
+            let _ = heard.send(Message::State(StateEvent::Published { name, result }));
         });
     }
 }

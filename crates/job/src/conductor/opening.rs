@@ -3,7 +3,7 @@
 use super::state::{Comeback, Facts};
 use super::steps::Steps;
 use super::succession::{self, Place, Standing};
-use super::{Allocation, Conductor, ConductorError, Heard, checkpoints, history};
+use super::{Allocation, Conductor, ConductorError, Message, checkpoints, history};
 use crate::grace::Deadlines;
 use crate::local_folder::LocalFolder;
 use folder::{Event, EventLog, RunFolder, RunJson};
@@ -20,7 +20,7 @@ const HELLO: Duration = Duration::from_secs(180);
 
 /// What a conductor finds that begins.
 pub(super) enum Opened {
-    Conducts(Box<Conductor>, Receiver<Heard>),
+    Conducts(Box<Conductor>, Receiver<Message>),
     /// With this exit code: there is nothing to do.
     Over(u8),
 }

@@ -1,9 +1,9 @@
 //! The inner steps as processes: srun and scontrol are started here and nowhere else.
 
-use super::Heard;
+use super::Message;
 use super::allocation::Allocation;
 use super::failure;
-use super::state::Happening;
+use super::state::StateEvent;
 use super::succession::Place;
 use crate::exit_code;
 use crate::protocol::{Order, Report};
@@ -31,7 +31,7 @@ pub struct Steps {
     /// The allocation.
     pub allocation: Allocation,
     /// The loop.
-    pub heard: Sender<Heard>,
+    pub heard: Sender<Message>,
     /// Whether the ranks were told to end, by us or by a signal to the whole job.
     pub told_to_end: Arc<AtomicBool>,
 }
@@ -84,7 +84,7 @@ impl Steps {
         std::thread::spawn(move || {
             for line in BufReader::new(reports).lines().map_while(Result::ok) {
                 if let Some((agent, report)) = Report::parse_labelled(&line) {
-                    tell(&heard, Happening::Said(agent, report));
+                    tell(&heard, StateEvent::Report(agent, report));
                 }
             }
             // After its output: what the agents said last counts.
@@ -92,7 +92,7 @@ impl Steps {
             if status != 0 {
                 await_own_signal(&told_to_end);
             }
-            tell(&heard, Happening::AgentsEnded(status));
+            tell(&heard, StateEvent::AgentsEnded(status));
         });
         Ok(AgentsStep { orders, pid })
     }
@@ -111,7 +111,7 @@ impl Steps {
                     if let Some(output) = child.stdout.take() {
                         for line in BufReader::new(output).lines().map_while(Result::ok) {
                             if let Some(event) = labelled_event(&line) {
-                                let _ = heard.send(Heard::Event(event));
+                                let _ = heard.send(Message::Record(event));
                             }
                         }
                     }
@@ -123,14 +123,14 @@ impl Steps {
                     };
                     tell(
                         &heard,
-                        Happening::Staged(if status == 0 { Ok(()) } else { Err(why()) }),
+                        StateEvent::Staged(if status == 0 { Ok(()) } else { Err(why()) }),
                     );
                 });
                 Some(pid)
             }
             Err(error) => {
                 let why = format!("srun can't be started: {error}");
-                tell(&heard, Happening::Staged(Err(why)));
+                tell(&heard, StateEvent::Staged(Err(why)));
                 None
             }
         }
@@ -177,7 +177,7 @@ impl Steps {
             let first_failed = first.map(|exit| (exit.rank, exit.status));
             tell(
                 &heard,
-                Happening::RanksEnded {
+                StateEvent::RanksEnded {
                     status,
                     first_failed,
                     lost: lost.is_some(),
@@ -214,14 +214,14 @@ impl Steps {
                     break;
                 }
             }
-            tell(&heard, Happening::Requeued(result));
+            tell(&heard, StateEvent::Requeued(result));
         });
     }
 
     /// Submits the job that takes over.
     pub fn succeed(&self, place: Place) {
         let heard = self.heard.clone();
-        std::thread::spawn(move || tell(&heard, Happening::Succeeded(place.succeed())));
+        std::thread::spawn(move || tell(&heard, StateEvent::SuccessorSubmitted(place.succeed())));
     }
 }
 
@@ -250,9 +250,9 @@ fn await_own_signal(told_to_end: &AtomicBool) {
     }
 }
 
-fn tell(heard: &Sender<Heard>, happening: Happening) {
+fn tell(heard: &Sender<Message>, event: StateEvent) {
     // The loop may be over already; nobody is left to tell.
-    let _ = heard.send(Heard::Happening(happening));
+    let _ = heard.send(Message::State(event));
 }
 
 fn labelled_event(line: &str) -> Option<Event> {

@@ -1,6 +1,6 @@
 //! What a cluster would say to a run file: the judgement of `yard plan FILE --on CLUSTER`.
 
-use super::super::asked::user;
+use super::super::run_request::user;
 use super::super::{place, user_config};
 use crate::failure::Failure;
 use crate::printer::Printer;

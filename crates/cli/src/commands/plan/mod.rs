@@ -3,14 +3,14 @@
 mod json;
 mod script;
 
-use super::asked::{Asked, Planned, user};
 use super::cluster::files;
 use super::place::places;
+use super::run_request::{Planned, RunRequest, user};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::words;
-use backend::{Door, DoorError, LOCAL, TestedJob};
+use backend::{LOCAL, TestedJob, Transport, TransportError};
 use clap::Args as ClapArgs;
 use model::Timestamp;
 use model::cluster::{ClusterFile, Denial, Refusal};
@@ -28,7 +28,7 @@ use train::{JobPlace, Plan, Row};
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     #[command(flatten)]
-    asked: Asked,
+    asked: RunRequest,
     /// Only the batch script that would be submitted
     #[arg(long, conflicts_with = "json")]
     script: bool,
@@ -89,17 +89,21 @@ fn cluster_file(
 
 /// The plan for the engine that would run it, which is asked whether it would.
 fn show_here(args: &Args, planned: Planned, places: &Places, printer: &Printer) -> Outcome {
-    let Planned { plan, mut door, .. } = planned;
+    let Planned {
+        plan,
+        mut transport,
+        ..
+    } = planned;
     let place = RunPlace::of(&plan, &places.scratch);
     let script = plan.script(&place.job());
-    let answer = door.test(&TestedJob {
+    let answer = transport.test(&TestedJob {
         request: &plan.request(&place.job()),
         script: &script,
         flags: &[],
     });
     let (refusals, start) = refusals_of(answer)?;
-    let start = start.map(|at| start_row(at, &*door));
-    let facts = door.facts();
+    let start = start.map(|at| start_row(at, &*transport));
+    let facts = transport.facts();
     if args.json {
         let json = json::of_run_here(&plan, facts, &refusals, &script, start.as_ref());
         printer.line(&json.to_string());
@@ -157,7 +161,7 @@ fn say_refusals(refusals: &[Refusal], printer: &Printer) {
 }
 
 /// When it would start, as a line of the table.
-fn start_row(at: Timestamp, door: &dyn Door) -> Row {
+fn start_row(at: Timestamp, transport: &dyn Transport) -> Row {
     let wait = at.0.saturating_sub(now().0);
     Row {
         name: "start",
@@ -165,7 +169,7 @@ fn start_row(at: Timestamp, door: &dyn Door) -> Row {
             ..SOON => "at once".to_owned(),
             wait => format!("in {}", words::length(wait)),
         },
-        why: match door.facts().embedded {
+        why: match transport.facts().embedded {
             true => "if what runs here lasts until its limits".to_owned(),
             false => "sbatch --test-only, asked now".to_owned(),
         },
@@ -178,11 +182,11 @@ const SOON: i64 = 2000;
 /// The engine's no, as a refusal of the plan, else when the job would start; what is no answer is a
 /// failure.
 fn refusals_of(
-    answer: Result<Option<Timestamp>, DoorError>,
+    answer: Result<Option<Timestamp>, TransportError>,
 ) -> Result<(Vec<Refusal>, Option<Timestamp>), Failure> {
     match answer {
         Ok(start) => Ok((Vec::new(), start)),
-        Err(DoorError::Refused {
+        Err(TransportError::Refused {
             asked, there, todo, ..
         }) => Ok((
             vec![Refusal::by_engine(Denial::NodeConfig, asked, there, todo)],

@@ -1,14 +1,14 @@
 //! `yard plan SCRIPT`: what a batch script that exists already would be.
 
 use super::{Args, end, json, now, refusals_of, say_refusals, start_row};
-use crate::commands::asked::user;
 use crate::commands::place;
+use crate::commands::run_request::user;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::input_file;
 use crate::printer::Printer;
 use crate::words;
-use backend::{Door, TestedJob};
+use backend::{TestedJob, Transport};
 use jiff::tz::TimeZone;
 use model::cluster::ClusterFile;
 use model::sbatch::{self, Sbatch};
@@ -42,13 +42,13 @@ pub fn plan(
             (plan, script)
         }
         None => {
-            let mut door = place::open(places, args.asked.on())?;
-            let (read, note) = around.resolve_here(path, &words, &text, &*door)?;
-            let mut plan = ScriptPlan::of(&read, &file_of(door.facts()), user().as_deref());
+            let mut transport = place::open(places, args.asked.on())?;
+            let (read, note) = around.resolve_here(path, &words, &text, &*transport)?;
+            let mut plan = ScriptPlan::of(&read, &file_of(transport.facts()), user().as_deref());
             plan.written.extend(note);
             plan.written.extend(other_components(&text));
             // The engine knows itself better than what is known of it here.
-            let (refusals, start) = refusals_of(door.test(&TestedJob {
+            let (refusals, start) = refusals_of(transport.test(&TestedJob {
                 request: &read.request,
                 script: &script,
                 flags: &of_environment(&read),
@@ -56,7 +56,7 @@ pub fn plan(
             plan.refusals = refusals;
             // A held job waits for its release.
             let start = start.filter(|_| !read.request.hold);
-            plan.rows.extend(start.map(|at| start_row(at, &*door)));
+            plan.rows.extend(start.map(|at| start_row(at, &*transport)));
             (plan, script)
         }
     };
@@ -96,10 +96,10 @@ impl Around {
         path: &Path,
         words: &[String],
         text: &str,
-        door: &dyn Door,
+        transport: &dyn Transport,
     ) -> Result<(Sbatch, Option<String>), Failure> {
-        let facts = door.facts();
-        let version = door.scheduler().split(' ').nth(1);
+        let facts = transport.facts();
+        let version = transport.scheduler().split(' ').nth(1);
         let version = version.and_then(|text| text.parse::<SlurmVersion>().ok());
         let surroundings = match facts.embedded {
             true => Surroundings::embedded(now(), &self.zone, &self.cwd),

@@ -110,7 +110,7 @@ fn test(asked: Srun, zone: &jiff::tz::TimeZone, printer: &Printer) -> u8 {
         }
     };
     let quiet = asked.quiet;
-    let trouble: connection::Trouble = match client.test(asked.request) {
+    let trouble: connection::CommandError = match client.test(asked.request) {
         Ok(start) => {
             if !quiet {
                 printer.say(&format!("srun: {}", super::start_text(&start, zone)));

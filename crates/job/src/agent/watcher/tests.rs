@@ -260,7 +260,7 @@ impl Inside for Folder {
 /// How writers come to their end.
 #[derive(Clone, Copy, Debug)]
 enum End {
-    Told,
+    Requested,
     Died,
 }
 
@@ -289,7 +289,7 @@ fn ended(resumed: &'static str, states: &[&'static str], late: i64, end: End) ->
     for file in &mut folder.0 {
         file.3 = false;
     }
-    if matches!(end, End::Told) {
+    if matches!(end, End::Requested) {
         watcher.ending(None);
     }
     let there = folder.there();
@@ -305,7 +305,7 @@ fn ended(resumed: &'static str, states: &[&'static str], late: i64, end: End) ->
 
 #[track_caller]
 fn check_end(states: &[&'static str], want: &str) {
-    assert_eq!(ended("", states, 100, End::Told), want, "{states:?}");
+    assert_eq!(ended("", states, 100, End::Requested), want, "{states:?}");
 }
 
 const WRITING: &str = "the program was still writing it when it ended";
@@ -358,16 +358,16 @@ fn what_can_be_compared_with_nothing_must_have_stood_still() {
         &["s-1 4", "s-1 4 other-2 4"],
         &format!("other-2{}; {}", &why(0)[3..], why(0)),
     );
-    assert_eq!(ended("", &["s-1 4"], 4_000, End::Told), why(4));
-    assert_eq!(ended("", &["s-1 4"], 9_800, End::Told), "s-1");
+    assert_eq!(ended("", &["s-1 4"], 4_000, End::Requested), why(4));
+    assert_eq!(ended("", &["s-1 4"], 9_800, End::Requested), "s-1");
 }
 
 #[test]
 fn what_was_resumed_from_is_what_the_next_is_compared_with() {
-    assert_eq!(ended("s-1 9", &["s-2 9"], 100, End::Told), "s-2");
-    assert_eq!(ended("last 9", &["last 9"], 100, End::Told), "last");
+    assert_eq!(ended("s-1 9", &["s-2 9"], 100, End::Requested), "s-2");
+    assert_eq!(ended("last 9", &["last 9"], 100, End::Requested), "last");
     assert_eq!(
-        ended("s-1/a 4 s-1/b 4", &["s-2/a 4"], 100, End::Told),
+        ended("s-1/a 4 s-1/b 4", &["s-2/a 4"], 100, End::Requested),
         "s-2: it lacks b, which s-1 has"
     );
 }

@@ -1,6 +1,6 @@
 //! From the first sign of an end until all is out: what ends a training, and Draining.
 
-use super::{ConductorState, Draining, Effect, Phase, Stage, Told, Why, later};
+use super::{CancelCause, ConductorState, Draining, Effect, Phase, Stage, Why, later};
 use crate::grace::Deadlines;
 use crate::protocol::Order;
 use folder::{Event, StopReason};
@@ -29,7 +29,7 @@ impl ConductorState {
             Phase::Gathering
             | Phase::Staging
             | Phase::Restoring { .. }
-            | Phase::Parting { .. }
+            | Phase::Closing { .. }
             | Phase::ComingBack { .. }
             | Phase::Leaving { .. }
             | Phase::Over => return,
@@ -39,7 +39,7 @@ impl ConductorState {
 
     pub(super) fn agents_ended(&mut self, status: i32, now: Timestamp, effects: &mut Vec<Effect>) {
         match self.phase {
-            Phase::Parting { .. } => self.agents_gone(now, effects),
+            Phase::Closing { .. } => self.agents_gone(now, effects),
             Phase::ComingBack { .. } | Phase::Leaving { .. } | Phase::Over => {}
             Phase::Gathering
             | Phase::Staging
@@ -87,7 +87,7 @@ impl ConductorState {
             // A job that someone cancels must not come back.
             Phase::Draining(draining) if draining.why == Why::Limit => draining.why = why,
             Phase::Draining(_)
-            | Phase::Parting { .. }
+            | Phase::Closing { .. }
             | Phase::ComingBack { .. }
             | Phase::Leaving { .. }
             | Phase::Over => {}
@@ -95,7 +95,7 @@ impl ConductorState {
     }
 
     /// What the cluster says of the SIGTERM.
-    pub(super) fn told(&mut self, told: Told, now: Timestamp, effects: &mut Vec<Effect>) {
+    pub(super) fn told(&mut self, told: CancelCause, now: Timestamp, effects: &mut Vec<Effect>) {
         let Some(before) = self.unexplained.take() else {
             return;
         };
@@ -104,7 +104,7 @@ impl ConductorState {
             self.hurry(before, now, Duration::from_millis(wait));
         }
         let why = match &mut self.phase {
-            Phase::Draining(Draining { why, .. }) | Phase::Parting { why, .. } => why,
+            Phase::Draining(Draining { why, .. }) | Phase::Closing { why, .. } => why,
             Phase::Gathering
             | Phase::Staging
             | Phase::Restoring { .. }

@@ -4,18 +4,18 @@
 //! Gathering ─all agents said hello─▶ Staging ─▶ Restoring ─all agree─▶ Running
 //! Running ──ranks ended──────────────────────────────────▶ Draining(Last)
 //! Running ──limit near, SIGTERM──▶ Draining(Saving) ─▶ (Stopping) ─▶ (Killing) ─▶ (Last)
-//! Draining(Last) ─all is out, or no time is left─▶ Parting ─agents gone─▶ ComingBack ─▶ over
+//! Draining(Last) ─all is out, or no time is left─▶ Closing ─agents gone─▶ ComingBack ─▶ over
 //! ```
-//! Every phase can fail, which leads to Parting too. Each phase has a file of its own.
+//! Every phase can fail, which leads to Closing too. Each phase has a file of its own.
 
+mod closing;
 mod copying;
 mod draining;
 mod gathering;
-mod parting;
-mod words;
+mod interface;
 
-pub(super) use parting::{LOST_IN_A_ROW, lost_too_often};
-pub use words::{Comeback, Effect, Facts, Happening, Hello, Known, Out, Told};
+pub(super) use closing::{LOST_IN_A_ROW, lost_too_often};
+pub use interface::{CancelCause, Comeback, Effect, Facts, Hello, Known, Out, StateEvent};
 
 use super::copies::{Copies, Part};
 use crate::grace::Deadlines;
@@ -60,7 +60,7 @@ enum Phase {
     },
     Running,
     Draining(Draining),
-    Parting {
+    Closing {
         why: Why,
         until: Timestamp,
         /// Whether the agents have gone.
@@ -144,12 +144,12 @@ impl ConductorState {
         let submits = comes_back && comeback.by == ResumeBy::Successor && comeback.may_submit;
         if submits && self.successor.is_none() {
             self.submitting = true;
-            return vec![Effect::Succeed];
+            return vec![Effect::SubmitSuccessor];
         }
         Vec::new()
     }
 
-    /// When [`Happening::Tick`] is due at the latest.
+    /// When [`StateEvent::Tick`] is due at the latest.
     #[must_use]
     pub fn next_due(&self) -> Option<Timestamp> {
         let deadlines = self.deadlines;
@@ -168,27 +168,27 @@ impl ConductorState {
                 Stage::Killing | Stage::Last => at.leave,
             }),
             // The word on why SIGTERM came is waited for, whatever the time.
-            Phase::Parting { .. } if self.unexplained.is_some() => None,
-            Phase::Parting { until, .. } => Some(*until),
+            Phase::Closing { .. } if self.unexplained.is_some() => None,
+            Phase::Closing { until, .. } => Some(*until),
             Phase::ComingBack { .. } | Phase::Leaving { .. } | Phase::Over => None,
         }
     }
 
     /// Takes what happened.
-    pub fn handle(&mut self, happening: Happening, now: Timestamp) -> Vec<Effect> {
+    pub fn handle(&mut self, event: StateEvent, now: Timestamp) -> Vec<Effect> {
         let mut effects = Vec::new();
-        self.take(happening, now, &mut effects);
+        self.take(event, now, &mut effects);
         self.copy_on(now, &mut effects);
         self.go_on(now, &mut effects);
         effects
     }
 
-    fn take(&mut self, happening: Happening, now: Timestamp, effects: &mut Vec<Effect>) {
-        match happening {
-            Happening::Said(agent, report) => self.said(agent, report, now, effects),
-            Happening::AgentsEnded(status) => self.agents_ended(status, now, effects),
-            Happening::Staged(result) => self.staged(result, now, effects),
-            Happening::RanksEnded {
+    fn take(&mut self, event: StateEvent, now: Timestamp, effects: &mut Vec<Effect>) {
+        match event {
+            StateEvent::Report(agent, report) => self.said(agent, report, now, effects),
+            StateEvent::AgentsEnded(status) => self.agents_ended(status, now, effects),
+            StateEvent::Staged(result) => self.staged(result, now, effects),
+            StateEvent::RanksEnded {
                 status,
                 first_failed,
                 lost,
@@ -208,12 +208,12 @@ impl ConductorState {
                 };
                 self.ranks_ended(why, now, effects);
             }
-            Happening::Published { name, result } => self.published(&name, result, now, effects),
-            Happening::Terminated => self.terminated(now, effects),
-            Happening::Told(told) => self.told(told, now, effects),
-            Happening::Requeued(result) => self.requeued(result, effects),
-            Happening::Succeeded(result) => self.succeeded(result, effects),
-            Happening::Tick => {}
+            StateEvent::Published { name, result } => self.published(&name, result, now, effects),
+            StateEvent::Terminated => self.terminated(now, effects),
+            StateEvent::CancelCause(told) => self.told(told, now, effects),
+            StateEvent::Requeued(result) => self.requeued(result, effects),
+            StateEvent::SuccessorSubmitted(result) => self.succeeded(result, effects),
+            StateEvent::Tick => {}
         }
     }
 

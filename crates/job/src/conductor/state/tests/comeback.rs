@@ -78,7 +78,7 @@ fn what_can_not_come_back_says_so() {
                 event {"event":"coming-back","how":"requeue"}
                 Requeue
             90.4 not-requeued
-                Succeed
+                SubmitSuccessor
         "#]],
     );
     check_running(
@@ -133,7 +133,7 @@ fn a_successor_waits_from_the_start_and_takes_over() {
         by_successor(None),
         &format!("0 waits 8\n0 hello 0\n{TO_THE_LIMIT}"),
         expect![[r#"
-                Succeed
+                SubmitSuccessor
             0 waits 8
             0 hello 0
                 send {"order":"roles","copiers":[0]}
@@ -221,7 +221,7 @@ fn a_successor_that_could_not_be_submitted_is_tried_again_at_the_end() {
         by_successor(None),
         &format!("0 no-successor\n0 hello 0\n{TO_THE_LIMIT}\n90.4 waits 9"),
         expect![[r#"
-                Succeed
+                SubmitSuccessor
             0 no-successor
                 event {"event":"note","text":"the job that takes over could not be submitted: sbatch says no; it is tried again at the end"}
             0 hello 0
@@ -239,7 +239,7 @@ fn a_successor_that_could_not_be_submitted_is_tried_again_at_the_end() {
             90.2 drained 2
                 send {"order":"finish","clean":true}
             90.3 agents 0
-                Succeed
+                SubmitSuccessor
             90.4 waits 9
                 event {"event":"coming-back","how":{"successor":{"job":9}}}
                 Exit(0)
@@ -292,7 +292,7 @@ fn where_requeueing_is_refused_a_successor_takes_over() {
                 event {"event":"coming-back","how":"requeue"}
                 Requeue
             90.4 not-requeued
-                Succeed
+                SubmitSuccessor
             90.5 waits 9
                 event {"event":"coming-back","how":{"successor":{"job":9}}}
                 Exit(0)

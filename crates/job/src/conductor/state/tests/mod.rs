@@ -53,10 +53,10 @@ fn with_checkpoints(facts: Facts) -> Facts {
 }
 
 /// One line of a script: `<second> <what happens>`.
-fn happening(words: &[&str]) -> Happening {
+fn event(words: &[&str]) -> StateEvent {
     let name = |at: usize| words[at].to_owned();
     match words[0] {
-        "tick" => Happening::Tick,
+        "tick" => StateEvent::Tick,
         "hello" | "hello-same-disk" => {
             let agent: u32 = words[1].parse().unwrap();
             let inode = if words[0] == "hello" {
@@ -77,10 +77,10 @@ fn happening(words: &[&str]) -> Happening {
                 address: "::1".into(),
                 port: 4000,
             };
-            Happening::Said(agent, report)
+            StateEvent::Report(agent, report)
         }
-        "staged" => Happening::Staged(Ok(())),
-        "restored" => Happening::Said(
+        "staged" => StateEvent::Staged(Ok(())),
+        "restored" => StateEvent::Report(
             words[1].parse().unwrap(),
             Report::Restored { name: name(2) },
         ),
@@ -89,9 +89,9 @@ fn happening(words: &[&str]) -> Happening {
                 name: name(2),
                 why: "hashes differ".into(),
             };
-            Happening::Said(words[1].parse().unwrap(), report)
+            StateEvent::Report(words[1].parse().unwrap(), report)
         }
-        "complete" => Happening::Said(0, Report::Complete { name: name(1) }),
+        "complete" => StateEvent::Report(0, Report::Complete { name: name(1) }),
         "part" => {
             let report = Report::Part {
                 name: name(1),
@@ -100,9 +100,9 @@ fn happening(words: &[&str]) -> Happening {
                 took_ms: 3,
                 proven: true,
             };
-            Happening::Said(0, report)
+            StateEvent::Report(0, report)
         }
-        "full" => Happening::Said(
+        "full" => StateEvent::Report(
             0,
             Report::NotCopied {
                 name: name(1),
@@ -115,7 +115,7 @@ fn happening(words: &[&str]) -> Happening {
                 .rsplit('-')
                 .next()
                 .and_then(|step| step.parse().ok());
-            Happening::Published {
+            StateEvent::Published {
                 name: name(1),
                 result: Ok(Out {
                     step,
@@ -125,7 +125,7 @@ fn happening(words: &[&str]) -> Happening {
                 }),
             }
         }
-        "drained" => Happening::Said(
+        "drained" => StateEvent::Report(
             0,
             Report::Drained {
                 round: words[1].parse().unwrap(),
@@ -134,23 +134,23 @@ fn happening(words: &[&str]) -> Happening {
         "ranks" => {
             let status: i32 = words[1].parse().unwrap();
             let first_failed = (status != 0).then_some((1, status));
-            Happening::RanksEnded {
+            StateEvent::RanksEnded {
                 status,
                 first_failed,
                 lost: false,
                 cause: format!("rank 1 ended with {status}"),
             }
         }
-        "agents" => Happening::AgentsEnded(words[1].parse().unwrap()),
-        "wrapper-killed" => Happening::RanksEnded {
+        "agents" => StateEvent::AgentsEnded(words[1].parse().unwrap()),
+        "wrapper-killed" => StateEvent::RanksEnded {
             status: 137,
             first_failed: None,
             lost: true,
             cause: "rank 1 could not say why".to_owned(),
         },
-        "term" => Happening::Terminated,
-        "unexplained" => Happening::Told(Told::default()),
-        "cancelled" | "preempted" | "timeout" => Happening::Told(Told {
+        "term" => StateEvent::Terminated,
+        "unexplained" => StateEvent::CancelCause(CancelCause::default()),
+        "cancelled" | "preempted" | "timeout" => StateEvent::CancelCause(CancelCause {
             reason: Some(match words[0] {
                 "cancelled" => StopReason::Cancelled,
                 "preempted" => StopReason::Preempted,
@@ -160,10 +160,10 @@ fn happening(words: &[&str]) -> Happening {
                 .get(1)
                 .map(|second| Timestamp(second.parse::<i64>().unwrap() * 1000)),
         }),
-        "waits" => Happening::Succeeded(Ok(words[1].parse().unwrap())),
-        "no-successor" => Happening::Succeeded(Err("sbatch says no".into())),
-        "requeued" => Happening::Requeued(Ok(())),
-        "not-requeued" => Happening::Requeued(Err("requeue is off".into())),
+        "waits" => StateEvent::SuccessorSubmitted(Ok(words[1].parse().unwrap())),
+        "no-successor" => StateEvent::SuccessorSubmitted(Err("sbatch says no".into())),
+        "requeued" => StateEvent::Requeued(Ok(())),
+        "not-requeued" => StateEvent::Requeued(Err("requeue is off".into())),
         other => panic!("{other}"),
     }
 }
@@ -220,7 +220,7 @@ fn told(state: &mut ConductorState, script: &str) -> String {
         #[expect(clippy::cast_possible_truncation, reason = "small test numbers")]
         let now = Timestamp((seconds * 1000.0) as i64);
         told.push_str(&format!("{line}\n"));
-        for effect in state.handle(happening(&words[1..]), now) {
+        for effect in state.handle(event(&words[1..]), now) {
             told.push_str(&line_of(&effect));
         }
     }

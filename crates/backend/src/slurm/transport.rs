@@ -3,26 +3,26 @@
 use super::command::{ask, ask_ok, ask_with, slurm_command};
 use super::discover::Discovered;
 use super::query::{FORMAT, parse_line};
-use crate::door::{Door, DoorError, NewJob, TestedJob};
 use crate::job_view::JobView;
+use crate::transport::{NewJob, TestedJob, Transport, TransportError};
 use model::{ClusterFacts, JobId, RestartCount, Timestamp};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// The door to the Slurm whose commands stand on PATH.
+/// The transport to the Slurm whose commands stand on PATH.
 #[derive(Debug)]
-pub struct SlurmDoor {
+pub struct SlurmTransport {
     bin: PathBuf,
     facts: ClusterFacts,
     scheduler: String,
 }
 
-impl SlurmDoor {
-    /// The door to a discovered Slurm.
+impl SlurmTransport {
+    /// The transport to a discovered Slurm.
     #[must_use]
-    pub fn new(found: Discovered) -> SlurmDoor {
-        SlurmDoor {
+    pub fn new(found: Discovered) -> SlurmTransport {
+        SlurmTransport {
             bin: found.bin,
             facts: found.facts,
             scheduler: format!("slurm {}", found.version),
@@ -35,7 +35,7 @@ impl SlurmDoor {
 
     /// The job that carries this token, if the controller has it: what a submission that was not
     /// answered may have left.
-    fn find_by_token(&self, token: &str) -> Result<Option<JobId>, DoorError> {
+    fn find_by_token(&self, token: &str) -> Result<Option<JobId>, TransportError> {
         let mut command = self.command("squeue");
         command.args([
             "--noheader",
@@ -51,7 +51,7 @@ impl SlurmDoor {
         }))
     }
 
-    fn squeue(&self, which: &[String]) -> Result<Vec<JobView>, DoorError> {
+    fn squeue(&self, which: &[String]) -> Result<Vec<JobView>, TransportError> {
         let mut command = self.command("squeue");
         command
             .args(["--noheader", "--states=all"])
@@ -64,7 +64,7 @@ impl SlurmDoor {
             return Ok(Vec::new());
         }
         if !answer.status.success() {
-            return Err(DoorError::Command {
+            return Err(TransportError::Command {
                 command: "squeue".to_owned(),
                 status: answer.status.to_string(),
                 message: answer.stderr,
@@ -74,7 +74,7 @@ impl SlurmDoor {
     }
 }
 
-impl Door for SlurmDoor {
+impl Transport for SlurmTransport {
     fn facts(&self) -> &ClusterFacts {
         &self.facts
     }
@@ -83,14 +83,14 @@ impl Door for SlurmDoor {
         &self.scheduler
     }
 
-    fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<Timestamp>, DoorError> {
+    fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<Timestamp>, TransportError> {
         let mut command = self.command("sbatch");
         command.arg("--test-only").args(job.flags);
         let answer = ask_with(command, job.script.as_bytes().to_vec())?;
         if answer.status.success() {
             return Ok(start_of(&answer.stderr));
         }
-        Err(DoorError::Refused {
+        Err(TransportError::Refused {
             cluster: self.facts.name.clone(),
             asked: "sbatch --test-only".to_owned(),
             there: last_word(&answer.stderr),
@@ -98,7 +98,7 @@ impl Door for SlurmDoor {
         })
     }
 
-    fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, DoorError> {
+    fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, TransportError> {
         let dependency = job.request.dependency.as_ref();
         let dependency = dependency.map(|jobs| format!("--dependency={jobs}"));
         let mut command = self.command("sbatch");
@@ -118,14 +118,14 @@ impl Door for SlurmDoor {
             );
         match ask(command) {
             Ok(answer) if answer.status.success() => parse_parsable(&answer.stdout),
-            Ok(answer) => Err(DoorError::Refused {
+            Ok(answer) => Err(TransportError::Refused {
                 cluster: self.facts.name.clone(),
                 asked: format!("sbatch {}", job.script_path.display()),
                 there: answer.stderr,
                 todo: "change the request, or choose another cluster with --on".to_owned(),
             }),
             // It may have been taken all the same: never send it twice without looking.
-            Err(late @ DoorError::TimedOut { .. }) => match self.find_by_token(job.token)? {
+            Err(late @ TransportError::TimedOut { .. }) => match self.find_by_token(job.token)? {
                 Some(id) => Ok(id),
                 None => Err(late),
             },
@@ -133,7 +133,7 @@ impl Door for SlurmDoor {
         }
     }
 
-    fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, DoorError> {
+    fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, TransportError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -141,7 +141,7 @@ impl Door for SlurmDoor {
         self.squeue(&[format!("--jobs={}", list.join(","))])
     }
 
-    fn recent_jobs(&mut self, since: Timestamp) -> Result<Vec<JobView>, DoorError> {
+    fn recent_jobs(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError> {
         // Slurm forgets ended jobs soon (MinJobAge).
         let mut jobs = self.squeue(&["--me".to_owned()])?;
         jobs.retain(|job| job.is_recent(since));
@@ -152,13 +152,17 @@ impl Door for SlurmDoor {
         (unchanged_for / 4).clamp(Duration::from_secs(2), Duration::from_secs(60))
     }
 
-    fn cancel(&mut self, job: JobId) -> Result<(), DoorError> {
+    fn cancel(&mut self, job: JobId) -> Result<(), TransportError> {
         let mut command = self.command("scancel");
         command.arg(job.to_string());
         ask_ok(command).map(drop)
     }
 
-    fn requeue(&mut self, job: JobId, _restart: Option<RestartCount>) -> Result<(), DoorError> {
+    fn requeue(
+        &mut self,
+        job: JobId,
+        _restart: Option<RestartCount>,
+    ) -> Result<(), TransportError> {
         let mut command = self.command("scontrol");
         command.args(["requeue", &job.to_string()]);
         ask_ok(command).map(drop)
@@ -174,9 +178,9 @@ fn last_word(stderr: &str) -> String {
 }
 
 /// `sbatch --parsable` answers `id` or `id;cluster`.
-fn parse_parsable(text: &str) -> Result<JobId, DoorError> {
+fn parse_parsable(text: &str) -> Result<JobId, TransportError> {
     let id = text.trim().split(';').next().unwrap_or_default();
-    id.parse().map(JobId).map_err(|_| DoorError::Answer {
+    id.parse().map(JobId).map_err(|_| TransportError::Answer {
         command: "sbatch --parsable".to_owned(),
         line: text.trim().to_owned(),
     })

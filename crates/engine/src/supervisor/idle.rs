@@ -1,4 +1,4 @@
-//! Between two steps: the end of one goes to the nursery, and the next may come.
+//! Between two steps: the end of one goes to the fork server, and the next may come.
 
 use super::{Supervisor, log};
 use crate::spec::ExitFile;
@@ -25,8 +25,8 @@ pub(crate) fn hand_over(supervisor: &mut UnixStream, spec: &[u8]) -> io::Result<
 }
 
 impl Supervisor {
-    /// Tells the nursery how the step ended, and waits for the next; `None`: it is time to go.
-    pub(super) fn rest(&self, nursery: &mut UnixStream, exit: &ExitFile) -> Option<Vec<u8>> {
+    /// Tells the fork server how the step ended, and waits for the next; `None`: it is time to go.
+    pub(super) fn idle(&self, fork_server: &mut UnixStream, exit: &ExitFile) -> Option<Vec<u8>> {
         // An engine that the step started stays below this process: the next step must not find
         // it among its own.
         if process::reap() != Reaped::NoChildren {
@@ -35,22 +35,22 @@ impl Supervisor {
         let told = serde_json::to_vec(exit).map_err(io::Error::from);
         let told = told.and_then(|mut line| {
             line.push(b'\n');
-            nursery.write_all(&line)
+            fork_server.write_all(&line)
         });
         // Gone without this word it is reaped, and the record read.
         told.ok()?;
         process::set_name("yard:rest");
         // Out of the last step's working directory: a file system must not be busy for this.
         let _ = std::env::set_current_dir("/");
-        self.next_spec(nursery)
+        self.next_spec(fork_server)
             .inspect_err(|error| log(&format!("no next step: {error}")))
             .ok()?
     }
 
-    fn next_spec(&self, nursery: &mut UnixStream) -> io::Result<Option<Vec<u8>>> {
+    fn next_spec(&self, fork_server: &mut UnixStream) -> io::Result<Option<Vec<u8>>> {
         loop {
             let mut poll = Poll::new();
-            let spec = poll.add(nursery, Interest::Read);
+            let spec = poll.add(fork_server, Interest::Read);
             poll.add(&self.signals, Interest::Read);
             poll.wait(None)?;
             let there = poll.readable(spec);
@@ -66,7 +66,7 @@ impl Supervisor {
             }
         }
         let mut length = [0; 8];
-        match nursery.read_exact(&mut length) {
+        match fork_server.read_exact(&mut length) {
             Ok(()) => {}
             // Dismissed.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -74,7 +74,7 @@ impl Supervisor {
         }
         let length = usize::try_from(u64::from_le_bytes(length)).map_err(io::Error::other)?;
         let mut spec = vec![0; length];
-        nursery.read_exact(&mut spec)?;
+        fork_server.read_exact(&mut spec)?;
         Ok(Some(spec))
     }
 }

@@ -7,7 +7,7 @@ use crate::exit_code;
 use crate::failure::Failure;
 use crate::input_file;
 use crate::printer::Printer;
-use backend::Door;
+use backend::Transport;
 use clap::Args as ClapArgs;
 use model::ClusterFacts;
 use model::cluster::ClusterFile;
@@ -23,7 +23,7 @@ const RUN_FILE: &str = "yard.toml";
 
 /// A run: a run file, or a command
 #[derive(Debug, ClapArgs)]
-pub struct Asked {
+pub struct RunRequest {
     /// A run file, a folder that holds a yard.toml, or a batch script
     file: Option<PathBuf>,
     /// The cluster: local for the embedded engine, or the name of the Slurm that answers here
@@ -51,10 +51,10 @@ pub struct Planned {
     /// Where the run file stands, or the current folder.
     pub base: PathBuf,
     /// The way to the cluster.
-    pub door: Box<dyn Door>,
+    pub transport: Box<dyn Transport>,
 }
 
-impl Asked {
+impl RunRequest {
     /// The batch script, where the file is one, and Slurm's flags for it as text.
     pub fn script(&self, printer: &Printer) -> Result<Option<(&Path, Vec<String>)>, Failure> {
         let Some(path) = self.file.as_deref().filter(|path| is_script(path)) else {
@@ -84,16 +84,16 @@ impl Asked {
         self.on.as_deref()
     }
 
-    /// Reads the run file, opens the door and makes the plan.
+    /// Reads the run file, opens the transport and makes the plan.
     pub fn plan(&self, places: &Places, printer: &Printer) -> Result<Planned, Failure> {
         let layers = self.layers(places, printer)?;
-        let door = place::open(places, self.on.as_deref())?;
-        let plan = train::plan(&layers.input(door.facts())).map_err(refused)?;
+        let transport = place::open(places, self.on.as_deref())?;
+        let plan = train::plan(&layers.input(transport.facts())).map_err(refused)?;
         Ok(Planned {
             plan,
             text: layers.text,
             base: layers.base,
-            door,
+            transport,
         })
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// What a running job has.
 #[derive(Debug)]
-pub(crate) struct Holding {
+pub(crate) struct ActiveJob {
     /// Of which start.
     pub(crate) restart: RestartCount,
     /// Steps that have not ended.
@@ -37,9 +37,9 @@ pub(crate) struct LiveStep {
     pub(crate) ends: Vec<Option<NodeEnd>>,
 }
 
-impl Holding {
-    pub(crate) fn new(restart: RestartCount) -> Holding {
-        Holding {
+impl ActiveJob {
+    pub(crate) fn new(restart: RestartCount) -> ActiveJob {
+        ActiveJob {
             restart,
             steps: BTreeMap::new(),
             next_step: 0,

@@ -1,4 +1,4 @@
-//! What both doors can do: one trait, in the words of runs and jobs.
+//! What both transports can do: one trait, in the words of runs and jobs.
 
 use crate::job_view::JobView;
 use model::{ClusterFacts, JobId, Request, RestartCount, Timestamp};
@@ -34,7 +34,7 @@ pub struct TestedJob<'a> {
 }
 
 /// A way to an engine: the embedded one, or a real Slurm.
-pub trait Door {
+pub trait Transport {
     /// What this cluster is and has.
     fn facts(&self) -> &ClusterFacts;
 
@@ -45,32 +45,32 @@ pub trait Door {
     /// limit, where the engine says so; nothing is queued.
     ///
     /// # Errors
-    /// [`DoorError::Refused`] where it would not.
-    fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<Timestamp>, DoorError>;
+    /// [`TransportError::Refused`] where it would not.
+    fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<Timestamp>, TransportError>;
 
     /// Queues a job; when this returns, the answer is on disk there.
-    fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, DoorError>;
+    fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, TransportError>;
 
     /// The jobs as they are now; one that is no longer known is left out.
-    fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, DoorError>;
+    fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, TransportError>;
 
     /// All live jobs of this user, and those that ended since then and are still known.
-    fn recent_jobs(&mut self, since: Timestamp) -> Result<Vec<JobView>, DoorError>;
+    fn recent_jobs(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError>;
 
     /// How long to leave between two looks at the same jobs. A cluster is shared: the wait grows
     /// with the time that nothing changed.
     fn pause(&self, unchanged_for: Duration) -> Duration;
 
     /// Ends a job.
-    fn cancel(&mut self, job: JobId) -> Result<(), DoorError>;
+    fn cancel(&mut self, job: JobId) -> Result<(), TransportError>;
 
     /// Puts a running job back into the queue.
-    fn requeue(&mut self, job: JobId, restart: Option<RestartCount>) -> Result<(), DoorError>;
+    fn requeue(&mut self, job: JobId, restart: Option<RestartCount>) -> Result<(), TransportError>;
 }
 
-/// Why a door did not do what was asked.
+/// Why a transport did not do what was asked.
 #[derive(Debug, thiserror::Error)]
-pub enum DoorError {
+pub enum TransportError {
     /// No answer from there.
     #[error("{cluster} can't be reached: {message}")]
     Unreachable {

@@ -1,7 +1,7 @@
-//! The nursery's life.
+//! The fork server's life.
 
-use super::NurseryEvent;
-use super::brood::Brood;
+use super::ForkServerEvent;
+use super::child_pool::ChildPool;
 use super::order::Order;
 use crate::SupervisorKey;
 use crate::supervisor::is_engine;
@@ -18,17 +18,17 @@ const SIGCHLD: i32 = 17;
 const SIGKILL: i32 = 9;
 
 /// Pause between two looks for what a killed supervisor left behind.
-const HUNT_PAUSE: Duration = Duration::from_millis(10);
-/// Longest hunt: what can't be killed for so long hangs in the kernel.
-const LONGEST_HUNT: Duration = Duration::from_secs(5);
+const REAPING_PAUSE: Duration = Duration::from_millis(10);
+/// Longest reaping: what can't be killed for so long hangs in the kernel.
+const LONGEST_REAPING: Duration = Duration::from_secs(5);
 
 struct Live {
     engine: UnixStream,
-    brood: Brood,
+    pool: ChildPool,
     /// Steps whose supervisor is gone without a word: their end is told once nothing that they
     /// left behind lives.
     lost: Vec<SupervisorKey>,
-    hunted_since: Option<Instant>,
+    reaping_since: Option<Instant>,
 }
 
 /// From the fork to the engine's end.
@@ -37,7 +37,7 @@ pub(super) fn live(engine: UnixStream, folder: &Path) -> io::Result<()> {
     process::leave_stdio()?;
     // Out of the terminal's reach: Ctrl-C is not meant for jobs.
     process::new_session()?;
-    process::set_name("yard:nursery");
+    process::set_name("yard:forkserver");
     // Inherits what a killed supervisor leaves behind.
     process::become_subreaper()?;
     let program = std::env::current_exe()?;
@@ -48,9 +48,9 @@ pub(super) fn live(engine: UnixStream, folder: &Path) -> io::Result<()> {
     let mut served = false;
     let mut live = Live {
         engine,
-        brood: Brood::new(),
+        pool: ChildPool::new(),
         lost: Vec::new(),
-        hunted_since: None,
+        reaping_since: None,
     };
     loop {
         live.wait(&signals)?;
@@ -62,12 +62,12 @@ pub(super) fn live(engine: UnixStream, folder: &Path) -> io::Result<()> {
                     served = true;
                     live.start(key, &spec);
                 }
-                Order::Farewell => return Ok(()),
+                Order::Shutdown => return Ok(()),
             }
         }
         while signals.next().is_some() {}
         live.reap();
-        live.hunt();
+        live.reap_orphans();
         if !open {
             // An engine that never came so far as to start anything would die again.
             return if served {
@@ -82,72 +82,72 @@ pub(super) fn live(engine: UnixStream, folder: &Path) -> io::Result<()> {
 impl Live {
     /// Sleeps until something happens, and passes on the ends of steps.
     fn wait(&mut self, signals: &SignalFd) -> io::Result<()> {
-        let rest = self.brood.dismiss(Instant::now());
-        let hunt = self.hunted_since.map(|_| HUNT_PAUSE);
+        let rest = self.pool.dismiss(Instant::now());
+        let reaping = self.reaping_since.map(|_| REAPING_PAUSE);
         let mut poll = Poll::new();
         poll.add(&self.engine, Interest::Read);
         poll.add(signals, Interest::Read);
-        let holding = self.brood.watch(&mut poll);
-        poll.wait(rest.into_iter().chain(hunt).min())?;
+        let holding = self.pool.watch(&mut poll);
+        poll.wait(rest.into_iter().chain(reaping).min())?;
         let spoke: Vec<u32> = (2..)
             .zip(holding)
             .filter_map(|(place, pid)| poll.readable(place).then_some(pid))
             .collect();
         drop(poll);
         for pid in spoke {
-            if let Some((key, exit)) = self.brood.hear(pid) {
-                self.tell(&NurseryEvent::Ended { key, exit });
+            if let Some((key, exit)) = self.pool.hear(pid) {
+                self.tell(&ForkServerEvent::Ended { key, exit });
             }
         }
         Ok(())
     }
 
     fn start(&mut self, key: SupervisorKey, spec: &[u8]) {
-        if let Err(error) = self.brood.start(key, spec) {
+        if let Err(error) = self.pool.start(key, spec) {
             let message = error.to_string();
-            self.tell(&NurseryEvent::Failed { key, message });
+            self.tell(&ForkServerEvent::Failed { key, message });
         }
     }
 
     fn reap(&mut self) {
         while let Reaped::Child(pid, status) = process::reap() {
-            let Some(key) = self.brood.reaped(pid) else {
+            let Some(key) = self.pool.reaped(pid) else {
                 continue;
             };
             if status == 0 {
-                self.tell(&NurseryEvent::Ended { key, exit: None });
+                self.tell(&ForkServerEvent::Ended { key, exit: None });
             } else {
                 self.lost.push(key);
-                self.hunted_since.get_or_insert_with(Instant::now);
+                self.reaping_since.get_or_insert_with(Instant::now);
             }
         }
     }
 
     /// Ends what lost supervisors left behind, then tells of their end.
-    fn hunt(&mut self) {
-        let Some(since) = self.hunted_since else {
+    fn reap_orphans(&mut self) {
+        let Some(since) = self.reaping_since else {
             return;
         };
         // Whatever is below this process is of a step, but supervisors and what they hold, and
         // engines, which serve other jobs.
-        let strays = process::descendants_where(std::process::id(), &|pid| {
-            !self.brood.has(pid) && !is_engine(pid)
+        let orphans = process::descendants_where(std::process::id(), &|pid| {
+            !self.pool.has(pid) && !is_engine(pid)
         });
-        for stray in &strays {
+        for orphan in &orphans {
             // Gone in between is as good.
-            let _gone = process::signal(*stray, SIGKILL);
+            let _gone = process::signal(*orphan, SIGKILL);
         }
-        if strays.is_empty() || since.elapsed() > LONGEST_HUNT {
-            self.hunted_since = None;
+        if orphans.is_empty() || since.elapsed() > LONGEST_REAPING {
+            self.reaping_since = None;
             for key in std::mem::take(&mut self.lost) {
-                self.tell(&NurseryEvent::Ended { key, exit: None });
+                self.tell(&ForkServerEvent::Ended { key, exit: None });
             }
         }
     }
 
     /// Tells the engine, waiting for it where its socket is full. That it is gone shows at the
     /// next read.
-    fn tell(&mut self, event: &NurseryEvent) {
+    fn tell(&mut self, event: &ForkServerEvent) {
         let Ok(mut line) = serde_json::to_vec(event) else {
             return;
         };

@@ -1,9 +1,9 @@
-//! What the engine says to the nursery: a line, and behind it a spec that the nursery hands on
+//! What the engine says to the fork server: a line, and behind it a spec that the fork server hands on
 //! without reading it.
 //!
 //! ```text
 //! start <key as JSON> <length>\n<spec>
-//! farewell\n
+//! shutdown\n
 //! ```
 
 use crate::SupervisorKey;
@@ -14,7 +14,7 @@ pub(super) enum Order {
     /// A supervisor is wanted.
     Start { key: SupervisorKey, spec: Vec<u8> },
     /// The engine ends on purpose.
-    Farewell,
+    Shutdown,
 }
 
 impl Order {
@@ -26,7 +26,7 @@ impl Order {
                 bytes.extend_from_slice(spec);
                 bytes
             }
-            Order::Farewell => b"farewell\n".to_vec(),
+            Order::Shutdown => b"shutdown\n".to_vec(),
         }
     }
 
@@ -42,9 +42,9 @@ impl Order {
         let unknown = || format!("not understood: {line}");
         let mut words = line.split(' ');
         match (words.next(), words.next(), words.next()) {
-            (Some("farewell"), None, None) => {
+            (Some("shutdown"), None, None) => {
                 bytes.drain(..=end);
-                Ok(Some(Order::Farewell))
+                Ok(Some(Order::Shutdown))
             }
             (Some("start"), Some(key), Some(length)) => {
                 let key = serde_json::from_str(key).map_err(|_| unknown())?;
@@ -81,7 +81,7 @@ mod tests {
         let orders = [
             start(StepId::Batch, b"{\n}\nstart"),
             start(StepId::Number(3), b""),
-            Order::Farewell,
+            Order::Shutdown,
         ];
         let bytes: Vec<u8> = orders.iter().flat_map(Order::to_bytes).collect();
         let mut read = Vec::new();

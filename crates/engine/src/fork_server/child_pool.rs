@@ -1,4 +1,4 @@
-//! The supervisors that a nursery has: those that hold a step, and those that rest.
+//! The supervisors that a fork server has: those that hold a step, and those that rest.
 
 use crate::SupervisorKey;
 use crate::spec::ExitFile;
@@ -16,7 +16,7 @@ use sys::process::{self, Fork};
 const REST: Duration = Duration::from_secs(1);
 
 /// The supervisors by process number.
-pub(super) struct Brood {
+pub(super) struct ChildPool {
     children: HashMap<u32, Child>,
     boot_id: String,
 }
@@ -34,9 +34,9 @@ enum ChildState {
     Rests(Instant),
 }
 
-impl Brood {
-    pub(super) fn new() -> Brood {
-        Brood {
+impl ChildPool {
+    pub(super) fn new() -> ChildPool {
+        ChildPool {
             children: HashMap::new(),
             boot_id: sys::boot_id(),
         }
@@ -70,10 +70,10 @@ impl Brood {
                 Ok(())
             }
             Fork::Child => {
-                // Everything else above the standard streams is the nursery's.
+                // Everything else above the standard streams is the fork server's.
                 process::close_all_but(&[theirs.as_fd()]);
                 sys::signals::unblock_all();
-                // Out of the nursery's session, so that none of its signals come here.
+                // Out of the fork server's session, so that none of its signals come here.
                 let _ = process::new_session();
                 let boot_id = self.boot_id.clone();
                 let lived =

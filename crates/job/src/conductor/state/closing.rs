@@ -22,7 +22,7 @@ impl ConductorState {
     /// Ends without bringing anything out.
     pub(super) fn abort(&mut self, why: Why, now: Timestamp, effects: &mut Vec<Effect>) {
         match self.phase {
-            Phase::Parting { .. }
+            Phase::Closing { .. }
             | Phase::ComingBack { .. }
             | Phase::Leaving { .. }
             | Phase::Over => {}
@@ -61,18 +61,18 @@ impl ConductorState {
             _ => last,
         };
         let gone = false;
-        self.phase = Phase::Parting { why, until, gone };
+        self.phase = Phase::Closing { why, until, gone };
     }
 
     pub(super) fn agents_gone(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
-        if let Phase::Parting { gone, .. } = &mut self.phase {
+        if let Phase::Closing { gone, .. } = &mut self.phase {
             *gone = true;
         }
         self.parted(now, effects);
     }
 
     pub(super) fn parted(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
-        let Phase::Parting { why, until, gone } = &self.phase else {
+        let Phase::Closing { why, until, gone } = &self.phase else {
             return;
         };
         if self.unexplained.is_some() || (!gone && now < *until) {
@@ -165,7 +165,7 @@ impl ConductorState {
             return self.failed(cause, effects);
         }
         self.submitting = true;
-        effects.push(Effect::Succeed);
+        effects.push(Effect::SubmitSuccessor);
     }
 
     fn hand_over(&mut self, job: u32, effects: &mut Vec<Effect>) {

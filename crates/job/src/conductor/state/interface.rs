@@ -79,7 +79,7 @@ pub struct Hello {
 
 /// What the cluster says of a SIGTERM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct CancelCause {
     /// Why it came; `None`: it did not say.
     pub reason: Option<StopReason>,
     /// When SIGKILL follows, where it said so.
@@ -88,9 +88,9 @@ pub struct Told {
 
 /// What happens. Closed: the loop at the edge has no other source.
 #[derive(Clone, Debug)]
-pub enum Happening {
+pub enum StateEvent {
     /// An agent reported.
-    Said(AgentId, Report),
+    Report(AgentId, Report),
     /// The agents' step ended.
     AgentsEnded(i32),
     /// The staging step ended.
@@ -113,15 +113,15 @@ pub enum Happening {
         /// What is in the run folder now, or why not.
         result: Result<Out, String>,
     },
-    /// SIGTERM came: the job is cancelled, preempted, or its node is taken. [`Happening::Told`]
+    /// SIGTERM came: the job is cancelled, preempted, or its node is taken. [`StateEvent::CancelCause`]
     /// follows for certain.
     Terminated,
     /// What the cluster says of it.
-    Told(Told),
+    CancelCause(CancelCause),
     /// The answer to the requeue.
     Requeued(Result<(), String>),
     /// A successor waits, or could not be submitted.
-    Succeeded(Result<u32, String>),
+    SuccessorSubmitted(Result<u32, String>),
     /// Nothing but time.
     Tick,
 }
@@ -173,7 +173,7 @@ pub enum Effect {
     /// `scontrol requeue`.
     Requeue,
     /// Submit the job that takes over, unless it waits already.
-    Succeed,
+    SubmitSuccessor,
     /// Cancel the job that waits to take over.
     DropSuccessor(u32),
     /// End with this exit code.

@@ -1,8 +1,8 @@
-//! The nursery: the test is the engine, in a process of its own.
+//! The fork server: the test is the engine, in a process of its own.
 
 use crate::Test;
 use crate::step::{Step, lives, until};
-use engine::nursery::{NurseryEvent, fork};
+use engine::fork_server::{ForkServerEvent, fork};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -30,16 +30,16 @@ pub const TESTS: &[Test] = &[
     ),
 ];
 
-/// An engine of few words: each line of stdin is a file with a spec to start, or `farewell`; each
+/// An engine of few words: each line of stdin is a file with a spec to start, or `shutdown`; each
 /// event is a line of stdout.
 pub fn engine(folder: &Path) -> ExitCode {
-    let (nursery, events) = fork(folder).unwrap();
+    let (fork_server, events) = fork(folder).unwrap();
     let secret = std::fs::File::create(folder.join("secret")).unwrap();
     std::thread::spawn(move || {
         while let Some(event) = events.next().unwrap() {
             let line = match event {
-                NurseryEvent::Failed { message, .. } => format!("failed {message}"),
-                NurseryEvent::Ended { key, exit } => match exit {
+                ForkServerEvent::Failed { message, .. } => format!("failed {message}"),
+                ForkServerEvent::Ended { key, exit } => match exit {
                     Some(exit) => format!("ended {} {}", key.job, exit.tasks[0].status.0),
                     None => format!("ended {}", key.job),
                 },
@@ -50,18 +50,18 @@ pub fn engine(folder: &Path) -> ExitCode {
     });
     for line in std::io::stdin().lines() {
         match line.unwrap().as_str() {
-            "farewell" => {
-                nursery.farewell();
+            "shutdown" => {
+                fork_server.shutdown();
                 return ExitCode::SUCCESS;
             }
-            file => nursery.start(&crate::spec(file)).unwrap(),
+            file => fork_server.start(&crate::spec(file)).unwrap(),
         }
     }
     drop(secret);
     ExitCode::SUCCESS
 }
 
-/// What the nursery starts in the dead engine's place: leaves a word and declines.
+/// What the fork server starts in the dead engine's place: leaves a word and declines.
 pub fn successor(folder: &Path) -> ExitCode {
     std::fs::write(folder.join("successor"), "").unwrap();
     ExitCode::FAILURE
@@ -77,7 +77,7 @@ impl Engine {
     fn new() -> Engine {
         let folder = tempfile::tempdir().unwrap();
         let mut process = Command::new(std::env::current_exe().unwrap())
-            .arg("nursery")
+            .arg("fork_server")
             .arg(folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -112,8 +112,8 @@ impl Engine {
     }
 }
 
-/// The nursery is the supervisor's parent.
-fn nursery_of(supervisor: u32) -> u32 {
+/// The fork server is the supervisor's parent.
+fn fork_server_of(supervisor: u32) -> u32 {
     sys::process::parent(supervisor).unwrap()
 }
 
@@ -138,7 +138,7 @@ fn supervisors_go_from_step_to_step_and_leave() {
     let third = Step::script("true");
     assert_ne!(engine.start(&third), supervisor);
     assert_eq!(engine.line(), "ended 7 0");
-    engine.say("farewell");
+    engine.say("shutdown");
     engine.process.wait().unwrap();
 }
 
@@ -152,16 +152,16 @@ fn a_killed_supervisor_leaves_nothing_behind() {
     let others = engine.start(&other);
     let step = Step::script(&format!("{STRAY}\nexec sleep 1000"));
     let supervisor = engine.start(&step);
-    let stray = step.pid_in("pid");
+    let orphan = step.pid_in("pid");
     sys::process::signal(supervisor, 9).unwrap();
     assert_eq!(engine.line(), "ended 7");
-    assert!(!lives(stray));
+    assert!(!lives(orphan));
     assert_eq!(step.exit_file(), None);
     // And takes nothing of others along.
     assert!(lives(others));
     std::fs::write(other.path("go"), "").unwrap();
     assert_eq!(engine.line(), "ended 7 0");
-    engine.say("farewell");
+    engine.say("shutdown");
     engine.process.wait().unwrap();
 }
 
@@ -169,11 +169,11 @@ fn supervisors_outlive_an_engine_that_is_killed() {
     let mut engine = Engine::new();
     let step = Step::script("until test -e go; do sleep 0.01; done; exit 8");
     let supervisor = engine.start(&step);
-    let nursery = nursery_of(supervisor);
+    let fork_server = fork_server_of(supervisor);
     engine.process.kill().unwrap();
     engine.process.wait().unwrap();
     until("another engine was started", || engine.successor().exists());
-    until("the nursery ended", || !lives(nursery));
+    until("the fork server ended", || !lives(fork_server));
     assert!(lives(supervisor));
     std::fs::write(step.path("go"), "").unwrap();
     until("the step ended", || step.exit_file().is_some());
@@ -185,10 +185,10 @@ fn an_engine_that_says_farewell_is_not_replaced() {
     let mut engine = Engine::new();
     let step = Step::script("until test -e go; do sleep 0.01; done");
     let supervisor = engine.start(&step);
-    let nursery = nursery_of(supervisor);
-    engine.say("farewell");
+    let fork_server = fork_server_of(supervisor);
+    engine.say("shutdown");
     engine.process.wait().unwrap();
-    until("the nursery ended", || !lives(nursery));
+    until("the fork server ended", || !lives(fork_server));
     assert!(!engine.successor().exists());
     std::fs::write(step.path("go"), "").unwrap();
     until("the step ended", || step.exit_file().is_some());
@@ -210,7 +210,7 @@ fn supervisors_hold_nothing_of_the_engine() {
             .map(|target| target.display().to_string())
             .collect()
     };
-    for pid in [supervisor, nursery_of(supervisor)] {
+    for pid in [supervisor, fork_server_of(supervisor)] {
         // While it starts tasks it has their streams, too.
         until("it holds little", || held(pid).len() <= 7);
         let held = held(pid);
@@ -218,6 +218,6 @@ fn supervisors_hold_nothing_of_the_engine() {
     }
     std::fs::write(step.path("go"), "").unwrap();
     assert!(engine.line().starts_with("ended "));
-    engine.say("farewell");
+    engine.say("shutdown");
     engine.process.wait().unwrap();
 }

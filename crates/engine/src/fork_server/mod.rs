@@ -1,18 +1,18 @@
-//! The nursery: a process with one thread, forked before the engine makes any, from which the
+//! The fork server: a process with one thread, forked before the engine makes any, from which the
 //! supervisors are forked. Forking a process with threads, or a large one, would be neither safe
 //! nor quick.
 //!
-//! It is the supervisors' parent: it starts them ([`Nursery::start`]) and tells of their ends
-//! ([`NurseryEvents::next`]). A supervisor whose step is over rests for a moment and takes the next
+//! It is the supervisors' parent: it starts them ([`ForkServer::start`]) and tells of their ends
+//! ([`ForkServerEvents::next`]). A supervisor whose step is over rests for a moment and takes the next
 //! step that is asked for: most of what a short step costs is the making and unmaking of a process.
 //!
-//! What a supervisor leaves behind that is killed itself, the nursery inherits, and ends.
+//! What a supervisor leaves behind that is killed itself, the fork server inherits, and ends.
 //!
 //! It ends when the engine's end of its socket closes; supervisors live on as children of init.
-//! Closing without [`Nursery::farewell`] means that the engine died: then the nursery starts
+//! Closing without [`ForkServer::shutdown`] means that the engine died: then the fork server starts
 //! another before it ends.
 
-mod brood;
+mod child_pool;
 mod live;
 mod order;
 
@@ -26,15 +26,15 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use sys::process::{self, Fork};
 
-/// The engine's hand on the nursery.
+/// The engine's hand on the fork server.
 #[derive(Debug)]
-pub struct Nursery {
+pub struct ForkServer {
     stream: Mutex<UnixStream>,
 }
 
-/// What the nursery tells, in the order in which it happened.
+/// What the fork server tells, in the order in which it happened.
 #[derive(Debug)]
-pub struct NurseryEvents {
+pub struct ForkServerEvents {
     stream: Mutex<BufReader<UnixStream>>,
     pid: u32,
 }
@@ -42,7 +42,7 @@ pub struct NurseryEvents {
 /// One thing that happened to a supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum NurseryEvent {
+pub enum ForkServerEvent {
     /// It could not be forked.
     Failed {
         /// Which.
@@ -59,36 +59,36 @@ pub enum NurseryEvent {
     },
 }
 
-/// Forks the nursery of the engine in folder `engine`. Must be called while the process has one
+/// Forks the fork server of the engine in folder `engine`. Must be called while the process has one
 /// thread.
 ///
 /// # Errors
 /// The system refused a socket or a process.
-pub fn fork(engine: &Path) -> io::Result<(Nursery, NurseryEvents)> {
+pub fn fork(engine: &Path) -> io::Result<(ForkServer, ForkServerEvents)> {
     let (ours, theirs) = UnixStream::pair()?;
     match process::fork()? {
         Fork::Child => {
             drop(ours);
             if let Err(error) = live::live(theirs, engine) {
-                let _ = writeln!(io::stderr(), "nursery: {error}");
+                let _ = writeln!(io::stderr(), "fork server: {error}");
             }
             process::exit_now(0)
         }
         Fork::Parent(pid) => {
             let stream = Mutex::new(BufReader::new(ours.try_clone()?));
-            let nursery = Nursery {
+            let fork_server = ForkServer {
                 stream: Mutex::new(ours),
             };
-            Ok((nursery, NurseryEvents { stream, pid }))
+            Ok((fork_server, ForkServerEvents { stream, pid }))
         }
     }
 }
 
-impl Nursery {
+impl ForkServer {
     /// Asks for a supervisor. Does not wait for it.
     ///
     /// # Errors
-    /// The nursery is gone.
+    /// The fork server is gone.
     pub fn start(&self, spec: &StepSpec) -> io::Result<()> {
         self.say(&Order::Start {
             key: spec.key(),
@@ -96,10 +96,10 @@ impl Nursery {
         })
     }
 
-    /// Says that the engine ends on purpose: the nursery must not start another.
-    pub fn farewell(&self) {
-        // A nursery that is gone won't start one either.
-        let _ = self.say(&Order::Farewell);
+    /// Says that the engine ends on purpose: the fork server must not start another.
+    pub fn shutdown(&self) {
+        // A fork server that is gone won't start one either.
+        let _ = self.say(&Order::Shutdown);
     }
 
     fn say(&self, order: &Order) -> io::Result<()> {
@@ -108,12 +108,12 @@ impl Nursery {
     }
 }
 
-impl NurseryEvents {
-    /// Waits for the next event; `None` once the nursery is gone.
+impl ForkServerEvents {
+    /// Waits for the next event; `None` once the fork server is gone.
     ///
     /// # Errors
     /// Its socket can't be read.
-    pub fn next(&self) -> io::Result<Option<NurseryEvent>> {
+    pub fn next(&self) -> io::Result<Option<ForkServerEvent>> {
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         let mut line = Vec::new();
         if stream.read_until(b'\n', &mut line)? == 0 {
