@@ -24,6 +24,13 @@ impl Porter<'_> {
             let words = command.program();
             let Some(first) = words.first() else { continue };
             let line = script.lines.number(first.range.start);
+            if let Some(gap) = gap_in(&script.text[command.range.clone()])
+                && starts_container(words)
+            {
+                let about = format!("{gap} is a placeholder; this command was not ported");
+                self.ask(Some(line), about, "fill it in, and port the script again");
+                continue;
+            }
             match &*first.text {
                 "srun" => match (pyxis(words), to) {
                     (Some(_), ContainerRuntime::Pyxis) => {}
@@ -337,6 +344,34 @@ impl Porter<'_> {
             }
         }
     }
+}
+
+/// Whether a command runs a container, by a program of its own or by options of srun.
+fn starts_container(words: &[Word<'_>]) -> bool {
+    let is_starter =
+        |word: &Word<'_>| matches!(&*word.text, "singularity" | "apptainer" | "enroot");
+    let Some(first) = words.first() else {
+        return false;
+    };
+    if first.text != "srun" {
+        return is_starter(first);
+    }
+    let program = program_of_srun(words).and_then(|program| words.get(program));
+    pyxis(words).is_some() || program.is_some_and(is_starter)
+}
+
+/// A placeholder of a guide in a command, such as `<path to the image>`, which a shell takes for
+/// redirections.
+fn gap_in(command: &str) -> Option<&str> {
+    command.match_indices('<').find_map(|(start, _)| {
+        let length = command[start..].find('>')?;
+        let inner = &command[start + 1..start + length];
+        let begins = inner.starts_with(|first: char| first.is_ascii_alphabetic());
+        let ends = inner.ends_with(|last: char| last.is_ascii_alphanumeric());
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./ ".contains(letter);
+        let is_gap = begins && ends && inner.chars().all(is_plain);
+        is_gap.then(|| &command[start..=start + length])
+    })
 }
 
 /// What was expanded between quotes is so again.

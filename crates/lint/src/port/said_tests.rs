@@ -529,3 +529,33 @@ fn a_container_that_is_written_into_stays_one() {
         ]],
     );
 }
+
+#[test]
+fn a_command_with_a_placeholder_is_asked_about_and_left() {
+    let command = "srun --container-image=<path to TensorFlow container image> \\\n\
+         \x20    --container-mounts=<path to Horovod GitHub folder>:/code \\\n\
+         \x20    --no-container-entrypoint \\\n\
+         \x20    /bin/bash -c \\\n\
+         \x20    \"python -u /code/examples/tensorflow/tensorflow_synthetic_benchmark.py\"\n";
+    check_said(
+        "technion",
+        "wilson",
+        command,
+        expect![[r#"
+        ? <path to TensorFlow container image> is a placeholder; this command was not ported; fill it in, and port the script again
+        ? cpu_gce, cpu_gce_test of wilson have nodes for jobs without GPUs; which of them?
+        ? jobs of wilson can't run in /nashome; submit it from /wclustre/$USER or /work1/$USER"#]],
+    );
+    let text = format!("#!/bin/bash\n{command}");
+    let ported = ported(&cluster("technion"), &cluster("wilson"), &text);
+    assert!(ported.text.ends_with(command), "{}", ported.text);
+    // Redirections are none.
+    check_said(
+        "technion",
+        "plai",
+        "srun --container-image=a/b sort <in.txt >out.txt\n",
+        expect![[r#"
+            " --container-image=a/b" -> "": an option of Pyxis, which plai doesn't have
+            "" -> "singularity exec --nv docker://a/b ": plai runs containers with singularity"#]],
+    );
+}
