@@ -8,3 +8,10 @@ pub fn host_name() -> String {
         _ => "localhost".to_owned(),
     }
 }
+
+/// The machine's architecture as `uname -m` prints it: `x86_64`, `ppc64le`, `aarch64`.
+#[must_use]
+pub fn machine() -> String {
+    let name = rustix::system::uname();
+    name.machine().to_string_lossy().into_owned()
+}

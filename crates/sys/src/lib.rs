@@ -33,7 +33,7 @@ pub mod terminal;
 
 pub use boot_id::boot_id;
 pub use disk_free::disk_free;
-pub use host_name::host_name;
+pub use host_name::{host_name, machine};
 pub use local_time::local_time;
 pub use nonblocking::set_nonblocking;
 pub use now::now;

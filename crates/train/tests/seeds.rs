@@ -37,7 +37,7 @@ fn of_run_file(name: &str, file: &ClusterFile) -> SitePlan {
         base: Path::new("/home/me/project"),
         default_name: "project",
     };
-    plan_for(&input, file, None).expect("it can be planned")
+    plan_for(&input, file, None, "x86_64").expect("it can be planned")
 }
 
 /// Compares both jobs.

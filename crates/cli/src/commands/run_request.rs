@@ -107,7 +107,8 @@ impl RunRequest {
         let layers = self.layers(places, printer)?;
         let facts = file.facts(None);
         let user = user();
-        train::site::plan_for(&layers.input(&facts), file, user.as_deref()).map_err(refused)
+        let input = layers.input(&facts);
+        train::site::plan_for(&input, file, user.as_deref(), &sys::machine()).map_err(refused)
     }
 
     /// Everything that a person said, layer by layer.

@@ -6,6 +6,7 @@
 //! to it and shown; what it would choose wrongly is named.
 
 mod allocation;
+mod architecture;
 mod beside;
 mod generous;
 mod gpu_types;
@@ -81,7 +82,8 @@ impl SitePlan {
     }
 }
 
-/// Plans a run for a cluster that is known by its file; `user` is who asks, where that is known.
+/// Plans a run for a cluster that is known by its file; `user` is who asks, where that is known, and
+/// `machine` the architecture of the program that the job will start.
 ///
 /// Of the partitions that could be meant it takes the first that would take the job: the named one,
 /// else the default, else the others in the file's order.
@@ -92,12 +94,14 @@ pub fn plan_for(
     input: &PlanInput<'_>,
     file: &ClusterFile,
     user: Option<&str>,
+    machine: &str,
 ) -> Result<SitePlan, Refusal> {
+    let asker = Asker { user, machine };
     let candidates = partition::candidates(file, layers(input).resources.partition.as_ref());
     let mut first = None;
     for candidate in &candidates {
         // What one partition has not got another may have.
-        let Ok(plan) = plan_in(input, file, user, candidate, Trust::All) else {
+        let Ok(plan) = plan_in(input, file, asker, candidate, Trust::All) else {
             continue;
         };
         if !plan.is_refused() {
@@ -111,11 +115,19 @@ pub fn plan_for(
     // What a file assumes refuses nothing: a cluster may have more of it.
     let mut more = candidates
         .iter()
-        .filter_map(|candidate| plan_in(input, file, user, candidate, Trust::SaidAlone).ok());
+        .filter_map(|candidate| plan_in(input, file, asker, candidate, Trust::SaidAlone).ok());
     match more.next() {
         Some(plan) => Ok(plan),
-        None => nowhere(input, file, user, &candidates),
+        None => nowhere(input, file, asker, &candidates),
     }
+}
+
+/// Who plans.
+#[derive(Clone, Copy, Debug)]
+struct Asker<'a> {
+    user: Option<&'a str>,
+    /// The architecture of their program.
+    machine: &'a str,
 }
 
 /// Whether assumed values count.
@@ -131,11 +143,11 @@ enum Trust {
 fn nowhere(
     input: &PlanInput<'_>,
     file: &ClusterFile,
-    user: Option<&str>,
+    asker: Asker<'_>,
     candidates: &[partition::Candidate<'_>],
 ) -> Result<SitePlan, Refusal> {
     if let [one] = candidates {
-        return plan_in(input, file, user, one, Trust::All);
+        return plan_in(input, file, asker, one, Trust::All);
     }
     let mut facts = file.facts(None);
     facts.nodes.clear();
@@ -156,6 +168,7 @@ fn nowhere(
             }
         }
     }
+    let removed = architecture::keep(&mut facts, &mut sets, asker.machine)?;
     let asked = layers(input);
     let kind = asked.resources.gpu_type.clone();
     gpus::keep(
@@ -164,19 +177,24 @@ fn nowhere(
         kind.as_ref(),
         asked.resources.constraint.as_ref(),
     );
-    plan_sections(input, asked, &facts)?;
+    plan_sections(input, asked, &facts).map_err(|mut refusal| {
+        if let Some(removed) = removed {
+            refusal.there = format!("{}; this yard can't run on {removed}", refusal.there);
+        }
+        refusal
+    })?;
     let none = partition::Candidate {
         partition: None,
         why: None,
     };
     let first = candidates.first().unwrap_or(&none);
-    plan_in(input, file, user, first, Trust::All)
+    plan_in(input, file, asker, first, Trust::All)
 }
 
 fn plan_in(
     input: &PlanInput<'_>,
     file: &ClusterFile,
-    user: Option<&str>,
+    asker: Asker<'_>,
     candidate: &partition::Candidate<'_>,
     trust: Trust,
 ) -> Result<SitePlan, Refusal> {
@@ -184,6 +202,7 @@ fn plan_in(
     let name = candidate.partition.map(|partition| partition.name.as_str());
     let mut facts = file.facts(name);
     let mut sets = partition::nodes(file, candidate.partition);
+    architecture::keep(&mut facts, &mut sets, asker.machine)?;
     let kind = asked.resources.gpu_type.clone();
     gpus::keep(
         &mut facts,
@@ -212,6 +231,8 @@ fn plan_in(
     }
     let Planned { mut plan, groups } = plan_sections(input, asked, &facts)?;
     let could: Vec<&NodeSet<'_>> = groups.iter().filter_map(|group| sets.get(*group)).collect();
+    let note = |set: &&NodeSet<'_>| architecture::note(set, &file.name, asker.machine);
+    plan.notes.extend(could.iter().find_map(note));
     let mut assumed = Vec::new();
     for set in &could {
         assumed_of_nodes(&mut assumed, set, &plan);
@@ -240,6 +261,7 @@ fn plan_in(
         ));
     }
     partition::assumed(&mut assumed, candidate.partition);
+    let user = asker.user;
     qos::choose(&mut plan, &mut left, file, user);
     qos::assumed(&mut assumed, &plan, &left, file, user);
     let admission = file.admission(&request(&plan), user);

@@ -21,7 +21,7 @@ fn check(cluster: &str, resources: &str, want: Expect) {
         base: Path::new("/home/me/digits"),
         default_name: "digits",
     };
-    let shown = match plan_for(&input, &file, Some("me")) {
+    let shown = match plan_for(&input, &file, Some("me"), "x86_64") {
         Ok(plan) => plan.show(),
         Err(refusal) => format!("error: {refusal}\n"),
     };
@@ -121,11 +121,11 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
         "wilson",
         "gpus_per_node = 8\ngpu_type = \"v100\"\ntime = \"2h\"",
         expect![[r#"
-        error: wilson has no node with 8 v100
-          asked   gpus_per_node = 8, gpu_type = "v100"   (yard.toml:3)
-          there   4 nodes with 2 v100
-          do      nodes = 4 with gpus_per_node = 2
-    "#]],
+            error: wilson has no node with 8 v100
+              asked   gpus_per_node = 8, gpu_type = "v100"   (yard.toml:3)
+              there   4 nodes with 2 v100; this yard can't run on power9 (ppc64le)
+              do      nodes = 4 with gpus_per_node = 2
+        "#]],
     );
     check(
         "wilson",
@@ -161,6 +161,32 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
 }
 
 #[test]
+fn a_partition_of_another_architecture_is_refused() {
+    let four = "gpus_per_node = 4\ngpu_type = \"v100\"\ntime = \"2h\"";
+    check(
+        "wilson",
+        four,
+        expect![[r#"
+            error: wilson has no node with 4 v100
+              asked   gpus_per_node = 4, gpu_type = "v100"   (yard.toml:3)
+              there   4 nodes with 2 v100; this yard can't run on power9 (ppc64le)
+              do      nodes = 2 with gpus_per_node = 2
+        "#]],
+    );
+    let named = format!("{four}\npartition = \"gpu_gce_ppc\"");
+    check(
+        "wilson",
+        &named,
+        expect![[r#"
+            error: wilson has only nodes of another architecture for it
+              asked   a run of this yard, which is built for x86_64
+              there   power9 (ppc64le)
+              do      choose another partition, or plan with a yard that is built for those nodes
+        "#]],
+    );
+}
+
+#[test]
 fn satori_beyond_its_default_queue() {
     check(
         "satori",
@@ -186,6 +212,7 @@ fn satori_beyond_its_default_queue() {
                         QOS normal allows 12:00:00 (qos.normal.max_wall)
                 do      --time=12:00:00, and come back from a checkpoint
 
+              note: satori's file assumes that nodes ac922 are ppc64le; this yard is built for x86_64
               note: rests on what satori is assumed to have: nodes.ac922.cpus, nodes.ac922.memory,
                     nodes.ac922.names and 1 more (yard cluster show satori)
         "#]],

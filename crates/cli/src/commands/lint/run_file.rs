@@ -39,25 +39,27 @@ pub(super) fn on(
     };
     let lines = Lines::new(text);
     let at = |line: Option<usize>| Some(words(&lines, line.filter(|line| *line <= lines.count())?));
-    Ok(match site::plan_for(&input, cluster, user().as_deref()) {
-        Ok(site) => {
-            let refusals = site.refusals.iter();
-            let findings = refusals.map(|refusal| {
-                let place = at(line_of(&site.plan, refusal));
-                run_refused(refusal, &cluster.name, place)
-            });
-            findings.collect()
-        }
-        Err(refusal) => {
-            let place = at(said_line(&refusal.asked, &path.to_string_lossy()));
-            let finding = run_without_plan(&cluster.name, &refusal.message, place);
-            vec![
-                finding
-                    .really(format!("asked {}; there {}", refusal.asked, refusal.there))
-                    .help(refusal.todo),
-            ]
-        }
-    })
+    Ok(
+        match site::plan_for(&input, cluster, user().as_deref(), &sys::machine()) {
+            Ok(site) => {
+                let refusals = site.refusals.iter();
+                let findings = refusals.map(|refusal| {
+                    let place = at(line_of(&site.plan, refusal));
+                    run_refused(refusal, &cluster.name, place)
+                });
+                findings.collect()
+            }
+            Err(refusal) => {
+                let place = at(said_line(&refusal.asked, &path.to_string_lossy()));
+                let finding = run_without_plan(&cluster.name, &refusal.message, place);
+                vec![
+                    finding
+                        .really(format!("asked {}; there {}", refusal.asked, refusal.there))
+                        .help(refusal.todo),
+                ]
+            }
+        },
+    )
 }
 
 /// The line of the run file that decides what is refused; none where another place does.
