@@ -1,19 +1,47 @@
-//! Names of the environment variables that are ours: the one place for them.
+//! Names of the environment variables that are ours: the one place for them, but for those that the
+//! ranks of a run get (`YARD_…`, in `train`).
 
-/// Holds state, caches, the user's configuration and laptop scratch under one folder, in
-/// sub-folders of those names: tests and trials seal themselves with it.
-pub const TRAINYARD_HOME: &str = "TRAINYARD_HOME";
+/// Makes a constant of each name, and one table of all with what is written above them.
+macro_rules! variables {
+    (
+        $(#[doc = $table_doc:literal])+ $table:ident:
+        $( $(#[doc = $doc:literal])+ $name:ident; )*
+    ) => {
+        $( $(#[doc = $doc])+ pub const $name: &str = stringify!($name); )*
 
-/// The embedded engine's folder; set in every job of it, so that commands inside a job find it.
-pub const TRAINYARD_ENGINE: &str = "TRAINYARD_ENGINE";
+        $(#[doc = $table_doc])+
+        pub const $table: &[(&str, &str)] = &[
+            $( (stringify!($name), concat!($($doc),+).trim_ascii_start()), )*
+        ];
+    };
+}
 
-/// Pretends a kind of file system below a folder, for tests: `<kind>:<path prefix>`, such as
-/// `nfs:/tmp/x`.
-pub const TRAINYARD_TEST_FS: &str = "TRAINYARD_TEST_FS";
+variables! {
+    /// What a user can set.
+    FOR_USERS:
 
-/// The user's own `BASH_ENV`, kept for bash while ours stands in its place inside a job.
-pub const TRAINYARD_BASH_ENV: &str = "TRAINYARD_BASH_ENV";
+    /// An absolute path: state, cache, config, scratch and the index of runs stand below it, in
+    /// folders of those names, instead of in the home folder.
+    TRAINYARD_HOME;
+}
 
-/// Milliseconds from SIGTERM to SIGKILL where an engine ends a job, instead of Slurm's 30 s; for
-/// tests.
-pub const TRAINYARD_KILL_WAIT_MS: &str = "TRAINYARD_KILL_WAIT_MS";
+variables! {
+    /// What a job gets from the embedded engine.
+    IN_JOBS:
+
+    /// The embedded engine's folder, so that commands inside a job find the engine that runs it.
+    TRAINYARD_ENGINE;
+    /// The user's own `BASH_ENV`, which bash still reads inside a job: `BASH_ENV` itself names a file
+    /// that keeps Slurm's commands on `PATH`.
+    TRAINYARD_BASH_ENV;
+}
+
+variables! {
+    /// What only tests set.
+    FOR_TESTS:
+
+    /// Pretends a kind of file system below a folder: `<kind>:<path prefix>`, such as `nfs:/tmp/x`.
+    TRAINYARD_TEST_FS;
+    /// Milliseconds from SIGTERM to SIGKILL where an engine ends a job, instead of Slurm's 30 s.
+    TRAINYARD_KILL_WAIT_MS;
+}

@@ -99,8 +99,8 @@ impl Variables {
             ),
             "name" => self.name = keys::name(&mut reader, Raw::Flag(text, start)),
             _ => {
-                if let Some(known) = ResourceSection::KEYS.iter().find(|known| known.name == key) {
-                    (known.read)(own, &mut reader, Raw::Flag(text, start));
+                if let Some(known) = ResourceSection::key(key) {
+                    known.read_into(own, &mut reader, Raw::Flag(text, start));
                 }
             }
         }

@@ -51,6 +51,27 @@ impl Launcher {
         }
     }
 
+    /// What it does, in a sentence.
+    #[must_use]
+    pub fn doc(self) -> &'static str {
+        match self {
+            Launcher::Srun => {
+                "`srun` starts every rank, with `RANK`, `LOCAL_RANK`, `WORLD_SIZE`, `MASTER_ADDR` and \
+                 `MASTER_PORT` set, as `init_process_group(\"env://\")`, DeepSpeed and Accelerate read \
+                 them."
+            }
+            Launcher::None => "One process.",
+            Launcher::Torchrun => "`torchrun` on each node, which starts the node's ranks.",
+            Launcher::Lightning => {
+                "`srun` starts every rank, as Lightning's Slurm mode expects; give its `Trainer` the \
+                 same numbers of nodes and devices."
+            }
+            Launcher::Jax => {
+                "`srun` starts every rank, with what a plain `jax.distributed.initialize()` reads."
+            }
+        }
+    }
+
     /// What one task of it is.
     #[must_use]
     pub fn shape(self) -> Shape {

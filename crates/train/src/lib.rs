@@ -30,12 +30,15 @@ pub mod site;
 pub use amounts::{say_limit, say_mebibytes, say_seconds};
 pub use environment_plan::{CONDA_HOOK, EnvironmentPlan, Prelude, Python};
 pub use input_variables::{INPUT_VARIABLES, Variables};
-pub use keys::resource_keys;
+pub use keys::{
+    Flag, KeyDefault, KeyRow, SectionRow, Value, is_of_one_run, key_sections, resource_keys,
+    top_keys,
+};
 pub use launch::launch;
 pub use launcher::{Launcher, Shape};
 pub use model::{Problem, render};
 pub use overrides::{OverrideProblem, Overrides};
-pub use placeholders::{PLACEHOLDERS, UnknownPlaceholder, Values, fill};
+pub use placeholders::{PLACEHOLDERS, Placeholder, UnknownPlaceholder, Values, fill};
 pub use plan::{CheckpointPlan, DataPlan, JobPlace, Plan, ResumePlan};
 pub use planner::{PlanInput, plan};
 pub use rank_command::{EnvChange, JobShape, RankCommand, Rendezvous};

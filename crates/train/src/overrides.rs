@@ -59,10 +59,10 @@ impl Overrides {
             "name" => self.name = keys::name(&mut reader, raw),
             "launcher" => self.launcher = keys::launcher(&mut reader, raw),
             "sbatch" => self.add_sbatch(&mut reader, flag, text),
-            _ => match ResourceSection::KEYS.iter().find(|known| known.name == key) {
-                Some(known) => (known.read)(&mut self.resources, &mut reader, raw),
+            _ => match ResourceSection::key(key) {
+                Some(known) => known.read_into(&mut self.resources, &mut reader, raw),
                 None => {
-                    let known = keys::names_of::<ResourceSection>();
+                    let known = ResourceSection::names();
                     reader.unknown_key(0..flag.len(), key, "[resources]", &known);
                 }
             },

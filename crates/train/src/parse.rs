@@ -1,6 +1,6 @@
 //! Reads a run file.
 
-use crate::keys::{SECTIONS, Section, names_of};
+use crate::keys::{SECTIONS, Section, is_of_one_run, section_of};
 use crate::reader::{From, Raw, Reader, Whose};
 use crate::{CompleteWord, Problem, RunFile, Sections};
 use std::path::Path;
@@ -55,9 +55,6 @@ fn read(text: &str, origin: &str, whose: Whose) -> (RunFile, Vec<Problem>) {
     (run_file, reader.problems)
 }
 
-/// Keys that the user's config can't have: they belong to one run.
-const OF_ONE_RUN: [&str; 5] = ["name", "launcher", "command", "repeat", "data"];
-
 fn read_document(run_file: &mut RunFile, reader: &mut Reader<'_>, document: &DeTable<'_>) {
     let place = match reader.is_user_config() {
         true => "the config",
@@ -99,51 +96,20 @@ fn read_sections(
     beside: &[&'static str],
 ) {
     for (key, value) in table.iter() {
-        let raw = Raw::Toml(value);
-        match key.get_ref().as_ref() {
-            name if reader.is_user_config() && OF_ONE_RUN.contains(&name) => {
-                let message = format!("{name} belongs to one run");
-                let help = "write it into the run file: the config holds what all runs share";
-                reader.complain(key.span(), message, "", help);
-            }
-            "resources" => read_section(&mut own.resources, reader, key, value),
-            "environment" => read_section(&mut own.environment, reader, key, value),
-            "data" => read_section(&mut own.data, reader, key, value),
-            "checkpoints" => read_section(&mut own.checkpoints, reader, key, value),
-            "resume" => read_section(&mut own.resume, reader, key, value),
-            "notify" => read_section(&mut own.notify, reader, key, value),
-            name if beside.contains(&name) => {}
-            name => match Sections::KEYS.iter().find(|known| known.name == name) {
-                Some(known) => (known.read)(own, reader, raw),
-                None => unknown_at_top(reader, key, place, beside),
-            },
+        let name = key.get_ref().as_ref();
+        if reader.is_user_config() && is_of_one_run(name) {
+            let message = format!("{name} belongs to one run");
+            let help = "write it into the run file: the config holds what all runs share";
+            reader.complain(key.span(), message, "", help);
+        } else if let Some(section) = SECTIONS.iter().find(|section| section.name == name) {
+            (section.read)(own, reader, section.name, value);
+        } else if let Some(known) = Sections::key(name) {
+            known.read_into(own, reader, Raw::Toml(value));
+        } else if !beside.contains(&name) {
+            unknown_at_top(reader, key, place, beside);
         }
     }
     check_marker(own, reader, table);
-}
-
-fn read_section<S: Section>(
-    own: &mut S,
-    reader: &mut Reader<'_>,
-    name: &Spanned<std::borrow::Cow<'_, str>>,
-    value: &Spanned<DeValue<'_>>,
-) {
-    let place = format!("[{}]", name.get_ref());
-    let DeValue::Table(table) = value.get_ref() else {
-        let help = format!("write {place} on a line of its own and its keys below");
-        let message = format!("{} is not a table", name.get_ref());
-        reader.complain(value.span(), message, "", help);
-        return;
-    };
-    for (key, value) in table.iter() {
-        match S::KEYS.iter().find(|known| known.name == key.get_ref()) {
-            Some(known) => (known.read)(own, reader, Raw::Toml(value)),
-            None => {
-                let known: Vec<&str> = names_of::<S>();
-                reader.unknown_key(key.span(), key.get_ref(), &place, &known);
-            }
-        }
-    }
 }
 
 /// A key that stands in no section: perhaps it belongs to one.
@@ -164,28 +130,14 @@ fn unknown_at_top(
         reader.complain(key.span(), message, "", help);
         return;
     }
-    let own = Sections::KEYS.iter().map(|key| key.name);
-    let all = own.chain(SECTIONS).chain(beside.iter().copied());
-    let known: Vec<&str> = match reader.is_user_config() {
-        true => all.filter(|name| !OF_ONE_RUN.contains(name)).collect(),
-        false => all.collect(),
-    };
+    let own = Sections::names().into_iter();
+    let sections = SECTIONS.iter().map(|section| section.name);
+    let all = own.chain(sections).chain(beside.iter().copied());
+    let of_config = reader.is_user_config();
+    let known: Vec<&str> = all
+        .filter(|name| !of_config || !is_of_one_run(name))
+        .collect();
     reader.unknown_key(key.span(), name, place, &known);
-}
-
-fn section_of(name: &str) -> Option<&'static str> {
-    fn has<S: Section>(name: &str) -> bool {
-        S::KEYS.iter().any(|key| key.name == name)
-    }
-    let owners = [
-        ("resources", has::<crate::ResourceSection>(name)),
-        ("environment", has::<crate::EnvironmentSection>(name)),
-        ("data", has::<crate::DataSection>(name)),
-        ("checkpoints", has::<crate::CheckpointSection>(name)),
-        ("resume", has::<crate::ResumeSection>(name)),
-    ];
-    let owner = owners.iter().find(|(_, owns)| *owns);
-    owner.map(|(section, _)| *section)
 }
 
 /// `complete = "marker"` needs a name, and a name needs it.

@@ -300,23 +300,23 @@ fn words() {
     check(
         "launcher = \"horovod\"\n",
         expect![[r#"
-        error: the launcher horovod comes later
-           --> yard.toml:1:12
-           1 │ launcher = "horovod"
-             │            ^^^^^^^^^
-          help: use srun with torch's own data parallelism
-    "#]],
+            error: the launcher horovod is not supported yet
+               --> yard.toml:1:12
+               1 │ launcher = "horovod"
+                 │            ^^^^^^^^^
+              help: use srun with torch's own data parallelism
+        "#]],
     );
     check(
         "repeat = 5\n[environment]\ncontainer = \"x.sif\"\n",
         expect![[r#"
-            error: more than one repeat comes later
+            error: more than one repeat is not supported yet
                --> yard.toml:1:10
                1 │ repeat = 5
                  │          ^
               help: leave it out, and start the run once a seed
 
-            error: containers come later
+            error: containers are not supported yet
                --> yard.toml:3:13
                3 │ container = "x.sif"
                  │             ^^^^^^^

@@ -1,22 +1,88 @@
 //! `{data}`, `{checkpoints}` and the rest in commands.
 
+use crate::env_vars::{
+    YARD_CHECKPOINTS, YARD_DATA, YARD_GPUS_PER_NODE, YARD_LOGS, YARD_NODES, YARD_REPEAT,
+    YARD_RESUME, YARD_RESUME_FILE, YARD_RUN, YARD_WORLD_SIZE,
+};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// All names, in the order in which they are told to people.
-pub const PLACEHOLDERS: [&str; 10] = [
-    "data",
-    "checkpoints",
-    "resume",
-    "resume_file",
-    "logs",
-    "run",
-    "nodes",
-    "gpus_per_node",
-    "world_size",
-    "repeat",
+/// A placeholder of a command.
+#[derive(Clone, Copy, Debug)]
+pub struct Placeholder {
+    /// What stands in the braces.
+    pub name: &'static str,
+    /// What it stands for.
+    pub doc: &'static str,
+    /// The variable in which ranks find the same.
+    pub variable: &'static str,
+}
+
+/// All of them, in the order in which they are shown.
+pub const PLACEHOLDERS: [Placeholder; 10] = [
+    Placeholder {
+        name: "data",
+        doc: "The folder on the node's own disk with what `[data] stage` names.",
+        variable: YARD_DATA,
+    },
+    Placeholder {
+        name: "checkpoints",
+        doc: "The folder on the node's own disk into which the program writes checkpoints. Each file \
+              or folder directly in it is one; what is complete is copied to the run folder while \
+              the training continues.",
+        variable: YARD_CHECKPOINTS,
+    },
+    Placeholder {
+        name: "resume",
+        doc: "A folder with the newest complete checkpoint, inside it under its own name: what the \
+              program wrote as `{checkpoints}/step-300` is `{resume}/step-300`. Empty at the first \
+              start. For DeepSpeed, a file `latest` in it names the checkpoint.",
+        variable: YARD_RESUME,
+    },
+    Placeholder {
+        name: "resume_file",
+        doc: "The checkpoint itself, `{resume}/NAME`: a file or a folder, as the program wrote it. \
+              Empty at the first start, so it belongs into `[resume] args`, which are added only \
+              where there is a checkpoint.",
+        variable: YARD_RESUME_FILE,
+    },
+    Placeholder {
+        name: "logs",
+        doc: "The folder `tensorboard` in the run folder, for event files.",
+        variable: YARD_LOGS,
+    },
+    Placeholder {
+        name: "run",
+        doc: "The run's id.",
+        variable: YARD_RUN,
+    },
+    Placeholder {
+        name: "nodes",
+        doc: "The number of nodes.",
+        variable: YARD_NODES,
+    },
+    Placeholder {
+        name: "gpus_per_node",
+        doc: "The number of GPUs of each node.",
+        variable: YARD_GPUS_PER_NODE,
+    },
+    Placeholder {
+        name: "world_size",
+        doc: "The number of ranks.",
+        variable: YARD_WORLD_SIZE,
+    },
+    Placeholder {
+        name: "repeat",
+        doc: "Which of the repeats this is, from 1.",
+        variable: YARD_REPEAT,
+    },
 ];
+
+/// Whether there is a placeholder of that name.
+fn is_known(name: &str) -> bool {
+    PLACEHOLDERS.iter().any(|known| known.name == name)
+}
 
 /// What the placeholders stand for in one start of a job; the ranks have the same in `YARD_*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +126,7 @@ pub fn fill(text: &str, values: &BTreeMap<&str, String>) -> Result<String, Unkno
 /// # Errors
 /// That one.
 pub(crate) fn check(text: &str) -> Result<(), UnknownPlaceholder> {
-    let known = |name: &str| PLACEHOLDERS.contains(&name).then_some("");
+    let known = |name: &str| is_known(name).then_some("");
     replace(text, known).map(|_| ())
 }
 

@@ -1,6 +1,7 @@
 //! Reads single values, of a run file or of a flag, and notes what is wrong with them.
 
 use crate::amounts::{AmountProblem, mebibytes, seconds, time_limit};
+use crate::keys::{Choice, KeyRow, Section};
 use crate::placeholders::{self, PLACEHOLDERS};
 use crate::{GpuMemory, MemorySize, Problem, Resolved, Source};
 use model::{Seconds, TimeLimitRequest, count_lines, nearest};
@@ -103,6 +104,28 @@ impl<'a> Reader<'a> {
         self.complain(span, format!("unknown key {key}"), label, help);
     }
 
+    /// The keys of a section.
+    pub fn section<S: Section>(
+        &mut self,
+        own: &mut S,
+        name: &'static str,
+        value: &Spanned<DeValue<'_>>,
+    ) {
+        let place = format!("[{name}]");
+        let DeValue::Table(table) = value.get_ref() else {
+            let help = format!("write {place} on a line of its own and its keys below");
+            let message = format!("{name} is not a table");
+            self.complain(value.span(), message, "", help);
+            return;
+        };
+        for (key, value) in table.iter() {
+            match S::key(key.get_ref()) {
+                Some(known) => known.read_into(own, self, Raw::Toml(value)),
+                None => self.unknown_key(key.span(), key.get_ref(), &place, &S::names()),
+            }
+        }
+    }
+
     fn resolved<T>(&self, raw: Raw<'_>, value: T) -> Option<Resolved<T>> {
         let line = || count_lines(&self.text[..span(raw).start.min(self.text.len())]);
         let source = match self.from.clone() {
@@ -151,7 +174,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Text that isn't empty.
-    pub fn text(&mut self, key: &str, raw: Raw<'_>, example: &str) -> Option<Resolved<String>> {
+    pub fn text(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<String>> {
+        self.text_of(row, raw, row.example)
+    }
+
+    fn text_of(&mut self, row: &KeyRow, raw: Raw<'_>, example: &str) -> Option<Resolved<String>> {
+        let key = row.name;
         let text = match raw {
             Raw::Flag(text, _) => text,
             Raw::Toml(value) => match value.get_ref() {
@@ -174,8 +202,9 @@ impl<'a> Reader<'a> {
         self.resolved(raw, text.to_owned())
     }
 
-    /// A whole number of at least `least`.
-    pub fn count(&mut self, key: &str, raw: Raw<'_>, least: u32) -> Option<Resolved<u32>> {
+    /// A whole number, of at least what the row says.
+    pub fn count(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<u32>> {
+        let (key, least) = (row.name, row.value.least());
         let number = match raw {
             Raw::Flag(text, _) => text.trim().parse::<i64>().ok(),
             Raw::Toml(value) => match value.get_ref() {
@@ -201,37 +230,27 @@ impl<'a> Reader<'a> {
     }
 
     /// `true` or `false`.
-    pub fn switch(&mut self, key: &str, raw: Raw<'_>) -> Option<Resolved<bool>> {
+    pub fn switch(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<bool>> {
         let value = match raw {
             Raw::Flag(text, _) => text.parse().ok(),
             Raw::Toml(value) => value.get_ref().as_bool(),
         };
         if value.is_none() {
-            self.wrong_type(key, raw, "true or false");
+            self.wrong_type(row.name, raw, "true or false");
         }
         self.resolved(raw, value?)
     }
 
     /// An array of texts, each of which may be any text.
-    pub fn texts(
-        &mut self,
-        key: &str,
-        raw: Raw<'_>,
-        example: &str,
-    ) -> Option<Resolved<Vec<String>>> {
-        let texts = self.spanned_texts(key, raw, example)?;
+    pub fn texts(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<Vec<String>>> {
+        let texts = self.spanned_texts(row.name, raw, row.example)?;
         let texts = texts.into_iter().map(|(text, _)| text).collect();
         self.resolved(raw, texts)
     }
 
     /// An array of texts with placeholders in them.
-    pub fn words(
-        &mut self,
-        key: &str,
-        raw: Raw<'_>,
-        example: &str,
-    ) -> Option<Resolved<Vec<String>>> {
-        let texts = self.spanned_texts(key, raw, example)?;
+    pub fn words(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<Vec<String>>> {
+        let texts = self.spanned_texts(row.name, raw, row.example)?;
         for (text, span) in &texts {
             self.placeholders(text, span.clone());
         }
@@ -251,11 +270,13 @@ impl<'a> Reader<'a> {
             Some(at) => span.start + at..span.start + at + marked.len(),
             None => span,
         };
-        let label = match nearest(&unknown.name, PLACEHOLDERS) {
+        let label = match nearest(&unknown.name, PLACEHOLDERS.map(|known| known.name)) {
             Some(near) => format!("did you mean {{{near}}}?"),
             None => String::new(),
         };
-        let known = PLACEHOLDERS.map(|name| format!("{{{name}}}")).join(" ");
+        let known = PLACEHOLDERS
+            .map(|known| format!("{{{}}}", known.name))
+            .join(" ");
         let help = format!("known are {known}; {{{{ is a brace");
         self.complain(span, unknown.to_string(), label, help);
     }
@@ -307,48 +328,49 @@ impl<'a> Reader<'a> {
         Some(texts)
     }
 
+    /// One of the words of a choice.
+    pub fn word<T: Choice>(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<T>> {
+        self.one_word(row, raw, T::WORDS)
+    }
+
     /// One of several words.
-    pub fn word<T: Copy>(
+    pub fn one_word<T: Copy>(
         &mut self,
-        key: &str,
+        row: &KeyRow,
         raw: Raw<'_>,
         known: &[(&str, T)],
     ) -> Option<Resolved<T>> {
-        let names = names(known);
-        let word = self.text(key, raw, &format!("one of {names}"))?.value;
-        let value = self.one_of(key, &word, span(raw), known)?;
+        let example = format!("one of {}", names(known));
+        let word = self.text_of(row, raw, &example)?.value;
+        let (_, value) = known[self.one_of(row.name, &word, span(raw), known)?];
         self.resolved(raw, value)
     }
 
     /// An array of words, each once.
-    pub fn several<T: Copy + Ord>(
-        &mut self,
-        key: &str,
-        raw: Raw<'_>,
-        known: &[(&str, T)],
-    ) -> Option<Resolved<Vec<T>>> {
-        let words = self.spanned_texts(key, raw, &format!("some of {}", names(known)))?;
-        let mut values = Vec::new();
+    pub fn several<T: Choice>(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<Vec<T>>> {
+        let known = T::WORDS;
+        let words = self.spanned_texts(row.name, raw, &format!("some of {}", names(known)))?;
+        let mut places = Vec::new();
         for (word, span) in words {
-            values.push(self.one_of(key, &word, span, known)?);
+            places.push(self.one_of(row.name, &word, span, known)?);
         }
-        values.sort_unstable();
-        values.dedup();
+        places.sort_unstable();
+        places.dedup();
+        let values = places.into_iter().map(|place| known[place].1).collect();
         self.resolved(raw, values)
     }
 
-    fn one_of<T: Copy>(
+    /// The place of a word among those that are known.
+    fn one_of<T>(
         &mut self,
         key: &str,
         word: &str,
         span: Range<usize>,
         known: &[(&str, T)],
-    ) -> Option<T> {
-        if let Some((_, value)) = known
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(word))
-        {
-            return Some(*value);
+    ) -> Option<usize> {
+        let is_it = |(name, _): &(&str, T)| name.eq_ignore_ascii_case(word);
+        if let Some(place) = known.iter().position(is_it) {
+            return Some(place);
         }
         let label = match nearest(word, known.iter().map(|(name, _)| *name)) {
             Some(near) => format!("did you mean {near}?"),
@@ -390,8 +412,8 @@ impl<'a> Reader<'a> {
     }
 
     /// A limit.
-    pub fn time(&mut self, key: &str, raw: Raw<'_>) -> Option<Resolved<TimeLimitRequest>> {
-        let text = self.with_unit(key, raw, ["s", "m", "h"])?;
+    pub fn time(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<TimeLimitRequest>> {
+        let text = self.with_unit(row.name, raw, ["s", "m", "h"])?;
         match time_limit(text) {
             Ok(limit) => self.resolved(raw, limit),
             Err(problem) => {
@@ -402,8 +424,8 @@ impl<'a> Reader<'a> {
     }
 
     /// A length of time.
-    pub fn length(&mut self, key: &str, raw: Raw<'_>) -> Option<Resolved<Seconds>> {
-        let text = self.with_unit(key, raw, ["s", "m", "h"])?;
+    pub fn length(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<Seconds>> {
+        let text = self.with_unit(row.name, raw, ["s", "m", "h"])?;
         match seconds(text) {
             Ok(length) => self.resolved(raw, length),
             Err(problem) => {
@@ -415,8 +437,8 @@ impl<'a> Reader<'a> {
 
     /// An amount of memory; `"all"`, and Slurm's `0` in a flag, is all of it, and `"default"` what the
     /// cluster gives to who asks for none.
-    pub fn memory(&mut self, key: &str, raw: Raw<'_>) -> Option<Resolved<MemorySize>> {
-        let text = self.with_unit(key, raw, ["M", "G", "T"])?;
+    pub fn memory(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<MemorySize>> {
+        let text = self.with_unit(row.name, raw, ["M", "G", "T"])?;
         if text.eq_ignore_ascii_case("all") || (matches!(raw, Raw::Flag(..)) && text == "0") {
             return self.resolved(raw, MemorySize(Some(0)));
         }
@@ -433,8 +455,8 @@ impl<'a> Reader<'a> {
     }
 
     /// The memory of a GPU.
-    pub fn gpu_memory(&mut self, key: &str, raw: Raw<'_>) -> Option<Resolved<GpuMemory>> {
-        let text = self.with_unit(key, raw, ["M", "G", "T"])?;
+    pub fn gpu_memory(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<GpuMemory>> {
+        let text = self.with_unit(row.name, raw, ["M", "G", "T"])?;
         match mebibytes(text) {
             Ok(size) => self.resolved(raw, GpuMemory(size)),
             Err(problem) => {

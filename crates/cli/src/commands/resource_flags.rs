@@ -1,85 +1,13 @@
 //! `yard run`'s and `yard plan`'s flags for `[resources]`: Slurm's own long names where it has them.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
+use train::{Flag, KeyRow};
 
-/// One flag and the key of `[resources]` that it sets.
-struct Flag {
-    /// Slurm's long name, where Slurm has one.
-    long: &'static str,
-    /// The run file's key.
-    key: &'static str,
-    /// Takes a value.
-    value: Option<&'static str>,
-    /// Its help, where Slurm has none, or a run file takes the value more strictly than Slurm does.
-    help: Option<&'static str>,
-    /// Whether Slurm has it.
-    of_slurm: bool,
-    /// Can be given several times.
-    several: bool,
+/// The flags of the run file's table of keys, each with its key.
+fn flags() -> impl Iterator<Item = (&'static Flag, &'static KeyRow)> {
+    let keys = train::resource_keys().into_iter();
+    keys.filter_map(|row| Some((row.flag.as_ref()?, row)))
 }
-
-/// One of Slurm's.
-const fn flag(long: &'static str, key: &'static str, value: &'static str) -> Flag {
-    Flag {
-        long,
-        key,
-        value: Some(value),
-        help: None,
-        of_slurm: true,
-        several: false,
-    }
-}
-
-/// A flag with a help of its own.
-const fn stricter(flag: Flag, help: &'static str) -> Flag {
-    let help = Some(help);
-    Flag { help, ..flag }
-}
-
-/// One that Slurm doesn't have.
-const fn own(flag: Flag, help: &'static str) -> Flag {
-    let of_slurm = false;
-    Flag {
-        of_slurm,
-        ..stricter(flag, help)
-    }
-}
-
-/// In the order of the run file's keys: one for each of them.
-const FLAGS: &[Flag] = &[
-    stricter(flag("nodes", "nodes", "N"), "Nodes"),
-    flag("ntasks-per-node", "ranks_per_node", "N"),
-    flag("gpus-per-node", "gpus_per_node", "[TYPE:]N"),
-    own(
-        flag("gpu-type", "gpu_type", "TYPE"),
-        "Type of the GPUs, such as v100",
-    ),
-    own(
-        flag("gpu-memory", "gpu_memory", "SIZE"),
-        "Least memory of a GPU, such as 32G: chooses a type that has it",
-    ),
-    flag("cpus-per-task", "cpus_per_rank", "N"),
-    flag("mem", "memory", "SIZE"),
-    stricter(
-        flag("time", "time", "TIME"),
-        "Longest time of one job, such as 25s, 10m, 24h, 24:00:00 or 2-12:00:00",
-    ),
-    flag("account", "account", "NAME"),
-    flag("qos", "qos", "NAME"),
-    flag("partition", "partition", "NAME"),
-    Flag {
-        value: None,
-        ..flag("exclusive", "exclusive", "")
-    },
-    flag("constraint", "constraint", "LIST"),
-    Flag {
-        several: true,
-        ..own(
-            flag("sbatch", "sbatch", "OPTION"),
-            "A further option for sbatch, such as --sbatch=--reservation=x; can be repeated",
-        )
-    },
-];
 
 /// What the flags gave: pairs of a `[resources]` key and the text as it was written.
 #[derive(Clone, Debug, Default)]
@@ -99,9 +27,9 @@ impl FromArgMatches for ResourceFlags {
                 None => Vec::new(),
             }
         };
-        let given = FLAGS.iter().flat_map(|flag| {
+        let given = flags().flat_map(|(flag, row)| {
             let texts = texts(flag).into_iter();
-            texts.map(|text| (flag.long, flag.key, text))
+            texts.map(|text| (flag.long, row.name, text))
         });
         Ok(ResourceFlags {
             given: given.collect(),
@@ -116,7 +44,7 @@ impl FromArgMatches for ResourceFlags {
 
 impl clap::Args for ResourceFlags {
     fn augment_args(command: Command) -> Command {
-        FLAGS.iter().fold(command, |command, flag| {
+        flags().fold(command, |command, (flag, _)| {
             let slurms = model::option_table::find(flag.long).filter(|_| flag.of_slurm);
             let help = flag.help.or(slurms.map(|option| option.help));
             let mut arg = Arg::new(flag.long)
@@ -147,7 +75,7 @@ mod tests {
 
     #[test]
     fn every_flag_is_slurms_or_has_a_help() {
-        for flag in FLAGS {
+        for (flag, _) in flags() {
             let slurms = model::option_table::find(flag.long);
             assert_eq!(slurms.is_some(), flag.of_slurm, "{}", flag.long);
             assert!(flag.help.or(slurms.map(|option| option.help)).is_some());
@@ -156,7 +84,6 @@ mod tests {
 
     #[test]
     fn every_key_of_resources_has_a_flag() {
-        let flags: Vec<&str> = FLAGS.iter().map(|flag| flag.key).collect();
-        assert_eq!(flags, train::resource_keys());
+        assert_eq!(flags().count(), train::resource_keys().len());
     }
 }

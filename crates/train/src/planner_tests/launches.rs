@@ -1,12 +1,37 @@
 //! What each rank is started with, by every launcher.
 
 use super::*;
-use crate::{EnvChange, JobShape, Rendezvous, Values, launch};
+use crate::{EnvChange, JobShape, PLACEHOLDERS, RankCommand, Rendezvous, Values, env_vars, launch};
 use model::NodeName;
+use std::collections::BTreeSet;
 
 /// The environment that differs between tasks, and the commands, one table a launcher.
 #[track_caller]
 fn check_launch(text: &str, facts: &ClusterFacts, resume: Option<&str>, want: Expect) {
+    let mut shown = String::new();
+    for rank in ranks(text, facts, resume) {
+        shown += &format!(
+            "task {} on node {}: {}\n",
+            rank.task,
+            rank.node,
+            rank.argv.join(" ")
+        );
+        for (name, change) in &rank.env {
+            let value = match change {
+                EnvChange::Set(value) => format!("= {value}"),
+                EnvChange::Default(value) => format!("?= {value}"),
+                EnvChange::Remove => "removed".to_owned(),
+            };
+            let dull = name.starts_with("PET_") && name != "PET_NNODES";
+            if !dull && (rank.task == 0 || !name.starts_with("YARD_")) {
+                shown += &format!("  {name} {value}\n");
+            }
+        }
+    }
+    want.assert_eq(&shown);
+}
+
+fn ranks(text: &str, facts: &ClusterFacts, resume: Option<&str>) -> Vec<RankCommand> {
     let plan = planned(text, &[], facts).unwrap();
     let nodes = plan.nodes.value;
     let shape = JobShape {
@@ -29,27 +54,37 @@ fn check_launch(text: &str, facts: &ClusterFacts, resume: Option<&str>, want: Ex
         logs: PathBuf::from("/r/tensorboard"),
         run: "digits-k3f9".to_owned(),
     };
-    let mut shown = String::new();
-    for rank in launch(&plan, &shape, &rendezvous, &values).unwrap() {
-        shown += &format!(
-            "task {} on node {}: {}\n",
-            rank.task,
-            rank.node,
-            rank.argv.join(" ")
-        );
-        for (name, change) in &rank.env {
-            let value = match change {
-                EnvChange::Set(value) => format!("= {value}"),
-                EnvChange::Default(value) => format!("?= {value}"),
-                EnvChange::Remove => "removed".to_owned(),
-            };
-            let dull = name.starts_with("PET_") && name != "PET_NNODES";
-            if !dull && (rank.task == 0 || !name.starts_with("YARD_")) {
-                shown += &format!("  {name} {value}\n");
-            }
+    launch(&plan, &shape, &rendezvous, &values).unwrap()
+}
+
+#[test]
+fn every_placeholder_is_in_the_variable_that_the_table_says() {
+    for known in PLACEHOLDERS {
+        let text = format!("command = [\"x\", \"{{{}}}\"]\n", known.name);
+        for rank in ranks(&text, &laptop(2, vec![]), Some("/l/resume/260.npz")) {
+            let value = EnvChange::Set(rank.argv[1].clone());
+            assert_eq!(rank.env.get(known.variable), Some(&value), "{}", known.name);
         }
     }
-    want.assert_eq(&shown);
+}
+
+#[test]
+fn every_variable_of_ours_that_ranks_get_is_in_the_table() {
+    let table: BTreeSet<&str> = env_vars::OF_RANKS.iter().map(|(name, _)| *name).collect();
+    let mut found: BTreeSet<String> = BTreeSet::new();
+    for rank in ranks(DIGITS, &laptop(2, vec![]), None) {
+        found.extend(
+            rank.env
+                .into_keys()
+                .filter(|name| name.starts_with("YARD_")),
+        );
+    }
+    // Of one value of `[resume] notify` alone, by whoever writes the file.
+    found.insert(env_vars::YARD_STOP_FILE.to_owned());
+    assert_eq!(
+        found.iter().map(String::as_str).collect::<BTreeSet<_>>(),
+        table
+    );
 }
 
 #[test]

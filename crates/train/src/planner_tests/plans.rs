@@ -268,3 +268,43 @@ proptest::proptest! {
 fn gpus_of_test() -> Vec<GpuGroup> {
     gpus("a100", 2, 81_920)
 }
+
+#[test]
+fn a_key_that_says_its_default_changes_no_value() {
+    let command = "command = [\"python\", \"train.py\"]\n";
+    // What each value came from differs.
+    let values = |text: &str| {
+        let mut plan = serde_json::to_value(planned(text, &[], &wilson()).unwrap()).unwrap();
+        forget_sources(&mut plan);
+        plan
+    };
+    let without = values(command);
+    let mut rows: Vec<(String, &crate::KeyRow)> = Vec::new();
+    rows.extend(
+        crate::top_keys()
+            .into_iter()
+            .map(|row| (String::new(), row)),
+    );
+    for section in crate::key_sections() {
+        let head = format!("[{}]\n", section.name);
+        rows.extend(section.keys.into_iter().map(|row| (head.clone(), row)));
+    }
+    for (head, row) in rows {
+        let Some(value) = row.default.value() else {
+            continue;
+        };
+        let text = format!("{command}{head}{} = {value}\n", row.name);
+        assert_eq!(values(&text), without, "{text}");
+    }
+}
+
+fn forget_sources(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            fields.remove("source");
+            fields.values_mut().for_each(forget_sources);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(forget_sources),
+        _ => {}
+    }
+}

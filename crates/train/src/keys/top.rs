@@ -1,0 +1,135 @@
+//! The keys above the first section: what belongs to one run alone.
+
+use super::choices::words;
+use super::{Flag, Key, KeyDefault, KeyRow, Section, Value};
+use crate::reader::{From, Raw, Reader, span};
+use crate::{Launcher, Resolved, Sections};
+
+impl Section for Sections {
+    const KEYS: &'static [Key<Sections>] = &[
+        Key {
+            row: NAME,
+            read: |_, own, reader, raw| own.name = name(reader, raw),
+        },
+        Key {
+            row: LAUNCHER,
+            read: |_, own, reader, raw| own.launcher = launcher(reader, raw),
+        },
+        Key {
+            row: KeyRow {
+                name: "command",
+                value: Value::Words,
+                default: KeyDefault::Words("needed, here or after `--` on the command line"),
+                flag: None,
+                doc: "Program and arguments of each rank; no shell reads them. \
+                      It starts in the run's copy of the code, in the run file's folder.",
+                example: "[\"python\", \"train.py\"]",
+            },
+            read: |row, own, reader, raw| own.command = command(row, reader, raw),
+        },
+        Key {
+            row: KeyRow {
+                name: "repeat",
+                value: Value::Count(1),
+                default: KeyDefault::Is("1"),
+                flag: None,
+                doc: "How often the run is repeated; more than 1 is not supported yet.",
+                example: "1",
+            },
+            read: |row, own, reader, raw| own.repeat = repeat(row, reader, raw),
+        },
+    ];
+}
+
+const NAME: KeyRow = KeyRow {
+    name: "name",
+    value: Value::Name,
+    default: KeyDefault::Words("the folder's name; without a run file the program's"),
+    flag: Flag::own("name", "NAME", "The run's name"),
+    doc: "The run's name: its id is this and four letters, and so is its folder.",
+    example: "\"resnet50\"",
+};
+
+const LAUNCHER: KeyRow = KeyRow {
+    name: "launcher",
+    value: Value::OneOf(words::<Launcher>),
+    default: KeyDefault::Words(
+        "`\"srun\"` where more than one node, rank or GPU is asked for, else `\"none\"`",
+    ),
+    flag: Flag::own(
+        "launcher",
+        "LAUNCHER",
+        "What starts the ranks: srun, none, torchrun, lightning, jax",
+    ),
+    doc: "What starts the ranks, and how they find each other.",
+    example: "\"torchrun\"",
+};
+
+/// A name that can be part of a folder's and of a file pattern's.
+pub(crate) fn name(reader: &mut Reader<'_>, raw: Raw<'_>) -> Option<Resolved<String>> {
+    let name = reader.text(&NAME, raw)?;
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let first = name
+        .value
+        .starts_with(|letter: char| letter.is_ascii_alphanumeric());
+    if !first || !name.value.chars().all(fits) || name.value.len() > 64 {
+        let help = "letters, digits, - _ and . are fine, at most 64, the first a letter or a digit";
+        reader.complain(
+            span(raw),
+            format!("{:?} can't name a run", name.value),
+            "",
+            help,
+        );
+        return None;
+    }
+    Some(name)
+}
+
+pub(crate) fn launcher(reader: &mut Reader<'_>, raw: Raw<'_>) -> Option<Resolved<Launcher>> {
+    const NOT_YET: [(&str, &str); 4] = [
+        ("horovod", "use srun with torch's own data parallelism"),
+        ("mpi", "use srun: it starts a rank a GPU"),
+        (
+            "accelerate",
+            "use srun: Accelerate reads RANK, WORLD_SIZE and LOCAL_RANK; or torchrun",
+        ),
+        (
+            "deepspeed",
+            "use srun or torchrun: DeepSpeed reads the same variables as torch",
+        ),
+    ];
+    let flag = String::new();
+    let mut quiet = Reader::new("", From::Flag { flag });
+    if let Some(word) = quiet.text(&LAUNCHER, raw).map(|word| word.value) {
+        let not_yet = |(name, _): &&(&str, &str)| name.eq_ignore_ascii_case(&word);
+        if let Some((name, instead)) = NOT_YET.iter().find(not_yet) {
+            let message = format!("the launcher {name} is not supported yet");
+            reader.complain(span(raw), message, "", *instead);
+            return None;
+        }
+    }
+    reader.word(&LAUNCHER, raw)
+}
+
+fn command(row: &KeyRow, reader: &mut Reader<'_>, raw: Raw<'_>) -> Option<Resolved<Vec<String>>> {
+    let command = reader.words(row, raw)?;
+    match command.value.first().map(String::as_str) {
+        None | Some("") => {
+            let help = format!("write command = {}", row.example);
+            reader.complain(span(raw), "command is empty", "", help);
+            None
+        }
+        Some(_) => Some(command),
+    }
+}
+
+fn repeat(row: &KeyRow, reader: &mut Reader<'_>, raw: Raw<'_>) -> Option<Resolved<u32>> {
+    let repeat = reader.count(row, raw)?;
+    if repeat.value > 1 {
+        let help = "leave it out, and start the run once a seed";
+        let message = "more than one repeat is not supported yet";
+        reader.complain(span(raw), message, "", help);
+        return None;
+    }
+    Some(repeat)
+}
