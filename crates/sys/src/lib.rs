@@ -20,6 +20,7 @@ mod host_name;
 mod local_time;
 pub mod lock;
 pub mod memory;
+pub mod mounts;
 mod nonblocking;
 mod now;
 pub mod odd_text;

@@ -3,6 +3,7 @@
 //! **Invariant:** never shipped; drives the built binary from outside and knows nothing of its
 //! insides.
 
+mod failing_disk;
 mod outcome;
 mod pretended_gpus;
 mod processes;
@@ -10,6 +11,7 @@ mod slurm;
 mod test_env;
 mod wait;
 
+pub use failing_disk::FailingDisk;
 pub use outcome::Outcome;
 pub use pretended_gpus::gpus_missing;
 pub use processes::{end_all_that_mention, that_mention};

@@ -151,6 +151,11 @@ impl TestEnv {
         self.yard(&all)
     }
 
+    /// Leaves the folder where it is when this is dropped, so that it can be looked at.
+    pub fn keep(&mut self) {
+        self.root.disable_cleanup(true);
+    }
+
     /// A text in which what differs from test to test has names: `$TEST` is [`TestEnv::root`],
     /// `$HOST` the machine's name.
     #[must_use]

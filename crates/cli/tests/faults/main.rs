@@ -1,0 +1,92 @@
+//! Faults while a run trains: seeded kills of each of our processes and of several at once, disks
+//! that fail for a while, another user. Whatever happens, the run ends with the parameters of one
+//! that nothing disturbed.
+//!
+//! A seed decides everything ([`scenario`]); `./test --faults N --from SEED` runs N of them.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+mod campaign;
+mod disks;
+mod faults;
+mod judgement;
+mod processes;
+mod progress;
+mod random;
+mod run;
+mod scenario;
+mod stranger;
+mod table;
+
+use scenario::Scenario;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Seeds that failed once, with what they had found.
+const REGRESSIONS: &[(u64, &str)] = &[];
+
+/// Where Python is, past what only chooses a version; `None`, with the reason said: there is none.
+fn python(test: &str) -> Option<PathBuf> {
+    let asked = Command::new("python3")
+        .args(["-c", "import sys; print(sys.executable)"])
+        .output();
+    match asked {
+        Ok(output) if output.status.success() => {
+            let path = String::from_utf8(output.stdout).unwrap();
+            Some(PathBuf::from(path.trim()))
+        }
+        _ => {
+            testkit::skip(test, "there is no python3");
+            None
+        }
+    }
+}
+
+/// The one that is asked for, or one for the commit: another each time, and the same for all who
+/// look at it.
+fn first_seed() -> u64 {
+    number_from("YARD_FAULTS_FROM").unwrap_or_else(seed_of_commit)
+}
+
+fn seed_of_commit() -> u64 {
+    let asked = Command::new("git").args(["rev-parse", "HEAD"]).output();
+    let hash = asked
+        .ok()
+        .and_then(|output| String::from_utf8(output.stdout).ok());
+    let first = hash.as_deref().and_then(|hash| hash.get(..7));
+    let number = first.and_then(|first| u64::from_str_radix(first, 16).ok());
+    number.unwrap_or(20_260_101)
+}
+
+fn number_from(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// `./test --faults N [--from SEED]`, and 200 of them in `./test --full`.
+#[test]
+#[ignore = "takes a quarter of an hour; ./test --full runs it"]
+fn many_seeds() {
+    let Some(python) = python("many_seeds") else {
+        return;
+    };
+    let runs = number_from("YARD_FAULTS").unwrap_or(200);
+    let from = first_seed();
+    let scenarios = (from..from + runs).map(Scenario::of).collect();
+    let failed = campaign::campaign(scenarios, &python);
+    assert!(failed.is_empty(), "seeds that failed: {failed:?}");
+}
+
+mod slow {
+    use super::{REGRESSIONS, Scenario, campaign, first_seed, python};
+
+    #[test]
+    fn twenty_seeds_of_this_commit_and_those_that_failed_once() {
+        let Some(python) = python("twenty_seeds_of_this_commit") else {
+            return;
+        };
+        let once = REGRESSIONS.iter().map(|(seed, _)| Scenario::of(*seed));
+        let new = (first_seed()..).map(Scenario::of).filter(Scenario::in_ci);
+        let failed = campaign::campaign(once.chain(new.take(20)).collect(), &python);
+        assert!(failed.is_empty(), "seeds that failed: {failed:?}");
+    }
+}
