@@ -8,6 +8,7 @@ mod failure;
 mod input_file;
 mod output_file;
 mod printer;
+mod reference;
 mod slurm;
 mod words;
 

@@ -3,12 +3,15 @@
 mod attach;
 mod cancel;
 mod cluster;
+mod completions;
 mod engine;
+mod examples;
 mod follow;
 mod interrupt;
 mod lint;
 mod logs;
 mod ls;
+mod man;
 mod place;
 mod plain_jobs;
 mod plan;
@@ -25,16 +28,19 @@ mod story;
 mod user_config;
 mod wait;
 
+#[cfg(test)]
+pub use examples::calls as example_calls;
+
 use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Runs AI training jobs, once described, everywhere, correctly, to their end
 #[derive(Debug, Parser)]
-#[command(name = "yard", version, disable_help_subcommand = true)]
+#[command(name = "yard", version)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -55,6 +61,8 @@ enum Command {
     Engine(engine::Args),
     Cluster(cluster::Args),
     Port(port::Args),
+    Completions(completions::Args),
+    Man(man::Args),
     /// Slurm's own commands: sbatch, squeue, scancel, srun, scontrol
     #[command(name = "slurm")]
     Slurm {
@@ -64,6 +72,21 @@ enum Command {
     },
 }
 
+/// The widest that help is; a narrower terminal folds it further.
+pub const WIDEST: usize = 100;
+
+/// All commands with their options and examples: what is parsed, and what help, man pages,
+/// completions and `docs/commands.md` are made of.
+pub fn command() -> clap::Command {
+    examples::add_to(Cli::command()).max_term_width(WIDEST)
+}
+
+fn parsed(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(args)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
 /// Runs one of `yard`'s commands.
 pub fn main(args: Vec<OsString>, printer: &Printer) -> ExitCode {
     let code = answered(args, printer);
@@ -71,7 +94,7 @@ pub fn main(args: Vec<OsString>, printer: &Printer) -> ExitCode {
 }
 
 fn answered(args: Vec<OsString>, printer: &Printer) -> u8 {
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match parsed(args) {
         Ok(cli) => cli,
         Err(message) if message.use_stderr() => {
             printer.say(message.to_string().trim_end());
@@ -104,6 +127,8 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Engine(args) => engine::run(&args, printer),
         Command::Cluster(args) => cluster::run(&args, printer),
         Command::Port(args) => port::run(&args, printer),
+        Command::Completions(args) => completions::run(&args, printer),
+        Command::Man(args) => man::run(&args, printer),
         // Known names never come here: main takes them first.
         Command::Slurm { words } => Err(crate::failure::Failure::new(
             exit_code::USAGE,

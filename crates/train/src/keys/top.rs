@@ -46,7 +46,7 @@ const NAME: KeyRow = KeyRow {
     value: Value::Name,
     default: KeyDefault::Words("the folder's name; without a run file the program's"),
     flag: Flag::own("name", "NAME", "The run's name"),
-    doc: "The run's name: its id is this and four letters, and so is its folder.",
+    doc: "The run's name; its id is the name and four letters or digits.",
     example: "\"resnet50\"",
 };
 

@@ -1,0 +1,230 @@
+//! Examples of each command, for its help, its man page and `docs/commands.md`.
+
+use clap::Command;
+
+/// A command's words behind `yard`, and calls of it, each with what it does.
+type Examples = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// By command; those that only hold further commands have none.
+const EXAMPLES: &[Examples] = &[
+    (
+        "run",
+        &[
+            ("yard run", "the yard.toml of this folder"),
+            (
+                "yard run examples/digits --time 10m",
+                "of another one, with another limit",
+            ),
+            (
+                "yard run --gpus-per-node 2 -- python train.py",
+                "a command without a run file",
+            ),
+            ("yard run job.sbatch", "a batch script, as it stands"),
+            (
+                "yard run --on local --detach",
+                "on this machine, without waiting for it",
+            ),
+        ],
+    ),
+    (
+        "plan",
+        &[
+            ("yard plan", "the yard.toml of this folder"),
+            (
+                "yard plan --on ibex",
+                "for a cluster that is known by its file",
+            ),
+            (
+                "yard plan --on ibex --beside job.sbatch",
+                "compared with a batch script",
+            ),
+            (
+                "yard plan --script",
+                "the batch script that would be submitted",
+            ),
+        ],
+    ),
+    (
+        "lint",
+        &[
+            ("yard lint job.sbatch", "what Slurm would make of it"),
+            (
+                "yard lint --on ibex --fix job.sbatch",
+                "by one cluster's rules, and repaired",
+            ),
+            ("yard lint --explain Y012", "what a finding is about"),
+        ],
+    ),
+    (
+        "ls",
+        &[
+            ("yard ls", "runs, and other jobs of the last day"),
+            (
+                "yard ls --live --json",
+                "what still waits or runs, for a program",
+            ),
+        ],
+    ),
+    (
+        "show",
+        &[
+            ("yard show", "the newest run"),
+            ("yard show digits-vfjk", "one run, by its id"),
+            ("yard show 17", "a job, by its number"),
+        ],
+    ),
+    (
+        "logs",
+        &[
+            ("yard logs -f", "the newest run's output, as it comes"),
+            (
+                "yard logs digits-vfjk --rank 0 --last",
+                "of one rank, since the last start",
+            ),
+        ],
+    ),
+    (
+        "wait",
+        &[(
+            "yard wait digits-vfjk 17",
+            "until both are over; 0 if both succeeded",
+        )],
+    ),
+    (
+        "cancel",
+        &[
+            ("yard cancel digits-vfjk", "its checkpoints stay"),
+            ("yard cancel @", "the newest run"),
+        ],
+    ),
+    (
+        "requeue",
+        &[(
+            "yard requeue digits-vfjk",
+            "it continues from its newest checkpoint",
+        )],
+    ),
+    (
+        "attach",
+        &[
+            ("yard attach", "a shell beside the newest run's ranks"),
+            ("yard attach digits-vfjk -- nvidia-smi", "one command there"),
+        ],
+    ),
+    (
+        "engine start",
+        &[("yard engine start", "it also starts by itself on first use")],
+    ),
+    (
+        "engine stop",
+        &[("yard engine stop", "jobs that run are not ended")],
+    ),
+    (
+        "engine status",
+        &[("yard engine status --json", "for a program")],
+    ),
+    (
+        "cluster ls",
+        &[("yard cluster ls", "their names, nodes and GPUs")],
+    ),
+    (
+        "cluster show",
+        &[
+            ("yard cluster show ibex", "in tables"),
+            (
+                "yard cluster show ibex --sources",
+                "each value with the place where it is said",
+            ),
+        ],
+    ),
+    (
+        "cluster check",
+        &[("yard cluster check mine.toml", "1 where there is an error")],
+    ),
+    (
+        "cluster import",
+        &[(
+            "yard cluster import --slurm-conf /etc/slurm/slurm.conf",
+            "printed as a cluster file",
+        )],
+    ),
+    (
+        "port",
+        &[
+            (
+                "yard port job.sbatch --to wilson --diff",
+                "what would change, as a patch",
+            ),
+            (
+                "yard port job.sbatch --from ibex --to wilson -o wilson.sbatch",
+                "into a new file",
+            ),
+        ],
+    ),
+    (
+        "slurm",
+        &[
+            ("yard slurm sbatch job.sbatch", "as Slurm's own sbatch does"),
+            ("yard slurm squeue --me", "its queue"),
+        ],
+    ),
+    (
+        "completions",
+        &[
+            (
+                "yard completions bash",
+                "for ~/.local/share/bash-completion/completions/yard",
+            ),
+            (
+                "yard completions zsh",
+                "for a file _yard in a folder of fpath",
+            ),
+        ],
+    ),
+    (
+        "man",
+        &[
+            ("yard man", "yard's own page; yard man | man -l - shows it"),
+            ("yard man run", "the page of a command"),
+            (
+                "yard man --out ~/.local/share/man/man1",
+                "all of them as files",
+            ),
+        ],
+    ),
+];
+
+#[cfg(test)]
+/// The calls of all examples.
+pub fn calls() -> impl Iterator<Item = &'static str> {
+    EXAMPLES
+        .iter()
+        .flat_map(|(_, examples)| examples.iter().map(|(call, _)| *call))
+}
+
+/// Puts the examples below the help of every command.
+pub fn add_to(command: Command) -> Command {
+    EXAMPLES.iter().fold(command, |command, (path, examples)| {
+        let mut words: Vec<&str> = path.split(' ').collect();
+        words.reverse();
+        at(command, &mut words, &text(examples))
+    })
+}
+
+/// The same for the command at the end of a path.
+fn at(command: Command, rest: &mut Vec<&str>, text: &str) -> Command {
+    match rest.pop() {
+        None => command.after_help(text.to_owned()),
+        Some(word) => command.mut_subcommand(word, |sub| at(sub, rest, text)),
+    }
+}
+
+fn text(examples: &[(&str, &str)]) -> String {
+    let widest = examples
+        .iter()
+        .map(|(call, _)| call.len())
+        .max()
+        .unwrap_or(0);
+    let line = |(call, what): &(&str, &str)| format!("\n  {call:<widest$}  # {what}");
+    format!("Examples:{}", examples.iter().map(line).collect::<String>())
+}
