@@ -37,6 +37,6 @@ pub use disk_free::disk_free;
 pub use host_name::{host_name, machine};
 pub use local_time::local_time;
 pub use nonblocking::set_nonblocking;
-pub use now::now;
+pub use now::{boot_clock, now, wall_clock};
 pub use places::{PlaceFacts, Places, PlacesError};
 pub use random::random;

@@ -2,6 +2,7 @@
 
 mod descendants;
 mod fork;
+mod own;
 mod pid_fd;
 mod reap;
 mod spawn;
@@ -10,6 +11,7 @@ mod this;
 
 pub use descendants::{children, descendants, descendants_where};
 pub use fork::{Fork, exit_now, fork};
+pub use own::OwnProcesses;
 pub use pid_fd::PidFd;
 pub use reap::{Reaped, reap, wait};
 pub use spawn::{Spawn, User};
