@@ -42,7 +42,22 @@ impl State {
                 }
             }
             Event::Held { job, hold, at } => self.held(job, hold, at),
+            Event::ClockSet { by_ms } => self.clock_set(by_ms),
             Event::GpusBarred(gpus) => self.barred = gpus.into_iter().collect(),
+        }
+    }
+
+    fn clock_set(&mut self, by_ms: i64) {
+        let expiries = std::mem::take(&mut self.expiries);
+        let moved = expiries.into_iter();
+        self.expiries = moved.map(|(at, job)| (plus(at, by_ms), job)).collect();
+        let ids: Vec<JobId> = self.jobs.keys().copied().collect();
+        for id in ids {
+            let job = self.jobs.get_mut(&id);
+            if let Some(JobState::Running { since, .. }) = job.map(|job| &mut job.record.state) {
+                *since = plus(*since, by_ms);
+                self.touch(id);
+            }
         }
     }
 
@@ -254,6 +269,10 @@ impl State {
         self.touch(id);
         self.refile(id, at);
     }
+}
+
+fn plus(moment: Timestamp, millis: i64) -> Timestamp {
+    Timestamp(moment.0.saturating_add(millis))
 }
 
 fn cancelled(by: u32) -> Outcome {

@@ -462,6 +462,30 @@ fn an_allocation_without_a_script_expires() {
 }
 
 #[test]
+fn a_clock_that_is_set_neither_ends_nor_prolongs_an_allocation() {
+    for hour in [3_600_000, -3_600_000] {
+        let mut world = World::new(1);
+        let id = world.submit(Request {
+            comment: Some("no script".to_owned()),
+            time: Some(TimeLimitRequest::Limit(Seconds(60))),
+            ..Request::default()
+        });
+        world.pass();
+        let clock_set = Event::ClockSet { by_ms: hour };
+        world.state.apply(clock_set);
+        let end = Timestamp(1_060_000 + hour);
+        assert_eq!(world.state.next_due(), Some(end));
+        assert_eq!(world.state.schedule(Timestamp(end.0 - 1)), []);
+        assert_eq!(world.state.schedule(end), [Action::Expire(id)]);
+        let JobState::Running { since, .. } = world.state.job(id).unwrap().state else {
+            panic!("it runs");
+        };
+        assert_eq!(since, Timestamp(1_000_000 + hour));
+        assert!(world.state.take_changes().live.contains(&id));
+    }
+}
+
+#[test]
 fn a_pass_over_many_waiting_jobs_looks_at_the_head_alone() {
     let mut state = World::new(1);
     for _ in 0..10_000 {

@@ -68,6 +68,12 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
+    /// The clock was set: what runs began so much later by it (earlier, if negative). Limits are
+    /// lengths of time, so that their ends move with it.
+    ClockSet {
+        /// By how many milliseconds it jumped ahead.
+        by_ms: i64,
+    },
     /// GPUs that other users of the machine hold now.
     GpusBarred(Vec<model::GpuIndex>),
 }
