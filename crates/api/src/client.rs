@@ -7,7 +7,7 @@ use crate::{
     Submission, VERSION, Watched, WouldStart, read_frame, write_frame,
 };
 use model::{JobId, JobRecord, Request, RestartCount, StepId, StepRecord, StepRequest, WaitStatus};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -34,6 +34,7 @@ pub struct Client {
     engine: HelloAnswer,
     /// The allocation that ends with this connection, said again on the next one.
     allocation: Option<(JobId, Box<Submission>)>,
+    shows_notices: bool,
 }
 
 impl Client {
@@ -48,22 +49,32 @@ impl Client {
             program: PathBuf::from("/proc/self/exe"),
             source,
         })?;
-        Client::connect_with(engine_dir, &program)
+        Client::open(engine_dir, &program, true)
     }
 
-    /// [`Client::connect`] with the program that is started as the engine.
+    /// [`Client::connect`] with the program that is started as the engine, for a caller that no
+    /// person sits before: it shows no notices.
     ///
     /// # Errors
     /// As [`Client::connect`].
     pub fn connect_with(engine_dir: &Path, program: &Path) -> Result<Client, ConnectError> {
+        Client::open(engine_dir, program, false)
+    }
+
+    fn open(
+        engine_dir: &Path,
+        program: &Path,
+        shows_notices: bool,
+    ) -> Result<Client, ConnectError> {
         let folder = EngineFolder::new(engine_dir);
-        let (stream, engine) = reach(&folder, program)?;
+        let (stream, engine) = reach(&folder, program, shows_notices)?;
         Ok(Client {
             folder,
             program: program.to_owned(),
             stream,
             engine,
             allocation: None,
+            shows_notices,
         })
     }
 
@@ -73,7 +84,7 @@ impl Client {
     /// It is newer and speaks another protocol.
     pub fn connect_running(engine_dir: &Path) -> Result<Option<Client>, ConnectError> {
         let folder = EngineFolder::new(engine_dir);
-        let (stream, engine) = match greet(&folder) {
+        let (stream, engine) = match greet(&folder, true) {
             Ok(greeted) => greeted,
             // Not to be let in is not the same as nobody being there.
             Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
@@ -91,6 +102,7 @@ impl Client {
             stream,
             engine,
             allocation: None,
+            shows_notices: true,
         }))
     }
 
@@ -147,7 +159,7 @@ impl Client {
     /// # Errors
     /// As [`Client::connect`].
     pub fn reconnect(&mut self) -> Result<(), ConnectError> {
-        (self.stream, self.engine) = reach(&self.folder, &self.program)?;
+        (self.stream, self.engine) = reach(&self.folder, &self.program, self.shows_notices)?;
         // By its token it is the same job, which belongs to this connection now. A connection that
         // broke again shows at the next call.
         if let Some((_, submission)) = self.allocation.clone() {
@@ -381,10 +393,14 @@ impl Client {
 }
 
 /// Connects, starting or replacing an engine as needed.
-fn reach(folder: &EngineFolder, program: &Path) -> Result<(UnixStream, HelloAnswer), ConnectError> {
+fn reach(
+    folder: &EngineFolder,
+    program: &Path,
+    shows_notices: bool,
+) -> Result<(UnixStream, HelloAnswer), ConnectError> {
     let begun = Instant::now();
     loop {
-        let last = match greet(folder) {
+        let last = match greet(folder, shows_notices) {
             Ok((mut stream, engine)) => {
                 if engine.protocol > PROTOCOL {
                     return Err(newer(&engine));
@@ -426,16 +442,21 @@ fn await_other(folder: &EngineFolder) {
     }
 }
 
-fn greet(folder: &EngineFolder) -> io::Result<(UnixStream, HelloAnswer)> {
+fn greet(folder: &EngineFolder, shows_notices: bool) -> io::Result<(UnixStream, HelloAnswer)> {
     let mut stream = sys::socket::connect(&folder.socket())?;
     stream.set_read_timeout(Some(LONGEST_CONNECT))?;
     let hello = Hello {
         version: VERSION.to_owned(),
         protocol: PROTOCOL,
+        shows_notices,
     };
     write_frame(&mut stream, &hello)?;
-    let answer = read_frame(&mut stream, LONGEST_ANSWER)?;
+    let answer: Option<HelloAnswer> = read_frame(&mut stream, LONGEST_ANSWER)?;
     let answer = answer.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+    if let Some(notice) = &answer.notice {
+        // Here and not in each command: whichever comes first has to say it.
+        let _unheard = writeln!(io::stderr(), "yard: warning: {notice}");
+    }
     Ok((stream, answer))
 }
 
@@ -485,6 +506,7 @@ mod tests {
             protocol,
             pid: 1,
             store: String::new(),
+            notice: None,
         };
         assert_eq!(is_older(&engine), older, "{version} {protocol}");
     }

@@ -5,14 +5,16 @@
 //! bin/<version>-<hash>/yard                            the pinned program
 //! bin/<version>-<hash>/slurm/{sbatch,squeue,…}         links to it
 //! jobs/<job>/{script,environment}                      of a job or a whole array
-//! steps/<job>.<restart>.<step>.<node>                  one supervisor's record
-//! steps/<job>.<restart>.<step>.<node>.sock             where it answers, once it is asked to
+//! steps/<job>.<restart>.<step>.<node>.<tag>            one supervisor's record
+//! steps/<job>.<restart>.<step>.<node>.<tag>.sock       where it answers, once it is asked to
+//! committed                                            how far the store has come
+//! processes                                            locked by each of our own processes
 //! ```
 //!
 //! One flat folder for the records: a step makes one file and no folder, since what a short job
 //! costs is mostly the making of files.
 
-use model::{JobId, RestartCount, StepId};
+use model::JobId;
 use std::path::{Path, PathBuf};
 
 /// One engine's folder.
@@ -95,9 +97,9 @@ impl EngineFolder {
         self.root.join("steps")
     }
 
-    /// The record of one supervisor: of a step on one of its nodes, counted from 0 in the step.
+    /// Where each of our own processes holds a lock, so that it is told from a job's.
     #[must_use]
-    pub fn record(&self, job: JobId, restart: RestartCount, step: StepId, node: u32) -> PathBuf {
-        self.steps().join(format!("{job}.{restart}.{step}.{node}"))
+    pub fn processes(&self) -> PathBuf {
+        self.root.join("processes")
     }
 }

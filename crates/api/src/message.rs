@@ -15,6 +15,9 @@ pub struct Hello {
     pub version: String,
     /// The client's [`crate::PROTOCOL`].
     pub protocol: u32,
+    /// The client shows its user what an engine has to report.
+    #[serde(default)]
+    pub shows_notices: bool,
 }
 
 /// Answer to [`Hello`]. Stable between versions.
@@ -29,6 +32,9 @@ pub struct HelloAnswer {
     pub pid: u32,
     /// The store's identity; with a row's version it is a watcher's cursor.
     pub store: String,
+    /// What a user has to know, to the first client that shows it: jobs that were lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
 }
 
 /// Asks the engine to give its place to a newer one: it answers `handed_over` when its store is
@@ -418,6 +424,9 @@ pub struct EngineFacts {
     pub pending: u32,
     /// What this machine can't do, a sentence each (no cgroups, say).
     pub limits: Vec<String>,
+    /// What its store lost, a sentence each, the oldest first.
+    #[serde(default)]
+    pub losses: Vec<String>,
 }
 
 /// A node.

@@ -7,16 +7,32 @@ use api::{
 };
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
 /// Enough for reading a job's JSON; most of it is never touched.
 const STACK: usize = 256 << 10;
 
+/// What every client is greeted with.
+#[derive(Debug)]
+pub(crate) struct Greeting {
+    /// The store's id.
+    pub(crate) store: String,
+    /// For the first client that shows it.
+    pub(crate) notice: Mutex<Option<String>>,
+}
+
+impl Greeting {
+    fn take_notice(&self) -> Option<String> {
+        let mut notice = self.notice.lock().unwrap_or_else(PoisonError::into_inner);
+        notice.take()
+    }
+}
+
 /// Accepts connections for ever, on this thread.
-pub(crate) fn accept(listener: &UnixListener, store: &str, owner: &mpsc::Sender<Message>) {
-    let store: Arc<str> = store.into();
+pub(crate) fn accept(listener: &UnixListener, greeting: Greeting, owner: &mpsc::Sender<Message>) {
+    let greeting = Arc::new(greeting);
     for (number, stream) in (0..).zip(listener.incoming()) {
         let stream = match stream {
             Ok(stream) => stream,
@@ -27,7 +43,7 @@ pub(crate) fn accept(listener: &UnixListener, store: &str, owner: &mpsc::Sender<
                 continue;
             }
         };
-        let (store, owner) = (Arc::clone(&store), owner.clone());
+        let (greeting, owner) = (Arc::clone(&greeting), owner.clone());
         let thread = thread::Builder::new()
             .name("connection".to_owned())
             .stack_size(STACK)
@@ -39,7 +55,7 @@ pub(crate) fn accept(listener: &UnixListener, store: &str, owner: &mpsc::Sender<
                     has_allocation: false,
                 };
                 // A connection that breaks concerns its client alone.
-                let _broken = connection.serve(&store);
+                let _broken = connection.serve(&greeting);
                 if connection.has_allocation {
                     let _ended = connection.owner.send(Message::Disconnected(number));
                 }
@@ -59,7 +75,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn serve(&mut self, store: &str) -> io::Result<()> {
+    fn serve(&mut self, greeting: &Greeting) -> io::Result<()> {
         let peer = Peer {
             uid: sys::socket::peer_uid(&self.stream)?,
             gid: sys::socket::peer_gid(&self.stream)?,
@@ -71,9 +87,16 @@ impl Connection {
             version: VERSION.to_owned(),
             protocol: PROTOCOL,
             pid: std::process::id(),
-            store: store.to_owned(),
+            store: greeting.store.clone(),
+            notice: hello
+                .shows_notices
+                .then(|| greeting.take_notice())
+                .flatten(),
         };
         write_frame(&mut self.stream, &answer)?;
+        if answer.notice.is_some() {
+            let _ended = self.owner.send(Message::NoticeShown);
+        }
         loop {
             let frame: Option<serde_json::Value> = read_frame(&mut self.stream, LONGEST_CALL)?;
             let Some(frame) = frame else { return Ok(()) };

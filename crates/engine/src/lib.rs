@@ -9,16 +9,20 @@
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
+mod boot_time;
 mod connection;
 pub mod fork_server;
 mod log;
 mod message;
 mod messenger;
+mod named_ids;
 mod orphans;
 mod outcome;
+mod own_processes;
 mod owner;
 mod pinned;
 pub mod record;
+mod record_tag;
 mod serve;
 pub mod spec;
 mod store;
@@ -26,5 +30,7 @@ pub mod supervisor;
 mod supervisor_key;
 mod users;
 
+pub use boot_time::BootTime;
+pub use record_tag::RecordTag;
 pub use serve::serve;
 pub use supervisor_key::SupervisorKey;

@@ -18,6 +18,8 @@ pub(crate) enum Message {
     ForkServerLost,
     /// A supervisor that a former engine started is gone.
     Gone(SupervisorKey),
+    /// A client has shown its user what the store lost.
+    NoticeShown,
     /// SIGTERM.
     Stop,
 }

@@ -1,11 +1,13 @@
 //! Processes of a step whose supervisor was killed: nobody else would end them.
 
+use crate::own_processes::OwnProcesses;
 use model::{JobId, RestartCount};
 use std::path::Path;
 
-/// Kills every process that was started for this start of a job, as its environment tells.
-/// Returns how many there were.
-pub(crate) fn kill(engine: &Path, job: JobId, restart: RestartCount) -> usize {
+/// Kills every process that was started for this start of a job, as its environment tells, but our
+/// own: an engine that a command of the job started has its environment. Returns how many there
+/// were.
+pub(crate) fn kill(engine: &Path, job: JobId, restart: RestartCount, own: &OwnProcesses) -> usize {
     let Ok(processes) = std::fs::read_dir("/proc") else {
         return 0;
     };
@@ -15,7 +17,7 @@ pub(crate) fn kill(engine: &Path, job: JobId, restart: RestartCount) -> usize {
     let mut killed = 0;
     for pid in pids {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        if belongs(&environment, engine, job, restart) {
+        if belongs(&environment, engine, job, restart) && !own.has(pid) {
             // Gone in between is as good.
             let _gone = sys::process::signal(pid, 9);
             killed += 1;

@@ -112,7 +112,8 @@ impl Record {
 
 /// What the supervisor of `key` left; `None` where none has begun.
 pub(crate) fn look(engine: &EngineFolder, key: SupervisorKey) -> Option<Found> {
-    read(&key.record(engine)).or_else(|| former(&key.former_folder(engine)))
+    let former = || former(&key.former_folder(engine)).filter(|_| key.tag.is_none());
+    read(&key.record(engine)).or_else(former)
 }
 
 /// Reads the record of the step that a path names; `None` where there is none.
@@ -155,6 +156,7 @@ fn former(folder: &Path) -> Option<Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RecordTag;
     use model::{JobId, StepId, Timestamp};
 
     fn holder() -> PidFile {
@@ -181,6 +183,7 @@ mod tests {
             restart: 1,
             step: StepId::Batch,
             node: 0,
+            tag: None,
         }
     }
 
@@ -238,6 +241,31 @@ mod tests {
         std::fs::remove_file(path(100)).unwrap();
         let next = Record::claim(path(101), key(101), &holder(), Some(taken)).unwrap();
         assert_eq!(next.names, 1);
+    }
+
+    #[test]
+    fn a_record_of_another_store_or_submission_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = EngineFolder::new(folder.path());
+        let of = |store, token| SupervisorKey {
+            tag: Some(RecordTag::new(store, token)),
+            ..key(7)
+        };
+        let claim = |key: SupervisorKey| {
+            let record = Record::claim(key.record(&engine), key, &holder(), None);
+            record.unwrap().end(&exit("x")).unwrap();
+        };
+        claim(key(7));
+        claim(of("store", "token"));
+        assert!(look(&engine, of("store", "token")).is_some());
+        assert_eq!(look(&engine, of("restored", "token")), None);
+        assert_eq!(look(&engine, of("store", "another token")), None);
+        // It stands in no way of the one that is meant.
+        claim(of("restored", "token"));
+        assert_eq!(
+            look(&engine, of("restored", "token")).unwrap().exit,
+            Some(exit("x"))
+        );
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! `yard engine serve`: an engine's whole life.
 
-use crate::connection;
+use crate::connection::{self, Greeting};
 use crate::fork_server::{self, ForkServer, ForkServerEvents};
 use crate::message::Message;
 use crate::messenger::Messenger;
+use crate::named_ids;
+use crate::own_processes::OwnProcesses;
 use crate::owner::{Leaving, Owner, recover};
 use crate::pinned;
 use crate::store::{Store, StoreError};
@@ -17,7 +19,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 use sys::lock::FileLock;
@@ -74,7 +76,9 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
         .map_err(|error| system(&error))?;
     let dir = dir.canonicalize().map_err(|error| system(&error))?;
     let folder = EngineFolder::new(&dir);
-    let binary = run_pinned(&folder).map_err(|error| system(&error))?;
+    // First of all: a job's command may have started this engine, and the job may be ending.
+    let own = OwnProcesses::enter(&folder);
+    let binary = run_pinned(&folder, &own).map_err(|error| system(&error))?;
     let lock = FileLock::try_acquire(&folder.lock()).map_err(|error| system(&error))?;
     let Some(lock) = lock else {
         say(&Startup::Locked);
@@ -82,7 +86,7 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
     };
     // Before the first thread, and before the store fills memory that each fork would copy.
     let (fork_server, events) = fork_server::fork(&dir).map_err(|error| system(&error))?;
-    let leaving = match open(&folder, &binary, fork_server) {
+    let leaving = match open(&folder, &binary, fork_server, own) {
         Ok((owner, messages)) => live(owner, &messages, events).map_err(|error| system(&error))?,
         Err((error, fork_server)) => {
             fork_server.shutdown();
@@ -129,13 +133,14 @@ fn refuse_network(dir: &Path) -> Result<(), CantServe> {
 }
 
 /// Goes on as the pinned program, unless this is it; returns its path.
-fn run_pinned(folder: &EngineFolder) -> io::Result<PathBuf> {
+fn run_pinned(folder: &EngineFolder, own: &OwnProcesses) -> io::Result<PathBuf> {
     let program = std::env::current_exe()?;
     if program.starts_with(folder.bin()) {
         return Ok(program);
     }
     // By this name even after the file was replaced.
     let pinned = pinned::pin(folder, Path::new("/proc/self/exe"))?;
+    own.keep();
     Err(Command::new(&pinned)
         .args(["engine", "serve", "--dir"])
         .arg(folder.root())
@@ -148,8 +153,9 @@ fn open(
     folder: &EngineFolder,
     binary: &Path,
     fork_server: ForkServer,
+    own: OwnProcesses,
 ) -> Result<Opened, (StoreError, ForkServer)> {
-    let now = Timestamp(sys::now());
+    let now = Timestamp(sys::wall_clock());
     // Without GPUs everything else still works; the engine's facts say what is wrong.
     let (gpus, no_gpus) = match sys::gpus::ask() {
         Ok(gpus) => (gpus, "no NVIDIA driver answers".to_owned()),
@@ -158,11 +164,12 @@ fn open(
             (Vec::new(), error.to_string())
         }
     };
-    let opened = Store::open(&folder.store()).and_then(|store| {
-        let (state, running) = recover::read(&store, machine(&gpus), now)?;
-        Ok((store, state, running))
+    let named = named_ids::highest(folder);
+    let opened = Store::open(&folder.store(), named).and_then(|store| {
+        let (state, running, clock) = recover::read(&store, machine(&gpus), now)?;
+        Ok((store, state, running, clock))
     });
-    let (store, state, running) = match opened {
+    let (store, state, running, clock) = match opened {
         Ok(opened) => opened,
         Err(error) => return Err((error, fork_server)),
     };
@@ -181,10 +188,12 @@ fn open(
         folder: folder.clone(),
         binary: binary.to_owned(),
         since: now,
+        clock,
         store,
         state,
         running,
         fork_server,
+        own,
         messenger,
         sender,
         users: crate::users::Users::default(),
@@ -228,10 +237,13 @@ fn live(
     events: ForkServerEvents,
 ) -> io::Result<Leaving> {
     let listener = sys::socket::listen(&owner.folder.socket())?;
-    let store = owner.store.uuid().to_owned();
+    let greeting = Greeting {
+        store: owner.store.uuid().to_owned(),
+        notice: Mutex::new(owner.notice()),
+    };
     let sender = owner.sender.clone();
     spawn("listener", move || {
-        connection::accept(&listener, &store, &sender);
+        connection::accept(&listener, greeting, &sender);
     })?;
     let sender = owner.sender.clone();
     spawn("fork_server", move || {

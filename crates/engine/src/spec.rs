@@ -5,7 +5,7 @@
 //! started it: record and verbs are frozen, and a new field needs `#[serde(default)]`. The spec is
 //! between one program and its own fork.
 
-use crate::SupervisorKey;
+use crate::{BootTime, RecordTag, SupervisorKey};
 use api::StepTask;
 use model::{JobId, NodeName, OpenMode, RestartCount, SignalSpec, StepId, Timestamp, WaitStatus};
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,9 @@ pub struct StepSpec {
     pub step: StepId,
     /// Index of this node in the step (`%n`), counted from 0.
     pub node_index: u32,
+    /// Of which submission.
+    #[serde(default)]
+    pub tag: Option<RecordTag>,
     /// This node.
     pub node: NodeName,
     /// The engine's folder (`TRAINYARD_ENGINE`).
@@ -74,7 +77,7 @@ pub struct StepSpec {
     pub memory: Option<u64>,
     /// When the time limit strikes: SIGCONT, SIGTERM, `kill_wait_ms`, SIGKILL.
     #[serde(default)]
-    pub deadline: Option<Timestamp>,
+    pub deadline: Option<BootTime>,
     /// `--signal`; sent `before` the deadline. A batch step obeys `SignalTarget::BatchShell`
     /// (its first process alone), a numbered step `SignalTarget::Steps` (all its tasks).
     #[serde(default)]
@@ -95,6 +98,7 @@ impl StepSpec {
             restart: self.restart,
             step: self.step,
             node: self.node_index,
+            tag: self.tag,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Which supervisor.
 
+use crate::record_tag::RecordTag;
 use api::EngineFolder;
 use model::{JobId, RestartCount, StepId};
 use serde::{Deserialize, Serialize};
@@ -17,12 +18,15 @@ pub struct SupervisorKey {
     pub step: StepId,
     /// Index of the node in the step, counted from 0.
     pub node: u32,
+    /// Of which submission; `None`: one to a yard whose records told no submissions apart.
+    #[serde(default)]
+    pub tag: Option<RecordTag>,
 }
 
 impl SupervisorKey {
     /// Its record.
     pub(crate) fn record(self, engine: &EngineFolder) -> PathBuf {
-        engine.record(self.job, self.restart, self.step, self.node)
+        engine.steps().join(self.to_string())
     }
 
     /// The folder that it had in yard 0.1.0.
@@ -32,12 +36,13 @@ impl SupervisorKey {
             restart,
             step,
             node,
+            tag: _,
         } = self;
         engine.job(job).join(format!("{restart}/{step}/{node}"))
     }
 }
 
-/// `<job>.<restart>.<step>.<node>`
+/// `<job>.<restart>.<step>.<node>`, and `.<tag>` where it has one.
 impl fmt::Display for SupervisorKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SupervisorKey {
@@ -45,7 +50,9 @@ impl fmt::Display for SupervisorKey {
             restart,
             step,
             node,
+            tag,
         } = self;
-        write!(f, "{job}.{restart}.{step}.{node}")
+        write!(f, "{job}.{restart}.{step}.{node}")?;
+        tag.map_or(Ok(()), |tag| write!(f, ".{tag}"))
     }
 }

@@ -115,6 +115,9 @@ fn status_text(facts: &EngineFacts) -> String {
     for limit in &facts.limits {
         text.push_str(&format!("note      {limit}\n"));
     }
+    for loss in &facts.losses {
+        text.push_str(&format!("lost      {loss}\n"));
+    }
     text
 }
 
@@ -133,6 +136,7 @@ fn status_json(facts: &EngineFacts) -> serde_json::Value {
         "jobs_running": facts.running,
         "jobs_waiting": facts.pending,
         "notes": facts.limits,
+        "losses": facts.losses,
     })
 }
 

@@ -32,6 +32,7 @@ impl OtherEngine {
             protocol,
             pid: std::process::id(),
             store: "other".to_owned(),
+            notice: None,
         };
         thread::spawn(move || {
             answer_until_handover(&listener, &answer, &calls);

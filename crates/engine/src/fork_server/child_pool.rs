@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sys::poll::{Interest, Poll};
 use sys::process::{self, Fork};
@@ -19,6 +20,7 @@ const REST: Duration = Duration::from_secs(1);
 pub(super) struct ChildPool {
     children: HashMap<u32, Child>,
     boot_id: String,
+    engine: PathBuf,
 }
 
 struct Child {
@@ -35,10 +37,11 @@ enum ChildState {
 }
 
 impl ChildPool {
-    pub(super) fn new() -> ChildPool {
+    pub(super) fn new(engine: &Path) -> ChildPool {
         ChildPool {
             children: HashMap::new(),
             boot_id: sys::boot_id(),
+            engine: engine.to_owned(),
         }
     }
 
@@ -75,9 +78,10 @@ impl ChildPool {
                 sys::signals::unblock_all();
                 // Out of the fork server's session, so that none of its signals come here.
                 let _ = process::new_session();
-                let boot_id = self.boot_id.clone();
-                let lived =
-                    std::panic::catch_unwind(move || supervisor::live(theirs, spec, boot_id));
+                let (boot_id, engine) = (self.boot_id.clone(), self.engine.clone());
+                let lived = std::panic::catch_unwind(move || {
+                    supervisor::live(theirs, spec, boot_id, &engine)
+                });
                 process::exit_now(u8::from(!lived.unwrap_or(false)))
             }
         }

@@ -4,7 +4,8 @@ use super::ForkServerEvent;
 use super::child_pool::ChildPool;
 use super::order::Order;
 use crate::SupervisorKey;
-use crate::supervisor::is_engine;
+use crate::own_processes::OwnProcesses;
+use api::EngineFolder;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -25,6 +26,7 @@ const LONGEST_REAPING: Duration = Duration::from_secs(5);
 struct Live {
     engine: UnixStream,
     pool: ChildPool,
+    own: OwnProcesses,
     /// Steps whose supervisor is gone without a word: their end is told once nothing that they
     /// left behind lives.
     lost: Vec<SupervisorKey>,
@@ -48,7 +50,8 @@ pub(super) fn live(engine: UnixStream, folder: &Path) -> io::Result<()> {
     let mut served = false;
     let mut live = Live {
         engine,
-        pool: ChildPool::new(),
+        pool: ChildPool::new(folder),
+        own: OwnProcesses::enter(&EngineFolder::new(folder)),
         lost: Vec::new(),
         reaping_since: None,
     };
@@ -131,7 +134,7 @@ impl Live {
         // Whatever is below this process is of a step, but supervisors and what they hold, and
         // engines, which serve other jobs.
         let orphans = process::descendants_where(std::process::id(), &|pid| {
-            !self.pool.has(pid) && !is_engine(pid)
+            !self.pool.has(pid) && !self.own.has(pid)
         });
         for orphan in &orphans {
             // Gone in between is as good.

@@ -21,7 +21,8 @@ impl Order {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         match self {
             Order::Start { key, spec } => {
-                let key = serde_json::to_string(key).expect("invariant: a key is four numbers");
+                let key =
+                    serde_json::to_string(key).expect("invariant: a key is numbers and names");
                 let mut bytes = format!("start {key} {}\n", spec.len()).into_bytes();
                 bytes.extend_from_slice(spec);
                 bytes
@@ -75,6 +76,7 @@ mod tests {
                 restart: 1,
                 step,
                 node: 2,
+                tag: Some(crate::RecordTag::new("store", "token")),
             },
             spec: spec.to_vec(),
         };

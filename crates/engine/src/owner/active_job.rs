@@ -2,14 +2,18 @@
 
 use crate::outcome::NodeEnd;
 use crate::store::StepRow;
-use model::{Outcome, RestartCount, StepId, WaitStatus};
+use crate::{RecordTag, SupervisorKey};
+use model::{JobId, JobRecord, Outcome, RestartCount, StepId, WaitStatus};
 use std::collections::BTreeMap;
 
 /// What a running job has.
 #[derive(Debug)]
 pub(crate) struct ActiveJob {
+    pub(crate) job: JobId,
     /// Of which start.
     pub(crate) restart: RestartCount,
+    /// Of which submission.
+    pub(crate) tag: Option<RecordTag>,
     /// Steps that have not ended.
     pub(crate) steps: BTreeMap<StepId, LiveStep>,
     /// Number of the next step.
@@ -38,14 +42,35 @@ pub(crate) struct LiveStep {
 }
 
 impl ActiveJob {
-    pub(crate) fn new(restart: RestartCount) -> ActiveJob {
+    pub(crate) fn new(record: &JobRecord, tag: Option<RecordTag>) -> ActiveJob {
         ActiveJob {
-            restart,
+            job: record.id,
+            restart: record.restarts,
+            tag,
             steps: BTreeMap::new(),
             next_step: 0,
             over: None,
             lost: false,
         }
+    }
+}
+
+impl ActiveJob {
+    /// The supervisor of a step on one of its nodes.
+    pub(crate) fn key(&self, step: StepId, node: u32) -> SupervisorKey {
+        SupervisorKey {
+            job: self.job,
+            restart: self.restart,
+            step,
+            node,
+            tag: self.tag,
+        }
+    }
+
+    /// The supervisors of a step that have not ended.
+    pub(crate) fn live_keys(&self, step: StepId) -> impl Iterator<Item = SupervisorKey> + '_ {
+        let live = self.steps.get(&step).into_iter();
+        live.flat_map(move |live| live.live_nodes().map(move |node| self.key(step, node)))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::Owner;
 use super::active_job::Over;
+use super::clock::shift;
 use super::turn::Turn;
 use crate::message::Peer;
 use crate::outcome;
@@ -55,6 +56,14 @@ impl Owner {
         let left: Vec<JobId> = left.collect();
         for job in left {
             self.end_allocation(job, turn);
+        }
+    }
+
+    pub(super) fn shift_allocations(&mut self, by_ms: i64) {
+        for owned in self.allocations.values_mut() {
+            if let Owned::Until(at) = owned {
+                shift(at, by_ms);
+            }
         }
     }
 

@@ -1,7 +1,6 @@
 //! `cancel`: what `scancel` does.
 
 use super::Owner;
-use super::end::supervisors;
 use super::turn::Turn;
 use crate::message::Peer;
 use crate::spec::{Reach, SupervisorCall};
@@ -110,7 +109,7 @@ impl Owner {
                 (true, false, false) | (false, true, false) => continue,
             };
             let call = SupervisorCall::Signal { signal, reach };
-            for key in supervisors(job, holding, *step) {
+            for key in holding.live_keys(*step) {
                 turn.words.push((key, call.clone()));
             }
         }
@@ -131,14 +130,14 @@ impl Owner {
             });
         }
         let Some(signal) = signal else {
-            self.stop_step(job, holding, step, turn);
+            self.stop_step(holding, step, turn);
             return Ok(());
         };
         let call = SupervisorCall::Signal {
             signal,
             reach: Reach::All,
         };
-        for key in supervisors(job, holding, step) {
+        for key in holding.live_keys(step) {
             turn.words.push((key, call.clone()));
         }
         Ok(())

@@ -66,7 +66,7 @@ impl Owner {
     /// Whether the end of this supervisor is still to come as far as the owner knows.
     fn is_awaited(&self, key: SupervisorKey) -> bool {
         let holding = self.running.get(&key.job);
-        let holding = holding.filter(|holding| holding.restart == key.restart);
+        let holding = holding.filter(|holding| holding.key(key.step, key.node) == key);
         let step = holding.and_then(|holding| holding.steps.get(&key.step));
         let end = step.and_then(|step| step.ends.get(key.node as usize));
         matches!(end, Some(None))
@@ -161,17 +161,17 @@ impl Owner {
             return;
         };
         for step in holding.steps.keys() {
-            self.stop_step(job, holding, *step, turn);
+            self.stop_step(holding, *step, turn);
         }
     }
 
     /// Has one step ended: SIGCONT, SIGTERM, and SIGKILL after a while.
-    pub(super) fn stop_step(&self, job: JobId, holding: &ActiveJob, step: StepId, turn: &mut Turn) {
+    pub(super) fn stop_step(&self, holding: &ActiveJob, step: StepId, turn: &mut Turn) {
         let call = SupervisorCall::Deadline {
             at: Some(Timestamp(0)),
             because: Because::Stop,
         };
-        for key in supervisors(job, holding, step) {
+        for key in holding.live_keys(step) {
             turn.words.push((key, call.clone()));
         }
     }
@@ -208,7 +208,7 @@ impl Owner {
         };
         let outcome = outcome::of_job(ending, over.outcome, over.status);
         if holding.lost {
-            let killed = crate::orphans::kill(self.folder.root(), job, holding.restart);
+            let killed = crate::orphans::kill(self.folder.root(), job, holding.restart, &self.own);
             crate::log::line(&format!(
                 "job {job}: {killed} processes left behind were killed"
             ));
@@ -230,18 +230,6 @@ impl Owner {
 /// Whether a job may be queued again by itself.
 pub(super) fn may_requeue(record: &JobRecord) -> bool {
     record.batch && record.request.requeue != Some(false)
-}
-
-/// A step's live supervisors.
-pub(super) fn supervisors(job: JobId, holding: &ActiveJob, step: StepId) -> Vec<SupervisorKey> {
-    let live = holding.steps.get(&step).map(|live| live.live_nodes());
-    let key = |node| SupervisorKey {
-        job,
-        restart: holding.restart,
-        step,
-        node,
-    };
-    live.into_iter().flatten().map(key).collect()
 }
 
 /// How a step ended on a node; `None` where nobody wrote it.

@@ -3,6 +3,7 @@
 use super::Owner;
 use super::launch::CLUSTER;
 use crate::message::Peer;
+use crate::store::Loss;
 use api::{EngineFacts, NodeFacts, Refusal, VERSION};
 use model::{JobState, NodeName, NodeShare};
 
@@ -33,6 +34,11 @@ impl Owner {
             running: u32::try_from(self.state.live().filter(running).count()).unwrap_or(u32::MAX),
             pending: u32::try_from(self.state.live().filter(pending).count()).unwrap_or(u32::MAX),
             limits: self.limits(),
+            losses: self
+                .losses()
+                .into_iter()
+                .map(|loss| report(&loss))
+                .collect(),
         }
     }
 
@@ -75,6 +81,23 @@ impl Owner {
         limits
     }
 
+    fn losses(&self) -> Vec<Loss> {
+        self.store.losses().unwrap_or_else(|error| {
+            crate::log::line(&error.to_string());
+            Vec::new()
+        })
+    }
+
+    /// What no client has shown its user yet of what was lost.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let losses = self.losses().into_iter();
+        let new: Vec<String> = losses
+            .filter(|loss| !loss.shown)
+            .map(|loss| loss.text)
+            .collect();
+        (!new.is_empty()).then(|| new.join("; "))
+    }
+
     /// Who may end this engine: its own user, and root.
     pub(super) fn may_stop(&self, peer: Peer) -> Result<(), Refusal> {
         if peer.uid == 0 || peer.uid == sys::process::user() {
@@ -84,4 +107,12 @@ impl Owner {
             message: "access denied: this engine serves all users of the machine".to_owned(),
         })
     }
+}
+
+fn report(loss: &Loss) -> String {
+    format!(
+        "{} (seen {})",
+        loss.text,
+        sys::local_time(loss.at.seconds())
+    )
 }

@@ -31,6 +31,13 @@ impl GpuLocks {
         }
     }
 
+    /// The clock was set.
+    pub(super) fn shift(&mut self, by_ms: i64) {
+        if let Some(moment) = &mut self.next_look {
+            super::clock::shift(moment, by_ms);
+        }
+    }
+
     pub(crate) fn next_look(&self) -> Option<Timestamp> {
         self.next_look
     }

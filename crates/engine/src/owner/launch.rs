@@ -1,12 +1,14 @@
 //! Starting jobs and the supervisors of their steps.
 
 use super::active_job::{ActiveJob, LiveStep};
+use super::recover::submitted_as;
 use super::turn::Turn;
 use super::{Owner, batch_step};
+use crate::RecordTag;
 use crate::fork_server::ForkServerEvent;
 use crate::message::Message;
 use crate::spec::{Environment, Program, StepSpec, Streams};
-use crate::store::NewSubmission;
+use crate::store::{NewSubmission, StoreError};
 use api::StepTask;
 use model::job_environment::{self, StartedJob};
 use model::{ArrayTask, JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId};
@@ -23,7 +25,15 @@ impl Owner {
         if !matches!(record.state, JobState::Running { .. }) {
             return;
         }
-        let mut holding = ActiveJob::new(record.restarts);
+        let tag = match self.record_tag(record, &turn.submissions) {
+            Ok(tag) => tag,
+            Err(error) => {
+                // Started without, it would be started again by an engine that can read it.
+                turn.unreadable = Some(error.to_string());
+                return;
+            }
+        };
+        let mut holding = ActiveJob::new(record, tag);
         if let Some(row) = batch_step::of(record) {
             holding.steps.insert(StepId::Batch, LiveStep::new(row));
         }
@@ -45,7 +55,7 @@ impl Owner {
         let started = started(record, &self.state)?;
         let share = started.allocation.nodes.first()?;
         let place = record.array.as_ref();
-        let submitted = place.map_or(record.id, |place| place.array_job);
+        let submitted = submitted_as(record);
         // A job that starts in the turn of its submission is not in the store yet. Without an answer
         // of the store the defaults serve all but scripts with arguments.
         let new = new.iter().find(|new| new.job == submitted);
@@ -104,6 +114,19 @@ impl Owner {
         })
     }
 
+    /// What the records of a job's steps are told by.
+    fn record_tag(
+        &self,
+        record: &JobRecord,
+        new: &[NewSubmission],
+    ) -> Result<Option<RecordTag>, StoreError> {
+        let submitted = submitted_as(record);
+        if let Some(new) = new.iter().find(|new| new.job == submitted) {
+            return Ok(Some(RecordTag::new(self.store.uuid(), &new.token)));
+        }
+        self.store.record_tag(submitted)
+    }
+
     /// What the specs of all steps of a job have in common; the rest is empty.
     pub(super) fn spec_of(
         &self,
@@ -118,6 +141,7 @@ impl Owner {
             restart: record.restarts,
             step,
             node_index,
+            tag: self.running.get(&record.id).and_then(|job| job.tag),
             node: share.node.clone(),
             engine: self.folder.root().to_owned(),
             binary: self.binary.clone(),
@@ -146,7 +170,9 @@ impl Owner {
             gpu_locks: self.gpus.uuids(share.gpus.iter()),
             // Enforced only where it was asked for: the even share is a way to count, no promise.
             memory: record.request.memory.map(|_| share.memory),
-            deadline: started.limit.map(|limit| started.since + limit),
+            deadline: started
+                .limit
+                .map(|limit| self.clock.boot_time(started.since + limit)),
             warning: None,
             kill_wait_ms: self.kill_wait_ms,
             kill_on_bad_exit: false,

@@ -11,6 +11,7 @@ mod active_job;
 mod allocation;
 mod batch_step;
 mod cancel;
+mod clock;
 mod end;
 mod facts;
 mod gpu_locks;
@@ -27,10 +28,12 @@ mod watch;
 use crate::fork_server::{ForkServer, ForkServerEvent};
 use crate::message::{Message, PendingCall};
 use crate::messenger::Messenger;
+use crate::own_processes::OwnProcesses;
 use crate::store::Store;
 use crate::users::Users;
 use active_job::ActiveJob;
 use api::{Answer, Call, EngineFolder, Refusal};
+pub(crate) use clock::Clock;
 pub(crate) use gpu_locks::GpuLocks;
 use model::{JobId, Timestamp};
 use sched::State;
@@ -43,6 +46,8 @@ use watch::Waiter;
 
 /// Most messages of one transaction: an answer must not wait for thousands of others.
 const MOST_MESSAGES: usize = 4096;
+/// Longest sleep while something lies ahead: the clock may be set, and a machine may be suspended.
+const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 /// Pause after a failed transaction before the ends that could not be written are looked for again.
 const RETRY_MS: i64 = 1000;
 
@@ -53,11 +58,13 @@ pub(crate) struct Owner {
     /// The pinned program.
     pub(crate) binary: PathBuf,
     pub(crate) since: Timestamp,
+    pub(crate) clock: Clock,
     pub(crate) store: Store,
     pub(crate) state: State,
     /// What running jobs have.
     pub(crate) running: BTreeMap<JobId, ActiveJob>,
     pub(crate) fork_server: ForkServer,
+    pub(crate) own: OwnProcesses,
     pub(crate) messenger: Messenger,
     /// For threads that wait for adopted supervisors.
     pub(crate) sender: mpsc::Sender<Message>,
@@ -88,7 +95,7 @@ pub(crate) enum Leaving {
 impl Owner {
     /// Lives until somebody ends it.
     pub(crate) fn live(&mut self, messages: &mpsc::Receiver<Message>) -> Leaving {
-        let mut turn = Turn::new();
+        let mut turn = self.new_turn();
         self.recover(&mut turn, true);
         self.finish(turn);
         loop {
@@ -101,7 +108,7 @@ impl Owner {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return Leaving::Signal,
             };
-            let mut turn = Turn::new();
+            let mut turn = self.new_turn();
             let mut leaving = None;
             let waiting = first.into_iter().chain(messages.try_iter());
             for message in waiting.take(MOST_MESSAGES) {
@@ -130,6 +137,11 @@ impl Owner {
                 Some(exit) => self.supervisor_ended(key, exit, turn),
                 None => self.supervisor_gone(key, turn),
             },
+            Message::NoticeShown => {
+                if let Err(error) = self.store.losses_shown() {
+                    crate::log::line(&format!("what was lost will be reported again: {error}"));
+                }
+            }
             Message::Gone(key) => self.supervisor_gone(key, turn),
             Message::ForkServerLost => return Some(Leaving::ForkServerLost),
             Message::Stop => return Some(Leaving::Signal),
@@ -184,15 +196,11 @@ impl Owner {
                 step,
                 node,
             } => {
-                self.supervisor_gone(
-                    crate::SupervisorKey {
-                        job,
-                        restart,
-                        step,
-                        node,
-                    },
-                    turn,
-                );
+                let active = self.running.get(&job);
+                let active = active.filter(|active| active.restart == restart);
+                if let Some(key) = active.map(|active| active.key(step, node)) {
+                    self.supervisor_gone(key, turn);
+                }
                 Ok(Answer::Done)
             }
         };
@@ -222,8 +230,8 @@ impl Owner {
             self.retry_at,
         ];
         let due = due.into_iter().flatten().min()?;
-        let left = u64::try_from(due.0 - sys::now()).unwrap_or(0);
-        Some(Duration::from_millis(left))
+        let left = u64::try_from(due.0 - self.clock.now().0).unwrap_or(0);
+        Some(Duration::from_millis(left).min(LONGEST_SLEEP))
     }
 
     /// Refuses what still waits, so that its clients ask the next engine.

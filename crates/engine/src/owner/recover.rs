@@ -2,26 +2,26 @@
 
 use super::active_job::{ActiveJob, LiveStep, Over};
 use super::turn::Turn;
-use super::{Owner, batch_step};
+use super::{Clock, Owner, batch_step};
 use crate::SupervisorKey;
 use crate::outcome;
 use crate::record;
 use crate::store::{Store, StoreError};
-use model::{Ending, JobId, JobState, StepId, StepState, Timestamp};
+use model::{Ending, JobId, JobRecord, JobState, StepId, StepState, Timestamp};
 use sched::{Machine, State};
 use std::collections::BTreeMap;
 
-/// Reads the scheduler's state and what running jobs have.
+/// Reads the scheduler's state, what running jobs have, and the clock that both go by.
 pub(crate) fn read(
     store: &Store,
     machine: Machine,
     now: Timestamp,
-) -> Result<(State, BTreeMap<JobId, ActiveJob>), StoreError> {
+) -> Result<(State, BTreeMap<JobId, ActiveJob>, Clock), StoreError> {
     let state = State::rebuild(machine, store.saved()?, now);
     let mut running = BTreeMap::new();
     for record in state.live() {
         if let JobState::Running { .. } = record.state {
-            let mut holding = ActiveJob::new(record.restarts);
+            let mut holding = ActiveJob::new(record, store.record_tag(submitted_as(record))?);
             if let Some(row) = batch_step::of(record) {
                 holding.steps.insert(StepId::Batch, LiveStep::new(row));
             }
@@ -48,7 +48,13 @@ pub(crate) fn read(
             }
         }
     }
-    Ok((state, running))
+    Ok((state, running, Clock::of(store)?))
+}
+
+/// The id that a job was submitted under: its own, or its array's.
+pub(super) fn submitted_as(record: &JobRecord) -> JobId {
+    let array = record.array.as_ref();
+    array.map_or(record.id, |place| place.array_job)
 }
 
 impl Owner {
@@ -56,9 +62,10 @@ impl Owner {
     pub(super) fn reload(&mut self, now: Timestamp) {
         let machine = self.state.machine().clone();
         match read(&self.store, machine, now) {
-            Ok((state, running)) => {
+            Ok((state, running, clock)) => {
                 self.state = state;
                 self.running = running;
+                self.clock = clock;
                 // Versions that were given out may come again for other rows.
                 for waiter in self.waiters.drain(..) {
                     let _gone = waiter
@@ -76,17 +83,10 @@ impl Owner {
     pub(super) fn recover(&mut self, turn: &mut Turn, start: bool) {
         let keys: Vec<SupervisorKey> = self
             .running
-            .iter()
-            .flat_map(|(job, holding)| {
-                let steps = holding.steps.iter();
-                steps.flat_map(|(step, live)| {
-                    live.live_nodes().map(|node| SupervisorKey {
-                        job: *job,
-                        restart: holding.restart,
-                        step: *step,
-                        node,
-                    })
-                })
+            .values()
+            .flat_map(|holding| {
+                let steps = holding.steps.keys();
+                steps.flat_map(|step| holding.live_keys(*step))
             })
             .collect();
         let rebooted = start && self.has_rebooted();
@@ -140,12 +140,7 @@ impl Owner {
     /// Writes the files of waiting jobs again, which were not flushed before the crash.
     fn restore_files(&self) {
         let live = self.state.live();
-        let jobs: std::collections::BTreeSet<JobId> = live
-            .map(|record| {
-                let array = record.array.as_ref();
-                array.map_or(record.id, |place| place.array_job)
-            })
-            .collect();
+        let jobs: std::collections::BTreeSet<JobId> = live.map(submitted_as).collect();
         for job in jobs {
             let restored = self.store.files(job).map_err(|error| error.to_string());
             let restored = restored.and_then(|files| {

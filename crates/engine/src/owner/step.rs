@@ -2,7 +2,6 @@
 
 use super::Owner;
 use super::active_job::LiveStep;
-use super::end::supervisors;
 use super::launch::started;
 use super::turn::Turn;
 use crate::SupervisorKey;
@@ -86,15 +85,8 @@ impl Owner {
         let Some(holding) = self.running.get(&job) else {
             return false;
         };
-        let restart = holding.restart;
-        let live = holding.steps.iter().flat_map(|(step, live)| {
-            live.live_nodes().map(|node| SupervisorKey {
-                job,
-                restart,
-                step: *step,
-                node,
-            })
-        });
+        let steps = holding.steps.keys();
+        let live = steps.flat_map(|step| holding.live_keys(*step));
         let ended: Vec<SupervisorKey> = live
             .filter(|key| super::end::read_exit(&self.folder, *key).is_some())
             .collect();
@@ -150,6 +142,7 @@ impl Owner {
         let base = self.spec_of(&started, step.step, node, share);
         // The step's own limit, where it comes first.
         let own = launch.time.map(|time| step.since + model::Seconds(time));
+        let own = own.map(|end| self.clock.boot_time(end));
         let deadline = base.deadline.into_iter().chain(own).min();
         let signal = record.request.signal;
         Some(StepSpec {
@@ -188,7 +181,7 @@ impl Owner {
             signal,
             reach: Reach::All,
         };
-        for key in supervisors(job, holding, step) {
+        for key in holding.live_keys(step) {
             turn.words.push((key, call.clone()));
         }
         Ok(Answer::Done)

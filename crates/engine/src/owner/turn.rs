@@ -28,13 +28,15 @@ pub(crate) struct Turn {
     pub(crate) words: Vec<(SupervisorKey, SupervisorCall)>,
     /// Calls that only read.
     pub(crate) reads: Vec<(Call, mpsc::Sender<Answer>)>,
+    /// Something that the turn needs could not be read: nothing of it may happen.
+    pub(crate) unreadable: Option<String>,
     answers: Vec<(mpsc::Sender<Answer>, Answer)>,
 }
 
 impl Turn {
-    pub(crate) fn new() -> Turn {
+    pub(crate) fn new(now: Timestamp) -> Turn {
         Turn {
-            now: Timestamp(sys::now()),
+            now,
             durable: false,
             submissions: Vec::new(),
             steps: BTreeSet::new(),
@@ -42,6 +44,7 @@ impl Turn {
             launches: Vec::new(),
             words: Vec::new(),
             reads: Vec::new(),
+            unreadable: None,
             answers: Vec::new(),
         }
     }
@@ -62,6 +65,10 @@ impl Owner {
                 Action::Expire(job) => self.expire(job, &mut turn),
             }
         }
+        if let Some(message) = turn.unreadable.take() {
+            self.failed(turn, &message);
+            return;
+        }
         self.keep_gpu_locks();
         let changes = self.state.take_changes();
         if !changes.ended.is_empty() {
@@ -76,6 +83,7 @@ impl Owner {
         let batch = Batch {
             durable: turn.durable,
             next_id: self.state.next_id(),
+            clock: &self.clock,
             steps: steps.chain(&turn.ended_steps).collect(),
             submissions: turn.submissions.iter().collect(),
             jobs,

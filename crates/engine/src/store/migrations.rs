@@ -68,4 +68,9 @@ CREATE INDEX jobs_ended_version ON jobs (version) WHERE live = 0;
 DROP INDEX steps_live;
 DROP INDEX folders_ended;
 ",
+    "
+-- Records of steps have a tag in their names; those of jobs that were submitted before have none.
+-- A new store has no such jobs, and no row here.
+INSERT INTO facts SELECT 'untagged_below', value FROM facts WHERE name = 'next_id';
+",
 ];

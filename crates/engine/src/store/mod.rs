@@ -4,13 +4,20 @@
 //! ends of jobs are in the file but not flushed by themselves: after a crash of the machine the
 //! exit files, which carry the boot id, tell what became of them.
 
+mod committed;
 mod migrations;
 mod open;
 mod read;
+mod stock;
 mod store_error;
+mod wal;
 mod write;
 
+use crate::owner::Clock;
+use committed::CommittedFile;
 pub(crate) use read::StepRow;
+pub(crate) use stock::Loss;
+use stock::beside;
 pub use store_error::StoreError;
 pub(crate) use write::{Batch, NewSubmission};
 
@@ -27,6 +34,14 @@ pub(crate) struct Store {
     durable: bool,
     /// What the file holds as the next id, once this process has written it.
     next_id: Option<u32>,
+    /// The newest version of a row that was ever given out.
+    version: u64,
+    /// Jobs of lower ids were submitted before records had tags.
+    untagged_below: u32,
+    boot_id: String,
+    /// The clock that the file holds, once this process has written it.
+    clock: Option<Clock>,
+    committed: CommittedFile,
 }
 
 impl Store {

@@ -1,7 +1,10 @@
 //! Opening the store: refusing what is not ours to touch, bringing an older one up to date.
 
+use super::committed::CommittedFile;
 use super::migrations::MIGRATIONS;
+use super::stock::LeftLog;
 use super::{Store, StoreError};
+use model::JobId;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
 use std::fs::File;
 use std::io::Read;
@@ -12,18 +15,20 @@ use sys::fs_kind::FsKind;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 impl Store {
-    /// Opens the store at `path`, making it where there is none. The folder's lock is held.
+    /// Opens the store at `path`, making it where there is none. The folder's lock is held. `named`
+    /// is the highest job id that anything beside the store names.
     ///
     /// # Errors
     /// It lies on a network file system, is newer, is no store, or can't be opened: nothing was
     /// changed.
-    pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
+    pub(crate) fn open(path: &Path, named: Option<JobId>) -> Result<Store, StoreError> {
         let failed = |error: &dyn std::fmt::Display| StoreError::Failed {
             path: path.to_owned(),
             what: error.to_string(),
         };
         refuse_network(path)?;
         refuse_by_header(path)?;
+        let left = LeftLog::look(path).map_err(|error| failed(&error))?;
         let mut db = Connection::open(path).map_err(|error| failed(&error))?;
         refuse_foreign(path, &db)?;
         prepare(&mut db).map_err(|error| kind_of(path, &error))?;
@@ -31,19 +36,30 @@ impl Store {
             .pragma_query_value(None, "user_version", |row| row.get(0))
             .map_err(|error| kind_of(path, &error))?;
         refuse_newer(path, found)?;
+        if left.there {
+            refuse_inconsistent(path, &db)?;
+        }
         migrate(&mut db, found).map_err(|error| kind_of(path, &error))?;
         let uuid = db
             .query_row("SELECT value FROM facts WHERE name = 'uuid'", [], |row| {
                 row.get(0)
             })
             .map_err(|error| kind_of(path, &error))?;
-        Ok(Store {
+        let mut store = Store {
             db,
             path: path.to_owned(),
             uuid,
             durable: true,
             next_id: None,
-        })
+            version: 0,
+            untagged_below: 0,
+            boot_id: sys::boot_id(),
+            clock: None,
+            committed: CommittedFile::beside(path),
+        };
+        store.untagged_below = store.fact("untagged_below")?.unwrap_or(0);
+        store.take_stock(left, found == 0, named)?;
+        Ok(store)
     }
 }
 
@@ -122,6 +138,20 @@ fn refuse_foreign(path: &Path, db: &Connection) -> Result<(), StoreError> {
     }
 }
 
+/// After an engine that was killed: pages that don't go together would give wrong answers later.
+fn refuse_inconsistent(path: &Path, db: &Connection) -> Result<(), StoreError> {
+    let found: String = db
+        .pragma_query_value(None, "quick_check", |row| row.get(0))
+        .map_err(|error| kind_of(path, &error))?;
+    if found == "ok" {
+        return Ok(());
+    }
+    Err(StoreError::Garbage {
+        path: path.to_owned(),
+        what: found,
+    })
+}
+
 fn newest() -> u32 {
     u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
 }
@@ -194,11 +224,13 @@ mod tests {
         let path = folder.path().join("store.sqlite");
         before(&path);
         let was = fs::read(&path).unwrap();
-        let error = Store::open(&path).unwrap_err();
+        let files = || fs::read_dir(folder.path()).unwrap().count();
+        let count = files();
+        let error = Store::open(&path, None).unwrap_err();
         let text = format!("{error}\n{}", error.todo());
         want.assert_eq(&text.replace(&*folder.path().to_string_lossy(), "…"));
         assert_eq!(fs::read(&path).unwrap(), was);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(files(), count);
     }
 
     #[test]
@@ -221,11 +253,11 @@ mod tests {
     fn a_store_damaged_within_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.sqlite");
-        drop(Store::open(&path).unwrap());
+        drop(Store::open(&path, None).unwrap());
         let mut bytes = fs::read(&path).unwrap();
         bytes[100..4096].fill(0xff);
         fs::write(&path, &bytes).unwrap();
-        let error = Store::open(&path).unwrap_err();
+        let error = Store::open(&path, None).unwrap_err();
         assert!(matches!(error, StoreError::Garbage { .. }), "{error}");
     }
 
@@ -233,12 +265,12 @@ mod tests {
     fn a_newer_store_is_refused_and_kept() {
         check(
             &|path| {
-                drop(Store::open(path).unwrap());
+                drop(Store::open(path, None).unwrap());
                 let db = Connection::open(path).unwrap();
                 db.pragma_update(None, "user_version", 99).unwrap();
             },
             expect![[r#"
-                …/store.sqlite was written by a newer yard (schema 99, known up to 2)
+                …/store.sqlite was written by a newer yard (schema 99, known up to 3)
                 use the newer yard; nothing was changed in the file"#]],
         );
     }
@@ -248,8 +280,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.sqlite");
         fs::write(&path, "").unwrap();
-        let uuid = Store::open(&path).unwrap().uuid().to_owned();
-        assert_eq!(Store::open(&path).unwrap().uuid(), uuid);
+        let uuid = Store::open(&path, None).unwrap().uuid().to_owned();
+        assert_eq!(Store::open(&path, None).unwrap().uuid(), uuid);
         assert_eq!(uuid.len(), 32);
     }
 }

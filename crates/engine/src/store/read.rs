@@ -1,6 +1,8 @@
 //! Reading: what a start needs, and what clients ask for of ended jobs.
 
 use super::{Store, StoreError};
+use crate::RecordTag;
+use crate::owner::Clock;
 use model::{
     ArraySpec, Dependency, JobId, JobRecord, NodeShare, RestartCount, StepRecord, Timestamp,
 };
@@ -53,12 +55,6 @@ impl Store {
     /// All that the scheduler's state is rebuilt from.
     pub(crate) fn saved(&self) -> Result<Saved, StoreError> {
         let live: Vec<JobRecord> = self.rows("SELECT record FROM jobs WHERE live = 1", [])?;
-        let version: i64 = self
-            .db
-            .query_row("SELECT coalesce(max(version), 0) FROM jobs", [], |row| {
-                row.get(0)
-            })
-            .map_err(|error| self.failed(&error))?;
         let mut arrays = Vec::new();
         let array_jobs = live.iter().filter_map(|record| record.array.as_ref());
         let array_jobs: BTreeSet<JobId> = array_jobs.map(|place| place.array_job).collect();
@@ -73,11 +69,44 @@ impl Store {
         }
         Ok(Saved {
             next_id: self.fact("next_id")?.unwrap_or(1),
-            version: u64::try_from(version).unwrap_or(0),
+            version: self.version,
             live,
             arrays,
             history,
         })
+    }
+
+    /// The clock that the rows go by.
+    pub(crate) fn clock(&self) -> Result<Option<Clock>, StoreError> {
+        let text: Option<String> = self.fact("clock")?;
+        text.map(|text| self.parse(&text)).transpose()
+    }
+
+    /// What the records of a submission's steps are told by.
+    pub(crate) fn record_tag(&self, submitted: JobId) -> Result<Option<RecordTag>, StoreError> {
+        if submitted.0 < self.untagged_below {
+            return Ok(None);
+        }
+        let token: Option<String> = self
+            .db
+            .prepare_cached("SELECT token FROM submissions WHERE job = ?1")
+            .and_then(|mut statement| {
+                let row = statement.query_row([submitted.0], |row| row.get(0));
+                row.optional()
+            })
+            .map_err(|error| self.failed(&error))?;
+        Ok(token.map(|token| RecordTag::new(&self.uuid, &token)))
+    }
+
+    /// The newest version of a row.
+    pub(super) fn newest_version(&self) -> Result<u64, StoreError> {
+        let version: i64 = self
+            .db
+            .query_row("SELECT coalesce(max(version), 0) FROM jobs", [], |row| {
+                row.get(0)
+            })
+            .map_err(|error| self.failed(&error))?;
+        Ok(u64::try_from(version).unwrap_or(0))
     }
 
     /// An array's elements as they were submitted.

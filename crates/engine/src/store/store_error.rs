@@ -54,11 +54,23 @@ impl StoreError {
             StoreError::Newer { .. } => {
                 "use the newer yard; nothing was changed in the file".to_owned()
             }
-            StoreError::Garbage { path, .. } => format!(
-                "restore it from a backup, or move it away to begin anew without the jobs that it \
-                 knew: mv {0} {0}.damaged",
-                path.display()
-            ),
+            StoreError::Garbage { path, .. } => {
+                let log = super::beside(path, "-wal");
+                // Of the damaged store: it must not be taken for the backup's.
+                let first = if log.exists() {
+                    format!(
+                        "move its log away (mv {0} {0}.damaged), then ",
+                        log.display()
+                    )
+                } else {
+                    String::new()
+                };
+                format!(
+                    "{first}restore it from a backup, or move it away to begin anew without the \
+                     jobs that it knew: mv {0} {0}.damaged",
+                    path.display()
+                )
+            }
             StoreError::Failed { .. } => {
                 "make room or give the rights that are missing, and try again".to_owned()
             }

@@ -1,15 +1,17 @@
 //! Writing: one transaction for all that happened since the last.
 
 use super::{StepRow, Store, StoreError};
+use crate::owner::Clock;
 use model::{JobId, JobRecord, JobState, StepId};
 use rusqlite::{Transaction, TransactionBehavior, params};
 
 /// All that one transaction writes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Batch<'a> {
     /// A client was or will be answered: flush to disk before.
     pub(crate) durable: bool,
     pub(crate) next_id: u32,
+    pub(crate) clock: &'a Clock,
     pub(crate) jobs: Vec<&'a JobRecord>,
     pub(crate) steps: Vec<&'a StepRow>,
     pub(crate) submissions: Vec<&'a NewSubmission>,
@@ -49,6 +51,12 @@ impl Store {
             .and_then(|()| self.try_write(batch))
             .map_err(|error| self.failed(&error))?;
         self.next_id = Some(batch.next_id);
+        if self.clock.as_ref() != Some(batch.clock) {
+            self.clock = Some(batch.clock.clone());
+        }
+        let versions = batch.jobs.iter().map(|record| record.version);
+        self.version = versions.fold(self.version, u64::max);
+        self.note_committed(batch.next_id);
         Ok(())
     }
 
@@ -69,6 +77,11 @@ impl Store {
             transaction
                 .prepare_cached("UPDATE facts SET value = ?1 WHERE name = 'next_id'")?
                 .execute([batch.next_id])?;
+        }
+        if self.clock.as_ref() != Some(batch.clock) {
+            transaction
+                .prepare_cached("INSERT OR REPLACE INTO facts VALUES ('clock', ?1)")?
+                .execute([json(batch.clock)?])?;
         }
         for record in &batch.jobs {
             write_job(&transaction, record)?;

@@ -6,8 +6,9 @@
 //!            (signal)             (CONT, TERM)            (KILL, until none is left)
 //! ```
 
+use crate::BootTime;
 use crate::spec::{Because, StepSpec};
-use model::{SignalSpec, Timestamp};
+use model::SignalSpec;
 
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub(super) enum Due {
 /// Where the end of a step stands.
 #[derive(Clone, Debug)]
 pub(super) struct Ending {
-    deadline: Option<Timestamp>,
+    deadline: Option<BootTime>,
     because: Because,
     warning: Option<SignalSpec>,
     kill_wait_ms: u64,
@@ -33,8 +34,8 @@ pub(super) struct Ending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Running,
-    Terminating { until: Timestamp },
-    Killing { next: Timestamp, pause_ms: i64 },
+    Terminating { until: BootTime },
+    Killing { next: BootTime, pause_ms: i64 },
 }
 
 /// First and longest pause between two rounds of SIGKILL: a process that forks may outrun one.
@@ -54,12 +55,12 @@ impl Ending {
     }
 
     /// The deadline as it stands.
-    pub(super) fn deadline(&self) -> Option<Timestamp> {
+    pub(super) fn deadline(&self) -> Option<BootTime> {
         self.deadline
     }
 
     /// Sets it anew; an end that has begun is not taken back.
-    pub(super) fn set(&mut self, deadline: Option<Timestamp>, because: Because) {
+    pub(super) fn set(&mut self, deadline: Option<BootTime>, because: Because) {
         if self.phase == Phase::Running {
             self.deadline = deadline;
             self.because = because;
@@ -67,7 +68,7 @@ impl Ending {
     }
 
     /// Nothing of the step may live on from now: SIGKILL at once.
-    pub(super) fn kill(&mut self, now: Timestamp) {
+    pub(super) fn kill(&mut self, now: BootTime) {
         if !matches!(self.phase, Phase::Killing { .. }) {
             self.phase = Phase::Killing {
                 next: now,
@@ -77,7 +78,7 @@ impl Ending {
     }
 
     /// When to look again; `None` is never.
-    pub(super) fn next(&self) -> Option<Timestamp> {
+    pub(super) fn next(&self) -> Option<BootTime> {
         match self.phase {
             Phase::Running => [self.warning_at(), self.deadline]
                 .into_iter()
@@ -89,11 +90,11 @@ impl Ending {
     }
 
     /// What is due at `now`, once; ask until there is nothing.
-    pub(super) fn due(&mut self, now: Timestamp) -> Option<Due> {
+    pub(super) fn due(&mut self, now: BootTime) -> Option<Due> {
         match self.phase {
             Phase::Running => {
                 if self.deadline.is_some_and(|deadline| deadline <= now) {
-                    let until = plus(now, i64::try_from(self.kill_wait_ms).unwrap_or(i64::MAX));
+                    let until = now.plus(i64::try_from(self.kill_wait_ms).unwrap_or(i64::MAX));
                     self.phase = Phase::Terminating { until };
                     return Some(Due::Terminate(self.because));
                 }
@@ -109,7 +110,7 @@ impl Ending {
             }
             Phase::Killing { next, pause_ms } if next <= now => {
                 self.phase = Phase::Killing {
-                    next: plus(now, pause_ms),
+                    next: now.plus(pause_ms),
                     pause_ms: (pause_ms * 2).min(LONGEST_PAUSE_MS),
                 };
                 Some(Due::Kill)
@@ -119,16 +120,12 @@ impl Ending {
     }
 
     /// A stop that someone asks for is no limit: nobody is warned of it.
-    fn warning_at(&self) -> Option<Timestamp> {
+    fn warning_at(&self) -> Option<BootTime> {
         match (self.warning, self.because) {
-            (Some(warning), Because::Limit) => Some(self.deadline? - warning.before),
+            (Some(warning), Because::Limit) => Some(self.deadline?.minus(warning.before)),
             _ => None,
         }
     }
-}
-
-fn plus(moment: Timestamp, millis: i64) -> Timestamp {
-    Timestamp(moment.0.saturating_add(millis))
 }
 
 #[cfg(test)]
@@ -138,7 +135,7 @@ mod tests {
 
     fn ending(deadline: Option<i64>, warning_before: Option<u64>) -> Ending {
         Ending {
-            deadline: deadline.map(Timestamp),
+            deadline: deadline.map(BootTime),
             because: Because::Limit,
             warning: warning_before.map(|before| SignalSpec {
                 signal: 10,
@@ -154,7 +151,7 @@ mod tests {
     #[track_caller]
     fn check(mut ending: Ending, until: i64, want: &[(i64, Due)]) {
         let mut seen = Vec::new();
-        let mut now = Timestamp(0);
+        let mut now = BootTime(0);
         while now.0 <= until {
             while let Some(due) = ending.due(now) {
                 seen.push((now.0, due));
@@ -193,14 +190,14 @@ mod tests {
     #[test]
     fn a_stop_warns_nobody_and_is_not_taken_back() {
         let mut stopped = ending(Some(100_000), Some(60));
-        stopped.set(Some(Timestamp(0)), Because::Stop);
+        stopped.set(Some(BootTime(0)), Because::Stop);
         check(stopped.clone(), 0, &[(0, Due::Terminate(Because::Stop))]);
         assert_eq!(
-            stopped.due(Timestamp(0)),
+            stopped.due(BootTime(0)),
             Some(Due::Terminate(Because::Stop))
         );
         stopped.set(None, Because::Limit);
-        assert_eq!(stopped.next(), Some(Timestamp(500)));
-        assert_eq!(stopped.due(Timestamp(500)), Some(Due::Kill));
+        assert_eq!(stopped.next(), Some(BootTime(500)));
+        assert_eq!(stopped.due(BootTime(500)), Some(Due::Kill));
     }
 }

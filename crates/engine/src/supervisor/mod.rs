@@ -23,16 +23,17 @@ mod task_streams;
 #[cfg(test)]
 mod test_spec;
 
+use crate::own_processes::OwnProcesses;
 use crate::record::{Record, socket};
 use crate::spec::{ExitFile, PidFile, StepSpec, Streams};
 use api::EngineFolder;
 use control::Control;
 pub(crate) use idle::hand_over;
-pub(crate) use processes::is_engine;
 use relay::Relay;
 use run::Run;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::ExitCode;
 use sys::gpus::GpuLock;
 use sys::process;
@@ -45,6 +46,7 @@ const ROOM_PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
 struct Supervisor {
     this: PidFile,
     parent: u32,
+    own: OwnProcesses,
     signals: SignalFd,
     /// Of the last step.
     record: Option<Record>,
@@ -54,7 +56,7 @@ struct Supervisor {
 /// it returns.
 #[must_use]
 pub fn main(spec: &StepSpec) -> ExitCode {
-    let held = Supervisor::new(sys::boot_id()).and_then(|mut supervisor| {
+    let held = Supervisor::new(&spec.engine, sys::boot_id()).and_then(|mut supervisor| {
         supervisor.hold(spec)?;
         if supervisor.is_left_alone() {
             tell_engine(spec);
@@ -72,8 +74,13 @@ pub fn main(spec: &StepSpec) -> ExitCode {
 
 /// A supervisor's life under a fork server, from which it was just forked: the first step, and those
 /// that it is handed over `fork_server` while it rests. Whether nothing went wrong.
-pub(crate) fn live(mut fork_server: UnixStream, first: &[u8], boot_id: String) -> bool {
-    let mut supervisor = match Supervisor::new(boot_id) {
+pub(crate) fn live(
+    mut fork_server: UnixStream,
+    first: &[u8],
+    boot_id: String,
+    engine: &Path,
+) -> bool {
+    let mut supervisor = match Supervisor::new(engine, boot_id) {
         Ok(supervisor) => supervisor,
         Err(error) => {
             log(&error.to_string());
@@ -104,7 +111,7 @@ pub(crate) fn live(mut fork_server: UnixStream, first: &[u8], boot_id: String) -
 }
 
 impl Supervisor {
-    fn new(boot_id: String) -> io::Result<Supervisor> {
+    fn new(engine: &Path, boot_id: String) -> io::Result<Supervisor> {
         let pid = std::process::id();
         process::become_subreaper()?;
         Ok(Supervisor {
@@ -114,6 +121,7 @@ impl Supervisor {
                 boot_id,
             },
             parent: process::parent_of_this(),
+            own: OwnProcesses::enter(&EngineFolder::new(engine)),
             signals: SignalFd::block(run::SIGNALS)?,
             record: None,
         })
@@ -142,7 +150,7 @@ impl Supervisor {
             Ok(messages) => (messages, None),
             Err(message) => (None, Some(message)),
         };
-        let mut run = Run::new(spec, tasks, relay, messages);
+        let mut run = Run::new(spec, tasks, relay, messages, &self.own);
         if launch_error.is_some() {
             run.give_up();
         }

@@ -5,6 +5,8 @@ use super::ending::{Due, Ending};
 use super::launch::{self, Task};
 use super::processes;
 use super::relay::{Relay, Token as RelayToken, Wish};
+use crate::BootTime;
+use crate::own_processes::OwnProcesses;
 use crate::spec::{
     Because, EndedBy, ExitFile, LISTEN, Reach, StepSpec, SupervisorAnswer, TaskExit,
 };
@@ -25,13 +27,13 @@ const SIGKILL: i32 = 9;
 /// [`LISTEN`].
 pub(super) const SIGNALS: &[i32] = &[SIGCHLD, SIGTERM, LISTEN, 1, 2];
 
-/// Longest sleep while a deadline lies ahead: a clock that is set, or a machine that slept, must
-/// not move it.
+/// Longest sleep while a deadline lies ahead: a machine that was suspended must not move it.
 const LONGEST_SLEEP_MS: i64 = 30_000;
 
 /// A step that runs.
 pub(super) struct Run<'a> {
     spec: &'a StepSpec,
+    own: &'a OwnProcesses,
     tasks: Vec<Task>,
     relay: Option<Relay>,
     messages: Option<File>,
@@ -53,9 +55,11 @@ impl<'a> Run<'a> {
         tasks: Vec<Task>,
         relay: Option<Relay>,
         messages: Option<File>,
+        own: &'a OwnProcesses,
     ) -> Run<'a> {
         Run {
             spec,
+            own,
             tasks,
             relay,
             messages,
@@ -66,7 +70,7 @@ impl<'a> Run<'a> {
 
     /// Kills what was started of a step that could not be started whole.
     pub(super) fn give_up(&mut self) {
-        self.ending.kill(now());
+        self.ending.kill(BootTime::now());
     }
 
     /// Lives until every process of the step is gone and every byte has been read.
@@ -74,7 +78,7 @@ impl<'a> Run<'a> {
         loop {
             while let Some(signal) = signals.next() {
                 match signal {
-                    SIGTERM => self.ending.set(Some(now()), Because::Stop),
+                    SIGTERM => self.ending.set(Some(BootTime::now()), Because::Stop),
                     LISTEN => control.listen(),
                     _ => {}
                 }
@@ -83,7 +87,7 @@ impl<'a> Run<'a> {
             if self.is_over(children) {
                 return;
             }
-            while let Some(due) = self.ending.due(now()) {
+            while let Some(due) = self.ending.due(BootTime::now()) {
                 self.act(due);
             }
             self.wait(signals, control);
@@ -94,7 +98,7 @@ impl<'a> Run<'a> {
     pub(super) fn exit_file(&self, boot_id: String, launch_error: Option<String>) -> ExitFile {
         ExitFile {
             boot_id,
-            at: now(),
+            at: wall_clock(),
             tasks: self.exits(),
             launch_error,
             ended_by: self.ended_by,
@@ -128,7 +132,7 @@ impl<'a> Run<'a> {
                 relay.send(&FromSupervisor::Exit { rank, status });
             }
             if self.spec.kill_on_bad_exit && !status.success() {
-                self.ending.set(Some(now()), Because::Stop);
+                self.ending.set(Some(BootTime::now()), Because::Stop);
             }
         }
     }
@@ -137,9 +141,9 @@ impl<'a> Run<'a> {
         if self.tasks.iter().any(|task| task.status.is_none()) {
             return false;
         }
-        if children && !processes::list().is_empty() {
+        if children && !processes::list(self.own).is_empty() {
             // The tasks decide how long a step lives; what they left behind is killed.
-            self.ending.kill(now());
+            self.ending.kill(BootTime::now());
             return false;
         }
         self.relay.as_mut().is_none_or(Relay::drained)
@@ -150,8 +154,8 @@ impl<'a> Run<'a> {
             Due::Warn(signal) => match self.spec.step {
                 model::StepId::Batch => self.signal(signal, Reach::Tasks),
                 model::StepId::Number(_) => {
-                    processes::signal_all(SIGCONT);
-                    processes::signal_all(signal);
+                    processes::signal_all(SIGCONT, self.own);
+                    processes::signal_all(signal, self.own);
                 }
             },
             Due::Terminate(because) => {
@@ -160,10 +164,10 @@ impl<'a> Run<'a> {
                     Because::Stop => EndedBy::Stop,
                 });
                 self.tell_the_end(because);
-                processes::signal_all(SIGCONT);
-                processes::signal_all(SIGTERM);
+                processes::signal_all(SIGCONT, self.own);
+                processes::signal_all(SIGTERM, self.own);
             }
-            Due::Kill => processes::signal_all(SIGKILL),
+            Due::Kill => processes::signal_all(SIGKILL, self.own),
         }
     }
 
@@ -173,7 +177,7 @@ impl<'a> Run<'a> {
             "*** {} ON {} CANCELLED AT {}{} ***",
             launch::step_name(self.spec),
             self.spec.node,
-            sys::local_time(now().seconds()),
+            sys::local_time(wall_clock().seconds()),
             match because {
                 Because::Limit => " DUE TO TIME LIMIT",
                 Because::Stop => "",
@@ -192,7 +196,7 @@ impl<'a> Run<'a> {
             relay.watch(&mut poll, |token| tokens.push(Token::Relay(token)));
         }
         let sleep = self.ending.next().map(|next| {
-            let millis = next.since(now()).min(LONGEST_SLEEP_MS);
+            let millis = next.since(BootTime::now()).min(LONGEST_SLEEP_MS);
             Duration::from_millis(u64::try_from(millis).unwrap_or(0))
         });
         if let Err(error) = poll.wait(sleep) {
@@ -220,8 +224,8 @@ impl<'a> Run<'a> {
         };
         for wish in wishes {
             match wish {
-                Wish::Signal(signal) => processes::signal_all(signal),
-                Wish::End | Wish::Gone => self.ending.set(Some(now()), Because::Stop),
+                Wish::Signal(signal) => processes::signal_all(signal, self.own),
+                Wish::End | Wish::Gone => self.ending.set(Some(BootTime::now()), Because::Stop),
             }
         }
     }
@@ -245,11 +249,13 @@ impl Obey for Run<'_> {
                     processes::send(task.pid, signal);
                 }
             }
-            Reach::All => processes::signal_all(signal),
+            Reach::All => processes::signal_all(signal, self.own),
         }
     }
 
     fn set_deadline(&mut self, at: Option<Timestamp>, because: Because) {
+        let now = BootTime::now();
+        let at = at.map(|at| now.when(wall_clock(), at));
         self.ending.set(at, because);
     }
 
@@ -258,11 +264,15 @@ impl Obey for Run<'_> {
         SupervisorAnswer::Status {
             running: running.map(|task| task.rank).collect(),
             ended: self.exits(),
-            deadline: self.ending.deadline(),
+            deadline: self.ending.deadline().map(|deadline| {
+                let left = deadline.since(BootTime::now());
+                Timestamp(wall_clock().0.saturating_add(left))
+            }),
         }
     }
 }
 
-fn now() -> Timestamp {
-    Timestamp(sys::now())
+/// What a person reads. Limits go by [`BootTime`].
+fn wall_clock() -> Timestamp {
+    Timestamp(sys::wall_clock())
 }

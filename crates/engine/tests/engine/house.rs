@@ -69,6 +69,30 @@ impl House {
         std::fs::read_to_string(self.work().join(name)).unwrap_or_default()
     }
 
+    /// The record of a job's batch step.
+    pub fn record(&self, job: JobId) -> PathBuf {
+        let steps = std::fs::read_dir(self.dir().join("steps")).unwrap();
+        let mut paths = steps.map(|entry| entry.unwrap().path());
+        let start = format!("{job}.0.batch.0");
+        let is_it = |path: &PathBuf| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            name.starts_with(&start) && !name.ends_with(".sock")
+        };
+        paths.find(is_it).unwrap()
+    }
+
+    /// Kills the fork server first, while the engine can do nothing about it: then no process is left
+    /// that starts an engine at once.
+    pub fn kill_engine_and_fork_server(&self, client: &Client) {
+        let pid = client.engine().pid;
+        let children = sys::process::children(pid);
+        sys::process::signal(pid, 19).unwrap();
+        for child in children {
+            sys::process::signal(child, 9).unwrap();
+        }
+        self.kill_engine(client);
+    }
+
     pub fn kill_engine(&self, client: &Client) {
         let pid = client.engine().pid;
         sys::process::signal(pid, 9).unwrap();

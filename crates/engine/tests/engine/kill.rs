@@ -3,7 +3,7 @@
 use crate::Test;
 use crate::house::{House, all, ended, is_there, until};
 use api::Client;
-use model::{ArraySpec, Outcome, StepId, WaitStatus};
+use model::{ArraySpec, Outcome, WaitStatus};
 use std::collections::BTreeMap;
 
 pub const TESTS: &[Test] = &[
@@ -22,6 +22,11 @@ pub const TESTS: &[Test] = &[
         a_lost_supervisor_requeues,
     ),
     ("kill::stopped_jobs_go_on", stopped_jobs_go_on),
+    (
+        "kill::a_program_called_like_the_engine_ends_with_its_job",
+        called_like_the_engine,
+    ),
+    ("kill::an_engine_that_a_job_started_stays", started_by_a_job),
     ("kill::an_allocation_stays_its_clients", an_allocation),
     (
         "kill::supervisors_of_a_former_version_are_found",
@@ -74,14 +79,7 @@ fn a_supervisor_starts_an_engine() {
         "touch begun; while [ ! -e go ]; do sleep 0.01; done",
     );
     until("it runs", || is_there(&house.work(), "begun"));
-    let pid = client.engine().pid;
-    let children = sys::process::children(pid);
-    // The fork server first, while the engine can do nothing about it.
-    sys::process::signal(pid, 19).unwrap();
-    for child in children {
-        sys::process::signal(child, 9).unwrap();
-    }
-    house.kill_engine(&client);
+    house.kill_engine_and_fork_server(&client);
     assert!(Client::connect_running(&house.dir()).unwrap().is_none());
     std::fs::write(house.work().join("go"), "").unwrap();
     let mut again = None;
@@ -141,8 +139,7 @@ fn a_lost_supervisor_requeues() {
         "echo $$ >> starts\n[ -n \"$SLURM_RESTART_COUNT\" ] || { touch begun; exec sleep 600; }",
     );
     until("it runs", || is_there(&house.work(), "begun"));
-    let record = client.folder().record(job, 0, StepId::Batch, 0);
-    let holder = engine::record::read(&record).unwrap().holder;
+    let holder = engine::record::read(&house.record(job)).unwrap().holder;
     sys::process::signal(holder.pid, 9).unwrap();
     let (outcome, row) = ended(&mut client, job);
     assert_eq!(outcome, Outcome::Completed);
@@ -200,8 +197,12 @@ fn supervisors_of_a_former_version() {
     );
     until("it runs", || is_there(&house.work(), "begun"));
     client.stop().unwrap();
-    let record = api::EngineFolder::new(house.dir()).record(job, 0, StepId::Batch, 0);
+    let record = house.record(job);
     let holder = engine::record::read(&record).unwrap().holder;
+    let store = rusqlite::Connection::open(house.dir().join("store.sqlite")).unwrap();
+    let sql = "INSERT INTO facts VALUES ('untagged_below', 100)";
+    store.execute(sql, []).unwrap();
+    store.close().unwrap();
     let former = house.dir().join(format!("jobs/{job}/0/batch/0"));
     std::fs::create_dir_all(&former).unwrap();
     let json = serde_json::to_vec(&holder).unwrap();
@@ -226,4 +227,71 @@ fn supervisors_of_a_former_version() {
     let (outcome, row) = ended(&mut client, job);
     let status = WaitStatus::exit(6);
     assert_eq!((outcome, row.restarts), (Outcome::Failed { status }, 0));
+}
+
+/// Its first arguments are those of the engine: it is cancelled like any other, and what a job
+/// leaves behind ends with it.
+fn called_like_the_engine() {
+    let house = House::new();
+    let mut client = house.client();
+    // `sh engine serve FILE`: the words that engines are started with, after the program's name.
+    let script = house.work().join("engine");
+    std::fs::write(&script, "echo $$ > $2; while :; do sleep 0.05; done\n").unwrap();
+    let alive = |name: &str| -> Option<u32> {
+        let pid = house.text(name).trim().parse().ok()?;
+        sys::process::start_time(pid).map(|_| pid)
+    };
+    let job = house.submit(&mut client, "exec sh engine serve first");
+    until("it runs", || alive("first").is_some());
+    let cancel = api::CancelRequest {
+        selector: api::Selector::Job(job),
+        signal: None,
+        batch: false,
+        full: false,
+    };
+    client.cancel(cancel).unwrap();
+    let (outcome, _) = ended(&mut client, job);
+    assert!(matches!(outcome, Outcome::Cancelled { .. }), "{outcome:?}");
+    assert_eq!(alive("first"), None);
+
+    let job = house.submit(
+        &mut client,
+        "sh engine serve second &\nwhile [ ! -s second ]; do sleep 0.01; done",
+    );
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+    assert_eq!(alive("second"), None);
+}
+
+/// An engine is below the job whose command started it, and stays when the job ends or is lost.
+fn started_by_a_job() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = house.submit(
+        &mut client,
+        &format!(
+            "touch begun; while [ ! -e go ]; do sleep 0.01; done
+             '{}' connect '{}' > connected; touch through
+             while [ ! -e end ]; do sleep 0.01; done",
+            crate::house::program().display(),
+            house.dir().display()
+        ),
+    );
+    until("it runs", || is_there(&house.work(), "begun"));
+    client.stop().unwrap();
+    std::fs::write(house.work().join("go"), "").unwrap();
+    until("the job started an engine", || {
+        is_there(&house.work(), "through")
+    });
+    let mut client = house.client();
+    let engine = client.engine().pid;
+    assert_eq!(house.text("connected"), format!("{engine}\n"));
+    let holder = engine::record::read(&house.record(job)).unwrap().holder;
+    sys::process::signal(holder.pid, 9).unwrap();
+    let begun = house.work().join("begun");
+    std::fs::remove_file(begun).unwrap();
+    std::fs::write(house.work().join("end"), "").unwrap();
+    let (outcome, row) = ended(&mut client, job);
+    assert_eq!((outcome, row.restarts), (Outcome::Completed, 1));
+    assert_eq!(client.engine().pid, engine);
+    assert!(sys::process::start_time(engine).is_some());
 }

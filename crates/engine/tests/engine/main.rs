@@ -3,16 +3,19 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 #![expect(clippy::print_stderr, reason = "this is its own test harness")]
+#![expect(clippy::print_stdout, reason = "a job reads what a client prints")]
 
 extern crate yard_engine as engine;
 
 mod bench;
+mod clock;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod house;
 mod jobs;
 mod kill;
 mod steps;
+mod stores;
 mod trouble;
 
 pub use harness::Test;
@@ -24,10 +27,23 @@ fn main() -> ExitCode {
     if args.first().is_some_and(|word| word == "engine") {
         return engine::serve(Path::new(&args[3]));
     }
+    if args.first().is_some_and(|word| word == "connect") {
+        let client = api::Client::connect(Path::new(&args[1])).unwrap();
+        println!("{}", client.engine().pid);
+        return ExitCode::SUCCESS;
+    }
     if args.iter().any(|word| word == "bench") {
         bench::run(args.iter().any(|word| word == "array"));
         return ExitCode::SUCCESS;
     }
-    let tests = [jobs::TESTS, steps::TESTS, kill::TESTS, trouble::TESTS].concat();
+    let tests = [
+        jobs::TESTS,
+        steps::TESTS,
+        kill::TESTS,
+        trouble::TESTS,
+        stores::TESTS,
+        clock::TESTS,
+    ]
+    .concat();
     harness::run(tests, &args)
 }

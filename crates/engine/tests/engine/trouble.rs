@@ -50,7 +50,7 @@ fn newer_store() {
 }
 
 /// A program that becomes an engine after the shell said something.
-fn wrapped(house: &House, before: &str) -> std::path::PathBuf {
+pub fn wrapped(house: &House, before: &str) -> std::path::PathBuf {
     let path = house.work().join("wrapped");
     let text = format!(
         "#!/bin/sh\n{before}\nexec '{}' \"$@\"\n",
@@ -132,6 +132,7 @@ fn another_protocol() {
     let hello = Hello {
         version: "99.0.0".to_owned(),
         protocol: PROTOCOL + 1,
+        shows_notices: false,
     };
     write_frame(&mut stream, &hello).unwrap();
     let answer: HelloAnswer = read_frame(&mut stream, LONGEST_ANSWER).unwrap().unwrap();

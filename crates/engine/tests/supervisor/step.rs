@@ -60,6 +60,7 @@ impl Step {
             uid: 0,
             gid: 0,
             user: "me".to_owned(),
+            tag: None,
             job_name: "job".to_owned(),
             array: None,
             program: Program::Command(words.iter().map(|word| (*word).to_owned()).collect()),
@@ -113,15 +114,8 @@ impl Step {
 
     /// The supervisor's record, once it has begun.
     pub fn record(&self) -> Option<Found> {
-        let StepSpec {
-            job,
-            restart,
-            step,
-            node_index,
-            ..
-        } = &self.spec;
         let engine = api::EngineFolder::new(self.root.path());
-        record::read(&engine.record(*job, *restart, *step, *node_index))
+        record::read(&engine.steps().join(self.spec.key().to_string()))
     }
 
     /// The supervisor's process, waiting for its beginning.

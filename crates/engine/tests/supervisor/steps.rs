@@ -2,6 +2,7 @@
 
 use crate::Test;
 use crate::step::{Step, lives, until};
+use engine::BootTime;
 use engine::spec::{Because, EndedBy, Reach, Streams, SupervisorAnswer, SupervisorCall};
 use model::{Seconds, SignalSpec, SignalTarget, Timestamp};
 use std::os::unix::fs::PermissionsExt;
@@ -59,10 +60,6 @@ pub const TESTS: &[Test] = &[
     ),
     ("a_name_for_ps", a_name_for_ps),
 ];
-
-fn now() -> Timestamp {
-    Timestamp(sys::now())
-}
 
 fn stop() -> SupervisorCall {
     SupervisorCall::Deadline {
@@ -122,7 +119,7 @@ fn the_deadline_terminates_then_kills() {
     // The script and what it started ignore SIGTERM; each says that it came.
     let script = "trap 'echo shell' TERM; sh -c 'trap \"echo child > child\" TERM; echo $$ > pid; while :; do sleep 0.01; done' & while :; do sleep 0.01; done";
     let mut step = Step::script(script);
-    step.spec.deadline = Some(now() + Seconds(1));
+    step.spec.deadline = Some(BootTime::now().plus(1000));
     step.spec.kill_wait_ms = 700;
     let mut step = step.start();
     let child = step.pid_in("pid");
@@ -152,7 +149,7 @@ fn a_stop_lets_the_script_clean_up() {
 fn the_warning_goes_to_the_batch_shell_alone() {
     let script = "trap 'echo warned; exit 0' USR1; sh -c 'trap \"echo child\" USR1; echo $$ > pid; while :; do sleep 0.01; done' & while :; do sleep 0.01; done";
     let mut step = Step::script(script);
-    step.spec.deadline = Some(now() + Seconds(61));
+    step.spec.deadline = Some(BootTime::now().plus(61_000));
     step.spec.warning = Some(SignalSpec {
         signal: 10,
         before: Seconds(60),
