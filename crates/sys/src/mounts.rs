@@ -7,10 +7,6 @@ use std::io;
 ///
 /// # Errors
 /// This user may not.
-#[expect(
-    unsafe_code,
-    reason = "leaving a namespace is safe but for descriptor tables"
-)]
 pub fn unshare() -> io::Result<()> {
     // SAFETY: with this flag no descriptor table is left, only the mounts and the working folder
     // that this thread shares with others.

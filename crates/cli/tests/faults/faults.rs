@@ -40,7 +40,8 @@ enum Action {
     Mend,
 }
 
-const COUNTERS: [Counter; 8] = [
+const COUNTERS: [Counter; 9] = [
+    Counter::Submitted,
     Counter::Started,
     Counter::Launched,
     Counter::Steps,

@@ -143,6 +143,7 @@ mod tests {
         let back = json!({"event": "coming-back"});
         Evidence {
             progress: Progress {
+                submitted: true,
                 journals: vec![Journal::parse(&journal)],
                 events: vec![
                     ("1.0".to_owned(), vec![out(5), back]),

@@ -30,6 +30,8 @@ pub struct Journal {
 /// What a run has come to.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
+    /// Whether there is a run folder.
+    pub submitted: bool,
     /// By rank.
     pub journals: Vec<Journal>,
     /// The events of each start, in order.
@@ -74,6 +76,7 @@ impl Progress {
             Journal::parse(&text.unwrap_or_default())
         });
         Progress {
+            submitted: run.is_some(),
             journals: journals.collect(),
             events: run.map(events).unwrap_or_default(),
         }
@@ -88,6 +91,7 @@ impl Progress {
         };
         let first = self.journals.first();
         match counter {
+            Counter::Submitted => u32::from(self.submitted),
             Counter::Started => event("started"),
             Counter::Launched => event("launched"),
             Counter::Steps => first.map_or(0, |journal| journal.steps),

@@ -74,6 +74,8 @@ pub const EVERYTHING: [Target; 5] = [
 /// What can be counted while a run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counter {
+    /// Run folders.
+    Submitted,
     /// Starts whose conductor has begun.
     Started,
     /// Starts whose ranks were started.
@@ -212,7 +214,7 @@ impl Scenario {
             Kind::Disk => Fault::Disk {
                 disk: random.one_of(&[Disk::RunFolder, Disk::Node]),
                 trouble: random.one_of(&[Trouble::Full, Trouble::ReadOnly]),
-                moment: moment(&mut random, &training),
+                moment: after_submission(&mut random, &training),
                 lasts_ms: random.between(200, 2500),
             },
             Kind::Stranger => Fault::Stranger,
@@ -290,8 +292,18 @@ fn wave(random: &mut Random, training: &Training, size: u32) -> Wave {
     }
 }
 
+/// A run that can't even be submitted is refused.
+fn after_submission(random: &mut Random, training: &Training) -> Moment {
+    loop {
+        let moment = moment(random, training);
+        if moment.counter != Counter::Submitted {
+            return moment;
+        }
+    }
+}
+
 fn moment(random: &mut Random, training: &Training) -> Moment {
-    let (counter, rises_by, longest_ms) = match random.between(0, 15) {
+    let (counter, rises_by, longest_ms) = match random.between(0, 16) {
         0 => (Counter::Started, 1, 150),
         1 => (Counter::Started, 2, 150),
         2 => (Counter::Launched, 1, 200),
@@ -305,6 +317,7 @@ fn moment(random: &mut Random, training: &Training) -> Moment {
         10 => (Counter::Announced, random.between(1, 5), 60),
         11 | 12 => (Counter::Stopping, 1, 60),
         13 => (Counter::ComingBack, 1, 60),
+        14 => (Counter::Submitted, 1, 200),
         _ => (Counter::Done, random.between(1, training.ranks), 120),
     };
     Moment {
