@@ -35,6 +35,11 @@ pub enum Seen {
         /// Which and what.
         line: LogLine,
     },
+    /// A rank drew over the line that it is writing, as progress bars do.
+    Redrawn {
+        /// Which, and the line as it is now.
+        line: LogLine,
+    },
     /// The run is over, and everything of it was shown.
     Over {
         /// How.
@@ -185,6 +190,8 @@ impl Follower {
             seen.extend(before.iter().map(tell));
             let lines = followed.logs.read(over)?;
             seen.extend(lines.into_iter().map(|line| Seen::Output { line }));
+            let redrawn = followed.logs.redrawn().into_iter();
+            seen.extend(redrawn.map(|line| Seen::Redrawn { line }));
             seen.extend(after.iter().map(tell));
             followed.seen.extend(events);
         }

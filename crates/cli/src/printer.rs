@@ -1,19 +1,31 @@
 //! The one printer: data to stdout, talk to stderr.
 
+use crate::narrow::{NARROWEST, narrowed};
+use crate::paint::painted;
 use crate::words::harmless;
+use anstream::{AutoStream, ColorChoice};
+use model::WIDEST;
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 /// Writes everything that `yard` says. A closed pipe (`yard ls | head`) is not an error; what else
 /// keeps data from being written is said once, and [`Printer::exit_code`] tells of it.
 ///
 /// Words for people hold no control characters: what a script says may not move their cursor.
 ///
+/// Words for people fit the terminal's width, else that of `COLUMNS`, and have colours where
+/// `NO_COLOR`, `TERM` and `CLICOLOR_FORCE` don't say otherwise. Data stays as it is.
+///
 /// On a terminal the last line may move: [`Printer::moving`] replaces it until something else is
 /// written. In a log file nothing moves; each title is written once.
 #[derive(Debug)]
 pub struct Printer {
     terminal: bool,
+    /// What words for people on standard output look like.
+    out: Look,
+    /// And on standard error.
+    err: Look,
     /// The moving line on screen now, or in a log the last title that was written.
     moving: RefCell<Option<String>>,
     /// Some data could not be written.
@@ -26,6 +38,8 @@ impl Printer {
     pub fn new() -> Printer {
         Printer {
             terminal: io::stderr().is_terminal(),
+            out: Look::of(&io::stdout()),
+            err: Look::of(&io::stderr()),
             moving: RefCell::new(None),
             lost: Cell::new(false),
         }
@@ -54,9 +68,26 @@ impl Printer {
         }
     }
 
+    /// Whether standard output takes colours.
+    #[must_use]
+    pub fn has_colour(&self) -> bool {
+        self.out.colour
+    }
+
+    /// The columns that words for people have on standard output.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.out.width
+    }
+
     /// Writes text for people as data: as [`Printer::say`] writes talk.
     pub fn shown(&self, text: &str) {
-        self.data(&harmless(text));
+        self.data(&self.out.apply(text));
+    }
+
+    /// Writes lines for people as data.
+    pub fn show_line(&self, text: &str) {
+        self.shown(&format!("{text}\n"));
     }
 
     /// Writes data that people may look at: as it is, but not onto a terminal.
@@ -84,7 +115,7 @@ impl Printer {
     /// Writes a line of talk.
     pub fn say(&self, text: &str) {
         self.settle();
-        let _ = writeln!(io::stderr().lock(), "{}", harmless(text));
+        let _ = writeln!(io::stderr().lock(), "{}", self.err.apply(text));
     }
 
     /// Shows what is under way: `title` names it, `detail` is how far it is.
@@ -93,17 +124,28 @@ impl Printer {
         let mut last = self.moving.borrow_mut();
         let mut stderr = io::stderr().lock();
         if self.terminal {
-            let line: String = format!("  {title:<12} {detail}")
-                .chars()
-                .take(100)
-                .collect();
-            let _ = write!(stderr, "\r\x1b[2K{line}");
-            let _ = stderr.flush();
-            *last = Some(line);
+            *last = Some(self.redrawn(&mut stderr, &format!("  {title:<12} {detail}")));
         } else if last.as_deref() != Some(title) {
             let _ = writeln!(stderr, "  {title:<12} {detail}");
             *last = Some(title.to_owned());
         }
+    }
+
+    /// Shows a line that its program draws over, such as a progress bar; only on a terminal.
+    pub fn redraw(&self, line: &str) {
+        if self.terminal {
+            let line = harmless(line).replace('\n', " ");
+            let mut last = self.moving.borrow_mut();
+            *last = Some(self.redrawn(&mut io::stderr().lock(), &line));
+        }
+    }
+
+    /// Writes what fits of a line in place of the terminal's last; returns that.
+    fn redrawn(&self, stderr: &mut impl Write, line: &str) -> String {
+        let line: String = line.chars().take(self.err.width - 1).collect();
+        let _ = write!(stderr, "\r\x1b[2K{line}");
+        let _ = stderr.flush();
+        line
     }
 
     /// Takes the moving line away before something else is written.
@@ -117,6 +159,29 @@ impl Printer {
 impl Drop for Printer {
     fn drop(&mut self) {
         self.settle();
+    }
+}
+
+/// What words for people look like on one stream.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    width: usize,
+    colour: bool,
+}
+
+impl Look {
+    fn of(stream: &(impl anstream::stream::RawStream + AsFd)) -> Look {
+        let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
+        let width = sys::terminal::columns(stream).or_else(columns);
+        Look {
+            width: width.map_or(WIDEST, |width| usize::from(width).clamp(NARROWEST, WIDEST)),
+            colour: AutoStream::choice(stream) != ColorChoice::Never,
+        }
+    }
+
+    fn apply(self, text: &str) -> String {
+        let text = narrowed(&harmless(text), self.width);
+        if self.colour { painted(&text) } else { text }
     }
 }
 

@@ -92,24 +92,28 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The widest that our own lines are.
-const WIDEST: usize = 100;
+/// The narrowest that a column is cut to.
+const LEAST_CELL: usize = 8;
 
-/// Like [`table()`], within 100 columns: where a table would be wider, its widest cells are cut.
+/// Like [`table()`], within `width` columns: where a table would be wider, its widest cells are cut.
+/// One that can't be cut to fit stands as a block a row, a line a cell.
 #[must_use]
-pub fn fitted(head: &[&str], rows: &[Vec<String>]) -> String {
-    let width = |row: &[String], column: usize| row.get(column).map_or(0, |c| c.chars().count());
+pub fn fitted(head: &[&str], rows: &[Vec<String>], width: usize) -> String {
+    let letters = |row: &[String], column: usize| row.get(column).map_or(0, |c| c.chars().count());
     let mut widths: Vec<usize> = (0..head.len())
         .map(|column| {
-            let widest = rows.iter().map(|row| width(row, column)).max().unwrap_or(0);
-            widest.max(head[column].chars().count())
+            let widest = rows.iter().map(|row| letters(row, column)).max();
+            widest.unwrap_or(0).max(head[column].chars().count())
         })
         .collect();
     let between = 2 * head.len().saturating_sub(1);
-    while widths.iter().sum::<usize>() + between > WIDEST {
-        // A column narrower than its title gains nothing; eight letters are as good as none.
-        let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > 8) else {
-            break;
+    while widths.iter().sum::<usize>() + between > width {
+        let Some(widest) = widths
+            .iter_mut()
+            .max()
+            .filter(|widest| **widest > LEAST_CELL)
+        else {
+            return blocks(head, rows, width);
         };
         *widest -= 1;
     }
@@ -119,6 +123,24 @@ pub fn fitted(head: &[&str], rows: &[Vec<String>]) -> String {
     };
     let rows: Vec<Vec<String>> = rows.iter().map(cut).collect();
     table(head, &rows)
+}
+
+/// A row in lines: its first cell, and below it the title and text of each other one that has any.
+fn blocks(head: &[&str], rows: &[Vec<String>], width: usize) -> String {
+    let titles = head.iter().skip(1).map(|title| title.chars().count());
+    let widest = titles.max().unwrap_or(0);
+    let mut text = String::new();
+    for row in rows {
+        for (index, (title, cell)) in head.iter().zip(row).enumerate() {
+            let line = match (index, cell.as_str()) {
+                (_, "" | "–") => continue,
+                (0, name) => name.to_owned(),
+                (_, value) => format!("  {title:<widest$}  {value}"),
+            };
+            text.push_str(&format!("{}\n", shortened(&line, width)));
+        }
+    }
+    text
 }
 
 /// A text in lines of at most `width` characters, parted at blanks; those behind the first begin
@@ -181,12 +203,15 @@ mod tests {
     #[test]
     fn tables_can_be_cut_to_fit() {
         let rows = vec![vec!["a".repeat(90), "b".repeat(30), "c".to_owned()]];
-        let table = fitted(&["ONE", "TWO", ""], &rows);
+        let table = fitted(&["ONE", "TWO", ""], &rows, 100);
         assert!(
             table.lines().all(|line| line.chars().count() <= 100),
             "{table}"
         );
         assert!(table.contains(&"b".repeat(30)) && table.contains("a…"));
+        let blocks = fitted(&["ONE", "TWO", ""], &rows, 20);
+        assert_eq!(blocks.lines().count(), 3, "{blocks}");
+        assert!(blocks.lines().all(|line| line.chars().count() <= 20));
     }
 
     #[test]

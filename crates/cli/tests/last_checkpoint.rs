@@ -48,7 +48,10 @@ fn the_newest_of_unknown_format_is_kept_at_the_limit() {
     let save = r#"echo "state $i" > "$2/.new"; mv "$2/.new" "$2/step-$i.pkl""#;
     write_run(&env, save, "resources = { time = \"8s\" }");
     let said = env.yard(&["run", "--on", "local"]).success();
-    assert!(said.contains("not proven whole), coming back"), "{said}");
+    assert!(
+        said.contains("could not verify that it is complete; coming back"),
+        "{said}"
+    );
     let (stopped, resumed) = (last_of(&env, 0, "step"), last_of(&env, 1, "resumed from"));
     // The last step may have been under way.
     assert!(
@@ -80,11 +83,11 @@ fn half_a_checkpoint_is_left_behind_with_words() {
     let run = env.yard(&["run", "--on", "local"]);
     let said = &run.stdout;
     assert!(
-        said.contains("checkpoint step-2.pkl is not out: the program was still writing it"),
+        said.contains("checkpoint step-2.pkl not saved: the program was still writing it"),
         "{}",
         run.snapshot()
     );
-    assert!(!said.contains("step-1.pkl is not out"), "{said}");
+    assert!(!said.contains("step-1.pkl not saved"), "{said}");
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn what_is_lost_with_a_killed_conductor_is_shown() {
     // The one that conducts, after which the run comes back; and the one that would bring it back.
     for (victim, ends) in [
         ("job conduct ", "came back"),
-        ("job conductor ", "ended without a word"),
+        ("job conductor ", "ended without writing why"),
     ] {
         write_run(&env, save, more);
         env.yard(&["run", "--on", "local", "--detach"]).success();

@@ -59,35 +59,35 @@ fn whole_nodes_and_several_limits_for_one_thing() {
         options,
         3,
         expect![[r#"
-        job.sh · wilson · 60 nodes · 60 tasks · 16 CPUs a node · 1 day 6 h · 100 times
+            job.sh · wilson · 60 nodes · 60 tasks · 16 CPUs a node · 1 day 6 h · 100 times
 
-          nodes          60         line 3: --nodes=60
-          tasks          60         one a node unless asked
-          cpus per node  16         all of the node: wilson gives whole nodes in partition cpu_gce
-          memory         –          not asked; wilson's default is not known
-          time           1 day 6 h  line 4: --time=30:00:00
-          partition      cpu_gce    line 2: --partition=cpu_gce
-          exclusive      yes        wilson gives whole nodes in partition cpu_gce
-          qos            opp        wilson names opp and regular as its default
-          in the queue   100 jobs   each task of the array is one; 50 may (qos.opp.max_submit_per_user)
+              nodes          60         line 3: --nodes=60
+              tasks          60         default: 1 per node
+              cpus per node  16         all of the node: wilson gives whole nodes in partition cpu_gce
+              memory         –          not set; the default of wilson is not known
+              time           1 day 6 h  line 4: --time=30:00:00
+              partition      cpu_gce    line 2: --partition=cpu_gce
+              exclusive      yes        wilson gives whole nodes in partition cpu_gce
+              qos            opp        wilson names opp and regular as its default
+              in the queue   100 jobs   each task of the array is one; 50 may (qos.opp.max_submit_per_user)
 
-          would wait for ever: PartitionNodeLimit
-            asked   --nodes=60
-            there   partition cpu_gce gives at most 50 nodes a job (partition.cpu_gce.max_nodes)
-            do      --nodes=50
+              would wait for ever: PartitionNodeLimit
+                asked   --nodes=60
+                there   partition cpu_gce gives at most 50 nodes a job (partition.cpu_gce.max_nodes)
+                do      --nodes=50
 
-          would wait for ever: PartitionTimeLimit, QOSMaxWallDurationPerJobLimit
-            asked   --time=1-06:00:00
-            there   partition cpu_gce allows 1-00:00:00 (partition.cpu_gce.max_time)
-                    QOS opp allows 08:00:00 (qos.opp.max_wall)
-            do      --time=08:00:00
+              would wait for ever: PartitionTimeLimit, QOSMaxWallDurationPerJobLimit
+                asked   --time=1-06:00:00
+                there   partition cpu_gce allows 1-00:00:00 (partition.cpu_gce.max_time)
+                        QOS opp allows 08:00:00 (qos.opp.max_wall)
+                do      --time=08:00:00
 
-          would be refused: Job violates accounting/QOS policy (job submit limit, user's size and/or time
-          limits)
-            asked   100 jobs at once
-            there   at most 50 waiting and running (qos.opp.max_submit_per_user)
-            do      arrays of at most 50
-    "#]],
+              would be refused: Job violates accounting/QOS policy (job submit limit, user's size and/or time
+              limits)
+                asked   100 jobs at once
+                there   at most 50 waiting and running (qos.opp.max_submit_per_user)
+                do      arrays of at most 50
+        "#]],
     );
 }
 
@@ -98,29 +98,29 @@ fn an_array_over_the_limit_is_told_even_where_no_partition_is_known() {
         "--array=1-200",
         0,
         expect![[r#"
-        job.sh · wilson · 1 node · 1 task · 1 CPU · 200 times
+            job.sh · wilson · 1 node · 1 task · 1 CPU · 200 times
 
-          nodes          1         one unless asked
-          tasks          1         one a node unless asked
-          cpus per node  1         one a task unless asked
-          memory         –         not asked; wilson's default is not known
-          time           –         not asked; wilson's default is not known
-          partition      –         not asked; wilson's default is not known
-          qos            opp       wilson names opp and regular as its default
-          in the queue   200 jobs  each task of the array is one; 50 may (qos.opp.max_submit_per_user)
+              nodes          1         default: 1 node
+              tasks          1         default: 1 per node
+              cpus per node  1         default: 1 per task
+              memory         –         not set; the default of wilson is not known
+              time           –         not set; the default of wilson is not known
+              partition      –         not set; the default of wilson is not known
+              qos            opp       wilson names opp and regular as its default
+              in the queue   200 jobs  each task of the array is one; 50 may (qos.opp.max_submit_per_user)
 
-          might be refused: No partition specified or system default partition
-            asked   no partition
-            there   wilson has partitions cpu_gce, cpu_gce_test, gpu_gce, gpu_gce_ppc; none of them is said
-                    to be the default
-            do      --partition=cpu_gce
+              might be refused: No partition specified or system default partition
+                asked   no partition
+                there   wilson has partitions cpu_gce, cpu_gce_test, gpu_gce, gpu_gce_ppc; none of them is said
+                        to be the default
+                do      --partition=cpu_gce
 
-          might be refused: Job violates accounting/QOS policy (job submit limit, user's size and/or time
-          limits)
-            asked   200 jobs at once
-            there   at most 50 waiting and running (qos.opp.max_submit_per_user)
-            do      arrays of at most 50
-    "#]],
+              might be refused: Job violates accounting/QOS policy (job submit limit, user's size and/or time
+              limits)
+                asked   200 jobs at once
+                there   at most 50 waiting and running (qos.opp.max_submit_per_user)
+                do      arrays of at most 50
+        "#]],
     );
 }
 
@@ -133,12 +133,12 @@ fn a_gpu_type_and_memory_that_no_node_has() {
         expect![[r#"
             job.sh · ibex · 1 node · 1 task · 1 CPU, 2 h100, 2 TiB · 14 days
 
-              nodes          1        one unless asked
-              tasks          1        one a node unless asked
-              cpus per node  1        one a task unless asked
+              nodes          1        default: 1 node
+              tasks          1        default: 1 per node
+              cpus per node  1        default: 1 per task
               gpus per node  2 h100   line 2: --gres=gpu:h100:2
               memory         2 TiB    line 3: --mem=2000G
-              time           14 days  not asked: the longest that ibex is assumed to allow there
+              time           14 days  not set: the longest that ibex is assumed to allow there
               partition      batch    assumed to be ibex's default
               constraint     v100     line 4: --constraint=v100
               in the queue   1 job    no limit known
@@ -286,14 +286,14 @@ fn a_script_is_planned_for_the_engine_here() {
     expect![[r#"
         job.sh · local · 1 node · 1 task · 1 CPU · 5 min
 
-          nodes          1        one unless asked
+          nodes          1        default: 1 node
           tasks          1        line 2: --ntasks=1
-          cpus per node  1        one a task unless asked
-          memory         –        not asked; local's default is not known
+          cpus per node  1        default: 1 per task
+          memory         –        not set; the default of local is not known
           time           5 min    line 3: --time=5
           partition      local    local's default
           in the queue   1 job    no limit known
-          start          at once  if what runs here lasts until its limits
+          start          at once  if running jobs use their whole time limit
     "#]]
     .assert_eq(&plan);
     let refused = env
@@ -432,8 +432,8 @@ fn gpus_that_a_script_asks_twice_are_changed_once() {
         .map(str::trim)
         .collect();
     expect![[r#"
-          changed  line 2: --gres=gpu:4 → --gres=gpu:2: asked: yard.toml:3
-          dropped  line 3: --gpus-per-node=4: GPUs are asked twice, by --gres and by --gpus-per-node: once"#]].assert_eq(&changes.join("\n"));
+        changed  line 2: --gres=gpu:4 → --gres=gpu:2: from yard.toml:3
+        dropped  line 3: --gpus-per-node=4: GPUs are asked twice, by --gres and by --gpus-per-node: once"#]].assert_eq(&changes.join("\n"));
     env.write(
         "job.sh",
         "#!/bin/sh\n#SBATCH --gres=gpu_mem:32G\n#SBATCH --gpus-per-node=1\nsrun x\n",

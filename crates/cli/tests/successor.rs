@@ -107,7 +107,7 @@ fn cancel_ends_the_job_that_waits_too() {
     assert_eq!(jobs(&env).len(), 2, "nobody was submitted after that");
     // It can be taken up again, in a job of its own.
     let again = env.yard(&["requeue", "count"]).success();
-    assert!(again.contains("goes on in job"), "{again}");
+    assert!(again.contains("continues in job"), "{again}");
     wait_until("it resumes", || {
         show(&env)["starts"].as_array().unwrap().len() == 2
     });

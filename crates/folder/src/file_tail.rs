@@ -11,6 +11,8 @@ pub struct FileTail {
     offset: u64,
     /// What came after the last line feed.
     rest: Vec<u8>,
+    /// What of it was last told as redrawn.
+    drawn: Option<String>,
 }
 
 /// Of one file at a time: one that is written without end must not keep others waiting.
@@ -26,6 +28,7 @@ impl FileTail {
             path,
             offset: 0,
             rest: Vec::new(),
+            drawn: None,
         }
     }
 
@@ -48,6 +51,18 @@ impl FileTail {
         }
         self.lines(over, &mut lines);
         Ok(lines)
+    }
+
+    /// The line that isn't whole yet, where a program draws over it with carriage returns and it
+    /// changed since the last call.
+    pub fn redrawn(&mut self) -> Option<String> {
+        let is_drawn_over = self.rest.contains(&b'\r');
+        let now = is_drawn_over.then(|| line(&self.rest));
+        if now == self.drawn {
+            return None;
+        }
+        self.drawn.clone_from(&now);
+        now.filter(|text| !text.is_empty())
     }
 
     /// Reads what is new, at most [`AT_ONCE`]; returns how much that was.
@@ -115,6 +130,22 @@ mod tests {
         let (_root, mut tail) = tail_of(&vec![b'x'; LONGEST_LINE + 5]);
         assert_eq!(tail.read(false).unwrap().len(), 1);
         assert_eq!(tail.read(true).unwrap(), ["xxxxx"]);
+    }
+
+    #[test]
+    fn a_progress_bar_is_seen_before_its_line_ends() {
+        let (_root, mut tail) = tail_of(b"one\n10%");
+        let mut seen = |text: &[u8]| {
+            let file = File::options().append(true).open(tail.path()).unwrap();
+            io::Write::write_all(&mut &file, text).unwrap();
+            (tail.read(false).unwrap(), tail.redrawn())
+        };
+        // What is only not whole yet is no progress bar.
+        assert_eq!(seen(b""), (vec!["one".to_owned()], None));
+        assert_eq!(seen(b"\r20%"), (vec![], Some("20%".to_owned())));
+        assert_eq!(seen(b""), (vec![], None));
+        assert_eq!(seen(b"\r30%\r"), (vec![], Some("30%".to_owned())));
+        assert_eq!(seen(b"\n"), (vec!["30%".to_owned()], None));
     }
 
     #[test]

@@ -51,6 +51,16 @@ impl LogTail {
         Ok(lines)
     }
 
+    /// The line that each rank is drawing over, where that changed since the last call.
+    pub fn redrawn(&mut self) -> Vec<LogLine> {
+        let tails = self.ranks.iter_mut();
+        let redrawn = tails.filter_map(|(rank, tail)| {
+            let text = tail.redrawn()?;
+            Some(LogLine { rank: *rank, text })
+        });
+        redrawn.collect()
+    }
+
     fn find_ranks(&mut self) -> io::Result<()> {
         let entries = match fs::read_dir(&self.logs) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

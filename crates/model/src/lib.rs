@@ -134,4 +134,4 @@ pub use squeue_args::{
 pub use squeue_format::{FieldTable, Format, Part};
 pub use squeue_json::JobJson;
 pub use step_field_table::{STEP_FIELDS, StepField, StepInfo};
-pub use wrap::{WIDEST, wrap};
+pub use wrap::{WIDEST, wrap, wrap_within};

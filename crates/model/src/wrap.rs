@@ -6,10 +6,15 @@ pub const WIDEST: usize = 100;
 /// Writes words into lines of at most [`WIDEST`], `head` before the first and `more` before the
 /// others. Ends with a line feed.
 pub fn wrap(shown: &mut String, head: &str, more: &str, text: &str) {
+    wrap_within(WIDEST, shown, head, more, text);
+}
+
+/// Like [`wrap`], into lines of at most `width`.
+pub fn wrap_within(width: usize, shown: &mut String, head: &str, more: &str, text: &str) {
     let columns = |text: &str| text.chars().count();
     let mut used = columns(head);
     shown.push_str(head);
-    let room = WIDEST.saturating_sub(columns(more));
+    let room = width.saturating_sub(columns(more));
     for (index, word) in text.split(' ').enumerate() {
         // A list that has no room in a line ends it behind one of its commas.
         let is_list = columns(word) > room;
@@ -20,7 +25,7 @@ pub fn wrap(shown: &mut String, head: &str, more: &str, text: &str) {
         for (place, part) in parts.into_iter().enumerate() {
             let long = columns(part);
             let blank = usize::from(index > 0 && place == 0);
-            if (index > 0 || place > 0) && used + blank + long > WIDEST {
+            if (index > 0 || place > 0) && used + blank + long > width {
                 shown.push('\n');
                 shown.push_str(more);
                 used = columns(more);

@@ -50,6 +50,13 @@ pub fn size(terminal: &impl AsFd) -> Option<Size> {
     })
 }
 
+/// A terminal's columns; `None` where it is none, or knows none. Its rows may be unknown.
+#[must_use]
+pub fn columns(terminal: &impl AsFd) -> Option<u16> {
+    let size = tcgetwinsize(terminal).ok()?;
+    (size.ws_col > 0).then_some(size.ws_col)
+}
+
 /// Sets a terminal's size; its program gets SIGWINCH.
 ///
 /// # Errors
@@ -111,6 +118,10 @@ mod tests {
         };
         set_size(&pair.ours, want).unwrap();
         assert_eq!(size(&pair.theirs), Some(want));
+        let no_rows = Size { rows: 0, ..want };
+        set_size(&pair.ours, no_rows).unwrap();
+        assert_eq!(size(&pair.theirs), None);
+        assert_eq!(columns(&pair.theirs), Some(100));
         let canonical = || {
             tcgetattr(&pair.theirs)
                 .unwrap()

@@ -33,9 +33,9 @@ pub enum Python {
 impl fmt::Display for Python {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Python::AsItIs => f.write_str("as it is"),
+            Python::AsItIs => f.write_str("from PATH"),
             Python::Venv(path) => write!(f, "venv {}", path.display()),
-            Python::Requirements(path) => write!(f, "made of {}", path.display()),
+            Python::Requirements(path) => write!(f, "made from {}", path.display()),
             Python::CondaName(name) => write!(f, "conda {name}"),
             Python::CondaFolder(path) => write!(f, "conda {}", path.display()),
         }

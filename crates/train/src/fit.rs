@@ -325,8 +325,9 @@ impl Wanted<'_> {
             return Resolved::new((share / ranks).max(1), Source::cluster(why));
         }
         let why = match (self.facts.embedded, ranks) {
-            (_, 1) => format!("all {} CPUs", group.cpus),
-            (true, _) => format!("{} CPUs for {ranks} ranks", group.cpus),
+            (true, 1) => format!("this machine's {} CPUs for 1 rank", group.cpus),
+            (true, _) => format!("this machine's {} CPUs for {ranks} ranks", group.cpus),
+            (false, 1) => format!("a node's {} CPUs for its 1 rank", group.cpus),
             (false, _) => format!("a node's {} CPUs for its {ranks} ranks", group.cpus),
         };
         Resolved::new((group.cpus / ranks).max(1), Source::cluster(why))

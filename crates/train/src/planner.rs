@@ -67,24 +67,27 @@ pub(crate) fn plan_sections(
         if many {
             Resolved::new(
                 Launcher::Srun,
-                Source::default("more than one rank is asked"),
+                Source::default("there is more than one rank"),
             )
         } else {
-            Resolved::new(Launcher::None, Source::default("one process"))
+            Resolved::new(
+                Launcher::None,
+                Source::default("one process needs no launcher"),
+            )
         }
     });
     let nodes = resources
         .nodes
-        .unwrap_or_else(|| Resolved::new(1, Source::default("one unless asked")));
+        .unwrap_or_else(|| Resolved::new(1, Source::default("default: 1 node")));
     let gpus_per_node = resources.gpus_per_node.unwrap_or_else(|| {
         // A habit says which GPUs are meant when some are asked; it asks for none.
         let asks = |source: &Source| !source.is_habit();
         let kind = resources.gpu_type.as_ref().map(|kind| &kind.source);
         let memory = resources.gpu_memory.as_ref().map(|least| &least.source);
         if kind.is_some_and(asks) || memory.is_some_and(asks) {
-            Resolved::new(1, Source::default("a kind of GPU is asked"))
+            Resolved::new(1, Source::default("a type or memory of GPUs is requested"))
         } else {
-            Resolved::new(0, Source::default("none unless asked"))
+            Resolved::new(0, Source::default("default: none"))
         }
     });
     if gpus_per_node.value == 0 {
@@ -97,14 +100,17 @@ pub(crate) fn plan_sections(
         resources
             .ranks_per_node
             .unwrap_or_else(|| match (launcher.value, gpus_per_node.value) {
-                (Launcher::None, _) => Resolved::new(1, Source::launcher("none is one process")),
+                (Launcher::None, _) => {
+                    Resolved::new(1, Source::launcher("launcher none starts one process"))
+                }
                 (launcher, 0 | 1) => {
-                    let why = format!("{launcher}: one a node unless asked");
+                    let why = format!("{launcher}: 1 per node by default");
                     Resolved::new(1, Source::launcher(why))
                 }
-                (launcher, gpus) => {
-                    Resolved::new(gpus, Source::launcher(format!("{launcher}: a rank a GPU")))
-                }
+                (launcher, gpus) => Resolved::new(
+                    gpus,
+                    Source::launcher(format!("{launcher}: one rank per GPU")),
+                ),
             });
     check_one_process(&launcher, &nodes, &ranks_per_node)?;
     let idle = gpus_per_node.value > ranks_per_node.value
@@ -119,9 +125,12 @@ pub(crate) fn plan_sections(
         ));
     }
     let tasks_per_node = match launcher.value.shape() {
-        Shape::Ranks => Resolved::new(ranks_per_node.value, Source::launcher("a task is a rank")),
+        Shape::Ranks => Resolved::new(ranks_per_node.value, Source::launcher("one task per rank")),
         Shape::Agents => {
-            let why = format!("{} starts its own {}", launcher.value, ranks_per_node.value);
+            let why = format!(
+                "{} starts {} ranks in each task",
+                launcher.value, ranks_per_node.value
+            );
             Resolved::new(1, Source::launcher(why))
         }
     };
@@ -138,7 +147,7 @@ pub(crate) fn plan_sections(
     })?;
 
     let time = resources.time.or_else(|| {
-        let why = format!("{}: the default", facts.name);
+        let why = format!("default of {}", facts.name);
         let default = facts.default_time?;
         Some(Resolved::new(default, Source::cluster(why)))
     });
@@ -187,7 +196,7 @@ pub(crate) fn plan_sections(
         partition: resources.partition,
         exclusive: resources
             .exclusive
-            .unwrap_or_else(|| or(false, "nodes may be shared")),
+            .unwrap_or_else(|| or(false, "default: nodes are shared")),
         constraint: resources.constraint,
         sbatch: resources.sbatch.unwrap_or_else(|| or(Vec::new(), "none")),
         environment: environment(input.base, asked.environment),
@@ -206,7 +215,7 @@ pub(crate) fn plan_sections(
             keep: asked
                 .checkpoints
                 .keep
-                .unwrap_or_else(|| or(Keep::All, "deleting is asked for")),
+                .unwrap_or_else(|| or(Keep::All, "default: no checkpoint is deleted")),
             complete: complete(
                 asked.checkpoints.complete,
                 asked.checkpoints.marker,
@@ -220,7 +229,7 @@ pub(crate) fn plan_sections(
                     ResumeOn::Preemption,
                     ResumeOn::NodeFailure,
                 ];
-                or(all, "a run goes on to its end")
+                or(all, "default: a run continues until it is done")
             }),
             by: asked.resume.by.unwrap_or_else(|| by(facts)),
             grace,
@@ -261,7 +270,7 @@ fn by(facts: &ClusterFacts) -> Resolved<ResumeBy> {
             let why = format!("{}: its nodes can't talk to the scheduler", facts.name);
             Resolved::new(ResumeBy::Successor, Source::cluster(why))
         }
-        (None, true) => or(ResumeBy::Requeue, "the same job is queued again"),
+        (None, true) => or(ResumeBy::Requeue, "the same job is requeued"),
     }
 }
 
@@ -431,10 +440,14 @@ fn grace(
             todo: "a shorter grace, or a longer time".to_owned(),
         }),
         (Some(grace), _, _) => Ok(grace),
-        (None, Some(limit), _) if limit.0 / 5 < GRACE.0 => {
-            Ok(or(Seconds((limit.0 / 5).max(1)), "a fifth of the limit"))
-        }
-        (None, _, _) => Ok(or(GRACE, "before the limit, for the last checkpoint")),
+        (None, Some(limit), _) if limit.0 / 5 < GRACE.0 => Ok(or(
+            Seconds((limit.0 / 5).max(1)),
+            "default: a fifth of the limit",
+        )),
+        (None, _, _) => Ok(or(
+            GRACE,
+            "default: to save a last checkpoint before the limit",
+        )),
     }
 }
 
@@ -463,7 +476,7 @@ fn environment(base: &Path, asked: crate::EnvironmentSection) -> EnvironmentPlan
     EnvironmentPlan {
         modules: asked.modules.unwrap_or_else(|| or(Vec::new(), "none")),
         python: match asked.python {
-            None => or(Python::AsItIs, "what the job finds"),
+            None => or(Python::AsItIs, "default: no [environment] is set"),
             Some(choice) => choice.map(|choice| match choice {
                 PythonChoice::Venv(path) => Python::Venv(absolute(base, &path)),
                 PythonChoice::Requirements(path) => Python::Requirements(absolute(base, &path)),

@@ -74,7 +74,7 @@ impl Plan {
         let mut rows = Vec::new();
         let mut add = |name: &'static str, value: String, source: &Source| {
             let why = match source.is_asked() {
-                true => format!("asked: {source}"),
+                true => format!("from {source}"),
                 false => source.to_string(),
             };
             rows.push(Row { name, value, why });
@@ -118,8 +118,13 @@ impl Plan {
         match &self.time {
             Some(time) => add("time a job", say_limit(time.value), &time.source),
             None => {
-                let why = Source::cluster(format!("{} has the default", self.cluster));
-                add("time a job", "not asked".to_owned(), &why);
+                let why = Source::cluster(format!("default of {}", self.cluster));
+                let time = if facts.embedded {
+                    "no limit"
+                } else {
+                    "not set"
+                };
+                add("time a job", time.to_owned(), &why);
             }
         }
         let given = [

@@ -109,7 +109,7 @@ fn ibex() {
                        keeps the last of two
               dropped  line 7: --gpus-per-task=1: it binds each task to its own GPU, so that tasks on a node
                        can't reach each other's; a run file gives each task its node's GPUs and a local rank
-              changed  line 8: --cpus-per-gpu=6 → --cpus-per-task=6: asked: yard.toml:8
+              changed  line 8: --cpus-per-gpu=6 → --cpus-per-task=6: from yard.toml:8
               dropped  line 12: --output=../results/%x/slurm-%j.out: what ranks print goes into the run's
                        folder, a file a rank (yard logs)
               dropped  line 13: --error=../results/%x/slurm-%j.err: what ranks print goes into the run's folder,
@@ -138,35 +138,35 @@ fn cedar_and_plai() {
         "cedar-standard",
         expect![[r#"
 
-        beside cedar-standard: the same allocation
-          changed  line 8: --mem-per-gpu=10G → --mem=20480M: asked: yard.toml:9
-    "#]],
+            beside cedar-standard: the same allocation
+              changed  line 8: --mem-per-gpu=10G → --mem=20480M: from yard.toml:9
+        "#]],
     );
     check(
         "cedar-torchrun",
         expect![[r#"
 
-        beside cedar-torchrun: the same allocation
-          changed  line 8: --mem-per-gpu=10G → --mem=20480M: asked: yard.toml:10
-    "#]],
+            beside cedar-torchrun: the same allocation
+              changed  line 8: --mem-per-gpu=10G → --mem=20480M: from yard.toml:10
+        "#]],
     );
     check(
         "plai-lightning",
         expect![[r#"
 
-        beside plai-lightning: the same allocation
-          changed  line 8: --mem-per-gpu=10G → --mem=20480M: asked: yard.toml:9
-    "#]],
+            beside plai-lightning: the same allocation
+              changed  line 8: --mem-per-gpu=10G → --mem=20480M: from yard.toml:9
+        "#]],
     );
     // One run is one of its trials.
     check(
         "plai-sweep",
         expect![[r#"
 
-        beside plai-sweep: the same allocation
-          dropped  line 5: --array=1-20%10: a run file is one run: it is submitted once for each element
-          changed  line 9: --mem-per-gpu=10G → --mem=10240M: asked: yard.toml:8
-    "#]],
+            beside plai-sweep: the same allocation
+              dropped  line 5: --array=1-20%10: a run file is one run: it is submitted once for each element
+              changed  line 9: --mem-per-gpu=10G → --mem=10240M: from yard.toml:8
+        "#]],
     );
 }
 
@@ -181,7 +181,7 @@ fn technion() {
             beside technion-2gpu: the same allocation
               dropped  line 4: --output=slurm-%x-%j.out: what ranks print goes into the run's folder, a file a
                        rank (yard logs)
-              changed  line 5: --ntasks=2 → --ntasks-per-node=2: a task is a rank
+              changed  line 5: --ntasks=2 → --ntasks-per-node=2: one task per rank
               changed  line 6: --gpus=a100:2 → --gpus-per-node=a100:2: a run file counts GPUs by the node
         "#]],
     );
@@ -190,7 +190,7 @@ fn technion() {
         expect![[r#"
 
             beside technion-16gpu: the same allocation
-              changed  line 4: --ntasks=16 → --ntasks-per-node=8: a task is a rank
+              changed  line 4: --ntasks=16 → --ntasks-per-node=8: one task per rank
               changed  line 5: --gpus=16 → --gpus-per-node=8: a run file counts GPUs by the node
         "#]],
     );

@@ -7,7 +7,7 @@ use crate::printer::Printer;
 use backend::{Run, Transport, TransportError};
 use clap::Args as ClapArgs;
 
-/// End runs or jobs; what is out of their checkpoints stays
+/// End runs or jobs; their saved checkpoints stay
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// A run or a job, by id or name, or @ for the newest one
@@ -40,22 +40,16 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         let view = selected.view()?;
         if let (Some(run), Some(true)) = (&selected.run, view.as_ref().map(|v| v.state.is_live())) {
             cancel_run(run, &mut *selected.transport)?;
-            printer.line(&format!(
-                "{} is being cancelled (job {job})",
-                selected.name()
-            ));
+            printer.show_line(&format!("{} is being cancelled", selected.name_and(job)));
             continue;
         }
         match view {
             Some(view) if view.state.is_live() => {
                 selected.transport.cancel(job)?;
-                printer.line(&format!(
-                    "{} is being cancelled (job {job})",
-                    selected.name()
-                ));
+                printer.show_line(&format!("{} is being cancelled", selected.name_and(job)));
             }
             // Asked twice, it is still what was wanted.
-            _ => printer.line(&format!("{} is already over (job {job})", selected.name())),
+            _ => printer.show_line(&format!("{} has already ended", selected.name_and(job))),
         }
     }
     Ok(exit_code::DONE)

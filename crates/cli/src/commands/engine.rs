@@ -37,7 +37,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         Verb::Start => {
             let client = Client::connect(&dir)?;
             let engine = client.engine();
-            printer.line(&format!(
+            printer.show_line(&format!(
                 "engine {} runs (process {}, {})",
                 engine.version,
                 engine.pid,
@@ -49,9 +49,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             match Client::connect_running(&dir)? {
                 Some(client) => {
                     let facts = stop(client)?;
-                    printer.line(&stopped(&facts));
+                    printer.show_line(&stopped(&facts));
                 }
-                None => printer.line("no engine runs"),
+                None => printer.show_line("no engine runs"),
             }
             Ok(exit_code::DONE)
         }
@@ -61,7 +61,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
                 if json {
                     printer.line(&status_json(&facts).to_string());
                 } else {
-                    printer.data(&status_text(&facts));
+                    printer.shown(&status_text(&facts));
                 }
                 Ok(exit_code::DONE)
             }
@@ -70,7 +70,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
                 Ok(exit_code::FAILED)
             }
             None => {
-                printer.line("no engine runs; yard engine start starts one, and so does yard run");
+                printer.show_line(
+                    "no engine runs; yard engine start starts one, and so does yard run",
+                );
                 Ok(exit_code::FAILED)
             }
         },

@@ -63,12 +63,16 @@ pub fn follow(
                     waits = None;
                     for line in story.tell(ordinal, at, submitted, &event) {
                         match line {
-                            Line::Say(text) => printer.line(&text),
+                            Line::Say(text) => printer.show_line(&text),
                             Line::Moving(title, detail) => printer.moving(&title, &detail),
                         }
                     }
                 }
+                Seen::Redrawn { line } => {
+                    printer.redraw(&format!("  [{}] {}", line.rank, line.text));
+                }
                 Seen::Output { line } => {
+                    story.add_output(&line.text);
                     printer.line(&format!("  [{}] {}", line.rank, line.text));
                     if line.rank == 0 && !line.text.trim().is_empty() {
                         last_line = Some(line.text);
@@ -102,12 +106,12 @@ fn summary(
         RunState::Done { .. } => ("done in", true),
         RunState::Cancelled => ("cancelled after", false),
         RunState::Unknown { what } => {
-            printer.line(&row("unknown", what));
+            printer.show_line(&row("unknown", what));
             ("of unknown end after", false)
         }
         RunState::Failed { cause } => {
             if follower.starts() == 0 {
-                printer.line(&row("failed", cause));
+                printer.show_line(&row("failed", cause));
             }
             ("failed after", false)
         }

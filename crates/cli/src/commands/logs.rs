@@ -86,8 +86,11 @@ fn follow(
         for seen in follower.poll(transport)? {
             match seen {
                 Seen::Output { line } => show(args, &line, printer),
+                Seen::Redrawn { line } if args.rank.is_none_or(|rank| rank == line.rank) => {
+                    printer.redraw(&format!("[{}] {}", line.rank, line.text));
+                }
                 Seen::Over { .. } => return Ok(exit_code::DONE),
-                Seen::Waiting { .. } | Seen::Event { .. } => {}
+                Seen::Waiting { .. } | Seen::Event { .. } | Seen::Redrawn { .. } => {}
             }
         }
         std::thread::sleep(FILE_PAUSE);

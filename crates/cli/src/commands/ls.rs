@@ -27,8 +27,6 @@ pub struct Args {
     json: bool,
 }
 
-/// A line is no longer where it can be helped: the note is cut, `yard show` has it whole.
-const WIDTH: usize = 100;
 /// So much of a note stands always.
 const LEAST_NOTE: usize = 24;
 /// So much of a job's name, which may be a thousand characters: a run's is shorter.
@@ -63,15 +61,11 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         let rows: Vec<_> = rows.iter().map(row_json).collect();
         printer.line(&json!({ "runs": rows, "problems": problems }).to_string());
     } else if rows.is_empty() {
-        printer.line("no runs yet; yard run FILE starts one");
+        printer.show_line("no runs yet; yard run FILE starts one");
     } else {
         let now = Timestamp(sys::now());
-        let mut rows: Vec<_> = rows.iter().map(|row| row_cells(row, now)).collect();
-        let head = [
-            "RUN", "JOB", "CLUSTER", "STATE", "SINCE", "PROGRESS", "NOTE",
-        ];
-        cut_notes(&head, &mut rows);
-        printer.data(&words::table(&head, &rows));
+        let cells: Vec<_> = rows.iter().map(|row| row_cells(row, now)).collect();
+        printer.shown(&table(&cells, printer.width()));
     }
     if !args.json {
         for problem in &problems {
@@ -184,8 +178,57 @@ impl Row {
     }
 }
 
-/// Cuts the last column to what the others leave of a line.
-fn cut_notes(head: &[&str], rows: &mut [Vec<String>]) {
+/// The rows within the width: as a table, with fewer columns and notes below the rows where that is
+/// too wide, else a run a block. A run's id is never cut.
+fn table(rows: &[Vec<String>], width: usize) -> String {
+    let fits = |text: &String| text.lines().all(|line| line.chars().count() <= width);
+    let wide = || {
+        let head = [
+            "RUN", "JOB", "CLUSTER", "STATE", "SINCE", "PROGRESS", "NOTE",
+        ];
+        let mut rows = rows.to_vec();
+        cut_notes(&head, &mut rows, width);
+        words::table(&head, &rows)
+    };
+    let below = |text: &str| match text.is_empty() {
+        true => String::new(),
+        false => format!("  {}\n", words::folded(text, width - 2, 2)),
+    };
+    let narrow = || {
+        let kept: Vec<Vec<String>> = rows.iter().map(|row| picked(row, &NARROW)).collect();
+        let table = words::table(&["RUN", "STATE", "SINCE", "PROGRESS"], &kept);
+        let mut lines = table.lines();
+        let head = lines.next().map(|head| format!("{head}\n"));
+        let notes = rows
+            .iter()
+            .map(|row| below(row.last().map_or("", String::as_str)));
+        let rows = lines
+            .zip(notes)
+            .map(|(line, note)| format!("{line}\n{note}"));
+        head.into_iter().chain(rows).collect()
+    };
+    let blocks = || {
+        let block = |row: &Vec<String>| {
+            let facts = picked(row, &NARROW[1..]).join(" · ");
+            let note = row.last().map_or("", String::as_str);
+            format!("{}\n{}{}", row[0], below(&facts), below(note))
+        };
+        rows.iter().map(block).collect()
+    };
+    let wide = Some(wide()).filter(fits);
+    wide.or_else(|| Some(narrow()).filter(fits))
+        .unwrap_or_else(blocks)
+}
+
+/// The columns of a narrow table, by their places in a row: run, state, since, progress.
+const NARROW: [usize; 4] = [0, 3, 4, 5];
+
+fn picked(row: &[String], columns: &[usize]) -> Vec<String> {
+    columns.iter().map(|column| row[*column].clone()).collect()
+}
+
+/// Cuts the last column to what the others leave of a line: `yard show` has it whole.
+fn cut_notes(head: &[&str], rows: &mut [Vec<String>], width: usize) {
     let last = head.len() - 1;
     let widest = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -198,7 +241,7 @@ fn cut_notes(head: &[&str], rows: &mut [Vec<String>]) {
     };
     let used: usize = (0..last).map(widest).sum();
     for note in rows.iter_mut().filter_map(|row| row.get_mut(last)) {
-        *note = words::shortened(note, WIDTH.saturating_sub(used).max(LEAST_NOTE));
+        *note = words::shortened(note, width.saturating_sub(used).max(LEAST_NOTE));
     }
 }
 
@@ -267,4 +310,60 @@ fn row_json(row: &Row) -> serde_json::Value {
         "folder": run.map(|run| &run.entry.folder),
         "created": run.map(|run| run.entry.created),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    #[track_caller]
+    fn check(run: &str, width: usize, want: Expect) {
+        let row = |cells: [&str; 7]| cells.map(str::to_owned).to_vec();
+        let why = "rank 3 on n1 ended with exit code 1, and so did the one beside it";
+        let rows = [
+            row(["digits-vfjk", "1", "local", "done", "3 min", "step 900", ""]),
+            row([run, "12", "local", "failed", "2 h 10", "–", why]),
+        ];
+        let shown = table(&rows, width);
+        let longest = shown.lines().map(|line| line.chars().count()).max();
+        assert!(longest <= Some(width), "{shown}");
+        want.assert_eq(&shown);
+    }
+
+    #[test]
+    fn fits_wide_and_narrow_terminals() {
+        check(
+            "cnn-xq2f",
+            100,
+            expect![[r#"
+            RUN          JOB  CLUSTER  STATE   SINCE   PROGRESS  NOTE
+            digits-vfjk  1    local    done    3 min   step 900
+            cnn-xq2f     12   local    failed  2 h 10  –         rank 3 on n1 ended with exit code 1, and so di…
+        "#]],
+        );
+        check(
+            "cnn-xq2f",
+            50,
+            expect![[r#"
+            RUN          STATE   SINCE   PROGRESS
+            digits-vfjk  done    3 min   step 900
+            cnn-xq2f     failed  2 h 10  –
+              rank 3 on n1 ended with exit code 1, and so did
+              the one beside it
+        "#]],
+        );
+        check(
+            "resnet-finetune-large-batch-xq2f",
+            50,
+            expect![[r#"
+            digits-vfjk
+              done · 3 min · step 900
+            resnet-finetune-large-batch-xq2f
+              failed · 2 h 10 · –
+              rank 3 on n1 ended with exit code 1, and so did
+              the one beside it
+        "#]],
+        );
+    }
 }

@@ -102,7 +102,14 @@ fn answered(args: Vec<OsString>, printer: &Printer) -> u8 {
         }
         // --help and --version are answers, not errors.
         Err(answer) => {
-            printer.data(&answer.to_string());
+            let answer = answer.render();
+            let plain = || answer.to_string();
+            let coloured = || answer.ansi().to_string();
+            printer.data(&if printer.has_colour() {
+                coloured()
+            } else {
+                plain()
+            });
             return exit_code::DONE;
         }
     };

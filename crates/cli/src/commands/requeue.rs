@@ -21,7 +21,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut selected = select(&args.run)?;
     let job = selected.job()?;
     let view = selected.view()?;
-    let name = selected.name();
+    let (name, name_and_job) = (selected.name(), selected.name_and(job));
     let Selected { run, transport, .. } = &mut selected;
     if let Some(run) = run {
         run.folder.clear_cancelled()?;
@@ -33,19 +33,19 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     };
     match (refused, run, view) {
         (None, _, Some(view)) if view.id == job => {
-            printer.line(&format!("{name} goes back into the queue (job {job})"));
+            printer.show_line(&format!("{name_and_job} goes back into the queue"));
             Ok(exit_code::DONE)
         }
         // The job itself can't come back, the run can.
         (_, Some(run), _) if !live => {
             let (folder, json) = RunFolder::open(&run.entry.folder)?;
             let (next, _at) = submit_next(&mut **transport, &folder, &json, None)?;
-            printer.line(&format!("{name} goes on in job {next}"));
+            printer.show_line(&format!("{name} continues in job {next}"));
             Ok(exit_code::DONE)
         }
         (Some(error), ..) => Err(error.into()),
         (None, _, Some(_)) => {
-            printer.line(&format!("{name} waits already"));
+            printer.show_line(&format!("{name} is already waiting"));
             Ok(exit_code::DONE)
         }
         (None, _, None) => Err(Failure::new(

@@ -51,18 +51,18 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         return script::run(script, &flags, args.detach, &interrupt, printer);
     }
     let mut planned = args.asked.plan(&places, printer)?;
-    printer.line(&planned.plan.headline(planned.transport.facts()));
+    printer.show_line(&planned.plan.headline(planned.transport.facts()));
     for note in &planned.plan.notes {
-        printer.line(&row("note", note));
+        printer.show_line(&row("note", note));
     }
     let environment = environment(&planned, &places, &interrupt, printer)?;
     let submitted = prepare::submit(&mut planned, environment, &places, &interrupt)?;
     if let Some(note) = &submitted.note {
-        printer.line(&row("note", note));
+        printer.show_line(&row("note", note));
     }
     if args.detach {
-        printer.line(&row("job", &format!("{} submitted", submitted.job)));
-        printer.line(&come_back(&submitted));
+        printer.show_line(&row("job", &format!("{} submitted", submitted.job)));
+        printer.show_line(&come_back(&submitted));
         return Ok(exit_code::DONE);
     }
     let time = planned.plan.time.as_ref().map(|time| time.value);
@@ -77,18 +77,18 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
             let took =
                 words::length(i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX));
             let name = &planned.plan.name.value;
-            let jobs = match summary.starts {
-                1 => "1 job".to_owned(),
-                n => format!("{n} jobs"),
+            let starts = match summary.starts {
+                1 => "1 start".to_owned(),
+                n => format!("{n} starts"),
             };
             let last = summary.last_line.map(|line| format!(" · {line}"));
-            printer.line(&format!(
-                "{name} {} {took} · {jobs}{} · yard show {}",
+            printer.show_line(&format!(
+                "{name} {} {took} · {starts}{} · yard show {}",
                 summary.how,
                 last.unwrap_or_default(),
                 submitted.id
             ));
-            printer.line(&row(
+            printer.show_line(&row(
                 "kept in",
                 &submitted.folder.path().display().to_string(),
             ));
@@ -99,8 +99,8 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
             })
         }
         Ended::Detached => {
-            printer.line(&format!("{} goes on without this terminal", submitted.id));
-            printer.line(&come_back(&submitted));
+            printer.show_line(&format!("{} continues without this terminal", submitted.id));
+            printer.show_line(&come_back(&submitted));
             Ok(exit_code::DONE)
         }
     }
@@ -130,7 +130,7 @@ fn environment(
     let mut progress = |line: &str| match printer.is_terminal() {
         true => printer.moving(title, line.trim()),
         // Where nothing can move, its first line alone would say nothing.
-        false => printer.moving(title, &format!("is being {}", plan.python.value)),
+        false => printer.moving(title, &format!("being {}", plan.python.value)),
     };
     let internet = planned.transport.facts().internet;
     let prepared = job::environment::prepare(plan, &places.cache, internet, &mut progress);
@@ -138,7 +138,7 @@ fn environment(
     let prepared = prepared.map_err(|error| environment_failure(&error))?;
     if prepared.made {
         let took = words::length(i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX));
-        printer.line(&row(title, &format!("made in {took}, kept for next time")));
+        printer.show_line(&row(title, &format!("made in {took}, kept for next time")));
     }
     Ok(prepared.environment)
 }

@@ -172,6 +172,13 @@ impl RunRequest {
             .todo("name a run file, or a folder that holds one"),
             Some(_) => failure,
         })?;
+        if path.extension().is_some_and(|extension| extension == "py") {
+            return Err(Failure::new(
+                exit_code::USAGE,
+                format!("{} is a Python program, not a run file", path.display()),
+            )
+            .todo(format!("yard run -- python {}", path.display())));
+        }
         if path.extension().is_none_or(|extension| extension != "toml") && !text.contains('=') {
             return Err(Failure::new(
                 exit_code::USAGE,

@@ -39,9 +39,9 @@ pub fn run(
         Err(0) => return Ok(exit_code::DONE),
         Err(_) => return Ok(exit_code::REFUSED),
     };
-    printer.line(&format!("{} · local · job {job}", script.display()));
+    printer.show_line(&format!("{} · local · job {job}", script.display()));
     if detach {
-        printer.line(&come_back(job));
+        printer.show_line(&come_back(job));
         return Ok(exit_code::DONE);
     }
     let trouble = |trouble: connection::CommandError| {
@@ -55,8 +55,8 @@ pub fn run(
     let mut output: Option<Output> = None;
     loop {
         if interrupt.asked() {
-            printer.line(&format!("job {job} goes on without this terminal"));
-            printer.line(&come_back(job));
+            printer.show_line(&format!("job {job} continues without this terminal"));
+            printer.show_line(&come_back(job));
             return Ok(exit_code::DONE);
         }
         let record = of(&mut client, job)?;
@@ -73,7 +73,7 @@ pub fn run(
             let ViewState::Ended { how, exit, .. } = &view.state else {
                 continue;
             };
-            printer.line(&format!(
+            printer.show_line(&format!(
                 "job {job} {how} after {} (exit {exit})",
                 words::length(took)
             ));
@@ -103,8 +103,8 @@ fn follow_array(
     let mut version = 0;
     loop {
         if interrupt.asked() {
-            printer.line(&format!("job {job} goes on without this terminal"));
-            printer.line(&come_back(job));
+            printer.show_line(&format!("job {job} continues without this terminal"));
+            printer.show_line(&come_back(job));
             return Ok(exit_code::DONE);
         }
         let watched = client.watch(filter.clone(), version, ARRAY_PAUSE)?;
@@ -116,9 +116,9 @@ fn follow_array(
                 0 => format!("all {all} elements completed"),
                 _ => format!("{failed} of {all} elements did not complete"),
             };
-            printer.line(&format!("job {job}: {how}"));
+            printer.show_line(&format!("job {job}: {how}"));
             for text in elements.failures() {
-                printer.line(&row("failed", &text));
+                printer.show_line(&row("failed", &text));
             }
             return Ok(if failed == 0 {
                 exit_code::DONE

@@ -29,6 +29,14 @@ impl Selected {
         }
     }
 
+    /// Its name, and the job where that is not said by the name.
+    pub fn name_and(&self, job: JobId) -> String {
+        match &self.run {
+            Some(run) => format!("{} (job {job})", run.entry.id),
+            None => self.name(),
+        }
+    }
+
     /// Its job, or why there is none.
     pub fn job(&self) -> Result<JobId, Failure> {
         self.job.ok_or_else(|| {

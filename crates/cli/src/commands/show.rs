@@ -83,7 +83,7 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
     text
 }
 
-/// `job 17: 25 s, on box, resumed at step 260, 3 checkpoints out, came back`
+/// `job 17: 25 s, on box, resumed at step 260, 3 checkpoints saved, came back`
 fn start_text(run: &Run, index: usize, state: &RunState) -> String {
     let start = &run.starts[index];
     let over = is_over(run, index, state);
@@ -116,11 +116,11 @@ fn start_text(run: &Run, index: usize, state: &RunState) -> String {
     }
     match out {
         0 => {}
-        1 => parts.push("1 checkpoint out".to_owned()),
-        n => parts.push(format!("{n} checkpoints out")),
+        1 => parts.push("1 checkpoint saved".to_owned()),
+        n => parts.push(format!("{n} checkpoints saved")),
     }
     if end.is_none() && over {
-        end = Some("ended without a word".to_owned());
+        end = Some("ended without writing why".to_owned());
     }
     parts.extend(end);
     if let Some(lost) = lost_work(run, index, over) {

@@ -2,7 +2,8 @@
 
 use crate::words;
 use folder::{ComingBack, Event, StopReason};
-use model::Timestamp;
+use model::{Seconds, Timestamp};
+use std::collections::VecDeque;
 
 /// One thing to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,18 +17,20 @@ pub enum Line {
 /// What is remembered between lines.
 #[derive(Debug, Default)]
 pub struct Story {
-    /// The newest checkpoint that is out: `260`, or its name.
-    checkpoint: Option<CheckpointOut>,
-    /// Why this start ends.
-    stopping: Option<StopReason>,
+    /// The newest checkpoint that was saved: `260`, or its name.
+    checkpoint: Option<Saved>,
+    /// Why this start ends, and the seconds that it had left.
+    stopping: Option<(StopReason, Seconds)>,
     /// The limit of one job in words.
     limit: Option<String>,
     /// Whether this start has said how it began.
     begun: bool,
+    /// The last lines of the ranks, trimmed.
+    last_lines: VecDeque<String>,
 }
 
 #[derive(Debug)]
-struct CheckpointOut {
+struct Saved {
     step: Option<u64>,
     what: String,
     bytes: u64,
@@ -54,7 +57,7 @@ impl Story {
         submitted: Option<Timestamp>,
         event: &Event,
     ) -> Vec<Line> {
-        let job = |text: String| Line::Say(row(&format!("job {ordinal}"), &text));
+        let start = |text: String| Line::Say(row(&format!("start {ordinal}"), &text));
         match event {
             Event::Started { nodes, .. } => {
                 self.stopping = None;
@@ -69,7 +72,7 @@ impl Story {
                     0 | 1 => String::new(),
                     _ => format!(" on {}", nodes.join(", ")),
                 };
-                vec![job(format!("started{}{place}", wait.unwrap_or_default()))]
+                vec![start(format!("started{}{place}", wait.unwrap_or_default()))]
             }
             // What was made before the job is only found by it: not worth a line each time.
             Event::Environment { took_ms, .. } if *took_ms < 1000 => Vec::new(),
@@ -98,12 +101,12 @@ impl Story {
                     Some(step) => format!("step {step}"),
                     None => checkpoint.clone(),
                 };
-                vec![job(format!("resumed at {what}"))]
+                vec![start(format!("resumed at {what}"))]
             }
             Event::Launched { .. } if !self.begun => {
                 self.begun = true;
-                vec![job(
-                    "started again from the beginning: no checkpoint is out yet".to_owned(),
+                vec![start(
+                    "begins again: no checkpoint was saved yet".to_owned(),
                 )]
             }
             Event::Launched { .. } => Vec::new(),
@@ -122,7 +125,7 @@ impl Story {
                 {
                     return Vec::new();
                 }
-                self.checkpoint = Some(CheckpointOut {
+                self.checkpoint = Some(Saved {
                     step: *step,
                     what: step.map_or_else(|| name.clone(), |step| step.to_string()),
                     bytes: *bytes,
@@ -132,57 +135,92 @@ impl Story {
                 Vec::new()
             }
             Event::CheckpointNotOut { name, why } => {
-                vec![job(format!("checkpoint {name} is not out: {why}"))]
+                vec![start(format!("checkpoint {name} not saved: {why}"))]
             }
-            Event::Stopping { reason, .. } => {
-                self.stopping = Some(*reason);
+            Event::Stopping { reason, left } => {
+                self.stopping = Some((*reason, *left));
                 Vec::new()
             }
             Event::RanksEnded { .. } | Event::Unknown => Vec::new(),
-            Event::Lost { cause } => vec![job(format!("lost: {cause}"))],
+            Event::Lost { cause } => vec![start(format!("lost: {cause}"))],
             // Who cancelled it knows, and the last line says it.
             Event::Terminated {
                 reason: None | Some(StopReason::Cancelled),
             } => Vec::new(),
             Event::Terminated {
                 reason: Some(reason),
-            } => vec![job(end_word(*reason).to_owned())],
-            Event::ComingBack { how } => vec![job(self.coming_back(*how))],
-            Event::Finished { .. } => vec![job("finished".to_owned())],
-            Event::Failed { cause, .. } => vec![job(format!("failed: {cause}"))],
-            Event::Note { text } => vec![job(format!("note: {text}"))],
+            } => vec![start(end_word(*reason).to_owned())],
+            Event::ComingBack { how } => vec![start(self.coming_back(*how))],
+            Event::Finished { .. } => vec![start("finished".to_owned())],
+            Event::Failed { cause, .. } => {
+                vec![start(format!("failed: {}", self.without_last_line(cause)))]
+            }
+            Event::Note { text } => vec![start(format!("note: {text}"))],
         }
     }
 
     fn coming_back(&self, how: ComingBack) -> String {
         let why = match (self.stopping, &self.limit) {
-            (Some(StopReason::Limit), Some(limit)) => format!("{limit} are over"),
-            (Some(reason), _) => end_word(reason).to_owned(),
+            (Some((StopReason::Limit, Seconds(0))), Some(limit)) => {
+                format!("reached its limit of {limit}")
+            }
+            (Some((StopReason::Limit, left)), Some(limit)) => {
+                let left = train::say_seconds(left);
+                format!("stopped {left} before its limit of {limit}")
+            }
+            (Some((reason, _)), _) => end_word(reason).to_owned(),
             (None, _) => "ended early".to_owned(),
         };
         let kept = match &self.checkpoint {
-            Some(out) => format!(
-                "checkpoint {} is out ({}, {}{})",
-                out.what,
-                words::bytes(out.bytes),
-                words::length(millis(out.took_ms)),
-                if out.proven { "" } else { ", not proven whole" }
+            Some(saved) => format!(
+                "checkpoint {} saved ({}, {}){}",
+                saved.what,
+                words::bytes(saved.bytes),
+                words::length(millis(saved.took_ms)),
+                if saved.proven {
+                    ""
+                } else {
+                    "; could not verify that it is complete"
+                }
             ),
-            None => "no checkpoint is out".to_owned(),
+            None => "no checkpoint saved".to_owned(),
         };
         let back = match how {
             ComingBack::Requeue => "coming back".to_owned(),
             ComingBack::Successor { job } => format!("job {job} takes over"),
         };
-        format!("{why}: {kept}, {back}")
+        format!("{why}: {kept}; {back}")
+    }
+
+    /// Remembers a line of a rank, which was shown.
+    pub fn add_output(&mut self, text: &str) {
+        let text = text.trim();
+        if text.is_empty() {
+            return;
+        }
+        self.last_lines.truncate(LAST_LINES - 1);
+        self.last_lines.push_front(text.to_owned());
+    }
+
+    /// Why ranks failed, without the line that is quoted from what was shown just before.
+    fn without_last_line<'c>(&self, cause: &'c str) -> &'c str {
+        let without = |line: &String| {
+            let quoted = format!("; its last line is {line:?}");
+            let said = format!(": {line}");
+            cause.strip_suffix(&quoted).or(cause.strip_suffix(&said))
+        };
+        self.last_lines.iter().find_map(without).unwrap_or(cause)
     }
 }
+
+/// So many lines of the ranks are remembered: a failure quotes none that is older.
+const LAST_LINES: usize = 30;
 
 /// Why a start ended.
 #[must_use]
 pub fn end_word(reason: StopReason) -> &'static str {
     match reason {
-        StopReason::Limit => "its time is over",
+        StopReason::Limit => "reached its time limit",
         StopReason::Preempted => "preempted",
         StopReason::NodeLost => "a node was lost",
         StopReason::Cancelled => "cancelled",
@@ -253,7 +291,7 @@ mod tests {
         };
         let stopping = Event::Stopping {
             reason: StopReason::Limit,
-            left: model::Seconds(3),
+            left: Seconds(3),
         };
         let back = Event::ComingBack {
             how: ComingBack::Requeue,
@@ -272,10 +310,10 @@ mod tests {
             ],
             expect![[r#"
                 shown
-                  job 1        started after 12 ms
-                  job 1        25 s are over: checkpoint 260 is out (1.2 MB, 31 ms), coming back
-                  job 2        resumed at step 260
-                  job 2        finished
+                  start 1      started after 12 ms
+                  start 1      stopped 3 s before its limit of 25 s: checkpoint 260 saved (1.2 MB, 31 ms); coming back
+                  start 2      resumed at step 260
+                  start 2      finished
             "#]],
         );
     }
@@ -289,10 +327,30 @@ mod tests {
             &[(1, started()), (1, back), (2, started()), (2, launched())],
             expect![[r#"
                 shown
-                  job 1        started after 12 ms
-                  job 1        ended early: no checkpoint is out, job 9 takes over
-                  job 2        started again from the beginning: no checkpoint is out yet
+                  start 1      started after 12 ms
+                  start 1      ended early: no checkpoint saved; job 9 takes over
+                  start 2      begins again: no checkpoint was saved yet
             "#]],
         );
+    }
+
+    #[test]
+    fn a_failure_does_not_repeat_what_was_shown() {
+        let mut story = Story::new(None);
+        story.add_output("error: no such file\n");
+        story.add_output("bye");
+        let failed = |cause: &str| Event::Failed {
+            cause: cause.to_owned(),
+            status: Some(1),
+        };
+        let mut said = |cause: &str| match &story.tell(1, Timestamp(0), None, &failed(cause))[..] {
+            [Line::Say(line)] => line.clone(),
+            lines => panic!("{lines:?}"),
+        };
+        let short = "  start 1      failed: rank 0 on n1 ended with exit code 1";
+        let long = "rank 0 on n1 ended with exit code 1";
+        assert_eq!(said(&format!("{long}: error: no such file")), short);
+        assert_eq!(said(&format!("{long}; its last line is \"bye\"")), short);
+        assert_eq!(said(&format!("{long}: other")), format!("{short}: other"));
     }
 }

@@ -34,11 +34,11 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         let (mut word, mut done) = wait_for(&mut selected)?;
         if done && elements_failed {
             (word, done) = (
-                "is over, and not all of its elements completed".to_owned(),
+                "ended, and not all of its elements completed".to_owned(),
                 false,
             );
         }
-        printer.line(&format!("{} {word}", selected.name()));
+        printer.show_line(&format!("{} {word}", selected.name()));
         if !done {
             code = exit_code::FAILED;
         }
@@ -51,6 +51,21 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 fn wait_for_elements(job: JobId) -> Result<Option<u8>, Failure> {
     let ended = connection::connect().and_then(|mut client| sbatch_wait::wait(&mut client, job));
     ended.map_err(|trouble| Failure::new(exit_code::UNREACHABLE, trouble.to_string()))
+}
+
+/// How a run ended, as the end of a sentence that begins with its name.
+fn outcome(state: &RunState) -> String {
+    match state {
+        RunState::Done { .. } => "is done".to_owned(),
+        RunState::Failed { cause } => format!("failed: {cause}"),
+        RunState::Cancelled => "was cancelled".to_owned(),
+        RunState::Refused { why } => format!("was refused: {why}"),
+        RunState::NotSubmitted => "was never submitted".to_owned(),
+        RunState::Unknown { what } => format!("ended, how is unknown: {what}"),
+        RunState::Waiting { .. } | RunState::Running { .. } | RunState::Resuming { .. } => {
+            format!("is {}", state.word())
+        }
+    }
 }
 
 /// Waits for the end of one, and says how it ended and whether that is success.
@@ -69,13 +84,13 @@ fn wait_for(selected: &mut Selected) -> Result<(String, bool), Failure> {
                     // Read again: its last words came while this waited.
                     let state = Run::read(run.entry.clone())?.state(view.as_ref());
                     let done = matches!(state, RunState::Done { .. });
-                    Ok((state.word().to_owned(), done))
+                    Ok((outcome(&state), done))
                 }
                 None => Ok(match view.map(|view| view.state) {
                     Some(ViewState::Ended { how, exit, .. }) => {
-                        (format!("{how} (exit {exit})"), how == "COMPLETED")
+                        (format!("ended: {how} (exit {exit})"), how == "COMPLETED")
                     }
-                    Some(ViewState::Unknown { text }) => (format!("is {text}"), false),
+                    Some(ViewState::Unknown { text }) => (format!("has the state {text}"), false),
                     _ => ("is no longer known to its cluster".to_owned(), false),
                 }),
             };

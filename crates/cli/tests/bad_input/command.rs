@@ -90,7 +90,7 @@ fn a_cancelled_run_is_no_failure_and_no_success() {
     assert_eq!(state(&env), "cancelled");
     // Asked twice, it is still what was wanted.
     let again = env.yard(&["cancel", "@"]).success();
-    assert!(again.contains("is already over"), "{again}");
+    assert!(again.contains("has already ended"), "{again}");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn ctrl_c_leaves_a_run_alone_and_says_how_to_come_back() {
     let (code, said) = ended(run);
     assert_eq!(code, Some(0), "{said}");
     for words in [
-        "goes on without this terminal",
+        "continues without this terminal",
         "yard logs -f sh-",
         "yard cancel sh-",
     ] {

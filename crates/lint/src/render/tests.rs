@@ -2,6 +2,7 @@ use super::*;
 use crate::testing::{Setup, lint};
 use crate::{Lines, apply, choose};
 use expect_test::expect;
+use model::WIDEST;
 
 const SCRIPT: &str = "#!/bin/bash\n#SBATCH --constraint=v100\n#SBATCH --cpus-per-gpus=6 --gpus=2\n\
     #SBATCH --constraint=cpu_intel_platinum_8260\n#SBATCH --output=../missing/%x/slurm-%j.out\n\
@@ -17,7 +18,10 @@ fn for_people() {
         SCRIPT,
     );
     let lines = Lines::new(SCRIPT);
-    let shown: String = findings.iter().map(|f| text(f, &lines, "job.sh")).collect();
+    let shown: String = findings
+        .iter()
+        .map(|f| text(f, &lines, "job.sh", WIDEST))
+        .collect();
     let mut counts = Counts::default();
     counts.add(&findings);
     let shown = shown + &summary(counts, Some("Y012"));
@@ -59,7 +63,7 @@ fn for_people() {
 fn long_lines_are_cut_round_the_place() {
     let script = format!("#!/bin/sh\n#SBATCH -J {} --nosuch\n", "ä".repeat(200));
     let findings = lint(Setup::PLAIN, &script);
-    let shown = text(&findings[0], &Lines::new(&script), "-");
+    let shown = text(&findings[0], &Lines::new(&script), "-", WIDEST);
     expect![[r#"
         error[Y001]: Slurm's own sbatch has no option --nosuch
           --> -:2:213
@@ -182,7 +186,7 @@ fn no_line_is_longer_than_a_hundred_columns() {
         assert!(!findings.is_empty(), "{script:.80}");
         let lines = Lines::new(&script);
         for finding in &findings {
-            for row in text(finding, &lines, "job.sh").lines() {
+            for row in text(finding, &lines, "job.sh", WIDEST).lines() {
                 assert!(row.chars().count() <= 100, "{row:.300}");
             }
             assert!(json_file(&findings, &lines, &|at| at, "job.sh", true).len() < 20_000);

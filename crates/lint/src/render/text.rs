@@ -3,16 +3,17 @@
 
 use super::Counts;
 use crate::{Finding, Label, Lines};
-use model::{WIDEST, counted, wrap};
+use model::{counted, wrap_within};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// A finding with the lines that it is about; `name` is the script's. Ends with an empty line.
+/// A finding with the lines that it is about, within `width` columns; `name` is the script's. Ends
+/// with an empty line.
 #[must_use]
-pub fn text(finding: &Finding, lines: &Lines<'_>, name: &str) -> String {
+pub fn text(finding: &Finding, lines: &Lines<'_>, name: &str, width: usize) -> String {
     let mut shown = String::new();
     let head = format!("{}[{}]: ", finding.severity.name(), finding.code);
-    wrap(&mut shown, &head, "  ", &finding.message);
+    wrap_within(width, &mut shown, &head, "  ", &finding.message);
     // A name with a line end in it would make a line of its own.
     let name = name.replace(char::is_control, "\u{fffd}");
     match finding.labels.first() {
@@ -29,19 +30,19 @@ pub fn text(finding: &Finding, lines: &Lines<'_>, name: &str) -> String {
         let number = lines.number(label.range.start);
         by_line.entry(number).or_default().push((index == 0, label));
     }
-    let width = by_line
+    let digits = by_line
         .keys()
         .next_back()
         .map_or(4, |last| last.to_string().len().max(4));
-    let gutter = format!("{:>width$} │ ", "");
+    let gutter = format!("{:>digits$} │ ", "");
     // A mark may stand behind the last character.
-    let room = WIDEST - columns(&gutter) - 1;
+    let room = width.saturating_sub(columns(&gutter) + 1);
     for (number, mut labels) in by_line {
         labels.sort_by_key(|(_, label)| label.range.start);
         let line = lines.line(number);
         let start = lines.range(number).start;
         let (cut, from) = cut(line, labels[0].1.range.start.saturating_sub(start), room);
-        let _ = writeln!(shown, "{number:>width$} │ {}", plain(cut));
+        let _ = writeln!(shown, "{number:>digits$} │ {}", plain(cut));
         for (first, label) in labels {
             let at = label.range.start.saturating_sub(start + from);
             // Where the line was cut there is nothing to mark.
@@ -53,24 +54,24 @@ pub fn text(finding: &Finding, lines: &Lines<'_>, name: &str) -> String {
             let length = cut.get(at.min(until)..until).map_or(1, columns).max(1);
             let mark = if first { "^" } else { "-" }.repeat(length);
             let row = format!("{gutter}{}{mark} ", " ".repeat(before));
-            if columns(&row) + columns(&label.text) <= WIDEST {
+            if columns(&row) + columns(&label.text) <= width {
                 let _ = writeln!(shown, "{}", format!("{row}{}", label.text).trim_end());
             } else {
                 let _ = writeln!(shown, "{}", row.trim_end());
-                wrap(&mut shown, &gutter, &gutter, &label.text);
+                wrap_within(width, &mut shown, &gutter, &gutter, &label.text);
             }
         }
     }
     if let Some(really) = &finding.really {
-        wrap(&mut shown, &gutter, &gutter, really);
+        wrap_within(width, &mut shown, &gutter, &gutter, really);
     }
     let by_fix = finding.fix.is_some();
     match &finding.help {
         Some(help) if by_fix => {
             let help = format!("{help} (--fix does it)");
-            wrap(&mut shown, "  help: ", "        ", &help);
+            wrap_within(width, &mut shown, "  help: ", "        ", &help);
         }
-        Some(help) => wrap(&mut shown, "  help: ", "        ", help),
+        Some(help) => wrap_within(width, &mut shown, "  help: ", "        ", help),
         None if by_fix => shown.push_str("  help: --fix puts it right\n"),
         None => {}
     }

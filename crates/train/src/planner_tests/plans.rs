@@ -11,18 +11,18 @@ fn digits_on_a_laptop() {
         expect![[r#"
             digits · local (2 CPUs, 23 GiB, no GPU) · 2 ranks × 1 CPU · 25 s a job
 
-              launcher        jax                           asked: yard.toml:1
+              launcher        jax                           from yard.toml:1
               command         python train.py --read-checkpoints-from {resume} --write-checkpoints-to
                               {checkpoints}
-                                                            asked: yard.toml:2
-              nodes           1                             one unless asked
-              ranks per node  2                             asked: yard.toml:4
-              cpus per rank   1                             2 CPUs for 2 ranks
-              time a job      25 s                          asked: yard.toml:5
-              python          made of /home/me/digits/requirements.txt  asked: yard.toml:7
-              checkpoints     all are kept                  deleting is asked for
-              comes back on   timeout, preemption, node-failure  a run goes on to its end
-              grace           5 s                           a fifth of the limit
+                                                            from yard.toml:2
+              nodes           1                             default: 1 node
+              ranks per node  2                             from yard.toml:4
+              cpus per rank   1                             this machine's 2 CPUs for 2 ranks
+              time a job      25 s                          from yard.toml:5
+              python          made from /home/me/digits/requirements.txt  from yard.toml:7
+              checkpoints     all are kept                  default: no checkpoint is deleted
+              comes back on   timeout, preemption, node-failure  default: a run continues until it is done
+              grace           5 s                           default: a fifth of the limit
         "#]],
     );
 }
@@ -41,18 +41,18 @@ fn flags_are_the_strongest_layer() {
         expect![[r#"
             digits · local (2 CPUs, 23 GiB, no GPU) · 2 nodes × 1 rank = 2 ranks × 1 CPU · 10 min a job
 
-              launcher        jax                           asked: yard.toml:1
+              launcher        jax                           from yard.toml:1
               command         python train.py --read-checkpoints-from {resume} --write-checkpoints-to
                               {checkpoints}
-                                                            asked: yard.toml:2
-              nodes           2                             asked: --nodes
-              ranks per node  1                             asked: --ntasks-per-node
-              cpus per rank   1                             2 CPUs for 2 ranks
-              time a job      10 min                        asked: --time
-              python          made of /home/me/digits/requirements.txt  asked: yard.toml:7
-              checkpoints     all are kept                  deleting is asked for
-              comes back on   timeout, preemption, node-failure  a run goes on to its end
-              grace           2 min                         before the limit, for the last checkpoint
+                                                            from yard.toml:2
+              nodes           2                             from --nodes
+              ranks per node  1                             from --ntasks-per-node
+              cpus per rank   1                             this machine's 2 CPUs for 2 ranks
+              time a job      10 min                        from --time
+              python          made from /home/me/digits/requirements.txt  from yard.toml:7
+              checkpoints     all are kept                  default: no checkpoint is deleted
+              comes back on   timeout, preemption, node-failure  default: a run continues until it is done
+              grace           2 min                         default: to save a last checkpoint before the limit
         "#]],
     );
 }
@@ -64,27 +64,27 @@ fn resnet_on_a_cluster() {
         &[],
         &wilson(),
         expect![[r#"
-        resnet50 · wilson · 2 nodes × 2 v100 = 4 ranks × 16 CPUs · partition gpu_gce · 1 h a job
+            resnet50 · wilson · 2 nodes × 2 v100 = 4 ranks × 16 CPUs · partition gpu_gce · 1 h a job
 
-          launcher        torchrun                      asked: yard.toml:2
-          command         python train.py --data-dir {data}/imagenet  asked: yard.toml:3
-          nodes           2                             asked: yard.toml:5
-          gpus per node   2 v100                        asked: yard.toml:6
-          ranks per node  2                             torchrun: a rank a GPU
-          tasks per node  1                             torchrun starts its own 2
-          cpus per rank   16                            a node's 32 CPUs for its 2 GPUs
-          memory          187.5 GiB                     this share of a node's 187.5 GiB
-          time a job      1 h                           wilson: the default
-          partition       gpu_gce                       asked: yard.toml:16, [cluster.wilson]
-          sbatch          --reservation=x               asked: yard.toml:17, [cluster.wilson]
-          modules         cuda/12.4                     asked: yard.toml:9
-          python          conda /home/me/env            asked: yard.toml:10
-          stage in        /home/me/digits/datasets/imagenet.tar  asked: yard.toml:12
-          checkpoints     all are kept                  deleting is asked for
-          comes back on   timeout, preemption, node-failure  a run goes on to its end
-          grace           2 min                         before the limit, for the last checkpoint
-          cluster         wilson                        4 nodes with 2 v100, 1 with 4 a100, 1 with 8 p100
-    "#]],
+              launcher        torchrun                      from yard.toml:2
+              command         python train.py --data-dir {data}/imagenet  from yard.toml:3
+              nodes           2                             from yard.toml:5
+              gpus per node   2 v100                        from yard.toml:6
+              ranks per node  2                             torchrun: one rank per GPU
+              tasks per node  1                             torchrun starts 2 ranks in each task
+              cpus per rank   16                            a node's 32 CPUs for its 2 GPUs
+              memory          187.5 GiB                     this share of a node's 187.5 GiB
+              time a job      1 h                           default of wilson
+              partition       gpu_gce                       from yard.toml:16, [cluster.wilson]
+              sbatch          --reservation=x               from yard.toml:17, [cluster.wilson]
+              modules         cuda/12.4                     from yard.toml:9
+              python          conda /home/me/env            from yard.toml:10
+              stage in        /home/me/digits/datasets/imagenet.tar  from yard.toml:12
+              checkpoints     all are kept                  default: no checkpoint is deleted
+              comes back on   timeout, preemption, node-failure  default: a run continues until it is done
+              grace           2 min                         default: to save a last checkpoint before the limit
+              cluster         wilson                        4 nodes with 2 v100, 1 with 4 a100, 1 with 8 p100
+        "#]],
     );
 }
 
@@ -96,22 +96,22 @@ fn gpu_memory_chooses_a_type() {
         &[],
         &wilson(),
         expect![[r#"
-        digits · wilson · 1 a100 = 1 rank × 16 CPUs · 1 h a job
+            digits · wilson · 1 a100 = 1 rank × 16 CPUs · 1 h a job
 
-          launcher        none                          one process
-          command         x                             asked: yard.toml:1
-          nodes           1                             one unless asked
-          gpus per node   1 a100                        a kind of GPU is asked
-          ranks per node  1                             none is one process
-          cpus per rank   16                            a node's 64 CPUs for its 4 GPUs
-          memory          46.9 GiB                      this share of a node's 187.5 GiB
-          time a job      1 h                           wilson: the default
-          python          as it is                      what the job finds
-          checkpoints     all are kept                  deleting is asked for
-          comes back on   timeout, preemption, node-failure  a run goes on to its end
-          grace           2 min                         before the limit, for the last checkpoint
-          cluster         wilson                        4 nodes with 2 v100, 1 with 4 a100, 1 with 8 p100
-    "#]],
+              launcher        none                          one process needs no launcher
+              command         x                             from yard.toml:1
+              nodes           1                             default: 1 node
+              gpus per node   1 a100                        a type or memory of GPUs is requested
+              ranks per node  1                             launcher none starts one process
+              cpus per rank   16                            a node's 64 CPUs for its 4 GPUs
+              memory          46.9 GiB                      this share of a node's 187.5 GiB
+              time a job      1 h                           default of wilson
+              python          from PATH                     default: no [environment] is set
+              checkpoints     all are kept                  default: no checkpoint is deleted
+              comes back on   timeout, preemption, node-failure  default: a run continues until it is done
+              grace           2 min                         default: to save a last checkpoint before the limit
+              cluster         wilson                        4 nodes with 2 v100, 1 with 4 a100, 1 with 8 p100
+        "#]],
     );
 }
 
@@ -132,16 +132,16 @@ fn a_command_without_a_run_file() {
     expect![[r#"
         my-run- · local (4 CPUs, 23 GiB, no GPU) · 2 ranks × 2 CPUs
 
-          launcher        srun                          more than one rank is asked
-          command         hostname                      asked: command line
-          nodes           1                             one unless asked
-          ranks per node  2                             asked: --ntasks-per-node
-          cpus per rank   2                             4 CPUs for 2 ranks
-          time a job      not asked                     local has the default
-          python          as it is                      what the job finds
-          checkpoints     all are kept                  deleting is asked for
-          comes back on   timeout, preemption, node-failure  a run goes on to its end
-          grace           2 min                         before the limit, for the last checkpoint
+          launcher        srun                          there is more than one rank
+          command         hostname                      from command line
+          nodes           1                             default: 1 node
+          ranks per node  2                             from --ntasks-per-node
+          cpus per rank   2                             this machine's 4 CPUs for 2 ranks
+          time a job      no limit                      default of local
+          python          from PATH                     default: no [environment] is set
+          checkpoints     all are kept                  default: no checkpoint is deleted
+          comes back on   timeout, preemption, node-failure  default: a run continues until it is done
+          grace           2 min                         default: to save a last checkpoint before the limit
     "#]]
     .assert_eq(&plan(&input).unwrap().show(&facts));
 }
@@ -198,20 +198,20 @@ fn layers_lie_over_each_other() {
     expect![[r#"
         digits · wilson · 1 rank × 32 CPUs · partition gpu_gce · 2 h a job
 
-          launcher        none                          one process
-          command         python train.py               asked: yard.toml:2
-          nodes           1                             one unless asked
-          ranks per node  1                             none is one process
-          cpus per rank   32                            all 32 CPUs
-          memory          8 GiB                         asked: --mem
-          time a job      2 h                           asked: yard.toml:4
-          partition       gpu_gce                       asked: SBATCH_PARTITION
-          account         mu2e                          asked: config.toml:13, [cluster.wilson]
-          qos             test                          asked: yard.toml:6, [cluster.wilson]
-          python          venv /home/me/.config/trainyard/envs/torch  asked: config.toml:11
-          checkpoints     all are kept                  deleting is asked for
-          comes back on   timeout, preemption, node-failure  a run goes on to its end
-          grace           2 min                         before the limit, for the last checkpoint
+          launcher        none                          one process needs no launcher
+          command         python train.py               from yard.toml:2
+          nodes           1                             default: 1 node
+          ranks per node  1                             launcher none starts one process
+          cpus per rank   32                            a node's 32 CPUs for its 1 rank
+          memory          8 GiB                         from --mem
+          time a job      2 h                           from yard.toml:4
+          partition       gpu_gce                       from SBATCH_PARTITION
+          account         mu2e                          from config.toml:13, [cluster.wilson]
+          qos             test                          from yard.toml:6, [cluster.wilson]
+          python          venv /home/me/.config/trainyard/envs/torch  from config.toml:11
+          checkpoints     all are kept                  default: no checkpoint is deleted
+          comes back on   timeout, preemption, node-failure  default: a run continues until it is done
+          grace           2 min                         default: to save a last checkpoint before the limit
           cluster         wilson                        4 nodes with 2 v100, 1 with 4 a100, 1 with 8 p100
 
           note: SBATCH_RESERVATION is set, which a run leaves out: say it as [resources] sbatch = ["--…"]

@@ -65,7 +65,7 @@ fn refusals() {
           do      gpu_type is one of a100
 
         local has fewer than 3 CPUs
-          asked   nodes = 3, ranks_per_node = 1   (srun: one a node unless asked)
+          asked   nodes = 3, ranks_per_node = 1   (srun: 1 per node by default)
           there   2 CPUs, 23 GiB, no GPU
           do      at most 2 ranks over all virtual nodes
 

@@ -328,7 +328,7 @@ pub(super) fn asks_gpus(given: &[Given], key: Key) -> bool {
 
 fn why<T>(value: &Resolved<T>) -> String {
     match value.source.is_asked() {
-        true => format!("asked: {}", value.source),
+        true => format!("from {}", value.source),
         false => value.source.to_string(),
     }
 }

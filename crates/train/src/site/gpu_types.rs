@@ -18,7 +18,7 @@ pub(super) fn note(
         return None;
     }
     let mut note = format!(
-        "no type of GPUs is asked: {} may be given",
+        "no type of GPUs is requested: the job may get {}",
         either(&serving)
     );
     if !refusing.is_empty() {

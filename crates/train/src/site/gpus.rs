@@ -117,10 +117,7 @@ pub(super) fn name_them(
             plan.gpu_type = Some(asked.clone());
         }
         (Some(kind), _) => {
-            let why = format!(
-                "{cluster}'s type of {}; asked: {}",
-                asked.value, asked.source
-            );
+            let why = format!("{cluster}'s type of {}; from {}", asked.value, asked.source);
             plan.gpu_type = Some(Resolved::new(kind.value.clone(), Source::cluster(why)));
         }
         (None, Some(_)) => by_feature(plan, left, file, choice, "have no type to ask for"),
@@ -164,7 +161,7 @@ fn by_feature(
                 true => format!("({})", own.value),
                 false => own.value.clone(),
             };
-            let reason = format!("{reason}; {} asked: {}", own.value, own.source);
+            let reason = format!("{reason}; {} from {}", own.value, own.source);
             Resolved::new(
                 format!("{}&{first}", feature.value),
                 Source::cluster(reason),

@@ -28,7 +28,8 @@ pub fn file_of(facts: &ClusterFacts) -> ClusterFile {
     if facts.embedded {
         let _ = writeln!(
             text,
-            "[partition.{PARTITION}]\ndefault = true\nnodes = \"ALL\""
+            "[partition.{PARTITION}]\ndefault = true\nnodes = \"ALL\"\n\
+             default_time = \"UNLIMITED\""
         );
     }
     ClusterFile::parse(&facts.name, &text)

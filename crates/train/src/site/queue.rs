@@ -53,7 +53,7 @@ impl InQueue {
         let account = plan.account.as_ref().or(left.account.as_ref());
         let (jobs, why) = match (plan.resume.on.value.is_empty(), plan.resume.by.value) {
             (true, _) => (1, "it never comes back"),
-            (false, ResumeBy::Requeue) => (1, "the same job is queued again"),
+            (false, ResumeBy::Requeue) => (1, "the same job is requeued"),
             (false, ResumeBy::Successor) => (2, "the next one waits while one runs"),
         };
         InQueue {

@@ -86,7 +86,7 @@ impl Whys<'_> {
             "nodes" => self.why_nodes(),
             "tasks" => match &request.gpus_per_task {
                 Some(each) => format!("one for each {} asked", plural(each.count, "GPU", "GPUs")),
-                None => "one a node unless asked".to_owned(),
+                None => "default: 1 per node".to_owned(),
             },
             "cpus per node" => {
                 let key = partition.and_then(|partition| partition.default_cpus_per_gpu.as_ref());
@@ -95,29 +95,29 @@ impl Whys<'_> {
                         "{} a GPU: {cluster}'s default there",
                         plural(each.value, "CPU", "CPUs")
                     ),
-                    None => "one a task unless asked".to_owned(),
+                    None => "default: 1 per task".to_owned(),
                 }
             }
             "memory" => match super::memory::default(self.file, partition) {
-                Some((_, key)) => format!("not asked: {cluster}'s default ({key})"),
-                None => format!("not asked; {cluster}'s default is not known"),
+                Some((_, key)) => format!("default of {cluster} ({key})"),
+                None => format!("not set; the default of {cluster} is not known"),
             },
             "time" => match (of.time, partition) {
                 (Some(_), Some(partition)) if partition.default_time.is_some() => {
-                    format!("not asked: {cluster}'s default there")
+                    format!("default of {cluster} there")
                 }
                 (Some(_), Some(partition)) if longest_is_assumed(partition) => {
-                    format!("not asked: the longest that {cluster} is assumed to allow there")
+                    format!("not set: the longest that {cluster} is assumed to allow there")
                 }
-                (Some(_), _) => format!("not asked: the longest that {cluster} allows there"),
-                (None, _) => format!("not asked; {cluster}'s default is not known"),
+                (Some(_), _) => format!("not set: the longest that {cluster} allows there"),
+                (None, _) => format!("not set; the default of {cluster} is not known"),
             },
             "partition" => match partition.map(|partition| partition.default.as_ref()) {
                 Some(Some(default)) if default.is_assumed() => {
                     format!("assumed to be {cluster}'s default")
                 }
                 Some(_) => format!("{cluster}'s default"),
-                None => format!("not asked; {cluster}'s default is not known"),
+                None => format!("not set; the default of {cluster} is not known"),
             },
             "exclusive" => self.why_whole(),
             _ => String::new(),
@@ -128,7 +128,7 @@ impl Whys<'_> {
     fn why_nodes(&self) -> String {
         let of = self.allocation;
         if of.nodes < 2 {
-            return "one unless asked".to_owned();
+            return "default: 1 node".to_owned();
         }
         let request = &self.sbatch.request;
         let in_all = request

@@ -54,16 +54,16 @@ fn ibex_by_feature_and_policy() {
         expect![[r#"
             digits · ibex · 2 nodes × 4 v100 = 8 ranks × 6 CPUs · 24 h a job
 
-              nodes           2                             asked: yard.toml:3
-              gpus per node   4 v100                        asked: yard.toml:4
-              ranks per node  4                             srun: a rank a GPU
+              nodes           2                             from yard.toml:3
+              gpus per node   4 v100                        from yard.toml:4
+              ranks per node  4                             srun: one rank per GPU
               cpus per rank   6                             ibex: 5-6 CPUs a v100 (policy)
               memory          360 GiB                       ibex: 64G-90G a v100 (policy), the upper end
-              time a job      24 h                          asked: yard.toml:6
+              time a job      24 h                          from yard.toml:6
               partition       batch                         ibex's default: not named in the script
               constraint      v100&cpu_intel_platinum_8260  ibex's v100 have no type to ask for, nodes have a
-                                                            feature; cpu_intel_platinum_8260 asked: yard.toml:7
-              in the queue    1 job                         the same job is queued again; no limit known
+                                                            feature; cpu_intel_platinum_8260 from yard.toml:7
+              in the queue    1 job                         the same job is requeued; no limit known
 
               note: rests on what ibex is assumed to have: nodes.v100_8.memory, nodes.v100_8.names,
                     partition.batch.nodes and 1 more (yard cluster show ibex)
@@ -79,16 +79,16 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
         expect![[r#"
             digits · wilson · 2 v100 = 2 ranks × 20 CPUs · partition gpu_gce · 24 h a job
 
-              nodes           1                             one unless asked
-              gpus per node   2 v100                        asked: yard.toml:3
-              ranks per node  2                             srun: a rank a GPU
+              nodes           1                             default: 1 node
+              gpus per node   2 v100                        from yard.toml:3
+              ranks per node  2                             srun: one rank per GPU
               cpus per rank   20                            a node's 40 CPUs for its 2 GPUs
               memory          188 GiB                       this share of a node's 188 GiB
-              time a job      24 h                          asked: yard.toml:5
+              time a job      24 h                          from yard.toml:5
               partition       gpu_gce                       wilson has no default; takes the job, up to 24 h
               qos             regular                       the only one of yours that allows 24 h (opp: 8 h,
                                                             test: 4 h)
-              in the queue    1 job                         the same job is queued again; no limit known
+              in the queue    1 job                         the same job is requeued; no limit known
 
               note: rests on what wilson is assumed to have: user.*.qos (yard cluster show wilson)
         "#]],
@@ -99,21 +99,21 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
         expect![[r#"
             digits · wilson · 2 GPUs = 2 ranks × 2 CPUs · partition gpu_gce · 2 h a job
 
-              nodes           1                             one unless asked
-              gpus per node   2                             asked: yard.toml:3
-              ranks per node  2                             srun: a rank a GPU
+              nodes           1                             default: 1 node
+              gpus per node   2                             from yard.toml:3
+              ranks per node  2                             srun: one rank per GPU
               cpus per rank   2                             a node's 16 CPUs for its 8 GPUs: the least of what
                                                             could be given
               memory          188 GiB                       this share of a node's 188 GiB: the least of what
                                                             could be given
-              time a job      2 h                           asked: yard.toml:4
+              time a job      2 h                           from yard.toml:4
               partition       gpu_gce                       wilson has no default; takes the job, up to 24 h
               qos             opp                           wilson names opp and regular as its default; named,
                                                             to be sure
-              in the queue    1 job                         the same job is queued again; 50 may
+              in the queue    1 job                         the same job is requeued; 50 may
                                                             (qos.opp.max_submit_per_user)
 
-              note: no type of GPUs is asked: a100, v100, p100 or p100nvlink may be given
+              note: no type of GPUs is requested: the job may get a100, v100, p100 or p100nvlink
               note: rests on what wilson is assumed to have: user.*.qos (yard cluster show wilson)
         "#]],
     );
@@ -133,15 +133,15 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
         expect![[r#"
             digits · wilson · 60 nodes × 1 rank = 60 ranks × 16 CPUs · partition cpu_gce · 1 day 6 h a job
 
-              nodes           60                            asked: yard.toml:3
-              ranks per node  1                             srun: one a node unless asked
-              cpus per rank   16                            all 16 CPUs
+              nodes           60                            from yard.toml:3
+              ranks per node  1                             srun: 1 per node by default
+              cpus per rank   16                            a node's 16 CPUs for its 1 rank
               memory          all                           all of the node: wilson gives whole nodes in
                                                             partition cpu_gce
-              time a job      1 day 6 h                     asked: yard.toml:4
+              time a job      1 day 6 h                     from yard.toml:4
               partition       cpu_gce                       wilson has no default; takes the job, up to 24 h
               qos             opp                           your default on wilson
-              in the queue    1 job                         the same job is queued again; 50 may
+              in the queue    1 job                         the same job is requeued; 50 may
                                                             (qos.opp.max_submit_per_user)
 
               would wait for ever: PartitionNodeLimit
@@ -194,15 +194,15 @@ fn satori_beyond_its_default_queue() {
         expect![[r#"
             digits · satori · 4 GPUs = 4 ranks × 40 CPUs · 24 h a job
 
-              nodes           1                             one unless asked
-              gpus per node   4                             asked: yard.toml:3
-              ranks per node  4                             srun: a rank a GPU
+              nodes           1                             default: 1 node
+              gpus per node   4                             from yard.toml:3
+              ranks per node  4                             srun: one rank per GPU
               cpus per rank   40                            a node's 160 CPUs for its 4 GPUs
               memory          all                           the node is the job's alone
-              time a job      24 h                          asked: yard.toml:4
+              time a job      24 h                          from yard.toml:4
               partition       normal                        satori's default: not named in the script
               qos             normal                        your default on satori
-              exclusive       yes                           asked: yard.toml:5
+              exclusive       yes                           from yard.toml:5
               comes back by   a successor job               satori: its nodes can't talk to the scheduler
               in the queue    2 jobs                        the next one waits while one runs; no limit known
 
@@ -227,15 +227,15 @@ fn cedar_and_plai_and_technion() {
         expect![[r#"
             digits · cedar · 2 v100l = 2 ranks × 8 CPUs · 1 h a job
 
-              nodes           1                             one unless asked
-              gpus per node   2 v100l                       asked: yard.toml:3
-              ranks per node  2                             srun: a rank a GPU
+              nodes           1                             default: 1 node
+              gpus per node   2 v100l                       from yard.toml:3
+              ranks per node  2                             srun: one rank per GPU
               cpus per rank   8                             cedar: 1-8 CPUs a v100 (policy)
               memory          92 GiB                        cedar: 1G-46G a v100 (policy), the upper end
-              time a job      1 h                           asked: yard.toml:5
+              time a job      1 h                           from yard.toml:5
               partition       gpubase                       cedar's default: not named in the script
               account         rrg-kevinlb                   your default on cedar: not named in the script
-              in the queue    1 job                         the same job is queued again; no limit known
+              in the queue    1 job                         the same job is requeued; no limit known
 
               note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
                     nodes.v100l.names and 6 more (yard cluster show cedar)
@@ -248,19 +248,19 @@ fn cedar_and_plai_and_technion() {
         expect![[r#"
             digits · cedar · 2 GPUs = 2 ranks × 6 CPUs · 1 h a job
 
-              nodes           1                             one unless asked
-              gpus per node   2                             asked: yard.toml:3
-              ranks per node  2                             srun: a rank a GPU
+              nodes           1                             default: 1 node
+              gpus per node   2                             from yard.toml:3
+              ranks per node  2                             srun: one rank per GPU
               cpus per rank   6                             cedar: 1-6 CPUs a p100 (policy): the least of what
                                                             could be given
               memory          92 GiB                        cedar: 1G-46G a v100 (policy), the upper end: the
                                                             least of what could be given
-              time a job      1 h                           asked: yard.toml:4
+              time a job      1 h                           from yard.toml:4
               partition       gpubase                       cedar's default: not named in the script
               account         rrg-kevinlb                   your default on cedar: not named in the script
-              in the queue    1 job                         the same job is queued again; no limit known
+              in the queue    1 job                         the same job is requeued; no limit known
 
-              note: no type of GPUs is asked: p100, p100l or v100l may be given; cedar may have others
+              note: no type of GPUs is requested: the job may get p100, p100l or v100l; cedar may have others
               note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
                     nodes.v100l.names and 14 more (yard cluster show cedar)
         "#]],
@@ -272,15 +272,15 @@ fn cedar_and_plai_and_technion() {
         expect![[r#"
             digits · cedar · 2 h100 = 2 ranks × 8 CPUs · 1 h a job
 
-              nodes           1                             one unless asked
-              gpus per node   2 h100                        asked: yard.toml:3
-              ranks per node  2                             srun: a rank a GPU
+              nodes           1                             default: 1 node
+              gpus per node   2 h100                        from yard.toml:3
+              ranks per node  2                             srun: one rank per GPU
               cpus per rank   8                             a node's 32 CPUs for its 4 GPUs
               memory          93.5 GiB                      this share of a node's 187 GiB
-              time a job      1 h                           asked: yard.toml:5
+              time a job      1 h                           from yard.toml:5
               partition       gpubase                       cedar's default: not named in the script
               account         rrg-kevinlb                   your default on cedar: not named in the script
-              in the queue    1 job                         the same job is queued again; no limit known
+              in the queue    1 job                         the same job is requeued; no limit known
 
               might be refused: Requested node configuration is not available
                 asked   1 node, 2 tasks, 2 h100 a node, 16 CPUs a node, 95744M a node
@@ -299,14 +299,14 @@ fn cedar_and_plai_and_technion() {
         expect![[r#"
             digits · plai · 2 GPUs = 2 ranks × 8 CPUs · 1 h a job
 
-              nodes           1                             one unless asked
-              gpus per node   2                             asked: yard.toml:3
-              ranks per node  2                             srun: a rank a GPU
+              nodes           1                             default: 1 node
+              gpus per node   2                             from yard.toml:3
+              ranks per node  2                             srun: one rank per GPU
               cpus per rank   8                             a node's 64 CPUs for its 8 GPUs
               memory          62.5 GiB                      this share of a node's 250 GiB
-              time a job      1 h                           asked: yard.toml:4
+              time a job      1 h                           from yard.toml:4
               partition       plai                          plai's default: not named in the script
-              in the queue    1 job                         the same job is queued again; no limit known
+              in the queue    1 job                         the same job is requeued; no limit known
 
               note: rests on what plai is assumed to have: nodes.plai.cpus, nodes.plai.memory, nodes.plai.names
                     and 2 more (yard cluster show plai)
@@ -318,14 +318,14 @@ fn cedar_and_plai_and_technion() {
         expect![[r#"
             digits · technion · 2 nodes × 8 a100 = 16 ranks × 32 CPUs · 1 h a job
 
-              nodes           2                             asked: yard.toml:3
-              gpus per node   8 a100                        asked: yard.toml:4
-              ranks per node  8                             srun: a rank a GPU
+              nodes           2                             from yard.toml:3
+              gpus per node   8 a100                        from yard.toml:4
+              ranks per node  8                             srun: one rank per GPU
               cpus per rank   32                            a node's 256 CPUs for its 8 GPUs
               memory          1000 GiB                      this share of a node's 1000 GiB
-              time a job      1 h                           asked: yard.toml:6
+              time a job      1 h                           from yard.toml:6
               partition       work                          technion's default: not named in the script
-              in the queue    1 job                         the same job is queued again; no limit known
+              in the queue    1 job                         the same job is requeued; no limit known
 
               note: rests on what technion is assumed to have: nodes.dgx.cpus, nodes.dgx.memory, nodes.dgx.names
                     and 2 more (yard cluster show technion)
@@ -342,17 +342,17 @@ fn memory_may_be_left_to_the_cluster() {
         expect![[r#"
             digits · wilson · 1 v100 = 1 rank × 20 CPUs · partition gpu_gce · 1 h a job
 
-              nodes           1                             one unless asked
-              gpus per node   1 v100                        asked: yard.toml:3
-              ranks per node  1                             none is one process
+              nodes           1                             default: 1 node
+              gpus per node   1 v100                        from yard.toml:3
+              ranks per node  1                             launcher none starts one process
               cpus per rank   20                            a node's 40 CPUs for its 2 GPUs
-              memory          default                       asked: yard.toml:5; wilson's default, which is not
+              memory          default                       from yard.toml:5; wilson's default, which is not
                                                             known
-              time a job      1 h                           asked: yard.toml:6
+              time a job      1 h                           from yard.toml:6
               partition       gpu_gce                       wilson has no default; takes the job, up to 24 h
               qos             opp                           wilson names opp and regular as its default; named,
                                                             to be sure
-              in the queue    1 job                         the same job is queued again; 50 may
+              in the queue    1 job                         the same job is requeued; 50 may
                                                             (qos.opp.max_submit_per_user)
 
               note: rests on what wilson is assumed to have: user.*.qos (yard cluster show wilson)
@@ -364,19 +364,19 @@ fn memory_may_be_left_to_the_cluster() {
         expect![[r#"
             digits · cedar · 1 GPU = 1 rank × 6 CPUs · 1 h a job
 
-              nodes           1                             one unless asked
-              gpus per node   1                             asked: yard.toml:3
-              ranks per node  1                             none is one process
+              nodes           1                             default: 1 node
+              gpus per node   1                             from yard.toml:3
+              ranks per node  1                             launcher none starts one process
               cpus per rank   6                             cedar: 1-6 CPUs a p100 (policy): the least of what
                                                             could be given
-              memory          default                       asked: yard.toml:4; cedar's default, which is not
+              memory          default                       from yard.toml:4; cedar's default, which is not
                                                             known
-              time a job      1 h                           asked: yard.toml:5
+              time a job      1 h                           from yard.toml:5
               partition       gpubase                       cedar's default: not named in the script
               account         rrg-kevinlb                   your default on cedar: not named in the script
-              in the queue    1 job                         the same job is queued again; no limit known
+              in the queue    1 job                         the same job is requeued; no limit known
 
-              note: no type of GPUs is asked: p100, p100l or v100l may be given; cedar may have others
+              note: no type of GPUs is requested: the job may get p100, p100l or v100l; cedar may have others
               note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
                     nodes.v100l.names and 13 more (yard cluster show cedar)
         "#]],

@@ -66,9 +66,10 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             ]
         })
         .collect();
-    printer.data(&words::fitted(
+    printer.shown(&words::fitted(
         &["CLUSTER", "FROM", "NODES", "GPUS", "WHAT IT IS"],
         &cells,
+        printer.width(),
     ));
     for problem in &problems {
         printer.say(&words::folded(&format!("note: {problem}"), 96, 4));

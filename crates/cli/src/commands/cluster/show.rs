@@ -37,23 +37,23 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     } else if args.toml {
         printer.data(&file.to_string());
     } else if args.sources {
-        printer.shown(&sources::lines(&file));
+        printer.shown(&sources::lines(&file, printer.width()));
     } else {
-        printer.shown(&overview(&file));
+        printer.shown(&overview(&file, printer.width()));
     }
     Ok(exit_code::DONE)
 }
 
-/// All of it in tables of at most 100 columns.
-fn overview(file: &ClusterFile) -> String {
+/// All of it in tables of at most so many columns.
+fn overview(file: &ClusterFile, width: usize) -> String {
     let mut blocks = vec![
-        head(file),
-        partitions(file),
-        gpus(file),
-        qos(file),
-        users(file),
+        head(file, width),
+        partitions(file, width),
+        gpus(file, width),
+        qos(file, width),
+        users(file, width),
     ];
-    blocks.push(rest(file));
+    blocks.push(rest(file, width));
     blocks.push(foot(file));
     blocks.retain(|block| !block.is_empty());
     blocks.join("\n")
@@ -89,12 +89,12 @@ fn marked(entry: &Entry) -> String {
     }
 }
 
-fn head(file: &ClusterFile) -> String {
+fn head(file: &ClusterFile, width: usize) -> String {
     let about = file
         .about
         .as_ref()
         .map_or(String::new(), |about| format!(": {}", about.value));
-    let mut text = format!("{}\n", shortened(&format!("{}{about}", file.name), 100));
+    let mut text = format!("{}\n", shortened(&format!("{}{about}", file.name), width));
     let entries = file.entries();
     let mut facts = Vec::new();
     if file.slurm.is_some() {
@@ -113,15 +113,15 @@ fn head(file: &ClusterFile) -> String {
         facts.push(format!("mail: {}", entry(&entries, "mail_domain")));
     }
     if !facts.is_empty() {
-        text.push_str(&format!("  {}\n", shortened(&facts.join(" · "), 98)));
+        text.push_str(&format!("  {}\n", shortened(&facts.join(" · "), width - 2)));
     }
     if let Some(document) = &file.document {
-        text.push_str(&format!("  from {}\n", shortened(document, 92)));
+        text.push_str(&format!("  from {}\n", shortened(document, width - 8)));
     }
     text
 }
 
-fn partitions(file: &ClusterFile) -> String {
+fn partitions(file: &ClusterFile, width: usize) -> String {
     if file.partitions.is_empty() {
         return String::new();
     }
@@ -173,7 +173,7 @@ fn partitions(file: &ClusterFile) -> String {
         "GPUS",
         "",
     ];
-    fitted(&head, &rows)
+    fitted(&head, &rows, width)
 }
 
 /// Count, CPUs, memory, GPUs.
@@ -231,7 +231,7 @@ fn notes(partition: &Named<Partition>) -> String {
     notes.join(", ")
 }
 
-fn gpus(file: &ClusterFile) -> String {
+fn gpus(file: &ClusterFile, width: usize) -> String {
     let kinds = file.gpus(None);
     let rows: Vec<Vec<String>> = kinds
         .iter()
@@ -253,6 +253,7 @@ fn gpus(file: &ClusterFile) -> String {
         false => fitted(
             &["GPU", "MEMORY", "NODES × GPUS", "MACHINE", "ASK BY"],
             &rows,
+            width,
         ),
     }
 }
@@ -274,7 +275,7 @@ fn asked_by(file: &ClusterFile, kind: &GpuKind<'_>) -> String {
     }
 }
 
-fn qos(file: &ClusterFile) -> String {
+fn qos(file: &ClusterFile, width: usize) -> String {
     let rows: Vec<Vec<String>> = file
         .qos
         .iter()
@@ -311,11 +312,12 @@ fn qos(file: &ClusterFile) -> String {
                 "TAKES PLACES OF",
             ],
             &rows,
+            width,
         ),
     }
 }
 
-fn users(file: &ClusterFile) -> String {
+fn users(file: &ClusterFile, width: usize) -> String {
     let rows: Vec<Vec<String>> = file
         .users
         .iter()
@@ -336,12 +338,16 @@ fn users(file: &ClusterFile) -> String {
         .collect();
     match rows.is_empty() {
         true => String::new(),
-        false => fitted(&["USER", "ACCOUNTS", "DEFAULT", "QOS", "DEFAULT"], &rows),
+        false => fitted(
+            &["USER", "ACCOUNTS", "DEFAULT", "QOS", "DEFAULT"],
+            &rows,
+            width,
+        ),
     }
 }
 
 /// Policy, paths and the rest, a line a value.
-fn rest(file: &ClusterFile) -> String {
+fn rest(file: &ClusterFile, width: usize) -> String {
     let mut text = String::new();
     let shown = [
         "lists",
@@ -367,7 +373,7 @@ fn rest(file: &ClusterFile) -> String {
             };
             let key = entry.key.replace('_', " ");
             let line = format!("{title:<12} {key:<24} {}", marked(entry));
-            text.push_str(&format!("{}\n", shortened(&line, 100)));
+            text.push_str(&format!("{}\n", shortened(&line, width)));
         }
     });
     text

@@ -4,8 +4,8 @@ use crate::words;
 use model::cluster::{ClusterFile, Section, Source};
 use serde_json::{Map, Value, json};
 
-/// Every value with its source: key, value, source.
-pub fn lines(file: &ClusterFile) -> String {
+/// Every value with its source: key, value, source; in lines of at most `width` columns.
+pub fn lines(file: &ClusterFile, width: usize) -> String {
     let mut text = String::new();
     each(file, &mut |path, key, entry| {
         let source = match &entry.source {
@@ -19,13 +19,13 @@ pub fn lines(file: &ClusterFile) -> String {
             format!("{path}.{key}")
         };
         let line = format!("{at} = {}", entry.plain);
-        text.push_str(&format!("{}\n", words::shortened(&line, 100)));
+        text.push_str(&format!("{}\n", words::shortened(&line, width)));
         if !source.is_empty() {
-            text.push_str(&format!("    {}\n", words::shortened(&source, 96)));
+            text.push_str(&format!("    {}\n", words::shortened(&source, width - 4)));
         }
         for (_, plain, quote) in &entry.others {
             let other = format!("also said: {plain}, {quote}");
-            text.push_str(&format!("    {}\n", words::shortened(&other, 96)));
+            text.push_str(&format!("    {}\n", words::shortened(&other, width - 4)));
         }
     });
     text

@@ -43,11 +43,13 @@ pub fn before_submission(script: &Path, args: &[String], printer: &Printer) -> R
         0 => Ok(()),
         count => Err(Failure::new(
             exit_code::REFUSED,
-            format!("{name} would not run as it is written"),
+            format!(
+                "{name} was not submitted: it has {}",
+                model::counted(count, "error")
+            ),
         )
-        .there(model::counted(count, "error"))
         .todo(format!(
-            "yard lint {name}, or --no-lint to submit it all the same"
+            "yard lint {name} shows what to change; --no-lint submits it as it is"
         ))),
     }
 }

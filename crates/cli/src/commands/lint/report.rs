@@ -167,7 +167,8 @@ impl<'a> Report<'a> {
         match self.args.format {
             Format::Text => {
                 for finding in findings {
-                    self.waiting.push_str(&render::text(finding, &lines, name));
+                    let shown = render::text(finding, &lines, name, self.printer.width());
+                    self.waiting.push_str(&shown);
                 }
             }
             Format::Json => {

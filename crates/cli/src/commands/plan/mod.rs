@@ -170,13 +170,13 @@ fn start_row(at: Timestamp, transport: &dyn Transport) -> Row {
             wait => format!("in {}", words::length(wait)),
         },
         why: match transport.facts().embedded {
-            true => "if what runs here lasts until its limits".to_owned(),
-            false => "sbatch --test-only, asked now".to_owned(),
+            true => "if running jobs use their whole time limit".to_owned(),
+            false => "by sbatch --test-only, just now".to_owned(),
         },
     }
 }
 
-/// A wait that nobody notices, in milliseconds.
+/// A wait too short to notice, in milliseconds.
 const SOON: i64 = 2000;
 
 /// The engine's no, as a refusal of the plan, else when the job would start; what is no answer is a
