@@ -106,6 +106,20 @@ impl Client {
         }))
     }
 
+    /// Connects for a look: `None` where no engine ever ran, so that looking starts none.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub fn connect_to_look(engine_dir: &Path) -> Result<Option<Client>, ConnectError> {
+        if let Some(client) = Client::connect_running(engine_dir)? {
+            return Ok(Some(client));
+        }
+        if !EngineFolder::new(engine_dir).store().exists() {
+            return Ok(None);
+        }
+        Client::connect(engine_dir).map(Some)
+    }
+
     /// What the engine said of itself.
     #[must_use]
     pub fn engine(&self) -> &HelloAnswer {

@@ -4,7 +4,7 @@ use crate::facts::embedded_facts;
 use crate::job_view::JobView;
 use crate::transport::{NewJob, TestedJob, Transport, TransportError};
 use api::{CallError, CancelRequest, Client, JobFilter, Refusal, Selector, Submission};
-use model::{ClusterFacts, JobId, RestartCount, Timestamp};
+use model::{ArrayTask, ClusterFacts, JobId, JobRecord, RestartCount, Timestamp};
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,8 +15,6 @@ pub const LOCAL: &str = "local";
 #[derive(Debug)]
 pub struct EmbeddedTransport {
     client: Client,
-    facts: ClusterFacts,
-    scheduler: String,
 }
 
 impl EmbeddedTransport {
@@ -25,23 +23,37 @@ impl EmbeddedTransport {
     /// # Errors
     /// No engine can serve that folder.
     pub fn open(engine_dir: &Path) -> Result<EmbeddedTransport, TransportError> {
-        let mut client = Client::connect(engine_dir).map_err(|error| unreachable(error.into()))?;
-        let facts = client.facts().map_err(unreachable)?;
-        Ok(EmbeddedTransport {
-            client,
-            scheduler: format!("yard {}", facts.version),
-            facts: embedded_facts(&facts),
-        })
+        let client = Client::connect(engine_dir).map_err(|error| unreachable(error.into()))?;
+        Ok(EmbeddedTransport { client })
+    }
+
+    /// Connects for a look: `None` where no engine ever ran, so that looking starts none.
+    ///
+    /// # Errors
+    /// No engine can serve that folder.
+    pub fn open_to_look(engine_dir: &Path) -> Result<Option<EmbeddedTransport>, TransportError> {
+        let client = Client::connect_to_look(engine_dir);
+        let client = client.map_err(|error| unreachable(error.into()))?;
+        Ok(client.map(|client| EmbeddedTransport { client }))
+    }
+
+    /// What the machine is and has, and name and version of the engine, such as `yard 0.1.0`.
+    ///
+    /// # Errors
+    /// The engine does not answer.
+    pub fn facts(&mut self) -> Result<(ClusterFacts, String), TransportError> {
+        let facts = self.client.facts().map_err(unreachable)?;
+        Ok((embedded_facts(&facts), format!("yard {}", facts.version)))
     }
 }
 
 impl Transport for EmbeddedTransport {
-    fn facts(&self) -> &ClusterFacts {
-        &self.facts
+    fn cluster(&self) -> &str {
+        LOCAL
     }
 
-    fn scheduler(&self) -> &str {
-        &self.scheduler
+    fn is_embedded(&self) -> bool {
+        true
     }
 
     fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<Timestamp>, TransportError> {
@@ -68,6 +80,16 @@ impl Transport for EmbeddedTransport {
         Ok(jobs.iter().map(JobView::from).collect())
     }
 
+    fn element(&mut self, array: JobId, element: u32) -> Result<Option<JobView>, TransportError> {
+        let jobs = self.client.jobs(JobFilter::of(&[array])).map_err(refused)?;
+        let is_meant = |job: &&JobRecord| match job.array.as_ref().map(|place| &place.task) {
+            Some(ArrayTask::One(task)) => *task == element,
+            Some(ArrayTask::Waiting(spec)) => spec.indices.contains(&element),
+            None => false,
+        };
+        Ok(jobs.iter().find(is_meant).map(JobView::from))
+    }
+
     fn recent_jobs(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError> {
         let filter = JobFilter {
             ended_since: Some(since),
@@ -82,9 +104,12 @@ impl Transport for EmbeddedTransport {
         (unchanged_for / 10).clamp(Duration::from_millis(50), Duration::from_secs(1))
     }
 
-    fn cancel(&mut self, job: JobId) -> Result<(), TransportError> {
+    fn cancel(&mut self, job: JobId, element: Option<u32>) -> Result<(), TransportError> {
         let request = CancelRequest {
-            selector: Selector::Job(job),
+            selector: match element {
+                Some(element) => Selector::Elements(job, vec![element]),
+                None => Selector::Job(job),
+            },
             signal: None,
             batch: false,
             full: false,

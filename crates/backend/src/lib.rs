@@ -25,6 +25,6 @@ pub use program::pin_program;
 pub use reason_words::say_reason;
 pub use run_state::{RunState, run_state};
 pub use runs::{Run, Start, ask_for};
-pub use slurm::{Discovered, SlurmTransport, discover};
+pub use slurm::{Discovered, SlurmTransport, discover, slurm_here};
 pub use submit::submit_next;
 pub use transport::{NewJob, TestedJob, Transport, TransportError};

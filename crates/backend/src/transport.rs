@@ -1,7 +1,7 @@
 //! What both transports can do: one trait, in the words of runs and jobs.
 
 use crate::job_view::JobView;
-use model::{ClusterFacts, JobId, Request, RestartCount, Timestamp};
+use model::{JobId, Request, RestartCount, Timestamp};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,12 +34,12 @@ pub struct TestedJob<'a> {
 }
 
 /// A way to an engine: the embedded one, or a real Slurm.
-pub trait Transport {
-    /// What this cluster is and has.
-    fn facts(&self) -> &ClusterFacts;
+pub trait Transport: Send {
+    /// The cluster's name.
+    fn cluster(&self) -> &str;
 
-    /// Name and version of what schedules there: `yard 0.1.0`, `slurm 22.05.8`.
-    fn scheduler(&self) -> &str;
+    /// Whether it is the embedded engine.
+    fn is_embedded(&self) -> bool;
 
     /// Whether the engine would take a job, and when it would start if all that runs lasts until its
     /// limit, where the engine says so; nothing is queued.
@@ -54,6 +54,9 @@ pub trait Transport {
     /// The jobs as they are now; one that is no longer known is left out.
     fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, TransportError>;
 
+    /// One element of an array as it is now: those that wait together are each shown as they all are.
+    fn element(&mut self, array: JobId, element: u32) -> Result<Option<JobView>, TransportError>;
+
     /// All live jobs of this user, and those that ended since then and are still known.
     fn recent_jobs(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError>;
 
@@ -61,8 +64,8 @@ pub trait Transport {
     /// with the time that nothing changed.
     fn pause(&self, unchanged_for: Duration) -> Duration;
 
-    /// Ends a job.
-    fn cancel(&mut self, job: JobId) -> Result<(), TransportError>;
+    /// Ends a job, an array, or one element of it.
+    fn cancel(&mut self, job: JobId, element: Option<u32>) -> Result<(), TransportError>;
 
     /// Puts a running job back into the queue.
     fn requeue(&mut self, job: JobId, restart: Option<RestartCount>) -> Result<(), TransportError>;

@@ -75,30 +75,32 @@ impl Index {
     pub fn find(&self, text: &str) -> io::Result<Vec<IndexEntry>> {
         let mut all = self.all()?;
         all.reverse();
-        Ok(choose(all, text))
+        Ok(Index::choose(&all, text))
     }
-}
 
-fn choose(newest_first: Vec<IndexEntry>, text: &str) -> Vec<IndexEntry> {
-    if text == "@" {
-        return newest_first.into_iter().take(1).collect();
-    }
-    let ways: [&dyn Fn(&IndexEntry) -> bool; 3] = [
-        &|entry| entry.id == text,
-        &|entry| entry.name == text,
-        &|entry| entry.id.starts_with(text),
-    ];
-    for way in ways {
-        let found: Vec<IndexEntry> = newest_first
-            .iter()
-            .filter(|entry| way(entry))
-            .cloned()
-            .collect();
-        if !found.is_empty() {
-            return found;
+    /// As [`Index::find`], of runs that were read already, the newest first.
+    #[must_use]
+    pub fn choose(newest_first: &[IndexEntry], text: &str) -> Vec<IndexEntry> {
+        if text == "@" {
+            return newest_first.iter().take(1).cloned().collect();
         }
+        let ways: [&dyn Fn(&IndexEntry) -> bool; 3] = [
+            &|entry| entry.id == text,
+            &|entry| entry.name == text,
+            &|entry| entry.id.starts_with(text),
+        ];
+        for way in ways {
+            let found: Vec<IndexEntry> = newest_first
+                .iter()
+                .filter(|entry| way(entry))
+                .cloned()
+                .collect();
+            if !found.is_empty() {
+                return found;
+            }
+        }
+        Vec::new()
     }
-    Vec::new()
 }
 
 /// Paths in a folder; none where it is not there or is no folder.

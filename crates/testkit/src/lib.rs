@@ -4,6 +4,7 @@
 //! insides.
 
 mod failing_disk;
+mod fake_slurm;
 mod outcome;
 mod pretended_gpus;
 mod processes;
@@ -12,6 +13,7 @@ mod test_env;
 mod wait;
 
 pub use failing_disk::FailingDisk;
+pub use fake_slurm::{FAKE_CLUSTER, FakeSlurm};
 pub use outcome::Outcome;
 pub use pretended_gpus::gpus_missing;
 pub use processes::{end_all_that_mention, that_mention};

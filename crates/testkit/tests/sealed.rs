@@ -23,6 +23,7 @@ fn commands_see_only_what_is_set_here() {
         "HOME=$TEST/home",
         "LANG=C.UTF-8",
         "PWD=$TEST/work",
+        "SLURM_CONF=/dev/null",
         "TMPDIR=$TEST/tmp",
         "TRAINYARD_HOME=$TEST/yard",
         "TZ=UTC",

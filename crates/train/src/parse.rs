@@ -1,6 +1,6 @@
 //! Reads a run file.
 
-use crate::keys::{SECTIONS, Section, is_of_one_run, section_of};
+use crate::keys::{ON, SECTIONS, Section, is_of_one_run, section_of};
 use crate::reader::{From, Raw, Reader, Whose};
 use crate::{CompleteWord, Problem, RunFile, Sections};
 use std::path::Path;
@@ -60,7 +60,16 @@ fn read_document(run_file: &mut RunFile, reader: &mut Reader<'_>, document: &DeT
         true => "the config",
         false => "a run file",
     };
-    read_sections(&mut run_file.body, reader, document, place, &["cluster"]);
+    let beside: &[&str] = match reader.is_user_config() {
+        true => &["cluster", ON.name],
+        false => &["cluster"],
+    };
+    read_sections(&mut run_file.body, reader, document, place, beside);
+    if reader.is_user_config()
+        && let Some((_, on)) = document.iter().find(|(key, _)| key.get_ref() == ON.name)
+    {
+        run_file.on = reader.text(&ON, Raw::Toml(on));
+    }
     let Some((_, clusters)) = document.iter().find(|(key, _)| key.get_ref() == "cluster") else {
         return;
     };

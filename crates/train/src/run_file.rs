@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 /// A run file (`yard.toml`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFile {
+    /// `on`, of the user's config alone: the cluster that runs go to.
+    pub on: Option<Resolved<String>>,
     /// What holds everywhere.
     pub body: Sections,
     /// `[cluster.NAME]`: only what differs there.

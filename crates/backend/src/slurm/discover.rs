@@ -1,6 +1,7 @@
 //! Whether a real Slurm answers here, and what it has: asked once a command, in three questions.
 
 use super::command::{ask_ok, slurm_command};
+use super::commands;
 use crate::transport::TransportError;
 use model::{ClusterFacts, Comeback, GpuGroup, Internet, NodeGroup, Seconds, TimeLimitRequest};
 use std::path::{Path, PathBuf};
@@ -16,14 +17,20 @@ pub struct Discovered {
     pub facts: ClusterFacts,
 }
 
+impl Discovered {
+    /// Name and version of what schedules there: `slurm 22.05.8`.
+    #[must_use]
+    pub fn scheduler(&self) -> String {
+        format!("slurm {}", self.version)
+    }
+}
+
 /// Looks for a Slurm on PATH. `None`: there is none on this machine.
 ///
 /// # Errors
 /// Its commands are here, but it does not answer: a tool that failed is not an empty answer.
 pub fn discover() -> Result<Option<Discovered>, TransportError> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let Some(bin) = std::env::split_paths(&path).find(|folder| folder.join("sinfo").is_file())
-    else {
+    let Some(bin) = commands::folder() else {
         return Ok(None);
     };
     match read_facts(&bin) {
@@ -46,6 +53,34 @@ pub fn discover() -> Result<Option<Discovered>, TransportError> {
 fn is_unconfigured(error: &TransportError) -> bool {
     matches!(error, TransportError::Command { message, .. }
         if message.contains("Could not establish a configuration source"))
+}
+
+/// The name of this machine's Slurm; `None` where there is none on this machine.
+///
+/// # Errors
+/// Only the controller knows it, and does not answer.
+pub fn slurm_here() -> Result<Option<String>, TransportError> {
+    commands::folder().map_or(Ok(None), |bin| name_here(&bin))
+}
+
+/// The name of the Slurm whose commands stand there. The file that `SLURM_CONF` names says it
+/// without a question; another file is believed only while the controller does not answer.
+pub fn name_here(bin: &Path) -> Result<Option<String>, TransportError> {
+    if let Some(name) = commands::named_configuration() {
+        return Ok(Some(name));
+    }
+    let mut config = slurm_command(&bin.join("scontrol"));
+    config.args(["show", "config"]);
+    match ask_ok(config) {
+        Ok(config) => Ok(config_value(&config, "ClusterName").map(ToOwned::to_owned)),
+        Err(error) if is_unconfigured(&error) => Ok(None),
+        Err(error) => commands::usual_configuration().map(Some).ok_or(error),
+    }
+}
+
+/// Whether this machine's Slurm is the cluster of that name; while nothing says, it is taken for it.
+pub fn is_here(bin: &Path, cluster: &str) -> bool {
+    name_here(bin).map_or(true, |name| name.as_deref() == Some(cluster))
 }
 
 fn read_facts(bin: &Path) -> Result<(String, ClusterFacts), TransportError> {

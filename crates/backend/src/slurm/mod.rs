@@ -1,9 +1,10 @@
 //! The transport to a real Slurm: the only place outside `job` that runs its commands.
 
 mod command;
+mod commands;
 mod discover;
 mod query;
 mod transport;
 
-pub use discover::{Discovered, discover};
+pub use discover::{Discovered, discover, slurm_here};
 pub use transport::SlurmTransport;

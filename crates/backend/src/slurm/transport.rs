@@ -1,11 +1,12 @@
 //! A real Slurm, through its own commands.
 
 use super::command::{ask, ask_ok, ask_with, slurm_command};
-use super::discover::Discovered;
+use super::commands;
+use super::discover::{Discovered, is_here, name_here};
 use super::query::{FORMAT, parse_line};
 use crate::job_view::JobView;
 use crate::transport::{NewJob, TestedJob, Transport, TransportError};
-use model::{ClusterFacts, JobId, RestartCount, Timestamp};
+use model::{JobId, RestartCount, Timestamp};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -14,19 +15,44 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct SlurmTransport {
     bin: PathBuf,
-    facts: ClusterFacts,
-    scheduler: String,
+    cluster: String,
 }
 
 impl SlurmTransport {
     /// The transport to a discovered Slurm.
     #[must_use]
-    pub fn new(found: Discovered) -> SlurmTransport {
+    pub fn new(found: &Discovered) -> SlurmTransport {
         SlurmTransport {
-            bin: found.bin,
-            facts: found.facts,
-            scheduler: format!("slurm {}", found.version),
+            bin: found.bin.clone(),
+            cluster: found.facts.name.clone(),
         }
+    }
+
+    /// The transport to the cluster of that name, if it is this machine's Slurm. It need not answer
+    /// now: what follows a run waits until it does.
+    #[must_use]
+    pub fn to(cluster: &str) -> Option<SlurmTransport> {
+        let bin = commands::folder().filter(|bin| is_here(bin, cluster))?;
+        let cluster = cluster.to_owned();
+        Some(SlurmTransport { bin, cluster })
+    }
+
+    /// The transport to this machine's Slurm; `None` where there is none. It need not answer now.
+    ///
+    /// # Errors
+    /// Only its controller knows the cluster's name, and does not answer.
+    pub fn here() -> Result<Option<SlurmTransport>, TransportError> {
+        let Some(bin) = commands::folder() else {
+            return Ok(None);
+        };
+        let cluster = name_here(&bin)?;
+        Ok(cluster.map(|cluster| SlurmTransport { bin, cluster }))
+    }
+
+    /// The folder of its commands.
+    #[must_use]
+    pub fn bin(&self) -> &Path {
+        &self.bin
     }
 
     fn command(&self, name: &str) -> Command {
@@ -75,12 +101,12 @@ impl SlurmTransport {
 }
 
 impl Transport for SlurmTransport {
-    fn facts(&self) -> &ClusterFacts {
-        &self.facts
+    fn cluster(&self) -> &str {
+        &self.cluster
     }
 
-    fn scheduler(&self) -> &str {
-        &self.scheduler
+    fn is_embedded(&self) -> bool {
+        false
     }
 
     fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<Timestamp>, TransportError> {
@@ -91,7 +117,7 @@ impl Transport for SlurmTransport {
             return Ok(start_of(&answer.stderr));
         }
         Err(TransportError::Refused {
-            cluster: self.facts.name.clone(),
+            cluster: self.cluster.clone(),
             asked: "sbatch --test-only".to_owned(),
             there: last_word(&answer.stderr),
             todo: "ask for what there is, or name another cluster with --on".to_owned(),
@@ -119,7 +145,7 @@ impl Transport for SlurmTransport {
         match ask(command) {
             Ok(answer) if answer.status.success() => parse_parsable(&answer.stdout),
             Ok(answer) => Err(TransportError::Refused {
-                cluster: self.facts.name.clone(),
+                cluster: self.cluster.clone(),
                 asked: format!("sbatch {}", job.script_path.display()),
                 there: answer.stderr,
                 todo: "change the request, or choose another cluster with --on".to_owned(),
@@ -141,6 +167,11 @@ impl Transport for SlurmTransport {
         self.squeue(&[format!("--jobs={}", list.join(","))])
     }
 
+    fn element(&mut self, array: JobId, element: u32) -> Result<Option<JobView>, TransportError> {
+        let views = self.squeue(&[format!("--jobs={array}_{element}")])?;
+        Ok(views.into_iter().next())
+    }
+
     fn recent_jobs(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError> {
         // Slurm forgets ended jobs soon (MinJobAge).
         let mut jobs = self.squeue(&["--me".to_owned()])?;
@@ -152,9 +183,12 @@ impl Transport for SlurmTransport {
         (unchanged_for / 4).clamp(Duration::from_secs(2), Duration::from_secs(60))
     }
 
-    fn cancel(&mut self, job: JobId) -> Result<(), TransportError> {
+    fn cancel(&mut self, job: JobId, element: Option<u32>) -> Result<(), TransportError> {
         let mut command = self.command("scancel");
-        command.arg(job.to_string());
+        command.arg(match element {
+            Some(element) => format!("{job}_{element}"),
+            None => job.to_string(),
+        });
         ask_ok(command).map(drop)
     }
 

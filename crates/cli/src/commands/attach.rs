@@ -1,6 +1,6 @@
 //! `yard attach`
 
-use super::select::select;
+use super::select::select_live;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -24,7 +24,7 @@ pub struct Args {
 
 /// Runs `yard attach`: an overlapping `srun` of one task.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let mut selected = select(&args.run)?;
+    let mut selected = select_live(&args.run, printer)?;
     let job = selected.job()?;
     match selected.view()?.map(|view| view.state) {
         Some(backend::ViewState::Running { .. }) => {}
@@ -61,7 +61,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     } else {
         options.extend(args.command.iter().cloned());
     }
-    if selected.transport.facts().embedded {
+    if selected.transport.is_embedded() {
         return Ok(crate::slurm::srun::run_code(&options, printer));
     }
     // This process becomes the srun, which owns the terminal from here on.

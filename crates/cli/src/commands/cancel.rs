@@ -1,6 +1,6 @@
 //! `yard cancel`
 
-use super::select::select;
+use super::select::select_live;
 use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
@@ -26,7 +26,7 @@ fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(), TransportE
             .iter()
             .any(|view| view.state.is_live());
         if live {
-            transport.cancel(job)?;
+            transport.cancel(job, None)?;
         }
     }
     Ok(noted?)
@@ -35,7 +35,7 @@ fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(), TransportE
 /// Runs `yard cancel`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     for text in &args.runs {
-        let mut selected = select(text)?;
+        let mut selected = select_live(text, printer)?;
         let job = selected.job()?;
         let view = selected.view()?;
         if let (Some(run), Some(true)) = (&selected.run, view.as_ref().map(|v| v.state.is_live())) {
@@ -45,7 +45,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
         match view {
             Some(view) if view.state.is_live() => {
-                selected.transport.cancel(job)?;
+                selected.transport.cancel(job, selected.element)?;
                 printer.show_line(&format!("{} is being cancelled", selected.name_and(job)));
             }
             // Asked twice, it is still what was wanted.

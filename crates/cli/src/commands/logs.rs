@@ -28,7 +28,7 @@ pub struct Args {
 
 /// Runs `yard logs`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let mut selected = select(&args.run)?;
+    let mut selected = select(&args.run, printer)?;
     let Some(run) = selected.run.take() else {
         return job_output(&selected, printer);
     };
@@ -53,7 +53,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 /// What a job that is no run wrote, where its script said.
 fn job_output(selected: &Selected, printer: &Printer) -> Outcome {
     let job = selected.job()?;
-    if !selected.transport.facts().embedded {
+    if !selected.transport.is_embedded() {
         return Err(Failure::new(
             exit_code::USAGE,
             format!("{} is no run of yard", selected.name()),

@@ -109,7 +109,7 @@ fn rows(args: &Args) -> Result<(Vec<Row>, Vec<String>), Failure> {
         let mut views = Vec::new();
         let mut recent = Vec::new();
         if !asked.is_empty() || cluster == backend::LOCAL {
-            match place::open(&places, Some(&cluster)) {
+            match place::open(&places, &cluster) {
                 Ok(mut transport) => {
                     views = ask_for(&mut *transport, &asked)?;
                     recent = transport.recent_jobs(since)?;

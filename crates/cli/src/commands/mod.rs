@@ -24,7 +24,9 @@ mod run_request;
 mod script;
 mod select;
 mod show;
+mod spoken_name;
 mod story;
+mod target;
 mod user_config;
 mod wait;
 

@@ -48,7 +48,7 @@ pub fn submit(
 
     let created = Timestamp(sys::now());
     let token = format!("{id}.1.{token}");
-    let facts = planned.transport.facts().clone();
+    let facts = planned.target.facts.clone();
     let plan = &planned.plan;
     let run = RunJson {
         id: id.clone(),
@@ -65,7 +65,7 @@ pub fn submit(
         environment,
         versions: Versions {
             yard: env!("CARGO_PKG_VERSION").to_owned(),
-            scheduler: planned.transport.scheduler().to_owned(),
+            scheduler: planned.target.scheduler.clone(),
         },
     };
     let output = made.conductor_log_pattern();
@@ -89,7 +89,7 @@ pub fn submit(
         .map_err(at(&places.index))?;
     interrupt.check()?;
 
-    let transport = &mut *planned.transport;
+    let transport = &mut *planned.target.transport;
     let (job, at) = submit_next(transport, &made, &run, None)?;
     let resume = &run.plan.resume;
     // Where jobs can't submit the one that takes over, it has to be there from the start.

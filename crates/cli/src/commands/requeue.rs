@@ -1,6 +1,6 @@
 //! `yard requeue`
 
-use super::select::{Selected, select};
+use super::select::{Selected, select_live};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -18,7 +18,7 @@ pub struct Args {
 
 /// Runs `yard requeue`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let mut selected = select(&args.run)?;
+    let mut selected = select_live(&args.run, printer)?;
     let job = selected.job()?;
     let view = selected.view()?;
     let (name, name_and_job) = (selected.name(), selected.name_and(job));

@@ -8,6 +8,7 @@ use super::prepare::{self, Submitted};
 use super::run_request::{Planned, RunRequest};
 use super::script;
 use super::story::row;
+use super::user_config;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -35,28 +36,41 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     let interrupt = Interrupt::watch()?;
     let places = places()?;
     if let Some((script, flags)) = args.asked.script(printer)? {
-        // The transport decides: a real Slurm that answers here is the one that is meant.
-        let transport = place::open(&places, args.asked.on())?;
-        if !transport.facts().embedded {
+        let config = user_config::read(&places, printer)?;
+        let target = place::target(&places, args.asked.on(), config.as_ref())?;
+        if !target.facts.embedded {
             return Err(Failure::new(
                 exit_code::USAGE,
                 format!("{} is a batch script", script.display()),
             )
-            .there(format!("{} has its own sbatch", transport.facts().name))
+            .there(format!(
+                "{} has its own sbatch · {}",
+                target.facts.name, target.why
+            ))
             .todo(format!("sbatch {}, or --on local", script.display())));
         }
         if !args.no_lint {
             lint::before_submission(script, &flags, printer)?;
         }
-        return script::run(script, &flags, args.detach, &interrupt, printer);
+        target.remember(&places);
+        return script::run(
+            script,
+            &flags,
+            &target.why,
+            args.detach,
+            &interrupt,
+            printer,
+        );
     }
     let mut planned = args.asked.plan(&places, printer)?;
-    printer.show_line(&planned.plan.headline(planned.transport.facts()));
+    let headline = planned.plan.headline(&planned.target.facts);
+    printer.show_line(&format!("{headline} · {}", planned.target.why));
     for note in &planned.plan.notes {
         printer.show_line(&row("note", note));
     }
     let environment = environment(&planned, &places, &interrupt, printer)?;
     let submitted = prepare::submit(&mut planned, environment, &places, &interrupt)?;
+    planned.target.remember(&places);
     if let Some(note) = &submitted.note {
         printer.show_line(&row("note", note));
     }
@@ -69,7 +83,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     match follow::follow(
         &submitted,
         time,
-        &mut *planned.transport,
+        &mut *planned.target.transport,
         &interrupt,
         printer,
     )? {
@@ -132,7 +146,7 @@ fn environment(
         // Where nothing can move, its first line alone would say nothing.
         false => printer.moving(title, &format!("being {}", plan.python.value)),
     };
-    let internet = planned.transport.facts().internet;
+    let internet = planned.target.facts.internet;
     let prepared = job::environment::prepare(plan, &places.cache, internet, &mut progress);
     interrupt.check()?;
     let prepared = prepared.map_err(|error| environment_failure(&error))?;

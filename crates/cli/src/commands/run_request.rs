@@ -1,13 +1,12 @@
 //! What `yard run` and `yard plan` are asked for, read and resolved against a cluster.
 
-use super::place;
+use super::place::{self, Target};
 use super::resource_flags::ResourceFlags;
 use super::user_config;
 use crate::exit_code;
 use crate::failure::Failure;
 use crate::input_file;
 use crate::printer::Printer;
-use backend::Transport;
 use clap::Args as ClapArgs;
 use model::ClusterFacts;
 use model::cluster::ClusterFile;
@@ -50,8 +49,8 @@ pub struct Planned {
     pub text: Option<String>,
     /// Where the run file stands, or the current folder.
     pub base: PathBuf,
-    /// The way to the cluster.
-    pub transport: Box<dyn Transport>,
+    /// The cluster that it goes to.
+    pub target: Target,
 }
 
 impl RunRequest {
@@ -84,16 +83,17 @@ impl RunRequest {
         self.on.as_deref()
     }
 
-    /// Reads the run file, opens the transport and makes the plan.
+    /// Reads the run file, opens the way to the target and makes the plan.
     pub fn plan(&self, places: &Places, printer: &Printer) -> Result<Planned, Failure> {
         let layers = self.layers(places, printer)?;
-        let transport = place::open(places, self.on.as_deref())?;
-        let plan = train::plan(&layers.input(transport.facts())).map_err(refused)?;
+        let config = layers.user_config.as_ref();
+        let target = place::target(places, self.on.as_deref(), config)?;
+        let plan = train::plan(&layers.input(&target.facts)).map_err(refused)?;
         Ok(Planned {
             plan,
             text: layers.text,
             base: layers.base,
-            transport,
+            target,
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::interrupt::Interrupt;
 use super::story::row;
+use super::target::Why;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -26,6 +27,7 @@ const ARRAY_PAUSE: Duration = Duration::from_millis(200);
 pub fn run(
     script: &Path,
     flags: &[String],
+    why: &Why,
     detach: bool,
     interrupt: &Interrupt,
     printer: &Printer,
@@ -39,7 +41,8 @@ pub fn run(
         Err(0) => return Ok(exit_code::DONE),
         Err(_) => return Ok(exit_code::REFUSED),
     };
-    printer.show_line(&format!("{} · local · job {job}", script.display()));
+    let name = script.display();
+    printer.show_line(&format!("{name} · local · job {job} · {why}"));
     if detach {
         printer.show_line(&come_back(job));
         return Ok(exit_code::DONE);

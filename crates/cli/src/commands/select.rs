@@ -1,9 +1,11 @@
-//! Which run or job a person means: a run's id or name, a job's id or name, or `@` for the newest.
+//! Which run or job a person means: a run's id or name, a job's number or name, or `@` for the newest.
 
 use super::place::{self, places};
-use super::plain_jobs::{PlainJob, plain_jobs};
+use super::plain_jobs::plain_jobs;
+use super::spoken_name::{JobNumber, NEWEST, SpokenName};
 use crate::exit_code;
 use crate::failure::Failure;
+use crate::printer::Printer;
 use backend::{JobView, Run, Transport};
 use folder::{Index, IndexEntry};
 use model::{JobId, Timestamp};
@@ -15,6 +17,8 @@ pub struct Selected {
     pub run: Option<Run>,
     /// The job, or an array's id; `None` for a run that was never submitted.
     pub job: Option<JobId>,
+    /// Of that array this element.
+    pub element: Option<u32>,
     /// The way to its cluster.
     pub transport: Box<dyn Transport>,
 }
@@ -22,10 +26,11 @@ pub struct Selected {
 impl Selected {
     /// Its name for a sentence.
     pub fn name(&self) -> String {
-        match (&self.run, self.job) {
-            (Some(run), _) => run.entry.id.clone(),
-            (None, Some(job)) => format!("job {job}"),
-            (None, None) => "nothing".to_owned(),
+        match (&self.run, self.job, self.element) {
+            (Some(run), ..) => run.entry.id.clone(),
+            (None, Some(job), Some(element)) => format!("job {job}_{element}"),
+            (None, Some(job), None) => format!("job {job}"),
+            (None, None, _) => "nothing".to_owned(),
         }
     }
 
@@ -57,131 +62,297 @@ impl Selected {
             let views = self.transport.jobs(&run.live_jobs())?;
             return Ok(run.view(&views));
         }
-        match self.job {
-            Some(job) => {
+        match (self.job, self.element) {
+            (Some(job), Some(element)) => Ok(self.transport.element(job, element)?),
+            (Some(job), None) => {
                 let views = self.transport.jobs(&[job])?;
                 let live = views.iter().find(|view| view.state.is_live());
                 Ok(live.or(views.first()).cloned())
             }
-            None => Ok(None),
+            (None, _) => Ok(None),
         }
     }
-}
 
-/// Finds what `text` means.
-pub fn select(text: &str) -> Result<Selected, Failure> {
-    let places = places()?;
-    let index = Index::new(&places.index);
-    let found = index
-        .find(text)
-        .map_err(|error| unreadable(&places, &error))?;
-    if let [newest, others @ ..] = &found[..] {
-        // One name for several runs means the newest; one beginning for several is a question.
-        if newest.id != text && newest.name != text && text != NEWEST && !others.is_empty() {
-            let ids: Vec<&str> = found.iter().map(|entry| entry.id.as_str()).collect();
-            return Err(
-                Failure::new(exit_code::USAGE, format!("{text} can mean several runs"))
-                    .asked(text)
-                    .there(ids.join(", "))
-                    .todo("say more of the id"),
-            );
-        }
-        if text == NEWEST
-            && let Some(job) = plain_job(&places, &index, |job| job.submitted > newest.created)?
-        {
-            return Ok(job);
-        }
-        return of_run(&places, newest.clone());
-    }
-    match text.parse::<u32>() {
-        Ok(job) => of_job(&places, &index, JobId(job), text),
-        Err(_) => plain_job(&places, &index, |job| text == NEWEST || job.name == text)?
-            .ok_or_else(|| nothing(text, &index)),
-    }
-}
-
-/// What means the newest run or job.
-const NEWEST: &str = "@";
-
-/// The newest job of no run that is meant, on the cluster that is meant here. One that can't be
-/// reached has none: what was asked for may be a run.
-fn plain_job(
-    places: &Places,
-    index: &Index,
-    is_meant: impl Fn(&PlainJob) -> bool,
-) -> Result<Option<Selected>, Failure> {
-    let Ok(mut transport) = place::open(places, None) else {
-        return Ok(None);
-    };
-    let recent = transport.recent_jobs(Timestamp(0))?;
-    let entries = index.all().map_err(|error| unreadable(places, &error))?;
-    let cluster = transport.facts().name.clone();
-    let entries = entries.into_iter().filter(|entry| entry.cluster == cluster);
-    let runs: Vec<Run> = entries.map(Run::read).collect::<Result<_, _>>()?;
-    let newest = plain_jobs(&recent, &runs).into_iter().rev().find(is_meant);
-    Ok(newest.map(|job| Selected {
-        run: None,
-        job: Some(job.id),
-        transport,
-    }))
-}
-
-fn of_run(places: &Places, entry: IndexEntry) -> Result<Selected, Failure> {
-    let run = Run::read(entry)?;
-    let transport = place::open(places, Some(&run.entry.cluster))?;
-    Ok(Selected {
-        job: run.job(),
-        run: Some(run),
-        transport,
-    })
-}
-
-/// A job's id: of a run, if one has it on the cluster that is meant here; else of a plain job there.
-fn of_job(places: &Places, index: &Index, job: JobId, text: &str) -> Result<Selected, Failure> {
-    let mut transport = place::open(places, None)?;
-    let cluster = transport.facts().name.clone();
-    let entries = index.all().map_err(|error| unreadable(places, &error))?;
-    for entry in entries
-        .into_iter()
-        .rev()
-        .filter(|entry| entry.cluster == cluster)
-    {
+    fn of_run(places: &Places, entry: IndexEntry) -> Result<Selected, Failure> {
         let run = Run::read(entry)?;
-        if run.jobs().any(|own| own == job) {
-            return Ok(Selected {
-                job: run.job(),
-                run: Some(run),
-                transport,
-            });
+        let transport = place::open(places, &run.entry.cluster)?;
+        Ok(Selected {
+            job: run.job(),
+            run: Some(run),
+            element: None,
+            transport,
+        })
+    }
+
+    fn of_job(job: JobId, element: Option<u32>, transport: Box<dyn Transport>) -> Selected {
+        Selected {
+            run: None,
+            job: Some(job),
+            element,
+            transport,
         }
     }
-    if transport.jobs(&[job])?.is_empty() {
-        return Err(nothing(text, index));
-    }
-    Ok(Selected {
-        run: None,
-        job: Some(job),
-        transport,
-    })
 }
 
-fn nothing(text: &str, index: &Index) -> Failure {
-    let newest: Vec<String> = index
-        .find("")
-        .map(|entries| entries.into_iter().take(3).map(|entry| entry.id).collect())
-        .unwrap_or_default();
-    let there = match newest.len() {
-        0 => "no run yet".to_owned(),
-        _ => format!("newest: {}", newest.join(", ")),
-    };
-    if newest.is_empty() && text == NEWEST {
-        return Failure::new(exit_code::FAILED, "there is no run and no job yet")
-            .todo("yard run FILE starts one");
+/// Which of several runs or jobs of one name is meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Several {
+    /// The newest: for who only looks.
+    Newest,
+    /// The one that lives; with several of them it is for the person to say.
+    TheLiveOne,
+}
+
+/// Finds what `text` means, to look at it.
+pub fn select(text: &str, printer: &Printer) -> Result<Selected, Failure> {
+    Search::new(text, printer)?.find(Several::Newest)
+}
+
+/// Finds what `text` means, to change it or to wait for it: of several with one name, the one that
+/// lives.
+pub fn select_live(text: &str, printer: &Printer) -> Result<Selected, Failure> {
+    Search::new(text, printer)?.find(Several::TheLiveOne)
+}
+
+/// A search for one name.
+struct Search<'a> {
+    text: &'a str,
+    places: Places,
+    printer: &'a Printer,
+    /// All runs, the newest first.
+    entries: Vec<IndexEntry>,
+}
+
+impl<'a> Search<'a> {
+    fn new(text: &'a str, printer: &'a Printer) -> Result<Search<'a>, Failure> {
+        let places = places()?;
+        let mut entries = Index::new(&places.index)
+            .all()
+            .map_err(|error| unreadable(&places, &error))?;
+        entries.reverse();
+        Ok(Search {
+            text,
+            places,
+            printer,
+            entries,
+        })
     }
-    let what = format!("no run and no job is called {text}, and no job has that number");
-    Failure::new(exit_code::FAILED, what)
-        .there(there)
-        .todo("yard ls shows all runs and jobs; @ is the newest one")
+
+    fn find(self, several: Several) -> Result<Selected, Failure> {
+        let is_cluster = |name: &str| {
+            let of_run = self.entries.iter().any(|entry| entry.cluster == name);
+            of_run || backend::slurm_here().is_ok_and(|here| here.as_deref() == Some(name))
+        };
+        let name = SpokenName::parse(self.text, is_cluster);
+        let named = Index::choose(&self.entries, name.rest);
+        let named: Vec<IndexEntry> = named
+            .into_iter()
+            .filter(|entry| name.is_on(&entry.cluster))
+            .collect();
+        match (&named[..], name.number()) {
+            ([], Some(number)) => self.by_number(name, number, several),
+            ([], None) => match self.plain_job(name, several, None)? {
+                Some(job) => Ok(job),
+                None => Err(self.nothing()),
+            },
+            ([newest, ..], _) if name.rest == NEWEST => {
+                let newer = self.plain_job(name, several, Some(newest.created))?;
+                newer.map_or_else(|| Selected::of_run(&self.places, newest.clone()), Ok)
+            }
+            ([one], _) => Selected::of_run(&self.places, one.clone()),
+            ([newest, ..], _) if newest.name == name.rest => match several {
+                Several::Newest => Selected::of_run(&self.places, newest.clone()),
+                Several::TheLiveOne => self.live_run(&named),
+            },
+            (several, _) => {
+                let ids = several.iter().map(|entry| entry.id.clone()).collect();
+                Err(self.ambiguous(ids))
+            }
+        }
+    }
+
+    /// Of runs of one name the one that lives, or the newest where none does.
+    fn live_run(&self, named: &[IndexEntry]) -> Result<Selected, Failure> {
+        let mut live = Vec::new();
+        for entry in named {
+            let mut selected = Selected::of_run(&self.places, entry.clone())?;
+            let needs_cluster = selected.run.as_ref().is_some_and(Run::needs_cluster);
+            let view = if needs_cluster {
+                selected.view()?
+            } else {
+                None
+            };
+            let run = selected.run.as_ref();
+            if run.is_some_and(|run| run.state(view.as_ref()).is_live()) {
+                live.push(selected);
+            }
+        }
+        match (live.len(), live.pop()) {
+            (1, Some(one)) => Ok(one),
+            (0, _) => Selected::of_run(&self.places, named[0].clone()),
+            (_, last) => {
+                let names = live.iter().chain(&last).map(Selected::name).collect();
+                Err(self.ambiguous(names))
+            }
+        }
+    }
+
+    /// A job's number, on every engine that can be asked: of a run, if one has it there, else of a
+    /// job of no run.
+    fn by_number(
+        &self,
+        name: SpokenName<'_>,
+        JobNumber { job, element }: JobNumber,
+        several: Several,
+    ) -> Result<Selected, Failure> {
+        // Of each the cluster, and what it is there.
+        let mut found: Vec<(String, String)> = Vec::new();
+        let mut selected = None;
+        let own = self
+            .entries
+            .iter()
+            .filter(|entry| name.is_on(&entry.cluster));
+        for entry in own {
+            if element.is_some() || found.iter().any(|(cluster, _)| *cluster == entry.cluster) {
+                continue;
+            }
+            let run = Run::read(entry.clone())?;
+            if run.jobs().any(|own| own == job) {
+                found.push((entry.cluster.clone(), format!("of run {}", entry.id)));
+                selected = Some(Found::Run(entry.clone()));
+            }
+        }
+        let (engines, mut problems) = place::engines(&self.places);
+        for mut engine in engines {
+            let cluster = engine.cluster().to_owned();
+            if !name.is_on(&cluster) || found.iter().any(|(known, _)| *known == cluster) {
+                continue;
+            }
+            let view = match element {
+                Some(element) => engine.element(job, element),
+                None => engine.jobs(&[job]).map(|views| views.into_iter().next()),
+            };
+            match view {
+                Ok(Some(view)) => {
+                    found.push((cluster, format!("{:?}", view.name)));
+                    selected = Some(Found::Job(engine));
+                }
+                Ok(None) => {}
+                Err(error) => problems.push(Failure::from(error).line()),
+            }
+        }
+        if found.len() > 1 {
+            let number = name.rest;
+            let all = found
+                .iter()
+                .map(|(cluster, what)| format!("{cluster}:{number} ({what})"));
+            return Err(self.ambiguous(all.collect()));
+        }
+        if name.cluster.is_none() {
+            self.note(&problems);
+            // It may also be another engine's, of which the person thinks.
+            if let ([(cluster, _)], false, Several::TheLiveOne) =
+                (&found[..], problems.is_empty(), several)
+            {
+                let number = name.rest;
+                return Err(self.ambiguous(vec![format!("{cluster}:{number}")]));
+            }
+        }
+        match selected {
+            Some(Found::Run(entry)) => Selected::of_run(&self.places, entry),
+            Some(Found::Job(engine)) => Ok(Selected::of_job(job, element, engine)),
+            None => Err(self.nothing()),
+        }
+    }
+
+    /// The newest job of no run with that name, submitted after that moment if one is given. An engine that does
+    /// not answer has none: what was asked for may be a run.
+    fn plain_job(
+        &self,
+        name: SpokenName<'_>,
+        several: Several,
+        after: Option<Timestamp>,
+    ) -> Result<Option<Selected>, Failure> {
+        let (engines, mut problems) = place::engines(&self.places);
+        let mut jobs = Vec::new();
+        for mut engine in engines {
+            let cluster = engine.cluster().to_owned();
+            if !name.is_on(&cluster) {
+                continue;
+            }
+            let recent = match engine.recent_jobs(Timestamp(0)) {
+                Ok(recent) => recent,
+                Err(error) => {
+                    problems.push(Failure::from(error).line());
+                    continue;
+                }
+            };
+            let entries = self.entries.iter().filter(|entry| entry.cluster == cluster);
+            let runs: Vec<Run> = entries.cloned().map(Run::read).collect::<Result<_, _>>()?;
+            let meant = plain_jobs(&recent, &runs).into_iter().filter(|job| {
+                after.is_none_or(|after| job.submitted > after)
+                    && (name.rest == NEWEST || job.name == name.rest)
+            });
+            jobs.extend(meant.map(|job| (cluster.clone(), job)));
+        }
+        self.note(&problems);
+        jobs.sort_by_key(|(_, job)| job.submitted);
+        let live = |(_, job): &&(String, super::plain_jobs::PlainJob)| job.state.is_live();
+        let chosen = match jobs.iter().filter(live).count() {
+            _ if several == Several::Newest || name.rest == NEWEST => jobs.last(),
+            0 => jobs.last(),
+            1 => jobs.iter().find(live),
+            _ => {
+                let names = jobs.iter().filter(live);
+                let names = names.map(|(cluster, job)| format!("{cluster}:{}", job.id));
+                return Err(self.ambiguous(names.collect()));
+            }
+        };
+        let Some((cluster, job)) = chosen else {
+            return Ok(None);
+        };
+        let transport = place::open(&self.places, cluster)?;
+        Ok(Some(Selected::of_job(job.id, None, transport)))
+    }
+
+    /// An engine that can't be asked may hold what was meant.
+    fn note(&self, problems: &[String]) {
+        for problem in problems {
+            self.printer.say(&format!("note: {problem}"));
+        }
+    }
+
+    fn ambiguous(&self, names: Vec<String>) -> Failure {
+        let what = format!("{} can mean several", self.text);
+        Failure::new(exit_code::USAGE, what)
+            .asked(self.text)
+            .there(names.join(", "))
+            .todo("name one of them")
+    }
+
+    fn nothing(&self) -> Failure {
+        let text = self.text;
+        if self.entries.is_empty() && text == NEWEST {
+            return Failure::new(exit_code::FAILED, "there is no run and no job yet")
+                .todo("yard run FILE starts one");
+        }
+        let newest = self.entries.iter().take(3).map(|entry| entry.id.as_str());
+        let newest: Vec<&str> = newest.collect();
+        let there = match newest.len() {
+            0 => "no run yet".to_owned(),
+            _ => format!("newest: {}", newest.join(", ")),
+        };
+        let what = format!("no run and no job is called {text}, and no job has that number");
+        Failure::new(exit_code::FAILED, what)
+            .there(there)
+            .todo("yard ls shows all runs and jobs; @ is the newest one")
+    }
+}
+
+/// What a number was found to be.
+enum Found {
+    Run(IndexEntry),
+    Job(Box<dyn Transport>),
 }
 
 fn unreadable(places: &Places, error: &std::io::Error) -> Failure {

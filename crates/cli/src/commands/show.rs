@@ -28,7 +28,7 @@ const LAST_LINES: usize = 5;
 
 /// Runs `yard show`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let mut selected = select(&args.run)?;
+    let mut selected = select(&args.run, printer)?;
     let view = selected.view()?;
     let now = Timestamp(sys::now());
     match &selected.run {

@@ -1,6 +1,6 @@
 //! `yard wait`
 
-use super::select::{Selected, select};
+use super::select::{Selected, select_live};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -22,12 +22,13 @@ pub struct Args {
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut code = exit_code::DONE;
     for text in &args.runs {
-        let mut selected = select(text)?;
+        let mut selected = select_live(text, printer)?;
         let mut elements_failed = false;
-        if let (None, Some(job), true) = (
+        if let (None, Some(job), None, true) = (
             &selected.run,
             selected.job,
-            selected.transport.facts().embedded,
+            selected.element,
+            selected.transport.is_embedded(),
         ) {
             elements_failed = wait_for_elements(job)?.is_some_and(|status| status != 0);
         }

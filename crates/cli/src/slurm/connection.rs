@@ -59,14 +59,7 @@ pub fn connect() -> Result<Client, CommandError> {
 /// A connection to it for a look only: `None` where no engine ever ran, so that looking starts
 /// none.
 pub fn connect_to_look() -> Result<Option<Client>, CommandError> {
-    let folder = engine_dir()?;
-    if let Some(client) = Client::connect_running(&folder)? {
-        return Ok(Some(client));
-    }
-    if !api::EngineFolder::new(&folder).store().exists() {
-        return Ok(None);
-    }
-    Ok(Some(Client::connect(&folder)?))
+    Ok(Client::connect_to_look(&engine_dir()?)?)
 }
 
 /// What printing jobs needs to know; without a client of a cluster that has no job.

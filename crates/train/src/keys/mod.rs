@@ -5,6 +5,7 @@
 
 mod checkpoints;
 mod choices;
+mod config_only;
 mod data;
 mod environment;
 mod key_row;
@@ -15,6 +16,7 @@ mod sections;
 mod top;
 
 pub(crate) use choices::Choice;
+pub(crate) use config_only::ON;
 pub use key_row::{Flag, KeyDefault, KeyRow, Value};
 pub(crate) use sections::{SECTIONS, section_of};
 pub use sections::{SectionRow, is_of_one_run, key_sections, top_keys};

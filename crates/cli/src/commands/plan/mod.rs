@@ -4,7 +4,8 @@ mod json;
 mod script;
 
 use super::cluster::files;
-use super::place::places;
+
+use super::place::{Target, places};
 use super::run_request::{Planned, RunRequest, user};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
@@ -89,11 +90,12 @@ fn cluster_file(
 
 /// The plan for the engine that would run it, which is asked whether it would.
 fn show_here(args: &Args, planned: Planned, places: &Places, printer: &Printer) -> Outcome {
-    let Planned {
-        plan,
+    let Planned { plan, target, .. } = planned;
+    let Target {
         mut transport,
+        facts,
         ..
-    } = planned;
+    } = target;
     let place = RunPlace::of(&plan, &places.scratch);
     let script = plan.script(&place.job());
     let answer = transport.test(&TestedJob {
@@ -103,9 +105,8 @@ fn show_here(args: &Args, planned: Planned, places: &Places, printer: &Printer) 
     });
     let (refusals, start) = refusals_of(answer)?;
     let start = start.map(|at| start_row(at, &*transport));
-    let facts = transport.facts();
     if args.json {
-        let json = json::of_run_here(&plan, facts, &refusals, &script, start.as_ref());
+        let json = json::of_run_here(&plan, &facts, &refusals, &script, start.as_ref());
         printer.line(&json.to_string());
     } else if args.script {
         printer.data(&script);
@@ -113,7 +114,7 @@ fn show_here(args: &Args, planned: Planned, places: &Places, printer: &Printer) 
     } else {
         printer.shown(&format!(
             "{}{}",
-            plan.show_with(facts, start),
+            plan.show_with(&facts, start),
             train::site::show_refusals(&refusals)
         ));
     }
@@ -169,7 +170,7 @@ fn start_row(at: Timestamp, transport: &dyn Transport) -> Row {
             ..SOON => "at once".to_owned(),
             wait => format!("in {}", words::length(wait)),
         },
-        why: match transport.facts().embedded {
+        why: match transport.is_embedded() {
             true => "if running jobs use their whole time limit".to_owned(),
             false => "by sbatch --test-only, just now".to_owned(),
         },

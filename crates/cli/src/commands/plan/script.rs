@@ -1,14 +1,15 @@
 //! `yard plan SCRIPT`: what a batch script that exists already would be.
 
 use super::{Args, end, json, now, refusals_of, say_refusals, start_row};
-use crate::commands::place;
+use crate::commands::place::{self, Target};
 use crate::commands::run_request::user;
+use crate::commands::user_config;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::input_file;
 use crate::printer::Printer;
 use crate::words;
-use backend::{TestedJob, Transport};
+use backend::TestedJob;
 use jiff::tz::TimeZone;
 use model::cluster::ClusterFile;
 use model::sbatch::{self, Sbatch};
@@ -42,9 +43,11 @@ pub fn plan(
             (plan, script)
         }
         None => {
-            let mut transport = place::open(places, args.asked.on())?;
-            let (read, note) = around.resolve_here(path, &words, &text, &*transport)?;
-            let mut plan = ScriptPlan::of(&read, &file_of(transport.facts()), user().as_deref());
+            let config = user_config::read(places, printer)?;
+            let mut target = place::target(places, args.asked.on(), config.as_ref())?;
+            let (read, note) = around.resolve_here(path, &words, &text, &target)?;
+            let mut plan = ScriptPlan::of(&read, &file_of(&target.facts), user().as_deref());
+            let transport = &mut *target.transport;
             plan.written.extend(note);
             plan.written.extend(other_components(&text));
             // The engine knows itself better than what is known of it here.
@@ -56,7 +59,7 @@ pub fn plan(
             plan.refusals = refusals;
             // A held job waits for its release.
             let start = start.filter(|_| !read.request.hold);
-            plan.rows.extend(start.map(|at| start_row(at, &*transport)));
+            plan.rows.extend(start.map(|at| start_row(at, transport)));
             (plan, script)
         }
     };
@@ -96,10 +99,10 @@ impl Around {
         path: &Path,
         words: &[String],
         text: &str,
-        transport: &dyn Transport,
+        target: &Target,
     ) -> Result<(Sbatch, Option<String>), Failure> {
-        let facts = transport.facts();
-        let version = transport.scheduler().split(' ').nth(1);
+        let facts = &target.facts;
+        let version = target.scheduler.split(' ').nth(1);
         let version = version.and_then(|text| text.parse::<SlurmVersion>().ok());
         let surroundings = match facts.embedded {
             true => Surroundings::embedded(now(), &self.zone, &self.cwd),

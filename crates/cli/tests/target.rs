@@ -1,0 +1,143 @@
+//! Which cluster a run goes to, and how runs and jobs of every engine are named.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use std::fs;
+use std::path::Path;
+use testkit::{FakeSlurm, TestEnv, skip};
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_yard"))
+}
+
+/// A folder with our program under Slurm's names.
+fn own_names(env: &TestEnv, make: impl Fn(&Path, &Path) -> std::io::Result<()>) -> Option<()> {
+    let folder = env.root().join("names");
+    fs::create_dir_all(&folder).unwrap();
+    for name in ["sinfo", "sbatch", "squeue", "scancel", "scontrol", "srun"] {
+        let path = folder.join(name);
+        let _ = fs::remove_file(&path);
+        make(Path::new(env!("CARGO_BIN_EXE_yard")), &path).ok()?;
+    }
+    Some(())
+}
+
+#[test]
+fn our_own_program_under_slurms_names_is_no_slurm() {
+    let mut env = env();
+    let empty = env.write("slurm.conf", "");
+    env.set_var("SLURM_CONF", empty);
+    env.set_var("PATH", env.root().join("names"));
+    let clusters = |kind: &str| {
+        let outcome = env.yard(&["cluster", "ls"]).code(0);
+        assert!(
+            !outcome.stderr.contains("answer"),
+            "{kind}: {}",
+            outcome.stderr
+        );
+        assert!(
+            !outcome.stdout.contains("Slurm "),
+            "{kind}: {}",
+            outcome.stdout
+        );
+    };
+    own_names(&env, |yard, name| std::os::unix::fs::symlink(yard, name)).unwrap();
+    clusters("symlinks");
+    own_names(&env, |yard, name| fs::copy(yard, name).map(drop)).unwrap();
+    clusters("copies");
+    match own_names(&env, |yard, name| fs::hard_link(yard, name)) {
+        Some(()) => clusters("hard links"),
+        None => skip("hard links", "the test's folder is on another file system"),
+    }
+}
+
+#[test]
+fn a_target_is_stated_and_does_not_move_by_itself() {
+    let mut env = env();
+    let first_line = |env: &TestEnv, flags: &[&str]| {
+        let args = [&["run", "--detach"], flags, &["--", "true"]].concat();
+        let printed = env.yard(&args).success();
+        printed.lines().next().unwrap_or_default().to_owned()
+    };
+    let line = first_line(&env, &[]);
+    assert!(line.ends_with("target by default: no Slurm here"), "{line}");
+
+    // A Slurm begins to answer: the person decides.
+    let _slurm = FakeSlurm::start(&mut env);
+    let refused = env.yard(&["run", "--", "true"]).code(2);
+    assert!(
+        refused.stderr.contains("went to local until now"),
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        refused.stderr.contains("--on local or --on fake"),
+        "{}",
+        refused.stderr
+    );
+    let line = first_line(&env, &["--on", "local"]);
+    assert!(line.ends_with("target by --on"), "{line}");
+    let line = first_line(&env, &["--on", "fake"]);
+    assert!(
+        line.contains("· fake ·") && line.ends_with("target by --on"),
+        "{line}"
+    );
+
+    let config = env.trainyard_home().join("config/config.toml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, "on = \"local\"\n").unwrap();
+    let line = first_line(&env, &[]);
+    assert!(
+        line.contains(" local (") && line.ends_with("config.toml:1"),
+        "{line}"
+    );
+    fs::write(&config, "on = \"fake\"\n").unwrap();
+    let line = first_line(&env, &[]);
+    assert!(
+        line.contains("· fake ·") && line.ends_with("config.toml:1"),
+        "{line}"
+    );
+    // What goes on would bring its engine back.
+    env.yard(&["wait", "local:1", "local:2", "local:3"])
+        .success();
+}
+
+#[test]
+fn jobs_of_every_engine_have_names() {
+    let mut env = env();
+    let script = env.write("job.sh", "#!/bin/sh\necho here\n");
+    let script = script.to_str().unwrap();
+    env.yard(&["run", "--on", "local", script]).success();
+    let slurm = FakeSlurm::start(&mut env);
+    slurm.set_jobs(&[(1, "RUNNING", "there"), (2, "PENDING", "later")]);
+
+    let both = env.yard(&["show", "1"]).code(2);
+    assert!(
+        both.stderr
+            .contains("local:1 (\"job.sh\"), fake:1 (\"there\")"),
+        "{}",
+        both.stderr
+    );
+    let local = env.yard(&["show", "local:1"]).success();
+    assert!(
+        local.contains("job.sh") && local.contains("COMPLETED"),
+        "{local}"
+    );
+    for name in ["slurm:1", "fake:1", "there"] {
+        let shown = env.yard(&["show", name]).success();
+        assert!(
+            shown.contains("there") && shown.contains("running"),
+            "{name}: {shown}"
+        );
+    }
+    // One engine alone has this number.
+    let shown = env.yard(&["show", "2"]).success();
+    assert!(shown.contains("later"), "{shown}");
+
+    // Its own engine's jobs can be named while the other one does not answer.
+    slurm.set_down(true);
+    let local = env.yard(&["show", "local:1"]).success();
+    assert!(local.contains("COMPLETED"), "{local}");
+    let guess = env.yard(&["cancel", "1"]).code(2);
+    assert!(guess.stderr.contains("local:1"), "{}", guess.stderr);
+}
