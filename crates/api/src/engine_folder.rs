@@ -45,7 +45,7 @@ impl EngineFolder {
     /// Where the engine answers.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
-        self.root.join("engine.sock")
+        self.root.join(sys::ENGINE_SOCKET)
     }
 
     /// What the engine has to say to a person.

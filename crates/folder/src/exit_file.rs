@@ -16,4 +16,8 @@ pub struct RankExit {
     pub at: Timestamp,
     /// The node's name.
     pub host: String,
+    /// Whether SIGTERM had reached its wrapper before: an exit code of 0 is then no sign that the
+    /// training is done.
+    #[serde(default)]
+    pub told_to_end: bool,
 }

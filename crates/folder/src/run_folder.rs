@@ -190,6 +190,20 @@ impl RunFolder {
         Ok(attempts)
     }
 
+    /// Takes it upon the caller to bring the run back after a start whose conductor was lost;
+    /// false where another process has.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn claim_comeback(&self, attempt: Attempt) -> io::Result<bool> {
+        let path = self.links().join(format!("{attempt}.comeback"));
+        match fs::File::create_new(path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     fn names_in_links(&self) -> Result<Vec<String>, FolderError> {
         let folder = self.links();
         let read = || -> io::Result<Vec<String>> {
@@ -419,6 +433,7 @@ mod tests {
         let attempt = Attempt { job: 7, restart: 1 };
         for (rank, at) in [(0, 30), (11, 10), (2, 20)] {
             let exit = RankExit {
+                told_to_end: false,
                 rank,
                 status: 1,
                 signal: None,

@@ -50,7 +50,9 @@ fn write_with_holes(target: &mut File, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// The length and hash of a file, in hexadecimal.
-#[cfg(test)]
+///
+/// # Errors
+/// What the system says.
 pub fn hash(path: &Path) -> io::Result<(u64, String)> {
     read_all(&mut File::open(path)?, |_| Ok(()))
 }

@@ -9,6 +9,7 @@
 
 mod agent;
 mod conductor;
+mod engine_watch;
 pub mod environment;
 mod exit_code;
 mod grace;
@@ -19,5 +20,6 @@ mod protocol;
 mod rank;
 mod srun;
 mod stage;
+mod trained;
 
 pub use main_branch::main;

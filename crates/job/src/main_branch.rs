@@ -3,7 +3,7 @@
 use crate::agent::{self, Surroundings};
 use crate::conductor::{self, Allocation, AllocationError};
 use crate::local_folder::LocalFolder;
-use crate::{rank, stage};
+use crate::{engine_watch, rank, stage};
 use folder::{RunFolder, RunJson};
 use model::Timestamp;
 use std::error::Error;
@@ -35,19 +35,24 @@ pub fn main(args: &[OsString]) -> ExitCode {
             let Some(number) = number else {
                 return ended(Err(wrong_usage()));
             };
-            let begin = match *what == Path::new("conductor") {
-                true => conductor::keep,
-                false => conductor::run,
-            };
-            begin(folder, number).map_err(boxed)
+            if *what == Path::new("conductor") {
+                conductor::keep(folder, number).map_err(boxed)
+            } else {
+                engine_watch::start();
+                conductor::run(folder, number).map_err(boxed)
+            }
         }
-        [what, folder] if *what == Path::new("agent") => run_agent(folder),
+        [what, folder] if *what == Path::new("agent") => {
+            engine_watch::start();
+            run_agent(folder)
+        }
         [what, folder] if *what == Path::new("stage") => run_stage(folder),
         [what, attempt, folder, local] if *what == Path::new("rank") => {
             let attempt = attempt.to_str().and_then(|text| text.parse().ok());
             let Some(attempt) = attempt else {
                 return ended(Err(wrong_usage()));
             };
+            engine_watch::start();
             return ended(
                 rank::run(attempt, &RunFolder::at(folder), local).map_err(|error| {
                     let code = error.code();

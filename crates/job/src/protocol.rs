@@ -44,6 +44,12 @@ pub enum Order {
         /// What `{resume}` must hold, and nothing else; `None`: nothing at all.
         resume: Option<String>,
     },
+    /// Agents before you were lost: end what is left of the ranks, and look at what stands in
+    /// `{checkpoints}`.
+    Rescue {
+        /// What `{resume}` holds.
+        resume: Option<String>,
+    },
     /// Copy your part of this entry; say so when there is none.
     Copy {
         /// The entry's name in `{checkpoints}`.

@@ -4,9 +4,9 @@
 //! is decided here, once.
 
 use crate::{
-    Allocation, ArrayTask, GpuCount, GresList, JobRecord, JobState, JobStateName, MemoryRequest,
-    NodeName, Outcome, PendingReason, Request, Seconds, TimeLimitRequest, Timestamp, WaitStatus,
-    mail_types_text, mebibytes_text, node_list, reason_text,
+    Allocation, ArrayTask, Ending, GpuCount, GresList, JobRecord, JobState, JobStateName,
+    MemoryRequest, NodeName, Outcome, PendingReason, Request, Seconds, TimeLimitRequest, Timestamp,
+    WaitStatus, mail_types_text, mebibytes_text, node_list, reason_text,
 };
 use jiff::tz::TimeZone;
 
@@ -475,17 +475,26 @@ fn allocation(state: &JobState) -> Option<&Allocation> {
 
 fn exit_code(state: &JobState) -> WaitStatus {
     match state {
+        // Slurm shows a script's end at once, while the job's other steps still end.
+        JobState::Running {
+            ending: Some(Ending::End(outcome @ (Outcome::Failed { .. } | Outcome::OutOfMemory))),
+            ..
+        } => exit_code_of(outcome),
         JobState::Pending { .. } | JobState::Running { .. } => WaitStatus::default(),
-        JobState::Ended { outcome, .. } => match outcome {
-            Outcome::Completed | Outcome::NodeFail => WaitStatus::default(),
-            Outcome::Failed { status }
-            | Outcome::Cancelled { status, .. }
-            | Outcome::Timeout { status } => *status,
-            // Slurm's pseudo signal for the kernel's out-of-memory killer.
-            Outcome::OutOfMemory => WaitStatus::signal(125),
-            // As Slurm shows a batch script that its node could not start.
-            Outcome::LaunchFailed { .. } => WaitStatus::signal(53),
-        },
+        JobState::Ended { outcome, .. } => exit_code_of(outcome),
+    }
+}
+
+fn exit_code_of(outcome: &Outcome) -> WaitStatus {
+    match outcome {
+        Outcome::Completed | Outcome::NodeFail => WaitStatus::default(),
+        Outcome::Failed { status }
+        | Outcome::Cancelled { status, .. }
+        | Outcome::Timeout { status } => *status,
+        // Slurm's pseudo signal for the kernel's out-of-memory killer.
+        Outcome::OutOfMemory => WaitStatus::signal(125),
+        // As Slurm shows a batch script that its node could not start.
+        Outcome::LaunchFailed { .. } => WaitStatus::signal(53),
     }
 }
 

@@ -1,12 +1,17 @@
 //! The reason column: why a job waits, or how it ended.
 
-use crate::{JobState, Outcome, PendingReason, WaitStatus};
+use crate::{Ending, JobState, Outcome, PendingReason, WaitStatus};
 
 /// What `squeue` prints as `%r`: `Resources`, `TimeLimit`, `RaisedSignal:9(Killed)`, `None`.
 #[must_use]
 pub fn reason_text(state: &JobState) -> String {
     match state {
         JobState::Pending { reason } => pending_text(reason).to_owned(),
+        // Slurm says why a script ended as soon as it has, while the job's other steps still end.
+        JobState::Running {
+            ending: Some(Ending::End(outcome @ (Outcome::Failed { .. } | Outcome::OutOfMemory))),
+            ..
+        } => outcome_text(outcome),
         JobState::Running { .. } => "None".to_owned(),
         JobState::Ended { outcome, .. } => outcome_text(outcome),
     }

@@ -21,6 +21,15 @@ pub fn available() -> Vec<u32> {
     cpus
 }
 
+/// Lets this thread, and what it starts, use every CPU that the machine allows.
+///
+/// # Errors
+/// The system forbids it.
+pub fn unbind() -> io::Result<()> {
+    let all = 0..u32::try_from(CpuSet::MAX_CPU).unwrap_or(u32::MAX);
+    bind(&all.collect::<Vec<_>>())
+}
+
 /// Binds this thread, and what it starts, to `cpus`. An empty list changes nothing.
 ///
 /// # Errors

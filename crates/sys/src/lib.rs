@@ -38,5 +38,5 @@ pub use host_name::{host_name, machine};
 pub use local_time::local_time;
 pub use nonblocking::set_nonblocking;
 pub use now::{boot_clock, now, wall_clock};
-pub use places::{PlaceFacts, Places, PlacesError};
+pub use places::{ENGINE_SOCKET, PlaceFacts, Places, PlacesError};
 pub use random::random;

@@ -6,6 +6,9 @@ use std::ffi::OsString;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+/// The socket of an engine, in its folder.
+pub const ENGINE_SOCKET: &str = "engine.sock";
+
 /// The user's folders. None of them has to be there yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {

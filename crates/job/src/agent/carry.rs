@@ -1,6 +1,7 @@
 //! What the agent does with entries: finds, holds, copies and keeps them until they are out.
 
 use super::copy_out::CopyOutError;
+use super::rescue::is_out;
 use super::scan::{FolderInside, scan};
 use super::tree::{Tree, tree};
 use super::watcher::Found;
@@ -10,7 +11,7 @@ use crate::protocol::Report;
 use folder::IncomingPart;
 use model::Timestamp;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// A complete entry that this agent keeps.
@@ -23,6 +24,14 @@ pub(super) struct Held {
 }
 
 impl Held {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn proven(&self) -> bool {
+        self.proven
+    }
+
     fn release(&self) {
         if self.linked {
             hold::release(&self.path);
@@ -83,6 +92,12 @@ impl Agent {
             self.watcher.look_again(&name);
             return Ok(());
         };
+        if self.rescuing && is_out(&self.at.run, &name, &path, &tree) {
+            if linked {
+                hold::release(&path);
+            }
+            return Ok(());
+        }
         say_what_is_odd(&name, &tree)?;
         let held = Held {
             path,
@@ -103,7 +118,7 @@ impl Agent {
         let newest = self.held.remove(&name);
         if let Some(held) = newest.or_else(|| self.given.remove(&name)) {
             self.count += 1;
-            let incoming = format!("{}.{}.{}", self.at.attempt, self.at.id, self.count);
+            let incoming = self.incoming();
             let from = held.path.clone();
             self.copying.insert(name.clone(), held);
             self.give(Work::CopyOut {
@@ -118,6 +133,12 @@ impl Agent {
         } else {
             say(Report::NoPart { name })
         }
+    }
+
+    /// A name that no other agent of this start has used: a lost one leaves its parts behind.
+    pub(super) fn incoming(&self) -> String {
+        let (attempt, id) = (self.at.attempt, self.at.id);
+        format!("{attempt}.{id}.{}.{}", std::process::id(), self.count)
     }
 
     /// What was given of it needs no keeping.

@@ -8,8 +8,10 @@ mod address;
 mod carry;
 mod copy_out;
 mod hold;
+mod orphan;
 mod ranks;
 mod recognise;
+mod rescue;
 mod restore;
 mod scan;
 mod tree;
@@ -22,7 +24,7 @@ pub use tree::make_rest;
 use crate::local_folder::{LocalFolder, LocalFolderError};
 use crate::protocol::{AgentId, DiskId, Order, Report};
 use carry::Held;
-use folder::{Attempt, RunFolder};
+use folder::{Attempt, EventTail, RunFolder};
 use model::Timestamp;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,6 +95,8 @@ struct Agent {
     watcher: Watcher,
     copier: bool,
     watching: bool,
+    /// In the place of a lost agent: what is out already is not copied again.
+    rescuing: bool,
     /// Complete entries that are not copied yet.
     held: BTreeMap<String, Held>,
     /// What was copied and is not known to be out.
@@ -151,6 +155,7 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
         watcher,
         copier: false,
         watching: false,
+        rescuing: false,
         held: BTreeMap::new(),
         owed: BTreeSet::new(),
         given: BTreeMap::new(),
@@ -235,6 +240,7 @@ impl Agent {
 
     fn work_on(&mut self, hear: &Receiver<Message>) -> Result<(), AgentError> {
         let mut wait = LOOK;
+        let events_before = self.events();
         loop {
             match hear.recv_timeout(wait) {
                 Ok(Message::Order(Order::Finish { clean })) => {
@@ -246,7 +252,8 @@ impl Agent {
                 }
                 Ok(Message::Order(order)) => self.obey(order)?,
                 Ok(Message::Worked(worked)) => self.worked(worked)?,
-                Ok(Message::NoMoreOrders) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Ok(Message::NoMoreOrders) => return self.orphaned(events_before),
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {
                     let begun = Instant::now();
                     self.look()?;
@@ -254,6 +261,12 @@ impl Agent {
                 }
             }
         }
+    }
+
+    /// How many events of this start are written down.
+    fn events(&self) -> usize {
+        let events = EventTail::new(self.at.run.events(self.at.attempt)).read();
+        events.map_or(0, |events| events.len())
     }
 
     fn obey(&mut self, order: Order) -> Result<(), AgentError> {
@@ -280,6 +293,7 @@ impl Agent {
                     self.watcher.was_finished(&name, scan::shape(&tree));
                 }
             }
+            Order::Rescue { resume } => self.rescue(resume.as_deref())?,
             Order::Copy { name, from } => {
                 if from.contains(&self.at.id) {
                     self.copy(name)?;

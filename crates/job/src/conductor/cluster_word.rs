@@ -4,9 +4,21 @@
 use super::state::CancelCause;
 use folder::StopReason;
 use model::Timestamp;
+use signal_hook::consts::SIGTERM;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
+
+/// What became of a job's batch step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchStep {
+    /// The job runs.
+    Lives,
+    /// A signal ended it, and the job with it.
+    Killed,
+    /// The job ends or ended for another reason.
+    Ended,
+}
 
 /// What is read of `scontrol show job`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +30,9 @@ pub struct ClusterWord {
     pub preempted: bool,
     /// `EndTime`
     pub end: Option<Timestamp>,
+    /// The signal that ended the batch script, of `ExitCode`. Slurm's slurmctld sets it while the
+    /// job's other steps still end only where the script itself ended the job.
+    pub signal: Option<i32>,
 }
 
 impl ClusterWord {
@@ -47,6 +62,9 @@ impl ClusterWord {
             state: value("JobState")?.to_owned(),
             preempted: value("PreemptTime").is_some_and(|at| at != "None"),
             end: value("EndTime").and_then(local_time),
+            signal: value("ExitCode")
+                .and_then(|code| code.split_once(':')?.1.parse().ok())
+                .filter(|signal| *signal != 0),
         })
     }
 
@@ -60,6 +78,18 @@ impl ClusterWord {
             "TIMEOUT" | "DEADLINE" => Some(StopReason::Limit),
             _ if self.preempted => Some(StopReason::Preempted),
             _ => None,
+        }
+    }
+
+    /// Whether the batch step was killed.
+    #[must_use]
+    pub fn batch_step(&self) -> BatchStep {
+        match (self.state.as_str(), self.signal) {
+            ("RUNNING" | "SUSPENDED", _) => BatchStep::Lives,
+            ("COMPLETING" | "FAILED" | "OUT_OF_MEMORY", Some(signal)) if signal != SIGTERM => {
+                BatchStep::Killed
+            }
+            _ => BatchStep::Ended,
         }
     }
 

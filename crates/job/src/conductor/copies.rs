@@ -14,6 +14,9 @@ const PAUSE_MS: i64 = 30_000;
 /// The longest one.
 const LONGEST_PAUSE_MS: i64 = 600_000;
 
+/// Stands among the agents that are asked while an entry is being published.
+const PUBLISHING: AgentId = AgentId::MAX;
+
 /// An agent's part of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -114,6 +117,13 @@ impl Copies {
         self.waiting.is_empty() && self.current.is_none()
     }
 
+    /// Whether one is being put together in the run folder.
+    #[must_use]
+    pub fn is_publishing(&self) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|current| current.asked.contains(&PUBLISHING))
+    }
+
     /// An agent sees a complete entry.
     pub fn complete(&mut self, agent: AgentId, name: String) {
         // Where this agent was asked already it will answer, or has answered with the old bytes.
@@ -200,7 +210,7 @@ impl Copies {
             return self.next(false, now);
         }
         // Not asked again while it is being published.
-        current.asked.insert(AgentId::MAX);
+        current.asked.insert(PUBLISHING);
         let merge = current.wanted.only.is_some();
         let givers = current.parts.keys().copied();
         let given = self.given.entry(name.clone()).or_default();

@@ -146,6 +146,7 @@ mod tests {
             [(0, 143, Some(15), 30), (1, 1, None, 20), (2, 0, None, 10)]
         {
             let exit = RankExit {
+                told_to_end: false,
                 rank,
                 status,
                 signal,
@@ -193,6 +194,7 @@ mod tests {
             fs::create_dir_all(run.links()).unwrap();
             for (rank, status) in exits {
                 let exit = RankExit {
+                    told_to_end: false,
                     rank: *rank,
                     status: *status,
                     signal: None,

@@ -1,5 +1,6 @@
 //! What the jobs before this one tell. Pure but for reading their events.
 
+use crate::trained;
 use folder::{Attempt, Event, EventTail, RunFolder, StopReason};
 use std::io;
 
@@ -18,6 +19,30 @@ pub fn stuck_before(run: &RunFolder, now: Attempt) -> io::Result<u32> {
 /// The run folder can't be read.
 pub fn lost_in_a_row(run: &RunFolder, now: Attempt) -> io::Result<u32> {
     in_a_row(run, now, was_lost)
+}
+
+/// Whether the start right before this one trained to its end, and nothing says so: whoever would
+/// have written it down was killed.
+///
+/// # Errors
+/// The run folder can't be read.
+pub fn trained_before(run: &RunFolder, now: Attempt) -> io::Result<bool> {
+    let mut attempts = run.attempts()?.into_iter();
+    let Some(before) = attempts.rfind(|attempt| *attempt < now) else {
+        return Ok(false);
+    };
+    let has_end = events_of(run, before)?.iter().any(is_end);
+    Ok(!has_end && trained::is_done(run, before))
+}
+
+fn is_end(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::ComingBack { .. }
+            | Event::Terminated { .. }
+            | Event::Finished { .. }
+            | Event::Failed { .. }
+    )
 }
 
 fn in_a_row(run: &RunFolder, now: Attempt, is: fn(&[Event]) -> bool) -> io::Result<u32> {
@@ -59,15 +84,6 @@ fn was_stuck(events: &[Event]) -> bool {
 }
 
 fn was_lost(events: &[Event]) -> bool {
-    let is_end = |event: &Event| {
-        matches!(
-            event,
-            Event::ComingBack { .. }
-                | Event::Terminated { .. }
-                | Event::Finished { .. }
-                | Event::Failed { .. }
-        )
-    };
     let lost = events
         .iter()
         .any(|event| matches!(event, Event::Lost { .. }));

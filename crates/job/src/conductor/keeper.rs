@@ -1,12 +1,8 @@
 //! The conductor's parent: the batch step's first process, which does nothing but wait, so that
 //! there is somebody left to bring the run back when the conductor is killed.
 
-use super::opening::Opened;
-use super::state::ConductorState;
-use super::{Conductor, ConductorError, history};
+use super::{ConductorError, loss};
 use crate::exit_code;
-use folder::Event;
-use model::Timestamp;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use std::path::Path;
@@ -24,6 +20,8 @@ pub fn keep(folder: &Path, number: u32) -> Result<u8, ConductorError> {
         what: "the conductor",
         source,
     };
+    // The steps of a conductor that is killed are this process's to end.
+    sys::process::become_subreaper().map_err(start)?;
     // Before there is a child: a signal that comes in between must not end this process.
     let mut signals =
         Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT]).map_err(start)?;
@@ -48,35 +46,9 @@ pub fn keep(folder: &Path, number: u32) -> Result<u8, ConductorError> {
     let status = child.wait().map_err(start)?;
     match exit_code::signal(status) {
         None => Ok(u8::try_from(exit_code::of(status)).unwrap_or(1)),
-        Some(signal) => after_loss(folder, number, signal, told_to_end.load(Ordering::Relaxed)),
-    }
-}
-
-fn after_loss(
-    folder: &Path,
-    number: u32,
-    signal: i32,
-    told_to_end: bool,
-) -> Result<u8, ConductorError> {
-    let now = Timestamp(sys::now());
-    let (mut conductor, hear) = match Conductor::open(folder, number, now)? {
-        Opened::Conducts(conductor, hear) => (*conductor, hear),
-        Opened::Over(code) => return Ok(code),
-    };
-    if told_to_end {
-        conductor.record(Event::Terminated { reason: None }, now)?;
-        return Ok(u8::try_from(128 + signal).unwrap_or(1));
-    }
-    let attempt = conductor.steps.allocation.attempt;
-    let events = history::events_of(&conductor.run, attempt);
-    let progress = events.is_ok_and(|events| history::has_progress(&events));
-    let mut state = ConductorState::new(conductor.facts(now)?);
-    let effects = state.lost(
-        format!("the conductor was ended by signal {signal}"),
-        progress,
-    );
-    match conductor.perform_all(effects, now)? {
-        Some(code) => Ok(code),
-        None => conductor.listen(&mut state, &hear),
+        Some(signal) => {
+            let told_to_end = told_to_end.load(Ordering::Relaxed);
+            loss::after_conductor(folder, number, signal, told_to_end)
+        }
     }
 }

@@ -12,18 +12,21 @@ mod failure;
 mod history;
 mod keeper;
 mod launching;
+mod loss;
 mod opening;
 mod state;
 mod steps;
 mod succession;
 
 pub use allocation::{Allocation, AllocationError};
+pub use checkpoints::publish;
+pub use cluster_word::{BatchStep, ClusterWord};
 pub use conductor_error::ConductorError;
+pub use copies::Part;
 pub use keeper::keep;
+pub use loss::without_batch_step;
 
 use crate::protocol::Order;
-use cluster_word::ClusterWord;
-use copies::Part;
 use folder::{Event, EventLog, RunFolder, RunJson};
 use model::Timestamp;
 use opening::Opened;
@@ -56,6 +59,9 @@ const WORD: Duration = Duration::from_secs(2);
 /// # Errors
 /// It could not begin. What goes wrong later is an event in the run folder.
 pub fn run(folder: &Path, number: u32) -> Result<u8, ConductorError> {
+    // Without its parent the cluster ends the job, and how the ranks end then tells nothing: an
+    // agent does what is left to do.
+    let _ = sys::process::end_with_parent();
     let now = Timestamp(sys::now());
     let (mut conductor, hear) = match Conductor::open(folder, number, now)? {
         Opened::Conducts(conductor, hear) => (*conductor, hear),
@@ -195,6 +201,7 @@ impl Conductor {
                 }
             }
             Effect::Record(event) => self.record(event, now)?,
+            Effect::StartAgents => self.agents = self.steps.agents_again(),
             Effect::Stage => self.stage = self.steps.stage(),
             Effect::AbortStage => abort(self.stage),
             Effect::StartRanks { hellos, resume } => {

@@ -135,9 +135,10 @@ impl Conductor {
                 history::stuck_before(&self.run, attempt)?,
                 history::lost_in_a_row(&self.run, attempt)?,
                 succession::successor(&self.run, self.place.number)?,
+                history::trained_before(&self.run, attempt)?,
             ))
         };
-        let (there, stuck_before, lost_before, successor) = look().map_err(wrong)?;
+        let (there, stuck_before, lost_before, successor, trained) = look().map_err(wrong)?;
         for unusable in &there.unusable {
             let text = unusable.to_string();
             self.record(Event::Note { text }, now)?;
@@ -166,6 +167,7 @@ impl Conductor {
             notify: resume.notify.value != Notify::None,
             stuck_before,
             lost_before,
+            trained,
             keep_all: self.json.plan.checkpoints.keep.value == Keep::All,
             kill_wait: Duration::from_secs(self.json.facts.comeback.kill_wait.0),
             node_folder: LocalFolder::new(

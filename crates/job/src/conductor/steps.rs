@@ -8,6 +8,7 @@ use super::succession::Place;
 use crate::exit_code;
 use crate::protocol::{Order, Report};
 use crate::srun;
+use crate::trained;
 use folder::{Event, RunFolder};
 use signal_hook::consts::SIGTERM;
 use std::ffi::OsString;
@@ -88,13 +89,24 @@ impl Steps {
                 }
             }
             // After its output: what the agents said last counts.
-            let status = wait(child);
+            let (status, _) = wait(child);
             if status != 0 {
                 await_own_signal(&told_to_end);
             }
             tell(&heard, StateEvent::AgentsEnded(status));
         });
         Ok(AgentsStep { orders, pid })
+    }
+
+    /// Starts agents in the place of lost ones; where they can't be, their step ends at once.
+    pub fn agents_again(&self) -> Option<AgentsStep> {
+        match self.agents() {
+            Ok(agents) => Some(agents),
+            Err(_) => {
+                tell(&self.heard, StateEvent::AgentsEnded(127));
+                None
+            }
+        }
     }
 
     /// Starts staging; what it prints are the lines of [`crate::stage`]. Returns srun's process, by
@@ -115,7 +127,7 @@ impl Steps {
                             }
                         }
                     }
-                    let status = wait(child);
+                    let (status, _) = wait(child);
                     let why = || {
                         format!(
                             "its srun ended with {status}; the lines above in this log tell why"
@@ -158,7 +170,13 @@ impl Steps {
         let (heard, run) = (self.heard.clone(), self.run.clone());
         let tasks = shape.nodes * shape.per_node;
         let told_to_end = Arc::clone(&self.told_to_end);
-        let ended = move |status: i32, why: Option<String>| {
+        let ended = move |status: i32, killed: Option<i32>, why: Option<String>| {
+            // At once: ranks that lost their srun are about to be ended too.
+            let status = if trained::is_done(&run, attempt) {
+                0
+            } else {
+                status
+            };
             let first = (status != 0)
                 .then(|| failure::first_failed(&run, attempt))
                 .flatten();
@@ -172,7 +190,12 @@ impl Steps {
             }
             let cause =
                 why.unwrap_or_else(|| failure::cause(&run, attempt, status, first.as_ref()));
-            let lost = failure::lost_wrapper(&run, attempt, status, tasks);
+            let lost = match killed {
+                Some(signal) if status != 0 => {
+                    Some(format!("the ranks' srun was ended by signal {signal}"))
+                }
+                _ => failure::lost_wrapper(&run, attempt, status, tasks),
+            };
             let cause = lost.clone().unwrap_or(cause);
             let first_failed = first.map(|exit| (exit.rank, exit.status));
             tell(
@@ -188,11 +211,14 @@ impl Steps {
         match start(&args, Stdio::null(), Stdio::inherit()) {
             Ok(child) => {
                 let pid = child.id();
-                std::thread::spawn(move || ended(wait(child), None));
+                std::thread::spawn(move || {
+                    let (status, killed) = wait(child);
+                    ended(status, killed, None);
+                });
                 Some(pid)
             }
             Err(error) => {
-                ended(127, Some(format!("srun can't be started: {error}")));
+                ended(127, None, Some(format!("srun can't be started: {error}")));
                 None
             }
         }
@@ -276,8 +302,11 @@ fn start(args: &[OsString], input: Stdio, output: Stdio) -> io::Result<Child> {
     command.process_group(0).spawn()
 }
 
-fn wait(mut child: Child) -> i32 {
-    child.wait().map_or(1, exit_code::of)
+/// The exit code, and the signal that ended srun itself.
+fn wait(mut child: Child) -> (i32, Option<i32>) {
+    child.wait().map_or((1, None), |status| {
+        (exit_code::of(status), exit_code::signal(status))
+    })
 }
 
 fn requeue(name: &str) -> Result<(), String> {

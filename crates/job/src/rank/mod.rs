@@ -20,6 +20,8 @@ use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 use train::{EnvChange, RankCommand};
 
@@ -106,7 +108,12 @@ pub fn run(attempt: Attempt, folder: &RunFolder, local: &Path) -> Result<u8, Ran
         task: rank.task,
         node_index,
     };
-    let status = start_and_wait(&launch, rank, &place, local);
+    let told_to_end = Arc::new(AtomicBool::new(false));
+    let status = start_and_wait(&launch, rank, &place, local, &told_to_end);
+    if status.is_err() {
+        // A rank that failed ends the others: each must come so far as to say why.
+        let _ = signal_hook::flag::register(SIGTERM, Arc::clone(&told_to_end));
+    }
     let (code, signal) = match &status {
         Ok(status) => (exit_code::of(*status), exit_code::signal(*status)),
         Err(error) => (i32::from(error.code()), None),
@@ -117,6 +124,7 @@ pub fn run(attempt: Attempt, folder: &RunFolder, local: &Path) -> Result<u8, Ran
         signal,
         at: Timestamp(sys::now()),
         host: variable("SLURMD_NODENAME").unwrap_or_else(sys::host_name),
+        told_to_end: told_to_end.load(Ordering::Relaxed),
     };
     if let Err(error) = write_exit(folder, &launch, &exit) {
         // A full disk must not make a failure of a training that ended well: srun tells its code.
@@ -140,6 +148,7 @@ fn start_and_wait(
     rank: &RankCommand,
     place: &Place,
     local: &Path,
+    told_to_end: &Arc<AtomicBool>,
 ) -> Result<std::process::ExitStatus, RankError> {
     let mut variables: Variables = std::env::vars_os().collect();
     for prelude in &launch.preludes {
@@ -147,14 +156,15 @@ fn start_and_wait(
     }
     change(&mut variables, rank);
     let program = program::find(&rank.argv, &launch.cwd, &variables)?;
+    let catching = |source| RankError::System {
+        what: "catching signals",
+        source,
+    };
+    // Set by the handler itself: the thread below may run only after the program has ended of it.
+    signal_hook::flag::register(SIGTERM, Arc::clone(told_to_end)).map_err(catching)?;
     // Before the program starts: a signal that comes in between must not end the wrapper.
     let mut signals =
-        Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT]).map_err(|source| {
-            RankError::System {
-                what: "catching signals",
-                source,
-            }
-        })?;
+        Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT]).map_err(catching)?;
     let mut child = spawn(&program, rank, launch, &variables)?;
     let pid = child.id();
     prefer_to_kill(pid);

@@ -17,8 +17,8 @@ pub use reap::{Reaped, reap, wait};
 pub use spawn::{Spawn, User};
 pub use stat::{is_same, parent, start_time};
 pub use this::{
-    become_subreaper, close_all_but, leave_stdio, new_session, oom_score_adj, parent_of_this,
-    set_name, set_umask, umask, user,
+    become_subreaper, close_all_but, end_with_parent, leads_a_group, leave_stdio, new_session,
+    oom_score_adj, parent_of_this, set_name, set_umask, umask, user,
 };
 
 use std::io;

@@ -22,6 +22,29 @@ pub fn new_session() -> io::Result<()> {
     Ok(setsid().map(drop)?)
 }
 
+/// Whether a process leads a group that it was put into without a session of its own.
+#[must_use]
+pub fn leads_a_group(pid: u32) -> bool {
+    let pid = i32::try_from(pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| {
+        rustix::process::getpgid(Some(pid)).is_ok_and(|group| group == pid)
+            && rustix::process::getsid(Some(pid)).is_ok_and(|session| session != pid)
+    })
+}
+
+/// Has the kernel kill this process as soon as its parent's thread that forked it ends.
+///
+/// # Errors
+/// What the system says.
+pub fn end_with_parent() -> io::Result<()> {
+    let kill = rustix::process::Signal::KILL;
+    Ok(rustix::process::set_parent_process_death_signal(Some(
+        kill,
+    ))?)
+}
+
 /// Sets the name that `ps -o comm` and `top` show; 15 bytes of it.
 pub fn set_name(name: &str) {
     if let Ok(name) = CString::new(name) {

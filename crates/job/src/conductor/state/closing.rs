@@ -29,6 +29,11 @@ impl ConductorState {
             Phase::Gathering | Phase::Staging | Phase::Restoring { .. } => {
                 self.part_early(why, now, effects);
             }
+            Phase::Rescuing(ref rescuing) => {
+                // What it was rescued from counts.
+                let why = rescuing.why.clone();
+                self.part(why, false, now, effects);
+            }
             Phase::Running | Phase::Draining(_) => {
                 effects.push(Effect::AbortRanks);
                 self.part(why, false, now, effects);
@@ -79,10 +84,7 @@ impl ConductorState {
             return;
         }
         match why.clone() {
-            Why::Done => {
-                effects.push(Effect::Record(Event::Finished { status: 0 }));
-                self.over(0, effects);
-            }
+            Why::Done => self.done(effects),
             Why::Failed { status, cause } => {
                 effects.push(Effect::Record(Event::Failed {
                     cause,
@@ -104,6 +106,11 @@ impl ConductorState {
         }
     }
 
+    pub(super) fn done(&mut self, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Record(Event::Finished { status: 0 }));
+        self.over(0, effects);
+    }
+
     fn come_back_from_limit(&mut self, effects: &mut Vec<Effect>) {
         if !self.facts.comeback.after_limit {
             let cause = "the time limit came, and [resume] on does not name \"timeout\"";
@@ -119,7 +126,7 @@ impl ConductorState {
         }
     }
 
-    fn come_back_from_loss(&mut self, cause: String, effects: &mut Vec<Effect>) {
+    pub(super) fn come_back_from_loss(&mut self, cause: String, effects: &mut Vec<Effect>) {
         let times = self.facts.lost_before + 1;
         if !self.facts.comeback.after_loss {
             let cause = format!("{cause}, and [resume] on does not name \"node-failure\"");
@@ -127,17 +134,11 @@ impl ConductorState {
         } else if !self.progress && times >= LOST_IN_A_ROW {
             self.failed(lost_too_often(times, &cause), effects);
         } else {
-            effects.push(Effect::Record(Event::Lost { cause }));
+            if !self.loss_recorded {
+                effects.push(Effect::Record(Event::Lost { cause }));
+            }
             self.come_back(effects);
         }
-    }
-
-    /// The conductor itself was lost; `progress`: it had brought a new checkpoint out.
-    pub fn lost(&mut self, cause: String, progress: bool) -> Vec<Effect> {
-        let mut effects = Vec::new();
-        self.progress = progress;
-        self.come_back_from_loss(cause, &mut effects);
-        effects
     }
 
     fn come_back(&mut self, effects: &mut Vec<Effect>) {

@@ -26,6 +26,7 @@ impl ConductorState {
             }) if !self.facts.notify => own,
             // They were told to end: how they took it says nothing about the training.
             Phase::Draining(draining) => draining.why.clone(),
+            Phase::Rescuing(_) => return self.ranks_gone(finished, now, effects),
             Phase::Gathering
             | Phase::Staging
             | Phase::Restoring { .. }
@@ -34,6 +35,10 @@ impl ConductorState {
             | Phase::Leaving { .. }
             | Phase::Over => return,
         };
+        if matches!(why, Why::Lost { .. }) {
+            // Without their srun or their wrapper they may go on.
+            effects.push(Effect::Send(Order::Signal { kill: true }));
+        }
         self.drain(why, Stage::Last, finished, now, effects);
     }
 
@@ -46,20 +51,21 @@ impl ConductorState {
             | Phase::Restoring { .. }
             | Phase::Running
             | Phase::Draining(_)
+            | Phase::Rescuing(_)
                 if status >= BY_SIGNAL =>
             {
                 let cause = format!(
                     "the agents' step was ended by signal {}",
                     status - BY_SIGNAL
                 );
-                self.abort(Why::Lost { cause }, now, effects);
-                self.agents_gone(now, effects);
+                self.agents_lost(cause, now, effects);
             }
             Phase::Gathering
             | Phase::Staging
             | Phase::Restoring { .. }
             | Phase::Running
-            | Phase::Draining(_) => {
+            | Phase::Draining(_)
+            | Phase::Rescuing(_) => {
                 let cause = format!(
                     "the agents' step ended with {status} before the training did; the conductor's log has what srun said"
                 );
@@ -83,6 +89,10 @@ impl ConductorState {
             }
             Phase::Running => {
                 self.drain(why, Stage::Saving { asked: false }, false, now, effects);
+            }
+            Phase::Rescuing(rescuing) => {
+                let why = rescuing.why_when_ended();
+                self.part(why, false, now, effects);
             }
             // A job that someone cancels must not come back.
             Phase::Draining(draining) if draining.why == Why::Limit => draining.why = why,
@@ -109,6 +119,7 @@ impl ConductorState {
             | Phase::Staging
             | Phase::Restoring { .. }
             | Phase::Running
+            | Phase::Rescuing(_)
             | Phase::ComingBack { .. }
             | Phase::Leaving { .. }
             | Phase::Over => return,
@@ -149,7 +160,7 @@ impl ConductorState {
     }
 
     /// `finished`: the ranks have ended, and well.
-    fn drain(
+    pub(super) fn drain(
         &mut self,
         why: Why,
         stage: Stage,
@@ -192,6 +203,9 @@ impl ConductorState {
 
     /// What time, or the end of what was waited for, brings about.
     pub(super) fn go_on(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        if matches!(self.phase, Phase::Rescuing(_)) {
+            self.rescue_on(now, effects);
+        }
         let Some(at) = self.deadlines else {
             if matches!(self.phase, Phase::Gathering) && now >= self.facts.hello_by {
                 self.missing_agents(now, effects);

@@ -1,6 +1,6 @@
 //! From the agents' hello to the ranks' start: Gathering, Staging, Restoring.
 
-use super::{ConductorState, Effect, Hello, Known, Phase};
+use super::{ConductorState, Effect, Hello, Known, Phase, Why};
 use crate::conductor::copies::Copies;
 use crate::protocol::{AgentId, Order};
 use folder::Event;
@@ -8,15 +8,34 @@ use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl ConductorState {
-    pub(super) fn hello(&mut self, agent: AgentId, hello: Hello, effects: &mut Vec<Effect>) {
+    pub(super) fn hello(
+        &mut self,
+        agent: AgentId,
+        hello: Hello,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) {
         self.hellos.insert(agent, hello);
-        if matches!(self.phase, Phase::Gathering) && self.hellos.len() == self.facts.nodes as usize
-        {
-            self.gathered(effects);
+        if matches!(self.phase, Phase::Gathering) && self.all_said_hello() {
+            self.gathered(now, effects);
         }
     }
 
-    fn gathered(&mut self, effects: &mut Vec<Effect>) {
+    fn gathered(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.give_roles(effects);
+        if self.facts.trained {
+            let text = "the training was done when the start before this one was lost".to_owned();
+            effects.push(Effect::Record(Event::Note { text }));
+            self.part(Why::Done, true, now, effects);
+        } else if self.facts.stage {
+            self.phase = Phase::Staging;
+            effects.push(Effect::Stage);
+        } else {
+            self.restore(0, effects);
+        }
+    }
+
+    pub(super) fn give_roles(&mut self, effects: &mut Vec<Effect>) {
         // The first agent of each distinct disk.
         let mut disks = BTreeMap::new();
         for (agent, hello) in &self.hellos {
@@ -27,12 +46,6 @@ impl ConductorState {
         effects.push(Effect::Send(Order::Roles {
             copiers: copiers.into_iter().collect(),
         }));
-        if self.facts.stage {
-            self.phase = Phase::Staging;
-            effects.push(Effect::Stage);
-        } else {
-            self.restore(0, effects);
-        }
     }
 
     pub(super) fn missing_agents(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
@@ -120,6 +133,10 @@ impl ConductorState {
         hellos.sort_by_key(|hello| hello.node_index);
         effects.push(Effect::StartRanks { hellos, resume });
         self.phase = Phase::Running;
+    }
+
+    pub(super) fn all_said_hello(&self) -> bool {
+        self.hellos.len() == self.facts.nodes as usize
     }
 
     pub(super) fn copiers(&self) -> BTreeSet<AgentId> {

@@ -32,6 +32,8 @@ pub struct Facts {
     pub stuck_before: u32,
     /// Starts of this run right before this one that were lost without a new checkpoint.
     pub lost_before: u32,
+    /// Whether the start before this one trained to its end and was lost before it could say so.
+    pub trained: bool,
     /// Whether every checkpoint is wanted, however many newer ones are out.
     pub keep_all: bool,
     /// The program's `{checkpoints}` on each node.
@@ -101,7 +103,7 @@ pub enum StateEvent {
         status: i32,
         /// The rank that failed first and its exit code.
         first_failed: Option<(u32, i32)>,
-        /// Whether a wrapper was killed, and not the program that it had started.
+        /// Whether srun or a wrapper was killed, and not the program that it had started.
         lost: bool,
         /// In words, with what that rank printed last.
         cause: String,
@@ -150,6 +152,8 @@ pub enum Effect {
     Stage,
     /// End the staging step.
     AbortStage,
+    /// Start agents in the place of lost ones.
+    StartAgents,
     /// Start the ranks; the agents said hello as listed, in the order of their nodes.
     StartRanks {
         /// The agents' words.

@@ -4,6 +4,7 @@
 //! Gathering ─all agents said hello─▶ Staging ─▶ Restoring ─all agree─▶ Running
 //! Running ──ranks ended──────────────────────────────────▶ Draining(Last)
 //! Running ──limit near, SIGTERM──▶ Draining(Saving) ─▶ (Stopping) ─▶ (Killing) ─▶ (Last)
+//! Running, Draining ─agents lost─▶ Rescuing ─fresh agents, ranks gone─▶ Draining(Last)
 //! Draining(Last) ─all is out, or no time is left─▶ Closing ─agents gone─▶ ComingBack ─▶ over
 //! ```
 //! Every phase can fail, which leads to Closing too. Each phase has a file of its own.
@@ -13,15 +14,18 @@ mod copying;
 mod draining;
 mod gathering;
 mod interface;
+mod rescuing;
 
 pub(super) use closing::{LOST_IN_A_ROW, lost_too_often};
 pub use interface::{CancelCause, Comeback, Effect, Facts, Hello, Known, Out, StateEvent};
+pub use rescuing::Loss;
 
 use super::copies::{Copies, Part};
 use crate::grace::Deadlines;
 use crate::protocol::{AgentId, Report};
 use folder::{Event, StopReason};
 use model::Timestamp;
+use rescuing::Rescuing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use train::ResumeBy;
@@ -47,6 +51,10 @@ pub struct ConductorState {
     submitting: bool,
     /// After SIGTERM, until the cluster has said why it came: the deadlines as they were before.
     unexplained: Option<Option<Deadlines>>,
+    /// Whether fresh agents took the place of lost ones: that is done once.
+    rescued: bool,
+    /// Whether the loss of this start was written down.
+    loss_recorded: bool,
 }
 
 #[derive(Debug)]
@@ -60,6 +68,7 @@ enum Phase {
     },
     Running,
     Draining(Draining),
+    Rescuing(Rescuing),
     Closing {
         why: Why,
         until: Timestamp,
@@ -133,6 +142,8 @@ impl ConductorState {
             round: 0,
             submitting: false,
             unexplained: None,
+            rescued: false,
+            loss_recorded: false,
         }
     }
 
@@ -167,6 +178,7 @@ impl ConductorState {
                 Stage::Stopping => at.kill,
                 Stage::Killing | Stage::Last => at.leave,
             }),
+            Phase::Rescuing(rescuing) => Some(rescuing.until),
             // The word on why SIGTERM came is waited for, whatever the time.
             Phase::Closing { .. } if self.unexplained.is_some() => None,
             Phase::Closing { until, .. } => Some(*until),
@@ -233,7 +245,7 @@ impl ConductorState {
                     port,
                     disk,
                 };
-                self.hello(agent, hello, effects);
+                self.hello(agent, hello, now, effects);
             }
             Report::Restored { .. } => self.restored(agent, None, effects),
             Report::NotRestored { name, why } => {

@@ -311,6 +311,7 @@ fn a_killed_wrapper_or_agent_is_a_lost_node() {
         expect![[r#"
             9 wrapper-killed
                 event {"event":"ranks-ended","status":137,"first_failed":null}
+                send {"order":"signal","kill":true}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
             9 drained 1
                 send {"order":"finish","clean":true}
@@ -324,10 +325,13 @@ fn a_killed_wrapper_or_agent_is_a_lost_node() {
     );
     check_running(
         by_successor(Some(8)),
-        "9 agents 137",
+        "9 agents 137
+         9.1 agents 137",
         expect![[r#"
             9 agents 137
                 AbortRanks
+                StartAgents
+            9.1 agents 137
                 send {"order":"finish","clean":false}
                 event {"event":"lost","cause":"the agents' step was ended by signal 9"}
                 event {"event":"coming-back","how":{"successor":{"job":8}}}
@@ -342,10 +346,13 @@ fn a_killed_wrapper_or_agent_is_a_lost_node() {
             },
             ..facts()
         },
-        "9 agents 137",
+        "9 agents 137
+         9.1 agents 137",
         expect![[r#"
             9 agents 137
                 AbortRanks
+                StartAgents
+            9.1 agents 137
                 send {"order":"finish","clean":false}
                 event {"event":"failed","cause":"the agents' step was ended by signal 9, and [resume] on does not name \"node-failure\"","status":null}
                 Exit(1)
@@ -367,6 +374,7 @@ fn the_third_loss_in_a_row_without_a_checkpoint_is_the_last() {
         expect![[r#"
             9 wrapper-killed
                 event {"event":"ranks-ended","status":137,"first_failed":null}
+                send {"order":"signal","kill":true}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
             9 drained 1
                 send {"order":"finish","clean":true}
@@ -393,6 +401,7 @@ fn the_third_loss_in_a_row_without_a_checkpoint_is_the_last() {
                 event {"event":"checkpoint-out","name":"ckpt-1","step":1,"bytes":9,"took_ms":3,"proven":true}
             9 wrapper-killed
                 event {"event":"ranks-ended","status":137,"first_failed":null}
+                send {"order":"signal","kill":true}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
             9 drained 1
                 send {"order":"finish","clean":true}
@@ -405,18 +414,22 @@ fn the_third_loss_in_a_row_without_a_checkpoint_is_the_last() {
 }
 
 #[test]
-fn a_conductor_that_was_killed_brings_the_run_back() {
+fn a_start_that_was_killed_brings_the_run_back() {
     let lost = |facts: Facts, progress| {
-        let effects = ConductorState::new(facts).lost("signal 9".to_owned(), progress);
+        let loss = Loss {
+            cause: "signal 9".to_owned(),
+            trained: false,
+            progress,
+            resumed: None,
+        };
+        let (_, effects) = ConductorState::without_batch_step(loss, facts);
         effects.iter().map(render).collect::<Vec<_>>().join("\n")
     };
     expect![[r#"
-        event {"event":"lost","cause":"signal 9"}
         event {"event":"coming-back","how":"requeue"}
         Requeue"#]]
     .assert_eq(&lost(facts(), false));
     expect![[r#"
-        event {"event":"lost","cause":"signal 9"}
         event {"event":"coming-back","how":{"successor":{"job":8}}}
         Exit(0)"#]]
     .assert_eq(&lost(by_successor(Some(8)), false));

@@ -5,6 +5,7 @@ mod copying;
 mod ends;
 mod gathering;
 mod life;
+mod rescuing;
 
 use super::*;
 use crate::protocol::DiskId;
@@ -35,6 +36,7 @@ fn facts() -> Facts {
         notify: false,
         stuck_before: 0,
         lost_before: 0,
+        trained: false,
         keep_all: true,
         kill_wait: Duration::from_secs(30),
         node_folder: "/tmp/node/checkpoints".into(),

@@ -1,0 +1,75 @@
+//! An agent that takes the place of a lost one: it ends what is left of the ranks, and copies what
+//! the lost one had not brought out.
+
+use super::tree::Tree;
+use super::{Agent, AgentError, hold, ranks, scan, tree};
+use crate::hashed_copy;
+use folder::RunFolder;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long killed ranks may take to be gone.
+const LONGEST_DEATH: Duration = Duration::from_secs(2);
+
+impl Agent {
+    /// `resume`: what `{resume}` holds.
+    pub(super) fn rescue(&mut self, resume: Option<&str>) -> Result<(), AgentError> {
+        self.end_ranks();
+        self.watching = self.copier;
+        self.rescuing = true;
+        if !self.copier {
+            return Ok(());
+        }
+        // Links of the lost agent, whose names are not known any more.
+        for entry in fs::read_dir(self.local.held())
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            hold::release(&entry.path());
+        }
+        if let Some(name) = resume
+            && let Ok(tree) = tree::tree(&self.local.resume().join(name))
+        {
+            self.watcher.was_finished(name, scan::shape(&tree));
+        }
+        self.ending()
+    }
+
+    /// Kills the ranks of this node and waits until they are gone.
+    pub(super) fn end_ranks(&self) {
+        let living = || ranks::on_node(&self.local.path(), self.at.node_index);
+        let begun = Instant::now();
+        loop {
+            let ranks = living();
+            if ranks.is_empty() || begun.elapsed() > LONGEST_DEATH {
+                return;
+            }
+            ranks::kill(&ranks);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Whether all files of an entry, of which `tree` tells and which stand at `path`, are in the run
+/// folder's checkpoint of that name with the same bytes.
+pub(super) fn is_out(run: &RunFolder, name: &str, path: &Path, tree: &Tree) -> bool {
+    let Ok(manifest) = run.read_manifest(name) else {
+        return false;
+    };
+    if manifest.check_sizes(&run.checkpoint(name)).is_err() {
+        return false;
+    }
+    tree.files.iter().all(|(place, facts)| {
+        let published = manifest
+            .contents
+            .files
+            .iter()
+            .find(|file| file.path == *place);
+        published.is_some_and(|file| {
+            file.bytes == facts.len()
+                && hashed_copy::hash(&file.below(path)).is_ok_and(|(_, hash)| hash == file.blake3)
+        })
+    })
+}
