@@ -8,6 +8,7 @@
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
+mod body;
 mod check;
 mod components;
 mod cut_short;
@@ -30,6 +31,7 @@ mod steps;
 #[cfg(test)]
 mod testing;
 
+pub use body::{Activated, Body, Start, Starter};
 pub use check::{check, is_refused};
 pub use edit::{Edit, apply};
 pub use finding::{Finding, Label, Severity};

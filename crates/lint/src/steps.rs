@@ -37,7 +37,8 @@ pub fn sruns<'s, 'a>(script: &'s Script<'a>) -> impl Iterator<Item = Srun<'s, 'a
     script.shell.commands.iter().filter_map(srun)
 }
 
-fn srun<'s, 'a>(command: &'s Command<'a>) -> Option<Srun<'s, 'a>> {
+/// The call of `srun` that a command is.
+pub fn srun<'s, 'a>(command: &'s Command<'a>) -> Option<Srun<'s, 'a>> {
     let (word, mut rest) = command.program().split_first()?;
     if word.text.rsplit('/').next() != Some("srun") {
         return None;

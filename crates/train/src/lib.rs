@@ -12,6 +12,7 @@ mod input_variables;
 mod keys;
 mod launch;
 mod launcher;
+mod new_run_file;
 mod overlay;
 mod overrides;
 mod parse;
@@ -37,6 +38,7 @@ pub use keys::{
 pub use launch::launch;
 pub use launcher::{Launcher, Shape};
 pub use model::{Problem, render};
+pub use new_run_file::{NewRunFile, NewValue, ScriptStart, from_script, toml_text, toml_texts};
 pub use overrides::{OverrideProblem, Overrides};
 pub use placeholders::{PLACEHOLDERS, Placeholder, UnknownPlaceholder, Values, fill};
 pub use plan::{CheckpointPlan, DataPlan, JobPlace, Plan, ResumePlan};

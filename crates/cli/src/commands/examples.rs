@@ -45,6 +45,17 @@ const EXAMPLES: &[Examples] = &[
         ],
     ),
     (
+        "init",
+        &[
+            ("yard init", "from what is in this folder"),
+            (
+                "yard init job.sbatch",
+                "what a batch script asks for, as a run file",
+            ),
+            ("yard init -- python train.py --lr 3", "for this command"),
+        ],
+    ),
+    (
         "lint",
         &[
             ("yard lint job.sbatch", "what Slurm would make of it"),

@@ -7,6 +7,7 @@ mod completions;
 mod engine;
 mod examples;
 mod follow;
+mod init;
 mod interrupt;
 mod lint;
 mod logs;
@@ -52,6 +53,7 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Plan(plan::Args),
+    Init(init::Args),
     Lint(lint::Args),
     Ls(ls::Args),
     Show(show::Args),
@@ -125,6 +127,7 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
     match command {
         Command::Run(args) => run::run(args, printer),
         Command::Plan(args) => plan::run(args, printer),
+        Command::Init(args) => init::run(&args, printer),
         Command::Lint(args) => lint::run(&args, printer),
         Command::Ls(args) => ls::run(&args, printer),
         Command::Show(args) => show::run(&args, printer),

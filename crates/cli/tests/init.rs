@@ -1,0 +1,176 @@
+//! `yard init`, `yard help`, `yard man` and `yard completions` from outside.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use expect_test::{Expect, expect};
+use std::fs;
+use testkit::TestEnv;
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_yard"))
+}
+
+/// What `yard init` wrote: its lines that are no comments, and comments above those. The plan for a
+/// cluster that has everything can be made of it.
+#[track_caller]
+fn check(env: &TestEnv, args: &[&str], want: Expect) {
+    let mut all = vec!["init"];
+    all.extend(args);
+    let said = env.yard(&all).success();
+    assert!(said.contains("yard.toml written"), "{said}");
+    let text = fs::read_to_string(env.work().join("yard.toml")).unwrap();
+    let set = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with(['#', '[']));
+    let missing = text
+        .lines()
+        .filter(|line| line.starts_with("# Not in this folder"));
+    let notes = text
+        .lines()
+        .filter(|line| line.starts_with("# - ") || line.starts_with("#   "));
+    let shown: Vec<&str> = set.chain(missing).chain(notes).collect();
+    want.assert_eq(&(shown.join("\n") + "\n"));
+    env.yard(&["plan", "--on", "ibex"]).success();
+}
+
+#[test]
+fn of_what_is_in_the_folder() {
+    let env = env();
+    env.write("train.py", "");
+    env.write("requirements.txt", "");
+    env.write(
+        "job.sbatch",
+        "#!/bin/bash\n#SBATCH --time=1\npython train.py\n",
+    );
+    check(
+        &env,
+        &[],
+        expect![[r#"
+        command = ["python", "train.py"]
+        requirements = "requirements.txt"
+        # - job.sbatch is a batch script: yard init job.sbatch takes over what it asks for.
+    "#]],
+    );
+}
+
+#[test]
+fn of_an_empty_folder() {
+    check(
+        &env(),
+        &[],
+        expect![[r#"
+        command = ["python", "train.py"]
+        # Not in this folder yet: train.py.
+    "#]],
+    );
+}
+
+#[test]
+fn of_a_command() {
+    let env = env();
+    check(
+        &env,
+        &[
+            "--", "python", "train.py", "--lr", "3", "--from", "{resume}",
+        ],
+        expect![[r#"
+            command = ["python", "train.py", "--lr", "3", "--from", "{resume}"]
+            # Not in this folder yet: train.py.
+        "#]],
+    );
+}
+
+#[test]
+fn of_a_batch_script() {
+    let env = env();
+    env.write("train.py", "");
+    env.write(
+        "job.sbatch",
+        "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=4\n#SBATCH --gpus-per-node=4 -C v100\n\
+         #SBATCH --cpus-per-task=6 --mem=180G --time=1-00:00:00\n#SBATCH -o out.%j\n\
+         #SBATCH --reservation=r\nmodule load cuda/11.8\nconda activate torch\n\
+         export LR=3\nsrun python train.py --x 1\n",
+    );
+    check(
+        &env,
+        &["job.sbatch"],
+        expect![[r#"
+            launcher = "srun"
+            command = ["python", "train.py", "--x", "1"]
+            nodes = 2
+            ranks_per_node = 4
+            gpus_per_node = 4
+            cpus_per_rank = 6
+            memory = "180G"
+            time = "24h"
+            constraint = "v100"
+            sbatch = ["--reservation=r"]
+            conda = "torch"
+            modules = ["cuda/11.8"]
+            # - --output=out.%j is left out: what ranks print goes into the run's folder, a file a rank: yard
+            #   logs.
+            # - line 9 is left out: export LR=3
+            # - What the left out lines set must be set in the shell in which yard run is started: its variables
+            #   come along.
+        "#]],
+    );
+    let plan = ["plan", "--on", "ibex", "--beside", "job.sbatch"];
+    let beside = env.yard(&plan).success();
+    assert!(
+        beside.contains("beside job.sbatch: the same allocation"),
+        "{beside}"
+    );
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let env = env();
+    let path = env.write("yard.toml", "mine");
+    let refused = env.yard(&["init"]).code(5);
+    expect![[r#"
+        error: yard.toml is not overwritten
+          asked   a new run file in this folder
+          there   a yard.toml, which stays as it is
+          do      edit it, or move it away first
+    "#]]
+    .assert_eq(&refused.stderr);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+    fs::remove_file(&path).unwrap();
+    // A link that leads nowhere is there, too.
+    std::os::unix::fs::symlink("nowhere", &path).unwrap();
+    let _refused = env.yard(&["init"]).code(5);
+    assert!(path.is_symlink());
+}
+
+#[test]
+fn what_can_be_no_run_file_is_not_written() {
+    let env = env();
+    env.write("notes.txt", "hello");
+    let _refused = env.yard(&["init", "notes.txt"]).code(2);
+    let _refused = env.yard(&["init", "missing.sbatch"]).code(2);
+    let _refused = env.yard(&["init", "--", "python", "{no_such}"]).code(2);
+    env.write("bad.sh", "#!/bin/bash\n#SBATCH --nodes=many\n");
+    let _refused = env.yard(&["init", "bad.sh"]).code(3);
+    assert_eq!(fs::read_dir(env.work()).unwrap().count(), 2);
+}
+
+#[test]
+fn help_man_pages_and_completions_know_the_same_commands() {
+    let env = env();
+    let help = env.yard(&["help", "init"]).success();
+    assert_eq!(help, env.yard(&["init", "--help"]).success());
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = env.yard(&["completions", shell]).success();
+        assert!(
+            script.contains("init") && script.contains("gpus-per-node"),
+            "{shell}"
+        );
+    }
+    let page = env.yard(&["man", "init"]).success();
+    assert!(page.contains(".TH yard-init"), "{page}");
+    let _refused = env.yard(&["man", "no-such"]).code(2);
+    env.yard(&["man", "--out", "pages"]).success();
+    let page_of_file = fs::read_to_string(env.work().join("pages/yard-init.1")).unwrap();
+    assert_eq!(page, page_of_file);
+    assert!(env.work().join("pages/yard-cluster-show.1").is_file());
+}

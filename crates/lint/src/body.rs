@@ -1,0 +1,307 @@
+//! What the body of a batch script prepares and starts, as far as a run file can say it.
+
+use crate::lines::Lines;
+use crate::shell::{Command, Shell, Word};
+use crate::steps;
+
+/// The body of a script.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Body {
+    /// Modules that it loads, in order.
+    pub modules: Vec<String>,
+    /// The Python environment that it activates last.
+    pub python: Option<Activated>,
+    /// The first command that computes.
+    pub start: Option<Start>,
+    /// Lines of further commands that compute.
+    pub others: Vec<usize>,
+    /// What it prepares that is not understood here: its line, and the command as it stands.
+    pub left: Vec<(usize, String)>,
+}
+
+/// A Python environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Activated {
+    /// `conda activate NAME`
+    Conda(String),
+    /// `source FOLDER/bin/activate`
+    Venv(String),
+}
+
+/// What starts the training.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Its line.
+    pub line: usize,
+    /// By what.
+    pub by: Starter,
+    /// Program and arguments, without what starts them.
+    pub words: Vec<String>,
+    /// A shell would expand something in the words.
+    pub expands: bool,
+    /// The words as they stand in the script, quotes and all.
+    pub text: String,
+}
+
+/// What starts the processes of a training.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Starter {
+    /// The script itself: one process.
+    Script,
+    /// `srun`
+    Srun,
+    /// torchrun, with the number of processes of a node where it is said in digits.
+    Torchrun(Option<u32>),
+    /// Another launcher, which stays part of the command.
+    Other(&'static str),
+}
+
+/// Programs that compute.
+const PROGRAMS: &[&str] = &["Rscript", "R", "julia", "matlab"];
+
+/// Options of torchrun without a value.
+const TORCHRUN_FLAGS: &[&str] = &["standalone", "no_python", "run_path", "use_env"];
+
+impl Body {
+    /// Reads a script of a shell; of another one nothing is known.
+    #[must_use]
+    pub fn read(text: &str) -> Body {
+        let shell = Shell::read(text, 0);
+        let lines = Lines::new(text);
+        let mut body = Body::default();
+        for command in &shell.commands {
+            if !command.substitution && !command.function {
+                body.take(command, text, lines.number(command.range.start));
+            }
+        }
+        body
+    }
+
+    fn take(&mut self, command: &Command<'_>, text: &str, line: usize) {
+        let words = command.program();
+        let word = |index: usize| words.get(index).map_or("", |word| &*word.text);
+        let expands = words.iter().any(|word| word.expands);
+        let left = || (line, text[command.range.clone()].to_owned());
+        match command.name() {
+            "module" | "ml" => {
+                let loads = ["load", "add"].contains(&word(1));
+                let bare = word(0) == "ml" && !word(1).starts_with('-');
+                let known = ["purge", "list", "avail", "unload", "swap", "use", "restore"];
+                if expands {
+                    self.left.push(left());
+                } else if loads || bare && !known.contains(&word(1)) {
+                    let names = words[if loads { 2 } else { 1 }..].iter();
+                    self.modules.extend(names.map(|name| name.text.to_string()));
+                } else if word(1) != "purge" && word(1) != "list" {
+                    self.left.push(left());
+                }
+            }
+            "conda" | "mamba" | "micromamba" if word(1) == "activate" => {
+                self.activate(expands, Activated::Conda(word(2).to_owned()), left());
+            }
+            "source" | "." if word(1) == "activate" => {
+                self.activate(expands, Activated::Conda(word(2).to_owned()), left());
+            }
+            "source" | "." => match word(1).strip_suffix("/bin/activate") {
+                Some(folder) => self.activate(expands, Activated::Venv(folder.to_owned()), left()),
+                None => self.left.push(left()),
+            },
+            "export" | "cd" => self.left.push(left()),
+            _ => match start(command, text, line) {
+                Some(_) if self.start.is_none() && in_container(command) => {
+                    self.start = start(command, text, line);
+                    self.left.push(left());
+                }
+                Some(start) if self.start.is_none() => self.start = Some(start),
+                Some(_) => self.others.push(line),
+                None => {}
+            },
+        }
+    }
+
+    /// A name that a shell would expand can't stand in a run file.
+    fn activate(&mut self, expands: bool, python: Activated, left: (usize, String)) {
+        let named = !matches!(&python, Activated::Conda(name) if name.is_empty());
+        if expands || !named {
+            self.left.push(left);
+        } else {
+            self.python = Some(python);
+        }
+    }
+}
+
+/// Whether Pyxis runs it in a container.
+fn in_container(command: &Command<'_>) -> bool {
+    let is_pyxis = |(name, _): &(&str, Option<&str>)| name.starts_with("container");
+    steps::srun(command).is_some_and(|srun| srun.options.iter().any(is_pyxis))
+}
+
+fn start(command: &Command<'_>, text: &str, line: usize) -> Option<Start> {
+    let words = command.program();
+    if let Some(srun) = steps::srun(command) {
+        if srun.inner.is_empty() {
+            return None;
+        }
+        let (by, words) = match torchrun(srun.inner) {
+            Some((count, words)) => (Starter::Torchrun(count), words),
+            None => (Starter::Srun, srun.inner.iter().collect()),
+        };
+        return Some(started(by, &words, text, line));
+    }
+    if let Some((count, program)) = torchrun(words) {
+        return Some(started(Starter::Torchrun(count), &program, text, line));
+    }
+    if let Some(name) = steps::node_launcher(words) {
+        let all: Vec<&Word<'_>> = words.iter().collect();
+        return Some(started(Starter::Other(name), &all, text, line));
+    }
+    let name = command.name();
+    if name.starts_with("python") || PROGRAMS.contains(&name) {
+        let all: Vec<&Word<'_>> = words.iter().collect();
+        return Some(started(Starter::Script, &all, text, line));
+    }
+    None
+}
+
+fn started(by: Starter, words: &[&Word<'_>], text: &str, line: usize) -> Start {
+    let source: Vec<&str> = words.iter().map(|word| &text[word.range.clone()]).collect();
+    Start {
+        line,
+        by,
+        words: words.iter().map(|word| word.text.to_string()).collect(),
+        expands: words.iter().any(|word| word.expands),
+        text: source.join(" "),
+    }
+}
+
+/// The number of processes of a node, and the program that torchrun starts, as `python …`.
+fn torchrun<'w, 'a>(words: &'w [Word<'a>]) -> Option<(Option<u32>, Vec<&'w Word<'a>>)> {
+    let launcher = steps::node_launcher(words)?;
+    let mut program: Vec<&Word<'_>> = Vec::new();
+    let mut rest = match launcher {
+        "torchrun" => &words[1..],
+        "torch.distributed" => {
+            // The interpreter starts the ranks, too.
+            program.extend(words.first());
+            let module = words.iter().position(|word| word.text == "-m")?;
+            words.get(module + 2..)?
+        }
+        _ => return None,
+    };
+    let mut count = None;
+    while let Some((first, behind)) = rest.split_first() {
+        let Some(option) = first.text.strip_prefix('-') else {
+            break;
+        };
+        if ["m", "-module"].contains(&option) {
+            break;
+        }
+        let option = option.trim_start_matches('-').replace('-', "_");
+        let (name, value, used) = match option.split_once('=') {
+            Some((name, value)) => (name.to_owned(), value.to_owned(), 0),
+            None if TORCHRUN_FLAGS.contains(&&*option) => (option, String::new(), 0),
+            None => {
+                let value = behind.first().map_or("", |word| &*word.text);
+                (option, value.to_owned(), 1)
+            }
+        };
+        if name == "nproc_per_node" {
+            count = value.parse().ok();
+        }
+        rest = behind.get(used..)?;
+    }
+    if rest.is_empty() {
+        return None;
+    }
+    program.extend(rest);
+    Some((count, program))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    #[track_caller]
+    fn check(body: &str, want: Expect) {
+        let read = Body::read(&format!("#!/bin/bash\n{body}\n"));
+        let mut shown = String::new();
+        if !read.modules.is_empty() {
+            shown += &format!("modules {}\n", read.modules.join(", "));
+        }
+        if let Some(python) = &read.python {
+            shown += &format!("{python:?}\n");
+        }
+        if let Some(start) = &read.start {
+            let expands = if start.expands { " expands" } else { "" };
+            shown += &format!(
+                "{}: {:?}{expands}: {:?}\n",
+                start.line, start.by, start.words
+            );
+            shown += &format!("  {}\n", start.text);
+        }
+        for line in &read.others {
+            shown += &format!("also {line}\n");
+        }
+        for (line, text) in &read.left {
+            shown += &format!("left {line}: {text}\n");
+        }
+        want.assert_eq(&shown);
+    }
+
+    #[test]
+    fn modules_an_environment_and_srun() {
+        check(
+            "module purge\nmodule load cuda/12.4 gcc\nsource ~/x.sh\nsource ../env/bin/activate\n\
+             export OMP_NUM_THREADS=4\nsrun --mpi=none -n 4 python -u train.py --lr 3\necho done",
+            expect![[r#"
+                modules cuda/12.4, gcc
+                Venv("../env")
+                7: Srun: ["python", "-u", "train.py", "--lr", "3"]
+                  python -u train.py --lr 3
+                left 4: source ~/x.sh
+                left 6: export OMP_NUM_THREADS=4
+            "#]],
+        );
+    }
+
+    #[test]
+    fn torchrun_in_its_forms() {
+        check(
+            "srun torchrun --nnodes 2 --nproc-per-node=4 --rdzv_endpoint $HOST:29500 train.py --x 1",
+            expect![[r#"
+                2: Torchrun(Some(4)): ["train.py", "--x", "1"]
+                  train.py --x 1
+            "#]],
+        );
+        check(
+            "conda activate torch\npython -m torch.distributed.launch --nproc_per_node $N a.py\npython b.py",
+            expect![[r#"
+                Conda("torch")
+                3: Torchrun(None): ["python", "a.py"]
+                  python a.py
+                also 4
+            "#]],
+        );
+    }
+
+    #[test]
+    fn variables_and_other_launchers() {
+        check(
+            "source $HOME/env/bin/activate\npython train.py --data $DATA \"a b\"",
+            expect![[r#"
+                3: Script expands: ["python", "train.py", "--data", "$DATA", "a b"]
+                  python train.py --data $DATA "a b"
+                left 2: source $HOME/env/bin/activate
+            "#]],
+        );
+        check(
+            "accelerate launch --num_processes 4 train.py",
+            expect![[r#"
+                2: Other("accelerate launch"): ["accelerate", "launch", "--num_processes", "4", "train.py"]
+                  accelerate launch --num_processes 4 train.py
+            "#]],
+        );
+        check("echo hello", expect![[""]]);
+    }
+}

@@ -1,0 +1,307 @@
+//! What a batch script asks for, as keys of a run file.
+
+use super::{NewRunFile, toml_text, toml_texts, without_placeholders};
+use crate::Launcher;
+use crate::keys::Choice;
+use model::option_table::{Effect, Key};
+use model::sbatch::Sbatch;
+use model::{Given, MailEvent, MemoryRequest, Origin, Request, Seconds, TimeLimitRequest};
+
+/// What the script starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptStart {
+    /// Its line.
+    pub line: usize,
+    /// Program and arguments; none where the shell must read them.
+    pub words: Vec<String>,
+    /// What a shell must read, as it stands in the script.
+    pub shell: Option<String>,
+    /// What starts the ranks.
+    pub launcher: Launcher,
+    /// Ranks that a launcher of the script starts on each node, where it says so.
+    pub ranks_per_node: Option<u32>,
+}
+
+/// A run file of what a script asks of the cluster and of what it starts. `name` is the script's.
+#[must_use]
+pub fn from_script(name: &str, script: &Sbatch, start: Option<&ScriptStart>) -> NewRunFile {
+    let mut file = NewRunFile {
+        origin: format!("Made by yard init of the batch script {name}."),
+        ..NewRunFile::default()
+    };
+    let request = &script.request;
+    let shape = Shape::of(request, start);
+    if let Some(start) = start {
+        command(&mut file, start, &shape);
+    }
+    resources(&mut file, request, &shape);
+    let mut options = Vec::new();
+    for (index, given) in script.given.iter().enumerate() {
+        let again = |later: &Given| later.option.long == given.option.long;
+        if given.origin == Origin::Script && !script.given[index + 1..].iter().any(again) {
+            option(&mut file, given, &mut options);
+        }
+    }
+    if !options.is_empty() {
+        file.set("resources", "sbatch", toml_texts(&options));
+    }
+    mail(&mut file, request);
+    file
+}
+
+/// What a run file counts by the node.
+struct Shape {
+    nodes: u32,
+    /// Tasks of the script on each node.
+    tasks: u32,
+    ranks: u32,
+    gpus: u32,
+}
+
+impl Shape {
+    fn of(request: &Request, start: Option<&ScriptStart>) -> Shape {
+        let nodes = request.min_nodes.unwrap_or(1).max(1);
+        let by_job = request.tasks.map(|tasks| tasks.div_ceil(nodes));
+        let tasks = request.tasks_per_node.or(by_job).unwrap_or(1).max(1);
+        let of_node = request.gpus_per_node.as_ref().map(|gpus| gpus.count);
+        let of_job = request.gpus.as_ref().map(|gpus| gpus.count.div_ceil(nodes));
+        let of_task = request.gpus_per_task.as_ref();
+        let of_task = of_task.map(|gpus| gpus.count.saturating_mul(tasks));
+        let gpus = of_node.or(of_job).or(of_task).unwrap_or(0);
+        let ranks = match start.map(|start| (start.launcher, start.ranks_per_node)) {
+            Some((Launcher::Torchrun, Some(ranks))) => ranks.max(1),
+            Some((Launcher::Torchrun, None)) => gpus.max(1),
+            Some((Launcher::None, _)) => 1,
+            _ => tasks,
+        };
+        Shape {
+            nodes,
+            tasks,
+            ranks,
+            gpus,
+        }
+    }
+}
+
+fn command(file: &mut NewRunFile, start: &ScriptStart, shape: &Shape) {
+    let words: Option<Vec<String>> = match &start.shell {
+        Some(shell) => {
+            file.notes.push(format!(
+                "line {}: a shell reads the command, since it has variables. A run starts it without \
+                 what the script sets before: set it in the command, or write the values.",
+                start.line
+            ));
+            let text = without_placeholders(&format!("exec {shell}"));
+            text.map(|text| vec!["bash".to_owned(), "-c".to_owned(), text])
+        }
+        None => start
+            .words
+            .iter()
+            .map(|word| without_placeholders(word))
+            .collect(),
+    };
+    match words {
+        Some(words) => file.set("", "command", toml_texts(&words)),
+        None => file.notes.push(format!(
+            "line {}: the command has braces that a run file can't have: write it by hand.",
+            start.line
+        )),
+    }
+    let launcher = start.launcher;
+    if launcher == Launcher::None && shape.nodes > 1 {
+        let nodes = shape.nodes;
+        file.set_with(
+            "",
+            "launcher",
+            toml_text(Launcher::Srun.word()),
+            format!(
+                "The script starts one process, on the first of its {nodes} nodes; a run starts a \
+                 rank on each."
+            ),
+        );
+    } else {
+        file.set("", "launcher", toml_text(launcher.word()));
+    }
+}
+
+fn resources(file: &mut NewRunFile, request: &Request, shape: &Shape) {
+    let mut set = |key: &'static str, value: Option<String>| {
+        if let Some(value) = value {
+            file.set("resources", key, value);
+        }
+    };
+    let number = |number: u32| Some(number.to_string());
+    let text = |text: &Option<String>| text.as_deref().map(toml_text);
+    set("nodes", request.min_nodes.and_then(number));
+    let says_tasks = request.tasks.is_some() || request.tasks_per_node.is_some();
+    if says_tasks || shape.ranks != shape.gpus.max(1) {
+        set("ranks_per_node", number(shape.ranks));
+    }
+    if shape.gpus > 0 {
+        set("gpus_per_node", number(shape.gpus));
+    }
+    let asked = [
+        &request.gpus_per_node,
+        &request.gpus,
+        &request.gpus_per_task,
+    ];
+    let kind = asked
+        .into_iter()
+        .flatten()
+        .find_map(|gpus| gpus.kind.clone());
+    set("gpu_type", text(&kind));
+    let of_gpus = request
+        .cpus_per_gpu
+        .map(|cpus| cpus.saturating_mul(shape.gpus));
+    let of_tasks = request
+        .cpus_per_task
+        .map(|cpus| cpus.saturating_mul(shape.tasks));
+    let of_node = of_tasks.or(of_gpus);
+    set(
+        "cpus_per_rank",
+        of_node.and_then(|cpus| number((cpus / shape.ranks).max(1))),
+    );
+    let cpus = u64::from(of_node.unwrap_or(shape.tasks));
+    let memory = request.memory.map(|memory| match memory {
+        MemoryRequest::PerNode(size) => size,
+        MemoryRequest::PerCpu(size) => size.saturating_mul(cpus),
+        MemoryRequest::PerGpu(size) => size.saturating_mul(u64::from(shape.gpus.max(1))),
+    });
+    set("memory", memory.map(|size| toml_text(&memory_text(size))));
+    set("time", request.time.map(|time| toml_text(&time_text(time))));
+    set("account", text(&request.account));
+    set("qos", text(&request.qos));
+    set("partition", text(&request.partition));
+    set("exclusive", request.exclusive.then(|| "true".to_owned()));
+    set("constraint", text(&request.constraint));
+    if let Some(most) = request
+        .max_nodes
+        .filter(|most| Some(*most) > request.min_nodes)
+    {
+        file.notes.push(format!(
+            "--nodes: {} to {most} nodes; a run has a fixed number.",
+            shape.nodes
+        ));
+    }
+    if shape.tasks != shape.ranks && shape.tasks > 1 {
+        file.notes.push(format!(
+            "{} tasks a node become {}: that many ranks are started there.",
+            shape.tasks, shape.ranks
+        ));
+    }
+}
+
+/// `"all"`, `"90G"`, `"1500M"`
+fn memory_text(mebibytes: u64) -> String {
+    match mebibytes {
+        0 => "all".to_owned(),
+        size if size % 1024 == 0 => format!("{}G", size / 1024),
+        size => format!("{size}M"),
+    }
+}
+
+/// `24h`, `90m`, `25s`
+fn time_text(time: TimeLimitRequest) -> String {
+    match time {
+        TimeLimitRequest::Unlimited => "unlimited".to_owned(),
+        TimeLimitRequest::Limit(Seconds(limit)) => match (limit % 3600, limit % 60) {
+            (0, _) => format!("{}h", limit / 3600),
+            (_, 0) => format!("{}m", limit / 60),
+            _ => format!("{limit}s"),
+        },
+    }
+}
+
+/// An option that is no key of `[resources]`.
+fn option(file: &mut NewRunFile, given: &Given, options: &mut Vec<String>) {
+    let written = match &given.value {
+        Some(value) => format!("--{}={value}", given.option.long),
+        None => format!("--{}", given.option.long),
+    };
+    if given.option.plugin.is_some() {
+        file.notes.push(format!(
+            "{written} is left out: containers are not supported yet."
+        ));
+        return;
+    }
+    let Effect::Sets(key) = given.option.effect else {
+        options.push(written);
+        return;
+    };
+    let why = match key {
+        Key::Nodes
+        | Key::Tasks
+        | Key::TasksPerNode
+        | Key::CpusPerTask
+        | Key::CpusPerGpu
+        | Key::Mem
+        | Key::MemPerCpu
+        | Key::MemPerGpu
+        | Key::Gpus
+        | Key::GpusPerNode
+        | Key::Time
+        | Key::Account
+        | Key::Qos
+        | Key::Partition
+        | Key::Exclusive
+        | Key::Constraint
+        | Key::MailType
+        | Key::MailUser => return,
+        Key::Gres
+            if given
+                .value
+                .as_deref()
+                .is_some_and(|value| value.starts_with("gpu")) =>
+        {
+            return;
+        }
+        Key::GpusPerTask => "a run's rank sees all GPUs of its node and takes its own",
+        Key::JobName => return name(file, given),
+        Key::NoRequeue => {
+            file.set("resume", "on", "[]".to_owned());
+            return;
+        }
+        Key::Requeue => return,
+        Key::Output | Key::Error | Key::Input | Key::OpenMode => {
+            "what ranks print goes into the run's folder, a file a rank: yard logs"
+        }
+        Key::Chdir => "a run starts in its own copy of the code",
+        Key::Signal => "[resume] notify says how the program learns that its job is about to end",
+        Key::Array => "a run file is one run: start it once for each element",
+        Key::Dependency => "a run waits for nothing but its own jobs",
+        Key::Comment => "the run's own mark stands there",
+        _ => {
+            options.push(written);
+            return;
+        }
+    };
+    file.notes.push(format!("{written} is left out: {why}."));
+}
+
+fn name(file: &mut NewRunFile, given: &Given) {
+    let name = given.value.clone().unwrap_or_default();
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let first = name.starts_with(|letter: char| letter.is_ascii_alphanumeric());
+    if first && name.chars().all(fits) && name.len() <= 64 {
+        file.set("", "name", toml_text(&name));
+    } else {
+        let help = "letters, digits, -, _ and . are fine, at most 64";
+        file.notes
+            .push(format!("--job-name={name} is left out: {help}."));
+    }
+}
+
+fn mail(file: &mut NewRunFile, request: &Request) {
+    let Some(address) = &request.mail_user else {
+        return;
+    };
+    file.set("notify", "mail", toml_text(address));
+    let words = MailEvent::WORDS.iter();
+    let words: Vec<&str> = words
+        .filter(|(_, event)| request.mail_types.contains(event))
+        .map(|(word, _)| *word)
+        .collect();
+    if !words.is_empty() {
+        file.set("notify", "on", toml_texts(&words));
+    }
+}
