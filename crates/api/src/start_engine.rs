@@ -22,7 +22,7 @@ pub(crate) fn start_engine(folder: &EngineFolder, program: &Path) -> Result<Star
         source,
     })?;
     let mut command = Command::new(program);
-    // Not a part of the job whose command starts it.
+    // Not a part of the job whose command starts it. That it was, TRAINYARD_ENGINE still says.
     let of_job = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b"SLURM_");
     for (name, _) in std::env::vars_os().filter(|(name, _)| of_job(name)) {
         command.env_remove(name);
@@ -30,7 +30,6 @@ pub(crate) fn start_engine(folder: &EngineFolder, program: &Path) -> Result<Star
     let mut engine = command
         .args(["engine", "serve", "--dir"])
         .arg(folder.root())
-        .env_remove(sys::env_vars::TRAINYARD_ENGINE)
         // Not a folder that someone may want to unmount.
         .current_dir("/")
         .stdin(Stdio::null())

@@ -1,32 +1,71 @@
-//! Processes of a step whose supervisor was killed: nobody else would end them.
+//! Processes of a step whose supervisor was killed, and its fork server with it: no other process
+//! would end them.
 
 use crate::own_processes::OwnProcesses;
 use model::{JobId, RestartCount};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+use sys::process;
 
-/// Kills every process that was started for this start of a job, as its environment tells, but our
-/// own: an engine that a command of the job started has its environment. Returns how many there
-/// were.
-pub(crate) fn kill(engine: &Path, job: JobId, restart: RestartCount, own: &OwnProcesses) -> usize {
-    let Ok(processes) = std::fs::read_dir("/proc") else {
-        return 0;
-    };
-    let pids = processes
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let mut killed = 0;
-    for pid in pids {
-        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        if belongs(&environment, engine, job, restart) && !own.has(pid) {
-            // Gone in between is as good.
-            let _gone = sys::process::signal(pid, 9);
-            killed += 1;
-        }
-    }
-    killed
+const SIGKILL: i32 = 9;
+/// Between two looks: what forked meanwhile is found by the next.
+const PAUSE: Duration = Duration::from_millis(5);
+/// What can't be killed for so long hangs in the kernel.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// What tells the processes that were started for a job's start.
+#[derive(Debug)]
+pub(crate) struct Orphans<'a> {
+    /// The engine's folder.
+    pub(crate) engine: &'a Path,
+    pub(crate) job: JobId,
+    pub(crate) restart: RestartCount,
+    /// Sessions of the lost supervisors: tasks stay in them unless they begin their own.
+    pub(crate) sessions: Vec<u32>,
+    /// An engine that a command of the job started is none of them.
+    pub(crate) own: &'a OwnProcesses,
 }
 
-fn belongs(environment: &[u8], engine: &Path, job: JobId, restart: RestartCount) -> bool {
+impl Orphans<'_> {
+    /// Kills them until none is left. Returns how many there were.
+    pub(crate) fn kill(&self) -> usize {
+        let begun = Instant::now();
+        let mut killed = std::collections::BTreeSet::new();
+        loop {
+            let found = self.find();
+            if found.is_empty() || begun.elapsed() > LONGEST {
+                return killed.len();
+            }
+            for pid in found {
+                // Gone in between is as good.
+                let _gone = process::signal(pid, SIGKILL);
+                killed.insert(pid);
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    fn find(&self) -> Vec<u32> {
+        let is_one = |pid: &u32| self.is_in_session(*pid) || self.is_named(*pid);
+        let all = process::all().filter(is_one);
+        all.filter(|pid| !self.own.has(*pid)).collect()
+    }
+
+    fn is_in_session(&self, pid: u32) -> bool {
+        let session = process::session(pid);
+        session.is_some_and(|session| self.sessions.contains(&session))
+    }
+
+    /// As its environment tells. A zombie has none.
+    fn is_named(&self, pid: u32) -> bool {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        names(&environment, self.engine, self.job, self.restart)
+    }
+}
+
+fn names(environment: &[u8], engine: &Path, job: JobId, restart: RestartCount) -> bool {
     let value = |name: &str| {
         environment.split(|byte| *byte == 0).find_map(|pair| {
             let rest = pair.strip_prefix(name.as_bytes())?;
@@ -36,6 +75,5 @@ fn belongs(environment: &[u8], engine: &Path, job: JobId, restart: RestartCount)
     let restarts = value("SLURM_RESTART_COUNT").unwrap_or(b"0");
     value("SLURM_JOB_ID") == Some(job.to_string().as_bytes())
         && restarts == restart.to_string().as_bytes()
-        && value(sys::env_vars::TRAINYARD_ENGINE)
-            == Some(std::os::unix::ffi::OsStrExt::as_bytes(engine.as_os_str()))
+        && value(sys::env_vars::TRAINYARD_ENGINE) == Some(engine.as_os_str().as_bytes())
 }

@@ -76,6 +76,10 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
         .map_err(|error| system(&error))?;
     let dir = dir.canonicalize().map_err(|error| system(&error))?;
     let folder = EngineFolder::new(&dir);
+    if std::env::var_os(sys::env_vars::TRAINYARD_ENGINE).is_some() {
+        // Started by a job's command, which has the job's CPUs alone: an engine has the machine's.
+        sys::cpu::unbind().map_err(|error| system(&error))?;
+    }
     // First of all: a job's command may have started this engine, and the job may be ending.
     let own = OwnProcesses::enter(&folder);
     let binary = run_pinned(&folder, &own).map_err(|error| system(&error))?;

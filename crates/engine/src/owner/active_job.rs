@@ -20,8 +20,8 @@ pub(crate) struct ActiveJob {
     pub(crate) next_step: u32,
     /// How its batch script ended, or its allocation was released.
     pub(crate) over: Option<Over>,
-    /// A supervisor was lost: processes may be left that nobody holds.
-    pub(crate) lost: bool,
+    /// Supervisors that were lost: processes may be left that none holds.
+    pub(crate) lost: Vec<SupervisorKey>,
 }
 
 /// The end of a batch script or allocation.
@@ -50,7 +50,7 @@ impl ActiveJob {
             steps: BTreeMap::new(),
             next_step: 0,
             over: None,
-            lost: false,
+            lost: Vec::new(),
         }
     }
 }

@@ -27,6 +27,10 @@ pub const TESTS: &[Test] = &[
         called_like_the_engine,
     ),
     ("kill::an_engine_that_a_job_started_stays", started_by_a_job),
+    (
+        "kill::all_of_ours_at_once_and_nothing_runs_twice",
+        all_at_once,
+    ),
     ("kill::an_allocation_stays_its_clients", an_allocation),
     (
         "kill::supervisors_of_a_former_version_are_found",
@@ -266,6 +270,7 @@ fn called_like_the_engine() {
 fn started_by_a_job() {
     let house = House::new();
     let mut client = house.client();
+    let cpus = client.facts().unwrap().cpus;
     let job = house.submit(
         &mut client,
         &format!(
@@ -285,6 +290,11 @@ fn started_by_a_job() {
     let mut client = house.client();
     let engine = client.engine().pid;
     assert_eq!(house.text("connected"), format!("{engine}\n"));
+    assert_eq!(
+        client.facts().unwrap().cpus,
+        cpus,
+        "it is not bound as the job"
+    );
     let holder = engine::record::read(&house.record(job)).unwrap().holder;
     sys::process::signal(holder.pid, 9).unwrap();
     let begun = house.work().join("begun");
@@ -294,4 +304,47 @@ fn started_by_a_job() {
     assert_eq!((outcome, row.restarts), (Outcome::Completed, 1));
     assert_eq!(client.engine().pid, engine);
     assert!(sys::process::start_time(engine).is_some());
+}
+
+/// Whatever connects next starts the engine again; what the first start of the job left behind is
+/// gone before the second begins, also what does not tell by its environment whose it is.
+fn all_at_once() {
+    let house = House::new();
+    let mut client = house.client();
+    let loop_for_ever = "while :; do sleep 0.05; done";
+    let job = house.submit(
+        &mut client,
+        &format!(
+            "if [ -n \"$SLURM_RESTART_COUNT\" ]; then
+                 for pid in $(cat own unnamed); do
+                     # Init may leave a zombie for a while.
+                     case $(cat /proc/$pid/stat 2> errors) in
+                         '' | *') Z '*) ;;
+                         *) echo $pid >> twice ;;
+                     esac
+                 done
+                 exit 0
+             fi
+             echo $$ > own
+             env -i PATH=\"$PATH\" sh -c 'echo $$ > unnamed; {loop_for_ever}' &
+             {loop_for_ever}"
+        ),
+    );
+    until("it runs", || {
+        ["own", "unnamed"].map(|name| house.text(name).ends_with('\n')) == [true, true]
+    });
+    let without = house.submit(&mut client, "exit 0");
+    assert_eq!(ended(&mut client, without).0, Outcome::Completed);
+    let holder = engine::record::read(&house.record(job)).unwrap().holder;
+    let engine = client.engine().pid;
+    sys::process::signal(engine, 19).unwrap();
+    for fork_server in sys::process::children(engine) {
+        sys::process::signal(fork_server, 9).unwrap();
+    }
+    sys::process::signal(holder.pid, 9).unwrap();
+    house.kill_engine(&client);
+    let mut client = house.client();
+    let (outcome, row) = ended(&mut client, job);
+    assert_eq!((outcome, row.restarts), (Outcome::Completed, 1));
+    assert_eq!(house.text("twice"), "");
 }

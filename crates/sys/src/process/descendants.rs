@@ -46,7 +46,8 @@ pub fn children(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-fn all() -> impl Iterator<Item = u32> {
+/// The numbers of all processes, zombies too.
+pub fn all() -> impl Iterator<Item = u32> {
     let entries = std::fs::read_dir("/proc").ok().into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }

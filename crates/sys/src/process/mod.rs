@@ -9,13 +9,13 @@ mod spawn;
 mod stat;
 mod this;
 
-pub use descendants::{children, descendants, descendants_where};
+pub use descendants::{all, children, descendants, descendants_where};
 pub use fork::{Fork, exit_now, fork};
 pub use own::OwnProcesses;
 pub use pid_fd::PidFd;
 pub use reap::{Reaped, reap, wait};
 pub use spawn::{Spawn, User};
-pub use stat::{is_same, parent, start_time};
+pub use stat::{is_same, parent, session, start_time};
 pub use this::{
     become_subreaper, close_all_but, end_with_parent, leads_a_group, leave_stdio, new_session,
     oom_score_adj, parent_of_this, set_name, set_umask, umask, user,

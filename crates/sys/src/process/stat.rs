@@ -20,12 +20,21 @@ pub fn parent(pid: u32) -> Option<u32> {
     read(pid).map(|stat| stat.parent)
 }
 
+/// The session that a process belongs to: the number of the process that began it. Not given to
+/// another process while the session has any.
+#[must_use]
+pub fn session(pid: u32) -> Option<u32> {
+    let stat = read(pid)?;
+    (!stat.dead).then_some(stat.session)
+}
+
 /// What is read of `/proc/<pid>/stat`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stat {
     /// Zombie, or about to vanish.
     pub dead: bool,
     pub parent: u32,
+    pub session: u32,
     pub start_time: u64,
 }
 
@@ -40,11 +49,13 @@ fn parse(text: &[u8]) -> Option<Stat> {
     let mut fields = rest.split_ascii_whitespace();
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
-    // Field 22 of the line; state is field 3, the parent's is field 4.
-    let start_time = fields.nth(17)?.parse().ok()?;
+    // Field 6 of the line, and 22; state is field 3, the parent's is field 4.
+    let session = fields.nth(1)?.parse().ok()?;
+    let start_time = fields.nth(15)?.parse().ok()?;
     Some(Stat {
         dead: matches!(state, "Z" | "X" | "x"),
         parent,
+        session,
         start_time,
     })
 }
@@ -55,10 +66,11 @@ mod tests {
 
     #[test]
     fn names_with_parentheses() {
-        let line = b"7 (a) b (c) S 3 7 7 0 -1 4194560 1 2 0 0 0 0 0 0 20 0 1 0 12345 1 1\n";
+        let line = b"7 (a) b (c) S 3 7 8 0 -1 4194560 1 2 0 0 0 0 0 0 20 0 1 0 12345 1 1\n";
         let want = Stat {
             dead: false,
             parent: 3,
+            session: 8,
             start_time: 12345,
         };
         assert_eq!(parse(line), Some(want));
