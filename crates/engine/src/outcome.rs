@@ -1,7 +1,7 @@
 //! How a job ended, from how its batch script ended and what was decided before.
 
 use crate::spec::{EndedBy, ExitFile};
-use model::{Ending, Outcome, WaitStatus};
+use model::{Ending, Outcome, Timestamp, WaitStatus};
 
 /// What became of a step on one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,11 @@ impl NodeEnd {
             NodeEnd::Lost => WaitStatus::signal(9),
         }
     }
+
+    /// Whether a time limit ended it.
+    pub(crate) fn timed_out(&self) -> bool {
+        matches!(self, NodeEnd::Exit(exit) if exit.ended_by == Some(EndedBy::Limit))
+    }
 }
 
 /// The worse of two ends.
@@ -37,7 +42,7 @@ pub(crate) fn worst(left: WaitStatus, right: WaitStatus) -> WaitStatus {
 }
 
 /// How the job ends whose batch script ended so, if nothing else was decided.
-pub(crate) fn of_batch(end: &NodeEnd) -> Outcome {
+pub(crate) fn of_batch(end: &NodeEnd, deadline: Option<Timestamp>) -> Outcome {
     let status = end.status();
     match end {
         NodeEnd::Lost => Outcome::NodeFail,
@@ -50,7 +55,8 @@ pub(crate) fn of_batch(end: &NodeEnd) -> Outcome {
         NodeEnd::Exit(exit) => match exit.ended_by {
             Some(EndedBy::Memory) => Outcome::OutOfMemory,
             Some(EndedBy::Limit) => Outcome::Timeout { status },
-            Some(EndedBy::Stop) | None => of_status(status),
+            Some(EndedBy::Stop) => of_status(status, false),
+            None => of_status(status, deadline.is_some_and(|deadline| deadline <= exit.at)),
         },
     }
 }
@@ -67,9 +73,12 @@ pub(crate) fn batch_status(outcome: &Outcome) -> WaitStatus {
     }
 }
 
-/// How a job ends whose last word is this status.
-pub(crate) fn of_status(status: WaitStatus) -> Outcome {
-    if status.success() {
+/// How a job ends whose last word is this status. `timed_out`: its time was over then. What ended
+/// its steps, a moment before its script or its `srun`, was the limit too.
+pub(crate) fn of_status(status: WaitStatus, timed_out: bool) -> Outcome {
+    if timed_out && !status.success() {
+        Outcome::Timeout { status }
+    } else if status.success() {
         Outcome::Completed
     } else {
         Outcome::Failed { status }
@@ -92,7 +101,6 @@ mod tests {
     use super::*;
     use crate::spec::TaskExit;
     use expect_test::{Expect, expect};
-    use model::Timestamp;
 
     fn exit(status: WaitStatus, ended_by: Option<EndedBy>) -> NodeEnd {
         NodeEnd::Exit(ExitFile {
@@ -106,7 +114,11 @@ mod tests {
 
     #[track_caller]
     fn check(ending: Option<Ending>, end: &NodeEnd, want: Expect) {
-        let outcome = of_job(ending.as_ref(), of_batch(end), end.status());
+        let outcome = of_job(
+            ending.as_ref(),
+            of_batch(end, Some(Timestamp(5))),
+            end.status(),
+        );
         want.assert_eq(&format!("{outcome:?}"));
     }
 
@@ -148,5 +160,19 @@ mod tests {
             expect!["OutOfMemory"],
         );
         check(None, &NodeEnd::Lost, expect!["NodeFail"]);
+        // The limit ended its last step, and the script with it before its own turn came.
+        let late = |status| {
+            let NodeEnd::Exit(exit) = exit(status, None) else {
+                unreachable!("it is one");
+            };
+            let at = Timestamp(5);
+            NodeEnd::Exit(ExitFile { at, ..exit })
+        };
+        check(
+            None,
+            &late(WaitStatus::exit(143)),
+            expect!["Timeout { status: WaitStatus(36608) }"],
+        );
+        check(None, &late(WaitStatus::exit(0)), expect!["Completed"]);
     }
 }

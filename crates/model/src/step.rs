@@ -71,5 +71,8 @@ pub enum StepState {
         at: Timestamp,
         /// The worst of its tasks.
         status: WaitStatus,
+        /// Its time limit, or its job's, ended it.
+        #[serde(default)]
+        timed_out: bool,
     },
 }

@@ -120,6 +120,9 @@ impl StepInfo {
     fn state_text(&self) -> &'static str {
         match self.step.state {
             StepState::Running => "RUNNING",
+            StepState::Ended {
+                timed_out: true, ..
+            } => "TIMEOUT",
             StepState::Ended { status, .. } if status.success() => "COMPLETED",
             StepState::Ended { .. } => "FAILED",
         }

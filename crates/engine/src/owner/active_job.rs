@@ -3,7 +3,7 @@
 use crate::outcome::NodeEnd;
 use crate::store::StepRow;
 use crate::{RecordTag, SupervisorKey};
-use model::{JobId, JobRecord, Outcome, RestartCount, StepId, WaitStatus};
+use model::{JobId, JobRecord, Outcome, RestartCount, StepId, StepState, WaitStatus};
 use std::collections::BTreeMap;
 
 /// What a running job has.
@@ -20,6 +20,8 @@ pub(crate) struct ActiveJob {
     pub(crate) next_step: u32,
     /// How its batch script ended, or its allocation was released.
     pub(crate) over: Option<Over>,
+    /// How its last step ended, if its time limit ended it.
+    pub(crate) timed_out: Option<WaitStatus>,
     /// Supervisors that were lost: processes may be left that none holds.
     pub(crate) lost: Vec<SupervisorKey>,
 }
@@ -50,6 +52,7 @@ impl ActiveJob {
             steps: BTreeMap::new(),
             next_step: 0,
             over: None,
+            timed_out: None,
             lost: Vec::new(),
         }
     }
@@ -65,6 +68,18 @@ impl ActiveJob {
             node,
             tag: self.tag,
         }
+    }
+
+    /// A numbered step ended.
+    pub(crate) fn note_end(&mut self, state: &StepState) {
+        self.timed_out = match state {
+            StepState::Ended {
+                status,
+                timed_out: true,
+                ..
+            } => Some(*status),
+            StepState::Ended { .. } | StepState::Running => None,
+        };
     }
 
     /// The supervisors of a step that have not ended.

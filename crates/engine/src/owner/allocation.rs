@@ -123,7 +123,11 @@ impl Owner {
             let (by, at) = (peer.uid, turn.now);
             self.state.apply(Event::CancelledWaiting { job, by, at });
         } else {
-            self.end_running(job, outcome::of_status(status), status, turn);
+            // `srun` outside a job ends as its step did: for the step's limit, if that ended it.
+            let step = self.running.get(&job).and_then(|active| active.timed_out);
+            let over = self.deadline(job).is_some_and(|at| at <= turn.now);
+            let timed_out = over || step == Some(status);
+            self.end_running(job, outcome::of_status(status, timed_out), status, turn);
         }
         turn.durable = true;
         Ok(Answer::Done)

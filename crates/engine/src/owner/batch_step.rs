@@ -14,7 +14,11 @@ pub(super) fn of(record: &JobRecord) -> Option<StepRow> {
         JobState::Ended { outcome, at, ran } => {
             let ran = ran.as_ref()?;
             let status = outcome::batch_status(outcome);
-            let state = StepState::Ended { at: *at, status };
+            let state = StepState::Ended {
+                at: *at,
+                status,
+                timed_out: matches!(outcome, model::Outcome::Timeout { .. }),
+            };
             (ran.since, &ran.allocation, state)
         }
         JobState::Pending { .. } => return None,

@@ -6,6 +6,7 @@ use super::turn::Turn;
 use crate::SupervisorKey;
 use crate::message::Message;
 use crate::messenger::lives;
+use crate::orphans::Orphans;
 use crate::outcome::{self, NodeEnd};
 use crate::record;
 use crate::spec::{Because, ExitFile, SupervisorCall};
@@ -101,6 +102,7 @@ impl Owner {
     }
 
     fn node_ended(&mut self, key: SupervisorKey, end: NodeEnd, turn: &mut Turn) {
+        let deadline = self.deadline(key.job);
         let Some(holding) = self.running.get_mut(&key.job) else {
             return;
         };
@@ -118,26 +120,29 @@ impl Owner {
             step.row.record.state = StepState::Ended {
                 at: last_moment(&ends, turn.now),
                 status,
+                timed_out: ends.iter().any(NodeEnd::timed_out),
             };
+            holding.note_end(&step.row.record.state);
             turn.steps.remove(&(key.job, key.step));
             if key.step != StepId::Batch || !holding.steps.is_empty() {
                 turn.ended_steps.push(step.row);
             }
             if let (StepId::Batch, Some(end)) = (key.step, ends.first()) {
-                let outcome = outcome::of_batch(end);
+                let outcome = outcome::of_batch(end, deadline);
                 holding.over = Some(Over { outcome, status });
             }
         }
         if lost {
-            self.lost(key.job, turn);
+            self.lost(key, turn);
         }
         self.consider_end(key.job, turn);
     }
 
     /// A supervisor was killed: to the job that is as if its node had failed.
-    fn lost(&mut self, job: JobId, turn: &mut Turn) {
+    fn lost(&mut self, key: SupervisorKey, turn: &mut Turn) {
+        let job = key.job;
         if let Some(holding) = self.running.get_mut(&job) {
-            holding.lost = true;
+            holding.lost.push(key);
         }
         let requeue = self.state.job(job).is_some_and(may_requeue);
         let ending = if requeue {
@@ -207,16 +212,43 @@ impl Owner {
             return;
         };
         let outcome = outcome::of_job(ending, over.outcome, over.status);
-        if holding.lost {
-            let killed = crate::orphans::kill(self.folder.root(), job, holding.restart, &self.own);
-            crate::log::line(&format!(
-                "job {job}: {killed} processes left behind were killed"
-            ));
+        if !holding.lost.is_empty() {
+            self.kill_orphans(holding);
         }
         self.running.remove(&job);
         self.allocations.remove(&job);
         let at = turn.now;
         self.state.apply(Event::Gone { job, outcome, at });
+    }
+
+    /// Ends what lost supervisors left behind: none of it may live when the job starts again.
+    fn kill_orphans(&self, active: &ActiveJob) {
+        let lost = active.lost.iter();
+        let holders = lost.filter_map(|key| Some(record::look(&self.folder, *key)?.holder));
+        // Where its number is another's by now, so is the session.
+        let sessions = holders
+            .filter(|holder| holder.boot_id == sys::boot_id())
+            .filter(|holder| sys::process::start_time(holder.pid).is_none());
+        let job = active.job;
+        let killed = Orphans {
+            engine: self.folder.root(),
+            job,
+            restart: active.restart,
+            sessions: sessions.map(|holder| holder.pid).collect(),
+            own: &self.own,
+        }
+        .kill();
+        crate::log::line(&format!(
+            "job {job}: {killed} processes left behind were killed"
+        ));
+    }
+
+    /// When the time of a running job is over.
+    pub(super) fn deadline(&self, job: JobId) -> Option<Timestamp> {
+        match &self.state.job(job)?.state {
+            JobState::Running { since, limit, .. } => limit.map(|limit| *since + limit),
+            JobState::Pending { .. } | JobState::Ended { .. } => None,
+        }
     }
 
     fn ending(&self, job: JobId) -> Option<&Ending> {

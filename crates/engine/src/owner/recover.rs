@@ -39,12 +39,14 @@ pub(crate) fn read(
                     holding.steps.insert(step, LiveStep::new(row));
                 }
                 // How the job ends was decided and written when its script ended.
-                StepState::Ended { status, .. } if step == StepId::Batch => {
-                    let outcome = outcome::of_status(status);
+                StepState::Ended {
+                    status, timed_out, ..
+                } if step == StepId::Batch => {
+                    let outcome = outcome::of_status(status, timed_out);
                     holding.over = Some(Over { outcome, status });
                     holding.steps.remove(&step);
                 }
-                StepState::Ended { .. } => {}
+                ended @ StepState::Ended { .. } => holding.note_end(&ended),
             }
         }
     }

@@ -10,6 +10,11 @@ pub const TESTS: &[Test] = &[
     ("steps::a_second_one_waits", a_second_one_waits),
     ("steps::end_with_the_script", end_with_the_script),
     ("steps::an_allocation_without_a_script", an_allocation),
+    ("steps::past_its_limit_it_timed_out", past_its_limit),
+    (
+        "steps::an_allocation_past_its_limit_timed_out",
+        allocation_past_its_limit,
+    ),
 ];
 
 /// A job that runs until the file `go` is there.
@@ -132,4 +137,59 @@ fn an_allocation() {
         ended(&mut client, job).0,
         Outcome::Cancelled { .. }
     ));
+}
+
+fn past_its_limit() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = job(&house, &mut client);
+    let limited = StepLaunch {
+        time: Some(1),
+        ..launch(&house, "exec sleep 600")
+    };
+    let step = client.create_step(job, StepRequest::default(), limited);
+    let step = step.unwrap().step;
+    let state = |client: &mut Client| {
+        let steps = client.steps(job).unwrap();
+        let row = steps.into_iter().find(|row| row.step == step);
+        row.unwrap().state
+    };
+    until("the step ended", || {
+        state(&mut client) != StepState::Running
+    });
+    let StepState::Ended {
+        status, timed_out, ..
+    } = state(&mut client)
+    else {
+        unreachable!("it ended");
+    };
+    assert_eq!((status, timed_out), (WaitStatus::signal(15), true));
+    std::fs::write(house.work().join("go"), "").unwrap();
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+}
+
+/// `srun -t`, outside a job: what it says of its last step comes at the limit, or after it.
+fn allocation_past_its_limit() {
+    let house = House::new();
+    let mut client = house.client();
+    // The job's limit, which Slurm rounds up to minutes, and the step's own.
+    for (jobs, steps) in [(Some(1), None), (Some(60), Some(1))] {
+        let mut submission = house.script("");
+        submission.script = None;
+        let limit = jobs.map(|seconds| model::TimeLimitRequest::Limit(model::Seconds(seconds)));
+        submission.request.time = limit;
+        let job = client.submit(submission).unwrap();
+        let step = StepLaunch {
+            time: steps,
+            ..launch(&house, "exec sleep 600")
+        };
+        let step = client.create_step(job, StepRequest::default(), step);
+        let StepId::Number(step) = step.unwrap().step else {
+            unreachable!("it has a number");
+        };
+        let status = step_ended(&mut client, job, step);
+        client.release(job, status).unwrap();
+        let (outcome, _) = ended(&mut client, job);
+        assert!(matches!(outcome, Outcome::Timeout { .. }), "{outcome:?}");
+    }
 }
