@@ -117,16 +117,23 @@ impl Agent {
             .map(|(name, held)| (name.clone(), held.path().to_owned(), held.proven()))
             .collect();
         kept.sort_by_key(|(name, ..)| std::cmp::Reverse(folder::step_of(name)));
+        let mut all_out = true;
         let mut log = EventLog::open(&self.at.run.events(self.at.attempt)).ok();
         for (name, path, proven) in kept {
             let event = match self.publish(&name, &path, proven) {
                 Ok(Some(event)) => event,
                 Ok(None) => continue,
-                Err(why) => Event::CheckpointNotOut { name, why },
+                Err(why) => {
+                    all_out = false;
+                    Event::CheckpointNotOut { name, why }
+                }
             };
             if let Some(log) = &mut log {
                 let _ = log.append(Timestamp(sys::now()), event);
             }
+        }
+        if all_out {
+            self.local.remove();
         }
     }
 
