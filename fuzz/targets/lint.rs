@@ -28,6 +28,7 @@ fuzz_target!(|text: &str| {
         }
         lint::fix(text, check);
     }
+    let _ = lint::Body::read(text);
     let ported = port(&PortInput {
         name: "job.sh",
         text,

@@ -1,5 +1,5 @@
 #![no_main]
-//! `sbatch`: command line and script together.
+//! `sbatch`: command line and script together; a run file that is made of it can be read.
 
 use libfuzzer_sys::fuzz_target;
 use model::{Span, Surroundings, option_table::Command};
@@ -31,4 +31,7 @@ fn check(words: &[String], text: &str, surroundings: &Surroundings<'_>) {
     for diagnostic in &diagnostics {
         let _ = diagnostic.printed(Command::Sbatch);
     }
+    let file = train::from_script("job.sh", &sbatch, None).text();
+    let (_, problems) = train::RunFile::parse(&file, "yard.toml");
+    assert!(problems.is_empty(), "{problems:?}\n{file}");
 }

@@ -189,7 +189,7 @@ fn torchrun<'w, 'a>(words: &'w [Word<'a>]) -> Option<(Option<u32>, Vec<&'w Word<
         _ => return None,
     };
     let mut count = None;
-    while let Some((first, behind)) = rest.split_first() {
+    while let Some((first, after)) = rest.split_first() {
         let Some(option) = first.text.strip_prefix('-') else {
             break;
         };
@@ -201,14 +201,14 @@ fn torchrun<'w, 'a>(words: &'w [Word<'a>]) -> Option<(Option<u32>, Vec<&'w Word<
             Some((name, value)) => (name.to_owned(), value.to_owned(), 0),
             None if TORCHRUN_FLAGS.contains(&&*option) => (option, String::new(), 0),
             None => {
-                let value = behind.first().map_or("", |word| &*word.text);
+                let value = after.first().map_or("", |word| &*word.text);
                 (option, value.to_owned(), 1)
             }
         };
         if name == "nproc_per_node" {
             count = value.parse().ok();
         }
-        rest = behind.get(used..)?;
+        rest = after.get(used..)?;
     }
     if rest.is_empty() {
         return None;

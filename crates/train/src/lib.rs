@@ -32,8 +32,8 @@ pub use amounts::{say_limit, say_mebibytes, say_seconds};
 pub use environment_plan::{CONDA_HOOK, EnvironmentPlan, Prelude, Python};
 pub use input_variables::{INPUT_VARIABLES, Variables};
 pub use keys::{
-    Flag, KeyDefault, KeyRow, SectionRow, Value, is_of_one_run, key_sections, resource_keys,
-    top_keys,
+    Flag, KeyDefault, KeyRow, SectionRow, Value, config_keys, is_of_one_run, key_sections,
+    resource_keys, top_keys,
 };
 pub use launch::launch;
 pub use launcher::{Launcher, Shape};

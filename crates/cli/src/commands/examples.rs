@@ -2,7 +2,7 @@
 
 use clap::Command;
 
-/// A command's words behind `yard`, and calls of it, each with what it does.
+/// A command's words after `yard`, and calls of it, each with what it does.
 type Examples = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// By command; those that only hold further commands have none.

@@ -1,13 +1,13 @@
 //! Man pages.
 
-use super::built;
+use super::{built, shown};
 use clap::Command;
 use std::io;
 
 /// A man page.
 #[derive(Debug)]
 pub struct Page {
-    /// The command's words behind `yard`, with blanks; empty for `yard` itself.
+    /// The command's words after `yard`, with blanks; empty for `yard` itself.
     pub path: String,
     /// What it is in.
     pub bytes: Vec<u8>,
@@ -30,20 +30,37 @@ pub fn pages(command: Command) -> io::Result<Vec<Page>> {
 }
 
 fn add(command: &Command, path: &str, pages: &mut Vec<Page>) -> io::Result<()> {
-    // Clap's own `help` has a page of no use.
-    let page = command.clone().disable_help_subcommand(true);
+    let examples = command.get_after_help().map(ToString::to_string);
+    let page = command.clone();
     let mut bytes = Vec::new();
     let man = clap_mangen::Man::new(page)
         .source(format!("yard {}", env!("CARGO_PKG_VERSION")))
         .manual("Trainyard");
-    man.render(&mut bytes)?;
+    man.render_title(&mut bytes)?;
+    man.render_name_section(&mut bytes)?;
+    man.render_synopsis_section(&mut bytes)?;
+    man.render_description_section(&mut bytes)?;
+    man.render_options_section(&mut bytes)?;
+    if shown(command).next().is_some() {
+        man.render_subcommands_section(&mut bytes)?;
+    }
+    bytes.extend(section_of(&examples.unwrap_or_default()).into_bytes());
     pages.push(Page {
         path: path.to_owned(),
         bytes,
     });
-    for sub in super::shown(command) {
+    for sub in shown(command) {
         let path = format!("{path} {}", sub.get_name());
         add(sub, path.trim_start(), pages)?;
     }
     Ok(())
+}
+
+/// The examples as a section, line by line as they are.
+fn section_of(examples: &str) -> String {
+    let Some((_, examples)) = examples.split_once('\n') else {
+        return String::new();
+    };
+    let examples = examples.replace('\\', "\\e").replace('-', "\\-");
+    format!(".SH EXAMPLES\n.nf\n{examples}\n.fi\n")
 }

@@ -43,6 +43,19 @@ pub fn by_name(args: &[OsString]) -> Option<(&'static str, &[OsString])> {
     None
 }
 
+/// What a command's `--help` prints.
+#[cfg(test)]
+pub fn help_of(name: &str) -> String {
+    match name {
+        "sbatch" => sbatch::help(),
+        "squeue" => squeue::HELP.to_owned(),
+        "scancel" => scancel::HELP.to_owned(),
+        "srun" => srun::help(),
+        "scontrol" => scontrol::HELP.to_owned(),
+        other => panic!("{other} has no help"),
+    }
+}
+
 /// What `--gres=help` prints: the resources that there are.
 const GRES_HELP: &str = "Valid gres options are:\ngpu[[:type]:count]\n";
 

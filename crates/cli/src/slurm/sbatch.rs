@@ -274,7 +274,7 @@ fn shown(show: Show, printer: &Printer) -> Result<Queued, Stop> {
 }
 
 /// Every option, from the table.
-fn help() -> String {
+pub(super) fn help() -> String {
     let mut text = String::from(
         "Usage: sbatch [OPTIONS] SCRIPT [ARGUMENT ...]\n       sbatch [OPTIONS] --wrap COMMAND\n\
          Queues a batch script on Trainyard's embedded engine as Slurm's sbatch does on a cluster.\n\n",

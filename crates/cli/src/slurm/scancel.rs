@@ -324,7 +324,7 @@ Usage: scancel [-A account] [--batch] [--full] [--interactive] [--me] [-n job_na
                [job_id[_array_id][.step_id]]
 ";
 
-const HELP: &str = "\
+pub(super) const HELP: &str = "\
 Usage: scancel [OPTIONS] [job_id[_array_id][.step_id] ...]
 Ends or signals jobs of Trainyard's embedded engine as Slurm's scancel does those of a cluster.
 

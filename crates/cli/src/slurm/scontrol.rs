@@ -460,7 +460,7 @@ fn config_text(facts: &EngineFacts) -> String {
     text
 }
 
-const HELP: &str = "\
+pub(super) const HELP: &str = "\
 Usage: scontrol [OPTIONS] COMMAND
 Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does those of a cluster.
 

@@ -197,7 +197,7 @@ fn json_text(jobs: &[JobInfo], cluster: &str) -> String {
     format!("{value:#}\n")
 }
 
-const HELP: &str = "\
+pub(super) const HELP: &str = "\
 Usage: squeue [OPTIONS]
 Lists jobs of Trainyard's embedded engine as Slurm's squeue lists those of a cluster.
 

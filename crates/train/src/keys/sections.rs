@@ -84,6 +84,12 @@ pub fn top_keys() -> Vec<&'static KeyRow> {
     Sections::rows()
 }
 
+/// The keys that the user's config alone has, above its first section.
+#[must_use]
+pub fn config_keys() -> Vec<&'static KeyRow> {
+    vec![&super::ON]
+}
+
 /// The sections with their keys.
 #[must_use]
 pub fn key_sections() -> Vec<SectionRow> {

@@ -131,25 +131,25 @@ fn resources(file: &mut NewRunFile, request: &Request, shape: &Shape) {
         }
     };
     let number = |number: u32| Some(number.to_string());
-    let text = |text: &Option<String>| text.as_deref().map(toml_text);
-    set("nodes", request.min_nodes.and_then(number));
+    let text = |text: &Option<String>| text.as_deref().filter(is_usable).map(toml_text);
+    set("nodes", request.min_nodes.and(number(shape.nodes)));
     let says_tasks = request.tasks.is_some() || request.tasks_per_node.is_some();
     if says_tasks || shape.ranks != shape.gpus.max(1) {
         set("ranks_per_node", number(shape.ranks));
     }
     if shape.gpus > 0 {
         set("gpus_per_node", number(shape.gpus));
+        let asked = [
+            &request.gpus_per_node,
+            &request.gpus,
+            &request.gpus_per_task,
+        ];
+        let kind = asked
+            .into_iter()
+            .flatten()
+            .find_map(|gpus| gpus.kind.clone());
+        set("gpu_type", text(&kind));
     }
-    let asked = [
-        &request.gpus_per_node,
-        &request.gpus,
-        &request.gpus_per_task,
-    ];
-    let kind = asked
-        .into_iter()
-        .flatten()
-        .find_map(|gpus| gpus.kind.clone());
-    set("gpu_type", text(&kind));
     let of_gpus = request
         .cpus_per_gpu
         .map(|cpus| cpus.saturating_mul(shape.gpus));
@@ -167,6 +167,7 @@ fn resources(file: &mut NewRunFile, request: &Request, shape: &Shape) {
         MemoryRequest::PerCpu(size) => size.saturating_mul(cpus),
         MemoryRequest::PerGpu(size) => size.saturating_mul(u64::from(shape.gpus.max(1))),
     });
+    let memory = memory.filter(|size| *size < MOST_MEMORY);
     set("memory", memory.map(|size| toml_text(&memory_text(size))));
     set("time", request.time.map(|time| toml_text(&time_text(time))));
     set("account", text(&request.account));
@@ -191,6 +192,14 @@ fn resources(file: &mut NewRunFile, request: &Request, shape: &Shape) {
     }
 }
 
+/// No node has so many MiB.
+const MOST_MEMORY: u64 = 1 << 40;
+
+/// Whether a run file can have the text.
+fn is_usable(text: &&str) -> bool {
+    !text.trim().is_empty() && !text.contains(char::is_control)
+}
+
 /// `"all"`, `"90G"`, `"1500M"`
 fn memory_text(mebibytes: u64) -> String {
     match mebibytes {
@@ -203,7 +212,7 @@ fn memory_text(mebibytes: u64) -> String {
 /// `24h`, `90m`, `25s`
 fn time_text(time: TimeLimitRequest) -> String {
     match time {
-        TimeLimitRequest::Unlimited => "unlimited".to_owned(),
+        TimeLimitRequest::Unlimited | TimeLimitRequest::Limit(Seconds(0)) => "unlimited".to_owned(),
         TimeLimitRequest::Limit(Seconds(limit)) => match (limit % 3600, limit % 60) {
             (0, _) => format!("{}h", limit / 3600),
             (_, 0) => format!("{}m", limit / 60),
@@ -292,7 +301,7 @@ fn name(file: &mut NewRunFile, given: &Given) {
 }
 
 fn mail(file: &mut NewRunFile, request: &Request) {
-    let Some(address) = &request.mail_user else {
+    let Some(address) = request.mail_user.as_deref().filter(is_usable) else {
         return;
     };
     file.set("notify", "mail", toml_text(address));

@@ -4,7 +4,9 @@ use super::{NewRunFile, ScriptStart, from_script, toml_texts, without_placeholde
 use crate::{Launcher, RunFile, key_sections, top_keys};
 use expect_test::{Expect, expect};
 use jiff::tz::TimeZone;
+use model::option_table::{Command, Opt, options_of};
 use model::{SlurmVersion, Surroundings, Timestamp, sbatch};
+use proptest::prelude::*;
 use std::path::Path;
 
 fn start(launcher: Launcher, ranks_per_node: Option<u32>) -> ScriptStart {
@@ -133,5 +135,29 @@ fn braces_of_a_script_stay_what_they_are() {
         ("plain", Some("plain")),
     ] {
         assert_eq!(without_placeholders(word).as_deref(), written);
+    }
+}
+
+fn directive() -> impl Strategy<Value = String> {
+    let options: Vec<&'static Opt> = options_of(Command::Sbatch).collect();
+    let values = "[a-z0-9:,=.-]{0,6}|[0-9]{1,9}[KMGT]?|gpu:[a-z]{0,3}:?[0-9]{1,2}|[ {}'\\x01]{0,3}";
+    (proptest::sample::select(options), values)
+        .prop_map(|(option, value)| format!("#SBATCH --{}={value}\n", option.long))
+}
+
+proptest! {
+    #[test]
+    fn what_a_script_asks_for_is_a_run_file(directives in proptest::collection::vec(directive(), 0..4)) {
+        let text = format!("#!/bin/bash\n{}", directives.concat());
+        let zone = TimeZone::UTC;
+        let surroundings =
+            Surroundings::slurm(SlurmVersion::V25_11, Timestamp(0), &zone, Path::new("/w"));
+        let (script, said) =
+            sbatch::resolve(&["job.sh".to_owned()], &|_| None, Some(&text), &surroundings);
+        if model::first_error(&said).is_none() {
+            let file = from_script("job.sh", &script, Some(&start(Launcher::Srun, None)));
+            let written = file.text();
+            prop_assert_eq!(RunFile::parse(&written, "yard.toml").1, [], "{}{}", text, written);
+        }
     }
 }

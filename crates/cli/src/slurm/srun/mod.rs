@@ -127,7 +127,7 @@ fn test(asked: Srun, zone: &jiff::tz::TimeZone, printer: &Printer) -> u8 {
 }
 
 /// Every option, from the table.
-fn help() -> String {
+pub(super) fn help() -> String {
     let mut text = String::from(
         "Usage: srun [OPTIONS] COMMAND [ARGUMENT ...]\n\
          Runs tasks in the job around it, or in a job of their own, on Trainyard's embedded engine\n\

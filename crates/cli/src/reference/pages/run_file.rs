@@ -12,6 +12,7 @@ pub fn page() -> String {
         page.push_str(&self::section(&section));
     }
     page.push_str(CLUSTERS);
+    page.push_str(&keys("config", &train::config_keys()));
     page.push_str(&placeholders());
     page.push_str(&variables());
     page
@@ -72,7 +73,7 @@ modules = ["cuda/12.4"]
 `~/.config/trainyard/config.toml` (`$XDG_CONFIG_HOME/trainyard`, or `$TRAINYARD_HOME/config`) holds what
 all of a user's runs share, with the same keys and sections, `[cluster.NAME]` among them. What belongs
 to one run alone is refused there: the keys above the first section, and `[data]`. Its paths are against
-its own folder.
+its own folder. It alone has this key, above its first section:
 
 "#;
 
@@ -83,9 +84,9 @@ fn section(section: &SectionRow) -> String {
 
 /// A table of the keys, then what each is for.
 fn keys(section: &str, keys: &[&KeyRow]) -> String {
-    let head = match section {
-        "" => "## Keys above the first section\n\n".to_owned(),
-        _ => String::new(),
+    let title = match section {
+        "" => "## Keys above the first section\n\n",
+        _ => "",
     };
     let row = |row: &&KeyRow| {
         let default = match row.is_supported() {
@@ -100,9 +101,21 @@ fn keys(section: &str, keys: &[&KeyRow]) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = keys.iter().map(row).collect();
-    let table = table(&["key", "value", "default", "also set by"], &rows);
+    // Most sections have no flags.
+    let has_ways = rows
+        .iter()
+        .any(|row| row.last().is_some_and(|ways| !ways.is_empty()));
+    let head = match has_ways {
+        true => &["key", "value", "default", "also set by"][..],
+        false => &["key", "value", "default"],
+    };
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|row| row[..head.len()].to_vec())
+        .collect();
+    let table = table(head, &rows);
     let meanings: String = keys.iter().map(|row| meaning(row)).collect();
-    format!("{head}{table}{meanings}\n")
+    format!("{title}{table}{meanings}\n")
 }
 
 /// The flag of `yard run` and the variable of sbatch.
@@ -142,7 +155,7 @@ fn launchers() -> String {
         vec![word, launcher.doc().to_owned()]
     };
     let rows: Vec<Vec<String>> = Launcher::ALL.iter().map(row).collect();
-    table(&["launcher", ""], &rows)
+    table(&["launcher", "what it does"], &rows)
 }
 
 fn placeholders() -> String {
@@ -169,7 +182,7 @@ fn variables() -> String {
         known.iter().map(row).collect()
     };
     let part = |title: &str, text: &str, known: &[(&str, &str)]| {
-        let table = table(&["variable", ""], &rows(known));
+        let table = table(&["variable", "what it is"], &rows(known));
         format!("### {title}\n\n{text}\n\n{table}")
     };
     let parts = [

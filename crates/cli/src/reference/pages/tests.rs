@@ -1,7 +1,8 @@
 //! What is checked in is what the program says, and the program says enough.
 
-use super::{built, commands, man_pages, run_file, shown};
+use super::{commands, run_file, slurm_commands};
 use crate::commands::{command, example_calls};
+use crate::reference::{built, man_pages, shown};
 use clap::Command;
 use std::path::Path;
 
@@ -33,6 +34,11 @@ fn the_page_of_run_files_is_up_to_date() {
 #[test]
 fn the_page_of_commands_is_up_to_date() {
     check("commands.md", &commands::page(command()));
+}
+
+#[test]
+fn the_page_of_slurms_commands_is_up_to_date() {
+    check("slurm-commands.md", &slurm_commands::page());
 }
 
 /// Each command, from `yard` on.

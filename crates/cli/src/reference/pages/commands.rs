@@ -1,6 +1,7 @@
 //! `docs/commands.md`
 
-use super::{built, shown, table};
+use super::table;
+use crate::reference::{built, shown};
 use clap::{Arg, ArgAction, Command};
 
 /// The page, of a command and everything below it.
@@ -13,7 +14,7 @@ pub fn page(command: Command) -> String {
     }
     format!(
         "{INTRO}{}{EXIT_CODES}{sections}",
-        table(&["command", ""], &contents)
+        table(&["command", "what it does"], &contents)
     )
     .trim_end()
     .to_owned()
@@ -27,7 +28,8 @@ const INTRO: &str = r"# Commands
 
 `yard help COMMAND` and `yard COMMAND --help` print what stands here, `yard man` prints it as man pages,
 and `yard completions SHELL` writes what a shell needs to complete it. What a [run file](run-file.md) can
-hold has a page of its own.
+hold has a page of its own, and so have the options of [Slurm's commands](slurm-commands.md). Every
+command takes `--help`, and `yard` itself `--version`.
 
 ";
 
@@ -53,7 +55,7 @@ fn section(command: &Command, path: &str, contents: &mut Vec<Vec<String>>, text:
     text.push_str(&format!("```\n{usage}\n```\n\n"));
     let args = command.get_arguments().filter(|arg| is_shown(arg));
     let rows: Vec<Vec<String>> = args.map(row).collect();
-    text.push_str(&table(&["argument", ""], &rows));
+    text.push_str(&table(&["argument", "what it is"], &rows));
     if let Some(examples) = command.get_after_help() {
         let examples = examples.to_string();
         let lines = examples.lines().skip(1).map(|line| line.trim_start());
