@@ -131,6 +131,26 @@ impl RunFolder {
         self.cancelled().exists()
     }
 
+    /// Notes that a person asked for a run again that is over: it trains on, even where it had
+    /// trained to its end.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn write_asked_again(&self) -> Result<(), FolderError> {
+        let path = self.asked_again();
+        sys::atomic::write(&path, b"").map_err(|source| FolderError::Write { path, source })
+    }
+
+    /// Takes the note of [`RunFolder::write_asked_again`] away; whether there was one.
+    #[must_use]
+    pub fn take_asked_again(&self) -> bool {
+        fs::remove_file(self.asked_again()).is_ok()
+    }
+
+    fn asked_again(&self) -> PathBuf {
+        self.links().join("again")
+    }
+
     fn cancelled(&self) -> PathBuf {
         self.links().join("cancelled")
     }

@@ -370,6 +370,7 @@ fn a_checkpoint_that_was_cut_in_half_is_passed_over() {
     fs::write(run.run.checkpoint("step-40"), "wei").unwrap();
     // Of the same length: only its hash tells.
     fs::write(run.run.checkpoint("step-30"), "weights 3O\n").unwrap();
+    run.run.write_asked_again().unwrap();
     assert_eq!(run.start(1), 0);
     assert_eq!(run.resumed(1), Some(20));
     let notes: Vec<String> = run

@@ -23,10 +23,13 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let view = selected.view()?;
     let (name, name_and_job) = (selected.name(), selected.name_and(job));
     let Selected { run, transport, .. } = &mut selected;
+    let live = view.as_ref().is_some_and(|view| view.state.is_live());
     if let Some(run) = run {
         run.folder.clear_cancelled()?;
+        if !live {
+            run.folder.write_asked_again()?;
+        }
     }
-    let live = view.as_ref().is_some_and(|view| view.state.is_live());
     let refused = match &view {
         Some(view) if view.id == job => transport.requeue(job, Some(view.restarts)).err(),
         _ => None,

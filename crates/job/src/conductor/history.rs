@@ -21,18 +21,23 @@ pub fn lost_in_a_row(run: &RunFolder, now: Attempt) -> io::Result<u32> {
     in_a_row(run, now, was_lost)
 }
 
-/// Whether the start right before this one trained to its end, and nothing says so: whoever would
-/// have written it down was killed.
+/// Whether the start right before this one trained to its end, whatever became of it then: one of
+/// our processes was killed before it could say so, or the node was lost before the job had ended. A
+/// training that is done is not run again unless a person asks.
 ///
 /// # Errors
 /// The run folder can't be read.
 pub fn trained_before(run: &RunFolder, now: Attempt) -> io::Result<bool> {
+    let asked_again = run.take_asked_again();
     let mut attempts = run.attempts()?.into_iter();
-    let Some(before) = attempts.rfind(|attempt| *attempt < now) else {
+    let before = attempts.rfind(|attempt| *attempt < now);
+    let Some(before) = before.filter(|_| !asked_again) else {
         return Ok(false);
     };
-    let has_end = events_of(run, before)?.iter().any(is_end);
-    Ok(!has_end && trained::is_done(run, before))
+    let events = events_of(run, before)?;
+    let finished = |event: &Event| matches!(event, Event::Finished { .. });
+    let said = before.job == now.job && events.iter().any(finished);
+    Ok(said || trained::is_done(run, before))
 }
 
 fn is_end(event: &Event) -> bool {
@@ -174,6 +179,24 @@ mod tests {
         check(&[&[], &[out(1)], &[], &[]], 2);
         check(&[&[out(5)], &[resumed(5), out(6)]], 0);
         check(&[&[out(5)], &[resumed(5), out(2), out(5)]], 1);
+    }
+
+    #[test]
+    fn a_training_that_is_done_is_not_run_again_unless_a_person_asks() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::at(root.path());
+        std::fs::create_dir_all(run.links()).unwrap();
+        let attempt = |job, restart| Attempt { job, restart };
+        let mut log = EventLog::open(&run.events(attempt(7, 0))).unwrap();
+        assert!(!trained_before(&run, attempt(7, 0)).unwrap());
+        assert!(!trained_before(&run, attempt(7, 1)).unwrap());
+        log.append(Timestamp(0), Event::Finished { status: 0 })
+            .unwrap();
+        assert!(trained_before(&run, attempt(7, 1)).unwrap());
+        assert!(!trained_before(&run, attempt(8, 0)).unwrap());
+        run.write_asked_again().unwrap();
+        assert!(!trained_before(&run, attempt(7, 1)).unwrap());
+        assert!(trained_before(&run, attempt(7, 1)).unwrap());
     }
 
     #[test]

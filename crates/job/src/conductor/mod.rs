@@ -200,7 +200,13 @@ impl Conductor {
                     agents.send(&order);
                 }
             }
-            Effect::Record(event) => self.record(event, now)?,
+            Effect::Record(event) => {
+                if matches!(event, Event::Finished { .. }) {
+                    // What an agent had half copied that was killed. It is not worth the run.
+                    let _ = checkpoints::recover(&self.run);
+                }
+                self.record(event, now)?;
+            }
             Effect::StartAgents => self.agents = self.steps.agents_again(),
             Effect::Stage => self.stage = self.steps.stage(),
             Effect::AbortStage => abort(self.stage),

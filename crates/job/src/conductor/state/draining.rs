@@ -60,12 +60,13 @@ impl ConductorState {
                 );
                 self.agents_lost(cause, now, effects);
             }
-            Phase::Gathering
-            | Phase::Staging
-            | Phase::Restoring { .. }
-            | Phase::Running
-            | Phase::Draining(_)
-            | Phase::Rescuing(_) => {
+            // Agents that were there and have not said what is wrong are lost with their srun, which
+            // says 1 of a node that failed.
+            Phase::Staging | Phase::Restoring { .. } | Phase::Running | Phase::Draining(_) => {
+                let cause = format!("the agents' step ended with {status}");
+                self.agents_lost(cause, now, effects);
+            }
+            Phase::Gathering | Phase::Rescuing(_) => {
                 let cause = format!(
                     "the agents' step ended with {status} before the training did; the conductor's log has what srun said"
                 );

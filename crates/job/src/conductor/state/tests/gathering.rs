@@ -104,9 +104,7 @@ fn agents_that_do_not_come_or_go_too_early() {
                 start ranks on n0 from nothing
             9 agents 1
                 AbortRanks
-                send {"order":"finish","clean":false}
-                event {"event":"failed","cause":"the agents' step ended with 1 before the training did; the conductor's log has what srun said","status":1}
-                Exit(1)
+                StartAgents
         "#]],
     );
 }
