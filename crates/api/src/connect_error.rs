@@ -33,7 +33,7 @@ pub enum ConnectError {
         /// What to do.
         todo: String,
     },
-    /// The engine that was started ended without a word.
+    /// The engine that was started ended without giving a reason.
     #[error("engine started for {folder} ended at once: {last}")]
     Died {
         /// The folder.

@@ -97,7 +97,7 @@ impl EngineFolder {
         self.root.join("steps")
     }
 
-    /// Where each of our own processes holds a lock, so that it is told from a job's.
+    /// Where each of our own processes holds a lock, so that it is distinguished from a job's.
     #[must_use]
     pub fn processes(&self) -> PathBuf {
         self.root.join("processes")

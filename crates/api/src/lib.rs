@@ -1,7 +1,7 @@
 //! The embedded engine's wire: messages, framing, and a client.
 //!
 //! **Invariant:** no logic. Only `hello` and `handover` are stable between versions: a newer client
-//! asks an older engine to hand over and starts its own; an older client of a newer engine is told
+//! asks an older engine to hand over and starts its own; an older client of a newer engine gets
 //! to update. All other messages may change with any version.
 
 mod call_error;

@@ -50,7 +50,7 @@ pub(crate) fn start_engine(folder: &EngineFolder, program: &Path) -> Result<Star
             // An error leaves the line empty, which is the same as an engine that died.
             let _unread = BufReader::new(words).read_line(&mut line);
         }
-        let _nobody_waits = sender.send(line);
+        let _no_receiver = sender.send(line);
         engine.wait()
     });
     let line = receiver

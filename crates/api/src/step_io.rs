@@ -104,7 +104,7 @@ pub struct FrameError {
 pub trait StepFrame: Sized {
     /// Appends the frame to `buffer`.
     fn encode(&self, buffer: &mut Vec<u8>);
-    /// Reads a frame from its parts; `None` where they are none.
+    /// Reads a frame from its parts; `None` where they are no frame.
     fn decode(kind: u8, rank: u32, payload: &[u8]) -> Option<Self>;
 }
 
