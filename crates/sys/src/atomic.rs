@@ -21,7 +21,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     File::open(folder_of(path))?.sync_all()
 }
 
-/// Like [`write()`], for a path that a person named: behind a link the file that is meant gets
+/// Like [`write()`], for a path that a person named: behind a link its target gets
 /// another text and keeps who may do what with it; a device or a pipe is written into and stays
 /// what it is.
 ///
@@ -89,7 +89,7 @@ pub fn write_relaxed(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Makes a file that holds `bytes` where there is none, and returns it open for writing. Of
-/// several that try, one alone succeeds, and nobody ever sees it without its bytes.
+/// several that try, one alone succeeds, and no process ever sees it without its bytes.
 ///
 /// # Errors
 /// `AlreadyExists` where there is one, which stays as it is; what the system says.
@@ -114,7 +114,7 @@ fn rename_where_none_is(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Puts `bytes` at `path`; with `permissions` nobody else sees them before they hold.
+/// Puts `bytes` at `path`; with `permissions` no other process sees them before they hold.
 fn replace(
     path: &Path,
     bytes: &[u8],
@@ -185,7 +185,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_copy_beside_is_nobody_elses_before_it_has_its_mode() {
+    fn a_copy_beside_is_private_until_it_has_its_mode() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         fs::write(&path, "old").unwrap();

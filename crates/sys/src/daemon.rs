@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Starts `command` in a session of its own, as nobody's child (forked twice), and returns once it
+/// Starts `command` in a session of its own, as a child of init (forked twice), and returns once it
 /// was executed. Nothing has to wait for it. Its streams are what `command` says: give it a log
 /// file and no terminal.
 ///
@@ -37,7 +37,7 @@ mod tests {
     use std::process::Stdio;
 
     #[test]
-    fn is_nobodys_child() {
+    fn is_a_child_of_init() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pid");
         let fifo = rustix::fs::mknodat(

@@ -74,7 +74,7 @@ fn failed(error: &NvmlError) -> GpusError {
     }
 }
 
-/// A GPU that nobody else takes until this is dropped or its process ends.
+/// A GPU that no other process takes until this is dropped or its process ends.
 #[derive(Debug)]
 pub struct GpuLock {
     _file: File,
@@ -84,7 +84,7 @@ pub struct GpuLock {
 /// holds it.
 ///
 /// Whoever takes it needs it alone, and then holds it so that it can be [`share`]d with the
-/// processes that use the GPU: as long as one of them lives, nobody takes it.
+/// processes that use the GPU: as long as one of them lives, no other process takes it.
 ///
 /// # Errors
 /// The lock's file can't be opened.
@@ -92,7 +92,7 @@ pub fn lock(uuid: &str) -> io::Result<Option<GpuLock>> {
     lock_at(&lock_file(uuid))
 }
 
-/// Holds, with whoever took it, the lock of a GPU; `None` where somebody is just taking it.
+/// Holds, with whoever took it, the lock of a GPU; `None` where another process is just taking it.
 ///
 /// # Errors
 /// The lock's file can't be opened.

@@ -1,7 +1,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-/// Bytes that nobody can foretell and no other process has.
+/// Bytes that can't be predicted and no other process has.
 ///
 /// # Errors
 /// The kernel's source can't be opened: `/dev` lacks it.

@@ -27,7 +27,7 @@ pub fn listen(path: &Path) -> io::Result<UnixListener> {
 /// Connects to the socket at `path`.
 ///
 /// # Errors
-/// What the system says: `NotFound` or `ConnectionRefused` where nobody listens.
+/// What the system says: `NotFound` or `ConnectionRefused` where no process listens.
 pub fn connect(path: &Path) -> io::Result<UnixStream> {
     let short = Short::of(path)?;
     UnixStream::connect(&short.path)

@@ -40,7 +40,7 @@ pub fn open() -> io::Result<Pair> {
     Ok(Pair { ours, theirs })
 }
 
-/// A terminal's size; `None` where it is none, or knows none.
+/// A terminal's size; `None` where it is no terminal, or its size is unknown.
 #[must_use]
 pub fn size(terminal: &impl AsFd) -> Option<Size> {
     let size = tcgetwinsize(terminal).ok()?;
@@ -50,7 +50,7 @@ pub fn size(terminal: &impl AsFd) -> Option<Size> {
     })
 }
 
-/// A terminal's columns; `None` where it is none, or knows none. Its rows may be unknown.
+/// A terminal's columns; `None` where it is no terminal, or its size is unknown. Its rows may be unknown.
 #[must_use]
 pub fn columns(terminal: &impl AsFd) -> Option<u16> {
     let size = tcgetwinsize(terminal).ok()?;

@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// A process that is meant and no other, even when its number is used again: a pidfd, or on a
+/// One process and no other, even when its number is used again: a pidfd, or on a
 /// kernel before 5.3 (or in a container that forbids the call) its number and start time.
 #[derive(Debug)]
 pub struct PidFd {
@@ -20,7 +20,7 @@ pub struct PidFd {
 const LOOK: Duration = Duration::from_millis(20);
 
 impl PidFd {
-    /// Opens the process; `NotFound` where there is none that lives.
+    /// Opens the process; `NotFound` where it has ended.
     ///
     /// # Errors
     /// What the system says.

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Becomes the parent of descendants whose own parent ends, so that none escapes.
+/// Becomes the parent of descendants whose own parent ends, so that no descendant is lost.
 ///
 /// # Errors
 /// A kernel before 3.4.
