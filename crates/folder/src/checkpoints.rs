@@ -18,7 +18,7 @@ pub enum Damage {
         why: String,
     },
     /// A file has another size.
-    #[error("{} has {there} bytes, its manifest says {asked}", path.display())]
+    #[error("{} has {there} bytes, and its manifest says {asked}", path.display())]
     Size {
         /// The file.
         path: PathBuf,
