@@ -19,7 +19,7 @@ impl Run {
     }
 
     /// Milliseconds of training that the start at `index` did and that no checkpoint holds: since
-    /// the checkpoint from which the next start went on, else since the newest that came out. None
+    /// the checkpoint from which the next start went on, else since the newest that was saved. None
     /// where nothing is lost, or where it never trained.
     ///
     /// `over`: it has ended, which only the cluster knows of the last one.

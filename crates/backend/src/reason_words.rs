@@ -15,15 +15,15 @@ pub fn say_reason(reason: &str) -> String {
 /// `slurm_protocol_defs.c`.
 fn reason_words(reason: &str) -> Option<&'static str> {
     let words = match reason {
-        "None" => "it was not looked at yet",
-        "Resources" => "nothing that fits is free yet",
+        "None" => "not scheduled yet",
+        "Resources" => "waiting for free CPUs, memory or GPUs",
         "Priority" => "jobs of higher priority go first",
-        "Dependency" => "another job has to end first",
-        "DependencyNeverSatisfied" => "the job that it waits for did not end as it had to",
-        "BeginTime" => "its begin time has not come, or it was queued again a moment ago",
-        "JobHeldUser" => "it is held: scontrol release lets it go",
-        "JobHeldAdmin" => "it is held by an administrator",
-        "JobArrayTaskLimit" => "as many elements of its array run as may",
+        "Dependency" => "waiting for another job to end",
+        "DependencyNeverSatisfied" => "the job that it depends on did not end as required",
+        "BeginTime" => "its begin time is not reached, or it was requeued a moment ago",
+        "JobHeldUser" => "held; scontrol release starts it",
+        "JobHeldAdmin" => "held by an administrator",
+        "JobArrayTaskLimit" => "its array runs as many elements as its limit allows",
         "PartitionDown" => "its partition starts no jobs now",
         "PartitionInactive" => "its partition takes no jobs now",
         "PartitionNodeLimit" => "its partition doesn't allow so many nodes",
@@ -34,7 +34,7 @@ fn reason_words(reason: &str) -> Option<&'static str> {
         "ReservationDeleted" => "its reservation is gone",
         "Licenses" => "no licence is free",
         "NodeDown" => "a node that it needs is down",
-        "BadConstraints" => "no node has all that it asks for",
+        "BadConstraints" => "no node has all that it requests",
         "AccountNotAllowed" => "its account may not use the partition",
         "QOSNotAllowed" => "its QOS may not be used there",
         "InvalidAccount" => "its account is not known",
@@ -52,14 +52,16 @@ fn reason_words(reason: &str) -> Option<&'static str> {
         "QOSMaxCpuPerJobLimit" => "its QOS doesn't allow a job so many CPUs",
         "QOSMaxNodePerJobLimit" => "its QOS doesn't allow a job so many nodes",
         "QOSGrpNodeLimit" | "QOSGrpCpuLimit" | "QOSGrpGRES" | "QOSGrpMemLimit"
-        | "QOSGrpJobsLimit" => "all jobs of its QOS together have as much as they may",
+        | "QOSGrpJobsLimit" => "all jobs of its QOS together have as much as is allowed",
         "AssocGrpNodeLimit" | "AssocGrpCpuLimit" | "AssocGrpGRES" | "AssocGrpMemLimit"
-        | "AssocGrpJobsLimit" => "all jobs of your account together have as much as they may",
+        | "AssocGrpJobsLimit" => "all jobs of your account together have as much as is allowed",
         "AssocGrpCPUMinutesLimit"
         | "AssocGrpCPURunMinutesLimit"
         | "AssocGrpGRESMinutes"
         | "AssocGrpGRESRunMinutes" => "your account's time is used up",
-        "AssocMaxJobsLimit" | "AssociationJobLimit" => "you run as many jobs as you may",
+        "AssocMaxJobsLimit" | "AssociationJobLimit" => {
+            "you run as many jobs as your account allows"
+        }
         "AssocMaxWallDurationPerJobLimit" | "AssociationTimeLimit" => {
             "your account doesn't allow so long a time"
         }

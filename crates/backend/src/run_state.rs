@@ -109,7 +109,9 @@ pub fn run_state(
         Some((ViewState::Running { since, .. }, _)) => RunState::Running { since: *since },
         Some((ViewState::Ended { how, .. }, _)) if how == "CANCELLED" => RunState::Cancelled,
         Some((ViewState::Ended { how, exit, .. }, _)) => RunState::Failed {
-            cause: format!("its job ended as {how} (exit {exit}) without a word of the training"),
+            cause: format!(
+                "its job ended as {how} (exit {exit}), and the training recorded no reason"
+            ),
         },
         Some((ViewState::Unknown { text }, _)) => RunState::Unknown {
             what: format!("the cluster says {text}"),

@@ -142,8 +142,7 @@ impl Run {
         // It is written before the run can be found, and nobody but a person or a purge removes it.
         if self.links.is_empty() && !self.folder.run_json().exists() {
             return RunState::Unknown {
-                what: "its run folder was removed; a job of it may go on, yard ls shows it"
-                    .to_owned(),
+                what: "its run folder was removed; its job may still run; see yard ls".to_owned(),
             };
         }
         let link = self.current().map(|link| &link.state);
@@ -181,8 +180,8 @@ impl Run {
         self.last_events().iter().any(is_end)
     }
 
-    /// The newest checkpoint that came out: its name, its step and when. At the end of a start the
-    /// newest comes out first and older ones behind it, so steps count and not the order.
+    /// The newest checkpoint that was saved: its name, its step and when. At the end of a start the
+    /// newest is saved first and older ones after it, so steps count and not the order.
     #[must_use]
     pub fn last_checkpoint(&self) -> Option<(&str, Option<u64>, Timestamp)> {
         self.starts.iter().rev().find_map(|start| {

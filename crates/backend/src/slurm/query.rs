@@ -4,7 +4,7 @@ use crate::job_view::{JobView, ViewState};
 use crate::transport::TransportError;
 use model::{JobId, Timestamp};
 
-/// `squeue --Format`: every field with a width that no value reaches and `|` behind it. Letters of
+/// `squeue --Format`: every field with a width that no value reaches and `|` after it. Letters of
 /// `-o` would be shorter, but none of them is the restart count.
 pub const FORMAT: &str = "JobID:12|,State:24|,RestartCnt:8|,ReasonList:80|,SubmitTime:32|,\
 StartTime:32|,EndTime:32|,exit_code:12|,NodeList:1024|,Name:256|";
@@ -76,7 +76,7 @@ fn view_state(
     }
 }
 
-/// A time as Slurm prints it: local, without a zone; `N/A` and `Unknown` are none.
+/// A time as Slurm prints it: local, without a zone; `N/A` and `Unknown` are no times.
 fn local_time(text: &str) -> Option<Timestamp> {
     let time: jiff::civil::DateTime = text.parse().ok()?;
     let zoned = time.to_zoned(jiff::tz::TimeZone::system()).ok()?;
