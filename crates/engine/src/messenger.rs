@@ -1,4 +1,4 @@
-//! Words to supervisors, on a thread of its own: the owner waits for nobody.
+//! Messages to supervisors, on their own thread: the owner waits for no one.
 
 use crate::SupervisorKey;
 use crate::record;

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Slurm's highest job id: a higher number in a name or a text is none.
+/// Slurm's highest job id: a higher number in a name or a text is no id.
 const HIGHEST: u32 = 0x03ff_ffff;
 /// As much of the log's end is read.
 const LOG: u64 = 1 << 20;

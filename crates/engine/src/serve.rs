@@ -37,7 +37,7 @@ struct CantServe {
     todo: String,
 }
 
-/// Serves the engine folder `dir` until somebody ends it. One line on standard output says how the
+/// Serves the engine folder `dir` until it is ended. One line on standard output says how the
 /// start went ([`Startup`]); all else goes to standard error.
 ///
 /// Must be called while the process has one thread.
@@ -114,7 +114,7 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
             }
         }
     }
-    crate::log::line("ended; running jobs go on");
+    crate::log::line("ended; running jobs keep running");
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// SIGURG asks a supervisor to listen on its socket. Most are never spoken to, and a socket is a
-/// file more to make. Sent to a process that is none, the signal does nothing.
+/// file more to make. Sent to any other process, the signal does nothing.
 pub const LISTEN: i32 = 23;
 
 /// All that a supervisor needs to run its node's part of a step.
@@ -84,7 +84,7 @@ pub struct StepSpec {
     pub warning: Option<SignalSpec>,
     /// From SIGTERM to SIGKILL.
     pub kill_wait_ms: u64,
-    /// The first task that ends badly ends the step on this node (the others are told by `srun`).
+    /// The first task that ends badly ends the step on this node (`srun` ends the others).
     #[serde(default)]
     pub kill_on_bad_exit: bool,
 }

@@ -27,7 +27,7 @@ struct Live {
     engine: UnixStream,
     pool: ChildPool,
     own: OwnProcesses,
-    /// Steps whose supervisor is gone without a word: their end is told once nothing that they
+    /// Steps whose supervisor is gone without a report: their end is reported once nothing that they
     /// left behind lives.
     lost: Vec<SupervisorKey>,
     reaping_since: Option<Instant>,

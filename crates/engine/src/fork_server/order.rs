@@ -1,4 +1,4 @@
-//! What the engine says to the fork server: a line, and behind it a spec that the fork server hands on
+//! What the engine says to the fork server: a line, and after it a spec that the fork server hands on
 //! without reading it.
 //!
 //! ```text

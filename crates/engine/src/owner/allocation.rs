@@ -20,7 +20,7 @@ const ABANDONED_MS: i64 = 30_000;
 pub(crate) enum Owned {
     /// A connection's.
     By(u64),
-    /// Nobody's since a restart of the engine; ended at this moment.
+    /// Without a client since a restart of the engine; ended at this moment.
     Until(Timestamp),
 }
 
@@ -75,7 +75,7 @@ impl Owner {
         moments.min()
     }
 
-    /// The client is gone without a word.
+    /// The client is gone without a report.
     fn end_allocation(&mut self, job: JobId, turn: &mut Turn) {
         self.allocations.remove(&job);
         let Some(record) = self.state.job(job) else {

@@ -74,7 +74,7 @@ impl Owner {
     }
 
     /// Waits, on a thread, for a supervisor that is no child of this engine's fork server; false when
-    /// there is none that lives.
+    /// none lives.
     pub(super) fn adopt(&self, key: SupervisorKey) -> bool {
         let found = record::look(&self.folder, key).map(|found| found.holder);
         let Some(pid) = found.filter(lives) else {
@@ -264,7 +264,7 @@ pub(super) fn may_requeue(record: &JobRecord) -> bool {
     record.batch && record.request.requeue != Some(false)
 }
 
-/// How a step ended on a node; `None` where nobody wrote it.
+/// How a step ended on a node; `None` where it was not recorded.
 pub(super) fn read_exit(engine: &EngineFolder, key: SupervisorKey) -> Option<ExitFile> {
     record::look(engine, key)?.exit
 }

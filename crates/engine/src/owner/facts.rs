@@ -74,7 +74,7 @@ impl Owner {
             ));
         }
         limits.push(
-            "memory is shared out, but a job that takes more than it asked for is not stopped"
+            "memory is allocated to jobs, but a job that uses more than it requested is not stopped"
                 .to_owned(),
         );
         limits.push("virtual nodes share this machine's disk and network".to_owned());

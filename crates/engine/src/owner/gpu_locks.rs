@@ -7,7 +7,7 @@ use sched::Event;
 use std::collections::{BTreeMap, BTreeSet};
 use sys::gpus::GpuLock;
 
-/// How often to look whether a GPU that somebody else holds is free again.
+/// How often to look whether a GPU that another process holds is free again.
 const LOOK_MS: i64 = 5000;
 
 /// Locks on GPUs.

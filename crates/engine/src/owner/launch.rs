@@ -114,7 +114,7 @@ impl Owner {
         })
     }
 
-    /// What the records of a job's steps are told by.
+    /// What the records of a job's steps are recognised by.
     fn record_tag(
         &self,
         record: &JobRecord,

@@ -84,7 +84,7 @@ pub(crate) struct Owner {
 /// Why the owner ended.
 #[derive(Debug)]
 pub(crate) enum Leaving {
-    /// Somebody asked for it, and waits for the word.
+    /// A client requested it, and waits for the answer.
     Requested(mpsc::Sender<Answer>, Answer),
     /// SIGTERM.
     Signal,
@@ -93,7 +93,7 @@ pub(crate) enum Leaving {
 }
 
 impl Owner {
-    /// Lives until somebody ends it.
+    /// Lives until it is ended.
     pub(crate) fn live(&mut self, messages: &mpsc::Receiver<Message>) -> Leaving {
         let mut turn = self.new_turn();
         self.recover(&mut turn, true);

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 /// A step as the table holds it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StepRow {
-    /// What clients are told.
+    /// What clients know.
     pub(crate) record: StepRecord,
     /// What no other step of the job may hold meanwhile.
     #[serde(default)]
@@ -82,7 +82,7 @@ impl Store {
         text.map(|text| self.parse(&text)).transpose()
     }
 
-    /// What the records of a submission's steps are told by.
+    /// What the records of a submission's steps are recognised by.
     pub(crate) fn record_tag(&self, submitted: JobId) -> Result<Option<RecordTag>, StoreError> {
         if submitted.0 < self.untagged_below {
             return Ok(None);

@@ -18,7 +18,7 @@ pub(crate) struct Loss {
     pub(crate) at: Timestamp,
     /// What is missing, and why.
     pub(crate) text: String,
-    /// A client was told.
+    /// A client knows of it.
     #[serde(default)]
     pub(crate) shown: bool,
 }
@@ -119,7 +119,7 @@ impl Store {
         })
     }
 
-    /// A client was told of all.
+    /// A client knows of all.
     pub(crate) fn losses_shown(&mut self) -> Result<(), StoreError> {
         let mut losses = self.losses()?;
         for loss in &mut losses {
@@ -171,7 +171,7 @@ fn take_stock(was: Option<&Committed>, is: &Committed, named: u32, is_new: bool)
     let missing = missing.or_else(|| {
         (other && known > is.next_id).then(|| {
             format!(
-                "it knows no jobs from {} to {}, which another store had; ids go on behind them",
+                "it knows no jobs from {} to {}, which another store had; new ids begin after them",
                 is.next_id,
                 known - 1
             )

@@ -1,4 +1,4 @@
-//! What SQLite would leave out of a write-ahead log without a word: it reads as far as the frames
+//! What SQLite would silently leave out of a write-ahead log: it reads as far as the frames
 //! are whole, and takes the first that is not for the end.
 //!
 //! ```text

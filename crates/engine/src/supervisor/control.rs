@@ -14,7 +14,7 @@ const LONGEST: usize = 64 * 1024;
 /// Who listens, and who is connected.
 pub(super) struct Control {
     path: PathBuf,
-    /// Once somebody asked for it.
+    /// Once it was requested.
     listener: Option<UnixListener>,
     callers: Vec<Caller>,
 }
@@ -44,7 +44,7 @@ pub(super) trait Obey {
 }
 
 impl Control {
-    /// Nobody can connect yet.
+    /// No client can connect yet.
     pub(super) fn new(path: PathBuf) -> Control {
         Control {
             path,

@@ -119,7 +119,7 @@ impl Ending {
         }
     }
 
-    /// A stop that someone asks for is no limit: nobody is warned of it.
+    /// A stop that someone asks for is no limit: no process is warned of it.
     fn warning_at(&self) -> Option<BootTime> {
         match (self.warning, self.because) {
             (Some(warning), Because::Limit) => Some(self.deadline?.minus(warning.before)),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_warns_nobody_and_is_not_taken_back() {
+    fn a_stop_warns_no_process_and_is_not_taken_back() {
         let mut stopped = ending(Some(100_000), Some(60));
         stopped.set(Some(BootTime(0)), Because::Stop);
         check(stopped.clone(), 0, &[(0, Due::Terminate(Because::Stop))]);

@@ -12,7 +12,7 @@ pub(super) fn signal_all(signal: i32, own: &OwnProcesses) {
     }
 }
 
-/// Sends a signal; that the process is gone already is no error, and nobody could do anything
+/// Sends a signal; that the process is gone already is no error, and nothing could be done
 /// about others.
 pub(super) fn send(pid: u32, signal: i32) {
     match process::signal(pid, signal) {

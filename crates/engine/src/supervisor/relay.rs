@@ -20,7 +20,7 @@ const ENOUGH: usize = 512 * 1024;
 /// Bytes read at once.
 const CHUNK: usize = 64 * 1024;
 /// Longest wait for `srun` to take the last words.
-const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
+const LONGEST_LAST_WRITE: Duration = Duration::from_secs(10);
 
 /// The connection with `srun`, and our ends of the tasks' streams.
 pub(super) struct Relay {
@@ -198,7 +198,7 @@ impl Relay {
     }
 
     /// Reads what the tasks left in their pipes, as far as there is room; whether all of it is
-    /// read and sent, or nobody is there to send it to. For when no task lives any more.
+    /// read and sent, or no reader is left. For when no task lives any more.
     pub(super) fn drained(&mut self) -> bool {
         let mut place = 0;
         let mut all_read = true;
@@ -229,7 +229,7 @@ impl Relay {
         let patient = self.stream.set_nonblocking(false).is_ok()
             && self
                 .stream
-                .set_write_timeout(Some(LONGEST_FAREWELL))
+                .set_write_timeout(Some(LONGEST_LAST_WRITE))
                 .is_ok();
         if patient {
             let _ = self.stream.write_all(&self.out[self.sent..]);

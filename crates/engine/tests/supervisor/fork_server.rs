@@ -21,8 +21,8 @@ pub const TESTS: &[Test] = &[
         supervisors_outlive_an_engine_that_is_killed,
     ),
     (
-        "an_engine_that_says_farewell_is_not_replaced",
-        an_engine_that_says_farewell_is_not_replaced,
+        "an_engine_that_shuts_down_is_not_replaced",
+        an_engine_that_shuts_down_is_not_replaced,
     ),
     (
         "supervisors_hold_nothing_of_the_engine",
@@ -181,7 +181,7 @@ fn supervisors_outlive_an_engine_that_is_killed() {
     until("the supervisor is gone", || !lives(supervisor));
 }
 
-fn an_engine_that_says_farewell_is_not_replaced() {
+fn an_engine_that_shuts_down_is_not_replaced() {
     let mut engine = Engine::new();
     let step = Step::script("until test -e go; do sleep 0.01; done");
     let supervisor = engine.start(&step);
