@@ -1,4 +1,4 @@
-//! When a job must stop training so that everything is out before its limit. Pure.
+//! When a job must stop training so that everything is saved before its limit. Pure.
 
 use model::Timestamp;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The moments of a job's end, each after the one before. All of them are before the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
-    /// The program is told (where the run file wants that) and the last copying out begins.
+    /// The program is warned (where the run file wants that) and the last copying begins.
     pub warn: Timestamp,
     /// The ranks get SIGTERM, whatever is still being copied.
     pub stop: Timestamp,
@@ -16,7 +16,7 @@ pub struct Deadlines {
     pub leave: Timestamp,
 }
 
-/// A grace that nobody asked for is no longer than this.
+/// A grace that was not requested is no longer than this.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(120);
 /// Grace in parts of the whole limit, where the limit is short: 25 s leave 3.1 s.
 const LARGEST_PART: u32 = 8;
@@ -27,7 +27,7 @@ impl Deadlines {
     /// From the job's end.
     ///
     /// `asked` is the run file's grace. It is followed as far as it leaves half of the limit for
-    /// work; a grace that nobody asked for is an eighth of the limit, at most two minutes.
+    /// work; a grace that was not requested is an eighth of the limit, at most two minutes.
     #[must_use]
     pub fn before_limit(start: Timestamp, end: Timestamp, asked: Option<Duration>) -> Deadlines {
         let limit = Duration::from_millis(end.since(start).unsigned_abs());

@@ -31,7 +31,7 @@ pub struct Owned {
 pub enum LocalFolderError {
     /// Someone else's folder has the name.
     #[error(
-        "{path:?} is asked for node-local files, it is not a private folder of user {uid} (owner {owner}, mode {mode:o}); remove it, or choose another node_local folder"
+        "{path:?} is needed for node-local files, and is not a private folder of user {uid} (owner {owner}, mode {mode:o}); remove it, or choose another node_local folder"
     )]
     NotOurs {
         /// The folder.
@@ -45,7 +45,7 @@ pub enum LocalFolderError {
     },
     /// It can't be made.
     #[error(
-        "{path:?} is asked for node-local files and can't be made: {source}; choose another node_local folder"
+        "{path:?} is needed for node-local files and can't be made: {source}; choose another node_local folder"
     )]
     System {
         /// The folder.
@@ -174,7 +174,7 @@ impl LocalFolder {
         })
     }
 
-    /// Folders whose lock nobody holds. What can't be removed stays: it is not worth a job.
+    /// Folders whose lock no process holds. What can't be removed stays: it is not worth a job.
     fn remove_orphans(&self) {
         for entry in fs::read_dir(&self.root).into_iter().flatten().flatten() {
             let Ok(name) = entry.file_name().into_string() else {
@@ -191,7 +191,7 @@ impl LocalFolder {
         }
     }
 
-    /// Removes it: everything is out.
+    /// Removes it: everything is saved.
     pub fn remove(&self) {
         let _ = fs::remove_dir_all(self.path());
         let _ = fs::remove_file(self.lock_of(&self.name));

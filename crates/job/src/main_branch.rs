@@ -19,7 +19,7 @@ use std::process::ExitCode;
 /// - `agent RUN_FOLDER`, `stage RUN_FOLDER`: one task a node.
 /// - `rank JOB.RESTART RUN_FOLDER LOCAL_FOLDER`: one task a rank.
 ///
-/// Returns the exit code of what it stood for; 2 where the arguments are none of these.
+/// Returns the exit code of what it stood for; 2 for other arguments.
 #[must_use]
 pub fn main(args: &[OsString]) -> ExitCode {
     let words: Vec<&Path> = args.iter().map(Path::new).collect();

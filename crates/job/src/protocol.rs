@@ -50,14 +50,14 @@ pub enum Order {
         /// What `{resume}` holds.
         resume: Option<String>,
     },
-    /// Copy your part of this entry; say so when there is none.
+    /// Copy your part of this entry; say so when it is missing.
     Copy {
         /// The entry's name in `{checkpoints}`.
         name: String,
         /// Who is asked.
         from: Vec<AgentId>,
     },
-    /// The entry is out: nobody needs to keep what was copied of it.
+    /// The entry is saved: nodes need not keep what was copied of it.
     Out {
         /// Its name in `{checkpoints}`.
         name: String,
@@ -80,14 +80,14 @@ pub enum Order {
         round: u32,
         /// How long an entry that is just being written is waited for.
         until: Timestamp,
-        /// Whether nobody writes any more: what has a temporary name stays unfinished.
+        /// Whether no process writes any more: what has a temporary name stays unfinished.
         ranks_gone: bool,
         /// Whether they ended by themselves and well: then what stands there is whole.
         finished: bool,
     },
     /// End; with `clean`, remove the node-local folders first.
     Finish {
-        /// Whether all that was complete is out.
+        /// Whether all that was complete is saved.
         clean: bool,
     },
 }
@@ -167,7 +167,7 @@ pub enum Report {
         /// In words.
         why: String,
     },
-    /// All that was complete is out.
+    /// All that was complete is saved.
     Drained {
         /// The order's number.
         round: u32,

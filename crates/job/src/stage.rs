@@ -30,7 +30,7 @@ pub enum StageError {
     },
     /// The node's disk is full.
     #[error(
-        "{asked} bytes of {path:?} are to be staged, {there} are free in {folder:?} on {host}; ask for nodes with a larger disk, or stage less"
+        "{asked} bytes of {path:?} are to be staged, {there} are free in {folder:?} on {host}; request nodes with a larger disk, or stage less"
     )]
     DiskFull {
         /// The file or folder.

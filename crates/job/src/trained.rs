@@ -18,7 +18,7 @@ pub fn is_done(run: &RunFolder, attempt: Attempt) -> bool {
     judge(&tasks, &exits, told_to_end)
 }
 
-/// A program that ends with 0 because it was told to end is not done.
+/// A program that ends with 0 because it was signalled to end is not done.
 fn judge(tasks: &[u32], exits: &[RankExit], told_to_end: bool) -> bool {
     let ended_well = |task: &u32| {
         exits

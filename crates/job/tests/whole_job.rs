@@ -333,7 +333,7 @@ fn no_such_command() {
         panic!("{events:?}")
     };
     assert!(
-        cause.contains("command \"pyhton\" is asked, no folder of PATH has it"),
+        cause.contains("command \"pyhton\" can't be run: no folder of PATH has it"),
         "{cause}"
     );
 }

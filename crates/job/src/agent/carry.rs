@@ -1,4 +1,4 @@
-//! What the agent does with entries: finds, holds, copies and keeps them until they are out.
+//! What the agent does with entries: finds, holds, copies and keeps them until they are saved.
 
 use super::copy_out::CopyOutError;
 use super::rescue::is_out;
@@ -69,7 +69,7 @@ impl Agent {
         self.drained()
     }
 
-    /// The ranks are about to be told to end: what they had closed until now they closed themselves.
+    /// The ranks are about to be signalled to end: what they had closed until now they closed themselves.
     pub(super) fn ending(&mut self) -> Result<(), AgentError> {
         self.look()?;
         let folder = self.local.checkpoints();
@@ -113,7 +113,7 @@ impl Agent {
         say(Report::Complete { name })
     }
 
-    /// Copies an entry, or promises to, or says that there is none.
+    /// Copies an entry, or promises to, or reports that it is missing.
     pub(super) fn copy(&mut self, name: String) -> Result<(), AgentError> {
         let newest = self.held.remove(&name);
         if let Some(held) = newest.or_else(|| self.given.remove(&name)) {
@@ -207,7 +207,7 @@ impl Agent {
         }
     }
 
-    /// Whether another try may bring it out.
+    /// Whether another try may save it.
     fn keep_for_later(&mut self, name: &str, held: Held, error: &CopyOutError) -> bool {
         let is_gone = !held.linked && !held.path.exists();
         if matches!(error, CopyOutError::Changed) {
@@ -254,7 +254,7 @@ impl Agent {
 fn say_what_is_odd(name: &str, tree: &Tree) -> Result<(), AgentError> {
     if !tree.left_out.is_empty() {
         let text = format!(
-            "checkpoint {name} comes out without what can't be kept: {}",
+            "checkpoint {name} is saved without what can't be kept: {}",
             tree.left_out.join(", ")
         );
         say(Report::Note { text })?;

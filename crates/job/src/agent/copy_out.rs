@@ -13,7 +13,7 @@ use thiserror::Error;
 pub enum CopyOutError {
     /// The run folder's disk is full.
     #[error(
-        "{asked} bytes are to be copied, {there} are free in {folder:?}; free some, or set [checkpoints] keep = N; the training goes on and checkpoints that are out stay"
+        "{asked} bytes are to be copied, {there} are free in {folder:?}; free some, or set [checkpoints] keep = N; the training continues, and saved checkpoints stay"
     )]
     DiskFull {
         /// What the entry needs.

@@ -2,7 +2,7 @@
 //!
 //! It takes orders from the conductor and reports to it; it watches `{checkpoints}`, keeps what is
 //! complete from vanishing, copies it out, and brings one back at the start. It ignores SIGTERM:
-//! when a job is ended there are checkpoints to bring out, and the conductor says when to go.
+//! when a job is ended there are checkpoints to save, and the conductor says when to go.
 
 mod address;
 mod carry;
@@ -40,7 +40,7 @@ use train::{Notify, Plan, Shape};
 use watcher::Watcher;
 use work::{Work, Worked};
 
-/// Why an agent ended before it was told to.
+/// Why an agent ended before it was ordered to.
 #[derive(Debug, Error)]
 pub enum AgentError {
     /// The node's disk.
@@ -84,7 +84,7 @@ enum Message {
 struct Draining {
     round: u32,
     until: Timestamp,
-    /// Whether nobody writes any more.
+    /// Whether no process writes any more.
     ranks_gone: bool,
 }
 
@@ -122,7 +122,7 @@ const RAREST_LOOK: Duration = Duration::from_secs(2);
 /// Works until the conductor says that it is over.
 ///
 /// # Errors
-/// The node can't be used; the conductor was told.
+/// The node can't be used; the conductor knows.
 pub fn run(at: Surroundings) -> Result<(), AgentError> {
     let broken = |error: AgentError| {
         let _ = say(Report::Broken {

@@ -1,7 +1,7 @@
 //! The rank processes of this node, as their wrappers wrote them down, and signals to them.
 //!
 //! Signals go straight to processes: Slurm's srun turns a SIGTERM of its own into SIGKILL for the
-//! tasks, and torchrun dies of a SIGUSR1 that was meant for its workers.
+//! tasks, and torchrun dies of a SIGUSR1 for its workers.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -73,7 +73,7 @@ pub fn kill(ranks: &[RankProcess]) {
 }
 
 /// The notice that the run file asks for. `workers`: the program is a launcher, and its children
-/// are meant.
+/// get it.
 pub fn notify(ranks: &[RankProcess], number: i32, workers: bool) {
     for rank in ranks {
         if workers {

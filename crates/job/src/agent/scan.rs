@@ -86,7 +86,7 @@ pub fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
 pub struct FolderInside<'a> {
     /// The watched folder.
     folder: &'a Path,
-    /// What is open for writing, once somebody asks: to look through all processes is dear.
+    /// What is open for writing, once it is needed: to look through all processes is dear.
     written: Option<BTreeSet<(u64, u64)>>,
 }
 

@@ -105,7 +105,7 @@ impl ClusterWord {
     }
 }
 
-/// A time as Slurm prints it: local, without a zone; `Unknown` is none.
+/// A time as Slurm prints it: local, without a zone; `Unknown` is no time.
 fn local_time(text: &str) -> Option<Timestamp> {
     let time: jiff::civil::DateTime = text.parse().ok()?;
     let zoned = time.to_zoned(jiff::tz::TimeZone::system()).ok()?;

@@ -2,7 +2,7 @@
 //!
 //! One entry at a time: each is asked of all agents that have a disk, and is published when all of
 //! them have answered, so that no checkpoint lacks a node's shards. The agents keep what they were
-//! asked for until it is out: what could not be copied is tried again after a while, when something
+//! asked for until it is saved: what could not be copied is tried again after a while, when something
 //! else got through, and at the end.
 
 use crate::protocol::AgentId;
@@ -248,7 +248,7 @@ impl Copies {
         }
     }
 
-    /// It is out. What had found no room may find some now.
+    /// It is saved. What had found no room may find some now.
     pub fn published(&mut self, name: &str, now: Timestamp) {
         if self.is_current(name) {
             self.current = None;

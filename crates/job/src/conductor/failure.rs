@@ -60,7 +60,7 @@ pub fn cause(run: &RunFolder, attempt: Attempt, status: i32, first: Option<&Rank
             );
         }
         return format!(
-            "the ranks' srun ended with {status} and no rank wrote down how it ended; {:?} has what srun said",
+            "the ranks' srun ended with {status} and no rank recorded how it ended; see what srun printed in {:?}",
             run.conductor_log(attempt.job)
         );
     };

@@ -13,7 +13,7 @@ pub fn stuck_before(run: &RunFolder, now: Attempt) -> io::Result<u32> {
 }
 
 /// How many starts right before this one were lost without a new checkpoint: one of our own
-/// processes was killed, or nobody was left to say anything.
+/// processes was killed, or no process was left to record anything.
 ///
 /// # Errors
 /// The run folder can't be read.
@@ -95,7 +95,7 @@ fn was_lost(events: &[Event]) -> bool {
     (lost || !events.iter().any(is_end)) && !has_progress(events)
 }
 
-/// Whether a start brought out a checkpoint that is newer than what it had resumed from.
+/// Whether a start saved a checkpoint that is newer than what it had resumed from.
 #[must_use]
 pub fn has_progress(events: &[Event]) -> bool {
     let resumed = events.iter().find_map(|event| match event {

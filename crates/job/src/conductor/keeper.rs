@@ -1,5 +1,5 @@
 //! The conductor's parent: the batch step's first process, which does nothing but wait, so that
-//! there is somebody left to bring the run back when the conductor is killed.
+//! there is a process left to bring the run back when the conductor is killed.
 
 use super::{ConductorError, loss};
 use crate::exit_code;

@@ -72,7 +72,7 @@ pub fn run(folder: &Path, number: u32) -> Result<u8, ConductorError> {
     conductor.conduct(&hear, now)
 }
 
-/// SIGTERM is told to the loop; what people and `--signal` send otherwise must not end the job.
+/// SIGTERM reaches the loop; what people and `--signal` send otherwise must not end the job.
 fn listen_to_signals(conductor: &Conductor) -> Result<(), ConductorError> {
     let heard = conductor.heard.clone();
     let told_to_end = Arc::clone(&conductor.steps.told_to_end);

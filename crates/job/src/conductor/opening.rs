@@ -181,7 +181,7 @@ impl Conductor {
 }
 
 /// Slurm rounds limits up to minutes and the script says what it makes of them; an engine that
-/// counts in seconds is told them.
+/// counts in seconds gets seconds.
 fn exact_time(json: &RunJson) -> Option<String> {
     let time = json.plan.time.as_ref()?;
     (json.facts.time_granularity.0 < 60).then(|| time.value.to_string())

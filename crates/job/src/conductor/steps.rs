@@ -33,7 +33,7 @@ pub struct Steps {
     pub allocation: Allocation,
     /// The loop.
     pub heard: Sender<Message>,
-    /// Whether the ranks were told to end, by us or by a signal to the whole job.
+    /// Whether the ranks were signalled to end, by us or by a signal to the whole job.
     pub told_to_end: Arc<AtomicBool>,
 }
 
@@ -45,7 +45,7 @@ pub struct AgentsStep {
 }
 
 impl AgentsStep {
-    /// Sends an order to all agents. That they are gone is told by their step's end.
+    /// Sends an order to all agents. Their step's end shows that they are gone.
     pub fn send(&mut self, order: &Order) {
         let _ = self
             .orders
@@ -129,9 +129,7 @@ impl Steps {
                     }
                     let (status, _) = wait(child);
                     let why = || {
-                        format!(
-                            "its srun ended with {status}; the lines above in this log tell why"
-                        )
+                        format!("its srun ended with {status}; the lines above in this log say why")
                     };
                     tell(
                         &heard,
@@ -252,7 +250,7 @@ impl Steps {
 }
 
 /// Cancels a job that waits to take over. One that is left ends by itself as soon as it starts, so
-/// nobody waits long for a controller that is busy.
+/// no caller waits long for a controller that is busy.
 pub fn cancel(job: u32) {
     const PATIENCE: Duration = Duration::from_secs(5);
     let (tell, told) = channel();
@@ -325,6 +323,6 @@ fn requeue(name: &str) -> Result<(), String> {
 pub fn last_words(program: &str, answer: &Output) -> String {
     let said = String::from_utf8_lossy(&answer.stderr);
     let last = said.lines().rfind(|line| !line.trim().is_empty());
-    let nothing = || format!("{program} says nothing and ends with {}", answer.status);
+    let nothing = || format!("{program} printed nothing and ended with {}", answer.status);
     last.map_or_else(nothing, |line| line.trim().to_owned())
 }

@@ -22,7 +22,7 @@ pub enum Standing {
         /// In words, for the job's own log.
         why: String,
     },
-    /// It does not go on, and nobody has said so yet.
+    /// It does not go on, which has not been reported yet.
     Fails {
         /// In words.
         cause: String,
@@ -91,7 +91,7 @@ fn judge(events: &[Event], lost: u32, asked: impl FnOnce() -> Option<StopReason>
             why: "the job before was cancelled".to_owned(),
         },
         _ if lost >= state::LOST_IN_A_ROW => Standing::Fails {
-            cause: state::lost_too_often(lost, "a job ended without a word"),
+            cause: state::lost_too_often(lost, "a job ended without recording why"),
         },
         _ => Standing::GoesOn,
     }
@@ -195,7 +195,7 @@ impl Place {
 }
 
 /// Whether a variable belongs to this job and would be taken for the next one's: its number of
-/// restarts, its shape, options for sbatch. `SLURM_CONF` says which cluster is meant.
+/// restarts, its shape, options for sbatch. `SLURM_CONF` names the cluster.
 fn is_of_this_job(name: &str) -> bool {
     let prefixes = ["SLURM_", "SBATCH_", "SRUN_", "PMIX_", "PMI_"];
     name != "SLURM_CONF" && prefixes.iter().any(|prefix| name.starts_with(prefix))

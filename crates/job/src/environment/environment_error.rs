@@ -8,7 +8,7 @@ use thiserror::Error;
 /// [`EnvironmentError::there`] and [`EnvironmentError::todo`] are its three parts.
 #[derive(Debug, Error)]
 pub enum EnvironmentError {
-    /// A `venv` or `conda` folder that is none.
+    /// A folder that is no `venv` or `conda` environment.
     #[error("there is no {key} environment at {}", path.display())]
     NotThere {
         /// The run file's key.

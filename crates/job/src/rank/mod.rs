@@ -219,8 +219,8 @@ fn change(variables: &mut Variables, rank: &RankCommand) {
     }
 }
 
-/// When memory runs out the kernel shall take the rank and leave those who can still bring its
-/// checkpoints out. Raising needs no rights; a system without `/proc` keeps its default.
+/// When memory runs out the kernel shall take the rank and leave those who can still save its
+/// checkpoints. Raising needs no rights; a system without `/proc` keeps its default.
 fn prefer_to_kill(pid: u32) {
     const RAISED: &str = "500";
     let _ = std::fs::write(format!("/proc/{pid}/oom_score_adj"), RAISED);

@@ -14,7 +14,7 @@ use train::Prelude;
 pub enum PreludeError {
     /// A line of the login shell failed.
     #[error(
-        "[environment] asks for {lines:?}, a login shell ended with {status} at the first of them that failed; what it said stands above"
+        "[environment] has {lines:?}, and a login shell ended with {status} at the first that failed; its output is above"
     )]
     Shell {
         /// The lines.
@@ -24,7 +24,7 @@ pub enum PreludeError {
     },
     /// No such virtual environment on this node.
     #[error(
-        "[environment] asks for {path:?}, this node has no bin/python there; make it on a file system that the nodes share"
+        "[environment] names {path:?}, and this node has no bin/python there; put it on a file system that the nodes share"
     )]
     Venv {
         /// Its folder.

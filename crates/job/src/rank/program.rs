@@ -10,9 +10,9 @@ use thiserror::Error;
 /// Why a program can't be started.
 #[derive(Debug, Error)]
 pub enum ProgramError {
-    /// There is none of that name.
+    /// No program has that name.
     #[error(
-        "command {program:?} is asked, {there}; correct the command, or name the environment that has it in [environment]"
+        "command {program:?} can't be run: {there}; correct the command, or name the environment that has it in [environment]"
     )]
     NotThere {
         /// As it was written.
@@ -22,7 +22,7 @@ pub enum ProgramError {
     },
     /// It is there and can't be executed.
     #[error(
-        "command {program:?} is asked, {path:?} is there and can't be executed; `chmod +x` it and give it a `#!` line, or start it with its interpreter"
+        "command {program:?} can't be run: {path:?} is not executable; `chmod +x` it and give it a `#!` line, or start it with its interpreter"
     )]
     NotExecutable {
         /// As it was written.
@@ -120,9 +120,9 @@ mod tests {
         check("train", Ok("bin/train"));
         check("./bin/train", Ok("bin/train"));
         check("bin/train", Ok("bin/train"));
-        check("notes", Err("can't be executed"));
+        check("notes", Err("is not executable"));
         check("trian", Err("no folder of PATH has it"));
         check("./train", Err("is not there"));
-        check("", Err("is asked"));
+        check("", Err("can't be run"));
     }
 }

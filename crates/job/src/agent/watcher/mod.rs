@@ -5,7 +5,7 @@
 //! (new or changed) ──same twice──▶ still ──rule says so──▶ told ──changed──▶ (new or changed)
 //! ```
 //!
-//! What has no mark of its completeness must stand still for long. When nobody writes any more that
+//! What has no mark of its completeness must stand still for long. When no process writes any more that
 //! wait tells nothing: then an entry that its writers had closed counts at once if they had gone on
 //! to the next one, or if it is like the finished one before it. What can be compared with nothing
 //! may be a part.
@@ -56,7 +56,7 @@ pub struct Found {
 /// (a folder with a `config.json` that is not Hugging Face's), and a lost checkpoint is worse than
 /// one that is marked as unproven.
 pub const SETTLED_PARTIAL_MS: i64 = 30_000;
-/// A longer stillness is not waited for when nobody writes any more.
+/// A longer stillness is not waited for when no process writes any more.
 const LONGEST_LAST_SETTLE_MS: i64 = 4_000;
 /// What changed so recently is taken to be in work.
 const RECENT_MS: i64 = 2_000;
@@ -79,13 +79,13 @@ pub struct Watcher {
 enum Writers {
     /// They go on.
     Live,
-    /// They were told to end: a file that is closed from now on may be half a file.
+    /// They were signalled to end: a file that is closed from now on may be half a file.
     Ending,
-    /// Nobody writes any more.
+    /// No process writes any more.
     Gone {
         /// Since when.
         at: Timestamp,
-        /// Whether they had been told to end before.
+        /// Whether they had been signalled to end before.
         told: bool,
     },
     /// They ended by themselves and well: what stands there is what they wanted.
@@ -100,7 +100,7 @@ struct Entry {
     since: Timestamp,
     looks: u32,
     told: bool,
-    /// What it consisted of when nobody had it open any more, before the writers were told to end.
+    /// What it consisted of when no process had it open any more, before the writers were signalled to end.
     closed: Option<Shape>,
     /// Its format says that something is missing.
     partial: bool,
@@ -218,7 +218,7 @@ impl Watcher {
     }
 
     /// From now on only what is being written at this moment is waited for; entries that are begun
-    /// later are not. `ranks_gone`: nobody will rename what has a temporary name now. `finished`:
+    /// later are not. `ranks_gone`: no process will rename what has a temporary name now. `finished`:
     /// they ended well, so nothing has to stand still before it counts.
     pub fn drain(&mut self, now: Timestamp, ranks_gone: bool, finished: bool) {
         if finished {
@@ -235,8 +235,8 @@ impl Watcher {
         self.draining = Some(self.entries.iter().filter_map(in_work).collect());
     }
 
-    /// The writers are told to end: from now on a file may be closed because its writer was killed.
-    /// `inside` looks at entries right before that; without it they were told by someone else.
+    /// The writers are signalled to end: from now on a file may be closed because its writer was killed.
+    /// `inside` looks at entries right before that; without it another process signalled them.
     pub fn ending(&mut self, inside: Option<&mut dyn Inside>) {
         if self.writers != Writers::Live {
             return;
@@ -255,8 +255,8 @@ impl Watcher {
         self.finished.insert(series(name), (name.to_owned(), shape));
     }
 
-    /// Whether an entry that nobody will change any more was whole by what can be known: its writers
-    /// had closed it before they were told to end, and had gone on to the next of its series, or it
+    /// Whether an entry that no process will change any more was whole by what can be known: its writers
+    /// had closed it before they were signalled to end, and had gone on to the next of its series, or it
     /// lacks nothing that the finished one before it has.
     fn is_believed(&self, name: &str) -> bool {
         let (Some(entry), Writers::Gone { at, told }) = (self.entries.get(name), self.writers)
@@ -322,8 +322,8 @@ impl Watcher {
                 };
                 let Some((named, before)) = self.finished.get(&series(name)) else {
                     return format!(
-                        "it stood still for {} of the {} s that tell that it is whole, and there is \
-                         none before it to compare it with",
+                        "it was unchanged for {} of the {} s after which it counts as complete, and there is \
+                         no earlier one to compare it with",
                         at.since(entry.since) / 1000,
                         settle.0
                     );
@@ -334,7 +334,7 @@ impl Watcher {
         }
     }
 
-    /// Forgets that the entry was told, so that it is looked at again: its copy failed because it
+    /// Forgets that the entry was reported, so that it is looked at again: its copy failed because it
     /// changed meanwhile.
     pub fn look_again(&mut self, name: &str) {
         if let Some(entry) = self.entries.get_mut(name) {

@@ -31,7 +31,7 @@ impl Shape {
             if let Some(((bytes, file), (asked, _))) = short {
                 let what = if file.is_empty() { "it" } else { file };
                 return Some(format!(
-                    "{what} has {bytes} bytes, and {asked} in {named}, the one before it"
+                    "{what} has {bytes} bytes, and {asked} in the previous checkpoint {named}"
                 ));
             }
         }
@@ -46,8 +46,9 @@ impl Shape {
             return Some(format!("it has {file}, which {named} has not"));
         }
         let (bytes, asked) = (self.bytes(), before.bytes());
-        (u128::from(bytes) * 10 < u128::from(asked) * 9)
-            .then(|| format!("it has {bytes} bytes, and {named}, the one before it, has {asked}"))
+        (u128::from(bytes) * 10 < u128::from(asked) * 9).then(|| {
+            format!("it has {bytes} bytes, and the previous checkpoint {named} has {asked}")
+        })
     }
 
     /// Whether `before` may have become this by more being written, and not by being begun anew.
@@ -128,7 +129,7 @@ mod tests {
         check(
             "a.pkl 100 b.pkl 0",
             "a.pkl 100 b.pkl 1",
-            "b.pkl has 0 bytes, and 1 in step-2, the one before it",
+            "b.pkl has 0 bytes, and 1 in the previous checkpoint step-2",
         );
         check("a.pkl 100 b.txt 0", "a.pkl 100 b.txt 0", "");
         check("a.pkl 100 b.txt 5", "a.pkl 100 b.txt 9", "");
@@ -137,12 +138,12 @@ mod tests {
         check(
             "- 8",
             "- 16",
-            "it has 8 bytes, and step-2, the one before it, has 16",
+            "it has 8 bytes, and the previous checkpoint step-2 has 16",
         );
         check(
             "- 7",
             "- 16",
-            "it has 7 bytes, and 16 in step-2, the one before it",
+            "it has 7 bytes, and 16 in the previous checkpoint step-2",
         );
     }
 

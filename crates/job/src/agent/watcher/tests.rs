@@ -51,7 +51,7 @@ fn marker() -> Complete {
 }
 
 /// Looks every 100 ms at one entry; `sizes` are its sizes (`-`: not there). Returns at which
-/// look it was told, with `?` when unproven.
+/// look it was reported, with `?` when unproven.
 #[track_caller]
 fn check(rule: Complete, name: &str, sizes: &str, mut evidence: Evidence, want: &str) {
     let mut watcher = Watcher::new(rule.clone());
@@ -335,12 +335,12 @@ fn a_folder_that_lacks_a_file_at_the_end_is_left_and_the_one_before_is_kept() {
 fn a_file_that_is_closed_to_be_opened_again_is_left_at_the_end() {
     check_end(
         &["s-1 8", "s-1 16", "s-1 16 s-2 8"],
-        "s-1; s-2: it has 8 bytes, and s-1, the one before it, has 16",
+        "s-1; s-2: it has 8 bytes, and the previous checkpoint s-1 has 16",
     );
     // Under one name again and again.
     check_end(
         &["last 8", "last 16", "last 8"],
-        "last: it has 8 bytes, and last, the one before it, has 16",
+        "last: it has 8 bytes, and the previous checkpoint last has 16",
     );
     check_end(&["last 8", "last 16", "last 8", "last 16"], "last");
 }
@@ -349,8 +349,8 @@ fn a_file_that_is_closed_to_be_opened_again_is_left_at_the_end() {
 fn what_can_be_compared_with_nothing_must_have_stood_still() {
     let why = |seconds| {
         format!(
-            "s-1: it stood still for {seconds} of the 10 s that tell that it is whole, and there is \
-             none before it to compare it with"
+            "s-1: it was unchanged for {seconds} of the 10 s after which it counts as complete, and there is \
+             no earlier one to compare it with"
         )
     };
     check_end(&["s-1/a 4"], &why(0));

@@ -10,7 +10,7 @@ use train::ResumeBy;
 /// Exit code after SIGTERM.
 const TERMINATED: u8 = 143;
 /// How long agents may take to remove their folders and end.
-const PARTING: Duration = Duration::from_secs(10);
+const AGENTS_LEAVE: Duration = Duration::from_secs(10);
 /// So many starts in a row may be lost without a new checkpoint; then it is no accident.
 pub(in crate::conductor) const LOST_IN_A_ROW: u32 = 3;
 
@@ -50,7 +50,7 @@ impl ConductorState {
         self.part(why, true, now, effects);
     }
 
-    /// Sends the agents home; `clean`: all is out, nothing needs to stay on the nodes.
+    /// Sends the agents home; `clean`: all is saved, nothing needs to stay on the nodes.
     pub(super) fn part(
         &mut self,
         why: Why,
@@ -59,7 +59,7 @@ impl ConductorState {
         effects: &mut Vec<Effect>,
     ) {
         effects.push(Effect::Send(Order::Finish { clean }));
-        let last = later(now, PARTING);
+        let last = later(now, AGENTS_LEAVE);
         let until = match (self.facts.deadlines, &why) {
             // The little that is left behind `leave` belongs to them, down to the requeue.
             (Some(at), Why::Limit | Why::Lost { .. }) => last.min(Timestamp(now.0.max(at.leave.0))),
@@ -161,7 +161,7 @@ impl ConductorState {
         }
         if !self.facts.comeback.may_submit {
             let cause = format!(
-                "{because}, and this cluster's nodes can't submit one; checkpoints are out, yard requeue goes on from them"
+                "{because}, and this cluster's nodes can't submit a job; checkpoints are saved, and yard requeue continues from them"
             );
             return self.failed(cause, effects);
         }
@@ -202,7 +202,7 @@ impl ConductorState {
                     .as_ref()
                     .map(|why| format!("the job could not be requeued ({why}), and "));
                 let cause = format!(
-                    "{}the job that takes over could not be submitted: {why}; checkpoints are out, yard requeue goes on from them",
+                    "{}the job that takes over could not be submitted: {why}; checkpoints are saved, and yard requeue continues from them",
                     requeue.unwrap_or_default()
                 );
                 self.failed(cause, effects);
@@ -231,7 +231,7 @@ impl ConductorState {
         self.over(1, effects);
     }
 
-    /// The run is over: nobody needs to take over.
+    /// The run is over: no job needs to take over.
     fn over(&mut self, code: u8, effects: &mut Vec<Effect>) {
         effects.extend(self.successor.map(Effect::DropSuccessor));
         self.leave(code, true, effects);
@@ -254,6 +254,6 @@ impl ConductorState {
 /// Why a run that was lost again and again does not come back.
 pub(in crate::conductor) fn lost_too_often(times: u32, cause: &str) -> String {
     format!(
-        "{times} starts in a row were lost without a new checkpoint, the last because {cause}; look at the memory that the job asks for and uses, then yard requeue"
+        "{times} starts in a row were lost without a new checkpoint, the last because {cause}; compare the memory that the job requests with what it uses, then yard requeue"
     )
 }

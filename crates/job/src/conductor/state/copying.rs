@@ -56,7 +56,7 @@ impl ConductorState {
         }));
     }
 
-    /// Where only the newest are kept, one that is older than what is out needs no further try.
+    /// Where only the newest are kept, one that is older than what is saved needs no further try.
     fn give_up_older(&mut self, out: Option<u64>, effects: &mut Vec<Effect>) {
         let names: Vec<String> = self.not_out.keys().cloned().collect();
         for name in names {

@@ -1,4 +1,4 @@
-//! From the first sign of an end until all is out: what ends a training, and Draining.
+//! From the first sign of an end until all is saved: what ends a training, and Draining.
 
 use super::{CancelCause, ConductorState, Draining, Effect, Phase, Stage, Why, later};
 use crate::grace::Deadlines;
@@ -13,7 +13,7 @@ const LONGEST_LAST_DRAIN: Duration = Duration::from_secs(3600);
 const BY_SIGNAL: i32 = 128;
 
 impl ConductorState {
-    /// `own`: what their end says of the training, where nobody had told them to end.
+    /// `own`: what their end says of the training, where no one had ended them.
     pub(super) fn ranks_ended(&mut self, own: Why, now: Timestamp, effects: &mut Vec<Effect>) {
         // Who ends well was not in the middle of a file, whoever told them to end.
         let finished = matches!(own, Why::Done);
@@ -68,7 +68,7 @@ impl ConductorState {
             }
             Phase::Gathering | Phase::Rescuing(_) => {
                 let cause = format!(
-                    "the agents' step ended with {status} before the training did; the conductor's log has what srun said"
+                    "the agents' step ended with {status} before the training did; the conductor's log has srun's output"
                 );
                 self.fail(cause, now, effects);
                 self.agents_gone(now, effects);

@@ -50,7 +50,7 @@ impl ConductorState {
 
     pub(super) fn missing_agents(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         let cause = format!(
-            "{} agents were started, {} said hello; the conductor's log has what srun said",
+            "{} agents were started, {} connected; the conductor's log has srun's output",
             self.facts.nodes,
             self.hellos.len()
         );

@@ -1,4 +1,4 @@
-//! What goes into the conductor's decisions, and what comes out of them.
+//! What goes into the conductor's decisions, and what follows from them.
 
 use crate::conductor::copies::Part;
 use crate::grace::Deadlines;
@@ -18,7 +18,7 @@ pub struct Facts {
     pub deadlines: Option<Deadlines>,
     /// Agents that have not come by then never will.
     pub hello_by: Timestamp,
-    /// From SIGTERM to SIGKILL, where nothing better is told with the signal.
+    /// From SIGTERM to SIGKILL, where the signal brings no better value.
     pub kill_wait: Duration,
     /// Whether data is staged.
     pub stage: bool,
@@ -26,7 +26,7 @@ pub struct Facts {
     pub checkpoints: Vec<Known>,
     /// Whether and how the run comes back.
     pub comeback: Comeback,
-    /// Whether the program is told before the end.
+    /// Whether the program is warned before the end.
     pub notify: bool,
     /// Starts of this run right before this one that ended at their limit without a new checkpoint.
     pub stuck_before: u32,
@@ -34,7 +34,7 @@ pub struct Facts {
     pub lost_before: u32,
     /// Whether the start before this one trained to its end and was lost before it could say so.
     pub trained: bool,
-    /// Whether every checkpoint is wanted, however many newer ones are out.
+    /// Whether every checkpoint is wanted, however many newer ones are saved.
     pub keep_all: bool,
     /// The program's `{checkpoints}` on each node.
     pub node_folder: PathBuf,
@@ -154,7 +154,7 @@ pub enum Effect {
     AbortStage,
     /// Start agents in the place of lost ones.
     StartAgents,
-    /// Start the ranks; the agents said hello as listed, in the order of their nodes.
+    /// Start the ranks; the agents connected as listed, in the order of their nodes.
     StartRanks {
         /// The agents' words.
         hellos: Vec<Hello>,

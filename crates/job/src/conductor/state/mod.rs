@@ -1,11 +1,11 @@
 //! What the conductor does when something happens. Pure: events and the time in, effects out.
 //!
 //! ```text
-//! Gathering ─all agents said hello─▶ Staging ─▶ Restoring ─all agree─▶ Running
+//! Gathering ─all agents connected─▶ Staging ─▶ Restoring ─all agree─▶ Running
 //! Running ──ranks ended──────────────────────────────────▶ Draining(Last)
 //! Running ──limit near, SIGTERM──▶ Draining(Saving) ─▶ (Stopping) ─▶ (Killing) ─▶ (Last)
 //! Running, Draining ─agents lost─▶ Rescuing ─fresh agents, ranks gone─▶ Draining(Last)
-//! Draining(Last) ─all is out, or no time is left─▶ Closing ─agents gone─▶ ComingBack ─▶ over
+//! Draining(Last) ─all is saved, or no time is left─▶ Closing ─agents gone─▶ ComingBack ─▶ over
 //! ```
 //! Every phase can fail, which leads to Closing too. Each phase has a file of its own.
 
@@ -39,7 +39,7 @@ pub struct ConductorState {
     copies: Copies,
     /// What `{resume}` holds.
     resumed: Option<Known>,
-    /// Whether a checkpoint came out that is newer than the one resumed from.
+    /// Whether a checkpoint was saved that is newer than the one resumed from.
     progress: bool,
     /// Checkpoints that are on their nodes only, and why: they could not be copied.
     not_out: BTreeMap<String, String>,
@@ -83,7 +83,7 @@ enum Phase {
     /// ends.
     Leaving {
         code: u8,
-        /// Whether nobody needs to take over.
+        /// Whether no job needs to take over.
         over: bool,
     },
     Over,
@@ -99,7 +99,7 @@ struct Draining {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The ranks go on; what is complete goes out. `asked`: the program was told to save, and a
+    /// The ranks go on; what is complete is saved. `asked`: the program was signalled to save, and a
     /// new checkpoint is waited for.
     Saving {
         asked: bool,

@@ -1,5 +1,5 @@
 //! After the loss of agents, or of the conductor with them: fresh agents bring out what is complete
-//! on the nodes, once nobody writes there any more.
+//! on the nodes, once no process writes there any more.
 
 use super::{ConductorState, Effect, Facts, Known, Phase, Stage, Why, later};
 use crate::protocol::Order;

@@ -168,7 +168,7 @@ fn a_successor_waits_from_the_start_and_takes_over() {
 }
 
 #[test]
-fn nobody_needs_to_take_over_from_what_is_done() {
+fn no_job_takes_over_from_a_run_that_is_done() {
     check_running(
         by_successor(Some(8)),
         "9 ranks 0
@@ -266,7 +266,7 @@ fn a_successor_that_could_not_be_submitted_is_tried_again_at_the_end() {
             90.2 drained 2
                 send {"order":"finish","clean":true}
             90.3 agents 0
-                event {"event":"failed","cause":"no job waits to take over, and this cluster's nodes can't submit one; checkpoints are out, yard requeue goes on from them","status":null}
+                event {"event":"failed","cause":"no job waits to take over, and this cluster's nodes can't submit a job; checkpoints are saved, and yard requeue continues from them","status":null}
                 Exit(1)
         "#]],
     );
@@ -379,7 +379,7 @@ fn the_third_loss_in_a_row_without_a_checkpoint_is_the_last() {
             9 drained 1
                 send {"order":"finish","clean":true}
             9 agents 0
-                event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because rank 1 could not say why; look at the memory that the job asks for and uses, then yard requeue","status":null}
+                event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because rank 1 could not say why; compare the memory that the job requests with what it uses, then yard requeue","status":null}
                 Exit(1)
         "#]],
     );
@@ -438,7 +438,7 @@ fn a_start_that_was_killed_brings_the_run_back() {
         ..facts()
     };
     expect![[r#"
-        event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because signal 9; look at the memory that the job asks for and uses, then yard requeue","status":null}
+        event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because signal 9; compare the memory that the job requests with what it uses, then yard requeue","status":null}
         Exit(1)"#]].assert_eq(&lost(often, false));
 }
 

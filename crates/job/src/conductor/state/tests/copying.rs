@@ -1,4 +1,4 @@
-//! Checkpoints that do not come out.
+//! Checkpoints that can't be saved.
 
 use super::*;
 use expect_test::expect;

@@ -1,4 +1,4 @@
-//! Ends that nobody wanted.
+//! Unwanted ends.
 
 use super::*;
 use expect_test::expect;

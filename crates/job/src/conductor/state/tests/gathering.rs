@@ -90,7 +90,7 @@ fn agents_that_do_not_come_or_go_too_early() {
             60 tick
                 send {"order":"finish","clean":true}
             70 tick
-                event {"event":"failed","cause":"2 agents were started, 1 said hello; the conductor's log has what srun said","status":1}
+                event {"event":"failed","cause":"2 agents were started, 1 connected; the conductor's log has srun's output","status":1}
                 Exit(1)
         "#]],
     );
