@@ -57,7 +57,7 @@ impl Fit {
     }
 }
 
-/// Says that a value which nobody asked for is the least of those that could be given.
+/// Says that a value that was not requested is the least of those that could be given.
 pub(crate) fn as_least<T>(value: Resolved<T>) -> Resolved<T> {
     if value.source.is_asked() {
         return value;

@@ -1,4 +1,4 @@
-//! What a person is told of a run file's mistakes.
+//! Messages on a run file's mistakes.
 
 use crate::{RunFile, render};
 use expect_test::{Expect, expect};

@@ -44,7 +44,7 @@ pub struct Plan {
     pub gpu_memory: Option<Resolved<GpuMemory>>,
     /// Memory of each node in MiB, 0 is all of it; `None` leaves it to the cluster.
     pub memory: Option<Resolved<u64>>,
-    /// Who left it to the cluster; none where nobody did.
+    /// Who left it to the cluster; none where that was not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_left: Option<Source>,
     /// The limit of one job; `None` leaves it to the cluster.

@@ -120,7 +120,7 @@ pub(crate) fn plan_sections(
         );
     if idle {
         notes.push(format!(
-            "{} ranks a node for {} GPUs: the others idle unless a rank uses several",
+            "{} ranks per node for {} GPUs: the other GPUs are idle unless a rank uses several",
             ranks_per_node.value, gpus_per_node.value
         ));
     }

@@ -71,8 +71,8 @@ fn satori() {
                        rank (yard logs)
               changed  line 7: --mail-type=ALL → --mail-type=END,FAIL: [notify] says who gets mail, and about
                        what
-              dropped  line 9: --gpus-per-node=4: GPUs are asked twice, by --gres and by --gpus-per-node: once
-                       is enough
+              dropped  line 9: --gpus-per-node=4: GPUs are requested twice, by --gres and by --gpus-per-node:
+                       keep one
         "#]],
     );
     check(
@@ -80,8 +80,8 @@ fn satori() {
         expect![[r#"
 
             beside satori-2nodes: the same allocation
-              dropped  line 5: --gpus-per-node=4: GPUs are asked twice, by --gres and by --gpus-per-node: once
-                       is enough
+              dropped  line 5: --gpus-per-node=4: GPUs are requested twice, by --gres and by --gpus-per-node:
+                       keep one
         "#]],
     );
     // A script that asks for no CPUs has one; a run file that says nothing takes a quarter of the node.
@@ -90,8 +90,8 @@ fn satori() {
         expect![[r#"
 
             beside satori-1gpu: the same allocation
-              dropped  line 5: --gpus-per-node=1: GPUs are asked twice, by --gres and by --gpus-per-node: once
-                       is enough
+              dropped  line 5: --gpus-per-node=1: GPUs are requested twice, by --gres and by --gpus-per-node:
+                       keep one
         "#]],
     );
 }

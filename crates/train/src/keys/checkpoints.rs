@@ -23,7 +23,7 @@ impl Section for CheckpointSection {
             row: KeyRow {
                 name: "complete",
                 value: Value::OneOf(words::<CompleteWord>),
-                default: KeyDefault::Words(
+                default: KeyDefault::Described(
                     "by its format, where that is known; else as `\"settle\"`",
                 ),
                 flag: None,
@@ -37,7 +37,7 @@ impl Section for CheckpointSection {
             row: KeyRow {
                 name: "marker",
                 value: Value::FileName,
-                default: KeyDefault::Words("needed with `complete = \"marker\"`"),
+                default: KeyDefault::Described("needed with `complete = \"marker\"`"),
                 flag: None,
                 doc: "The file that the program writes last: inside the checkpoint's folder, or \
                       beside it as `CHECKPOINT.MARKER`.",

@@ -6,7 +6,7 @@ use super::{KeyDefault, KeyRow, Value};
 pub(crate) const ON: KeyRow = KeyRow {
     name: "on",
     value: Value::Text,
-    default: KeyDefault::Words(
+    default: KeyDefault::Described(
         "this machine's Slurm, where it is set up for one, else `\"local\"`",
     ),
     flag: None,

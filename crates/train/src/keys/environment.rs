@@ -6,7 +6,7 @@ use crate::{EnvironmentSection, PythonChoice, Resolved};
 use std::path::Path;
 
 /// Which Python, where none is named.
-const AS_IT_IS: KeyDefault = KeyDefault::Words("the Python that the job finds");
+const AS_IT_IS: KeyDefault = KeyDefault::Described("the Python that the job finds");
 
 impl Section for EnvironmentSection {
     const KEYS: &'static [Key<EnvironmentSection>] = &[
@@ -50,7 +50,7 @@ impl Section for EnvironmentSection {
             row: KeyRow {
                 name: "container",
                 value: Value::NotYet("use venv, requirements or conda"),
-                default: KeyDefault::Words("none"),
+                default: KeyDefault::Described("none"),
                 flag: None,
                 doc: "A container image.",
                 example: "\"image.sif\"",

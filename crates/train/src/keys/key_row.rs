@@ -49,7 +49,7 @@ pub enum Value {
     /// An array of paths.
     Paths,
     /// An array of texts with placeholders in them.
-    Words,
+    Command,
     /// One of these words.
     OneOf(fn() -> Vec<&'static str>),
     /// An array of these words.
@@ -96,7 +96,7 @@ impl fmt::Display for Value {
             Value::Switch => "`true` or `false`",
             Value::Texts => "array of texts",
             Value::Paths => "array of paths",
-            Value::Words => "array of texts with placeholders",
+            Value::Command => "array of texts with placeholders",
             Value::OneOf(words) => return write!(f, "one of {}", quoted(words())),
             Value::SomeOf(words) => return write!(f, "array of some of {}", quoted(words())),
             Value::Keep => "whole number, at least 1, or `\"all\"`",
@@ -116,8 +116,8 @@ pub enum KeyDefault {
     Is(&'static str),
     /// This value, as a run file has it, unless something holds.
     Unless(&'static str, &'static str),
-    /// What the words say.
-    Words(&'static str),
+    /// What the sentence says.
+    Described(&'static str),
 }
 
 impl KeyDefault {
@@ -126,7 +126,7 @@ impl KeyDefault {
     pub fn value(self) -> Option<&'static str> {
         match self {
             KeyDefault::Is(value) | KeyDefault::Unless(value, _) => Some(value),
-            KeyDefault::Words(_) => None,
+            KeyDefault::Described(_) => None,
         }
     }
 }
@@ -136,7 +136,7 @@ impl fmt::Display for KeyDefault {
         match self {
             KeyDefault::Is(value) => write!(f, "`{value}`"),
             KeyDefault::Unless(value, unless) => write!(f, "`{value}`; {unless}"),
-            KeyDefault::Words(words) => f.write_str(words),
+            KeyDefault::Described(words) => f.write_str(words),
         }
     }
 }

@@ -11,7 +11,7 @@ impl Section for NotifySection {
             row: KeyRow {
                 name: "mail",
                 value: Value::Text,
-                default: KeyDefault::Words("no mail"),
+                default: KeyDefault::Described("no mail"),
                 flag: None,
                 doc: "The address that a real Slurm sends mail to; the embedded engine sends none.",
                 example: "\"me@example.org\"",

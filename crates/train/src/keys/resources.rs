@@ -21,7 +21,7 @@ impl Section for ResourceSection {
             row: KeyRow {
                 name: "ranks_per_node",
                 value: Value::Count(1),
-                default: KeyDefault::Words("a rank for each GPU of the node, 1 without GPUs"),
+                default: KeyDefault::Described("a rank for each GPU of the node, 1 without GPUs"),
                 flag: Flag::slurms("ntasks-per-node", "N"),
                 doc: "Training processes on each node.",
                 example: "4",
@@ -43,7 +43,7 @@ impl Section for ResourceSection {
             row: KeyRow {
                 name: "gpu_type",
                 value: Value::Text,
-                default: KeyDefault::Words("any"),
+                default: KeyDefault::Described("any"),
                 flag: Flag::own("gpu-type", "TYPE", "Type of the GPUs, such as v100"),
                 doc: "Type of the GPUs, by the model or by the cluster's name for it.",
                 example: "\"v100\"",
@@ -54,7 +54,7 @@ impl Section for ResourceSection {
             row: KeyRow {
                 name: "gpu_memory",
                 value: Value::GpuMemory,
-                default: KeyDefault::Words("any"),
+                default: KeyDefault::Described("any"),
                 flag: Flag::own(
                     "gpu-memory",
                     "SIZE",
@@ -69,7 +69,9 @@ impl Section for ResourceSection {
             row: KeyRow {
                 name: "cpus_per_rank",
                 value: Value::Count(1),
-                default: KeyDefault::Words("the node's CPUs, shared by its GPUs or else its ranks"),
+                default: KeyDefault::Described(
+                    "the node's CPUs, shared by its GPUs or else its ranks",
+                ),
                 flag: Flag::slurms("cpus-per-task", "N"),
                 doc: "CPUs of one rank.",
                 example: "6",
@@ -80,7 +82,7 @@ impl Section for ResourceSection {
             row: KeyRow {
                 name: "memory",
                 value: Value::Memory,
-                default: KeyDefault::Words(
+                default: KeyDefault::Described(
                     "on Slurm the share of a node's memory that goes with its CPUs or GPUs; \
                      on this machine no limit",
                 ),
@@ -95,7 +97,7 @@ impl Section for ResourceSection {
             row: KeyRow {
                 name: "time",
                 value: Value::Time,
-                default: KeyDefault::Words("the cluster's default"),
+                default: KeyDefault::Described("the cluster's default"),
                 flag: Flag::stricter(
                     "time",
                     "TIME",
@@ -110,7 +112,7 @@ impl Section for ResourceSection {
             row: KeyRow {
                 name: "account",
                 value: Value::Text,
-                default: KeyDefault::Words("your default there"),
+                default: KeyDefault::Described("your default there"),
                 flag: Flag::slurms("account", "NAME"),
                 doc: "The account that is charged.",
                 example: "\"my-project\"",
@@ -121,7 +123,7 @@ impl Section for ResourceSection {
             row: KeyRow {
                 name: "qos",
                 value: Value::Text,
-                default: KeyDefault::Words("your default there"),
+                default: KeyDefault::Described("your default there"),
                 flag: Flag::slurms("qos", "NAME"),
                 doc: "The quality of service, which sets limits and priority.",
                 example: "\"normal\"",
@@ -132,7 +134,7 @@ impl Section for ResourceSection {
             row: KeyRow {
                 name: "partition",
                 value: Value::Text,
-                default: KeyDefault::Words(
+                default: KeyDefault::Described(
                     "one that fits, where the cluster's file is known; else Slurm's default",
                 ),
                 flag: Flag::slurms("partition", "NAME"),
@@ -162,7 +164,7 @@ impl Section for ResourceSection {
             row: KeyRow {
                 name: "constraint",
                 value: Value::Text,
-                default: KeyDefault::Words("none"),
+                default: KeyDefault::Described("none"),
                 flag: Flag::slurms("constraint", "LIST"),
                 doc: "Features that the nodes must have, as Slurm writes them.",
                 example: "\"v100&ib\"",

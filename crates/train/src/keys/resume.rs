@@ -59,7 +59,7 @@ impl Section for ResumeSection {
         Key {
             row: KeyRow {
                 name: "args",
-                value: Value::Words,
+                value: Value::Command,
                 default: KeyDefault::Is("[]"),
                 flag: None,
                 doc: "Arguments that are added to `command` where there is a checkpoint to resume \

@@ -85,7 +85,7 @@ fn rows_are_named_once_and_say_what_they_are_for() {
         assert!(seen.insert((section, row.name)), "{}", row.name);
         assert!(row.doc.ends_with('.') && row.doc.len() > 10, "{}", row.name);
         let words = match row.default {
-            KeyDefault::Words(words) | KeyDefault::Unless(_, words) => words,
+            KeyDefault::Described(words) | KeyDefault::Unless(_, words) => words,
             KeyDefault::Is(_) => "-",
         };
         assert!(!words.is_empty() && !words.ends_with('.'), "{}", row.name);

@@ -18,8 +18,8 @@ impl Section for Sections {
         Key {
             row: KeyRow {
                 name: "command",
-                value: Value::Words,
-                default: KeyDefault::Words("needed, here or after `--` on the command line"),
+                value: Value::Command,
+                default: KeyDefault::Described("needed, here or after `--` on the command line"),
                 flag: None,
                 doc: "Program and arguments of each rank; no shell reads them. \
                       It starts in the run's copy of the code, in the run file's folder.",
@@ -44,7 +44,7 @@ impl Section for Sections {
 const NAME: KeyRow = KeyRow {
     name: "name",
     value: Value::Name,
-    default: KeyDefault::Words("the folder's name; without a run file the program's"),
+    default: KeyDefault::Described("the folder's name; without a run file the program's"),
     flag: Flag::own("name", "NAME", "The run's name"),
     doc: "The run's name; its id is the name and four letters or digits.",
     example: "\"resnet50\"",
@@ -53,7 +53,7 @@ const NAME: KeyRow = KeyRow {
 const LAUNCHER: KeyRow = KeyRow {
     name: "launcher",
     value: Value::OneOf(words::<Launcher>),
-    default: KeyDefault::Words(
+    default: KeyDefault::Described(
         "`\"srun\"` where more than one node, rank or GPU is asked for, else `\"none\"`",
     ),
     flag: Flag::own(

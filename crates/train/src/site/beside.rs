@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 
 /// Why GPUs needn't be asked with two options.
 pub(super) const TWICE: &str =
-    "GPUs are asked twice, by --gres and by --gpus-per-node: once is enough";
+    "GPUs are requested twice, by --gres and by --gpus-per-node: keep one";
 /// What `--gpus-per-task` does beside counting.
 pub(super) const BOUND: &str = "binds each task to its own GPU, so that tasks on a node can't \
                                 reach each other's; a run file gives each task its node's GPUs \
@@ -142,7 +142,7 @@ impl Both<'_> {
             }
             (Key::Gres, Resources::Others) => return change(None, carried(given)),
             (Key::Gres, Resources::GpusAndOthers) => {
-                let why = "no key of a run file asks for other resources beside GPUs: [resources] \
+                let why = "no key of a run file requests generic resources other than GPUs: [resources] \
                            sbatch = [\"--gres=…\"] carries them";
                 return change(self.ours_of(&GPUS), why.to_owned());
             }
@@ -219,10 +219,10 @@ impl Both<'_> {
             Key::Output | Key::Error | Key::Input | Key::OpenMode => {
                 "what ranks print goes into the run's folder, a file a rank (yard logs)"
             }
-            Key::Chdir => "a run has a folder of its own, with a copy of the code",
+            Key::Chdir => "a run has its own folder, with a copy of the code",
             Key::MailUser | Key::MailType => "[notify] says who gets mail, and about what",
             Key::Requeue | Key::NoRequeue => "[resume] says when the run comes back",
-            Key::Signal => "[resume] notify says how the program is told of the end",
+            Key::Signal => "[resume] notify says how the program is warned of the end",
             Key::Array => "a run file is one run: it is submitted once for each element",
             Key::Dependency => "a run waits for nothing but its own jobs",
             Key::Comment => "the run's own token stands there",
@@ -256,7 +256,7 @@ impl Both<'_> {
         match &plan.gpu_type {
             _ if count(self.script) != count(self.ours) => why(&plan.gpus_per_node),
             Some(kind) => why(kind),
-            None => "the run asks for no type".to_owned(),
+            None => "the run requests no type".to_owned(),
         }
     }
 

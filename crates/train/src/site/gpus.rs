@@ -13,7 +13,7 @@ pub(super) struct GpuChoice<'a> {
 }
 
 impl<'a> GpuChoice<'a> {
-    /// The GPUs of that group which are meant.
+    /// The requested GPUs of that group.
     pub fn of(set: &NodeSet<'a>, kind: Option<&Resolved<String>>) -> GpuChoice<'a> {
         let is_meant = |gpu: &&Gpu| kind.is_none_or(|kind| gpu.is_called(&kind.value));
         GpuChoice {
@@ -29,8 +29,8 @@ impl<'a> GpuChoice<'a> {
     }
 }
 
-/// Leaves the nodes that have what is meant by `kind` and the features of a plain `constraint`.
-/// GPUs that are meant get that name in the facts, whatever their GRES type is. Where no node is
+/// Leaves the nodes that have GPUs of `kind` and the features of a plain `constraint`.
+/// Requested GPUs get that name in the facts, whatever their GRES type is. Where no node is
 /// left all stay, and what is wrong is said later.
 pub(super) fn keep(
     facts: &mut ClusterFacts,

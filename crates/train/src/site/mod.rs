@@ -41,7 +41,7 @@ use std::path::Path;
 pub struct SitePlan {
     /// Each value with its source.
     pub plan: Plan,
-    /// What the planner was told of the partition.
+    /// What the planner knows of the partition.
     pub facts: ClusterFacts,
     /// What Slurm chooses there where the plan leaves it open.
     pub left: LeftToSlurm,
@@ -138,7 +138,7 @@ enum Trust {
     SaidAlone,
 }
 
-/// Why none of the partitions can have it, in the words of the planner, which is told of all their
+/// Why none of the partitions can have it, in the planner's words, which gets all their
 /// nodes together.
 fn nowhere(
     input: &PlanInput<'_>,
@@ -256,7 +256,7 @@ fn plan_in(
             .any(|gpu| gpu.is_called(&kind.value))
     {
         plan.notes.push(format!(
-            "{}'s file knows no {}: what nobody asked for is planned as for its other nodes",
+            "{}'s file knows no {}: other values are planned as for its other nodes",
             file.name, kind.value
         ));
     }

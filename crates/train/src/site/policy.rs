@@ -4,7 +4,7 @@ use super::gpus::GpuChoice;
 use crate::{Plan, Resolved, Source, say_mebibytes};
 use model::cluster::{Bounds, ClusterFile, Mib, Named, NodeSet, Partition, Sourced};
 
-/// CPUs and memory where nobody asked for them: by the site's policy, and never more than a node
+/// CPUs and memory that were not requested: by the site's policy, and never more than a node
 /// has. Where the job has its nodes whole all their memory is its own.
 pub(super) fn apply(
     plan: &mut Plan,
@@ -102,7 +102,7 @@ fn whole_node(
             );
             let cluster = &file.name;
             Source::cluster(format!(
-                "all of the node: {cluster} gives whole nodes in partition {name}"
+                "{cluster} allocates whole nodes in partition {name}"
             ))
         }
         (false, None) => return false,

@@ -75,7 +75,7 @@ impl Whys<'_> {
         }
     }
 
-    /// Why it is that where nobody asked.
+    /// Why it is that where it was not requested.
     fn not_asked(&self, field: &str) -> String {
         let cluster = &self.file.name;
         let of = self.allocation;
@@ -85,7 +85,7 @@ impl Whys<'_> {
         match field {
             "nodes" => self.why_nodes(),
             "tasks" => match &request.gpus_per_task {
-                Some(each) => format!("one for each {} asked", plural(each.count, "GPU", "GPUs")),
+                Some(each) => format!("one for each of {}", plural(each.count, "GPU", "GPUs")),
                 None => "default: 1 per node".to_owned(),
             },
             "cpus per node" => {
@@ -243,7 +243,7 @@ impl Whys<'_> {
         if asks(Key::Gres) && asks(Key::GpusPerNode) && self.sbatch.request.gpus_per_node.is_some()
         {
             notes.push(format!(
-                "{}, and a run file asks once",
+                "{}, and a run file has one value",
                 super::beside::TWICE
             ));
         }
@@ -252,7 +252,7 @@ impl Whys<'_> {
             let NoJobs {
                 asked, there, todo, ..
             } = one;
-            format!("jobs can't do what is asked, {asked}: {there}; {todo}")
+            format!("jobs can't have {asked}: {there}; {todo}")
         }));
         if has(Key::GpusPerTask) {
             notes.push(format!("--gpus-per-task {}", super::beside::BOUND));

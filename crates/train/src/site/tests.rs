@@ -136,8 +136,7 @@ fn wilson_by_type_and_the_qos_that_allows_the_time() {
               nodes           60                            from yard.toml:3
               ranks per node  1                             srun: 1 per node by default
               cpus per rank   16                            a node's 16 CPUs for its 1 rank
-              memory          all                           all of the node: wilson gives whole nodes in
-                                                            partition cpu_gce
+              memory          all                           wilson allocates whole nodes in partition cpu_gce
               time a job      1 day 6 h                     from yard.toml:4
               partition       cpu_gce                       wilson has no default; takes the job, up to 24 h
               qos             opp                           your default on wilson
@@ -288,7 +287,7 @@ fn cedar_and_plai_and_technion() {
                         p100l; 192 nodes of 32 CPUs, 187G, 4 v100l (partition.gpubase.nodes)
                 do      ask for one of its GPU types: p100, p100l, v100l
 
-              note: cedar's file knows no h100: what nobody asked for is planned as for its other nodes
+              note: cedar's file knows no h100: other values are planned as for its other nodes
               note: rests on what cedar is assumed to have: nodes.v100l.cpus, nodes.v100l.memory,
                     nodes.v100l.names and 4 more (yard cluster show cedar)
         "#]],
@@ -333,7 +332,7 @@ fn cedar_and_plai_and_technion() {
     );
 }
 
-/// Nobody's share of a node, and no `--mem`: what the cluster gives to who asks for none.
+/// No share of a node, and no `--mem`: the cluster's default.
 #[test]
 fn memory_may_be_left_to_the_cluster() {
     check(
