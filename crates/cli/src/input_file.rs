@@ -1,4 +1,4 @@
-//! The one reader of the files that a person names: it waits for nobody and comes to an end.
+//! The one reader of the files that a person names: it waits for no one and comes to an end.
 
 use crate::exit_code;
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The name of standard input.
 pub const STDIN: &str = "-";
-/// Longer files are none of ours: sbatch takes 4 MiB.
+/// Longer files are not read: sbatch takes 4 MiB.
 const LONGEST: u64 = 64 << 20;
 /// File systems whose files are made while they are read; some wait for what is still to come.
 const MADE_UP: &[&str] = &["/proc", "/sys/kernel/tracing", "/sys/kernel/debug"];
@@ -47,11 +47,11 @@ impl InputFile {
     }
 }
 
-/// Reads a file, a pipe or standard input. A FIFO with a name is refused: nobody may ever write
+/// Reads a file, a pipe or standard input. A FIFO with a name is refused: it may never get a writer
 /// into it; so is a device, which may never end, and what is over 64 MiB.
 pub fn read(path: &Path) -> Result<InputFile, Failure> {
     let name = path.display();
-    let trouble =
+    let failure =
         |error: io::Error| Failure::new(exit_code::IO, format!("{name} can't be read: {error}"));
     let mut bytes = Vec::new();
     let (size, kind) = if path.as_os_str() == STDIN {
@@ -59,10 +59,10 @@ pub fn read(path: &Path) -> Result<InputFile, Failure> {
         (stdin.take(LONGEST + 1).read_to_end(&mut bytes), Kind::Stdin)
     } else {
         let kind = kind(path)?;
-        let file = File::open(path).map_err(trouble)?;
+        let file = File::open(path).map_err(failure)?;
         (file.take(LONGEST + 1).read_to_end(&mut bytes), kind)
     };
-    if size.map_err(trouble)? as u64 > LONGEST {
+    if size.map_err(failure)? as u64 > LONGEST {
         return Err(
             Failure::new(exit_code::IO, format!("{name} is too long: over 64 MiB"))
                 .there("sbatch takes 4 MiB"),
@@ -83,7 +83,7 @@ fn kind(path: &Path) -> Result<Kind, Failure> {
         }
     })?;
     let no_file = |there: &str| {
-        Failure::new(exit_code::IO, format!("{name} is no file")).there(there.to_owned())
+        Failure::new(exit_code::IO, format!("{name} is not a regular file")).there(there.to_owned())
     };
     match facts.file_type() {
         kind if kind.is_file() && is_made_up(&facts) => {
@@ -91,8 +91,8 @@ fn kind(path: &Path) -> Result<Kind, Failure> {
         }
         kind if kind.is_file() => Ok(Kind::File),
         kind if kind.is_fifo() && is_descriptor(path) => Ok(Kind::Pipe),
-        kind if kind.is_fifo() => Err(no_file("a FIFO, into which nobody may ever write")
-            .todo(format!("<(cat {name}) in its place, where somebody does"))),
+        kind if kind.is_fifo() => Err(no_file("a FIFO, which may never get a writer")
+            .todo(format!("use <(cat {name}) if another process writes to it"))),
         kind if kind.is_dir() => Err(no_file("a folder")),
         kind if kind.is_socket() => Err(no_file("a socket")),
         _ => Err(no_file("a device")),
@@ -111,7 +111,7 @@ fn is_made_up(facts: &fs::Metadata) -> bool {
 }
 
 /// Whether a path leads to a pipe that a process has open, as `/dev/fd/63` does: it has no name
-/// then, and opening it waits for nobody.
+/// then, and opening it waits for no one.
 fn is_descriptor(path: &Path) -> bool {
     /// So many links does Linux follow.
     const MOST: usize = 40;
@@ -141,12 +141,12 @@ mod tests {
 
     #[test]
     fn what_never_ends_is_not_read() {
-        check("/dev/zero", "/dev/zero is no file; a device");
+        check("/dev/zero", "/dev/zero is not a regular file; a device");
         check(
             "/proc/kmsg",
-            "/proc/kmsg is no file; what the kernel makes while it is read",
+            "/proc/kmsg is not a regular file; what the kernel makes while it is read",
         );
-        check("/", "/ is no file; a folder");
+        check("/", "/ is not a regular file; a folder");
         check(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"), "File");
     }
 

@@ -9,17 +9,17 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 /// Puts another text into a file that holds `old`, whole or not at all: behind a link into the file
-/// that is meant, and who owns it and who may do what with it stay. A file that nobody may write, that
+/// that it names, and who owns it and who may do what with it stay. A file that no one may write, that
 /// has another name or that was changed meanwhile stays as it is.
 pub fn write(path: &Path, old: &[u8], new: &[u8]) -> Result<(), Failure> {
     let name = path.display();
     let left = |why: &str| Failure::new(exit_code::IO, format!("{name} {why} and is not changed"));
-    let trouble = |error: io::Error| {
+    let failure = |error: io::Error| {
         Failure::new(exit_code::IO, format!("{name} can't be written: {error}"))
             .there("it is as it was")
     };
-    let meant = path.canonicalize().map_err(trouble)?;
-    let facts = fs::metadata(&meant).map_err(trouble)?;
+    let target = path.canonicalize().map_err(failure)?;
+    let facts = fs::metadata(&target).map_err(failure)?;
     if facts.permissions().mode() & 0o222 == 0 {
         return Err(left("is read-only").todo("chmod u+w, or --diff to see what would change"));
     }
@@ -30,22 +30,22 @@ pub fn write(path: &Path, old: &[u8], new: &[u8]) -> Result<(), Failure> {
     }
     let changed = Cell::new(false);
     let still = || {
-        changed.set(fs::read(&meant)? != old || fs::metadata(&meant)?.ino() != facts.ino());
+        changed.set(fs::read(&target)? != old || fs::metadata(&target)?.ino() != facts.ino());
         match changed.get() {
             true => Err(io::Error::other("it changed")),
             false => Ok(()),
         }
     };
-    sys::atomic::write_in_place_of(&meant, new, &facts, still).map_err(|error| {
+    sys::atomic::write_in_place_of(&target, new, &facts, still).map_err(|error| {
         let ours = fs::metadata("/proc/self").is_ok_and(|ours| ours.uid() == facts.uid());
         match error.kind() {
             _ if changed.get() => {
                 left("was changed by another while it was read").todo("once more")
             }
-            io::ErrorKind::PermissionDenied if !ours => left("is somebody else's")
+            io::ErrorKind::PermissionDenied if !ours => left("belongs to another user")
                 .there("a new file in its place would be yours")
                 .todo("write to another file"),
-            _ => trouble(error),
+            _ => failure(error),
         }
     })
 }

@@ -63,7 +63,7 @@ impl Printer {
             && !self.lost.replace(true)
         {
             self.say(&format!(
-                "error: standard output can't be written: {error}; what was printed is not whole"
+                "error: standard output can't be written: {error}; the output is not complete"
             ));
         }
     }
@@ -185,7 +185,7 @@ impl Look {
     }
 }
 
-/// Writes all of it; nobody there to read it any more is no error.
+/// Writes all of it; a closed pipe is no error.
 fn written(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     match to.write_all(bytes).and_then(|()| to.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

@@ -143,7 +143,7 @@ fn blocks(head: &[&str], rows: &[Vec<String>], width: usize) -> String {
     text
 }
 
-/// A text in lines of at most `width` characters, parted at blanks; those behind the first begin
+/// A text in lines of at most `width` characters, parted at blanks; those after the first begin
 /// with `indent` blanks.
 #[must_use]
 pub fn folded(text: &str, width: usize, indent: usize) -> String {

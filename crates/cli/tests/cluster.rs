@@ -176,7 +176,10 @@ fn names_of_files_that_cannot_be_clusters() {
     assert_eq!(locals.count(), 1, "{outcome:?}");
     let said = outcome.stderr.replace("\n    ", " ");
     assert!(said.contains("is this machine"), "{outcome:?}");
-    assert!(said.contains("is no file; a folder"), "{outcome:?}");
+    assert!(
+        said.contains("is not a regular file; a folder"),
+        "{outcome:?}"
+    );
     assert!(said.contains("it is a link to nowhere"), "{outcome:?}");
     assert_eq!(env.yard(&["cluster", "show", "local"]).status, 2);
     let outcome = env.yard(&["cluster", "check", "alink"]);

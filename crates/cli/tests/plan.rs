@@ -433,7 +433,7 @@ fn gpus_that_a_script_asks_twice_are_changed_once() {
         .collect();
     expect![[r#"
         changed  line 2: --gres=gpu:4 → --gres=gpu:2: from yard.toml:3
-        dropped  line 3: --gpus-per-node=4: GPUs are asked twice, by --gres and by --gpus-per-node: once"#]].assert_eq(&changes.join("\n"));
+        dropped  line 3: --gpus-per-node=4: GPUs are requested twice, by --gres and by --gpus-per-node:"#]].assert_eq(&changes.join("\n"));
     env.write(
         "job.sh",
         "#!/bin/sh\n#SBATCH --gres=gpu_mem:32G\n#SBATCH --gpus-per-node=1\nsrun x\n",
@@ -486,7 +486,7 @@ fn a_run_has_all_memory_of_a_node_in_a_partition_of_whole_nodes() {
     let memory = plan
         .lines()
         .find(|line| line.trim_start().starts_with("memory"));
-    expect!["  memory          all                           all of the node: wilson gives whole nodes in"].assert_eq(memory.unwrap());
+    expect!["  memory          all                           wilson allocates whole nodes in partition cpu_gce"].assert_eq(memory.unwrap());
     let script = env.yard(&["plan", "--on", "wilson", "--script"]).success();
     assert!(script.contains("#SBATCH --mem=0\n"), "{script}");
 }

@@ -37,7 +37,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             };
             return Err(Failure::new(
                 exit_code::FAILED,
-                format!("{} does not run", selected.name()),
+                format!("{} is not running", selected.name()),
             )
             .there(there)
             .todo("yard ls shows what runs"));

@@ -20,7 +20,7 @@ pub struct Args {
 enum Verb {
     /// Start it, if it doesn't run yet
     Start,
-    /// Stop it; running jobs go on, and the engine comes back when one of them ends
+    /// Stop it; running jobs keep running, and the engine starts again when one of them ends
     Stop,
     /// Show what it is and has
     Status {
@@ -88,8 +88,11 @@ fn stop(mut client: Client) -> Result<EngineFacts, Failure> {
 fn stopped(facts: &EngineFacts) -> String {
     match facts.running {
         0 => "engine stopped".to_owned(),
-        1 => "engine stopped; 1 job goes on, and the engine comes back when it ends".to_owned(),
-        n => format!("engine stopped; {n} jobs go on, and the engine comes back when one ends"),
+        1 => "engine stopped; 1 job keeps running, and the engine starts again when it ends"
+            .to_owned(),
+        n => format!(
+            "engine stopped; {n} jobs keep running, and the engine starts again when one ends"
+        ),
     }
 }
 

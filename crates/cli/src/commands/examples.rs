@@ -144,7 +144,7 @@ const EXAMPLES: &[Examples] = &[
             ("yard cluster show ibex", "in tables"),
             (
                 "yard cluster show ibex --sources",
-                "each value with the place where it is said",
+                "each value with its source",
             ),
         ],
     ),

@@ -56,7 +56,7 @@ fn job_output(selected: &Selected, printer: &Printer) -> Outcome {
     if !selected.transport.is_embedded() {
         return Err(Failure::new(
             exit_code::USAGE,
-            format!("{} is no run of yard", selected.name()),
+            format!("{} is not a run of yard", selected.name()),
         )
         .todo(format!("scontrol show job {job} names its output's file")));
     }

@@ -13,7 +13,7 @@ use model::{JobId, Timestamp};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// List runs, and jobs that are none
+/// List runs, and other jobs
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// Only runs that can still change
@@ -42,7 +42,7 @@ struct Row {
     state: RunState,
 }
 
-/// A run, or a job that is none.
+/// A run, or another job.
 enum What {
     Run {
         run: Box<Run>,

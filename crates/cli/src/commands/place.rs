@@ -141,9 +141,17 @@ fn no_such_cluster(name: &str, slurm: Option<&str>) -> Failure {
         Some(slurm) => format!("{LOCAL} and {slurm}"),
         None => format!("{LOCAL}; no Slurm answers on this machine"),
     };
-    Failure::new(exit_code::USAGE, format!("no cluster is called {name}"))
-        .there(there)
-        .todo(format!("--on {LOCAL}, or leave --on out"))
+    Failure::new(
+        exit_code::USAGE,
+        format!("no Slurm answers for {name} here"),
+    )
+    .there(there)
+    .todo(match model::cluster::find(name) {
+        Some(_) => {
+            format!("--on {LOCAL}; plan, lint and port work with the cluster file of {name}")
+        }
+        None => format!("--on {LOCAL}, or leave --on out"),
+    })
 }
 
 /// The transport to the cluster of a run or job that is there already; it need not answer now.

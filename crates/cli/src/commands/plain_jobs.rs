@@ -1,4 +1,4 @@
-//! Jobs that are none of a run: those of batch scripts.
+//! Jobs that belong to no run: those of batch scripts.
 
 use backend::{JobView, Run, RunState, ViewState};
 use model::{JobId, Timestamp};

@@ -87,7 +87,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     Ok(code)
 }
 
-/// Where nobody else has the file under another name, whoever reads it finds the old text or the new.
+/// Where the file has no other name, whoever reads it finds the old text or the new.
 fn write(output: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
     let wrong = |error: std::io::Error| {
         let failure = Failure::new(
@@ -203,7 +203,7 @@ fn guessed(
 fn report(ported: &Ported, from: &ClusterFile, to: &ClusterFile, printer: &Printer) {
     if !ported.refused.is_empty() {
         printer.say(&format!(
-            "sbatch refuses the script as it is, on {} too; this port doesn't mend it",
+            "sbatch refuses the script as it is, on {} too; this port doesn't correct that",
             from.name
         ));
     }

@@ -97,7 +97,7 @@ pub fn submit(
         && resume.by.value == ResumeBy::Successor
         && !resume.on.value.is_empty();
     let note = match waits.then(|| submit_next(transport, &made, &run, Some(job))) {
-        Some(Err(error)) => Some(format!("nobody waits to take over: {error}")),
+        Some(Err(error)) => Some(format!("no job waits to take over: {error}")),
         Some(Ok(_)) | None => None,
     };
     Ok(Submitted {

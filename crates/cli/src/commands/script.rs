@@ -47,14 +47,14 @@ pub fn run(
         printer.show_line(&come_back(job));
         return Ok(exit_code::DONE);
     }
-    let trouble = |trouble: connection::CommandError| {
-        Failure::new(exit_code::UNREACHABLE, trouble.to_string()).todo(come_back(job))
+    let failure = |failure: connection::CommandError| {
+        Failure::new(exit_code::UNREACHABLE, failure.to_string()).todo(come_back(job))
     };
-    let mut client = connection::connect().map_err(trouble)?;
+    let mut client = connection::connect().map_err(failure)?;
     if of(&mut client, job)?.array.is_some() {
         return follow_array(job, &mut client, interrupt, printer);
     }
-    let facts = connection::view_facts(Some(&mut client)).map_err(trouble)?;
+    let facts = connection::view_facts(Some(&mut client)).map_err(failure)?;
     let mut output: Option<Output> = None;
     loop {
         if interrupt.asked() {
@@ -196,11 +196,11 @@ fn of(client: &mut Client, job: JobId) -> Result<JobRecord, Failure> {
 
 /// Where a job's output goes.
 pub fn output_path(job: JobId) -> Result<PathBuf, Failure> {
-    let trouble = |trouble: connection::CommandError| {
-        Failure::new(exit_code::UNREACHABLE, trouble.to_string())
+    let failure = |failure: connection::CommandError| {
+        Failure::new(exit_code::UNREACHABLE, failure.to_string())
     };
-    let mut client = connection::connect().map_err(trouble)?;
-    let facts = connection::view_facts(Some(&mut client)).map_err(trouble)?;
+    let mut client = connection::connect().map_err(failure)?;
+    let facts = connection::view_facts(Some(&mut client)).map_err(failure)?;
     let record = of(&mut client, job)?;
     Ok(JobInfo::of(&record, &facts).stdout_path().into())
 }

@@ -11,9 +11,9 @@ use folder::{Index, IndexEntry};
 use model::{JobId, Timestamp};
 use sys::Places;
 
-/// What was meant, with the transport to its cluster.
+/// The selected run or job, with the transport to its cluster.
 pub struct Selected {
-    /// The run; `None` for a job that is none of a run.
+    /// The run; `None` for a job of no run.
     pub run: Option<Run>,
     /// The job, or an array's id; `None` for a run that was never submitted.
     pub job: Option<JobId>,
@@ -94,7 +94,7 @@ impl Selected {
     }
 }
 
-/// Which of several runs or jobs of one name is meant.
+/// Which of several runs or jobs of one name to take.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Several {
     /// The newest: for who only looks.
@@ -315,7 +315,7 @@ impl<'a> Search<'a> {
         Ok(Some(Selected::of_job(job.id, None, transport)))
     }
 
-    /// An engine that can't be asked may hold what was meant.
+    /// An engine that can't be asked may hold what was named.
     fn note(&self, problems: &[String]) {
         for problem in problems {
             self.printer.say(&format!("note: {problem}"));
@@ -333,7 +333,7 @@ impl<'a> Search<'a> {
     fn nothing(&self) -> Failure {
         let text = self.text;
         if self.entries.is_empty() && text == NEWEST {
-            return Failure::new(exit_code::FAILED, "there is no run and no job yet")
+            return Failure::new(exit_code::FAILED, "there is no run or job yet")
                 .todo("yard run FILE starts one");
         }
         let newest = self.entries.iter().take(3).map(|entry| entry.id.as_str());
@@ -342,7 +342,7 @@ impl<'a> Search<'a> {
             0 => "no run yet".to_owned(),
             _ => format!("newest: {}", newest.join(", ")),
         };
-        let what = format!("no run and no job is called {text}, and no job has that number");
+        let what = format!("no run or job has the name or id {text}");
         Failure::new(exit_code::FAILED, what)
             .there(there)
             .todo("yard ls shows all runs and jobs; @ is the newest one")

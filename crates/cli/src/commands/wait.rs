@@ -51,7 +51,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 /// Returns the highest of their exit statuses.
 fn wait_for_elements(job: JobId) -> Result<Option<u8>, Failure> {
     let ended = connection::connect().and_then(|mut client| sbatch_wait::wait(&mut client, job));
-    ended.map_err(|trouble| Failure::new(exit_code::UNREACHABLE, trouble.to_string()))
+    ended.map_err(|failure| Failure::new(exit_code::UNREACHABLE, failure.to_string()))
 }
 
 /// How a run ended, as the end of a sentence that begins with its name.

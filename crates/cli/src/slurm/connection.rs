@@ -43,7 +43,7 @@ impl CommandError {
     }
 }
 
-/// The folder of the engine that is meant: a job's own inside a job, else the user's.
+/// The folder of the engine to talk to: a job's own inside a job, else the user's.
 pub fn engine_dir() -> Result<PathBuf, CommandError> {
     if let Some(folder) = std::env::var_os(sys::env_vars::TRAINYARD_ENGINE) {
         return Ok(PathBuf::from(folder));

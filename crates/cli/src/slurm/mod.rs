@@ -22,7 +22,7 @@ use std::process::ExitCode;
 /// Slurm's commands that this program answers to.
 pub const NAMES: &[&str] = &["sbatch", "squeue", "scancel", "srun", "scontrol"];
 
-/// The command that was meant and its arguments, when this call is for one of Slurm's.
+/// The command and its arguments, when this call is for one of Slurm's.
 #[must_use]
 pub fn by_name(args: &[OsString]) -> Option<(&'static str, &[OsString])> {
     let known = |text: &OsString| {
@@ -82,7 +82,7 @@ fn shown(show: Show, usage: &str, help: fn() -> String, printer: &Printer) -> u8
     0
 }
 
-/// Why a job can't be told to run in a folder.
+/// Why a job can't run in a folder.
 fn unusable(folder: &Path) -> Option<String> {
     folder.to_str().is_none().then(|| {
         format!(
@@ -108,7 +108,7 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
     ExitCode::from(printer.exit_code(status, status.max(1)))
 }
 
-/// What `--test-only` says of a job that could start, behind the command's name.
+/// What `--test-only` says of a job that could start, after the command's name.
 fn start_text(start: &WouldStart, zone: &jiff::tz::TimeZone) -> String {
     format!(
         "Job {} to start at {} using {} processors on nodes {} in partition {}",

@@ -10,11 +10,11 @@ const ROWS: &[Row] = &[
     (
         "salloc",
         "the embedded engine gives an allocation to a script or to a step, not to a shell",
-        "srun --pty bash for a shell with resources of its own, or sbatch a script",
+        "srun --pty bash for a shell with its own resources, or sbatch for a script",
     ),
     (
         "sattach",
-        "output of a step goes where srun was told, and to no second terminal",
+        "the output of a step goes where srun's options say, and to no second terminal",
         "yard attach RUN follows a run; tail -f the job's output file",
     ),
     (
@@ -30,7 +30,7 @@ const ROWS: &[Row] = &[
     (
         "sacctmgr",
         "no accounting database: no accounts, users or QOS to manage",
-        "leave it out; yard cluster show NAME tells what a cluster file knows of them",
+        "leave it out; yard cluster show NAME shows what a cluster file says of them",
     ),
     (
         "sstat",
@@ -69,13 +69,13 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// The row's name, where one of these commands is meant.
+/// The row's name, for one of these commands.
 pub fn named(name: &str) -> Option<&'static str> {
     let mut names = ROWS.iter().map(|(known, ..)| *known);
     names.find(|known| *known == name)
 }
 
-/// Says that a command is not here; `None` where it is none of these.
+/// Says that a command is not here; `None` for any other command.
 pub fn refuse(name: &str, args: &[String], printer: &Printer) -> Option<u8> {
     let (name, there, todo) = ROWS.iter().find(|(known, ..)| *known == name)?;
     printer.say(&format!(

@@ -67,8 +67,8 @@ impl Stop {
     fn said(self, printer: &Printer) -> u8 {
         match self {
             Stop::Status(status) => status,
-            Stop::Failed(trouble) => {
-                trouble.say("sbatch", printer);
+            Stop::Failed(failure) => {
+                failure.say("sbatch", printer);
                 1
             }
         }
@@ -76,8 +76,8 @@ impl Stop {
 }
 
 impl<E: Into<CommandError>> From<E> for Stop {
-    fn from(trouble: E) -> Stop {
-        Stop::Failed(trouble.into())
+    fn from(failure: E) -> Stop {
+        Stop::Failed(failure.into())
     }
 }
 
@@ -177,7 +177,7 @@ fn stop_at_error(said: &[Diagnostic], printer: &Printer) -> Result<(), Stop> {
     Err(Stop::Status(error.exit))
 }
 
-/// The engine's wire is text; a byte that is none can only stand in a comment or a string.
+/// The engine's wire is text; any other byte can only stand in a comment or a string.
 fn script_text(found: &FoundScript, printer: &Printer) -> String {
     let text = String::from_utf8_lossy(&found.bytes);
     if matches!(text, std::borrow::Cow::Owned(_)) {
@@ -243,9 +243,9 @@ fn exported(name: &str) -> Option<Vec<(String, String)>> {
 }
 
 /// Says a refusal as Slurm does, and what its three parts are where it has them.
-fn refused(prefix: &str, trouble: CommandError, printer: &Printer) -> Stop {
-    let Some(refusal) = trouble.refusal() else {
-        return trouble.into();
+fn refused(prefix: &str, failure: CommandError, printer: &Printer) -> Stop {
+    let Some(refusal) = failure.refusal() else {
+        return failure.into();
     };
     super::say_refusal("sbatch", prefix, refusal, printer);
     Stop::Status(1)

@@ -40,8 +40,8 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     }
     match cancel(&asked, printer) {
         Ok(status) => status,
-        Err(trouble) => {
-            trouble.say("scancel", printer);
+        Err(failure) => {
+            failure.say("scancel", printer);
             1
         }
     }

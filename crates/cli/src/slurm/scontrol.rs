@@ -22,8 +22,8 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     };
     match carry_out(&asked, printer) {
         Ok(status) => status,
-        Err(trouble) => {
-            trouble.say("scontrol", printer);
+        Err(failure) => {
+            failure.say("scontrol", printer);
             1
         }
     }

@@ -53,12 +53,12 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
             printer.data(&printed.stdout);
             0
         }
-        Err(trouble) => {
-            match trouble.refusal() {
+        Err(failure) => {
+            match failure.refusal() {
                 Some(Refusal::NoSuchJob { .. }) => {
                     printer.say("slurm_load_jobs error: Invalid job id specified");
                 }
-                _ => trouble.say("squeue", printer),
+                _ => failure.say("squeue", printer),
             }
             1
         }
@@ -149,7 +149,7 @@ fn nodes(asked: &SqueueArgs) -> Result<Option<Vec<NodeName>>, String> {
     Ok(Some(known))
 }
 
-/// Says which users there are none of; the others are shown.
+/// Reports unknown users; the others are shown.
 fn say_unknown_users(asked: &SqueueArgs, printer: &Printer) {
     for user in asked.users.iter().flatten() {
         let is_number = user.parse::<u32>().is_ok();

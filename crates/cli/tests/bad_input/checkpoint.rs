@@ -86,7 +86,7 @@ fn a_full_disk_is_said_and_the_training_goes_on() {
         "{line}"
     );
     let line = format!("{before} $FREE are free{after}");
-    expect![[r#"  start 1      checkpoint step-2 not saved: 9000000 bytes are to be copied, $FREE are free in "$TEST/yard/scratch/work/$RUN/checkpoints/.incoming"; free some, or set [checkpoints] keep = N; the training goes on and checkpoints that are out stay"#]].assert_eq(&line);
+    expect![[r#"  start 1      checkpoint step-2 not saved: 9000000 bytes are to be copied, $FREE are free in "$TEST/yard/scratch/work/$RUN/checkpoints/.incoming"; free some, or set [checkpoints] keep = N; the training continues, and saved checkpoints stay"#]].assert_eq(&line);
     let kept: Vec<_> = events(&env, "checkpoint-out")
         .iter()
         .map(|event| event["name"].to_string())

@@ -45,7 +45,7 @@ fn no_such_command() {
     check(
         &["trian", "--fast"],
         expect![[
-            r#"rank 0 on $HOST ended with exit code 127: error: command "trian" is asked, no folder of PATH has it; correct the command, or name the environment that has it in [environment]"#
+            r#"rank 0 on $HOST ended with exit code 127: error: command "trian" can't be run: no folder of PATH has it; correct the command, or name the environment that has it in [environment]"#
         ]],
     );
 }
@@ -55,7 +55,7 @@ fn a_file_that_is_no_program() {
     check(
         &["./plain.txt"],
         expect![[
-            r#"rank 0 on $HOST ended with exit code 126: error: command "./plain.txt" is asked, "$RUN/code/./plain.txt" is there and can't be executed; `chmod +x` it and give it a `#!` line, or start it with its interpreter"#
+            r#"rank 0 on $HOST ended with exit code 126: error: command "./plain.txt" can't be run: "$RUN/code/./plain.txt" is not executable; `chmod +x` it and give it a `#!` line, or start it with its interpreter"#
         ]],
     );
 }

@@ -4,3 +4,4 @@
 mod architecture;
 mod cargo_metadata;
 mod licences;
+mod words;

@@ -79,7 +79,7 @@ pub fn all(places: &Places) -> (Vec<ClusterText>, Vec<String>) {
     (found, problems)
 }
 
-/// The cluster file that is meant: a path (with a `/` in it, or with `.toml` at its end), else the
+/// The cluster file for a name: a path (with a `/` in it, or with `.toml` at its end), else the
 /// user's own of that name, else the shipped one.
 pub fn find(places: &Places, asked: &str) -> Result<ClusterText, Failure> {
     if asked.contains('/') || Path::new(asked).extension().is_some_and(|e| e == "toml") {
@@ -90,7 +90,7 @@ pub fn find(places: &Places, asked: &str) -> Result<ClusterText, Failure> {
         let what = match own.exists() {
             true => reserved(&own),
             false => {
-                format!("{asked} is this machine, by yard's own engine: it has no cluster file")
+                format!("{asked} is this machine with yard's own engine, which has no cluster file")
             }
         };
         let (known, _) = all(places);

@@ -148,7 +148,7 @@ fn row(text: &ClusterText, file: &ClusterFile) -> Row {
     }
 }
 
-/// Whether nobody says how many nodes a group has.
+/// Whether the number of nodes of a group is a guess.
 fn is_guessed(nodes: &Nodes) -> bool {
     match (&nodes.names, &nodes.count) {
         (None, Some(count)) => count.is_assumed(),

@@ -393,7 +393,10 @@ fn foot(file: &ClusterFile) -> String {
         parts.push(format!("? {} assumed", counted(assumed, "value")));
     }
     if disputed > 0 {
-        parts.push(format!("! {} said in two ways", counted(disputed, "value")));
+        parts.push(format!(
+            "! {} with two sources that differ",
+            counted(disputed, "value")
+        ));
     }
     match parts.is_empty() {
         true => String::new(),

@@ -64,7 +64,7 @@ fn value(toml: &str) -> Value {
     serde_json::from_str(toml).unwrap_or_else(|_| Value::String(toml.to_owned()))
 }
 
-/// Visits every value. Of several tables of one path each has its number behind it.
+/// Visits every value. Of several tables of one path each has its number after it.
 fn each(file: &ClusterFile, visit: &mut dyn FnMut(&str, &str, &model::cluster::Entry)) {
     let mut last = (String::new(), 0);
     file.visit("", &mut |path, form, entries| {

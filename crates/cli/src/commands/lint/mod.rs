@@ -90,12 +90,12 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut report = Report::new(args, printer);
     for path in &args.files {
         if path.as_os_str() != STDIN && path.is_dir() {
-            let (found, troubles) = script_file::below(path);
+            let (found, failures) = script_file::below(path);
             for file in found {
                 report.file(&file, &around);
             }
-            for trouble in troubles {
-                report.failed(&trouble);
+            for failure in failures {
+                report.failed(&failure);
             }
         } else {
             report.file(path, &around);

@@ -19,18 +19,18 @@ pub fn is_run_file(name: &str, text: &str) -> bool {
 /// names; and what could not be read on the way.
 pub fn below(folder: &Path) -> (Vec<PathBuf>, Vec<Failure>) {
     let mut found = Vec::new();
-    let mut troubles = Vec::new();
+    let mut failures = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         if let Err(error) = look_into(&folder, &mut found, &mut folders) {
-            troubles.push(Failure::new(
+            failures.push(Failure::new(
                 exit_code::IO,
                 format!("{} can't be read: {error}", folder.display()),
             ));
         }
     }
     found.sort();
-    (found, troubles)
+    (found, failures)
 }
 
 fn look_into(

@@ -70,7 +70,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     }
 }
 
-/// The cluster file that is meant; none for the embedded engine and for the Slurm that answers here.
+/// The cluster file to plan for; none for the embedded engine and for the Slurm that answers here.
 fn cluster_file(
     on: Option<&str>,
     places: &Places,

@@ -89,8 +89,8 @@ fn run_step(call: &StepCall, printer: &Printer) -> u8 {
     };
     let mut client = match connection::connect() {
         Ok(client) => client,
-        Err(trouble) => {
-            trouble.say("srun", printer);
+        Err(failure) => {
+            failure.say("srun", printer);
             return 1;
         }
     };
@@ -104,13 +104,13 @@ fn run_step(call: &StepCall, printer: &Printer) -> u8 {
 fn test(asked: Srun, zone: &jiff::tz::TimeZone, printer: &Printer) -> u8 {
     let mut client = match connection::connect() {
         Ok(client) => client,
-        Err(trouble) => {
-            trouble.say("srun", printer);
+        Err(failure) => {
+            failure.say("srun", printer);
             return 1;
         }
     };
     let quiet = asked.quiet;
-    let trouble: connection::CommandError = match client.test(asked.request) {
+    let failure: connection::CommandError = match client.test(asked.request) {
         Ok(start) => {
             if !quiet {
                 printer.say(&format!("srun: {}", super::start_text(&start, zone)));
@@ -119,9 +119,9 @@ fn test(asked: Srun, zone: &jiff::tz::TimeZone, printer: &Printer) -> u8 {
         }
         Err(error) => error.into(),
     };
-    match trouble.refusal() {
+    match failure.refusal() {
         Some(refusal) => super::say_refusal("srun", "allocation failure: ", refusal, printer),
-        None => trouble.say("srun", printer),
+        None => failure.say("srun", printer),
     }
     1
 }

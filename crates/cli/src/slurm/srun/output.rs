@@ -35,7 +35,7 @@ impl<Out: Write, Err: Write> Output<Out, Err> {
     /// Passes on what a task wrote.
     ///
     /// # Errors
-    /// Nobody reads any more, or the disk is full.
+    /// No process reads any more, or the disk is full.
     pub fn write(&mut self, rank: u32, stream: TaskStream, bytes: &[u8]) -> io::Result<()> {
         if !self.by_line {
             return self.pass(stream, bytes);

@@ -21,7 +21,7 @@ const QUEUE: usize = 64;
 /// First and longest pause between two requests for a busy step.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
-/// So long a busy step is asked for without a word: the one before may just be ending.
+/// So long a busy step is requested without a message: the one before may just be ending.
 const SILENT: Duration = Duration::from_millis(250);
 
 /// Why there was no step.
