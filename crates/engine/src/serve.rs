@@ -46,6 +46,8 @@ pub fn serve(dir: &Path) -> ExitCode {
     // Of one's own, so that a closed terminal is none of the engine's business. An error says
     // that this process leads its group already, as when a shell started it.
     let _leads = sys::process::new_session();
+    // `srun` blocks signals, SIGTERM among them, and may be what started this.
+    sys::signals::unblock_all();
     match try_serve(dir) {
         Ok(()) => ExitCode::SUCCESS,
         Err(CantServe { asked, there, todo }) => {
@@ -205,6 +207,8 @@ fn open(
         gpus: crate::owner::GpuLocks::new(&gpus, no_gpus),
         allocations: std::collections::BTreeMap::new(),
         sweep_at: None,
+        ended_since_sweep: 0,
+        keep: crate::owner::Keep::from_env(),
         retry_at: None,
         kill_wait_ms: kill_wait_ms(),
     };

@@ -23,6 +23,12 @@ variables! {
     /// An absolute path: state, cache, config, scratch and the index of runs stand below it, in
     /// folders of those names, instead of in the home folder.
     TRAINYARD_HOME;
+    /// For how many days after their ends the embedded engine remembers jobs: 365 unless it is set
+    /// where the engine is started.
+    TRAINYARD_KEEP_DAYS;
+    /// How many jobs, the newest, the embedded engine remembers: 1000000 unless it is set where the
+    /// engine is started.
+    TRAINYARD_KEEP_JOBS;
 }
 
 variables! {

@@ -123,6 +123,8 @@ impl Owner {
             let (by, at) = (peer.uid, turn.now);
             self.state.apply(Event::CancelledWaiting { job, by, at });
         } else {
+            // The word of its step's end may still be on its way.
+            self.look_for_ends(job, turn);
             // `srun` outside a job ends as its step did: for the step's limit, if that ended it.
             let step = self.running.get(&job).and_then(|active| active.timed_out);
             let over = self.deadline(job).is_some_and(|at| at <= turn.now);

@@ -15,6 +15,7 @@ mod clock;
 mod end;
 mod facts;
 mod gpu_locks;
+mod keep;
 mod launch;
 mod read;
 pub(crate) mod recover;
@@ -35,6 +36,7 @@ use active_job::ActiveJob;
 use api::{Answer, Call, EngineFolder, Refusal};
 pub(crate) use clock::Clock;
 pub(crate) use gpu_locks::GpuLocks;
+pub(crate) use keep::Keep;
 use model::{JobId, Timestamp};
 use sched::State;
 use std::collections::BTreeMap;
@@ -75,6 +77,10 @@ pub(crate) struct Owner {
     pub(crate) allocations: BTreeMap<JobId, allocation::Owned>,
     /// When the next folder of an ended job may go.
     pub(crate) sweep_at: Option<Timestamp>,
+    /// Jobs that ended since folders were last removed.
+    pub(crate) ended_since_sweep: usize,
+    /// How many ended jobs are remembered.
+    pub(crate) keep: Keep,
     /// When to look again for what a failed transaction could not write.
     pub(crate) retry_at: Option<Timestamp>,
     /// From SIGTERM to SIGKILL.

@@ -81,7 +81,7 @@ impl Owner {
     }
 
     /// Takes in the ends of a job's steps that are written but not yet heard of.
-    fn look_for_ends(&mut self, job: JobId, turn: &mut Turn) -> bool {
+    pub(super) fn look_for_ends(&mut self, job: JobId, turn: &mut Turn) -> bool {
         let Some(holding) = self.running.get(&job) else {
             return false;
         };

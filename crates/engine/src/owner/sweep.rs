@@ -9,13 +9,26 @@ use std::thread;
 /// How long a job's folder stays after its end, so that it can be queued again (Slurm's
 /// `MinJobAge` default).
 const KEEP_MS: i64 = 300_000;
+/// Folders of ended jobs that stay for that long at most: a thousand short jobs need no more room
+/// than this, however quickly they come.
+const MOST_FOLDERS: usize = 1000;
+/// Rows that are removed at once: an answer must not wait for more.
+const ROWS_AT_ONCE: usize = 1000;
+/// Until the next rows go, where there were as many.
+const ROWS_PAUSE_MS: i64 = 1000;
 /// Jobs that end one by one are swept together: each time all records are looked through.
 const APART_MS: i64 = 20_000;
 
 impl Owner {
-    /// Jobs ended just now.
-    pub(super) fn note_ended(&mut self, now: Timestamp) {
-        let due = Timestamp(now.0 + KEEP_MS + APART_MS);
+    /// So many jobs ended just now.
+    pub(super) fn note_ended(&mut self, count: usize, now: Timestamp) {
+        self.ended_since_sweep += count;
+        let wait = if self.ended_since_sweep >= MOST_FOLDERS {
+            0
+        } else {
+            KEEP_MS + APART_MS
+        };
+        let due = Timestamp(now.0 + wait);
         self.sweep_at = Some(self.sweep_at.map_or(due, |at| at.min(due)));
     }
 
@@ -25,7 +38,11 @@ impl Owner {
             return;
         }
         self.sweep_at = None;
-        let found = self.store.folders_ended_before(Timestamp(now.0 - KEEP_MS));
+        self.ended_since_sweep = 0;
+        self.prune(now);
+        let found = self
+            .store
+            .folders_due(Timestamp(now.0 - KEEP_MS), MOST_FOLDERS);
         let (due, next) = match found {
             Ok(found) => found,
             Err(error) => {
@@ -34,7 +51,8 @@ impl Owner {
                 return;
             }
         };
-        self.sweep_at = next.map(|ended| Timestamp(ended.0 + KEEP_MS + APART_MS));
+        let next = next.map(|ended| Timestamp(ended.0 + KEEP_MS + APART_MS));
+        self.sweep_at = self.sweep_at.into_iter().chain(next).min();
         // The folder of an array's id holds the script of elements that may still live.
         let (kept, due): (Vec<JobId>, Vec<JobId>) = due.into_iter().partition(|job| {
             self.state.job(*job).is_some() || self.state.rows_of_array(*job).next().is_some()
@@ -60,6 +78,21 @@ impl Owner {
             .spawn(move || remove(&engine, &due));
         if let Err(error) = thread {
             crate::log::line(&format!("old folders stay: {error}"));
+        }
+    }
+}
+
+impl Owner {
+    /// Removes rows of jobs that ended too long or too many jobs ago.
+    fn prune(&mut self, now: Timestamp) {
+        let before = Timestamp(now.0.saturating_sub(self.keep.millis));
+        let below = self.state.next_id().saturating_sub(self.keep.jobs);
+        match self.store.prune(before, JobId(below), ROWS_AT_ONCE) {
+            Ok(count) if count == ROWS_AT_ONCE => {
+                self.sweep_at = Some(Timestamp(now.0 + ROWS_PAUSE_MS));
+            }
+            Ok(_) => {}
+            Err(error) => crate::log::line(&format!("old jobs stay: {error}")),
         }
     }
 }

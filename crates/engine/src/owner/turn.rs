@@ -72,7 +72,7 @@ impl Owner {
         self.keep_gpu_locks();
         let changes = self.state.take_changes();
         if !changes.ended.is_empty() {
-            self.note_ended(turn.now);
+            self.note_ended(changes.ended.len(), turn.now);
         }
         let live = changes.live.iter().filter_map(|id| self.state.job(*id));
         let jobs: Vec<&JobRecord> = live.chain(&changes.ended).collect();

@@ -7,6 +7,7 @@
 mod committed;
 mod migrations;
 mod open;
+mod prune;
 mod read;
 mod stock;
 mod store_error;

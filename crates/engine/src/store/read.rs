@@ -231,24 +231,26 @@ impl Store {
         )
     }
 
-    /// Folders whose jobs ended before a moment, and when the next one follows.
-    pub(crate) fn folders_ended_before(
+    /// Folders whose jobs ended before a moment or are not among so many that ended last; and when
+    /// the first of the others ended.
+    pub(crate) fn folders_due(
         &self,
         moment: Timestamp,
+        most: usize,
     ) -> Result<(Vec<JobId>, Option<Timestamp>), StoreError> {
-        let read = || -> rusqlite::Result<(Vec<JobId>, Option<Timestamp>)> {
-            let mut statement = self
-                .db
-                .prepare_cached("SELECT job FROM folders WHERE ended_at < ?1")?;
-            let jobs = statement.query_map([moment.0], |row| Ok(JobId(row.get(0)?)))?;
-            let jobs = jobs.collect::<rusqlite::Result<Vec<_>>>()?;
-            let mut next = self
-                .db
-                .prepare_cached("SELECT min(ended_at) FROM folders WHERE ended_at >= ?1")?;
-            let next: Option<i64> = next.query_row([moment.0], |row| row.get(0))?;
-            Ok((jobs, next.map(Timestamp)))
+        let read = || -> rusqlite::Result<Vec<(JobId, Timestamp)>> {
+            let mut statement = self.db.prepare_cached(
+                "SELECT job, ended_at FROM folders ORDER BY ended_at DESC, job DESC",
+            )?;
+            let rows =
+                statement.query_map([], |row| Ok((JobId(row.get(0)?), Timestamp(row.get(1)?))))?;
+            rows.collect()
         };
-        read().map_err(|error| self.failed(&error))
+        let mut folders = read().map_err(|error| self.failed(&error))?;
+        let young = folders.partition_point(|(_, ended)| *ended >= moment);
+        let due = folders.split_off(young.min(most));
+        let next = folders.last().map(|(_, ended)| *ended);
+        Ok((due.into_iter().map(|(job, _)| job).collect(), next))
     }
 
     fn rows<T: DeserializeOwned>(

@@ -71,14 +71,26 @@ impl House {
 
     /// The record of a job's batch step.
     pub fn record(&self, job: JobId) -> PathBuf {
-        let steps = std::fs::read_dir(self.dir().join("steps")).unwrap();
-        let mut paths = steps.map(|entry| entry.unwrap().path());
-        let start = format!("{job}.0.batch.0");
+        self.record_of(&format!("{job}.0.batch.0"))
+    }
+
+    /// The record whose name begins so, once it is there.
+    pub fn record_of(&self, start: &str) -> PathBuf {
         let is_it = |path: &PathBuf| {
             let name = path.file_name().unwrap().to_str().unwrap();
-            name.starts_with(&start) && !name.ends_with(".sock")
+            name.starts_with(start) && !name.ends_with(".sock")
         };
-        paths.find(is_it).unwrap()
+        let mut found = None;
+        until("it has a record", || {
+            let steps = std::fs::read_dir(self.dir().join("steps"));
+            let mut paths = steps
+                .into_iter()
+                .flatten()
+                .map(|entry| entry.unwrap().path());
+            found = paths.find(is_it);
+            found.is_some()
+        });
+        found.unwrap()
     }
 
     /// Kills the fork server first, while the engine can do nothing about it: then no process is left

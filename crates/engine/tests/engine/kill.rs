@@ -303,7 +303,10 @@ fn started_by_a_job() {
     let (outcome, row) = ended(&mut client, job);
     assert_eq!((outcome, row.restarts), (Outcome::Completed, 1));
     assert_eq!(client.engine().pid, engine);
-    assert!(sys::process::start_time(engine).is_some());
+    sys::process::signal(engine, 15).unwrap();
+    until("SIGTERM ends it", || {
+        sys::process::start_time(engine).is_none()
+    });
 }
 
 /// Whatever connects next starts the engine again; what the first start of the job left behind is

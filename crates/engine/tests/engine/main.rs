@@ -28,6 +28,8 @@ fn main() -> ExitCode {
         return engine::serve(Path::new(&args[3]));
     }
     if args.first().is_some_and(|word| word == "connect") {
+        // As `srun` has it: the engine must be ended by this signal all the same.
+        let _blocked = sys::signals::SignalFd::block(&[15]).unwrap();
         let client = api::Client::connect(Path::new(&args[1])).unwrap();
         println!("{}", client.engine().pid);
         return ExitCode::SUCCESS;

@@ -187,7 +187,11 @@ fn allocation_past_its_limit() {
         let StepId::Number(step) = step.unwrap().step else {
             unreachable!("it has a number");
         };
-        let status = step_ended(&mut client, job, step);
+        // As `srun` does, which hears of the end before the engine does.
+        let record = house.record_of(&format!("{job}.0.{step}.0"));
+        let end = || engine::record::read(&record).and_then(|found| found.exit);
+        until("the step ended", || end().is_some());
+        let status = end().unwrap().tasks[0].status;
         client.release(job, status).unwrap();
         let (outcome, _) = ended(&mut client, job);
         assert!(matches!(outcome, Outcome::Timeout { .. }), "{outcome:?}");
