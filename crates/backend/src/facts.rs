@@ -38,7 +38,7 @@ pub fn embedded_facts(facts: &EngineFacts) -> ClusterFacts {
 
 /// The folder for a node's own files: `TMPDIR`, else `/tmp`.
 pub(crate) fn node_local() -> PathBuf {
-    match std::env::var_os("TMPDIR") {
+    match std::env::var_os(sys::env_vars::TMPDIR) {
         Some(folder) if !folder.is_empty() => PathBuf::from(folder),
         _ => PathBuf::from("/tmp"),
     }

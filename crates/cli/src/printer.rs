@@ -171,7 +171,7 @@ struct Look {
 
 impl Look {
     fn of(stream: &(impl anstream::stream::RawStream + AsFd)) -> Look {
-        let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
+        let columns = || std::env::var(sys::env_vars::COLUMNS).ok()?.parse().ok();
         let width = sys::terminal::columns(stream).or_else(columns);
         Look {
             width: width.map_or(WIDEST, |width| usize::from(width).clamp(NARROWEST, WIDEST)),

@@ -32,6 +32,33 @@ variables! {
 }
 
 variables! {
+    /// What a user can set that other programs read, too.
+    OF_OTHERS:
+
+    /// Holds `trainyard/config.toml` and cluster files, instead of `~/.config`.
+    XDG_CONFIG_HOME;
+    /// Holds environments that were made, below `trainyard`, instead of `~/.cache`.
+    XDG_CACHE_HOME;
+    /// Holds run folders and the index of runs, below `trainyard`, instead of `~/.local/share`.
+    XDG_DATA_HOME;
+    /// Holds the embedded engine's state, below `trainyard`, instead of `~/.local/state`; on a network
+    /// file system a local folder is used.
+    XDG_STATE_HOME;
+    /// The folder for a node's own files on this machine, instead of `/tmp`.
+    TMPDIR;
+    /// The configuration of the Slurm that this machine is set up for; `/dev/null` for none.
+    SLURM_CONF;
+    /// The shell that `yard attach` opens.
+    SHELL;
+    /// Columns of what is printed where that is no terminal.
+    COLUMNS;
+    /// No colours, where it is set to anything.
+    NO_COLOR;
+    /// Colours also where there is no terminal, where it is set to anything but 0.
+    CLICOLOR_FORCE;
+}
+
+variables! {
     /// What a job gets from the embedded engine.
     IN_JOBS:
 

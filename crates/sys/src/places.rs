@@ -1,6 +1,8 @@
 //! Where the project's files of one user lie.
 
-use crate::env_vars::TRAINYARD_HOME;
+use crate::env_vars::{
+    TRAINYARD_HOME, XDG_CACHE_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME,
+};
 use crate::fs_kind::{self, FsKind};
 use std::ffi::OsString;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -116,15 +118,15 @@ impl Places {
                 (None, None) => fallback.join(default.trim_start_matches('.')),
             })
         };
-        let mut state = place("XDG_STATE_HOME", ".local/state")?;
+        let mut state = place(XDG_STATE_HOME, ".local/state")?;
         if (facts.on_network)(&state) || (home.is_none() && state.starts_with(&fallback)) {
             state = fallback.join("state");
         }
-        let data = place("XDG_DATA_HOME", ".local/share")?;
+        let data = place(XDG_DATA_HOME, ".local/share")?;
         Ok(Places {
             state,
-            cache: place("XDG_CACHE_HOME", ".cache")?,
-            config: place("XDG_CONFIG_HOME", ".config")?,
+            cache: place(XDG_CACHE_HOME, ".cache")?,
+            config: place(XDG_CONFIG_HOME, ".config")?,
             scratch: data.join("scratch"),
             index: data.join("index"),
             host: facts.host.clone(),

@@ -21,7 +21,7 @@ const LONGEST_PROGRAM: u64 = 256 << 20;
 /// Our own program under Slurm's names is passed over, whether a link or a copy. With
 /// `SLURM_CONF=/dev/null` there is none: a Slurm without a configuration belongs to no cluster.
 pub fn folder() -> Option<PathBuf> {
-    if std::env::var_os("SLURM_CONF").as_deref() == Some(OsStr::new("/dev/null")) {
+    if std::env::var_os(sys::env_vars::SLURM_CONF).as_deref() == Some(OsStr::new("/dev/null")) {
         return None;
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -50,7 +50,7 @@ fn is_ours(program: &Path) -> bool {
 
 /// The cluster's name in the file that `SLURM_CONF` names.
 pub fn named_configuration() -> Option<String> {
-    let file = std::env::var_os("SLURM_CONF")?;
+    let file = std::env::var_os(sys::env_vars::SLURM_CONF)?;
     cluster_name(&fs::read_to_string(file).ok()?)
 }
 

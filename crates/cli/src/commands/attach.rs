@@ -57,7 +57,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     );
     if args.command.is_empty() {
         options.push("--pty".into());
-        options.push(std::env::var_os("SHELL").unwrap_or_else(|| "/bin/bash".into()));
+        options.push(std::env::var_os(sys::env_vars::SHELL).unwrap_or_else(|| "/bin/bash".into()));
     } else {
         options.extend(args.command.iter().cloned());
     }

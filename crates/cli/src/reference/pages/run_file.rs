@@ -49,7 +49,7 @@ to no section stands above the first one. An unknown key is an error. No key but
 - A **path** is against the run file's folder, and `~` is not replaced.
 
 A value of a run is the default below, unless the [user's config](#the-users-config), then the run file,
-then its [`[cluster.NAME]`](#clusternames), then one of
+then its [`[cluster.NAME]`](#clustername), then one of
 [sbatch's variables](#variables-of-sbatch), then a flag of `yard run` says otherwise.
 
 "#;
@@ -195,6 +195,11 @@ fn variables() -> String {
             "What you can set",
             "In the shell in which `yard` is started.",
             sys::env_vars::FOR_USERS,
+        ),
+        part(
+            "What other programs read, too",
+            "Their folders count where they are absolute and yours to write.",
+            sys::env_vars::OF_OTHERS,
         ),
         part(
             "Variables of sbatch",

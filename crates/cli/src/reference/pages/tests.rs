@@ -41,6 +41,36 @@ fn the_page_of_slurms_commands_is_up_to_date() {
     check("slurm-commands.md", &slurm_commands::page());
 }
 
+/// A heading as a code host names it in links.
+fn anchor(heading: &str) -> String {
+    let heading = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = heading
+        .chars()
+        .filter(|letter| letter.is_alphanumeric() || "-_ ".contains(*letter));
+    kept.collect::<String>().replace(' ', "-")
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let docs = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"));
+    for page in [
+        run_file::page(),
+        commands::page(command()),
+        slurm_commands::page(),
+    ] {
+        let headings = page.lines().filter(|line| line.starts_with('#'));
+        let anchors: Vec<String> = headings.map(anchor).collect();
+        for link in page.split("](").skip(1) {
+            let link = link.split(')').next().unwrap_or_default();
+            match link.strip_prefix('#') {
+                Some(own) => assert!(anchors.iter().any(|anchor| anchor == own), "#{own}"),
+                None if link.starts_with("https://") => {}
+                None => assert!(docs.join(link).is_file(), "{link}"),
+            }
+        }
+    }
+}
+
 /// Each command, from `yard` on.
 fn each(look: &mut dyn FnMut(&Command)) {
     fn below(command: &Command, look: &mut dyn FnMut(&Command)) {
