@@ -37,7 +37,8 @@ pub fn embedded_facts(facts: &EngineFacts) -> ClusterFacts {
 }
 
 /// The folder for a node's own files: `TMPDIR`, else `/tmp`.
-pub(crate) fn node_local() -> PathBuf {
+#[must_use]
+pub fn node_local() -> PathBuf {
     match std::env::var_os(sys::env_vars::TMPDIR) {
         Some(folder) if !folder.is_empty() => PathBuf::from(folder),
         _ => PathBuf::from("/tmp"),

@@ -19,6 +19,7 @@ mod submit;
 mod transport;
 
 pub use embedded::{EmbeddedTransport, LOCAL};
+pub use facts::node_local;
 pub use follow::{FILE_PAUSE, Follower, Seen};
 pub use job_view::{JobView, ViewState};
 pub use program::pin_program;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+pub use train::say_bytes as bytes;
+
 /// A length of time: `12 ms`, `3.4 s`, `71 s`, `4 min`, `2 h 10`, `3 d 4 h`.
 #[must_use]
 pub fn length(ms: i64) -> String {
@@ -14,23 +16,6 @@ pub fn length(ms: i64) -> String {
         120..3600 => format!("{} min", seconds / 60),
         3600..86_400 => format!("{} h {:02}", seconds / 3600, seconds % 3600 / 60),
         _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3600),
-    }
-}
-
-/// A size in decimal units: `512 B`, `1.2 MB`, `144 GB`.
-#[must_use]
-pub fn bytes(count: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB", "PB"];
-    let mut value = count as f64;
-    let mut unit = 0;
-    while value >= 999.5 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    if unit == 0 || value >= 99.5 {
-        format!("{value:.0} {}", units[unit])
-    } else {
-        format!("{value:.1} {}", units[unit])
     }
 }
 

@@ -8,9 +8,13 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
+use train::say_bytes;
 
 /// The most that is copied.
 pub const CODE_LIMIT: u64 = 200_000_000;
+
+/// Where the copy stands until it is whole.
+pub(crate) const INCOMING: &str = ".code.incoming";
 
 /// A diff that is longer is cut: `code/` has the files themselves.
 const DIFF_LIMIT: usize = 1_000_000;
@@ -49,11 +53,11 @@ pub enum CodeError {
     },
     /// There is more than is copied.
     #[error(
-        "the code in {} has {} MB and at most {} MB are copied; the largest: {}: \
+        "the code in {} has {} and at most {} are copied; the largest: {}: \
          put data into .gitignore, or move it out of {}",
         root.display(),
-        bytes / 1_000_000,
-        CODE_LIMIT / 1_000_000,
+        say_bytes(*bytes),
+        say_bytes(CODE_LIMIT),
         largest(files),
         root.display()
     )]
@@ -70,7 +74,7 @@ pub enum CodeError {
 fn largest(files: &[(PathBuf, u64)]) -> String {
     let said = files
         .iter()
-        .map(|(path, bytes)| format!("{} ({} MB)", path.display(), bytes / 1_000_000));
+        .map(|(path, bytes)| format!("{} ({})", path.display(), say_bytes(*bytes)));
     said.collect::<Vec<_>>().join(", ")
 }
 
@@ -242,24 +246,14 @@ pub fn copy_code(
         });
     }
     let target = folder.code();
-    let beside = target.with_file_name(".code.incoming");
-    let error = |from: &Path, to: &Path| {
-        let (from, to) = (from.to_owned(), to.to_owned());
-        move |source| CodeError::Copy { from, to, source }
-    };
-    // The run file's folder is there even when all of its files are ignored.
-    let working = beside.join(&source.subfolder);
-    fs::create_dir_all(&working).map_err(error(&source.root, &working))?;
-    let mut made = PathBuf::new();
-    for (path, _) in &files {
-        let (from, to) = (source.root.join(path), beside.join(path));
-        if let Some(parent) = to.parent().filter(|parent| *parent != made) {
-            fs::create_dir_all(parent).map_err(error(&from, parent))?;
-            made = parent.to_owned();
-        }
-        copy(&from, &to, path).map_err(error(&from, &to))?;
+    let beside = target.with_file_name(INCOMING);
+    let copied = copy_files(source, &files, &beside)
+        .and_then(|()| fs::rename(&beside, &target).map_err(error(&beside, &target)));
+    if copied.is_err() {
+        // Half a copy is of no use, and its room is needed.
+        let _ = fs::remove_dir_all(&beside);
     }
-    fs::rename(&beside, &target).map_err(error(&beside, &target))?;
+    copied?;
     let (commit, diff) = commit_and_diff(source);
     Ok(CodeOrigin {
         root: source.root.clone(),
@@ -269,6 +263,31 @@ pub fn copy_code(
         files: files.len() as u64,
         bytes,
     })
+}
+
+fn error(from: &Path, to: &Path) -> impl FnOnce(io::Error) -> CodeError {
+    let (from, to) = (from.to_owned(), to.to_owned());
+    move |source| CodeError::Copy { from, to, source }
+}
+
+fn copy_files(
+    source: &CodeSource,
+    files: &[(PathBuf, u64)],
+    beside: &Path,
+) -> Result<(), CodeError> {
+    // The run file's folder is there even when all of its files are ignored.
+    let working = beside.join(&source.subfolder);
+    fs::create_dir_all(&working).map_err(error(&source.root, &working))?;
+    let mut made = PathBuf::new();
+    for (path, _) in files {
+        let (from, to) = (source.root.join(path), beside.join(path));
+        if let Some(parent) = to.parent().filter(|parent| *parent != made) {
+            fs::create_dir_all(parent).map_err(error(&from, parent))?;
+            made = parent.to_owned();
+        }
+        copy(&from, &to, path).map_err(error(&from, &to))?;
+    }
+    Ok(())
 }
 
 /// Leaves out what isn't there (tracked and removed) and what is no file.

@@ -104,8 +104,16 @@ pub enum Event {
         /// How.
         how: ComingBack,
     },
+    /// The run folder could not be written for a while; what was to be written was kept until it
+    /// could.
+    DiskTrouble {
+        /// What the system said.
+        why: String,
+        /// How long it lasted, in milliseconds.
+        lasted_ms: u64,
+    },
     /// One of our own processes was ended by a signal that none of us sent, as the kernel does when
-    /// memory runs out: the start is lost, the run is not.
+    /// memory runs out, or the disk took nothing: the start is lost, the run is not.
     Lost {
         /// In words, one line.
         cause: String,

@@ -2,15 +2,20 @@
 
 use crate::{Event, EventLine};
 use model::Timestamp;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Appends to `links/<job>.<restart>.events`: one write a line, so that a reader sees whole lines
-/// or, at the very end, the beginning of one.
+/// or, at the very end, the beginning of one. What the disk refuses for a while is kept and written
+/// later, in order.
 #[derive(Debug)]
 pub struct EventLog {
     file: File,
+    waiting: VecDeque<EventLine>,
+    /// Since when the disk refuses, and in which words.
+    trouble: Option<(Timestamp, String)>,
 }
 
 impl EventLog {
@@ -33,18 +38,88 @@ impl EventLog {
                 file.write_all(b"\n")?;
             }
         }
-        Ok(EventLog { file })
+        Ok(EventLog {
+            file,
+            waiting: VecDeque::new(),
+            trouble: None,
+        })
     }
 
-    /// Writes one event.
+    /// Writes one event, or keeps it while the disk takes nothing.
     ///
     /// # Errors
-    /// What the system says.
+    /// What the system says, where that does not pass by itself.
     pub fn append(&mut self, at: Timestamp, event: Event) -> io::Result<()> {
-        let mut line = serde_json::to_vec(&EventLine { at, event })?;
-        line.push(b'\n');
-        self.file.write_all(&line)
+        // Progress is of no use later.
+        if self.is_behind() && matches!(event, Event::Staging { .. }) {
+            return Ok(());
+        }
+        self.waiting.push_back(EventLine { at, event });
+        self.catch_up(at)
     }
+
+    /// Whether events wait for the disk.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// What the disk says, while it takes nothing.
+    #[must_use]
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.as_ref().map(|(_, why)| why.as_str())
+    }
+
+    /// Gives up what waits: lines for the end of the file.
+    #[must_use]
+    pub fn take_unwritten(&mut self) -> Vec<u8> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let lines = waiting.iter().filter_map(|line| bytes(line).ok());
+        lines.flatten().collect()
+    }
+
+    /// Tries to write what waits; after a trouble that is over, an event says so.
+    ///
+    /// # Errors
+    /// What the system says, where that does not pass by itself.
+    pub fn catch_up(&mut self, now: Timestamp) -> io::Result<()> {
+        while let Some(line) = self.waiting.front() {
+            let line = bytes(line)?;
+            if let Err(error) = self.write(&line) {
+                if !sys::disk_trouble::may_pass(&error) {
+                    return Err(error);
+                }
+                self.trouble.get_or_insert((now, error.to_string()));
+                return Ok(());
+            }
+            self.waiting.pop_front();
+        }
+        if let Some((since, why)) = self.trouble.take() {
+            let lasted = now.since(since).unsigned_abs();
+            let event = Event::DiskTrouble {
+                why,
+                lasted_ms: lasted,
+            };
+            return self.append(now, event);
+        }
+        Ok(())
+    }
+
+    /// A line that found room for its beginning only is taken back.
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        let before = self.file.metadata()?.len();
+        let result = self.file.write_all(line);
+        if result.is_err() {
+            let _ = self.file.set_len(before);
+        }
+        result
+    }
+}
+
+fn bytes(line: &EventLine) -> io::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(line)?;
+    bytes.push(b'\n');
+    Ok(bytes)
 }
 
 /// Follows `links/<job>.<restart>.events`.

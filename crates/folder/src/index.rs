@@ -46,6 +46,12 @@ impl Index {
         sys::atomic::write(&path, &serde_json::to_vec_pretty(entry)?)
     }
 
+    /// Removes what [`Index::add`] added; what is not there is fine.
+    pub fn remove(&self, entry: &IndexEntry) {
+        let name = format!("{}.json", entry.id);
+        let _ = std::fs::remove_file(self.root.join(&entry.cluster).join(name));
+    }
+
     /// All runs, the oldest first. A file that is no entry is passed over: it is not ours.
     ///
     /// # Errors

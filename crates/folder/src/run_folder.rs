@@ -46,9 +46,21 @@ impl RunFolder {
             folder.monitor(),
         ];
         for path in inside {
-            fs::create_dir_all(&path).map_err(error(&path))?;
+            if let Err(source) = fs::create_dir_all(&path) {
+                folder.discard();
+                return Err(error(&path)(source));
+            }
         }
         Ok(folder)
+    }
+
+    /// Removes a folder of which no job knows, and that of its project where no other run is in it.
+    pub fn discard(&self) {
+        // What can't be removed is half a run folder, which `yard clean` lists.
+        let _ = fs::remove_dir_all(&self.root);
+        if let Some(project) = self.root.parent() {
+            let _ = fs::remove_dir(project);
+        }
     }
 
     /// The run folder at that path; its last part is the run's id. Nothing is read.

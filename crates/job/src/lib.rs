@@ -14,6 +14,7 @@ pub mod environment;
 mod exit_code;
 mod grace;
 mod hashed_copy;
+pub mod leftovers;
 mod local_folder;
 mod main_branch;
 mod protocol;

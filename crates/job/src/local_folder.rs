@@ -1,14 +1,17 @@
 //! The node-local folder of one start: `<node_local>/trainyard-<uid>/<run>.<job>.<restart>/`, the
 //! same path on every node.
 
+use crate::agent::{any_lives, kept};
 use folder::Attempt;
-use std::fs::{self, DirBuilder};
-use std::io;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use sys::lock::FileLock;
 use thiserror::Error;
 
+/// How the name of a file ends that has events which found no room in the run folder.
+const EVENTS: &str = ".events";
 /// How often the folder is made again that another job has removed.
 const ATTEMPTS: u32 = 100;
 
@@ -59,9 +62,8 @@ impl LocalFolder {
     /// Of one start of a run, below the plan's node-local folder. Nothing is made.
     #[must_use]
     pub fn new(node_local: &Path, run: &str, attempt: Attempt) -> LocalFolder {
-        let root = node_local.join(format!("trainyard-{}", sys::process::user()));
         LocalFolder {
-            root,
+            root: LocalFolder::root_in(node_local),
             name: format!("{run}.{attempt}"),
         }
     }
@@ -100,6 +102,107 @@ impl LocalFolder {
     #[must_use]
     pub fn stop_file(&self) -> PathBuf {
         self.path().join("stop")
+    }
+
+    /// Which of `{checkpoints}` are out, with what their files were.
+    #[must_use]
+    pub fn out_list(&self) -> PathBuf {
+        self.path().join("out.json")
+    }
+
+    /// Leaves events that found no room in the run folder to the run's next start here: beside the
+    /// folder, which may be removed before.
+    ///
+    /// # Errors
+    /// The node's disk takes nothing either.
+    pub fn leave_events(&self, lines: &[u8]) -> io::Result<()> {
+        self.prove_ours().map_err(io::Error::other)?;
+        let path = self.root.join(format!("{}{EVENTS}", self.name));
+        let mut file = File::options().append(true).create(true).open(path)?;
+        file.write_all(lines)
+    }
+
+    /// What [`LocalFolder::leave_events`] left of the same run, by start.
+    #[must_use]
+    pub fn left_events(&self) -> Vec<(Attempt, PathBuf)> {
+        if self.prove_ours().is_err() {
+            return Vec::new();
+        }
+        let run = self.owner().map(|(run, _)| run);
+        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        let mut left: Vec<(Attempt, PathBuf)> = entries
+            .filter_map(|entry| {
+                let name = entry.file_name().into_string().ok()?;
+                let root = self.root.clone();
+                let name = name.strip_suffix(EVENTS)?.to_owned();
+                let other = LocalFolder { root, name };
+                let (owner, attempt) = other.owner()?;
+                (Some(owner) == run).then(|| (attempt, entry.path()))
+            })
+            .collect();
+        left.sort();
+        left
+    }
+
+    /// The folders of all the user's jobs below a plan's node-local folder.
+    #[must_use]
+    pub fn root_in(node_local: &Path) -> PathBuf {
+        node_local.join(format!("trainyard-{}", sys::process::user()))
+    }
+
+    /// Whose folder it is: the run's id, and which start of it.
+    #[must_use]
+    pub fn owner(&self) -> Option<(&str, Attempt)> {
+        let mut parts = self.name.rsplitn(3, '.');
+        let (restart, job, run) = (parts.next()?, parts.next()?, parts.next()?);
+        Some((run, format!("{job}.{restart}").parse().ok()?))
+    }
+
+    /// The folders in the folder of all the user's jobs.
+    #[must_use]
+    pub fn all(root: &Path) -> Vec<LocalFolder> {
+        let entries = fs::read_dir(root).into_iter().flatten().flatten();
+        let names = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let mut all: Vec<LocalFolder> = names
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .map(|name| LocalFolder {
+                root: root.to_owned(),
+                name,
+            })
+            .collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    /// What earlier starts of the same run left here, the newest first.
+    #[must_use]
+    pub fn earlier(&self) -> Vec<LocalFolder> {
+        let Some((run, now)) = self.owner() else {
+            return Vec::new();
+        };
+        let mut earlier: Vec<(Attempt, LocalFolder)> = LocalFolder::all(&self.root)
+            .into_iter()
+            .filter_map(|other| {
+                let (owner, attempt) = other.owner()?;
+                (owner == run && attempt < now).then_some((attempt, other.clone()))
+            })
+            .collect();
+        earlier.sort_by_key(|(attempt, _)| std::cmp::Reverse(*attempt));
+        earlier.into_iter().map(|(_, local)| local).collect()
+    }
+
+    /// Takes a folder that no job uses any more; `None` where one does: its agent holds the lock, or
+    /// has been killed and left ranks that live.
+    #[must_use]
+    pub fn take(&self) -> Option<FileLock> {
+        let lock = FileLock::try_acquire(&self.lock_of(&self.name)).ok()?;
+        lock.filter(|_| !any_lives(&self.path()))
+    }
+
+    /// Removes what makes no checkpoint: staged data and what was resumed from.
+    pub fn remove_bulk(&self) {
+        let _ = fs::remove_dir_all(self.data());
+        let _ = fs::remove_dir_all(self.resume());
     }
 
     fn lock_of(&self, name: &str) -> PathBuf {
@@ -155,38 +258,48 @@ impl LocalFolder {
         FileLock::try_acquire(&self.lock_of(&self.name)).map_err(system)
     }
 
-    /// In a folder like `/tmp` anyone can make our name first, or a link of that name.
     fn prove_ours(&self) -> Result<(), LocalFolderError> {
+        LocalFolder::check_root(&self.root)
+    }
+
+    /// In a folder like `/tmp` anyone can make our name first, or a link of that name.
+    ///
+    /// # Errors
+    /// The folder of all the user's jobs is not a private folder of this user.
+    pub fn check_root(root: &Path) -> Result<(), LocalFolderError> {
         let system = |source| LocalFolderError::System {
-            path: self.root.clone(),
+            path: root.to_owned(),
             source,
         };
-        let facts = fs::symlink_metadata(&self.root).map_err(system)?;
+        let facts = fs::symlink_metadata(root).map_err(system)?;
         let (uid, owner, mode) = (sys::process::user(), facts.uid(), facts.mode() & 0o7777);
         if facts.is_dir() && owner == uid && mode & 0o077 == 0 {
             return Ok(());
         }
         Err(LocalFolderError::NotOurs {
-            path: self.root.clone(),
+            path: root.to_owned(),
             uid,
             owner,
             mode,
         })
     }
 
-    /// Folders whose lock no process holds. What can't be removed stays: it is not worth a job.
+    /// Folders of other runs that no job uses. One that has the only copy of a complete checkpoint
+    /// stays, without what makes no checkpoint: it is its own run's, or `yard clean --force`'s. So
+    /// does what can't be removed: it is not worth a job.
     fn remove_orphans(&self) {
-        for entry in fs::read_dir(&self.root).into_iter().flatten().flatten() {
-            let Ok(name) = entry.file_name().into_string() else {
-                continue;
-            };
-            if name == self.name || name.ends_with(".lock") {
+        let own = self.owner().map(|(run, _)| run);
+        for other in LocalFolder::all(&self.root) {
+            // What this run left is looked at when it is known what is resumed from.
+            if other.owner().map(|(run, _)| run) == own {
                 continue;
             }
-            let lock = self.lock_of(&name);
-            if let Ok(Some(_held)) = FileLock::try_acquire(&lock) {
-                let _ = fs::remove_dir_all(entry.path());
-                let _ = fs::remove_file(lock);
+            if let Some(_held) = other.take() {
+                if kept::in_folder(&other).is_empty() {
+                    other.remove();
+                } else {
+                    other.remove_bulk();
+                }
             }
         }
     }
@@ -237,13 +350,45 @@ mod tests {
     #[test]
     fn only_what_the_dead_left_is_removed() {
         let disk = tempfile::tempdir().unwrap();
-        let (dead, living, new) = (of(disk.path(), 0), of(disk.path(), 1), of(disk.path(), 2));
+        let of = |run: &str| LocalFolder::new(disk.path(), run, Attempt { job: 7, restart: 0 });
+        let (dead, living, new) = (of("dead"), of("living"), of("new"));
         drop(dead.make().unwrap());
         let held = living.make().unwrap();
         let _new = new.make().unwrap();
         assert!(!dead.path().exists());
         assert!(living.path().exists() && new.path().exists());
         drop(held);
+    }
+
+    #[test]
+    fn the_only_copy_of_a_checkpoint_is_no_other_runs_to_remove() {
+        let disk = tempfile::tempdir().unwrap();
+        let (full, other) = (
+            of(disk.path(), 0),
+            LocalFolder::new(disk.path(), "other", Attempt { job: 9, restart: 0 }),
+        );
+        let owned = full.make().unwrap();
+        let held = full.held().join("1");
+        fs::write(&held, b"weights").unwrap();
+        let record = kept::Record::of("step-5", true, &held).unwrap();
+        record.write(&held).unwrap();
+        fs::write(full.data().join("set"), b"x").unwrap();
+        drop(owned);
+        let _other = other.make().unwrap();
+        assert!(held.exists() && !full.data().exists());
+        let next = of(disk.path(), 1);
+        assert_eq!(next.earlier(), std::slice::from_ref(&full));
+        assert_eq!(full.earlier(), []);
+    }
+
+    #[test]
+    fn a_name_says_whose_it_is() {
+        let disk = Path::new("/d");
+        let local = of(disk, 3);
+        let attempt = Attempt { job: 7, restart: 3 };
+        assert_eq!(local.owner(), Some(("digits-k3f9", attempt)));
+        let dotted = LocalFolder::new(disk, "v1.2-abcd", attempt);
+        assert_eq!(dotted.owner(), Some(("v1.2-abcd", attempt)));
     }
 
     #[test]

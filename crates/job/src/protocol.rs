@@ -38,6 +38,10 @@ pub enum Order {
     Restore {
         /// Its name in the run folder.
         name: String,
+        /// Whether it is taken from what this node kept of an earlier start, and not from the run
+        /// folder.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        kept: bool,
     },
     /// The ranks are about to start: watch `{checkpoints}` from now on.
     Watch {
@@ -96,7 +100,13 @@ pub enum Order {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "kebab-case")]
 pub enum Report {
-    /// The first line of an agent.
+    /// An earlier start of this run left a complete checkpoint on this node's disk that is not out:
+    /// said before [`Report::Hello`].
+    Kept {
+        /// Its name.
+        name: String,
+    },
+    /// Says that the agent is there.
     Hello {
         /// The node's name (`SLURMD_NODENAME`, else the host's).
         node: String,
@@ -152,6 +162,8 @@ pub enum Report {
         why: String,
         /// Whether this agent keeps its part, and another try may do better.
         again: bool,
+        /// Whether a disk refuses it for a while.
+        disk: bool,
     },
     /// The entry was not seen to be whole before the ranks were gone; it stays behind.
     Unfinished {
@@ -181,6 +193,8 @@ pub enum Report {
     Broken {
         /// In words.
         why: String,
+        /// Whether a disk refuses it for a while.
+        disk: bool,
     },
 }
 
@@ -231,9 +245,10 @@ impl Report {
             | Report::NotCopied { why, .. }
             | Report::Unfinished { why, .. }
             | Report::Left { why, .. }
-            | Report::Broken { why }
+            | Report::Broken { why, .. }
             | Report::Note { text: why } => Some(why),
             Report::Hello { .. }
+            | Report::Kept { .. }
             | Report::Restored { .. }
             | Report::Complete { .. }
             | Report::Part { .. }
@@ -315,6 +330,7 @@ mod tests {
             name: "x".repeat(255),
             why,
             again: true,
+            disk: true,
         }
         .line();
         assert!(line.len() <= LONGEST, "{}", line.len());

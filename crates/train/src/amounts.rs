@@ -213,6 +213,23 @@ pub(crate) fn slurm_minutes(length: Seconds) -> String {
     }
 }
 
+/// A size in decimal units: `512 B`, `1.2 MB`, `144 GB`.
+#[must_use]
+pub fn say_bytes(count: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let mut value = count as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 || value >= 99.5 {
+        format!("{value:.0} {}", units[unit])
+    } else {
+        format!("{value:.1} {}", units[unit])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

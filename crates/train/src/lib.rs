@@ -28,7 +28,7 @@ mod script;
 mod show;
 pub mod site;
 
-pub use amounts::{say_limit, say_mebibytes, say_seconds};
+pub use amounts::{say_bytes, say_limit, say_mebibytes, say_seconds};
 pub use environment_plan::{CONDA_HOOK, EnvironmentPlan, Prelude, Python};
 pub use input_variables::{INPUT_VARIABLES, Variables};
 pub use keys::{

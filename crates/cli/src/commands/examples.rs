@@ -109,6 +109,16 @@ const EXAMPLES: &[Examples] = &[
         ],
     ),
     (
+        "clean",
+        &[
+            ("yard clean --dry-run", "what would be removed, and why"),
+            (
+                "yard clean --force",
+                "also checkpoints of which no other copy is there",
+            ),
+        ],
+    ),
+    (
         "requeue",
         &[(
             "yard requeue digits-vfjk",

@@ -2,6 +2,7 @@
 
 mod attach;
 mod cancel;
+mod clean;
 mod cluster;
 mod completions;
 mod engine;
@@ -61,6 +62,7 @@ enum Command {
     Wait(wait::Args),
     Cancel(cancel::Args),
     Requeue(requeue::Args),
+    Clean(clean::Args),
     Attach(attach::Args),
     Engine(engine::Args),
     Cluster(cluster::Args),
@@ -134,6 +136,7 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Logs(args) => logs::run(&args, printer),
         Command::Wait(args) => wait::run(&args, printer),
         Command::Cancel(args) => cancel::run(&args, printer),
+        Command::Clean(args) => clean::run(&args, printer),
         Command::Requeue(args) => requeue::run(&args, printer),
         Command::Attach(args) => attach::run(&args, printer),
         Command::Engine(args) => engine::run(&args, printer),

@@ -4,12 +4,14 @@ use super::interrupt::Interrupt;
 use super::run_request::Planned;
 use crate::exit_code;
 use crate::failure::Failure;
+use crate::words;
 use backend::{pin_program, submit_next};
 use folder::{
-    CodeError, FolderError, Index, IndexEntry, MadeEnvironment, RunFolder, RunJson, Versions,
+    CodeError, CodeSource, FolderError, Index, IndexEntry, MadeEnvironment, RunFolder, RunJson,
+    Versions,
 };
 use model::{JobId, Timestamp};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use sys::Places;
 use train::{JobPlace, ResumeBy};
 
@@ -42,17 +44,71 @@ pub fn submit(
     let source = folder::find_source(&planned.base);
     let project = source.project();
     refuse_control_characters(&places.scratch.join(&project))?;
+    let facts = &planned.target.facts;
     let made = RunFolder::create(&places.scratch, &project, &id)?;
-    let code = folder::copy_code(&source, &made, &places.scratch)?;
+    let created = Timestamp(sys::now());
+    let entry = IndexEntry {
+        id,
+        name: planned.plan.name.value.clone(),
+        cluster: facts.name.clone(),
+        folder: made.path().to_owned(),
+        created,
+    };
+    let submitted = fill_and_submit(
+        planned,
+        environment,
+        places,
+        interrupt,
+        New {
+            folder: &made,
+            entry: &entry,
+            source: &source,
+            token,
+            yard,
+        },
+    );
+    // Without an intent no cluster was asked: what was made is of no use.
+    if submitted.is_err() && made.read_links().is_ok_and(|links| links.is_empty()) {
+        Index::new(&places.index).remove(&entry);
+        made.discard();
+    }
+    submitted
+}
+
+/// A run that is being made.
+struct New<'a> {
+    folder: &'a RunFolder,
+    entry: &'a IndexEntry,
+    source: &'a CodeSource,
+    /// The random part of its token.
+    token: &'a str,
+    yard: PathBuf,
+}
+
+fn fill_and_submit(
+    planned: &mut Planned,
+    environment: Option<MadeEnvironment>,
+    places: &Places,
+    interrupt: &Interrupt,
+    new: New<'_>,
+) -> Result<Submitted, Failure> {
+    let New {
+        folder: made,
+        entry,
+        source,
+        token,
+        yard,
+    } = new;
+    let code = folder::copy_code(source, made, &places.scratch)?;
     interrupt.check()?;
 
-    let created = Timestamp(sys::now());
+    let (id, created) = (entry.id.clone(), entry.created);
     let token = format!("{id}.1.{token}");
     let facts = planned.target.facts.clone();
     let plan = &planned.plan;
     let run = RunJson {
         id: id.clone(),
-        project,
+        project: source.project(),
         created,
         token: token.clone(),
         cluster: facts.name.clone(),
@@ -79,30 +135,24 @@ pub fn submit(
     made.write_run(&run)?;
     sys::atomic::write(&made.script(), script.as_bytes()).map_err(at(&made.script()))?;
     Index::new(&places.index)
-        .add(&IndexEntry {
-            id: id.clone(),
-            name: plan.name.value.clone(),
-            cluster: facts.name.clone(),
-            folder: made.path().to_owned(),
-            created,
-        })
+        .add(entry)
         .map_err(at(&places.index))?;
     interrupt.check()?;
 
     let transport = &mut *planned.target.transport;
-    let (job, at) = submit_next(transport, &made, &run, None)?;
+    let (job, at) = submit_next(transport, made, &run, None)?;
     let resume = &run.plan.resume;
     // Where jobs can't submit the one that takes over, it has to be there from the start.
     let waits = !facts.comeback.submit_from_nodes
         && resume.by.value == ResumeBy::Successor
         && !resume.on.value.is_empty();
-    let note = match waits.then(|| submit_next(transport, &made, &run, Some(job))) {
+    let note = match waits.then(|| submit_next(transport, made, &run, Some(job))) {
         Some(Err(error)) => Some(format!("no job waits to take over: {error}")),
         Some(Ok(_)) | None => None,
     };
     Ok(Submitted {
         id,
-        folder: made,
+        folder: made.clone(),
         job,
         at,
         note,
@@ -148,13 +198,43 @@ fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
 
 impl From<FolderError> for Failure {
     fn from(error: FolderError) -> Failure {
-        // Its sentence says all three parts.
-        Failure::new(exit_code::IO, error.to_string())
+        let (FolderError::Make { path, source, .. } | FolderError::Write { path, source }) = &error
+        else {
+            // Their sentences say all three parts.
+            return Failure::new(exit_code::IO, error.to_string());
+        };
+        let free = path
+            .ancestors()
+            .find_map(|folder| sys::disk_free(folder).ok());
+        let free = free.map(|free| format!("; {} are free there", words::bytes(free)));
+        Failure::new(
+            exit_code::IO,
+            format!("{} can't be written", path.display()),
+        )
+        .there(format!("{source}{}", free.unwrap_or_default()))
+        .todo("make room or give yourself the right, or set TRAINYARD_HOME to another folder")
     }
 }
 
 impl From<CodeError> for Failure {
     fn from(error: CodeError) -> Failure {
-        Failure::new(exit_code::IO, error.to_string())
+        let CodeError::Copy { from, to, source } = error else {
+            // Their sentences say all three parts.
+            return Failure::new(exit_code::IO, error.to_string());
+        };
+        let (folder, free) = to
+            .ancestors()
+            .find_map(|folder| {
+                let free = sys::disk_free(folder).ok()?;
+                Some((folder.display().to_string(), words::bytes(free)))
+            })
+            .unwrap_or_default();
+        Failure::new(
+            exit_code::IO,
+            "the code can't be copied into a run folder; nothing was submitted",
+        )
+        .asked(format!("{} to {}", from.display(), to.display()))
+        .there(format!("{source}; {free} are free in {folder}"))
+        .todo("make room or give yourself the right, or set TRAINYARD_HOME to another folder")
     }
 }

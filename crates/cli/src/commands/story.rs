@@ -142,6 +142,10 @@ impl Story {
                 Vec::new()
             }
             Event::RanksEnded { .. } | Event::Unknown => Vec::new(),
+            Event::DiskTrouble { why, lasted_ms } => vec![start(format!(
+                "the run folder could not be written for {}: {why}",
+                words::length(millis(*lasted_ms))
+            ))],
             Event::Lost { cause } => vec![start(format!("lost: {cause}"))],
             // Who cancelled it knows, and the last line says it.
             Event::Terminated {

@@ -1,6 +1,7 @@
 //! What the agent does with entries: finds, holds, copies and keeps them until they are saved.
 
 use super::copy_out::CopyOutError;
+use super::kept::{self, Kept, Record};
 use super::rescue::is_out;
 use super::scan::{FolderInside, scan};
 use super::tree::{Tree, tree};
@@ -10,6 +11,7 @@ use super::{Agent, AgentError, Draining, hold, restore, say};
 use crate::protocol::Report;
 use folder::IncomingPart;
 use model::Timestamp;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -34,12 +36,52 @@ impl Held {
 
     fn release(&self) {
         if self.linked {
+            // First: a record without its bytes would be of no use.
+            kept::remove_record(&self.path);
             hold::release(&self.path);
         }
     }
 }
 
 impl Agent {
+    /// Takes over what earlier starts of this run left on this disk, the newest version of each
+    /// name, and removes their folders once nothing is left in them.
+    pub(super) fn adopt(&mut self) {
+        for earlier in self.local.earlier() {
+            let Some(_lock) = earlier.take() else {
+                continue;
+            };
+            let mut all = true;
+            for kept in kept::in_folder(&earlier) {
+                if !self.held.contains_key(&kept.record.name) {
+                    all &= self.adopt_one(kept).is_ok();
+                }
+            }
+            if all {
+                earlier.remove();
+            }
+        }
+    }
+
+    fn adopt_one(&mut self, Kept { path, record }: Kept) -> io::Result<()> {
+        self.count += 1;
+        let here = self.local.held().join(self.count.to_string());
+        // Its record first: a start that is killed in between must not lose sight of it.
+        record.write(&here)?;
+        if let Err(error) = fs::rename(&path, &here) {
+            kept::remove_record(&here);
+            return Err(error);
+        }
+        kept::remove_record(&path);
+        let held = Held {
+            path: here,
+            linked: true,
+            proven: record.proven,
+        };
+        self.held.insert(record.name, held);
+        Ok(())
+    }
+
     /// Looks at `{checkpoints}` once.
     pub(super) fn look(&mut self) -> Result<(), AgentError> {
         if !self.watching {
@@ -93,6 +135,7 @@ impl Agent {
             return Ok(());
         };
         if self.rescuing && is_out(&self.at.run, &name, &path, &tree) {
+            kept::note_out(&self.local, &name, &path);
             if linked {
                 hold::release(&path);
             }
@@ -104,6 +147,11 @@ impl Agent {
             linked,
             proven: proven && tree.left_out.is_empty(),
         };
+        if linked {
+            // Without a record it is kept for this start only: a full disk must not end the job.
+            let _ = Record::of(&name, held.proven, &held.path)
+                .and_then(|record| record.write(&held.path));
+        }
         if let Some(older) = self.held.insert(name.clone(), held) {
             older.release();
         }
@@ -144,6 +192,7 @@ impl Agent {
     /// What was given of it needs no keeping.
     pub(super) fn is_out(&mut self, name: &str) {
         if let Some(given) = self.given.remove(name) {
+            kept::note_out(&self.local, name, &given.path);
             given.release();
         }
     }
@@ -170,6 +219,7 @@ impl Agent {
                 }
                 Err(error @ restore::RestoreError::Disk { .. }) => say(Report::Broken {
                     why: error.to_string(),
+                    disk: sys::disk_trouble::may_pass(&error),
                 }),
             },
         }
@@ -202,7 +252,13 @@ impl Agent {
                 IncomingPart::new(&self.at.run, &incoming).remove();
                 let again = held.is_some_and(|held| self.keep_for_later(&name, held, &error));
                 let why = error.to_string();
-                say(Report::NotCopied { name, why, again })
+                let disk = again && error.may_pass();
+                say(Report::NotCopied {
+                    name,
+                    why,
+                    again,
+                    disk,
+                })
             }
         }
     }
@@ -238,8 +294,12 @@ impl Agent {
         self.draining = None;
         for name in std::mem::take(&mut self.owed) {
             let why = "this node had not finished writing its part".to_owned();
-            let again = false;
-            say(Report::NotCopied { name, why, again })?;
+            say(Report::NotCopied {
+                name,
+                why,
+                again: false,
+                disk: false,
+            })?;
         }
         if ranks_gone {
             for (name, why) in self.watcher.left() {

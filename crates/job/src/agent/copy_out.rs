@@ -7,13 +7,16 @@ use folder::{Contents, FileHash, IncomingPart};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use train::say_bytes;
 
 /// Why a part is not there. Nothing of it was left.
 #[derive(Debug, Error)]
 pub enum CopyOutError {
     /// The run folder's disk is full.
     #[error(
-        "{asked} bytes are to be copied, {there} are free in {folder:?}; free some, or set [checkpoints] keep = N; the training continues, and saved checkpoints stay"
+        "{} are to be copied, {} are free in {folder:?}; free some, or set [checkpoints] keep = N; the training continues, and saved checkpoints stay",
+        say_bytes(*asked),
+        say_bytes(*there)
     )]
     DiskFull {
         /// What the entry needs.
@@ -32,6 +35,18 @@ pub enum CopyOutError {
         /// What the system says.
         source: io::Error,
     },
+}
+
+impl CopyOutError {
+    /// Whether the disk refuses it for a while.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        match self {
+            CopyOutError::DiskFull { .. } => true,
+            CopyOutError::Changed => false,
+            CopyOutError::System { source } => sys::disk_trouble::may_pass(source),
+        }
+    }
 }
 
 /// Copies `from` with hashes, durably; the list of files is written last. Returns the bytes.

@@ -8,6 +8,7 @@ mod address;
 mod carry;
 mod copy_out;
 mod hold;
+pub mod kept;
 mod orphan;
 mod ranks;
 mod recognise;
@@ -18,7 +19,7 @@ mod tree;
 mod watcher;
 mod work;
 
-pub use ranks::RankProcess;
+pub use ranks::{RankProcess, any_lives};
 pub use tree::make_rest;
 
 use crate::local_folder::{LocalFolder, LocalFolderError};
@@ -127,6 +128,7 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
     let broken = |error: AgentError| {
         let _ = say(Report::Broken {
             why: error.to_string(),
+            disk: sys::disk_trouble::may_pass(&error),
         });
         error
     };
@@ -216,6 +218,12 @@ fn say(report: Report) -> Result<(), AgentError> {
 
 impl Agent {
     fn hello(&mut self) -> Result<(), AgentError> {
+        let earlier = self.local.earlier();
+        let kept = earlier.iter().flat_map(kept::in_folder);
+        let names: BTreeSet<String> = kept.map(|kept| kept.record.name).collect();
+        for name in names {
+            say(Report::Kept { name })?;
+        }
         let system = |what| move |source| AgentError::System { what, source };
         let facts =
             std::fs::metadata(self.local.path()).map_err(system("looking at the node's folder"))?;
@@ -245,8 +253,10 @@ impl Agent {
             match hear.recv_timeout(wait) {
                 Ok(Message::Order(Order::Finish { clean })) => {
                     // One that does not copy shares the folder of one that does.
-                    if clean && self.copier {
+                    if self.copier && clean && kept::in_folder(&self.local).is_empty() {
                         self.local.remove();
+                    } else if self.copier {
+                        self.local.remove_bulk();
                     }
                     return Ok(());
                 }
@@ -271,10 +281,17 @@ impl Agent {
 
     fn obey(&mut self, order: Order) -> Result<(), AgentError> {
         match order {
-            Order::Roles { copiers } => self.copier = copiers.contains(&self.at.id),
-            Order::Restore { name } => {
+            Order::Roles { copiers } => {
+                self.copier = copiers.contains(&self.at.id);
                 if self.copier {
-                    self.give(Work::Restore { name });
+                    self.adopt();
+                }
+            }
+            Order::Restore { name, kept } => {
+                if self.copier {
+                    let from = self.held.get(&name).filter(|_| kept);
+                    let kept = from.map(|held| held.path().to_owned());
+                    self.give(Work::Restore { name, kept });
                 }
             }
             Order::Watch { resume } => {

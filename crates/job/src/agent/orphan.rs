@@ -157,7 +157,8 @@ impl Agent {
             proven,
         };
         let now = Timestamp(sys::now());
-        let out = conductor::publish(run, name, &[part], false, now)?;
+        let out =
+            conductor::publish(run, name, &[part], false, now).map_err(|not_out| not_out.why)?;
         Ok(Some(Event::CheckpointOut {
             name: name.to_owned(),
             step: out.step,

@@ -53,6 +53,16 @@ pub fn on_node(local: &Path, node_index: u32) -> Vec<RankProcess> {
         .collect()
 }
 
+/// Whether any rank of any node that shares the folder lives.
+#[must_use]
+pub fn any_lives(local: &Path) -> bool {
+    let entries = fs::read_dir(local.join(FOLDER));
+    let mut ranks = entries.into_iter().flatten().flatten().filter_map(|entry| {
+        serde_json::from_slice::<RankProcess>(&fs::read(entry.path()).ok()?).ok()
+    });
+    ranks.any(|rank| rank.is_alive())
+}
+
 /// SIGTERM to the programs.
 pub fn terminate(ranks: &[RankProcess]) {
     for rank in ranks {

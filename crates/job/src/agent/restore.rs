@@ -1,6 +1,6 @@
 //! Brings a checkpoint from the run folder to `{resume}`, proving its bytes on the way.
 
-use super::tree::make_rest;
+use super::tree::{make_rest, tree};
 use crate::hashed_copy;
 use folder::{Contents, Manifest, RunFolder};
 use std::fs;
@@ -91,6 +91,35 @@ pub fn restore(run: &RunFolder, name: &str, resume: &Path) -> Result<(), Restore
     }
     let Contents { links, folders, .. } = &manifest.contents;
     make_rest(&resume.join(name), links, folders).map_err(disk)?;
+    point_latest(name, resume).map_err(disk)
+}
+
+/// Copies a checkpoint that this node keeps into `resume`, which holds nothing else afterwards: a
+/// program may write into what it resumes from, and the kept one is still to be copied out.
+pub fn restore_kept(kept: &Path, name: &str, resume: &Path) -> Result<(), RestoreError> {
+    let tree = tree(kept).map_err(|error| RestoreError::Damaged {
+        what: format!("{kept:?} can't be read: {error}"),
+    })?;
+    let disk = |source| RestoreError::Disk {
+        name: name.to_owned(),
+        asked: tree.files.iter().map(|(_, facts)| facts.len()).sum(),
+        there: sys::disk_free(resume).unwrap_or(0),
+        folder: resume.to_owned(),
+        source,
+    };
+    clear(resume).map_err(disk)?;
+    for (place, _) in &tree.files {
+        // The empty place is the entry itself; joining it would add a slash.
+        let (from, to) = match place.as_os_str().is_empty() {
+            true => (kept.to_owned(), resume.join(name)),
+            false => (kept.join(place), resume.join(name).join(place)),
+        };
+        if let Some(folder) = to.parent() {
+            fs::create_dir_all(folder).map_err(disk)?;
+        }
+        sys::copy::file(&from, &to).map_err(disk)?;
+    }
+    make_rest(&resume.join(name), &tree.links, &tree.folders).map_err(disk)?;
     point_latest(name, resume).map_err(disk)
 }
 

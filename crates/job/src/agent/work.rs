@@ -2,7 +2,7 @@
 //! one thing after the other.
 
 use super::copy_out::{CopyOutError, copy_out};
-use super::restore::{RestoreError, restore};
+use super::restore::{RestoreError, restore, restore_kept};
 use folder::{IncomingPart, RunFolder};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -23,6 +23,8 @@ pub enum Work {
     Restore {
         /// Its name.
         name: String,
+        /// Where this node keeps it, where it is not taken from the run folder.
+        kept: Option<PathBuf>,
     },
 }
 
@@ -64,8 +66,11 @@ pub fn perform(work: Work, run: &RunFolder, resume: &Path) -> Worked {
                 result: result.map(|bytes| (bytes, took)),
             }
         }
-        Work::Restore { name } => {
-            let result = restore(run, &name, resume);
+        Work::Restore { name, kept } => {
+            let result = match kept {
+                Some(kept) => restore_kept(&kept, &name, resume),
+                None => restore(run, &name, resume),
+            };
             Worked::Restored { name, result }
         }
     }

@@ -5,7 +5,7 @@
 //! manifest is put where it makes them count. [`recover`] takes the steps that are missing.
 
 use super::copies::Part;
-use super::state::{Known, Out};
+use super::state::{Known, NotOut, Out};
 use crate::agent::make_rest;
 use folder::{Contents, FileHash, FolderError, IncomingPart, LinkInside, Manifest, RunFolder};
 use model::Timestamp;
@@ -58,14 +58,17 @@ pub fn publish(
     parts: &[Part],
     merge: bool,
     now: Timestamp,
-) -> Result<Out, String> {
-    let words = |error: io::Error| format!("it could not be published: {error}");
+) -> Result<Out, NotOut> {
+    let words = |error: io::Error| NotOut {
+        why: format!("it could not be published: {error}"),
+        disk: sys::disk_trouble::may_pass(&error),
+    };
     let places: Vec<IncomingPart> = parts
         .iter()
         .map(|part| IncomingPart::new(run, &part.incoming))
         .collect();
     let Some((first, others)) = places.split_first() else {
-        return Err("no node has a part of it".to_owned());
+        return Err(for_good("no node has a part of it".to_owned()));
     };
     let old = if merge {
         run.read_manifest(name).ok()
@@ -99,8 +102,12 @@ pub fn publish(
     })
 }
 
+fn for_good(why: String) -> NotOut {
+    NotOut { why, disk: false }
+}
+
 /// What all parts hold; the same file may come from two nodes if it has the same bytes.
-fn join(name: &str, places: &[IncomingPart], old: Option<&Manifest>) -> Result<Contents, String> {
+fn join(name: &str, places: &[IncomingPart], old: Option<&Manifest>) -> Result<Contents, NotOut> {
     let mut files: BTreeMap<PathBuf, FileHash> = BTreeMap::new();
     let mut links: BTreeMap<PathBuf, LinkInside> = BTreeMap::new();
     let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
@@ -108,12 +115,15 @@ fn join(name: &str, places: &[IncomingPart], old: Option<&Manifest>) -> Result<C
         .iter()
         .map(IncomingPart::read_list)
         .collect::<Result<Vec<_>, FolderError>>();
-    let lists = lists.map_err(|error| format!("a part of it can't be read: {error}"))?;
+    let lists = lists.map_err(|error| NotOut {
+        why: format!("a part of it can't be read: {error}"),
+        disk: sys::disk_trouble::may_pass(&error),
+    })?;
     let differ = |path: &Path| {
-        format!(
+        for_good(format!(
             "two nodes wrote different {name}/{}: let one rank write it, or give each rank's file a name of its own",
             path.display()
-        )
+        ))
     };
     let old = old.map(|old| old.contents.clone());
     for list in old.into_iter().chain(lists) {

@@ -5,6 +5,7 @@
 //! asked for until it is saved: what could not be copied is tried again after a while, when something
 //! else got through, and at the end.
 
+use super::state::NotOut;
 use crate::protocol::AgentId;
 use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -53,8 +54,8 @@ pub enum Next {
     GiveUp {
         /// The entry.
         name: String,
-        /// In words.
-        why: String,
+        /// Why.
+        why: NotOut,
         /// What did arrive and is of no use.
         parts: Vec<Part>,
     },
@@ -91,8 +92,8 @@ struct Current {
     wanted: Wanted,
     asked: BTreeSet<AgentId>,
     parts: BTreeMap<AgentId, Part>,
-    /// In words, and whether another try may do better.
-    refused: Option<(String, bool)>,
+    /// Why, and whether another try may do better.
+    refused: Option<(NotOut, bool)>,
 }
 
 impl Copies {
@@ -235,7 +236,7 @@ impl Copies {
 
     /// An agent could not copy its part.
     /// `again`: another try may do better.
-    pub fn refused(&mut self, agent: AgentId, name: &str, why: String, again: bool) {
+    pub fn refused(&mut self, agent: AgentId, name: &str, why: NotOut, again: bool) {
         self.answered(agent, name, |current| current.refused = Some((why, again)));
     }
 
@@ -318,6 +319,13 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(0);
 
+    fn full() -> NotOut {
+        NotOut {
+            why: "disk full".to_owned(),
+            disk: true,
+        }
+    }
+
     fn part(incoming: &str) -> Part {
         Part {
             incoming: incoming.to_owned(),
@@ -355,10 +363,10 @@ mod tests {
         assert_eq!(copies.next(false, NOW), None, "it is being published");
         copies.published("1", NOW);
         assert_eq!(copies.next(false, NOW), ask("2", &[0]));
-        copies.refused(0, "2", "disk full".into(), false);
+        copies.refused(0, "2", full(), false);
         let gave_up = Next::GiveUp {
             name: "2".into(),
-            why: "disk full".into(),
+            why: full(),
             parts: vec![],
         };
         assert_eq!(copies.next(false, NOW), Some(gave_up));
@@ -422,10 +430,10 @@ mod tests {
         copies.complete(0, "1".into());
         assert_eq!(copies.next(false, NOW), ask("1", &[0, 1]));
         copies.part(0, "1", part("a"));
-        copies.refused(1, "1", "disk full".into(), true);
+        copies.refused(1, "1", full(), true);
         let gave_up = Next::GiveUp {
             name: "1".into(),
-            why: "disk full".into(),
+            why: full(),
             parts: vec![part("a")],
         };
         assert_eq!(copies.next(false, NOW), Some(gave_up));

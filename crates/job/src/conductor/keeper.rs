@@ -1,7 +1,7 @@
 //! The conductor's parent: the batch step's first process, which does nothing but wait, so that
 //! there is a process left to bring the run back when the conductor is killed.
 
-use super::{ConductorError, loss};
+use super::{ConductorError, comeback, loss};
 use crate::exit_code;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
@@ -48,7 +48,11 @@ pub fn keep(folder: &Path, number: u32) -> Result<u8, ConductorError> {
         None => Ok(u8::try_from(exit_code::of(status)).unwrap_or(1)),
         Some(signal) => {
             let told_to_end = told_to_end.load(Ordering::Relaxed);
-            loss::after_conductor(folder, number, signal, told_to_end)
+            let result = loss::after_conductor(folder, number, signal, told_to_end);
+            match told_to_end {
+                true => result,
+                false => comeback::or_come_back(folder, result),
+            }
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use super::state::{Hello, Known};
 use super::{Conductor, ConductorError};
-use crate::local_folder::LocalFolder;
 use folder::{Event, LaunchFile};
 use model::Timestamp;
+use std::sync::atomic::Ordering;
+use sys::disk_trouble::patiently;
 use train::{EnvChange, JobShape, Notify, Rendezvous, Values};
 
 impl Conductor {
@@ -16,7 +17,7 @@ impl Conductor {
     ) -> Result<(), ConductorError> {
         let plan = &self.json.plan;
         let allocation = &self.steps.allocation;
-        let local = LocalFolder::new(&plan.node_local.value, self.run.id(), allocation.attempt);
+        let local = &self.local;
         // The first node has index 0: the state sorts them.
         let rendezvous = hellos.first().map_or_else(
             || Rendezvous {
@@ -63,13 +64,15 @@ impl Conductor {
         };
         let count = u32::try_from(launch.ranks.len()).unwrap_or(u32::MAX);
         let folder = self.run.path().to_owned();
-        self.run
-            .write_launch(&launch)
-            .map_err(|error| ConductorError::Folder {
-                what: "writing the launch file",
-                folder,
-                source: error.into(),
-            })?;
+        let told_to_end = || self.steps.told_to_end.load(Ordering::Relaxed);
+        patiently(self.patience, told_to_end, || {
+            self.run.write_launch(&launch)
+        })
+        .map_err(|error| ConductorError::Folder {
+            what: "writing the launch file",
+            folder,
+            source: error.into(),
+        })?;
         self.ranks = self.steps.ranks(plan, &launch.cwd, &local.path());
         let rendezvous = format!("{}:{}", rendezvous.address, rendezvous.port);
         self.record(

@@ -6,8 +6,10 @@
 mod allocation;
 mod checkpoints;
 mod cluster_word;
+mod comeback;
 mod conductor_error;
 mod copies;
+mod event_log;
 mod failure;
 mod history;
 mod keeper;
@@ -26,6 +28,7 @@ pub use copies::Part;
 pub use keeper::keep;
 pub use loss::without_batch_step;
 
+use crate::local_folder::LocalFolder;
 use crate::protocol::Order;
 use folder::{Event, EventLog, RunFolder, RunJson};
 use model::Timestamp;
@@ -40,6 +43,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 use steps::{AgentsStep, Steps};
 use succession::Place;
+use sys::disk_trouble;
 
 /// What the loop waits for.
 #[derive(Debug)]
@@ -49,6 +53,9 @@ pub enum Message {
     /// Something to write down only.
     Record(Event),
 }
+
+/// Between two tries to write events.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// How long a SIGTERM waits for the cluster's word on why it came.
 const WORD: Duration = Duration::from_secs(2);
@@ -62,6 +69,10 @@ pub fn run(folder: &Path, number: u32) -> Result<u8, ConductorError> {
     // Without its parent the cluster ends the job, and how the ranks end then tells nothing: an
     // agent does what is left to do.
     let _ = sys::process::end_with_parent();
+    comeback::or_come_back(folder, conduct(folder, number))
+}
+
+fn conduct(folder: &Path, number: u32) -> Result<u8, ConductorError> {
     let now = Timestamp(sys::now());
     let (mut conductor, hear) = match Conductor::open(folder, number, now)? {
         Opened::Conducts(conductor, hear) => (*conductor, hear),
@@ -116,20 +127,12 @@ struct Conductor {
     ranks: Option<u32>,
     /// srun of the staging.
     stage: Option<u32>,
+    local: LocalFolder,
+    /// How long a disk that takes nothing is waited for.
+    patience: Duration,
 }
 
 impl Conductor {
-    fn record(&mut self, event: Event, now: Timestamp) -> Result<(), ConductorError> {
-        let folder = self.run.path().to_owned();
-        self.log
-            .append(now, event)
-            .map_err(|source| ConductorError::Folder {
-                what: "writing events",
-                folder,
-                source,
-            })
-    }
-
     fn conduct(&mut self, hear: &Receiver<Message>, now: Timestamp) -> Result<u8, ConductorError> {
         let mut state = ConductorState::new(self.facts(now)?);
         let agents = self.steps.agents();
@@ -151,11 +154,17 @@ impl Conductor {
         hear: &Receiver<Message>,
     ) -> Result<u8, ConductorError> {
         loop {
-            let heard = match state.next_due() {
-                Some(due) => hear.recv_timeout(until(due)),
+            // Events that the disk did not take are tried again.
+            let retry = self.log.is_behind().then_some(RETRY);
+            let due = state.next_due().map(until).into_iter().chain(retry).min();
+            let heard = match due {
+                Some(wait) => hear.recv_timeout(wait),
                 None => hear.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             let now = Timestamp(sys::now());
+            if self.log.is_behind() {
+                self.catch_up(now)?;
+            }
             let event = match heard {
                 Ok(Message::State(event)) => event,
                 Ok(Message::Record(event)) => {
@@ -166,7 +175,15 @@ impl Conductor {
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => StateEvent::Tick,
             };
             let effects = state.handle(event, now);
-            if let Some(code) = self.perform_all(effects, now)? {
+            let result = match self.perform_all(effects, now) {
+                Err(error) if disk_trouble::may_pass(&error) => {
+                    let cause = in_words(&error);
+                    let effects = state.handle(StateEvent::DiskRefuses { cause }, now);
+                    self.perform_all(effects, now)
+                }
+                result => result,
+            };
+            if let Some(code) = result? {
                 if let Some(agents) = &self.agents {
                     agents.abort();
                 }
@@ -191,7 +208,10 @@ impl Conductor {
     /// `Some`: the end, with this exit code.
     fn perform(&mut self, effect: Effect, now: Timestamp) -> Result<Option<u8>, ConductorError> {
         match effect {
-            Effect::Exit(code) => return Ok(Some(code)),
+            Effect::Exit(code) => {
+                self.settle_log(self.patience)?;
+                return Ok(Some(code));
+            }
             Effect::Send(order) => {
                 if matches!(order, Order::Signal { .. } | Order::Notify) {
                     self.steps.told_to_end.store(true, Ordering::Relaxed);
@@ -220,7 +240,11 @@ impl Conductor {
                     folder::IncomingPart::new(&self.run, &part.incoming).remove();
                 }
             }
-            Effect::Requeue => self.steps.requeue(),
+            Effect::Requeue => {
+                // What comes behind it may be ended with the job.
+                self.settle_log(Duration::ZERO)?;
+                self.steps.requeue();
+            }
             Effect::SubmitSuccessor => self.steps.succeed(self.place.clone()),
             Effect::DropSuccessor(job) => steps::cancel(job),
         }
@@ -252,6 +276,17 @@ fn abort(srun: Option<u32>) {
     if let Some(srun) = srun {
         let _ = sys::process::signal(srun, SIGTERM);
     }
+}
+
+/// What failed and its first cause, in one line.
+fn in_words(error: &dyn std::error::Error) -> String {
+    let words = error.to_string();
+    let what = words.split("; ").next().unwrap_or_default();
+    let mut cause = error.source();
+    while let Some(deeper) = cause.and_then(std::error::Error::source) {
+        cause = Some(deeper);
+    }
+    cause.map_or_else(|| what.to_owned(), |cause| format!("{what}: {cause}"))
 }
 
 fn until(due: Timestamp) -> Duration {

@@ -3,7 +3,7 @@
 use super::state::{Comeback, Facts};
 use super::steps::Steps;
 use super::succession::{self, Place, Standing};
-use super::{Allocation, Conductor, ConductorError, Message, checkpoints, history};
+use super::{Allocation, Conductor, ConductorError, Message, checkpoints, event_log, history};
 use crate::grace::Deadlines;
 use crate::local_folder::LocalFolder;
 use folder::{Event, EventLog, RunFolder, RunJson};
@@ -13,10 +13,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+use sys::disk_trouble::{self, patiently};
 use train::{Keep, Notify, ResumeBy, ResumeOn};
 
 /// How long agents may take to say hello: a node that boots its file system cache is slow.
 const HELLO: Duration = Duration::from_secs(180);
+
+/// How long `run.json` is waited for, before anything is known of the job.
+const LEAST_PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a conductor finds that begins.
 pub(super) enum Opened {
@@ -31,9 +35,24 @@ impl Conductor {
         number: u32,
         now: Timestamp,
     ) -> Result<Opened, ConductorError> {
-        let (run, json) = RunFolder::open(folder)?;
+        let (run, json) = patiently(LEAST_PATIENCE, || false, || RunFolder::open(folder))?;
         let variable = |name: &str| std::env::var(name).ok();
         let allocation = Allocation::read(&variable, &json.plan, json.facts.time_granularity, now)?;
+        let patience = patience(&json, &allocation);
+        let local = LocalFolder::new(&json.plan.node_local.value, run.id(), allocation.attempt);
+        patiently(patience, || false, || event_log::take_over(&run, &local))
+            .or_else(|error| {
+                if disk_trouble::may_pass(&error) {
+                    Err(error)
+                } else {
+                    Ok(())
+                }
+            })
+            .map_err(|source| ConductorError::Folder {
+                what: "writing events",
+                folder: run.path().to_owned(),
+                source,
+            })?;
         let wrong = |what| {
             let folder = run.path().to_owned();
             move |source| ConductorError::Folder {
@@ -43,7 +62,8 @@ impl Conductor {
             }
         };
         for needed in [run.links(), run.logs(), run.tensorboard()] {
-            std::fs::create_dir_all(needed).map_err(wrong("making folders"))?;
+            patiently(patience, || false, || std::fs::create_dir_all(&needed))
+                .map_err(wrong("making folders"))?;
         }
         let standing = succession::standing(&run, number, allocation.attempt)
             .map_err(wrong("looking at the jobs before"))?;
@@ -52,8 +72,9 @@ impl Conductor {
             let _ = writeln!(io::stderr(), "nothing is left to do: {why}");
             return Ok(Opened::Over(0));
         }
-        let mut log =
-            EventLog::open(&run.events(allocation.attempt)).map_err(wrong("writing events"))?;
+        let events = run.events(allocation.attempt);
+        let mut log = patiently(patience, || false, || EventLog::open(&events))
+            .map_err(wrong("writing events"))?;
         if let Standing::Fails { cause } = standing {
             let failed = Event::Failed {
                 cause,
@@ -92,6 +113,8 @@ impl Conductor {
             agents: None,
             ranks: None,
             stage: None,
+            local,
+            patience,
         };
         Ok(Opened::Conducts(Box::new(conductor), hear))
     }
@@ -138,7 +161,8 @@ impl Conductor {
                 history::trained_before(&self.run, attempt)?,
             ))
         };
-        let (there, stuck_before, lost_before, successor, trained) = look().map_err(wrong)?;
+        let (there, stuck_before, lost_before, successor, trained) =
+            patiently(self.patience, || false, look).map_err(wrong)?;
         for unusable in &there.unusable {
             let text = unusable.to_string();
             self.record(Event::Note { text }, now)?;
@@ -170,14 +194,20 @@ impl Conductor {
             trained,
             keep_all: self.json.plan.checkpoints.keep.value == Keep::All,
             kill_wait: Duration::from_secs(self.json.facts.comeback.kill_wait.0),
-            node_folder: LocalFolder::new(
-                &self.json.plan.node_local.value,
-                self.run.id(),
-                allocation.attempt,
-            )
-            .checkpoints(),
+            node_folder: self.local.checkpoints(),
+            grace: Duration::from_secs(resume.grace.value.0),
         })
     }
+}
+
+/// How long a disk that takes nothing is waited for: as long as the job's end may take.
+fn patience(json: &RunJson, allocation: &Allocation) -> Duration {
+    let asked = Duration::from_secs(json.plan.resume.grace.value.0);
+    let Some(end) = allocation.end else {
+        return asked;
+    };
+    let at = Deadlines::before_limit(allocation.start, end, Some(asked));
+    Duration::from_millis(at.leave.since(at.warn).unsigned_abs())
 }
 
 /// Slurm rounds limits up to minutes and the script says what it makes of them; an engine that

@@ -194,6 +194,10 @@ impl Steps {
                 }
                 _ => failure::lost_wrapper(&run, attempt, status, tasks),
             };
+            let lost = lost.or_else(|| {
+                let why = failure::disk_trouble(&run).filter(|_| status != 0)?;
+                Some(format!("{cause}; the run folder can't be written: {why}"))
+            });
             let cause = lost.clone().unwrap_or(cause);
             let first_failed = first.map(|exit| (exit.rank, exit.status));
             tell(
@@ -307,7 +311,8 @@ fn wait(mut child: Child) -> (i32, Option<i32>) {
     })
 }
 
-fn requeue(name: &str) -> Result<(), String> {
+/// Asks once for a job's requeue.
+pub fn requeue(name: &str) -> Result<(), String> {
     let answer = Command::new("scontrol")
         .args(["requeue", name])
         .stdin(Stdio::null())

@@ -9,6 +9,7 @@ mod requirements;
 mod shell;
 
 pub use environment_error::EnvironmentError;
+pub(crate) use requirements::half_made;
 
 use folder::MadeEnvironment;
 use model::Internet;

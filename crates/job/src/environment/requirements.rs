@@ -13,6 +13,23 @@ use std::process::{Command, Stdio};
 /// Says that the environment is whole; its content is for people.
 const MARKER: &str = "trainyard-made";
 
+/// Half-made environments that no process makes any more, each with the lock that keeps it so, and
+/// those that are being made.
+pub fn half_made(cache: &Path) -> Vec<(PathBuf, Option<sys::lock::FileLock>)> {
+    let all = cache.join("environments");
+    let entries = fs::read_dir(&all).into_iter().flatten().flatten();
+    let half = entries.filter(|entry| {
+        entry.file_type().is_ok_and(|kind| kind.is_dir()) && !entry.path().join(MARKER).exists()
+    });
+    half.map(|entry| {
+        let mut lock = entry.file_name();
+        lock.push(".lock");
+        let held = sys::lock::FileLock::try_acquire(&all.join(lock));
+        (entry.path(), held.ok().flatten())
+    })
+    .collect()
+}
+
 /// Returns the environment and whether it had to be made.
 pub fn make(
     requirements: &Path,

@@ -22,11 +22,16 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use sys::disk_trouble::patiently;
 use thiserror::Error;
 use train::{EnvChange, RankCommand};
 
 /// The program's environment.
 type Variables = BTreeMap<OsString, OsString>;
+
+/// How long a disk that takes nothing is waited for to write down how a rank ended.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Why a rank could not be started.
 #[derive(Debug, Error)]
@@ -135,12 +140,15 @@ pub fn run(attempt: Attempt, folder: &RunFolder, local: &Path) -> Result<u8, Ran
 }
 
 fn write_exit(folder: &RunFolder, launch: &LaunchFile, exit: &RankExit) -> Result<(), RankError> {
-    folder
-        .write_exit(launch.attempt, exit)
-        .map_err(|error| RankError::System {
-            what: "writing down how the rank ended",
-            source: error.into(),
-        })
+    patiently(
+        PATIENCE,
+        || false,
+        || folder.write_exit(launch.attempt, exit),
+    )
+    .map_err(|error| RankError::System {
+        what: "writing down how the rank ended",
+        source: error.into(),
+    })
 }
 
 fn start_and_wait(

@@ -37,7 +37,7 @@ impl Run {
         }
     }
 
-    fn publish(&self, name: &str, parts: &[Part], merge: bool) -> Result<Out, String> {
+    fn publish(&self, name: &str, parts: &[Part], merge: bool) -> Result<Out, NotOut> {
         publish(&self.run, name, parts, merge, Timestamp(5))
     }
 
@@ -93,6 +93,8 @@ fn parts_of_two_nodes_are_one_and_a_late_one_joins() {
         run.part("e", &[("meta", "y")]),
     ];
     let error = run.publish("step-6", &other, false).unwrap_err();
+    assert!(!error.disk);
+    let error = error.why;
     assert!(
         error.contains("two nodes wrote different step-6/meta"),
         "{error}"

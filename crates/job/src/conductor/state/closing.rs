@@ -115,6 +115,8 @@ impl ConductorState {
         if !self.facts.comeback.after_limit {
             let cause = "the time limit came, and [resume] on does not name \"timeout\"";
             self.failed(cause.to_owned(), effects);
+        } else if self.disk_refuses() {
+            self.come_back_lost(self.refused_by_disk(), effects);
         } else if !self.progress && self.facts.stuck_before > 0 {
             let cause = format!(
                 "{} jobs in a row reached their time limit without a new checkpoint; ask for more time or save more often, and see that the program resumes from {{resume}}",
@@ -127,11 +129,17 @@ impl ConductorState {
     }
 
     pub(super) fn come_back_from_loss(&mut self, cause: String, effects: &mut Vec<Effect>) {
-        let times = self.facts.lost_before + 1;
-        if !self.facts.comeback.after_loss {
+        if self.facts.comeback.after_loss {
+            self.come_back_lost(cause, effects);
+        } else {
             let cause = format!("{cause}, and [resume] on does not name \"node-failure\"");
             self.failed(cause, effects);
-        } else if !self.progress && times >= LOST_IN_A_ROW {
+        }
+    }
+
+    fn come_back_lost(&mut self, cause: String, effects: &mut Vec<Effect>) {
+        let times = self.facts.lost_before + 1;
+        if !self.progress && times >= LOST_IN_A_ROW {
             self.failed(lost_too_often(times, &cause), effects);
         } else {
             if !self.loss_recorded {
@@ -139,6 +147,15 @@ impl ConductorState {
             }
             self.come_back(effects);
         }
+    }
+
+    fn refused_by_disk(&self) -> String {
+        let refused = self.not_out.iter().filter(|(_, not_out)| not_out.disk);
+        let names: Vec<&str> = refused.map(|(name, _)| name.as_str()).collect();
+        format!(
+            "the run folder takes nothing, and {} is on the node only",
+            names.join(", ")
+        )
     }
 
     fn come_back(&mut self, effects: &mut Vec<Effect>) {
@@ -254,6 +271,6 @@ impl ConductorState {
 /// Why a run that was lost again and again does not come back.
 pub(in crate::conductor) fn lost_too_often(times: u32, cause: &str) -> String {
     format!(
-        "{times} starts in a row were lost without a new checkpoint, the last because {cause}; compare the memory that the job requests with what it uses, then yard requeue"
+        "{times} starts in a row were lost without a new checkpoint, the last because {cause}; compare the memory that the job requests with what it uses, look at the space left in the run folder, then yard requeue"
     )
 }

@@ -1,6 +1,6 @@
 //! Checkpoints on their way out, whatever the phase.
 
-use super::{ConductorState, Draining, Effect, Out, Phase, Stage};
+use super::{ConductorState, Draining, Effect, NotOut, Out, Phase, Stage};
 use crate::conductor::copies::Next;
 use crate::conductor::history::is_newer;
 use crate::protocol::Order;
@@ -11,7 +11,7 @@ impl ConductorState {
     pub(super) fn published(
         &mut self,
         name: &str,
-        result: Result<Out, String>,
+        result: Result<Out, NotOut>,
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) {
@@ -23,6 +23,7 @@ impl ConductorState {
             }
         };
         self.copies.published(name, now);
+        self.newest_out = self.newest_out.max(Some(out.step));
         let resumed = self.resumed.as_ref().and_then(|known| known.step);
         self.progress |= is_newer(out.step, resumed);
         if let Phase::Draining(Draining {
@@ -68,10 +69,26 @@ impl ConductorState {
     }
 
     /// Said once, and again when it is for another reason.
-    pub(super) fn is_not_out(&mut self, name: String, why: String, effects: &mut Vec<Effect>) {
-        if self.not_out.insert(name.clone(), why.clone()).as_ref() != Some(&why) {
+    pub(super) fn is_not_out(&mut self, name: String, why: NotOut, effects: &mut Vec<Effect>) {
+        let before = self.not_out.insert(name.clone(), why.clone());
+        // How much is free changes; that a disk refuses it does not.
+        let is_known = before.is_some_and(|before| before == why || (before.disk && why.disk));
+        if !is_known {
+            let why = why.why;
             effects.push(Effect::Record(Event::CheckpointNotOut { name, why }));
         }
+    }
+
+    /// Whether what was done last is on its node only, because a disk refuses it for a while. An older
+    /// checkpoint than one that is out is not worth waiting for.
+    pub(super) fn disk_refuses(&self) -> bool {
+        self.not_out.iter().any(|(name, not_out)| {
+            let step = folder::step_of(name);
+            let is_newest = self
+                .newest_out
+                .is_none_or(|newest| step.is_some() && step > newest);
+            not_out.disk && is_newest
+        })
     }
 
     pub(super) fn copy_on(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
@@ -98,7 +115,7 @@ impl ConductorState {
     pub(super) fn left_behind(&self) -> String {
         let names: Vec<&str> = self.not_out.keys().map(String::as_str).collect();
         format!(
-            "{} could not be copied and stays on the node in {:?} until your next job there",
+            "{} could not be copied and stays on the node in {:?} until the run's next start there",
             names.join(", "),
             self.facts.node_folder
         )

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 /// How long the last copying may take where the job has no limit that says so.
 const LONGEST_LAST_DRAIN: Duration = Duration::from_secs(3600);
+/// Between two tries to copy out what a disk refuses.
+const RETRY: Duration = Duration::from_secs(1);
 /// srun's exit code for a step that a signal ended begins here.
 const BY_SIGNAL: i32 = 128;
 
@@ -199,6 +201,8 @@ impl ConductorState {
             why,
             stage,
             waiting: self.copiers(),
+            patient_until: later(now, self.facts.grace),
+            retry_at: later(now, RETRY),
         });
     }
 
@@ -237,11 +241,18 @@ impl ConductorState {
         self.parted(now, effects);
     }
 
+    /// Whether nothing is waited for but a disk that takes something again.
+    pub(super) fn retries(&self, draining: &Draining) -> bool {
+        draining.waiting.is_empty() && self.copies.is_idle() && self.disk_refuses()
+    }
+
     fn drain_on(&mut self, at: Deadlines, now: Timestamp, effects: &mut Vec<Effect>) {
+        let refuses = self.disk_refuses();
         let Phase::Draining(draining) = &mut self.phase else {
             return;
         };
         let out = draining.waiting.is_empty() && self.copies.is_idle();
+        let patient_until = draining.patient_until.min(at.leave);
         match draining.stage {
             Stage::Saving { asked } if now >= at.stop || (out && !asked) => {
                 draining.stage = Stage::Stopping;
@@ -250,6 +261,13 @@ impl ConductorState {
             Stage::Stopping if now >= at.kill => {
                 draining.stage = Stage::Killing;
                 effects.push(Effect::Send(Order::Signal { kill: true }));
+            }
+            Stage::Last if out && refuses && now < patient_until => {
+                if now >= draining.retry_at {
+                    draining.retry_at = later(now, RETRY);
+                    self.copies.retry_all();
+                    self.copy_on(now, effects);
+                }
             }
             Stage::Last if out => {
                 let why = draining.why.clone();

@@ -1,10 +1,11 @@
 //! From the agents' hello to the ranks' start: Gathering, Staging, Restoring.
 
-use super::{ConductorState, Effect, Hello, Known, Phase, Why};
+use super::{Candidate, ConductorState, Effect, Hello, Known, Phase, Why};
 use crate::conductor::copies::Copies;
 use crate::protocol::{AgentId, Order};
 use folder::Event;
 use model::Timestamp;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl ConductorState {
@@ -43,6 +44,7 @@ impl ConductorState {
         }
         let copiers: BTreeSet<AgentId> = disks.into_values().collect();
         self.copies = Copies::new(copiers.iter().copied());
+        self.candidates = candidates(&self.facts.checkpoints, self.kept_here(&copiers));
         effects.push(Effect::Send(Order::Roles {
             copiers: copiers.into_iter().collect(),
         }));
@@ -73,7 +75,7 @@ impl ConductorState {
 
     /// Tries the checkpoint at `index`, or starts without one.
     fn restore(&mut self, index: usize, effects: &mut Vec<Effect>) {
-        let Some(known) = self.facts.checkpoints.get(index) else {
+        let Some(Candidate { known, kept }) = self.candidates.get(index).cloned() else {
             if index > 0 {
                 let text =
                     "no checkpoint could be resumed from: the training starts from its beginning"
@@ -83,7 +85,8 @@ impl ConductorState {
             return self.start(None, effects);
         };
         effects.push(Effect::Send(Order::Restore {
-            name: known.name.clone(),
+            name: known.name,
+            kept,
         }));
         self.phase = Phase::Restoring {
             index,
@@ -114,12 +117,63 @@ impl ConductorState {
             if any {
                 self.restore(index + 1, effects);
             } else {
-                self.start(self.facts.checkpoints.get(index).cloned(), effects);
+                self.start(self.candidates.get(index).cloned(), effects);
             }
         }
     }
 
-    fn start(&mut self, resume: Option<Known>, effects: &mut Vec<Effect>) {
+    /// The checkpoints that the job's only disk keeps. Of several disks each may have a part.
+    fn kept_here(&self, copiers: &BTreeSet<AgentId>) -> Vec<Known> {
+        let is_here =
+            |agents: &BTreeSet<AgentId>| copiers.len() == 1 && !agents.is_disjoint(copiers);
+        let kept = self.kept.iter().filter(|(_, agents)| is_here(agents));
+        kept.map(|(name, _)| Known {
+            name: name.clone(),
+            step: folder::step_of(name),
+        })
+        .collect()
+    }
+
+    /// Has what the nodes keep of earlier starts copied out, but for what is of no use any more.
+    fn bring_kept_out(&mut self, effects: &mut Vec<Effect>) {
+        let newest = self
+            .facts
+            .checkpoints
+            .iter()
+            .map(|known| known.step)
+            .max()
+            .flatten();
+        for (name, agents) in &self.kept {
+            let is_out = self
+                .facts
+                .checkpoints
+                .iter()
+                .any(|known| known.name == *name)
+                && folder::step_of(name).is_some();
+            let is_old = !self.facts.keep_all && folder::step_of(name) < newest;
+            if is_out || is_old {
+                effects.push(Effect::Send(Order::Forget { name: name.clone() }));
+                continue;
+            }
+            for agent in agents
+                .intersection(self.copies.copiers())
+                .copied()
+                .collect::<Vec<_>>()
+            {
+                self.copies.complete(agent, name.clone());
+            }
+        }
+    }
+
+    fn start(&mut self, resume: Option<Candidate>, effects: &mut Vec<Effect>) {
+        if let Some(Candidate { known, kept: true }) = &resume {
+            let text = format!(
+                "checkpoint {} is taken from the node's own disk, where an earlier start left it",
+                known.name
+            );
+            effects.push(Effect::Record(Event::Note { text }));
+        }
+        let resume = resume.map(|candidate| candidate.known);
         if let Some(known) = &resume {
             effects.push(Effect::Record(Event::Resumed {
                 checkpoint: known.name.clone(),
@@ -132,6 +186,7 @@ impl ConductorState {
         let mut hellos: Vec<Hello> = self.hellos.values().cloned().collect();
         hellos.sort_by_key(|hello| hello.node_index);
         effects.push(Effect::StartRanks { hellos, resume });
+        self.bring_kept_out(effects);
         self.phase = Phase::Running;
     }
 
@@ -141,5 +196,56 @@ impl ConductorState {
 
     pub(super) fn copiers(&self) -> BTreeSet<AgentId> {
         self.copies.copiers().clone()
+    }
+}
+
+/// What may be resumed from, the best first: by step, and of one step what the run folder has,
+/// which has hashes. What has no step comes last, and then what a node keeps is the newer.
+fn candidates(whole: &[Known], kept: Vec<Known>) -> Vec<Candidate> {
+    let kept = kept
+        .into_iter()
+        .map(|known| Candidate { known, kept: true });
+    let out = whole.iter().map(|known| Candidate {
+        known: known.clone(),
+        kept: false,
+    });
+    let mut all: Vec<Candidate> = out.chain(kept).collect();
+    all.sort_by_key(|candidate| {
+        let step = candidate.known.step;
+        let second = candidate.kept != step.is_none();
+        (Reverse(step), second)
+    });
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(out: &[&str], kept: &[&str], want: &[&str]) {
+        let known = |names: &[&str]| -> Vec<Known> {
+            let known = names.iter().map(|name| Known {
+                name: (*name).to_owned(),
+                step: folder::step_of(name),
+            });
+            known.collect()
+        };
+        let found = candidates(&known(out), known(kept));
+        let shown: Vec<String> = found
+            .iter()
+            .map(|one| format!("{}{}", one.known.name, if one.kept { " kept" } else { "" }))
+            .collect();
+        assert_eq!(shown, want);
+    }
+
+    #[test]
+    fn the_newest_of_both_places_comes_first() {
+        check(&[], &[], &[]);
+        check(&["c-20", "c-10"], &["c-30"], &["c-30 kept", "c-20", "c-10"]);
+        check(&["c-20", "c-10"], &["c-20"], &["c-20", "c-20 kept", "c-10"]);
+        check(&["c-20"], &["c-10"], &["c-20", "c-10 kept"]);
+        check(&["last"], &["last"], &["last kept", "last"]);
+        check(&["c-20", "last"], &["last"], &["c-20", "last kept", "last"]);
     }
 }

@@ -38,6 +38,8 @@ pub struct Facts {
     pub keep_all: bool,
     /// The program's `{checkpoints}` on each node.
     pub node_folder: PathBuf,
+    /// How long a disk that takes nothing is waited for at the end.
+    pub grace: Duration,
 }
 
 /// Whether and how the run comes back.
@@ -113,19 +115,33 @@ pub enum StateEvent {
         /// The entry.
         name: String,
         /// What is in the run folder now, or why not.
-        result: Result<Out, String>,
+        result: Result<Out, NotOut>,
     },
     /// SIGTERM came: the job is cancelled, preempted, or its node is taken. [`StateEvent::CancelCause`]
     /// follows for certain.
     Terminated,
     /// What the cluster says of it.
     CancelCause(CancelCause),
+    /// A disk takes nothing, and what was to be done needs it.
+    DiskRefuses {
+        /// In words.
+        cause: String,
+    },
     /// The answer to the requeue.
     Requeued(Result<(), String>),
     /// A successor waits, or could not be submitted.
     SuccessorSubmitted(Result<u32, String>),
     /// Nothing but time.
     Tick,
+}
+
+/// Why a checkpoint is not in the run folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotOut {
+    /// In words.
+    pub why: String,
+    /// Whether a disk refuses it for a while.
+    pub disk: bool,
 }
 
 /// A published checkpoint.

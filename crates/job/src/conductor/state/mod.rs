@@ -17,7 +17,7 @@ mod interface;
 mod rescuing;
 
 pub(super) use closing::{LOST_IN_A_ROW, lost_too_often};
-pub use interface::{CancelCause, Comeback, Effect, Facts, Hello, Known, Out, StateEvent};
+pub use interface::{CancelCause, Comeback, Effect, Facts, Hello, Known, NotOut, Out, StateEvent};
 pub use rescuing::Loss;
 
 use super::copies::{Copies, Part};
@@ -42,7 +42,13 @@ pub struct ConductorState {
     /// Whether a checkpoint was saved that is newer than the one resumed from.
     progress: bool,
     /// Checkpoints that are on their nodes only, and why: they could not be copied.
-    not_out: BTreeMap<String, String>,
+    not_out: BTreeMap<String, NotOut>,
+    /// The step of the newest that is out.
+    newest_out: Option<Option<u64>>,
+    /// Complete checkpoints of earlier starts that the nodes have, and the agents that see them.
+    kept: BTreeMap<String, BTreeSet<AgentId>>,
+    /// What may be resumed from, the best first.
+    candidates: Vec<Candidate>,
     deadlines: Option<Deadlines>,
     round: u32,
     /// The job that waits for this one's end.
@@ -95,6 +101,18 @@ struct Draining {
     stage: Stage,
     /// Agents that have not said that this round is drained.
     waiting: BTreeSet<AgentId>,
+    /// What a disk refuses is tried again until then.
+    patient_until: Timestamp,
+    /// When the next try is due.
+    retry_at: Timestamp,
+}
+
+/// A checkpoint that may be resumed from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Candidate {
+    known: Known,
+    /// Whether it stands on the node and not in the run folder.
+    kept: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +149,7 @@ impl ConductorState {
     pub fn new(facts: Facts) -> ConductorState {
         ConductorState {
             deadlines: facts.deadlines,
+            newest_out: facts.checkpoints.iter().map(|known| known.step).max(),
             successor: facts.comeback.successor,
             facts,
             phase: Phase::Gathering,
@@ -139,6 +158,8 @@ impl ConductorState {
             resumed: None,
             progress: false,
             not_out: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            candidates: Vec::new(),
             round: 0,
             submitting: false,
             unexplained: None,
@@ -176,6 +197,7 @@ impl ConductorState {
             Phase::Draining(draining) => deadlines.map(|at| match draining.stage {
                 Stage::Saving { .. } => at.stop,
                 Stage::Stopping => at.kill,
+                Stage::Last if self.retries(draining) => at.leave.min(draining.retry_at),
                 Stage::Killing | Stage::Last => at.leave,
             }),
             Phase::Rescuing(rescuing) => Some(rescuing.until),
@@ -223,6 +245,7 @@ impl ConductorState {
             StateEvent::Published { name, result } => self.published(&name, result, now, effects),
             StateEvent::Terminated => self.terminated(now, effects),
             StateEvent::CancelCause(told) => self.told(told, now, effects),
+            StateEvent::DiskRefuses { cause } => self.abort(Why::Lost { cause }, now, effects),
             StateEvent::Requeued(result) => self.requeued(result, effects),
             StateEvent::SuccessorSubmitted(result) => self.succeeded(result, effects),
             StateEvent::Tick => {}
@@ -269,13 +292,20 @@ impl ConductorState {
                 self.copies.part(agent, &name, part);
             }
             Report::NoPart { name } => self.copies.no_part(agent, &name),
-            Report::NotCopied { name, why, again } => {
-                self.copies.refused(agent, &name, why, again);
-            }
+            Report::NotCopied {
+                name,
+                why,
+                again,
+                disk,
+            } => self
+                .copies
+                .refused(agent, &name, NotOut { why, disk }, again),
             Report::Unfinished { name, why } => {
                 effects.push(Effect::Record(Event::CheckpointNotOut { name, why }));
             }
-            Report::Left { name, why } => self.is_not_out(name, why, effects),
+            Report::Left { name, why } => {
+                self.is_not_out(name, NotOut { why, disk: false }, effects);
+            }
             Report::Drained { round } => {
                 if let Phase::Draining(draining) = &mut self.phase
                     && round == self.round
@@ -284,16 +314,18 @@ impl ConductorState {
                 }
             }
             Report::Note { text } => effects.push(Effect::Record(Event::Note { text })),
-            Report::Broken { why } => {
+            Report::Kept { name } => drop(self.kept.entry(name).or_default().insert(agent)),
+            Report::Broken { why, disk } => {
                 let node = self
                     .hellos
                     .get(&agent)
                     .map_or_else(|| format!("task {agent}"), |hello| hello.node.clone());
-                self.fail(
-                    format!("the agent on {node} can't work: {why}"),
-                    now,
-                    effects,
-                );
+                let cause = format!("the agent on {node} can't work: {why}");
+                if disk {
+                    self.abort(Why::Lost { cause }, now, effects);
+                } else {
+                    self.fail(cause, now, effects);
+                }
             }
         }
     }

@@ -379,7 +379,7 @@ fn the_third_loss_in_a_row_without_a_checkpoint_is_the_last() {
             9 drained 1
                 send {"order":"finish","clean":true}
             9 agents 0
-                event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because rank 1 could not say why; compare the memory that the job requests with what it uses, then yard requeue","status":null}
+                event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because rank 1 could not say why; compare the memory that the job requests with what it uses, look at the space left in the run folder, then yard requeue","status":null}
                 Exit(1)
         "#]],
     );
@@ -438,7 +438,7 @@ fn a_start_that_was_killed_brings_the_run_back() {
         ..facts()
     };
     expect![[r#"
-        event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because signal 9; compare the memory that the job requests with what it uses, then yard requeue","status":null}
+        event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because signal 9; compare the memory that the job requests with what it uses, look at the space left in the run folder, then yard requeue","status":null}
         Exit(1)"#]].assert_eq(&lost(often, false));
 }
 

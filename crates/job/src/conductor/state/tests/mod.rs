@@ -2,6 +2,7 @@
 
 mod comeback;
 mod copying;
+mod disk;
 mod ends;
 mod gathering;
 mod life;
@@ -40,6 +41,7 @@ fn facts() -> Facts {
         keep_all: true,
         kill_wait: Duration::from_secs(30),
         node_folder: "/tmp/node/checkpoints".into(),
+        grace: Duration::from_secs(60),
     }
 }
 
@@ -104,14 +106,19 @@ fn event(words: &[&str]) -> StateEvent {
             };
             StateEvent::Report(0, report)
         }
-        "full" => StateEvent::Report(
+        "full" | "refused" => StateEvent::Report(
             0,
             Report::NotCopied {
                 name: name(1),
                 why: "disk full".into(),
                 again: true,
+                disk: words[0] == "full",
             },
         ),
+        "kept" => StateEvent::Report(0, Report::Kept { name: name(1) }),
+        "disk" => StateEvent::DiskRefuses {
+            cause: "no room".into(),
+        },
         "out" => {
             let step = name(1)
                 .rsplit('-')

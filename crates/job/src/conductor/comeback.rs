@@ -1,0 +1,45 @@
+//! How a job comes back whose run folder can't be used at all: without a word in it.
+
+use super::{Allocation, ConductorError, in_words, state, steps};
+use folder::RunFolder;
+use model::Timestamp;
+use std::io::{self, Write as _};
+use std::path::Path;
+use sys::disk_trouble;
+use train::ResumeBy;
+
+/// Has the job come back where a disk that takes nothing for a while ended its conductor. A job that
+/// waits to take over does so by itself.
+pub fn or_come_back(
+    folder: &Path,
+    result: Result<u8, ConductorError>,
+) -> Result<u8, ConductorError> {
+    let error = match result {
+        Err(error) if disk_trouble::may_pass(&error) => error,
+        result => return result,
+    };
+    let Ok((run, json)) = RunFolder::open(folder) else {
+        return Err(error);
+    };
+    let resume = &json.plan.resume;
+    if resume.on.value.is_empty() || resume.by.value != ResumeBy::Requeue {
+        return Err(error);
+    }
+    let variable = |name: &str| std::env::var(name).ok();
+    let (granularity, now) = (json.facts.time_granularity, Timestamp(sys::now()));
+    let allocation = Allocation::read(&variable, &json.plan, granularity, now)?;
+    let attempts = run.attempts().unwrap_or_default();
+    let said = attempts
+        .iter()
+        .filter(|attempt| attempt.job == allocation.attempt.job);
+    let silent = (u64::from(allocation.attempt.restart) + 1).saturating_sub(said.count() as u64);
+    if silent >= u64::from(state::LOST_IN_A_ROW) {
+        return Err(error);
+    }
+    // The only place that is left for it.
+    let _ = writeln!(io::stderr(), "{}; the job is requeued", in_words(&error));
+    match steps::requeue(&allocation.requeue_name) {
+        Ok(()) => Ok(0),
+        Err(_) => Err(error),
+    }
+}

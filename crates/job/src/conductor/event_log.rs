@@ -1,0 +1,70 @@
+//! The conductor's events, while the run folder takes some and while it does not.
+
+use super::{Conductor, ConductorError};
+use crate::local_folder::LocalFolder;
+use folder::{Event, EventLog, RunFolder};
+use model::Timestamp;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(200);
+
+impl Conductor {
+    pub(super) fn record(&mut self, event: Event, now: Timestamp) -> Result<(), ConductorError> {
+        let result = self.log.append(now, event);
+        result.map_err(|source| self.wrong_log(source))
+    }
+
+    pub(super) fn catch_up(&mut self, now: Timestamp) -> Result<(), ConductorError> {
+        let result = self.log.catch_up(now);
+        result.map_err(|source| self.wrong_log(source))
+    }
+
+    /// Waits until all events are written; what finds no room within `patience` is left on the node
+    /// for the run's next start there.
+    pub(super) fn settle_log(&mut self, patience: Duration) -> Result<(), ConductorError> {
+        let begun = Instant::now();
+        while self.log.is_behind() {
+            self.catch_up(Timestamp(sys::now()))?;
+            if !self.log.is_behind() || begun.elapsed() >= patience {
+                break;
+            }
+            sleep(PAUSE);
+        }
+        let unwritten = self.log.take_unwritten();
+        if !unwritten.is_empty() {
+            // Two full disks are no reason to fail: the next start counts this one as lost.
+            let _ = self.local.leave_events(&unwritten);
+        }
+        Ok(())
+    }
+
+    fn wrong_log(&self, source: io::Error) -> ConductorError {
+        ConductorError::Folder {
+            what: "writing events",
+            folder: self.run.path().to_owned(),
+            source,
+        }
+    }
+}
+
+/// Writes what earlier starts of the run left on this node into the run folder.
+///
+/// # Errors
+/// The run folder can't be written: it is tried again at the next start.
+pub fn take_over(run: &RunFolder, local: &LocalFolder) -> io::Result<()> {
+    for (attempt, left) in local.left_events() {
+        let lines = fs::read(&left)?;
+        // Closes a line that is not whole.
+        drop(EventLog::open(&run.events(attempt))?);
+        File::options()
+            .append(true)
+            .open(run.events(attempt))?
+            .write_all(&lines)?;
+        fs::remove_file(left)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! What ended runs left on this machine's own disks: node-local folders and half-made environments.
+
+use crate::agent::kept;
+use crate::environment::half_made;
+use crate::local_folder::LocalFolder;
+use folder::{Leftover, Standing, Verdict};
+use std::fs;
+use std::path::Path;
+
+/// Goes through the node-local folders of this user below `node_local`, and removes what is of no use
+/// unless it is only asked what would be (`dry_run`). `force`: also the only copies of checkpoints.
+pub fn node_folders(
+    node_local: &Path,
+    standing: &dyn Fn(&str) -> Standing,
+    dry_run: bool,
+    force: bool,
+) -> Vec<Leftover> {
+    let root = LocalFolder::root_in(node_local);
+    if fs::symlink_metadata(&root).is_err() {
+        return Vec::new();
+    }
+    if let Err(error) = LocalFolder::check_root(&root) {
+        let verdict = Verdict::Keep(error.to_string());
+        return vec![Leftover {
+            path: root,
+            bytes: 0,
+            verdict,
+        }];
+    }
+    let mut left = Vec::new();
+    for local in LocalFolder::all(&root) {
+        // Held until it is removed, so that no job takes it meanwhile.
+        let lock = local.take();
+        let verdict = match &lock {
+            Some(_) => judge(&local, standing),
+            None => Verdict::Keep("node-local files of a job that runs".to_owned()),
+        };
+        let one = Leftover::new(local.path(), verdict);
+        if one.goes(force) && !dry_run {
+            local.remove();
+        }
+        left.push(one);
+    }
+    left
+}
+
+fn judge(local: &LocalFolder, standing: &dyn Fn(&str) -> Standing) -> Verdict {
+    let what = "node-local files";
+    let Some((run, _)) = local.owner() else {
+        return Verdict::Keep("not a folder of a run".to_owned());
+    };
+    let state = match standing(run) {
+        Standing::Live => return Verdict::Keep(format!("{what}; {run} is not over")),
+        Standing::Unreachable => {
+            return Verdict::Keep(format!(
+                "{what}; the cluster of {run} does not answer, the run may not be over"
+            ));
+        }
+        Standing::Over => "is over",
+        Standing::Unknown => "is not known here",
+    };
+    let kept = kept::in_folder(local);
+    let names: Vec<&str> = kept.iter().map(|kept| kept.record.name.as_str()).collect();
+    if names.is_empty() {
+        return Verdict::Remove(format!("{what}; {run} {state}"));
+    }
+    Verdict::Force(format!(
+        "the only copy of {} of {run}: yard requeue {run} goes on from it, yard clean --force removes it",
+        names.join(", ")
+    ))
+}
+
+/// Goes through the half-made environments in the user's cache, and removes those that no process
+/// makes any more.
+pub fn environments(cache: &Path, dry_run: bool) -> Vec<Leftover> {
+    let mut left = Vec::new();
+    for (path, lock) in half_made(cache) {
+        let verdict = match &lock {
+            Some(_) => Verdict::Remove("a half-made environment".to_owned()),
+            None => Verdict::Keep("an environment that is being made".to_owned()),
+        };
+        let one = Leftover::new(path, verdict);
+        if one.goes(false) && !dry_run {
+            let _ = fs::remove_dir_all(&one.path);
+        }
+        left.push(one);
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folder::Attempt;
+
+    #[track_caller]
+    fn check(standing: Standing, has_checkpoint: bool, force: bool, stays: bool) {
+        let disk = tempfile::tempdir().unwrap();
+        let attempt = Attempt { job: 7, restart: 0 };
+        let local = LocalFolder::new(disk.path(), "digits-k3f9", attempt);
+        let owned = local.make().unwrap();
+        let clean = |dry_run| node_folders(disk.path(), &|_| standing, dry_run, force);
+        if has_checkpoint {
+            let held = local.held().join("1");
+            fs::write(&held, b"weights").unwrap();
+            let record = kept::Record::of("step-5", true, &held).unwrap();
+            record.write(&held).unwrap();
+        }
+        assert!(!clean(false)[0].goes(force), "a job has it");
+        drop(owned);
+        let before = clean(true);
+        assert_eq!(before[0].goes(force), !stays, "{before:?}");
+        assert!(local.path().exists());
+        assert_eq!(clean(false), before);
+        assert_eq!(local.path().exists(), stays);
+    }
+
+    #[test]
+    fn what_no_run_needs_goes() {
+        check(Standing::Over, false, false, false);
+        check(Standing::Unknown, false, false, false);
+        check(Standing::Live, false, true, true);
+        check(Standing::Unreachable, false, true, true);
+    }
+
+    #[test]
+    fn the_only_copy_of_a_checkpoint_goes_by_force_alone() {
+        check(Standing::Over, true, false, true);
+        check(Standing::Over, true, true, false);
+        check(Standing::Live, true, true, true);
+    }
+
+    #[test]
+    fn another_users_folder_is_left_alone() {
+        let disk = tempfile::tempdir().unwrap();
+        let root = LocalFolder::root_in(disk.path());
+        fs::create_dir_all(root.join("x.1.0")).unwrap();
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        fs::set_permissions(&root, open).unwrap();
+        let left = node_folders(disk.path(), &|_| Standing::Over, false, true);
+        assert!(!left[0].goes(true) && root.join("x.1.0").exists());
+    }
+
+    #[test]
+    fn a_half_made_environment_goes_unless_it_is_being_made() {
+        let cache = tempfile::tempdir().unwrap();
+        let all = cache.path().join("environments");
+        for name in ["half", "made", "busy"] {
+            fs::create_dir_all(all.join(name)).unwrap();
+        }
+        fs::write(all.join("made/trainyard-made"), b"").unwrap();
+        let busy = sys::lock::FileLock::acquire(&all.join("busy.lock")).unwrap();
+        assert_eq!(environments(cache.path(), false).len(), 2);
+        drop(busy);
+        assert!(!all.join("half").exists());
+        assert!(all.join("made").exists() && all.join("busy").exists());
+    }
+}
