@@ -12,6 +12,7 @@ mod paint;
 mod printer;
 mod reference;
 mod slurm;
+mod terminal_text;
 mod words;
 
 use printer::Printer;

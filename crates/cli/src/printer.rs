@@ -2,6 +2,7 @@
 
 use crate::narrow::{NARROWEST, narrowed};
 use crate::paint::painted;
+use crate::terminal_text::TerminalText;
 use crate::words::harmless;
 use anstream::{AutoStream, ColorChoice};
 use model::WIDEST;
@@ -12,7 +13,9 @@ use std::os::fd::AsFd;
 /// Writes everything that `yard` says. A closed pipe (`yard ls | head`) is not an error; what else
 /// keeps data from being written is said once, and [`Printer::exit_code`] tells of it.
 ///
-/// Words for people hold no control characters: what a script says may not move their cursor.
+/// Words for people hold no control characters: what a script says may not move their cursor. Data
+/// that goes to a terminal loses what controls it and keeps its colours; to a file or a pipe its
+/// bytes go as they are.
 ///
 /// Words for people fit the terminal's width, else that of `COLUMNS`, and have colours where
 /// `NO_COLOR`, `TERM` and `CLICOLOR_FORCE` don't say otherwise. Data stays as it is.
@@ -30,6 +33,8 @@ pub struct Printer {
     moving: RefCell<Option<String>>,
     /// Some data could not be written.
     lost: Cell<bool>,
+    /// Where data goes to a terminal.
+    shown: Option<RefCell<TerminalText>>,
 }
 
 impl Printer {
@@ -42,6 +47,7 @@ impl Printer {
             err: Look::of(&io::stderr()),
             moving: RefCell::new(None),
             lost: Cell::new(false),
+            shown: io::stdout().is_terminal().then(RefCell::default),
         }
     }
 
@@ -59,6 +65,9 @@ impl Printer {
     /// Writes data that may be no text.
     pub fn bytes(&self, bytes: &[u8]) {
         self.settle();
+        let shown = self.shown.as_ref();
+        let cleaned = shown.map(|text| text.borrow_mut().clean(bytes));
+        let bytes = cleaned.as_deref().unwrap_or(bytes);
         if let Err(error) = written(&mut io::stdout().lock(), bytes)
             && !self.lost.replace(true)
         {
@@ -92,9 +101,10 @@ impl Printer {
 
     /// Writes data that people may look at: as it is, but not onto a terminal.
     pub fn patch(&self, bytes: &[u8]) {
-        match io::stdout().is_terminal() {
-            true => self.shown(&String::from_utf8_lossy(bytes)),
-            false => self.bytes(bytes),
+        if self.shown.is_some() {
+            self.shown(&String::from_utf8_lossy(bytes));
+        } else {
+            self.bytes(bytes);
         }
     }
 
@@ -159,6 +169,10 @@ impl Printer {
 impl Drop for Printer {
     fn drop(&mut self) {
         self.settle();
+        let coloured = |text: &RefCell<TerminalText>| text.borrow().is_coloured();
+        if self.shown.as_ref().is_some_and(coloured) {
+            let _gone = written(&mut io::stdout().lock(), b"\x1b[0m");
+        }
     }
 }
 

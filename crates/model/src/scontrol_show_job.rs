@@ -3,7 +3,7 @@
 use crate::job_info::node_list_text;
 use crate::{
     ArrayTaskInfo, JobInfo, MemoryRequest, NodeName, NodeShare, Timestamp, array_elements_text,
-    mebibytes_text, moment_text, padded_elapsed_text,
+    mebibytes_text, moment_text, one_line, padded_elapsed_text,
 };
 
 /// How a job is shown.
@@ -33,7 +33,7 @@ pub fn show_job(job: &JobInfo, style: ShowStyle) -> String {
     };
     let mut text: String = lines
         .iter()
-        .map(|line| format!("{line}{separator}"))
+        .map(|line| format!("{}{separator}", one_line(line)))
         .collect();
     text.push_str(end);
     text

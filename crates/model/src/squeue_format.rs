@@ -1,6 +1,6 @@
 //! What `squeue -o` and `-O` say: which columns, how wide, with what between them.
 
-use crate::{Cell, JobField, StepField};
+use crate::{Cell, JobField, StepField, one_line};
 
 /// A line's parts in order, for jobs (`Format<JobField>`) or steps (`Format<StepField>`).
 #[derive(Debug)]
@@ -213,10 +213,11 @@ fn number(text: &str) -> (i64, &str) {
 fn padded(cell: &Cell, width: i64, right: bool) -> String {
     // The C library prints `(null)` only where six bytes of it are wanted.
     let text = match cell {
-        Cell::Text(text) | Cell::Long(text) => text.as_str(),
-        Cell::Null if !right && (1..6).contains(&width) => "",
-        Cell::Null => "(null)",
+        Cell::Text(text) | Cell::Long(text) => one_line(text),
+        Cell::Null if !right && (1..6).contains(&width) => "".into(),
+        Cell::Null => "(null)".into(),
     };
+    let text = text.as_ref();
     let Ok(width) = usize::try_from(width) else {
         return format!("{text} ");
     };

@@ -199,3 +199,13 @@ fn an_allocation_that_was_killed() {
     "#]],
     );
 }
+
+#[test]
+fn no_value_makes_a_line_of_its_own() {
+    let mut job = held_job(12);
+    job.request.name = "x\n   UserId=root(0)\x1b[2J".to_owned();
+    job.request.comment = Some("a\rb".to_owned());
+    let text = show_job(&JobInfo::of(&job, &facts()), ShowStyle::default());
+    assert!(text.starts_with("JobId=12 JobName=x\\n   UserId=root(0)\\x1b[2J\n   UserId=dave"));
+    assert!(text.contains("Comment=a\\rb"));
+}

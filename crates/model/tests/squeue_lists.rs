@@ -196,3 +196,13 @@ fn states_choose_and_sort_orders() {
         "#]],
     );
 }
+
+#[test]
+fn no_name_makes_a_row_of_its_own() {
+    let name = "x\n 1 gpu root R \x1b]0;t\x07";
+    let jobs = [job(1, name, 1, waiting(PendingReason::Priority))];
+    let words = ["--noheader", "-o", "%i %j"].map(str::to_owned);
+    let args = SqueueArgs::parse("squeue", &words, &|_| None).unwrap();
+    let listed = args.print_jobs(&args.select(&jobs, &facts(), 0, None), &facts());
+    assert_eq!(listed.stdout, "1 x\\n 1 gpu root R \\x1b]0;t\\x07\n");
+}

@@ -6,11 +6,12 @@ use super::interrupts::{Interrupts, Reaction, SIGINT};
 use super::output::Output;
 use super::task_ends::TaskEnds;
 use crate::printer::Printer;
+use crate::terminal_text::JobOutput;
 use api::Client;
 use api::step_io::{FromSupervisor, StepFrame, StepHeader, ToSupervisor, WINDOW};
 use model::{StepRecord, StepState, WaitStatus};
 use std::collections::{HashMap, HashSet};
-use std::io::{Stderr, Stdin, Stdout, Write};
+use std::io::{IsTerminal, Stderr, Stdin, Stdout, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -55,7 +56,7 @@ pub struct Session<'a> {
     /// The user's terminal, while it is raw.
     raw: Option<Raw<Stdin>>,
     ends: TaskEnds,
-    output: Output<Stdout, Stderr>,
+    output: Output<JobOutput<Stdout>, JobOutput<Stderr>>,
     input: Option<Input>,
     interrupts: Interrupts,
     nodes: HashMap<u32, Node>,
@@ -85,6 +86,11 @@ impl<'a> Session<'a> {
     ) -> Session<'a> {
         let ends = TaskEnds::new(&record);
         let (out, err) = (std::io::stdout(), std::io::stderr());
+        // A terminal of the task's own is for its program to draw on.
+        let out_is_shown = !call.pty && out.is_terminal();
+        let err_is_shown = !call.pty && err.is_terminal();
+        let out = JobOutput::new(out, out_is_shown);
+        let err = JobOutput::new(err, err_is_shown);
         let unbuffered = call.unbuffered || call.pty;
         let output = Output::new(out, err, ends.count(), call.label, unbuffered);
         Session {
