@@ -59,6 +59,7 @@ pub struct Follower {
     asked: Option<Instant>,
     changed: Instant,
     reason: Option<String>,
+    has_more: bool,
 }
 
 /// One start.
@@ -68,6 +69,8 @@ struct Followed {
     events: EventTail,
     logs: LogTail,
     seen: Vec<EventLine>,
+    /// Events that end the ranks, until all of the ranks' lines were shown.
+    held: Vec<EventLine>,
 }
 
 impl Follower {
@@ -83,7 +86,15 @@ impl Follower {
             asked: None,
             changed: Instant::now(),
             reason: None,
+            has_more: false,
         }
+    }
+
+    /// Whether more is there already than the last [`Follower::poll`] returned: of a long log it
+    /// returns one portion at a time.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        self.has_more
     }
 
     /// How many starts there were.
@@ -112,7 +123,7 @@ impl Follower {
         self.waiting(&mut seen);
         let last = self.attempts.last().map_or(&[][..], |last| &last.seen[..]);
         let state = run_state(Some(&self.link), last, self.view.as_ref());
-        if answered && !state.is_live() && !self.job_lives() {
+        if answered && !self.has_more && !state.is_live() && !self.job_lives() {
             seen.push(Seen::Over { state });
         }
         Ok(seen)
@@ -165,11 +176,13 @@ impl Follower {
                     events: EventTail::new(self.folder.events(attempt)),
                     logs: LogTail::new(&self.folder, attempt),
                     seen: Vec::new(),
+                    held: Vec::new(),
                 });
             }
         }
         let submitted = self.view.as_ref().and_then(|view| view.submitted);
         let count = self.attempts.len();
+        self.has_more = false;
         for (index, followed) in self.attempts.iter_mut().enumerate() {
             // Events are read first and told last where they end something, so that no rank's line
             // comes after the word that it ended.
@@ -179,8 +192,12 @@ impl Follower {
                     .iter()
                     .chain(&followed.seen)
                     .any(|line| ends_ranks(&line.event));
-            let (before, after): (Vec<EventLine>, Vec<EventLine>) =
-                split_at_end_of_ranks(events.clone());
+            let (before, after) = if followed.held.is_empty() {
+                split_at_end_of_ranks(events.clone())
+            } else {
+                (Vec::new(), events.clone())
+            };
+            followed.held.extend(after);
             let tell = |line: &EventLine| Seen::Event {
                 ordinal: u32::try_from(index + 1).unwrap_or(u32::MAX),
                 submitted,
@@ -192,8 +209,13 @@ impl Follower {
             seen.extend(lines.into_iter().map(|line| Seen::Output { line }));
             let redrawn = followed.logs.redrawn().into_iter();
             seen.extend(redrawn.map(|line| Seen::Redrawn { line }));
-            seen.extend(after.iter().map(tell));
             followed.seen.extend(events);
+            if followed.logs.has_more() {
+                self.has_more = true;
+                // What a later start did comes after all of this one.
+                break;
+            }
+            seen.extend(followed.held.drain(..).map(|line| tell(&line)));
         }
         Ok(())
     }

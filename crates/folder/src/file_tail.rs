@@ -9,14 +9,18 @@ use std::path::{Path, PathBuf};
 pub struct FileTail {
     path: PathBuf,
     offset: u64,
-    /// What came after the last line feed.
+    /// What was read and not returned: what came after the last line feed, or more lines.
     rest: Vec<u8>,
     /// What of it was last told as redrawn.
     drawn: Option<String>,
+    has_more: bool,
 }
 
-/// Of one file at a time: one that is written without end must not keep others waiting.
-const AT_ONCE: u64 = 1 << 20;
+/// Bytes of one portion: what is read must not stay in memory, and one file that is written without
+/// end must not keep others waiting.
+const AT_ONCE: u64 = 1 << 18;
+/// Lines of one portion: a short one takes far more memory than its bytes.
+const MOST_LINES: usize = 1 << 13;
 /// A longer line is broken.
 const LONGEST_LINE: usize = 1 << 16;
 
@@ -24,11 +28,18 @@ impl FileTail {
     /// From its first line on.
     #[must_use]
     pub fn new(path: PathBuf) -> FileTail {
+        FileTail::from(path, 0)
+    }
+
+    /// From this byte on.
+    #[must_use]
+    pub(crate) fn from(path: PathBuf, offset: u64) -> FileTail {
         FileTail {
             path,
-            offset: 0,
+            offset,
             rest: Vec::new(),
             drawn: None,
+            has_more: false,
         }
     }
 
@@ -38,31 +49,48 @@ impl FileTail {
         &self.path
     }
 
-    /// The lines since the last call, without their line feeds. Where a program drew over its line
-    /// with carriage returns, what it drew last; what is no UTF-8 is replaced. A line that isn't
-    /// whole is left for later, unless the writer is `over`: then everything that is left comes.
+    /// The next lines since the last call, without their line feeds: a portion, after which
+    /// [`FileTail::has_more`] tells whether to call again at once. Where a program drew over its
+    /// line with carriage returns, what it drew last; what is no UTF-8 is replaced. A line that
+    /// isn't whole is left for later, unless the writer is `over`: then everything that is left
+    /// comes.
     ///
     /// # Errors
     /// What the system says; a file that isn't there has no lines.
     pub fn read(&mut self, over: bool) -> io::Result<Vec<String>> {
+        // Lines that the last portion had no room for come before further bytes.
+        let filled = if self.rest.len() as u64 > AT_ONCE {
+            true
+        } else {
+            self.take()? == AT_ONCE
+        };
         let mut lines = Vec::new();
-        while self.take()? == AT_ONCE && over {
-            self.lines(false, &mut lines);
+        let all_lines = self.lines(&mut lines);
+        self.has_more = filled || !all_lines;
+        if over && !self.has_more && !self.rest.is_empty() {
+            lines.push(line(&self.rest));
+            self.rest.clear();
         }
-        self.lines(over, &mut lines);
         Ok(lines)
     }
 
     /// The line that isn't whole yet, where a program draws over it with carriage returns and it
     /// changed since the last call.
     pub fn redrawn(&mut self) -> Option<String> {
-        let is_drawn_over = self.rest.contains(&b'\r');
+        // Until all whole lines were read, what is left is not the last line.
+        let is_drawn_over = !self.has_more && self.rest.contains(&b'\r');
         let now = is_drawn_over.then(|| line(&self.rest));
         if now == self.drawn {
             return None;
         }
         self.drawn.clone_from(&now);
         now.filter(|text| !text.is_empty())
+    }
+
+    /// Whether the last portion was not all there was.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        self.has_more
     }
 
     /// Reads what is new, at most [`AT_ONCE`]; returns how much that was.
@@ -82,21 +110,24 @@ impl FileTail {
         Ok(read)
     }
 
-    fn lines(&mut self, over: bool, lines: &mut Vec<String>) {
+    /// Takes whole lines from what was read; whether none is left.
+    fn lines(&mut self, lines: &mut Vec<String>) -> bool {
         let mut start = 0;
-        while let Some(length) = self.rest[start..].iter().position(|byte| *byte == b'\n') {
-            lines.push(line(&self.rest[start..start + length]));
-            start += length + 1;
-        }
-        while self.rest.len() - start > LONGEST_LINE {
-            lines.push(line(&self.rest[start..start + LONGEST_LINE]));
-            start += LONGEST_LINE;
-        }
-        if over && start < self.rest.len() {
-            lines.push(line(&self.rest[start..]));
-            start = self.rest.len();
-        }
+        let all = loop {
+            let rest = &self.rest[start..];
+            let (length, next) = match rest.iter().position(|byte| *byte == b'\n') {
+                Some(length) if length <= LONGEST_LINE => (length, length + 1),
+                None if rest.len() <= LONGEST_LINE => break true,
+                Some(_) | None => (LONGEST_LINE, LONGEST_LINE),
+            };
+            if lines.len() == MOST_LINES {
+                break false;
+            }
+            lines.push(line(&rest[..length]));
+            start += next;
+        };
         self.rest.drain(..start);
+        all
     }
 }
 
@@ -117,19 +148,44 @@ mod tests {
         (root, FileTail::new(path))
     }
 
+    /// All that is left, portion by portion; how many portions.
+    fn drain(tail: &mut FileTail, over: bool) -> (Vec<String>, usize) {
+        let (mut lines, mut portions) = (Vec::new(), 0);
+        loop {
+            let portion = tail.read(over).unwrap();
+            assert!(portion.len() <= MOST_LINES + 1);
+            lines.extend(portion);
+            portions += 1;
+            assert!(tail.rest.len() as u64 <= 2 * AT_ONCE);
+            if !tail.has_more() {
+                return (lines, portions);
+            }
+        }
+    }
+
     #[test]
-    fn a_flood_is_read_in_parts_and_in_full_at_the_end() {
-        let (_root, mut tail) = tail_of(&b"0123456\n".repeat(400_000));
-        let first = tail.read(false).unwrap().len();
-        assert_eq!(first, (AT_ONCE / 8) as usize);
-        assert_eq!(first + tail.read(true).unwrap().len(), 400_000);
+    fn a_flood_is_read_in_portions() {
+        for line in ["", "0123456", "0123456789012345678901234567890123456789"] {
+            let flood = format!("{line}\n").repeat(400_000);
+            let (_root, mut tail) = tail_of(flood.as_bytes());
+            let (lines, portions) = drain(&mut tail, false);
+            assert!(lines.len() == 400_000 && lines.iter().all(|read| read == line));
+            assert!(portions > 40);
+        }
     }
 
     #[test]
     fn a_line_without_end_is_broken() {
-        let (_root, mut tail) = tail_of(&vec![b'x'; LONGEST_LINE + 5]);
-        assert_eq!(tail.read(false).unwrap().len(), 1);
-        assert_eq!(tail.read(true).unwrap(), ["xxxxx"]);
+        let (_root, mut tail) = tail_of(&vec![b'x'; 100 * LONGEST_LINE + 5]);
+        assert_eq!(drain(&mut tail, false).0.len(), 100);
+        assert_eq!(drain(&mut tail, true).0, ["xxxxx"]);
+    }
+
+    #[test]
+    fn a_last_line_without_its_end_comes_when_its_writer_is_over() {
+        let (_root, mut tail) = tail_of(b"one\ntwo");
+        assert_eq!(drain(&mut tail, false).0, ["one"]);
+        assert_eq!(drain(&mut tail, true).0, ["two"]);
     }
 
     #[test]

@@ -23,7 +23,15 @@ pub struct LogTail {
     /// `<job>.<restart>.`
     start: String,
     ranks: BTreeMap<u32, FileTail>,
+    /// The rank that is read next: each gets its turn.
+    next: u32,
+    has_more: bool,
 }
+
+/// Lines of one portion, from which on no further rank is read.
+const ENOUGH_LINES: usize = 1 << 13;
+/// Bytes of them.
+const ENOUGH_BYTES: usize = 1 << 20;
 
 impl LogTail {
     /// From the first lines on; no log need be there yet.
@@ -33,21 +41,37 @@ impl LogTail {
             logs: folder.logs(),
             start: format!("{attempt}."),
             ranks: BTreeMap::new(),
+            next: 0,
+            has_more: false,
         }
     }
 
-    /// The lines since the last call, by rank. Lines that aren't whole are left for later, unless
-    /// the ranks are `over`: then everything that is left comes.
+    /// The next lines since the last call, by rank: a portion, after which [`LogTail::has_more`]
+    /// tells whether to call again at once. Lines that aren't whole are left for later, unless the
+    /// ranks are `over`: then everything that is left comes.
     ///
     /// # Errors
     /// What the system says; logs that aren't there have no lines.
     pub fn read(&mut self, over: bool) -> io::Result<Vec<LogLine>> {
         self.find_ranks()?;
         let mut lines = Vec::new();
-        for (rank, tail) in &mut self.ranks {
-            let texts = tail.read(over)?.into_iter();
+        let mut bytes = 0;
+        let mut more = false;
+        let first = self.next;
+        self.next = 0;
+        for (rank, tail) in self.ranks.range_mut(first..) {
+            if lines.len() >= ENOUGH_LINES || bytes >= ENOUGH_BYTES {
+                self.next = *rank;
+                break;
+            }
+            let texts = tail.read(over)?;
+            more |= tail.has_more();
+            bytes += texts.iter().map(String::len).sum::<usize>();
+            let texts = texts.into_iter();
             lines.extend(texts.map(|text| LogLine { rank: *rank, text }));
         }
+        // Ranks before the first were read in an earlier portion, which may have been too short.
+        self.has_more = more || self.next > 0 || (first > 0 && self.is_behind(first));
         Ok(lines)
     }
 
@@ -59,6 +83,16 @@ impl LogTail {
             Some(LogLine { rank: *rank, text })
         });
         redrawn.collect()
+    }
+
+    /// Whether the last portion was not all there was.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    fn is_behind(&self, first: u32) -> bool {
+        self.ranks.range(..first).any(|(_, tail)| tail.has_more())
     }
 
     fn find_ranks(&mut self) -> io::Result<()> {

@@ -92,7 +92,9 @@ pub fn follow(
             let reason = say_reason(reason);
             printer.moving("waits", &format!("{reason} · {}", words::length(since)));
         }
-        std::thread::sleep(FILE_PAUSE);
+        if !follower.has_more() {
+            std::thread::sleep(FILE_PAUSE);
+        }
     }
 }
 

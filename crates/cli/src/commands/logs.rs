@@ -8,6 +8,12 @@ use crate::printer::Printer;
 use backend::{FILE_PAUSE, Follower, Run, Seen};
 use clap::Args as ClapArgs;
 use folder::{LogLine, LogTail};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Bytes of a file that are in memory at once.
+const PORTION: usize = 64 << 10;
 
 /// Show what the ranks of a run wrote
 #[derive(Debug, ClapArgs)]
@@ -40,11 +46,17 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         false => &run.starts[..],
     };
     for start in starts {
-        let lines = LogTail::new(&run.folder, start.attempt)
-            .read(true)
-            .map_err(|error| Failure::new(exit_code::IO, format!("logs can't be read: {error}")))?;
-        for line in lines {
-            show(args, &line, printer);
+        let mut tail = LogTail::new(&run.folder, start.attempt);
+        loop {
+            let lines = tail.read(true).map_err(|error| {
+                Failure::new(exit_code::IO, format!("logs can't be read: {error}"))
+            })?;
+            for line in lines {
+                show(args, &line, printer);
+            }
+            if !tail.has_more() {
+                break;
+            }
         }
     }
     Ok(exit_code::DONE)
@@ -61,15 +73,28 @@ fn job_output(selected: &Selected, printer: &Printer) -> Outcome {
         .todo(format!("scontrol show job {job} names its output's file")));
     }
     let path = script::output_path(job)?;
-    let bytes = std::fs::read(&path).map_err(|error| {
+    copy(&path, printer).map_err(|error| {
         Failure::new(
             exit_code::IO,
             format!("{} can't be read: {error}", path.display()),
         )
         .there(format!("job {job} writes there once it runs"))
     })?;
-    printer.data(&String::from_utf8_lossy(&bytes));
     Ok(exit_code::DONE)
+}
+
+/// Writes a file to standard output, in portions: it may be larger than the memory.
+fn copy(path: &Path, printer: &Printer) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    let mut portion = vec![0; PORTION];
+    loop {
+        match file.read(&mut portion) {
+            Ok(0) => return Ok(()),
+            Ok(length) => printer.bytes(&portion[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 fn follow(
@@ -93,7 +118,9 @@ fn follow(
                 Seen::Waiting { .. } | Seen::Event { .. } | Seen::Redrawn { .. } => {}
             }
         }
-        std::thread::sleep(FILE_PAUSE);
+        if !follower.has_more() {
+            std::thread::sleep(FILE_PAUSE);
+        }
     }
 }
 

@@ -242,9 +242,15 @@ impl Output {
     /// Shows what came since the last call, in whole lines; at the end all of it. A file that can't
     /// be read has nothing.
     fn show_news(&mut self, over: bool, printer: &Printer) {
-        if self.is_opened() {
+        if !self.is_opened() {
+            return;
+        }
+        loop {
             for line in self.tail.read(over).unwrap_or_default() {
                 printer.line(&line);
+            }
+            if !(over && self.tail.has_more()) {
+                return;
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::printer::Printer;
 use crate::words;
 use backend::{JobView, Run, RunState, Start, ViewState, say_reason};
 use clap::Args as ClapArgs;
-use folder::{Event, LogTail};
+use folder::Event;
 use model::Timestamp;
 use serde_json::json;
 
@@ -144,16 +144,9 @@ fn last_lines(run: &Run) -> Vec<String> {
     let Some(start) = run.starts.last() else {
         return Vec::new();
     };
+    let log = run.folder.rank_log(start.attempt, 0);
     // A log that can't be read is not worth failing for: all else was shown.
-    let lines = LogTail::new(&run.folder, start.attempt)
-        .read(true)
-        .unwrap_or_default();
-    let own: Vec<String> = lines
-        .into_iter()
-        .filter(|line| line.rank == 0)
-        .map(|line| line.text)
-        .collect();
-    own[own.len().saturating_sub(LAST_LINES)..].to_vec()
+    folder::last_lines(&log, LAST_LINES).unwrap_or_default()
 }
 
 fn run_json(run: &Run, view: Option<&JobView>) -> serde_json::Value {
@@ -188,7 +181,7 @@ fn job_text(selected: &Selected, view: Option<&JobView>) -> String {
         Some(ViewState::Unknown { text }) => text.clone(),
         None => "not known".to_owned(),
     };
-    let name = view.map_or("", |view| view.name.as_str());
+    let name = model::one_line(view.map_or("", |view| view.name.as_str()));
     let id = selected.job.map_or(0, |job| job.0);
     format!(
         "{} · {name} · {state}\n  all of it    yard slurm scontrol show job {id}\n",
