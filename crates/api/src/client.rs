@@ -422,6 +422,10 @@ fn reach(
                 if !is_older(&engine) {
                     return Ok((stream, engine));
                 }
+                let owner = sys::socket::peer_uid(&stream).unwrap_or(0);
+                if owner != sys::process::user() {
+                    return foreign(stream, engine, owner);
+                }
                 // Its answer, or the closed connection, says that its lock is free; any other
                 // trouble shows when the next engine finds the lock held.
                 let _either_way = hand_over(&mut stream);
@@ -478,6 +482,22 @@ fn hand_over(stream: &mut UnixStream) -> io::Result<()> {
     let to = VERSION.to_owned();
     write_frame(stream, &Call::Handover(Handover { to }))?;
     read_frame::<serde_json::Value>(stream, LONGEST_ANSWER).map(|_answer| ())
+}
+
+/// An older engine of another user is not ours to replace; it is talked to where that is possible.
+fn foreign(
+    stream: UnixStream,
+    engine: HelloAnswer,
+    owner: u32,
+) -> Result<(UnixStream, HelloAnswer), ConnectError> {
+    if engine.protocol == PROTOCOL {
+        return Ok((stream, engine));
+    }
+    Err(ConnectError::Foreign {
+        ours: VERSION.to_owned(),
+        theirs: engine.version,
+        owner,
+    })
 }
 
 fn newer(engine: &HelloAnswer) -> ConnectError {

@@ -60,6 +60,19 @@ pub enum ConnectError {
         /// The engine's version.
         theirs: String,
     },
+    /// The engine is older, speaks another protocol and belongs to another user.
+    #[error(
+        "yard {ours} can't talk to the running engine: it is {theirs}, which is older, and belongs \
+         to user {owner}"
+    )]
+    Foreign {
+        /// This program's version.
+        ours: String,
+        /// The engine's version.
+        theirs: String,
+        /// Whose engine it is.
+        owner: u32,
+    },
 }
 
 impl ConnectError {
@@ -76,6 +89,9 @@ impl ConnectError {
                 "see {}, end that process, and try again",
                 folder.join("engine.log").display()
             ),
+            ConnectError::Foreign { theirs, .. } => {
+                format!("use yard {theirs}, or unset TRAINYARD_HOME to use an engine of your own")
+            }
             ConnectError::Newer { theirs, .. } => {
                 format!("use yard {theirs}, or end that engine with its own `yard engine stop`")
             }

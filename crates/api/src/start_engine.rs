@@ -3,7 +3,7 @@
 use crate::{ConnectError, EngineFolder, Startup};
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -70,10 +70,10 @@ pub(crate) fn start_engine(folder: &EngineFolder, program: &Path) -> Result<Star
 
 /// Makes the folder, for its owner alone, and opens the log in it.
 fn make_folder(folder: &EngineFolder) -> std::io::Result<File> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder.root())?;
+    // A link to it is the user's own, or stands where the user alone can make one.
+    let place = folder.root().canonicalize();
+    let place = place.unwrap_or_else(|_| folder.root().to_owned());
+    sys::private_folder::make(&place).map_err(std::io::Error::other)?;
     OpenOptions::new()
         .append(true)
         .create(true)

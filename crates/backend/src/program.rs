@@ -2,9 +2,9 @@
 //! back tomorrow still finds the program that it began with.
 
 use crate::transport::TransportError;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Copies this program below `scratch`, once a version of its file, and returns the copy's path.
@@ -26,7 +26,12 @@ pub fn pin_program(scratch: &Path) -> Result<PathBuf, TransportError> {
     if pinned.exists() {
         return Ok(pinned);
     }
-    fs::create_dir_all(&place).map_err(at(&place))?;
+    // Whoever could write here could replace what the jobs run.
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(&place)
+        .map_err(at(&place))?;
     let beside = place.join(format!("yard.{}", std::process::id()));
     let copied = sys::copy::file(&program, &beside)
         .and_then(|_bytes| fs::set_permissions(&beside, PermissionsExt::from_mode(0o755)))

@@ -228,7 +228,7 @@ fn each_task_of_a_step_has_its_own() {
         return;
     };
     // Not from the first on: a GPU's index and its place in the job differ.
-    let _elsewhere = sys::gpus::lock(&uuids[0]).unwrap().unwrap();
+    let _elsewhere = sys::gpus::lock(&uuids[0]).unwrap().lock.unwrap();
     env.write(
         "steps.sh",
         "#!/bin/sh\n#SBATCH --ntasks=2 --gpus-per-node=3 --mem=10\n\
@@ -300,7 +300,7 @@ fn what_another_engine_holds_is_left_alone() {
     let Some((env, uuids)) = env("what_another_engine_holds_is_left_alone", &[TESLA; 2]) else {
         return;
     };
-    let elsewhere = sys::gpus::lock(&uuids[0]).unwrap().unwrap();
+    let elsewhere = sys::gpus::lock(&uuids[0]).unwrap().lock.unwrap();
     let one = submit(&env, &["--gpus=1"]);
     assert_eq!(visible(&env, &one).as_deref(), Some("1"));
     let next = submit(&env, &["--gpus=1"]);
@@ -332,7 +332,7 @@ fn check_engine_gone(test: &str, end: impl FnOnce(&TestEnv, u32)) {
     let Some((env, uuids)) = env(test, &[TESLA]) else {
         return;
     };
-    let free = || sys::gpus::lock(&uuids[0]).unwrap().is_some();
+    let free = || sys::gpus::lock(&uuids[0]).unwrap().lock.is_some();
     let first = submit(&env, &["--gpus=1"]);
     assert_eq!(visible(&env, &first).as_deref(), Some("0"));
     let text = env.yard(&["engine", "status", "--json"]).success();

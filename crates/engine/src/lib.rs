@@ -21,6 +21,7 @@ mod outcome;
 mod own_processes;
 mod owner;
 mod pinned;
+mod private;
 pub mod record;
 mod record_tag;
 mod serve;

@@ -8,14 +8,13 @@ use crate::named_ids;
 use crate::own_processes::OwnProcesses;
 use crate::owner::{Leaving, Owner, recover};
 use crate::pinned;
+use crate::private;
 use crate::store::{Store, StoreError};
 use api::{EngineFolder, Startup};
 use model::{NodeName, Timestamp};
 use sched::{Gpu, Machine};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::fs::DirBuilder;
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -71,11 +70,13 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
         )
     };
     refuse_network(dir)?;
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(dir)
-        .map_err(|error| system(&error))?;
+    let dir = real(dir).map_err(|error| system(&error))?;
+    private::folder(&dir).map_err(|error| {
+        failed(
+            error.to_string(),
+            "run yard as that user, or set TRAINYARD_HOME to a folder of your own",
+        )
+    })?;
     let dir = dir.canonicalize().map_err(|error| system(&error))?;
     let folder = EngineFolder::new(&dir);
     if std::env::var_os(sys::env_vars::TRAINYARD_ENGINE).is_some() {
@@ -90,6 +91,10 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
         say(&Startup::Locked);
         return Ok(());
     };
+    private::files(&folder).map_err(|error| system(&error))?;
+    if let Some(warning) = private::warning(&dir) {
+        crate::log::line(&warning);
+    }
     // Before the first thread, and before the store fills memory that each fork would copy.
     let (fork_server, events) = fork_server::fork(&dir).map_err(|error| system(&error))?;
     let leaving = match open(&folder, &binary, fork_server, own) {
@@ -118,6 +123,14 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
     }
     crate::log::line("ended; running jobs keep running");
     Ok(())
+}
+
+/// The folder that a path names, which may not be there yet.
+fn real(dir: &Path) -> io::Result<PathBuf> {
+    match dir.canonicalize() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => std::path::absolute(dir),
+        real => real,
+    }
 }
 
 /// Before the folder is made or locked: a lock there would be no lock.

@@ -2,10 +2,12 @@
 
 use crate::{CodeOrigin, RunFolder};
 use ignore::WalkBuilder;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use train::say_bytes;
@@ -277,15 +279,21 @@ fn copy_files(
 ) -> Result<(), CodeError> {
     // The run file's folder is there even when all of its files are ignored.
     let working = beside.join(&source.subfolder);
-    fs::create_dir_all(&working).map_err(error(&source.root, &working))?;
+    let make = |path: &Path| crate::run_folder::own_folders(path, 0o700);
+    make(&working).map_err(error(&source.root, &working))?;
     let mut made = PathBuf::new();
     for (path, _) in files {
         let (from, to) = (source.root.join(path), beside.join(path));
         if let Some(parent) = to.parent().filter(|parent| *parent != made) {
-            fs::create_dir_all(parent).map_err(error(&from, parent))?;
+            make(parent).map_err(error(&from, parent))?;
             made = parent.to_owned();
         }
         copy(&from, &to, path).map_err(error(&from, &to))?;
+    }
+    let paths = files.iter().map(|(path, _)| path.as_path());
+    for folder in folders_of(paths.chain([source.subfolder.join("file").as_path()])) {
+        let (from, to) = (source.root.join(&folder), beside.join(&folder));
+        copy_mode(&from, &to).map_err(error(&from, &to))?;
     }
     Ok(())
 }
@@ -310,6 +318,22 @@ fn with_sizes(source: &CodeSource, paths: Vec<PathBuf>) -> Result<Vec<(PathBuf, 
     Ok(files)
 }
 
+/// The folders that these files are in, the deepest first.
+fn folders_of<'a>(files: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
+    let folders: BTreeSet<PathBuf> = files
+        .flat_map(|file| file.ancestors().skip(1))
+        .map(Path::to_owned)
+        .collect();
+    folders.into_iter().rev().collect()
+}
+
+/// Gives a copy the mode of what it was made from, for others to read at most: a job runs it.
+fn copy_mode(from: &Path, to: &Path) -> io::Result<()> {
+    let mode = fs::metadata(from)?.permissions().mode();
+    let owner = fs::metadata(to)?.permissions().mode() & 0o700;
+    fs::set_permissions(to, fs::Permissions::from_mode(mode & 0o755 | owner))
+}
+
 fn copy(from: &Path, to: &Path, path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(from)?.is_symlink() {
         let mut target = fs::read_link(from)?;
@@ -318,7 +342,8 @@ fn copy(from: &Path, to: &Path, path: &Path) -> io::Result<()> {
         }
         return std::os::unix::fs::symlink(target, to);
     }
-    sys::copy::file(from, to).map(|_| ())
+    sys::copy::file(from, to)?;
+    copy_mode(from, to)
 }
 
 /// Whether a link at `path` with this relative target points out of the root.
@@ -361,7 +386,6 @@ fn commit_and_diff(source: &CodeSource) -> (Option<String>, Option<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     /// A project with a bit of everything, and a scratch folder inside it.
     fn project(with_git: bool) -> (tempfile::TempDir, PathBuf) {
@@ -469,6 +493,31 @@ mod tests {
                 .iter()
                 .any(|path| path.starts_with("env") || path.starts_with("scratch"))
         );
+    }
+
+    #[test]
+    fn folders_keep_their_modes_and_no_other_user_writes_in_them() {
+        let (_root, base) = project(false);
+        let mode = |path: PathBuf, mode: u32| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        mode(base.join("run"), 0o750);
+        mode(base.join("run/pkg"), 0o700);
+        mode(base.join("run/pkg/a b.py"), 0o666);
+        let folder = RunFolder::create(&base.join("scratch"), "shop", "x").unwrap();
+        let source = CodeSource {
+            root: base.clone(),
+            subfolder: PathBuf::from("run"),
+            git: false,
+        };
+        mode(base.clone(), 0o777);
+        copy_code(&source, &folder, &base.join("scratch")).unwrap();
+        let copied = |path: &str| {
+            let facts = fs::metadata(folder.code().join(path)).unwrap();
+            facts.permissions().mode() & 0o777
+        };
+        let paths = ["", "run", "run/pkg", "run/pkg/a b.py"];
+        assert_eq!(paths.map(copied), [0o755, 0o750, 0o700, 0o644]);
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Index {
     /// What the system says.
     pub fn add(&self, entry: &IndexEntry) -> io::Result<()> {
         let folder = self.root.join(&entry.cluster);
-        std::fs::create_dir_all(&folder)?;
+        crate::run_folder::own_folders(&folder, 0o700)?;
         let path = folder.join(format!("{}.json", entry.id));
         sys::atomic::write(&path, &serde_json::to_vec_pretty(entry)?)
     }

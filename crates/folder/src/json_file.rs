@@ -19,12 +19,25 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
 
 /// Writes one, durably.
 pub(crate) fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), FolderError> {
+    write_by(sys::atomic::write, path, value)
+}
+
+/// The same for the user's eyes alone.
+pub(crate) fn write_private<T: Serialize>(path: &Path, value: &T) -> Result<(), FolderError> {
+    write_by(sys::atomic::write_private, path, value)
+}
+
+fn write_by<T: Serialize>(
+    write: impl FnOnce(&Path, &[u8]) -> std::io::Result<()>,
+    path: &Path,
+    value: &T,
+) -> Result<(), FolderError> {
     let mut bytes = serde_json::to_vec_pretty(value).map_err(|source| FolderError::Garbled {
         path: path.to_owned(),
         source,
     })?;
     bytes.push(b'\n');
-    sys::atomic::write(path, &bytes).map_err(|source| FolderError::Write {
+    write(path, &bytes).map_err(|source| FolderError::Write {
         path: path.to_owned(),
         source,
     })

@@ -2,16 +2,35 @@
 
 use crate::{Attempt, FolderError, LaunchFile, Link, RankExit, RunJson, json_file};
 use model::Timestamp;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
+
+/// The mode of folders, which the umask narrows: no other user replaces what lies in them.
+const FOLDER: u32 = 0o755;
 
 /// One run's folder, `<scratch>/<project>/<run>/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFolder {
     root: PathBuf,
     id: String,
+}
+
+/// Makes what is missing of a path, with that mode.
+pub(crate) fn own_folders(path: &Path, mode: u32) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(mode).create(path)
+}
+
+/// A umask that lets every user write says nothing of who should: then the run, in which programs
+/// make folders of their own, is private.
+fn root_mode() -> u32 {
+    if sys::process::umask() & 0o002 == 0 {
+        0o700
+    } else {
+        FOLDER
+    }
 }
 
 impl RunFolder {
@@ -30,8 +49,8 @@ impl RunFolder {
             }
         };
         let above = scratch.join(project);
-        fs::create_dir_all(&above).map_err(error(&above))?;
-        match fs::create_dir(&folder.root) {
+        own_folders(&above, FOLDER).map_err(error(&above))?;
+        match DirBuilder::new().mode(root_mode()).create(&folder.root) {
             Err(source) if source.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(FolderError::Exists { path: folder.root });
             }
@@ -46,7 +65,7 @@ impl RunFolder {
             folder.monitor(),
         ];
         for path in inside {
-            if let Err(source) = fs::create_dir_all(&path) {
+            if let Err(source) = own_folders(&path, FOLDER) {
                 folder.discard();
                 return Err(error(&path)(source));
             }
@@ -83,12 +102,12 @@ impl RunFolder {
         Ok((folder, run))
     }
 
-    /// Writes `run.json`.
+    /// Writes `run.json`, which holds the run's token, for the user alone.
     ///
     /// # Errors
     /// It can't be written.
     pub fn write_run(&self, run: &RunJson) -> Result<(), FolderError> {
-        json_file::write(&self.run_json(), run)
+        json_file::write_private(&self.run_json(), run)
     }
 
     /// Writes `links/<n>.json`.

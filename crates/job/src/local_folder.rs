@@ -1,5 +1,5 @@
 //! The node-local folder of one start: `<node_local>/trainyard-<uid>/<run>.<job>.<restart>/`, the
-//! same path on every node.
+//! same path on every node. Where another user took `trainyard-<uid>`, it is `trainyard-<uid>.1`.
 
 use crate::agent::{any_lives, kept};
 use folder::Attempt;
@@ -144,10 +144,12 @@ impl LocalFolder {
         left
     }
 
-    /// The folders of all the user's jobs below a plan's node-local folder.
+    /// The folders of all the user's jobs below a plan's node-local folder: where another user took
+    /// the name, a numbered one.
     #[must_use]
     pub fn root_in(node_local: &Path) -> PathBuf {
-        node_local.join(format!("trainyard-{}", sys::process::user()))
+        let name = format!("trainyard-{}", sys::process::user());
+        sys::private_folder::of_user(node_local, &name)
     }
 
     /// Whose folder it is: the run's id, and which start of it.
@@ -402,5 +404,18 @@ mod tests {
         fs::remove_dir(&local.root).unwrap();
         std::os::unix::fs::symlink(disk.path(), &local.root).unwrap();
         assert!(local.make().is_err());
+    }
+
+    #[test]
+    fn a_name_that_another_user_took_is_passed_over() {
+        let disk = tempfile::tempdir().unwrap();
+        let first = of(disk.path(), 0).root;
+        // A link, which no user may make for another, stands for a folder of another user.
+        std::os::unix::fs::symlink(disk.path(), &first).unwrap();
+        let local = of(disk.path(), 0);
+        assert_ne!(local.root, first);
+        let _owned = local.make().unwrap();
+        // Each process of the run finds the same one.
+        assert_eq!(of(disk.path(), 0), local);
     }
 }

@@ -17,7 +17,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// # Errors
 /// What the system says; `path` is then as it was.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(path, bytes, true, None)?;
+    replace(path, bytes, true, OPEN, None)?;
+    File::open(folder_of(path))?.sync_all()
+}
+
+/// Like [`write()`], for a file that other users may not read.
+///
+/// # Errors
+/// What the system says; `path` is then as it was.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, bytes, true, PRIVATE, None)?;
     File::open(folder_of(path))?.sync_all()
 }
 
@@ -29,14 +38,17 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// What the system says; a file is then as it was.
 pub fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let meant = match path.canonicalize() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return write(path, bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            replace(path, bytes, true, NAMED, None)?;
+            return File::open(folder_of(path))?.sync_all();
+        }
         meant => meant?,
     };
     let facts = fs::metadata(&meant)?;
     if !facts.is_file() {
         return File::options().write(true).open(&meant)?.write_all(bytes);
     }
-    replace(&meant, bytes, true, Some(facts.permissions()))?;
+    replace(&meant, bytes, true, PRIVATE, Some(facts.permissions()))?;
     File::open(folder_of(&meant))?.sync_all()
 }
 
@@ -85,7 +97,7 @@ pub fn write_in_place_of(
 /// # Errors
 /// What the system says; `path` is then as it was.
 pub fn write_relaxed(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(path, bytes, false, None)
+    replace(path, bytes, false, OPEN, None)
 }
 
 /// Makes a file that holds `bytes` where there is none, and returns it open for writing. Of
@@ -119,10 +131,10 @@ fn replace(
     path: &Path,
     bytes: &[u8],
     durable: bool,
+    mode: u32,
     permissions: Option<fs::Permissions>,
 ) -> io::Result<()> {
     let beside = beside(path, COUNT.fetch_add(1, Ordering::Relaxed));
-    let mode = permissions.as_ref().map_or(OPEN, |_| PRIVATE);
     let result = fill(&beside, bytes, durable, mode).and_then(|file| {
         permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))?;
         fs::rename(&beside, path)
@@ -133,8 +145,10 @@ fn replace(
     result
 }
 
-/// The mode of a file that the umask alone narrows.
-const OPEN: u32 = 0o666;
+/// The mode of a file that others may read, whatever the umask, and not write.
+const OPEN: u32 = 0o644;
+/// The mode of a file that a person named: the umask alone narrows it.
+const NAMED: u32 = 0o666;
 /// The mode of a file that may hold what others must not read, before it has its own.
 const PRIVATE: u32 = 0o600;
 
@@ -202,6 +216,8 @@ mod tests {
         assert_eq!(made.metadata().unwrap().mode() & 0o777, 0o600);
         write_named(&path, b"newer").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+        write_private(&path, b"newest").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     }
 
     #[test]

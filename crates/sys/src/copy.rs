@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Copies a file's bytes and permissions: by reflink where the file system has them, else inside
@@ -16,6 +17,8 @@ pub fn file(from: &Path, to: &Path) -> io::Result<u64> {
         .write(true)
         .create(true)
         .truncate(true)
+        // Not the mode it gets in the end: of a file that others may not read they see no part.
+        .mode(0o600)
         .open(to)?;
     if rustix::fs::ioctl_ficlone(&target, &source).is_ok() {
         target.set_permissions(facts.permissions())?;

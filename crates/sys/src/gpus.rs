@@ -1,12 +1,15 @@
 //! The machine's GPUs, and who holds them.
 
+use crate::shared_file::{self, SharedFileError};
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+/// Names of a GPU's lock: where something else stands at the first, all users take the next.
+const NAMES: u32 = 8;
 
 /// One GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,15 +83,23 @@ pub struct GpuLock {
     _file: File,
 }
 
-/// Takes the machine-wide lock of a GPU, which engines of all users respect; `None` where another
-/// holds it.
+/// What came of the wish for a GPU's lock.
+#[derive(Debug)]
+pub struct GpuLocking {
+    /// The lock; `None` where another holds it.
+    pub lock: Option<GpuLock>,
+    /// What stands where the lock's file should.
+    pub passed_over: Vec<SharedFileError>,
+}
+
+/// Takes the machine-wide lock of a GPU, which engines of all users respect.
 ///
 /// Whoever takes it needs it alone, and then holds it so that it can be [`share`]d with the
 /// processes that use the GPU: as long as one of them lives, no other process takes it.
 ///
 /// # Errors
 /// The lock's file can't be opened.
-pub fn lock(uuid: &str) -> io::Result<Option<GpuLock>> {
+pub fn lock(uuid: &str) -> io::Result<GpuLocking> {
     lock_at(&lock_file(uuid))
 }
 
@@ -96,7 +107,7 @@ pub fn lock(uuid: &str) -> io::Result<Option<GpuLock>> {
 ///
 /// # Errors
 /// The lock's file can't be opened.
-pub fn share(uuid: &str) -> io::Result<Option<GpuLock>> {
+pub fn share(uuid: &str) -> io::Result<GpuLocking> {
     share_at(&lock_file(uuid))
 }
 
@@ -106,18 +117,23 @@ pub fn lock_file(uuid: &str) -> PathBuf {
     lock_file_in(Path::new("/var/tmp"), uuid)
 }
 
-fn lock_at(path: &Path) -> io::Result<Option<GpuLock>> {
-    let file = open(path)?;
-    if !taken(file.try_lock())? {
-        return Ok(None);
-    }
+fn lock_at(path: &Path) -> io::Result<GpuLocking> {
+    let (file, passed_over) = open(path)?;
     // The kernel gives up one kind before it gives the other (flock(2)): another may come between.
-    Ok(taken(file.try_lock_shared())?.then_some(GpuLock { _file: file }))
+    let is_ours = taken(file.try_lock())? && taken(file.try_lock_shared())?;
+    Ok(GpuLocking {
+        lock: is_ours.then_some(GpuLock { _file: file }),
+        passed_over,
+    })
 }
 
-fn share_at(path: &Path) -> io::Result<Option<GpuLock>> {
-    let file = open(path)?;
-    Ok(taken(file.try_lock_shared())?.then_some(GpuLock { _file: file }))
+fn share_at(path: &Path) -> io::Result<GpuLocking> {
+    let (file, passed_over) = open(path)?;
+    let is_shared = taken(file.try_lock_shared())?;
+    Ok(GpuLocking {
+        lock: is_shared.then_some(GpuLock { _file: file }),
+        passed_over,
+    })
 }
 
 fn taken(tried: Result<(), TryLockError>) -> io::Result<bool> {
@@ -136,25 +152,22 @@ fn lock_file_in(folder: &Path, uuid: &str) -> PathBuf {
     folder.join(format!(".trainyard-{plain}.lock"))
 }
 
-/// Opens for reading alone, which is enough for `flock` and is allowed to every user; with
-/// O_CREAT, `fs.protected_regular` would refuse another user's file in a sticky folder.
-fn open(path: &Path) -> io::Result<File> {
-    loop {
-        match File::open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            other => return other,
+/// Opens the first file of the lock's names that is one, and what was passed over.
+fn open(path: &Path) -> io::Result<(File, Vec<SharedFileError>)> {
+    let mut passed_over = Vec::new();
+    for number in 0..NAMES {
+        let mut name = path.as_os_str().to_owned();
+        if number > 0 {
+            name.push(format!(".{number}"));
         }
-        let made = File::options()
-            .write(true)
-            .create_new(true)
-            .mode(0o444)
-            .open(path);
-        match made {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+        match shared_file::open(Path::new(&name)) {
+            Ok(file) => return Ok((file, passed_over)),
+            Err(error @ SharedFileError::Foreign { .. }) => passed_over.push(error),
+            Err(SharedFileError::System { source, .. }) => return Err(source),
         }
     }
+    let problems: Vec<String> = passed_over.iter().map(ToString::to_string).collect();
+    Err(io::Error::other(problems.join("; ")))
 }
 
 #[cfg(test)]
@@ -165,18 +178,32 @@ mod tests {
     fn one_taker_a_gpu() {
         let folder = tempfile::tempdir().unwrap();
         let path = lock_file_in(folder.path(), "GPU-1/../x");
-        let held = lock_at(&path).unwrap();
+        let lock = |path: &Path| lock_at(path).unwrap().lock;
+        let held = lock(&path);
         assert!(held.is_some());
-        assert!(lock_at(&path).unwrap().is_none());
+        assert!(lock(&path).is_none());
         let other = lock_file_in(folder.path(), "GPU-2");
-        assert!(lock_at(&other).unwrap().is_some());
+        assert!(lock(&other).is_some());
         // Who uses it keeps it when its taker is gone.
-        let user = share_at(&path).unwrap();
+        let user = share_at(&path).unwrap().lock;
         assert!(user.is_some());
         drop(held);
-        assert!(lock_at(&path).unwrap().is_none());
+        assert!(lock(&path).is_none());
         drop(user);
-        assert!(lock_at(&path).unwrap().is_some());
+        assert!(lock(&path).is_some());
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_lock_is_passed_over_by_all() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let folder = tempfile::tempdir().unwrap();
+        let path = lock_file_in(folder.path(), "GPU-1");
+        mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
+        let held = lock_at(&path).unwrap();
+        assert!(held.lock.is_some());
+        assert_eq!(held.passed_over.len(), 1);
+        assert!(lock_at(&path).unwrap().lock.is_none());
+        assert!(share_at(&path).unwrap().lock.is_some());
     }
 
     #[test]

@@ -4,8 +4,8 @@ use crate::env_vars::{
     TRAINYARD_HOME, XDG_CACHE_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME,
 };
 use crate::fs_kind::{self, FsKind};
+use crate::private_folder::{self, PrivateFolderError};
 use std::ffi::OsString;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The socket of an engine, in its folder.
@@ -31,8 +31,8 @@ pub struct Places {
 
 /// What [`Places::resolve`] must know of the machine.
 pub struct PlaceFacts<'a> {
-    /// The user.
-    pub uid: u32,
+    /// The folder for a user without a home: private, on the machine's own disk.
+    pub fallback: PathBuf,
     /// The machine's short name.
     pub host: String,
     /// Whether a folder (or its nearest ancestor) is the user's to write and to search.
@@ -62,35 +62,31 @@ pub enum PlacesError {
         /// What it holds.
         value: PathBuf,
     },
-    /// The fallback under `/var/tmp` is someone else's.
-    #[error("{} {problem}: remove it, or set TRAINYARD_HOME to a folder of your own", path.display())]
-    NotOurs {
-        /// The folder.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
+    /// The fallback under `/var/tmp` can't be had.
+    #[error("{0}: set TRAINYARD_HOME to a folder of your own")]
+    Fallback(#[from] PrivateFolderError),
 }
 
 impl Places {
     /// Finds them by environment and machine. Makes nothing but the fallback folder
-    /// `/var/tmp/trainyard-<uid>`, where it is needed.
+    /// `/var/tmp/trainyard-<uid>`, where it is needed; where another user took that name, one with
+    /// a number after it.
     ///
     /// # Errors
-    /// A path in the environment that is relative or no text, or a fallback folder that is someone
-    /// else's.
+    /// A path in the environment that is relative or no text, or a fallback folder that can't be
+    /// made.
     pub fn from_env() -> Result<Places, PlacesError> {
         let facts = PlaceFacts {
-            uid: rustix::process::getuid().as_raw(),
+            fallback: fallback(Path::new("/var/tmp"), rustix::process::getuid().as_raw()),
             host: crate::host_name(),
             usable: &usable,
             is_there: &Path::is_dir,
             on_network: &|path| matches!(fs_kind::of(path), Ok(FsKind::Network(_))),
         };
         let places = Places::resolve(&|name| std::env::var_os(name), &facts)?;
-        let fallback = fallback(facts.uid);
-        if places.all().iter().any(|path| path.starts_with(&fallback)) {
-            claim(&fallback, facts.uid)?;
+        let fallback = &facts.fallback;
+        if places.all().iter().any(|path| path.starts_with(fallback)) {
+            private_folder::make(fallback)?;
         }
         Ok(places)
     }
@@ -106,7 +102,7 @@ impl Places {
         if let Some(home) = absolute(vars, TRAINYARD_HOME)? {
             return Ok(Places::under(&home, facts));
         }
-        let fallback = fallback(facts.uid);
+        let fallback = &facts.fallback;
         // A home is never made: users without one have `/nonexistent`, which root could make.
         let usable = |home: &PathBuf| (facts.is_there)(home) && (facts.usable)(home);
         let home = absolute(vars, "HOME")?.filter(usable);
@@ -119,7 +115,7 @@ impl Places {
             })
         };
         let mut state = place(XDG_STATE_HOME, ".local/state")?;
-        if (facts.on_network)(&state) || (home.is_none() && state.starts_with(&fallback)) {
+        if (facts.on_network)(&state) || (home.is_none() && state.starts_with(fallback)) {
             state = fallback.join("state");
         }
         let data = place(XDG_DATA_HOME, ".local/share")?;
@@ -161,8 +157,8 @@ impl Places {
     }
 }
 
-fn fallback(uid: u32) -> PathBuf {
-    PathBuf::from(format!("/var/tmp/trainyard-{uid}"))
+fn fallback(parent: &Path, uid: u32) -> PathBuf {
+    private_folder::of_user(parent, &format!("trainyard-{uid}"))
 }
 
 /// A variable's folder; an empty variable counts as unset, as the XDG base directories demand.
@@ -197,32 +193,6 @@ fn usable(path: &Path) -> bool {
     }
 }
 
-/// Makes the fallback folder ours alone, or says why it is not: anyone may write `/var/tmp`.
-fn claim(path: &Path, uid: u32) -> Result<(), PlacesError> {
-    let not_ours = |problem: String| PlacesError::NotOurs {
-        path: path.to_owned(),
-        problem,
-    };
-    match std::fs::DirBuilder::new().mode(0o700).create(path) {
-        Ok(()) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(not_ours(format!("can't be made ({error})"))),
-    }
-    let facts = std::fs::symlink_metadata(path)
-        .map_err(|error| not_ours(format!("can't be read ({error})")))?;
-    if !facts.is_dir() {
-        return Err(not_ours("is not a folder".to_owned()));
-    }
-    if facts.uid() != uid {
-        return Err(not_ours(format!("belongs to user {}", facts.uid())));
-    }
-    if facts.permissions().mode() & 0o077 != 0 {
-        std::fs::set_permissions(path, PermissionsExt::from_mode(0o700))
-            .map_err(|error| not_ours(format!("is open to others ({error})")))?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,7 +201,7 @@ mod tests {
     fn check(vars: &[(&str, &str)], broken: &[&str], network: &[&str], want: [&str; 5]) {
         let under = |list: &[&str], path: &Path| list.iter().any(|prefix| path.starts_with(prefix));
         let facts = PlaceFacts {
-            uid: 7,
+            fallback: "/var/tmp/trainyard-7".into(),
             host: "box".to_owned(),
             usable: &|path| !under(broken, path),
             is_there: &|path| path != Path::new("/nonexistent"),
@@ -319,7 +289,7 @@ mod tests {
     #[test]
     fn relative_paths_are_refused() {
         let facts = PlaceFacts {
-            uid: 7,
+            fallback: "/var/tmp/trainyard-7".into(),
             host: "box".to_owned(),
             usable: &|_| true,
             is_there: &|_| true,
@@ -330,17 +300,5 @@ mod tests {
             error.to_string(),
             "TRAINYARD_HOME is `x`, which is not an absolute path: give it one, or unset it"
         );
-    }
-
-    #[test]
-    fn the_fallback_is_made_private() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("trainyard");
-        let uid = rustix::process::getuid().as_raw();
-        std::fs::create_dir(&path).unwrap();
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o777)).unwrap();
-        claim(&path, uid).unwrap();
-        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
-        assert!(claim(&path, uid + 1).is_err());
     }
 }

@@ -3,6 +3,7 @@
 use rustix::fs::{CWD, Mode, OFlags};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,9 @@ pub fn listen(path: &Path) -> io::Result<UnixListener> {
         Err(error) => return Err(error),
     }
     let short = Short::of(path)?;
-    UnixListener::bind(&short.path)
+    let listener = UnixListener::bind(&short.path)?;
+    std::fs::set_permissions(&short.path, PermissionsExt::from_mode(0o600))?;
+    Ok(listener)
 }
 
 /// Connects to the socket at `path`.
@@ -88,6 +91,7 @@ mod tests {
         let path = folder.join("sock");
         drop(listen(&path).unwrap());
         let listener = listen(&path).unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let mut client = connect(&path).unwrap();
         let (mut server, _) = listener.accept().unwrap();
         assert_eq!(

@@ -1,7 +1,7 @@
 //! `cancel`: what `scancel` does.
 
-use super::Owner;
 use super::turn::Turn;
+use super::{Owner, rights};
 use crate::message::Peer;
 use crate::spec::{Reach, SupervisorCall};
 use api::{Answer, CancelRequest, Refusal, Selector};
@@ -41,7 +41,7 @@ impl Owner {
             Selector::Matching { .. } => {
                 let all = self.state.live();
                 let chosen = all.filter(|record| {
-                    (peer.uid == 0 || record.uid == peer.uid) && matches(&selector, record)
+                    rights::may_change(peer.uid, record.uid) && matches(&selector, record)
                 });
                 let ids: Vec<JobId> = chosen.map(|record| record.id).collect();
                 for id in ids {
@@ -197,7 +197,7 @@ impl Owner {
                 Refusal::AlreadyEnded { job }
             });
         };
-        if peer.uid != 0 && peer.uid != record.uid {
+        if !rights::may_change(peer.uid, record.uid) {
             return Err(Refusal::NotYours {
                 job,
                 owner: record.user.clone(),

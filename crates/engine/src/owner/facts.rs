@@ -2,9 +2,8 @@
 
 use super::Owner;
 use super::launch::CLUSTER;
-use crate::message::Peer;
 use crate::store::Loss;
-use api::{EngineFacts, NodeFacts, Refusal, VERSION};
+use api::{EngineFacts, NodeFacts, VERSION};
 use model::{JobState, NodeName, NodeShare};
 
 impl Owner {
@@ -73,6 +72,7 @@ impl Owner {
                 "GPU {gpu} is in use by another engine of this machine: jobs wait for it"
             ));
         }
+        limits.extend(self.gpus.passed_over().iter().cloned());
         limits.push(
             "memory is allocated to jobs, but a job that uses more than it requested is not stopped"
                 .to_owned(),
@@ -96,16 +96,6 @@ impl Owner {
             .map(|loss| loss.text)
             .collect();
         (!new.is_empty()).then(|| new.join("; "))
-    }
-
-    /// Who may end this engine: its own user, and root.
-    pub(super) fn may_stop(&self, peer: Peer) -> Result<(), Refusal> {
-        if peer.uid == 0 || peer.uid == sys::process::user() {
-            return Ok(());
-        }
-        Err(Refusal::Invalid {
-            message: "access denied: this engine serves all users of the machine".to_owned(),
-        })
     }
 }
 

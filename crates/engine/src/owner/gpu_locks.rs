@@ -5,7 +5,7 @@ use super::Owner;
 use model::{GpuIndex, JobState, Timestamp};
 use sched::Event;
 use std::collections::{BTreeMap, BTreeSet};
-use sys::gpus::GpuLock;
+use sys::gpus::{GpuLock, GpuLocking};
 
 /// How often to look whether a GPU that another process holds is free again.
 const LOOK_MS: i64 = 5000;
@@ -18,6 +18,8 @@ pub(crate) struct GpuLocks {
     uuids: BTreeMap<GpuIndex, String>,
     held: BTreeMap<GpuIndex, GpuLock>,
     barred: BTreeSet<GpuIndex>,
+    /// What stands where locks should, each said once.
+    passed_over: BTreeSet<String>,
     next_look: Option<Timestamp>,
 }
 
@@ -52,6 +54,23 @@ impl GpuLocks {
         &self.barred
     }
 
+    /// What stands where locks should.
+    pub(crate) fn passed_over(&self) -> &BTreeSet<String> {
+        &self.passed_over
+    }
+
+    /// The lock, if it was had; what was passed over goes to the log.
+    fn note(&mut self, locking: GpuLocking) -> Option<GpuLock> {
+        for error in &locking.passed_over {
+            let text = error.to_string();
+            if !self.passed_over.contains(&text) {
+                crate::log::line(&text);
+                self.passed_over.insert(text);
+            }
+        }
+        locking.lock
+    }
+
     /// What the locks of these GPUs are named for.
     pub(crate) fn uuids<'a>(&self, gpus: impl Iterator<Item = &'a GpuIndex>) -> Vec<String> {
         gpus.filter_map(|gpu| self.uuids.get(gpu).cloned())
@@ -80,26 +99,26 @@ impl Owner {
         let mut barred = BTreeSet::new();
         if self.state.live().any(waiting) {
             let used = self.used_gpus();
-            for (index, uuid) in &self.gpus.uuids {
-                if self.gpus.held.contains_key(index) {
+            for (index, uuid) in self.gpus.uuids.clone() {
+                if self.gpus.held.contains_key(&index) {
                     continue;
                 }
                 // The supervisors of our own job hold it.
-                let lock = if used.contains(index) {
-                    sys::gpus::share(uuid)
+                let locking = if used.contains(&index) {
+                    sys::gpus::share(&uuid)
                 } else {
-                    sys::gpus::lock(uuid)
+                    sys::gpus::lock(&uuid)
                 };
-                match lock {
+                match locking.map(|locking| self.gpus.note(locking)) {
                     Ok(Some(lock)) => {
-                        self.gpus.held.insert(*index, lock);
+                        self.gpus.held.insert(index, lock);
                     }
                     Ok(None) => {
-                        barred.insert(*index);
+                        barred.insert(index);
                     }
                     Err(error) => {
                         crate::log::line(&format!("GPU {index} can't be locked: {error}"));
-                        barred.insert(*index);
+                        barred.insert(index);
                     }
                 }
             }
@@ -130,7 +149,8 @@ impl Owner {
             let Some(uuid) = self.gpus.uuids.get(&index) else {
                 continue;
             };
-            match sys::gpus::share(uuid) {
+            let locking = sys::gpus::share(uuid);
+            match locking.map(|locking| self.gpus.note(locking)) {
                 Ok(Some(lock)) => {
                     self.gpus.held.insert(index, lock);
                 }

@@ -20,6 +20,7 @@ mod launch;
 mod read;
 pub(crate) mod recover;
 mod requeue;
+mod rights;
 mod step;
 mod submit;
 mod sweep;
@@ -38,6 +39,7 @@ pub(crate) use clock::Clock;
 pub(crate) use gpu_locks::GpuLocks;
 pub(crate) use keep::Keep;
 use model::{JobId, Timestamp};
+use rights::Act;
 use sched::State;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -157,19 +159,17 @@ impl Owner {
 
     fn call(&mut self, asked: PendingCall, turn: &mut Turn) -> Option<Leaving> {
         let PendingCall { call, peer, reply } = asked;
+        let may = rights::check(peer.uid, sys::process::user(), Act::of(&call));
+        if let Err(refusal) = may {
+            turn.answer(reply, Answer::Refused(refusal));
+            return None;
+        }
         let result = match call {
             Call::Handover(handover) => {
                 crate::log::line(&format!("handing over to {}", handover.to));
                 return Some(Leaving::Requested(reply, Answer::HandedOver));
             }
-            Call::Stop => {
-                let answer = match self.may_stop(peer) {
-                    Ok(()) => return Some(Leaving::Requested(reply, Answer::Done)),
-                    Err(refusal) => Answer::Refused(refusal),
-                };
-                turn.answer(reply, answer);
-                return None;
-            }
+            Call::Stop => return Some(Leaving::Requested(reply, Answer::Done)),
             // What only reads is answered after the transaction, from what it wrote.
             Call::Jobs(_) | Call::Watch { .. } | Call::Steps { .. } | Call::Facts => {
                 turn.reads.push((call, reply));

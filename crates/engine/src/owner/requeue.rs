@@ -1,8 +1,8 @@
 //! `requeue` and `hold`.
 
-use super::Owner;
 use super::end::may_requeue;
 use super::turn::Turn;
+use super::{Owner, rights};
 use crate::message::Peer;
 use api::{Answer, Refusal};
 use model::{Ending, JobId, JobState, PendingReason, RestartCount};
@@ -55,7 +55,7 @@ impl Owner {
         let ended = ended.map_err(|error| super::submit::store_refusal(&error))?;
         let record = ended.into_iter().find(|record| record.id == job);
         let mut record = record.ok_or(Refusal::AlreadyEnded { job })?;
-        if peer.uid != 0 && peer.uid != record.uid {
+        if !rights::may_change(peer.uid, record.uid) {
             return Err(Refusal::NotYours {
                 job,
                 owner: record.user,

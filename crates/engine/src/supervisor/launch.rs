@@ -38,9 +38,14 @@ pub(super) fn launch(
     if let Err(error) = slurm_links::prepare(&spec.binary) {
         super::log(&format!("links beside {}: {error}", spec.binary.display()));
     }
+    let user = user(spec);
     sys::process::set_umask(spec.umask);
-    let elsewhere = enter(&spec.chdir);
-    let streams = task_streams::open(spec, relay.as_deref_mut())?;
+    let elsewhere = sys::process::as_user(user.as_ref(), || enter(&spec.chdir))
+        .map_err(|error| format!("could not become {}: {}", spec.user, words(&error)))?;
+    let streams = task_streams::open(spec, user.as_ref(), relay.as_deref_mut());
+    // What the supervisor writes from now on is its own.
+    sys::process::set_umask(0o077);
+    let streams = streams?;
     let messages = match (&spec.streams, streams.first()) {
         (Streams::Srun { error: None, .. }, _) | (_, None) => None,
         (_, Some(first)) => first.error.try_clone().ok().map(File::from),
@@ -49,8 +54,6 @@ pub(super) fn launch(
         say(&text, relay, messages.as_ref());
     }
     let program = program(&spec.program, &environment);
-    let user = (sys::process::user() == 0 && spec.uid != 0)
-        .then(|| User::look_up(&spec.user, spec.uid, spec.gid));
     let oom_score_adj = (sys::process::oom_score_adj() + OOM_SCORE_ABOVE_OURS).min(1000);
     for (task, streams) in spec.tasks.iter().zip(streams) {
         let environment = task_environment::of_task(&environment, task);
@@ -80,6 +83,12 @@ pub(super) fn launch(
         });
     }
     Ok(messages)
+}
+
+/// The user to become for what the step does and names, where it is another than this process's.
+pub(super) fn user(spec: &StepSpec) -> Option<User> {
+    (sys::process::user() == 0 && spec.uid != 0)
+        .then(|| User::look_up(&spec.user, spec.uid, spec.gid))
 }
 
 /// The environment to begin with.

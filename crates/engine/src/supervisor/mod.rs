@@ -179,7 +179,7 @@ impl Supervisor {
 
 /// Holds the locks of the step's GPUs beside the engine, which may end before the step.
 fn share_gpus(spec: &StepSpec) -> Vec<GpuLock> {
-    let share = |uuid: &String| match sys::gpus::share(uuid) {
+    let share = |uuid: &String| match sys::gpus::share(uuid).map(|locking| locking.lock) {
         Ok(Some(lock)) => Some(lock),
         Ok(None) => {
             log(&format!("{}: {uuid} is locked by another", spec.key()));
@@ -198,8 +198,9 @@ fn connect(spec: &StepSpec) -> Result<Option<Relay>, String> {
     let Streams::Srun { listen, .. } = &spec.streams else {
         return Ok(None);
     };
-    sys::socket::connect(listen)
-        .and_then(|stream| Relay::new(stream, spec))
+    // The socket is where the job's owner said.
+    sys::process::as_user(launch::user(spec).as_ref(), || sys::socket::connect(listen))
+        .and_then(|connected| Relay::new(connected?, spec))
         .map(Some)
         .map_err(|error| format!("srun does not answer: {}", task_files::words(&error)))
 }

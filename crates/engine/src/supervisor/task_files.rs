@@ -1,4 +1,4 @@
-//! Files that tasks read and write.
+//! Files that tasks read and write, opened with the rights of the job's owner.
 
 use crate::spec::StepSpec;
 use api::{EngineFolder, StepTask};
@@ -10,18 +10,27 @@ use std::fs::{DirBuilder, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use sys::lock::FileLock;
+use sys::named_file;
+use sys::process::User;
 
 /// Opens tasks' files, each name once: tasks that name one file share it.
 pub(super) struct TaskFiles<'a> {
     spec: &'a StepSpec,
+    /// Whom to become for it.
+    owner: Option<&'a User>,
     open_mode: OpenMode,
     open: HashMap<PathBuf, File>,
 }
 
 impl<'a> TaskFiles<'a> {
-    pub(super) fn new(spec: &'a StepSpec, open_mode: OpenMode) -> TaskFiles<'a> {
+    pub(super) fn new(
+        spec: &'a StepSpec,
+        owner: Option<&'a User>,
+        open_mode: OpenMode,
+    ) -> TaskFiles<'a> {
         TaskFiles {
             spec,
+            owner,
             open_mode,
             open: HashMap::new(),
         }
@@ -37,7 +46,7 @@ impl<'a> TaskFiles<'a> {
             return file.try_clone().map_err(|error| complaint(&path, &error));
         }
         let file = self
-            .make_folders(name, &path)
+            .as_owner(|| self.make_folders(name, &path))
             .and_then(|()| self.open_output(pattern, &path))
             .map_err(|error| complaint(&path, &error))?;
         let copy = file.try_clone().map_err(|error| complaint(&path, &error))?;
@@ -48,7 +57,13 @@ impl<'a> TaskFiles<'a> {
     /// Opens the file that `pattern` names for the task to be read.
     pub(super) fn input(&self, pattern: &str, task: &StepTask) -> Result<File, String> {
         let path = self.spec.chdir.join(self.name(pattern, task));
-        File::open(&path).map_err(|error| complaint(&path, &error))
+        let open = || named_file::open(File::options().read(true), &path, self.spec.uid);
+        self.as_owner(open)
+            .map_err(|error| complaint(&path, &error))
+    }
+
+    fn as_owner<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        sys::process::as_user(self.owner, work)?
     }
 
     fn name(&self, pattern: &str, task: &StepTask) -> OsString {
@@ -85,12 +100,16 @@ impl<'a> TaskFiles<'a> {
     fn open_output(&self, pattern: &str, path: &Path) -> io::Result<File> {
         // Always for appending, so that several writers of one file don't overwrite each other.
         let open = |truncate: bool| -> io::Result<File> {
-            let file = File::options().append(true).create(true).open(path)?;
-            // Not O_TRUNC, which excludes appending; a device or pipe has nothing to empty.
-            if truncate && file.metadata()?.is_file() {
-                file.set_len(0)?;
-            }
-            Ok(file)
+            self.as_owner(|| {
+                let options = &mut File::options();
+                let options = options.append(true).create(true);
+                let file = named_file::open(options, path, self.spec.uid)?;
+                // Not O_TRUNC, which excludes appending; a device or pipe has nothing to empty.
+                if truncate && file.metadata()?.is_file() {
+                    file.set_len(0)?;
+                }
+                Ok(file)
+            })
         };
         let several_nodes =
             usize::try_from(self.spec.step_tasks).unwrap_or(usize::MAX) > self.spec.tasks.len();
@@ -158,7 +177,7 @@ mod tests {
 
     impl Step {
         fn write(&self, mode: OpenMode, pattern: &str, text: &str) -> Result<(), String> {
-            let mut files = TaskFiles::new(&self.spec, mode);
+            let mut files = TaskFiles::new(&self.spec, None, mode);
             for _ in 0..2 {
                 let mut file = files.output(pattern, &self.spec.tasks[0])?;
                 file.write_all(text.as_bytes()).unwrap();
@@ -207,5 +226,62 @@ mod tests {
         );
         assert!(step.write(OpenMode::Truncate, "logs/out", "").is_err());
         step.write(OpenMode::Truncate, "/dev/null", "").unwrap();
+    }
+
+    fn pipe(step: &Step) -> PathBuf {
+        let pipe = step.spec.chdir.join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        pipe
+    }
+
+    #[test]
+    fn another_user_s_pipe_is_not_waited_on() {
+        let mut step = step();
+        step.spec.uid = 2;
+        // Only root can; another user's own pipe is a stranger's to user 2 already.
+        let _given = std::os::unix::fs::chown(pipe(&step), Some(1), None);
+        let error = step.write(OpenMode::Append, "pipe", "").unwrap_err();
+        assert!(error.contains("is a pipe of user"), "{error}");
+        let files = TaskFiles::new(&step.spec, None, OpenMode::Append);
+        let error = files.input("pipe", &step.spec.tasks[0]).unwrap_err();
+        assert!(error.contains("is a pipe of user"), "{error}");
+    }
+
+    #[test]
+    fn output_is_the_owner_s_and_closed_folders_stay_closed() {
+        if sys::process::user() != 0 {
+            let text = "skipped: only root runs jobs of other users\n";
+            std::io::stderr().write_all(text.as_bytes()).unwrap();
+            return;
+        }
+        let mut step = step();
+        step.spec.uid = 65_534;
+        let owner = User {
+            uid: 65_534,
+            gid: 65_534,
+            groups: vec![65_534],
+        };
+        let mode = |path: &Path, mode| {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            std::fs::set_permissions(path, mode).unwrap();
+        };
+        mode(step._folder.path(), 0o755);
+        mode(&step.spec.chdir, 0o777);
+        let secret = step.spec.chdir.join("secret");
+        std::fs::create_dir(&secret).unwrap();
+        mode(&secret, 0o700);
+        std::fs::write(secret.join("in"), "x").unwrap();
+        let mut files = TaskFiles::new(&step.spec, Some(&owner), OpenMode::Truncate);
+        let task = &step.spec.tasks[0];
+        let file = files.output("logs/out", task).unwrap();
+        let owner_of = |facts: std::fs::Metadata| std::os::unix::fs::MetadataExt::uid(&facts);
+        assert_eq!(owner_of(file.metadata().unwrap()), 65_534);
+        for pattern in ["secret/out", "secret/new/out"] {
+            let error = files.output(pattern, task).unwrap_err();
+            assert!(error.contains("Permission denied"), "{error}");
+        }
+        assert!(files.input("secret/in", task).is_err());
+        assert_eq!(std::fs::read_dir(&secret).unwrap().count(), 1);
     }
 }

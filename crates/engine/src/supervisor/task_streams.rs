@@ -8,6 +8,7 @@ use api::step_io::TaskStream;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use sys::process::User;
 
 /// The task's ends of its streams.
 pub(super) struct TaskStreams {
@@ -31,8 +32,12 @@ enum Place<'a> {
     File(&'a str),
 }
 
-/// Opens the streams of every task, in their order.
-pub(super) fn open(spec: &StepSpec, relay: Option<&mut Relay>) -> Result<Vec<TaskStreams>, String> {
+/// Opens the streams of every task, in their order; files with the rights of the job's owner.
+pub(super) fn open(
+    spec: &StepSpec,
+    owner: Option<&User>,
+    relay: Option<&mut Relay>,
+) -> Result<Vec<TaskStreams>, String> {
     match (&spec.streams, relay) {
         (
             Streams::Files {
@@ -43,7 +48,7 @@ pub(super) fn open(spec: &StepSpec, relay: Option<&mut Relay>) -> Result<Vec<Tas
             },
             _,
         ) => {
-            let mut files = TaskFiles::new(spec, *open_mode);
+            let mut files = TaskFiles::new(spec, owner, *open_mode);
             let open = |task| {
                 let input = match input {
                     Some(pattern) => files.input(pattern, task)?.into(),
@@ -74,7 +79,7 @@ pub(super) fn open(spec: &StepSpec, relay: Option<&mut Relay>) -> Result<Vec<Tas
             },
             Some(relay),
         ) => {
-            let mut files = TaskFiles::new(spec, *open_mode);
+            let mut files = TaskFiles::new(spec, owner, *open_mode);
             let places = Places {
                 input: Place::of(input.as_deref()),
                 output: Place::of(output.as_deref()),

@@ -5,8 +5,9 @@ use super::key::key;
 use super::shell::{last_lines, loads, login_shell};
 use folder::MadeEnvironment;
 use model::Internet;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -55,7 +56,12 @@ pub fn make(
         let path = path.to_owned();
         move |source| EnvironmentError::Cache { path, source }
     };
-    fs::create_dir_all(&all).map_err(cannot(&all))?;
+    // Closed to others: programs of environments run with the user's rights.
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&all)
+        .map_err(cannot(&all))?;
     let lock = all.join(format!("{key}.lock"));
     let held = match sys::lock::FileLock::try_acquire(&lock).map_err(cannot(&lock))? {
         Some(held) => held,

@@ -1,5 +1,6 @@
 //! Processes by number, safe against a number that is used again.
 
+mod as_user;
 mod descendants;
 mod fork;
 mod own;
@@ -9,6 +10,7 @@ mod spawn;
 mod stat;
 mod this;
 
+pub use as_user::as_user;
 pub use descendants::{all, children, descendants, descendants_where};
 pub use fork::{Fork, exit_now, fork};
 pub use own::OwnProcesses;
