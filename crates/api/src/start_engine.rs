@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
+use sys::private_folder::PrivateFolderError;
 
 /// Longest wait for an engine's first word; reading a large store takes its time.
 const LONGEST_START: Duration = Duration::from_secs(60);
@@ -73,7 +74,10 @@ fn make_folder(folder: &EngineFolder) -> std::io::Result<File> {
     // A link to it is the user's own, or stands where the user alone can make one.
     let place = folder.root().canonicalize();
     let place = place.unwrap_or_else(|_| folder.root().to_owned());
-    sys::private_folder::make(&place).map_err(std::io::Error::other)?;
+    sys::private_folder::make(&place).map_err(|error| match error {
+        PrivateFolderError::NotOurs { problem, .. } => std::io::Error::other(problem),
+        PrivateFolderError::System { source, .. } => source,
+    })?;
     OpenOptions::new()
         .append(true)
         .create(true)
