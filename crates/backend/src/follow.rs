@@ -1,9 +1,10 @@
 //! One run, followed: its files first, its cluster as seldom as that allows.
 
 use crate::job_view::{JobView, ViewState};
+use crate::poller::{Poller, Reach};
 use crate::run_links;
 use crate::run_state::{RunState, run_state};
-use crate::transport::{Transport, TransportError};
+use crate::transport::TransportError;
 use folder::{Attempt, Event, EventLine, EventTail, LinkState, LogLine, LogTail, RunFolder};
 use model::{JobId, Timestamp};
 use std::time::{Duration, Instant};
@@ -40,6 +41,16 @@ pub enum Seen {
         /// Which, and the line as it is now.
         line: LogLine,
     },
+    /// Its cluster does not answer: the run may go on, and what ends it is not known.
+    Outage {
+        /// What was seen.
+        why: String,
+    },
+    /// It answers again.
+    OutageOver {
+        /// After so long.
+        lasted: Duration,
+    },
     /// The run is over, and everything of it was shown.
     Over {
         /// How.
@@ -56,10 +67,12 @@ pub struct Follower {
     current: Option<JobId>,
     attempts: Vec<Followed>,
     view: Option<JobView>,
-    asked: Option<Instant>,
-    changed: Instant,
+    /// The number of the last look at the cluster.
+    looks: u64,
     reason: Option<String>,
     has_more: bool,
+    /// Since when the cluster does not answer, where that was said.
+    outage: Option<Instant>,
 }
 
 /// One start.
@@ -83,10 +96,10 @@ impl Follower {
             current: Some(job),
             attempts: Vec::new(),
             view: None,
-            asked: None,
-            changed: Instant::now(),
+            looks: 0,
             reason: None,
             has_more: false,
+            outage: None,
         }
     }
 
@@ -106,19 +119,20 @@ impl Follower {
     /// What is new since the last call. Ends with [`Seen::Over`] once.
     ///
     /// # Errors
-    /// The cluster does not answer, or a file can't be read.
-    pub fn poll(&mut self, transport: &mut dyn Transport) -> Result<Vec<Seen>, TransportError> {
-        // The cluster is asked before the files are read: when it says that the job ended, the
-        // files then hold all there is.
-        let answered = self.ask(transport)?;
+    /// The embedded engine is gone for good, or a file can't be read.
+    pub fn poll(&mut self, poller: &Poller) -> Result<Vec<Seen>, TransportError> {
+        // The cluster's answer is taken before the files are read: when it says that the job ended,
+        // the files then hold all there is.
+        let answered = self.take_look(poller)?;
         let mut seen = Vec::new();
+        self.see_reach(&poller.reach(), &mut seen);
         self.read_files(&mut seen)
             .map_err(|source| TransportError::File {
                 path: self.folder.path().to_owned(),
                 source,
             })?;
         if !seen.is_empty() {
-            self.changed = Instant::now();
+            poller.hurry();
         }
         self.waiting(&mut seen);
         let last = self.attempts.last().map_or(&[][..], |last| &last.seen[..]);
@@ -127,6 +141,22 @@ impl Follower {
             seen.push(Seen::Over { state });
         }
         Ok(seen)
+    }
+
+    /// Says an outage once, and its end once.
+    fn see_reach(&mut self, reach: &Reach, seen: &mut Vec<Seen>) {
+        match (reach, self.outage) {
+            (Reach::DoesNotAnswer { since, why }, None) => {
+                self.outage = Some(*since);
+                seen.push(Seen::Outage { why: why.clone() });
+            }
+            (Reach::Answers, Some(since)) => {
+                self.outage = None;
+                let lasted = since.elapsed();
+                seen.push(Seen::OutageOver { lasted });
+            }
+            (Reach::DoesNotAnswer { .. }, Some(_)) | (Reach::Answers, None) => {}
+        }
     }
 
     /// A conductor says `finished` moments before its job is over: wait for that too, but not for
@@ -151,20 +181,23 @@ impl Follower {
         }
     }
 
-    /// Asks the cluster if it is time to, and says whether it did.
-    fn ask(&mut self, transport: &mut dyn Transport) -> Result<bool, TransportError> {
-        let pause = transport.pause(self.changed.elapsed());
-        if self.asked.is_some_and(|asked| asked.elapsed() < pause) {
+    /// Takes the cluster's newest answer, and says whether there was one about all of the run's jobs.
+    fn take_look(&mut self, poller: &Poller) -> Result<bool, TransportError> {
+        let look = poller.look(self.looks)?;
+        if look.is_none() && self.looks > 0 {
             return Ok(false);
         }
         let jobs = self.jobs()?;
-        let view = run_links::choose(&jobs, &transport.jobs(&jobs)?);
-        self.current = jobs.first().copied();
-        if view != self.view {
-            self.changed = Instant::now();
-            self.view = view;
+        poller.watch(&jobs);
+        let Some(look) = look else {
+            return Ok(false);
+        };
+        self.looks = look.number;
+        if !jobs.iter().all(|job| look.asked.contains(job)) {
+            return Ok(false);
         }
-        self.asked = Some(Instant::now());
+        self.view = run_links::choose(&jobs, &look.jobs);
+        self.current = jobs.first().copied();
         Ok(true)
     }
 

@@ -23,14 +23,28 @@ pub struct JobView {
 }
 
 impl JobView {
+    /// A job of a cluster that does not answer now.
+    #[must_use]
+    pub fn not_answered(id: JobId) -> JobView {
+        JobView {
+            id,
+            name: String::new(),
+            array: None,
+            restarts: 0,
+            submitted: None,
+            state: ViewState::NotAnswered,
+        }
+    }
+
     /// Not over, or over since then.
     #[must_use]
     pub fn is_recent(&self, since: Timestamp) -> bool {
         match &self.state {
             ViewState::Ended { at, .. } => at.is_none_or(|at| at >= since),
-            ViewState::Waiting { .. } | ViewState::Running { .. } | ViewState::Unknown { .. } => {
-                true
-            }
+            ViewState::Waiting { .. }
+            | ViewState::Running { .. }
+            | ViewState::Unknown { .. }
+            | ViewState::NotAnswered => true,
         }
     }
 }
@@ -60,6 +74,8 @@ pub enum ViewState {
         /// When.
         at: Option<Timestamp>,
     },
+    /// Its cluster does not answer now.
+    NotAnswered,
     /// A state that this version doesn't know.
     Unknown {
         /// As it was answered.

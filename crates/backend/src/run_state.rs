@@ -116,6 +116,12 @@ pub fn run_state(
         Some((ViewState::Unknown { text }, _)) => RunState::Unknown {
             what: format!("the cluster says {text}"),
         },
+        Some((ViewState::NotAnswered, _)) => RunState::Unknown {
+            what: match started {
+                true => "its cluster does not answer now; it had started".to_owned(),
+                false => "its cluster does not answer now; it was submitted".to_owned(),
+            },
+        },
         // A job that comes back is known; this one was told to end and did.
         None if events.iter().any(was_terminated) => RunState::Cancelled,
         None => RunState::Unknown {

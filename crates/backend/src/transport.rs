@@ -3,6 +3,8 @@
 use crate::job_view::JobView;
 use model::{JobId, Request, RestartCount, Timestamp};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// A job ready to be submitted.
@@ -59,6 +61,11 @@ pub trait Transport: Send {
 
     /// All live jobs of this user, and those that ended since then and are still known.
     fn recent_jobs(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError>;
+
+    /// Set to end a question that is under way, from another thread.
+    fn stop(&self) -> Arc<AtomicBool> {
+        Arc::default()
+    }
 
     /// How long to leave between two looks at the same jobs. A cluster is shared: the wait grows
     /// with the time that nothing changed.

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// What a command answered.
@@ -49,16 +50,26 @@ fn is_inherited_option(name: &OsStr) -> bool {
 /// the caller's to judge.
 pub fn ask(mut command: Command) -> Result<Answer, TransportError> {
     command.stdin(Stdio::null());
-    answer(command, None)
+    answer(command, None, &AtomicBool::new(false))
+}
+
+/// As [`ask`]; the command is ended early once `stop` is set.
+pub fn ask_until(mut command: Command, stop: &AtomicBool) -> Result<Answer, TransportError> {
+    command.stdin(Stdio::null());
+    answer(command, None, stop)
 }
 
 /// As [`ask`], with this on its standard input.
 pub fn ask_with(mut command: Command, input: Vec<u8>) -> Result<Answer, TransportError> {
     command.stdin(Stdio::piped());
-    answer(command, Some(input))
+    answer(command, Some(input), &AtomicBool::new(false))
 }
 
-fn answer(mut command: Command, input: Option<Vec<u8>>) -> Result<Answer, TransportError> {
+fn answer(
+    mut command: Command,
+    input: Option<Vec<u8>>,
+    stop: &AtomicBool,
+) -> Result<Answer, TransportError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let mut child = command
         .stdout(Stdio::piped())
@@ -75,7 +86,7 @@ fn answer(mut command: Command, input: Option<Vec<u8>>) -> Result<Answer, Transp
     }
     let stdout = reader(child.stdout.take());
     let stderr = reader(child.stderr.take());
-    let Some(status) = wait(&mut child, PATIENCE) else {
+    let Some(status) = wait(&mut child, PATIENCE, stop) else {
         let _ = child.kill();
         let _ = child.wait();
         return Err(TransportError::TimedOut {
@@ -118,14 +129,16 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<V
     })
 }
 
-/// Waits for the end, at most so long.
-fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+/// Waits for the end, at most so long or until it is to stop.
+fn wait(child: &mut Child, patience: Duration, stop: &AtomicBool) -> Option<ExitStatus> {
     let until = Instant::now() + patience;
     let mut pause = Duration::from_millis(1);
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Some(status),
-            Ok(None) if Instant::now() < until => std::thread::sleep(pause),
+            Ok(None) if Instant::now() < until && !stop.load(Ordering::Relaxed) => {
+                std::thread::sleep(pause)
+            }
             _ => return None,
         }
         pause = (pause * 2).min(Duration::from_millis(50));

@@ -7,7 +7,7 @@ use model::{JobId, Timestamp};
 /// `squeue --Format`: every field with a width that no value reaches and `|` after it. Letters of
 /// `-o` would be shorter, but none of them is the restart count.
 pub const FORMAT: &str = "JobID:12|,State:24|,RestartCnt:8|,ReasonList:80|,SubmitTime:32|,\
-StartTime:32|,EndTime:32|,exit_code:12|,NodeList:1024|,Name:256|";
+StartTime:32|,EndTime:32|,exit_code:12|,NodeList:1024|,ArrayJobID:12|,Name:256|";
 
 /// Reads one line of that answer.
 ///
@@ -18,7 +18,7 @@ pub fn parse_line(line: &str) -> Result<JobView, TransportError> {
         command: "squeue".to_owned(),
         line: line.to_owned(),
     };
-    let fields: Vec<&str> = line.splitn(10, '|').map(str::trim).collect();
+    let fields: Vec<&str> = line.splitn(11, '|').map(str::trim).collect();
     let [
         id,
         state,
@@ -29,15 +29,19 @@ pub fn parse_line(line: &str) -> Result<JobView, TransportError> {
         end,
         exit,
         nodes,
+        array,
         name,
     ] = fields[..]
     else {
         return Err(wrong());
     };
+    let id: u32 = id.parse().map_err(|_| wrong())?;
+    // A job of no array has its own id there.
+    let array = array.parse().ok().filter(|array| *array != id);
     Ok(JobView {
-        id: JobId(id.parse().map_err(|_| wrong())?),
+        id: JobId(id),
         name: name.trim_end_matches('|').trim_end().to_owned(),
-        array: None,
+        array: array.map(JobId),
         restarts: restarts.parse().map_err(|_| wrong())?,
         submitted: local_time(submitted),
         state: view_state(state, reason, start, end, exit, nodes),
@@ -103,19 +107,19 @@ mod tests {
     #[test]
     fn waiting_running_ended_unknown() {
         check(
-            "7   |PENDING  |0  |(Resources)  |N/A |N/A |N/A |0 | |digits |",
+            "7   |PENDING  |0  |(Resources)  |N/A |N/A |N/A |0 | |7 |digits |",
             expect![[r#"7 "digits" restarts 0 Waiting { reason: "Resources" }"#]],
         );
         check(
-            "7   |RUNNING  |1  |node[1-2]  |N/A |N/A |N/A |0 |node[1-2] |digits |",
+            "7   |RUNNING  |1  |node[1-2]  |N/A |N/A |N/A |0 |node[1-2] |7 |digits |",
             expect![[r#"7 "digits" restarts 1 Running { since: None, nodes: "node[1-2]" }"#]],
         );
         check(
-            "7   |FAILED  |1  |(NonZeroExitCode)  |N/A |N/A |N/A |256 |node1 |digits |",
+            "7   |FAILED  |1  |(NonZeroExitCode)  |N/A |N/A |N/A |256 |node1 |7 |digits |",
             expect![[r#"7 "digits" restarts 1 Ended { how: "FAILED", exit: "256", at: None }"#]],
         );
         check(
-            "7   |HIBERNATED  |1  | |N/A |N/A |N/A |0 |node1 |digits |",
+            "7   |HIBERNATED  |1  | |N/A |N/A |N/A |0 |node1 |7 |digits |",
             expect![[r#"7 "digits" restarts 1 Unknown { text: "HIBERNATED" }"#]],
         );
         check(

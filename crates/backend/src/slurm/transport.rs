@@ -1,14 +1,17 @@
 //! A real Slurm, through its own commands.
 
-use super::command::{ask, ask_ok, ask_with, slurm_command};
+use super::command::{ask, ask_ok, ask_until, ask_with, slurm_command};
 use super::commands;
 use super::discover::{Discovered, is_here, name_here};
 use super::query::{FORMAT, parse_line};
 use crate::job_view::JobView;
 use crate::transport::{NewJob, TestedJob, Transport, TransportError};
 use model::{JobId, RestartCount, Timestamp};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// The transport to the Slurm whose commands stand on PATH.
@@ -16,6 +19,7 @@ use std::time::Duration;
 pub struct SlurmTransport {
     bin: PathBuf,
     cluster: String,
+    stop: Arc<AtomicBool>,
 }
 
 impl SlurmTransport {
@@ -25,6 +29,7 @@ impl SlurmTransport {
         SlurmTransport {
             bin: found.bin.clone(),
             cluster: found.facts.name.clone(),
+            stop: Arc::default(),
         }
     }
 
@@ -34,7 +39,11 @@ impl SlurmTransport {
     pub fn to(cluster: &str) -> Option<SlurmTransport> {
         let bin = commands::folder().filter(|bin| is_here(bin, cluster))?;
         let cluster = cluster.to_owned();
-        Some(SlurmTransport { bin, cluster })
+        Some(SlurmTransport {
+            bin,
+            cluster,
+            stop: Arc::default(),
+        })
     }
 
     /// The transport to this machine's Slurm; `None` where there is none. It need not answer now.
@@ -46,7 +55,11 @@ impl SlurmTransport {
             return Ok(None);
         };
         let cluster = name_here(&bin)?;
-        Ok(cluster.map(|cluster| SlurmTransport { bin, cluster }))
+        Ok(cluster.map(|cluster| SlurmTransport {
+            bin,
+            cluster,
+            stop: Arc::default(),
+        }))
     }
 
     /// The folder of its commands.
@@ -83,7 +96,7 @@ impl SlurmTransport {
             .args(["--noheader", "--states=all"])
             .arg(format!("--Format={FORMAT}"))
             .args(which);
-        let answer = ask(command)?;
+        let answer = ask_until(command, &self.stop)?;
         // Asked for one job that was forgotten, squeue fails with these words; asked for several it
         // leaves the forgotten ones out.
         if !answer.status.success() && answer.stderr.contains("Invalid job id specified") {
@@ -141,7 +154,9 @@ impl Transport for SlurmTransport {
                 job.environment
                     .iter()
                     .map(|(name, value)| (sys::odd_text::bytes(name), sys::odd_text::bytes(value))),
-            );
+            )
+            // Ctrl-C leaves a submission alone: it would not be known whether it was taken.
+            .process_group(0);
         match ask(command) {
             Ok(answer) if answer.status.success() => parse_parsable(&answer.stdout),
             Ok(answer) => Err(TransportError::Refused {
@@ -177,6 +192,10 @@ impl Transport for SlurmTransport {
         let mut jobs = self.squeue(&["--me".to_owned()])?;
         jobs.retain(|job| job.is_recent(since));
         Ok(jobs)
+    }
+
+    fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
     }
 
     fn pause(&self, unchanged_for: Duration) -> Duration {

@@ -1,13 +1,16 @@
 //! `yard attach`
 
-use super::select::select_live;
+use super::follow::{outage, outage_over};
+use super::select::{Selected, select_live};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
+use backend::JobView;
 use clap::Args as ClapArgs;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::time::Instant;
 
 /// Open a shell inside a running job, beside its ranks
 #[derive(Debug, ClapArgs)]
@@ -26,7 +29,7 @@ pub struct Args {
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut selected = select_live(&args.run, printer)?;
     let job = selected.job()?;
-    match selected.view()?.map(|view| view.state) {
+    match answered(&mut selected, printer)?.map(|view| view.state) {
         Some(backend::ViewState::Running { .. }) => {}
         state => {
             let there = match state {
@@ -70,4 +73,29 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         exit_code::UNREACHABLE,
         format!("srun can't be started: {error}"),
     ))
+}
+
+/// What its cluster says of the job, once it answers.
+fn answered(selected: &mut Selected, printer: &Printer) -> Result<Option<JobView>, Failure> {
+    let begun = Instant::now();
+    let mut outage_since = None;
+    loop {
+        match selected.view() {
+            Err(error)
+                if error.code == exit_code::UNREACHABLE && !selected.transport.is_embedded() =>
+            {
+                if outage_since.is_none() {
+                    printer.say(&outage(selected.transport.cluster(), &error.line()));
+                    outage_since = Some(Instant::now());
+                }
+            }
+            view => {
+                if let Some(since) = outage_since {
+                    printer.say(&outage_over(selected.transport.cluster(), since.elapsed()));
+                }
+                return view;
+            }
+        }
+        std::thread::sleep(selected.transport.pause(begun.elapsed()));
+    }
 }

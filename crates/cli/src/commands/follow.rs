@@ -6,9 +6,9 @@ use super::story::{Line, Story, row};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::words;
-use backend::{FILE_PAUSE, Follower, RunState, Seen, Transport, say_reason};
+use backend::{FILE_PAUSE, Follower, Poller, RunState, Seen, say_reason};
 use model::TimeLimitRequest;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How following ended.
 pub enum Ended {
@@ -34,7 +34,7 @@ pub struct Summary {
 pub fn follow(
     submitted: &Submitted,
     time: Option<TimeLimitRequest>,
-    transport: &mut dyn Transport,
+    poller: &Poller,
     interrupt: &Interrupt,
     printer: &Printer,
 ) -> Result<Ended, Failure> {
@@ -51,7 +51,7 @@ pub fn follow(
         if interrupt.asked() {
             return Ok(Ended::Detached);
         }
-        for seen in follower.poll(transport)? {
+        for seen in follower.poll(poller)? {
             match seen {
                 Seen::Waiting { reason } => waits = Some(reason),
                 Seen::Event {
@@ -78,6 +78,8 @@ pub fn follow(
                         last_line = Some(line.text);
                     }
                 }
+                Seen::Outage { why } => printer.say(&outage(poller.cluster(), &why)),
+                Seen::OutageOver { lasted } => printer.say(&outage_over(poller.cluster(), lasted)),
                 Seen::Over { state } => {
                     return Ok(Ended::Over(summary(&state, &follower, last_line, printer)));
                 }
@@ -96,6 +98,21 @@ pub fn follow(
             std::thread::sleep(FILE_PAUSE);
         }
     }
+}
+
+/// The line for a cluster that does not answer any more.
+pub fn outage(cluster: &str, why: &str) -> String {
+    row(
+        "note",
+        &format!("{cluster} does not answer ({why}); waiting, the run may go on"),
+    )
+}
+
+/// The line for a cluster that answers again.
+pub fn outage_over(cluster: &str, lasted: Duration) -> String {
+    let lasted = i64::try_from(lasted.as_millis()).unwrap_or(i64::MAX);
+    let lasted = words::length(lasted);
+    row("note", &format!("{cluster} answers again, after {lasted}"))
 }
 
 fn summary(

@@ -1,11 +1,12 @@
 //! `yard logs`
 
+use super::follow::{outage, outage_over};
 use super::script;
 use super::select::{Selected, select};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
-use backend::{FILE_PAUSE, Follower, Run, Seen};
+use backend::{FILE_PAUSE, Follower, Poller, Run, Seen, Transport};
 use clap::Args as ClapArgs;
 use folder::{LogLine, LogTail};
 use std::fs::File;
@@ -39,7 +40,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         return job_output(&selected, printer);
     };
     if args.follow {
-        return follow(args, &run, &mut *selected.transport, printer);
+        return follow(args, &run, selected.transport, printer);
     }
     let starts = match args.last {
         true => run.starts.last().map_or(&[][..], std::slice::from_ref),
@@ -97,23 +98,21 @@ fn copy(path: &Path, printer: &Printer) -> io::Result<()> {
     }
 }
 
-fn follow(
-    args: &Args,
-    run: &Run,
-    transport: &mut dyn backend::Transport,
-    printer: &Printer,
-) -> Outcome {
+fn follow(args: &Args, run: &Run, transport: Box<dyn Transport>, printer: &Printer) -> Outcome {
     let (Some(job), Some(at)) = (run.job(), run.submitted()) else {
         return Ok(exit_code::DONE);
     };
+    let poller = Poller::start(transport);
     let mut follower = Follower::new(run.folder.clone(), job, at);
     loop {
-        for seen in follower.poll(transport)? {
+        for seen in follower.poll(&poller)? {
             match seen {
                 Seen::Output { line } => show(args, &line, printer),
                 Seen::Redrawn { line } if args.rank.is_none_or(|rank| rank == line.rank) => {
                     printer.redraw(&format!("[{}] {}", line.rank, line.text));
                 }
+                Seen::Outage { why } => printer.say(&outage(poller.cluster(), &why)),
+                Seen::OutageOver { lasted } => printer.say(&outage_over(poller.cluster(), lasted)),
                 Seen::Over { .. } => return Ok(exit_code::DONE),
                 Seen::Waiting { .. } | Seen::Event { .. } | Seen::Redrawn { .. } => {}
             }

@@ -111,8 +111,18 @@ fn rows(args: &Args) -> Result<(Vec<Row>, Vec<String>), Failure> {
         if !asked.is_empty() || cluster == backend::LOCAL {
             match place::open(&places, &cluster) {
                 Ok(mut transport) => {
-                    views = ask_for(&mut *transport, &asked)?;
-                    recent = transport.recent_jobs(since)?;
+                    let answers = ask_for(&mut *transport, &asked)
+                        .and_then(|views| Ok((views, transport.recent_jobs(since)?)));
+                    match answers {
+                        Ok(answers) => (views, recent) = answers,
+                        Err(error) if transport.is_embedded() => return Err(error.into()),
+                        Err(error) => {
+                            let why = Failure::from(error).line();
+                            problems.push(format!("{cluster} does not answer: {why}"));
+                            let jobs = asked.iter().flat_map(|run| run.live_jobs());
+                            views = jobs.map(JobView::not_answered).collect();
+                        }
+                    }
                 }
                 Err(failure) => problems.push(failure.line()),
             }

@@ -102,6 +102,9 @@ fn state(view: &JobView) -> RunState {
             cause: format!("{how}, exit {exit}"),
         },
         ViewState::Unknown { text } => RunState::Unknown { what: text.clone() },
+        ViewState::NotAnswered => RunState::Unknown {
+            what: "its cluster does not answer now".to_owned(),
+        },
     }
 }
 

@@ -13,6 +13,7 @@ use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::words;
+use backend::Poller;
 use clap::Args as ClapArgs;
 use std::time::Instant;
 use sys::Places;
@@ -33,7 +34,6 @@ pub struct Args {
 /// Runs `yard run`.
 pub fn run(args: Args, printer: &Printer) -> Outcome {
     let begun = Instant::now();
-    let interrupt = Interrupt::watch()?;
     let places = places()?;
     if let Some((script, flags)) = args.asked.script(printer)? {
         let config = user_config::read(&places, printer)?;
@@ -53,6 +53,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
             lint::before_submission(script, &flags, printer)?;
         }
         target.remember(&places);
+        let interrupt = Interrupt::watch()?;
         return script::run(
             script,
             &flags,
@@ -63,6 +64,8 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         );
     }
     let mut planned = args.asked.plan(&places, printer)?;
+    // Until here nothing needs to be tidied, and a question that hangs ends at once.
+    let interrupt = Interrupt::watch()?;
     let headline = planned.plan.headline(&planned.target.facts);
     printer.show_line(&format!("{headline} · {}", planned.target.why));
     for note in &planned.plan.notes {
@@ -80,13 +83,8 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         return Ok(exit_code::DONE);
     }
     let time = planned.plan.time.as_ref().map(|time| time.value);
-    match follow::follow(
-        &submitted,
-        time,
-        &mut *planned.target.transport,
-        &interrupt,
-        printer,
-    )? {
+    let poller = Poller::start(planned.target.transport);
+    match follow::follow(&submitted, time, &poller, &interrupt, printer)? {
         Ended::Over(summary) => {
             let took =
                 words::length(i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX));

@@ -73,6 +73,24 @@ impl Selected {
         }
     }
 
+    /// As [`Selected::view`]; where its cluster does not answer, that is said, and what its files
+    /// say has to do.
+    pub fn view_or_note(&mut self, printer: &Printer) -> Result<Option<JobView>, Failure> {
+        match (self.view(), self.job) {
+            (Err(failure), Some(job))
+                if failure.code == exit_code::UNREACHABLE && !self.transport.is_embedded() =>
+            {
+                let cluster = self.transport.cluster();
+                printer.say(&format!(
+                    "note: {cluster} does not answer: {}",
+                    failure.line()
+                ));
+                Ok(Some(JobView::not_answered(job)))
+            }
+            (view, _) => view,
+        }
+    }
+
     fn of_run(places: &Places, entry: IndexEntry) -> Result<Selected, Failure> {
         let run = Run::read(entry)?;
         let transport = place::open(places, &run.entry.cluster)?;

@@ -29,7 +29,7 @@ const LAST_LINES: usize = 5;
 /// Runs `yard show`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut selected = select(&args.run, printer)?;
-    let view = selected.view()?;
+    let view = selected.view_or_note(printer)?;
     let now = Timestamp(sys::now());
     match &selected.run {
         Some(run) if args.json => printer.line(&run_json(run, view.as_ref()).to_string()),
@@ -179,6 +179,7 @@ fn job_text(selected: &Selected, view: Option<&JobView>) -> String {
         Some(ViewState::Running { nodes, .. }) => format!("running on {nodes}"),
         Some(ViewState::Ended { how, exit, .. }) => format!("{how} (exit {exit})"),
         Some(ViewState::Unknown { text }) => text.clone(),
+        Some(ViewState::NotAnswered) => "its cluster does not answer now".to_owned(),
         None => "not known".to_owned(),
     };
     let name = model::one_line(view.map_or("", |view| view.name.as_str()));

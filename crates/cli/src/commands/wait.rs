@@ -1,13 +1,15 @@
 //! `yard wait`
 
+use super::follow::{outage, outage_over};
 use super::select::{Selected, select_live};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::slurm::{connection, sbatch_wait};
-use backend::{Run, RunState, ViewState};
+use backend::{FILE_PAUSE, JobView, LOCAL, Poller, Reach, Run, RunState, ViewState};
 use clap::Args as ClapArgs;
 use model::JobId;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// Wait until runs or jobs are over; exit 0 if all of them were done
@@ -20,31 +22,77 @@ pub struct Args {
 
 /// Runs `yard wait`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    // All are asked about from the start: one question a cluster.
+    let mut pollers = BTreeMap::new();
+    let waited: Result<Vec<Waited>, Failure> = args
+        .runs
+        .iter()
+        .map(|text| Ok(Waited::of(select_live(text, printer)?, &mut pollers)))
+        .collect();
     let mut code = exit_code::DONE;
-    for text in &args.runs {
-        let mut selected = select_live(text, printer)?;
+    for mut one in waited? {
         let mut elements_failed = false;
-        if let (None, Some(job), None, true) = (
-            &selected.run,
-            selected.job,
-            selected.element,
-            selected.transport.is_embedded(),
-        ) {
+        if let (Some(job), true) = (one.array, pollers.contains_key(LOCAL)) {
             elements_failed = wait_for_elements(job)?.is_some_and(|status| status != 0);
         }
-        let (mut word, mut done) = wait_for(&mut selected)?;
+        let (mut word, mut done) = wait_for(&mut one, &pollers, printer)?;
         if done && elements_failed {
             (word, done) = (
                 "ended, and not all of its elements completed".to_owned(),
                 false,
             );
         }
-        printer.show_line(&format!("{} {word}", selected.name()));
+        printer.show_line(&format!("{} {word}", one.name));
         if !done {
             code = exit_code::FAILED;
         }
     }
     Ok(code)
+}
+
+/// One that is waited for.
+struct Waited {
+    name: String,
+    cluster: String,
+    run: Option<Run>,
+    job: Option<JobId>,
+    /// A job of no run of the embedded engine, which may be an array.
+    array: Option<JobId>,
+    /// An element of an array, asked for by itself: its id changes when it starts.
+    element: Option<Selected>,
+}
+
+impl Waited {
+    fn of(selected: Selected, pollers: &mut BTreeMap<String, Poller>) -> Waited {
+        let mut one = Waited {
+            name: selected.name(),
+            cluster: selected.transport.cluster().to_owned(),
+            run: selected.run.clone(),
+            job: selected.job,
+            array: None,
+            element: None,
+        };
+        if selected.element.is_some() {
+            one.element = Some(selected);
+            return one;
+        }
+        if one.run.is_none() && selected.transport.is_embedded() {
+            one.array = one.job;
+        }
+        let transport = selected.transport;
+        let poller = pollers
+            .entry(one.cluster.clone())
+            .or_insert_with(|| Poller::start(transport));
+        poller.watch(&one.jobs());
+        one
+    }
+
+    fn jobs(&self) -> Vec<JobId> {
+        match &self.run {
+            Some(run) => run.live_jobs(),
+            None => self.job.into_iter().collect(),
+        }
+    }
 }
 
 /// Waits for a plain job of the embedded engine, or for all elements of an array.
@@ -70,31 +118,99 @@ fn outcome(state: &RunState) -> String {
 }
 
 /// Waits for the end of one, and says how it ended and whether that is success.
-fn wait_for(selected: &mut Selected) -> Result<(String, bool), Failure> {
+fn wait_for(
+    one: &mut Waited,
+    pollers: &BTreeMap<String, Poller>,
+    printer: &Printer,
+) -> Result<(String, bool), Failure> {
+    let Some(poller) = pollers.get(&one.cluster).filter(|_| one.element.is_none()) else {
+        return wait_for_element(one);
+    };
+    let (mut looks, mut outage_since) = (0, None);
+    loop {
+        match (poller.reach(), outage_since) {
+            (Reach::DoesNotAnswer { since, why }, None) => {
+                outage_since = Some(since);
+                printer.say(&outage(&one.cluster, &why));
+            }
+            (Reach::Answers, Some(since)) => {
+                outage_since = None;
+                printer.say(&outage_over(&one.cluster, since.elapsed()));
+            }
+            _ => {}
+        }
+        let jobs = one.jobs();
+        if jobs.is_empty() {
+            return ended(one, None);
+        }
+        if let Some(look) = poller.look(looks)? {
+            looks = look.number;
+            if let Some(run) = &mut one.run {
+                // Another job may have taken over since the last look.
+                *run = Run::read(run.entry.clone())?;
+            }
+            let jobs = one.jobs();
+            poller.watch(&jobs);
+            let view = match &one.run {
+                Some(run) => run.view(&look.jobs),
+                None => of_job(&look.jobs, one.job),
+            };
+            if jobs.iter().all(|job| look.asked.contains(job)) && !lives(one, view.as_ref()) {
+                return ended(one, view);
+            }
+        }
+        std::thread::sleep(FILE_PAUSE);
+    }
+}
+
+/// Of a job's rows, or those of an array, a live one where one is.
+fn of_job(views: &[JobView], job: Option<JobId>) -> Option<JobView> {
+    let own = |view: &&JobView| job.is_some_and(|job| view.id == job || view.array == Some(job));
+    let live = views.iter().filter(own).find(|view| view.state.is_live());
+    live.or(views.iter().find(own)).cloned()
+}
+
+fn lives(one: &Waited, view: Option<&JobView>) -> bool {
+    let Some(view) = view.filter(|view| view.state.is_live()) else {
+        return false;
+    };
+    // One that waits to take over from what is done is no reason to wait.
+    let waits = |run: &Run| run.job() == Some(view.id) || run.state(Some(view)).is_live();
+    one.run.as_ref().is_none_or(waits)
+}
+
+fn ended(one: &Waited, view: Option<JobView>) -> Result<(String, bool), Failure> {
+    let Some(run) = &one.run else {
+        return Ok(job_ended(view));
+    };
+    // Read again: its last words came while this waited.
+    let state = Run::read(run.entry.clone())?.state(view.as_ref());
+    Ok((outcome(&state), matches!(state, RunState::Done { .. })))
+}
+
+fn job_ended(view: Option<JobView>) -> (String, bool) {
+    match view.map(|view| view.state) {
+        Some(ViewState::Ended { how, exit, .. }) => {
+            (format!("ended: {how} (exit {exit})"), how == "COMPLETED")
+        }
+        Some(ViewState::Unknown { text }) => (format!("has the state {text}"), false),
+        _ => ("is no longer known to its cluster".to_owned(), false),
+    }
+}
+
+/// Waits for an element of an array; an outage of its cluster too.
+fn wait_for_element(one: &mut Waited) -> Result<(String, bool), Failure> {
+    let Some(selected) = &mut one.element else {
+        return Ok(job_ended(None));
+    };
     let begun = Instant::now();
     loop {
-        let view = selected.view()?;
-        let mut lives = view.as_ref().is_some_and(|view| view.state.is_live());
-        if let (Some(run), Some(view)) = (&selected.run, &view) {
-            // One that waits to take over from what is done is no reason to wait.
-            lives &= run.job() == Some(view.id) || run.state(Some(view)).is_live();
-        }
-        if !lives {
-            return match &selected.run {
-                Some(run) => {
-                    // Read again: its last words came while this waited.
-                    let state = Run::read(run.entry.clone())?.state(view.as_ref());
-                    let done = matches!(state, RunState::Done { .. });
-                    Ok((outcome(&state), done))
-                }
-                None => Ok(match view.map(|view| view.state) {
-                    Some(ViewState::Ended { how, exit, .. }) => {
-                        (format!("ended: {how} (exit {exit})"), how == "COMPLETED")
-                    }
-                    Some(ViewState::Unknown { text }) => (format!("has the state {text}"), false),
-                    _ => ("is no longer known to its cluster".to_owned(), false),
-                }),
-            };
+        match selected.view() {
+            Ok(view) if view.as_ref().is_some_and(|view| view.state.is_live()) => {}
+            Ok(view) => return Ok(job_ended(view)),
+            Err(error)
+                if error.code == exit_code::UNREACHABLE && !selected.transport.is_embedded() => {}
+            Err(error) => return Err(error),
         }
         std::thread::sleep(selected.transport.pause(begun.elapsed()));
     }

@@ -28,6 +28,9 @@ pub struct SlurmShape {
     pub cpus: u16,
 }
 
+/// Which of the daemons the controller is.
+const CONTROLLER: usize = 1;
+
 /// A running Slurm. Dropping it ends its daemons and whatever its jobs left.
 pub struct RealSlurm {
     /// In the order in which they were started.
@@ -127,6 +130,24 @@ impl RealSlurm {
             slurm.run("scontrol", &["ping"]).stdout.contains("is UP")
         });
         Ok(slurm)
+    }
+
+    /// Ends the controller: nothing answers until [`RealSlurm::start_controller`]. It saves what it
+    /// knows first; one that is killed may hold a job that it had just started.
+    pub fn stop_controller(&mut self) {
+        self.daemons[CONTROLLER].end();
+    }
+
+    /// Starts it again, and waits until it answers.
+    ///
+    /// # Errors
+    /// It can't be started.
+    pub fn start_controller(&mut self) -> anyhow::Result<()> {
+        self.daemons[CONTROLLER] = Daemon::start("slurmctld", &["-D".into()], self.folder())?;
+        self.wait_until("slurmctld answers", |slurm| {
+            slurm.run("scontrol", &["ping"]).stdout.contains("is UP")
+        });
+        Ok(())
     }
 
     /// Waits for something that only living daemons can do.

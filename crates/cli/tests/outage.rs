@@ -1,0 +1,170 @@
+//! A cluster whose controller does not answer for a while: nothing that follows a run takes it for
+//! an end.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+mod slow {
+    use std::fs::{self, File};
+    use std::path::PathBuf;
+    use std::process::Child;
+    use testkit::{FakeSlurm, RealSlurm, SlurmShape, TestEnv, skip, wait_until};
+
+    const SIGINT: i32 = 2;
+
+    /// A command under way, its two outputs in files.
+    struct Under {
+        name: &'static str,
+        child: Child,
+        stdout: PathBuf,
+        stderr: PathBuf,
+    }
+
+    impl Under {
+        fn start(env: &TestEnv, name: &'static str, args: &[&str]) -> Under {
+            let stdout = env.root().join(format!("{name}.out"));
+            let stderr = env.root().join(format!("{name}.err"));
+            let child = env
+                .command(args)
+                .stdout(File::create(&stdout).unwrap())
+                .stderr(File::create(&stderr).unwrap())
+                .spawn()
+                .unwrap();
+            Under {
+                name,
+                child,
+                stdout,
+                stderr,
+            }
+        }
+
+        fn said(&self) -> String {
+            fs::read_to_string(&self.stderr).unwrap()
+        }
+
+        /// Its exit status and what it printed.
+        fn end(mut self) -> (i32, String) {
+            let status = self.child.wait().unwrap();
+            let text = fs::read_to_string(&self.stdout).unwrap();
+            (status.code().unwrap_or(-1), text + &self.said())
+        }
+    }
+
+    #[test]
+    fn an_outage_is_waited_through_and_said_once() {
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        let slurm = FakeSlurm::start(&mut env);
+        slurm.set_jobs(&[(17, "RUNNING", "train")]);
+        let flags = [
+            "run", "--on", "fake", "--detach", "--name", "train", "--", "true",
+        ];
+        env.yard(&flags).success();
+
+        let followed = ["run", "--on", "fake", "--name", "other", "--", "true"];
+        let run = Under::start(&env, "run", &followed);
+        wait_until("it follows", || slurm.asked("squeue") >= 1);
+        let under = [
+            run,
+            Under::start(&env, "wait", &["wait", "train"]),
+            Under::start(&env, "logs", &["logs", "-f", "train"]),
+        ];
+        slurm.set_down(true);
+        wait_until("all of them say it", || {
+            under
+                .iter()
+                .all(|one| one.said().contains("fake does not answer"))
+        });
+
+        let listed = env.yard(&["ls"]).code(0);
+        assert!(listed.stdout.contains("train"), "{}", listed.snapshot());
+        assert!(
+            listed.stderr.contains("fake does not answer"),
+            "{}",
+            listed.snapshot()
+        );
+        let shown = env.yard(&["show", "train"]).code(0);
+        assert!(
+            shown.stdout.contains("does not answer now"),
+            "{}",
+            shown.snapshot()
+        );
+
+        slurm.set_jobs(&[(17, "CANCELLED", "train")]);
+        let asked = slurm.asked("squeue");
+        wait_until("they go on asking", || slurm.asked("squeue") >= asked + 3);
+        slurm.set_down(false);
+        for one in under {
+            let name = one.name;
+            let (code, text) = one.end();
+            let wanted = i32::from(name != "logs");
+            assert_eq!(code, wanted, "{name}: {text}");
+            assert_eq!(
+                text.matches("fake does not answer").count(),
+                1,
+                "{name}: {text}"
+            );
+            assert_eq!(
+                text.matches("fake answers again").count(),
+                1,
+                "{name}: {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_question_that_hangs_does_not_block_an_interrupt() {
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        let slurm = FakeSlurm::start(&mut env);
+        slurm.set_jobs(&[(17, "RUNNING", "train")]);
+        let run = Under::start(&env, "run", &["run", "--on", "fake", "--", "true"]);
+        wait_until("it follows", || slurm.asked("squeue") >= 1);
+        slurm.set_hanging(true);
+        let asked = slurm.asked("squeue");
+        wait_until("a question hangs", || slurm.asked("squeue") > asked);
+        sys::process::signal(run.child.id(), SIGINT).unwrap();
+        let (code, text) = run.end();
+        assert_eq!(code, 0, "{text}");
+        assert!(text.contains("without this terminal"), "{text}");
+        slurm.set_hanging(false);
+    }
+
+    #[test]
+    fn a_real_controller_that_goes_away_ends_no_run() {
+        if let Some(reason) = RealSlurm::missing() {
+            return skip("a_real_controller_that_goes_away_ends_no_run", &reason);
+        }
+        let shape = SlurmShape { nodes: 1, cpus: 2 };
+        let mut slurm = RealSlurm::start(shape).expect("a Slurm comes up");
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        env.set_var("SLURM_CONF", slurm.conf());
+        let (begun, go) = (env.work().join("begun"), env.work().join("go"));
+        let (begin, end) = (begun.display(), go.display());
+        let command = format!("touch {begin}; until [ -e {end} ]; do sleep 0.1; done");
+        let flags = [
+            "run", "--on", "rig", "--time", "10m", "--", "sh", "-c", &command,
+        ];
+        let run = Under::start(&env, "run", &flags);
+        wait_until("the training runs", || begun.exists());
+        slurm.stop_controller();
+        wait_until("the outage is said", || {
+            run.said().contains("rig does not answer")
+        });
+        // It ends while no one can be asked about it.
+        fs::write(&go, "").unwrap();
+        slurm.start_controller().unwrap();
+        let (code, text) = run.end();
+        assert_eq!(code, 0, "{text}");
+        assert!(text.contains("rig answers again"), "{text}");
+        assert!(text.contains(" done in "), "{text}");
+    }
+
+    #[test]
+    fn a_job_that_the_controller_forgot_is_no_outage() {
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        let slurm = FakeSlurm::start(&mut env);
+        let outcome = env.yard(&["run", "--on", "fake", "--", "true"]).code(1);
+        let text = outcome.snapshot();
+        assert!(text.contains("no longer knows"), "{text}");
+        assert!(!text.contains("does not answer"), "{text}");
+        drop(slurm);
+    }
+}
