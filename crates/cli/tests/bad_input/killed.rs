@@ -46,7 +46,14 @@ fn nobody_has_to_call_the_engine_back() {
 
 /// Process of the supervisor of a step of job 1.
 fn supervisor(env: &TestEnv, step: &str) -> Option<u32> {
-    let record = engine_dir(env).join(format!("steps/1.0.{step}.0"));
+    // After it follows the tag of the submission.
+    let name = format!("1.0.{step}.0.");
+    let is_it = |path: &std::path::PathBuf| {
+        let found = path.file_name().unwrap_or_default().to_string_lossy();
+        found.starts_with(&name) && !found.ends_with(".sock")
+    };
+    let records = fs::read_dir(engine_dir(env).join("steps")).ok()?;
+    let record = records.flatten().map(|entry| entry.path()).find(is_it)?;
     let text = fs::read_to_string(record).ok()?;
     // Who holds it stands in the first line.
     let pid: serde_json::Value = serde_json::from_str(text.lines().next()?).ok()?;
