@@ -9,6 +9,7 @@
 
 mod agent;
 mod conductor;
+mod deputy;
 mod engine_watch;
 pub mod environment;
 mod exit_code;

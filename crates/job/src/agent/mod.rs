@@ -95,6 +95,8 @@ struct Agent {
     work: Sender<Work>,
     watcher: Watcher,
     copier: bool,
+    /// Whether all nodes of the job write to this disk.
+    only_copier: bool,
     watching: bool,
     /// In the place of a lost agent: what is out already is not copied again.
     rescuing: bool,
@@ -156,6 +158,7 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
         work,
         watcher,
         copier: false,
+        only_copier: false,
         watching: false,
         rescuing: false,
         held: BTreeMap::new(),
@@ -283,6 +286,7 @@ impl Agent {
         match order {
             Order::Roles { copiers } => {
                 self.copier = copiers.contains(&self.at.id);
+                self.only_copier = copiers == [self.at.id];
                 if self.copier {
                     self.adopt();
                 }

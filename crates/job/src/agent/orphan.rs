@@ -4,9 +4,10 @@
 
 use super::rescue::is_out;
 use super::{Agent, AgentError, LOOK, copy_out, tree};
-use crate::conductor::{self, ClusterWord};
+use crate::conductor;
+use crate::deputy::Deputy;
 use crate::trained;
-use folder::{Event, EventLog, EventTail, IncomingPart};
+use folder::{Event, EventLog, IncomingPart};
 use model::Timestamp;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -14,13 +15,6 @@ use std::time::{Duration, Instant};
 
 /// How long it is asked whether the batch step is gone: a conductor's parent that lives acts first.
 const LONGEST_DOUBT: Duration = Duration::from_secs(60);
-/// How long one answer of the cluster is waited for.
-const ANSWER: Duration = Duration::from_secs(5);
-/// The first and the longest pause between two questions.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
-/// So many agents may act; each further one later, where those before it are gone as well.
-const DEPUTIES: u32 = 3;
-const NEXT_DEPUTY: Duration = Duration::from_secs(2);
 /// How long what was just being written is waited for.
 const LAST_LOOKS: Duration = Duration::from_secs(5);
 
@@ -53,52 +47,21 @@ impl Agent {
     }
 
     fn must_act(&self, events_before: usize) -> bool {
-        if self.at.node_index >= DEPUTIES {
-            return false;
-        }
-        std::thread::sleep(NEXT_DEPUTY * self.at.node_index);
-        let (begun, mut pause) = (Instant::now(), PAUSES.0);
-        while begun.elapsed() < LONGEST_DOUBT {
-            if self.others_act(events_before) {
-                return false;
-            }
-            let word = ClusterWord::ask(self.at.attempt.job, ANSWER);
-            match word.map(|word| word.batch_step()) {
-                Some(conductor::BatchStep::Killed) => {
-                    return self.at.run.claim_comeback(self.at.attempt).unwrap_or(false);
-                }
-                Some(conductor::BatchStep::Ended) => return false,
-                Some(conductor::BatchStep::Lives) | None => {}
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(PAUSES.1);
-        }
-        false
+        let deputy = Deputy {
+            run: &self.at.run,
+            attempt: self.at.attempt,
+            events_before,
+            place: self.at.node_index,
+            after: Duration::ZERO,
+            doubt: LONGEST_DOUBT,
+        };
+        deputy.must_act()
     }
 
-    /// Whether the conductor's parent, or another agent, has said what becomes of the start.
-    fn others_act(&self, events_before: usize) -> bool {
-        let events = EventTail::new(self.at.run.events(self.at.attempt)).read();
-        events
-            .unwrap_or_default()
-            .iter()
-            .skip(events_before)
-            .any(|line| {
-                matches!(
-                    line.event,
-                    Event::Lost { .. }
-                        | Event::ComingBack { .. }
-                        | Event::Terminated { .. }
-                        | Event::Finished { .. }
-                        | Event::Failed { .. }
-                )
-            })
-    }
-
-    /// Copies and publishes what is complete, without a conductor. Of several nodes none knows what
-    /// the others have: there it stays on the disks for the next start.
+    /// Copies and publishes what is complete, without a conductor. Of several disks none knows what
+    /// the others have: there it stays where it is for the next start.
     fn save_alone(&mut self, finished: bool) {
-        if self.at.plan.nodes.value > 1 || !self.watching {
+        if !self.only_copier || !self.watching {
             return;
         }
         self.end_ranks();

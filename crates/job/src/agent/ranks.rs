@@ -43,13 +43,21 @@ impl RankProcess {
 /// The living ranks of one node.
 #[must_use]
 pub fn on_node(local: &Path, node_index: u32) -> Vec<RankProcess> {
+    let mut ranks = on_disk(local);
+    ranks.retain(|rank| rank.node_index == node_index);
+    ranks
+}
+
+/// The living ranks of all nodes that share a disk, and so a machine.
+#[must_use]
+pub fn on_disk(local: &Path) -> Vec<RankProcess> {
     let entries = fs::read_dir(local.join(FOLDER))
         .into_iter()
         .flatten()
         .flatten();
     entries
         .filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
-        .filter(|rank: &RankProcess| rank.node_index == node_index && rank.is_alive())
+        .filter(RankProcess::is_alive)
         .collect()
 }
 

@@ -39,7 +39,13 @@ impl Agent {
 
     /// Kills the ranks of this node and waits until they are gone.
     pub(super) fn end_ranks(&self) {
-        let living = || ranks::on_node(&self.local.path(), self.at.node_index);
+        let living = || {
+            if self.only_copier {
+                ranks::on_disk(&self.local.path())
+            } else {
+                ranks::on_node(&self.local.path(), self.at.node_index)
+            }
+        };
         let begun = Instant::now();
         loop {
             let ranks = living();

@@ -7,7 +7,10 @@ mod prelude;
 mod program;
 
 use crate::agent::RankProcess;
+use crate::conductor;
+use crate::deputy::Deputy;
 use crate::exit_code;
+use crate::trained;
 use folder::{Attempt, FolderError, LaunchFile, RankExit, RunFolder};
 use model::Timestamp;
 use prelude::PreludeError;
@@ -83,6 +86,9 @@ impl RankError {
     }
 }
 
+/// How long the agents may take to bring a run back.
+const AGENTS_FIRST: Duration = Duration::from_secs(1);
+
 /// What the wrapper finds out about its own task.
 struct Place {
     task: u32,
@@ -136,7 +142,40 @@ pub fn run(attempt: Attempt, folder: &RunFolder, local: &Path) -> Result<u8, Ran
         // Into the rank's own log, where the program's words stand.
         let _ = writeln!(io::stderr(), "note: {error}");
     }
+    if is_told(&exit) {
+        bring_back(folder, attempt, place.task);
+    }
     status.map(|_| u8::try_from(code).unwrap_or(1))
+}
+
+/// The program may have ended of it before its wrapper had it.
+fn is_told(exit: &RankExit) -> bool {
+    exit.told_to_end || exit.signal == Some(SIGTERM)
+}
+
+/// SIGTERM comes when the job is ended, also where its batch step was killed. Where no agent is left
+/// either, one of the wrappers brings the run back.
+fn bring_back(folder: &RunFolder, attempt: Attempt, task: u32) {
+    let failed = folder
+        .read_exits(attempt)
+        .is_ok_and(|exits| exits.iter().any(|exit| exit.status != 0 && !is_told(exit)));
+    let deputy = Deputy {
+        run: folder,
+        attempt,
+        events_before: 0,
+        place: task,
+        after: AGENTS_FIRST,
+        doubt: Duration::ZERO,
+    };
+    // A rank that failed takes the others along: then nothing was lost.
+    if !failed && deputy.must_act() {
+        let cause = "the batch step and the agents were killed".to_owned();
+        let trained = trained::is_done(folder, attempt);
+        let back = conductor::without_batch_step(folder.path(), attempt, cause, trained);
+        if let Err(error) = back {
+            let _ = writeln!(io::stderr(), "the run could not be brought back: {error}");
+        }
+    }
 }
 
 fn write_exit(folder: &RunFolder, launch: &LaunchFile, exit: &RankExit) -> Result<(), RankError> {

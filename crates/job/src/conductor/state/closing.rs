@@ -142,9 +142,7 @@ impl ConductorState {
         if !self.progress && times >= LOST_IN_A_ROW {
             self.failed(lost_too_often(times, &cause), effects);
         } else {
-            if !self.loss_recorded {
-                effects.push(Effect::Record(Event::Lost { cause }));
-            }
+            self.record_loss(&cause, effects);
             self.come_back(effects);
         }
     }

@@ -37,7 +37,8 @@ impl ConductorState {
             | Phase::Leaving { .. }
             | Phase::Over => return,
         };
-        if matches!(why, Why::Lost { .. }) {
+        if let Why::Lost { cause } = &why {
+            self.record_loss(cause, effects);
             // Without their srun or their wrapper they may go on.
             effects.push(Effect::Send(Order::Signal { kill: true }));
         }

@@ -3,6 +3,7 @@
 
 use super::{ConductorState, Effect, Facts, Known, Phase, Stage, Why, later};
 use crate::protocol::Order;
+use folder::Event;
 use model::Timestamp;
 use std::time::Duration;
 
@@ -109,6 +110,9 @@ impl ConductorState {
         }
         self.rescued = true;
         self.hellos.clear();
+        if let Why::Lost { cause } = &why {
+            self.record_loss(cause, effects);
+        }
         if !ranks_gone {
             effects.push(Effect::AbortRanks);
         }
@@ -121,6 +125,15 @@ impl ConductorState {
             ranks_gone,
             until: self.deadlines.map_or(until, |at| until.min(at.leave)),
         });
+    }
+
+    /// Written down at once: what else is left of the start needs not wonder what became of it.
+    pub(super) fn record_loss(&mut self, cause: &str, effects: &mut Vec<Effect>) {
+        if !self.loss_recorded {
+            self.loss_recorded = true;
+            let cause = cause.to_owned();
+            effects.push(Effect::Record(Event::Lost { cause }));
+        }
     }
 
     pub(super) fn ranks_gone(&mut self, finished: bool, now: Timestamp, effects: &mut Vec<Effect>) {

@@ -311,12 +311,12 @@ fn a_killed_wrapper_or_agent_is_a_lost_node() {
         expect![[r#"
             9 wrapper-killed
                 event {"event":"ranks-ended","status":137,"first_failed":null}
+                event {"event":"lost","cause":"rank 1 could not say why"}
                 send {"order":"signal","kill":true}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
             9 drained 1
                 send {"order":"finish","clean":true}
             9 agents 0
-                event {"event":"lost","cause":"rank 1 could not say why"}
                 event {"event":"coming-back","how":"requeue"}
                 Requeue
             9 requeued
@@ -329,11 +329,11 @@ fn a_killed_wrapper_or_agent_is_a_lost_node() {
          9.1 agents 137",
         expect![[r#"
             9 agents 137
+                event {"event":"lost","cause":"the agents' step was ended by signal 9"}
                 AbortRanks
                 StartAgents
             9.1 agents 137
                 send {"order":"finish","clean":false}
-                event {"event":"lost","cause":"the agents' step was ended by signal 9"}
                 event {"event":"coming-back","how":{"successor":{"job":8}}}
                 Exit(0)
         "#]],
@@ -350,6 +350,7 @@ fn a_killed_wrapper_or_agent_is_a_lost_node() {
          9.1 agents 137",
         expect![[r#"
             9 agents 137
+                event {"event":"lost","cause":"the agents' step was ended by signal 9"}
                 AbortRanks
                 StartAgents
             9.1 agents 137
@@ -374,6 +375,7 @@ fn the_third_loss_in_a_row_without_a_checkpoint_is_the_last() {
         expect![[r#"
             9 wrapper-killed
                 event {"event":"ranks-ended","status":137,"first_failed":null}
+                event {"event":"lost","cause":"rank 1 could not say why"}
                 send {"order":"signal","kill":true}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
             9 drained 1
@@ -401,12 +403,12 @@ fn the_third_loss_in_a_row_without_a_checkpoint_is_the_last() {
                 event {"event":"checkpoint-out","name":"ckpt-1","step":1,"bytes":9,"took_ms":3,"proven":true}
             9 wrapper-killed
                 event {"event":"ranks-ended","status":137,"first_failed":null}
+                event {"event":"lost","cause":"rank 1 could not say why"}
                 send {"order":"signal","kill":true}
                 send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":false}
             9 drained 1
                 send {"order":"finish","clean":true}
             9 agents 0
-                event {"event":"lost","cause":"rank 1 could not say why"}
                 event {"event":"coming-back","how":"requeue"}
                 Requeue
         "#]],

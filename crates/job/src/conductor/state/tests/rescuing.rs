@@ -19,6 +19,7 @@ fn fresh_agents_bring_out_what_lost_ones_had_not() {
          9.6 agents 0",
         expect![[r#"
             9 agents 137
+                event {"event":"lost","cause":"the agents' step was ended by signal 9"}
                 AbortRanks
                 StartAgents
             9.1 hello 0
@@ -38,7 +39,6 @@ fn fresh_agents_bring_out_what_lost_ones_had_not() {
                 event {"event":"checkpoint-out","name":"ckpt-1","step":1,"bytes":9,"took_ms":3,"proven":true}
                 send {"order":"finish","clean":true}
             9.6 agents 0
-                event {"event":"lost","cause":"the agents' step was ended by signal 9"}
                 event {"event":"coming-back","how":"requeue"}
                 Requeue
         "#]],
@@ -56,6 +56,7 @@ fn ranks_that_stay_hold_nothing_up() {
          24 tick",
         expect![[r#"
             9 agents 137
+                event {"event":"lost","cause":"the agents' step was ended by signal 9"}
                 AbortRanks
                 StartAgents
             9.1 hello 0
@@ -74,12 +75,12 @@ fn ranks_that_stay_hold_nothing_up() {
          34 tick",
         expect![[r#"
             9 agents 137
+                event {"event":"lost","cause":"the agents' step was ended by signal 9"}
                 AbortRanks
                 StartAgents
             24 tick
                 send {"order":"finish","clean":false}
             34 tick
-                event {"event":"lost","cause":"the agents' step was ended by signal 9"}
                 event {"event":"coming-back","how":"requeue"}
                 Requeue
         "#]],
@@ -122,22 +123,23 @@ fn a_training_that_is_done_is_done_whoever_is_lost_then() {
         facts(),
         lost_before,
         expect![[r#"
-        9 agents 137
-            AbortRanks
-            StartAgents
-        9.1 ranks 0
-            event {"event":"ranks-ended","status":0,"first_failed":null}
-        9.2 hello 0
-            send {"order":"signal","kill":true}
-            send {"order":"roles","copiers":[0]}
-            send {"order":"rescue","resume":null}
-            send {"order":"drain","round":1,"until":14200,"ranks_gone":true,"finished":true}
-        9.3 drained 1
-            send {"order":"finish","clean":true}
-        9.4 agents 0
-            event {"event":"finished","status":0}
-            Exit(0)
-    "#]],
+            9 agents 137
+                event {"event":"lost","cause":"the agents' step was ended by signal 9"}
+                AbortRanks
+                StartAgents
+            9.1 ranks 0
+                event {"event":"ranks-ended","status":0,"first_failed":null}
+            9.2 hello 0
+                send {"order":"signal","kill":true}
+                send {"order":"roles","copiers":[0]}
+                send {"order":"rescue","resume":null}
+                send {"order":"drain","round":1,"until":14200,"ranks_gone":true,"finished":true}
+            9.3 drained 1
+                send {"order":"finish","clean":true}
+            9.4 agents 0
+                event {"event":"finished","status":0}
+                Exit(0)
+        "#]],
     );
     let lost_twice = "9 ranks 0
          9.1 agents 137
@@ -192,6 +194,7 @@ fn agents_that_end_with_their_job_are_not_replaced() {
          9.3 agents 0",
         expect![[r#"
             9 agents 137
+                event {"event":"lost","cause":"the agents' step was ended by signal 9"}
                 AbortRanks
                 StartAgents
             9.1 term
