@@ -86,6 +86,8 @@ impl RankError {
     }
 }
 
+/// How much later than its program a wrapper may have a signal that is meant for both.
+const SIGNAL_ON_ITS_WAY: Duration = Duration::from_millis(50);
 /// How long the agents may take to bring a run back.
 const AGENTS_FIRST: Duration = Duration::from_secs(1);
 
@@ -124,6 +126,11 @@ pub fn run(attempt: Attempt, folder: &RunFolder, local: &Path) -> Result<u8, Ran
     if status.is_err() {
         // A rank that failed ends the others: each must come so far as to say why.
         let _ = signal_hook::flag::register(SIGTERM, Arc::clone(&told_to_end));
+    }
+    if status.as_ref().is_ok_and(std::process::ExitStatus::success) {
+        // Slurm signals a program before its parent: one that ends well because it is told to is
+        // not done.
+        std::thread::sleep(SIGNAL_ON_ITS_WAY);
     }
     let (code, signal) = match &status {
         Ok(status) => (exit_code::of(*status), exit_code::signal(*status)),
