@@ -67,7 +67,8 @@ impl Results {
                 self.entries.push(Entry {
                     targets: scenario.targets(),
                     kills,
-                    survived: verdict.findings.is_empty(),
+                    survived: verdict.findings.is_empty() && !verdict.explained,
+                    explained: verdict.explained,
                     steps_lost: verdict.steps_lost,
                     left,
                 });

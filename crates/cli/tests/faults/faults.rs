@@ -26,6 +26,9 @@ pub struct Faults<'a> {
     /// Processes that were killed, with when that was.
     pub log: Vec<String>,
     pub kills: u32,
+    /// Whether the batch step's first process was killed while no agent lived: to the cluster it is a
+    /// script that failed, and no process of the run is left that could tell otherwise.
+    pub none_left: bool,
     stranger: Option<Stranger>,
 }
 
@@ -90,6 +93,7 @@ impl<'a> Faults<'a> {
             reached: None,
             log: Vec::new(),
             kills: 0,
+            none_left: false,
             stranger,
         }
     }
@@ -116,6 +120,9 @@ impl<'a> Faults<'a> {
                 let killed = kill(targets, self.environment);
                 let done = !killed.is_empty() || late > LOOKED_FOR;
                 if done {
+                    let parent = killed.iter().any(|(target, _)| *target == Target::Parent);
+                    self.none_left |=
+                        parent && processes::find(Target::Agent, self.environment).is_empty();
                     self.kills += u32::try_from(killed.len()).unwrap();
                     self.log.push(format!("{} killed {killed:?}", sys::now()));
                 }

@@ -17,6 +17,8 @@ pub struct Evidence {
     pub left: Vec<String>,
     /// What went wrong on the way, in words.
     pub on_the_way: Vec<String>,
+    /// Whether no process was left that could have brought the run back.
+    pub none_left: bool,
 }
 
 /// The judgement.
@@ -24,6 +26,8 @@ pub struct Evidence {
 pub struct Verdict {
     /// What does not hold, in words; none where everything does.
     pub findings: Vec<String>,
+    /// Whether the run ended early for a reason that is known and stated.
+    pub explained: bool,
     /// Steps between the last checkpoint that was complete on the node and the one that a start
     /// resumed from, over all starts.
     pub steps_lost: u32,
@@ -47,7 +51,11 @@ pub fn judge(training: &Training, evidence: &Evidence) -> Verdict {
         newest,
         left,
         on_the_way,
+        none_left,
     } = evidence;
+    if *none_left && state != "done" {
+        return early_end(progress);
+    }
     let mut findings = on_the_way.clone();
     if state != "done" {
         findings.push(format!("the run is {state}"));
@@ -56,6 +64,7 @@ pub fn judge(training: &Training, evidence: &Evidence) -> Verdict {
         findings.push("it never came back".to_owned());
     }
     let want = parameters(training.steps);
+    findings.extend(computed_twice(progress));
     for (rank, journal) in progress.journals.iter().enumerate() {
         match journal.done.last() {
             None => findings.push(format!("rank {rank} never ended")),
@@ -63,9 +72,6 @@ pub fn judge(training: &Training, evidence: &Evidence) -> Verdict {
                 findings.push(format!("rank {rank} ended with {last} instead of {want}"));
             }
             Some(_) => {}
-        }
-        if journal.twice {
-            findings.push(format!("rank {rank} was computed twice at the same time"));
         }
     }
     let mut steps_lost = 0;
@@ -99,8 +105,25 @@ pub fn judge(training: &Training, evidence: &Evidence) -> Verdict {
     findings.extend(left.iter().map(|what| format!("left over: {what}")));
     Verdict {
         findings,
+        explained: false,
         steps_lost,
     }
+}
+
+/// A run that no process could bring back: what holds even then.
+fn early_end(progress: &Progress) -> Verdict {
+    let findings: Vec<String> = computed_twice(progress).collect();
+    Verdict {
+        explained: findings.is_empty(),
+        findings,
+        steps_lost: 0,
+    }
+}
+
+fn computed_twice(progress: &Progress) -> impl Iterator<Item = String> + '_ {
+    let ranks = progress.journals.iter().enumerate();
+    let twice = ranks.filter(|(_, journal)| journal.twice);
+    twice.map(|(rank, _)| format!("rank {rank} was computed twice at the same time"))
 }
 
 /// The newest checkpoint that an earlier start announced.
@@ -178,5 +201,7 @@ mod tests {
         failed.state = "failed".to_owned();
         failed.left.push("a folder".to_owned());
         check(&failed, 0, &["the run is failed", "a folder"]);
+        failed.none_left = true;
+        assert!(judge(&TRAINING, &failed).explained);
     }
 }

@@ -162,14 +162,23 @@ pub enum Kind {
 impl Kind {
     /// Whether it is proven to hold: a failure in CI is then a fault that is new.
     pub fn in_ci(self) -> bool {
-        matches!(self, Kind::One)
+        matches!(self, Kind::One | Kind::Several | Kind::Everything)
     }
 }
 
 impl Target {
     /// Whether its loss is proven to be survived.
     pub fn in_ci(self) -> bool {
-        matches!(self, Target::Engine | Target::ForkServer)
+        matches!(
+            self,
+            Target::Conductor
+                | Target::Agent
+                | Target::AgentsSrun
+                | Target::RanksSrun
+                | Target::RankWrapper
+                | Target::Engine
+                | Target::ForkServer
+        )
     }
 }
 
