@@ -181,16 +181,47 @@ impl Run {
     }
 
     /// The newest checkpoint that was saved: its name, its step and when. At the end of a start the
-    /// newest is saved first and older ones after it, so steps count and not the order.
+    /// newest is saved first and older ones after it, so steps count and not the order. One that a
+    /// start resumed at was saved too, even if the start before ended before it recorded that.
     #[must_use]
     pub fn last_checkpoint(&self) -> Option<(&str, Option<u64>, Timestamp)> {
-        self.starts.iter().rev().find_map(|start| {
-            let out = start.events.iter().filter_map(|line| match &line.event {
+        let saved = self.starts.iter().rev().find_map(|start| {
+            let saved = start.events.iter().filter_map(|line| match &line.event {
                 Event::CheckpointOut { name, step, .. } => Some((name.as_str(), *step, line.at)),
+                Event::Resumed { checkpoint, step } => Some((checkpoint.as_str(), *step, line.at)),
                 _ => None,
             });
-            out.max_by_key(|(_, step, at)| (*step, *at))
-        })
+            saved.max_by_key(|(_, step, at)| (*step, *at))
+        });
+        let (newest, step, seen) = saved?;
+        let mut all = self.starts.iter().flat_map(|start| &start.events);
+        let recorded = all.find_map(|line| match &line.event {
+            Event::CheckpointOut { name, .. } if name == newest => Some(line.at),
+            _ => None,
+        });
+        Some((newest, step, recorded.unwrap_or(seen)))
+    }
+
+    /// The checkpoints that could not be saved, and were not later: names and reasons.
+    #[must_use]
+    pub fn unsaved_checkpoints(&self) -> Vec<(&str, &str)> {
+        let mut unsaved: Vec<(&str, &str)> = Vec::new();
+        for line in self.starts.iter().flat_map(|start| &start.events) {
+            match &line.event {
+                Event::CheckpointNotOut { name, why } => {
+                    unsaved.retain(|(known, _)| known != name);
+                    unsaved.push((name, why));
+                }
+                Event::CheckpointOut { name, .. }
+                | Event::Resumed {
+                    checkpoint: name, ..
+                } => {
+                    unsaved.retain(|(known, _)| known != name);
+                }
+                _ => {}
+            }
+        }
+        unsaved
     }
 }
 
@@ -315,6 +346,36 @@ mod tests {
         world.events(17, 0, &[out(40), out(60), out(50)]);
         let run = world.run();
         assert_eq!(run.last_checkpoint().unwrap().0, "step-60");
+    }
+
+    #[test]
+    fn a_checkpoint_that_was_resumed_at_was_saved() {
+        let world = World::new();
+        world.link(1, 17, None);
+        let out = |step| Event::CheckpointOut {
+            name: format!("step-{step}"),
+            step: Some(step),
+            bytes: 1,
+            took_ms: 1,
+            proven: true,
+        };
+        let not_out = |step| Event::CheckpointNotOut {
+            name: format!("step-{step}"),
+            why: "the disk is full".to_owned(),
+        };
+        world.events(17, 0, &[out(40), not_out(50), not_out(60)]);
+        let resumed = Event::Resumed {
+            checkpoint: "step-60".to_owned(),
+            step: Some(60),
+        };
+        world.events(17, 1, &[resumed, out(50)]);
+        let run = world.run();
+        assert_eq!(run.last_checkpoint().unwrap().0, "step-60");
+        assert_eq!(run.unsaved_checkpoints(), []);
+        world.events(17, 2, &[out(70), not_out(80)]);
+        let unsaved = [("step-80", "the disk is full")];
+        assert_eq!(world.run().unsaved_checkpoints(), unsaved);
+        assert_eq!(world.run().last_checkpoint().unwrap().0, "step-70");
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct Args {
     json: bool,
 }
 
+/// How many of the checkpoints that were not saved are shown: the newest.
+const UNSAVED: usize = 3;
 /// How many last lines of rank 0 are shown.
 const LAST_LINES: usize = 5;
 
@@ -75,6 +77,10 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
     if let Some((name, _, at)) = run.last_checkpoint() {
         let age = words::length(now.since(at));
         add("checkpoint", &format!("{name}, {age} ago"));
+    }
+    let unsaved = run.unsaved_checkpoints();
+    for (name, why) in unsaved.iter().rev().take(UNSAVED).rev() {
+        add("not saved", &format!("{name}: {why}"));
     }
     add("folder", &run.entry.folder.display().to_string());
     for line in last_lines(run) {
