@@ -86,7 +86,7 @@ impl RankError {
     }
 }
 
-/// How much later than its program a wrapper may have a signal that is meant for both.
+/// How much later than its program a wrapper may have a signal that goes to both.
 const SIGNAL_ON_ITS_WAY: Duration = Duration::from_millis(50);
 /// How long the agents may take to bring a run back.
 const AGENTS_FIRST: Duration = Duration::from_secs(1);

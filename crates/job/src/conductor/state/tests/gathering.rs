@@ -103,6 +103,7 @@ fn agents_that_do_not_come_or_go_too_early() {
                 send {"order":"watch","resume":null}
                 start ranks on n0 from nothing
             9 agents 1
+                event {"event":"lost","cause":"the agents' step ended with 1"}
                 AbortRanks
                 StartAgents
         "#]],
