@@ -254,7 +254,7 @@ fn a_disk_that_stays_full_ends_the_run_after_some_starts() {
             99 tick
                 event {"event":"note","text":"c-1 could not be copied and stays on the node in \"/tmp/node/checkpoints\" until the run's next start there"}
                 send {"order":"finish","clean":false}
-                event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because the run folder takes nothing, and c-1 is on the node only; look at the memory that the job asks for and uses and at the room in the run folder, then yard requeue","status":null}
+                event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because the run folder takes nothing, and c-1 is on the node only; compare the memory that the job requests with what it uses, look at the space left in the run folder, then yard requeue","status":null}
                 Exit(1)
             99 agents 0
         "#]],
