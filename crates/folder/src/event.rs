@@ -106,7 +106,7 @@ pub enum Event {
     },
     /// The run folder could not be written for a while; what was to be written was kept until it
     /// could.
-    DiskTrouble {
+    DiskError {
         /// What the system said.
         why: String,
         /// How long it lasted, in milliseconds.

@@ -15,7 +15,7 @@ pub struct EventLog {
     file: File,
     waiting: VecDeque<EventLine>,
     /// Since when the disk refuses, and in which words.
-    trouble: Option<(Timestamp, String)>,
+    write_error: Option<(Timestamp, String)>,
 }
 
 impl EventLog {
@@ -41,7 +41,7 @@ impl EventLog {
         Ok(EventLog {
             file,
             waiting: VecDeque::new(),
-            trouble: None,
+            write_error: None,
         })
     }
 
@@ -66,8 +66,8 @@ impl EventLog {
 
     /// What the disk says, while it takes nothing.
     #[must_use]
-    pub fn trouble(&self) -> Option<&str> {
-        self.trouble.as_ref().map(|(_, why)| why.as_str())
+    pub fn write_error(&self) -> Option<&str> {
+        self.write_error.as_ref().map(|(_, why)| why.as_str())
     }
 
     /// Gives up what waits: lines for the end of the file.
@@ -78,7 +78,7 @@ impl EventLog {
         lines.flatten().collect()
     }
 
-    /// Tries to write what waits; after a trouble that is over, an event says so.
+    /// Tries to write what waits; after a write error that is over, an event says so.
     ///
     /// # Errors
     /// What the system says, where that does not pass by itself.
@@ -86,17 +86,17 @@ impl EventLog {
         while let Some(line) = self.waiting.front() {
             let line = bytes(line)?;
             if let Err(error) = self.write(&line) {
-                if !sys::disk_trouble::may_pass(&error) {
+                if !sys::disk_errors::may_pass(&error) {
                     return Err(error);
                 }
-                self.trouble.get_or_insert((now, error.to_string()));
+                self.write_error.get_or_insert((now, error.to_string()));
                 return Ok(());
             }
             self.waiting.pop_front();
         }
-        if let Some((since, why)) = self.trouble.take() {
+        if let Some((since, why)) = self.write_error.take() {
             let lasted = now.since(since).unsigned_abs();
-            let event = Event::DiskTrouble {
+            let event = Event::DiskError {
                 why,
                 lasted_ms: lasted,
             };

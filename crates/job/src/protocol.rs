@@ -100,7 +100,7 @@ pub enum Order {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "kebab-case")]
 pub enum Report {
-    /// An earlier start of this run left a complete checkpoint on this node's disk that is not out:
+    /// An earlier start of this run left a complete checkpoint on this node's disk that is not saved:
     /// said before [`Report::Hello`].
     Kept {
         /// Its name.

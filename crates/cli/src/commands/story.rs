@@ -142,7 +142,7 @@ impl Story {
                 Vec::new()
             }
             Event::RanksEnded { .. } | Event::Unknown => Vec::new(),
-            Event::DiskTrouble { why, lasted_ms } => vec![start(format!(
+            Event::DiskError { why, lasted_ms } => vec![start(format!(
                 "the run folder could not be written for {}: {why}",
                 words::length(millis(*lasted_ms))
             ))],

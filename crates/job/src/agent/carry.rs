@@ -219,7 +219,7 @@ impl Agent {
                 }
                 Err(error @ restore::RestoreError::Disk { .. }) => say(Report::Broken {
                     why: error.to_string(),
-                    disk: sys::disk_trouble::may_pass(&error),
+                    disk: sys::disk_errors::may_pass(&error),
                 }),
             },
         }

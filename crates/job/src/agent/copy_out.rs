@@ -44,7 +44,7 @@ impl CopyOutError {
         match self {
             CopyOutError::DiskFull { .. } => true,
             CopyOutError::Changed => false,
-            CopyOutError::System { source } => sys::disk_trouble::may_pass(source),
+            CopyOutError::System { source } => sys::disk_errors::may_pass(source),
         }
     }
 }

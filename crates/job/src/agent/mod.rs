@@ -130,7 +130,7 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
     let broken = |error: AgentError| {
         let _ = say(Report::Broken {
             why: error.to_string(),
-            disk: sys::disk_trouble::may_pass(&error),
+            disk: sys::disk_errors::may_pass(&error),
         });
         error
     };

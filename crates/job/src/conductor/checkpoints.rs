@@ -61,7 +61,7 @@ pub fn publish(
 ) -> Result<Out, NotOut> {
     let words = |error: io::Error| NotOut {
         why: format!("it could not be published: {error}"),
-        disk: sys::disk_trouble::may_pass(&error),
+        disk: sys::disk_errors::may_pass(&error),
     };
     let places: Vec<IncomingPart> = parts
         .iter()
@@ -117,7 +117,7 @@ fn join(name: &str, places: &[IncomingPart], old: Option<&Manifest>) -> Result<C
         .collect::<Result<Vec<_>, FolderError>>();
     let lists = lists.map_err(|error| NotOut {
         why: format!("a part of it can't be read: {error}"),
-        disk: sys::disk_trouble::may_pass(&error),
+        disk: sys::disk_errors::may_pass(&error),
     })?;
     let differ = |path: &Path| {
         for_good(format!(

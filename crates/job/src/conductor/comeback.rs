@@ -1,11 +1,11 @@
-//! How a job comes back whose run folder can't be used at all: without a word in it.
+//! How a job comes back whose run folder can't be used at all: nothing is written in it.
 
 use super::{Allocation, ConductorError, in_words, state, steps};
 use folder::RunFolder;
 use model::Timestamp;
 use std::io::{self, Write as _};
 use std::path::Path;
-use sys::disk_trouble;
+use sys::disk_errors;
 use train::ResumeBy;
 
 /// Has the job come back where a disk that takes nothing for a while ended its conductor. A job that
@@ -15,7 +15,7 @@ pub fn or_come_back(
     result: Result<u8, ConductorError>,
 ) -> Result<u8, ConductorError> {
     let error = match result {
-        Err(error) if disk_trouble::may_pass(&error) => error,
+        Err(error) if disk_errors::may_pass(&error) => error,
         result => return result,
     };
     let Ok((run, json)) = RunFolder::open(folder) else {

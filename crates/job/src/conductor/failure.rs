@@ -44,7 +44,7 @@ pub fn lost_wrapper(run: &RunFolder, attempt: Attempt, status: i32, tasks: u32) 
 /// What the run folder's disk says, where it can't be written at all for a while: then no rank had
 /// a log. A full one is another matter: the ranks' own output may have filled it, and would again.
 #[must_use]
-pub fn disk_trouble(run: &RunFolder) -> Option<String> {
+pub fn disk_errors(run: &RunFolder) -> Option<String> {
     let probe = run.links().join(format!(".probe.{}", std::process::id()));
     let error = sys::atomic::write(&probe, b" ").err();
     let _ = std::fs::remove_file(&probe);
@@ -54,7 +54,7 @@ pub fn disk_trouble(run: &RunFolder) -> Option<String> {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
         )
     };
-    let error = error.filter(|error| sys::disk_trouble::may_pass(error) && !is_full(error))?;
+    let error = error.filter(|error| sys::disk_errors::may_pass(error) && !is_full(error))?;
     Some(error.to_string())
 }
 

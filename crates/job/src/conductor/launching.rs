@@ -5,7 +5,7 @@ use super::{Conductor, ConductorError};
 use folder::{Event, LaunchFile};
 use model::Timestamp;
 use std::sync::atomic::Ordering;
-use sys::disk_trouble::patiently;
+use sys::disk_errors::patiently;
 use train::{EnvChange, JobShape, Notify, Rendezvous, Values};
 
 impl Conductor {

@@ -43,7 +43,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 use steps::{AgentsStep, Steps};
 use succession::Place;
-use sys::disk_trouble;
+use sys::disk_errors;
 
 /// What the loop waits for.
 #[derive(Debug)]
@@ -176,7 +176,7 @@ impl Conductor {
             };
             let effects = state.handle(event, now);
             let result = match self.perform_all(effects, now) {
-                Err(error) if disk_trouble::may_pass(&error) => {
+                Err(error) if disk_errors::may_pass(&error) => {
                     let cause = in_words(&error);
                     let effects = state.handle(StateEvent::DiskRefuses { cause }, now);
                     self.perform_all(effects, now)

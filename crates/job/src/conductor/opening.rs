@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use sys::disk_trouble::{self, patiently};
+use sys::disk_errors::{self, patiently};
 use train::{Keep, Notify, ResumeBy, ResumeOn};
 
 /// How long agents may take to say hello: a node that boots its file system cache is slow.
@@ -42,7 +42,7 @@ impl Conductor {
         let local = LocalFolder::new(&json.plan.node_local.value, run.id(), allocation.attempt);
         patiently(patience, || false, || event_log::take_over(&run, &local))
             .or_else(|error| {
-                if disk_trouble::may_pass(&error) {
+                if disk_errors::may_pass(&error) {
                     Err(error)
                 } else {
                     Ok(())

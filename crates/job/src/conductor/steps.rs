@@ -195,7 +195,7 @@ impl Steps {
                 _ => failure::lost_wrapper(&run, attempt, status, tasks),
             };
             let lost = lost.or_else(|| {
-                let why = failure::disk_trouble(&run).filter(|_| status != 0)?;
+                let why = failure::disk_errors(&run).filter(|_| status != 0)?;
                 Some(format!("{cause}; the run folder can't be written: {why}"))
             });
             let cause = lost.clone().unwrap_or(cause);

@@ -26,7 +26,7 @@ use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use sys::disk_trouble::patiently;
+use sys::disk_errors::patiently;
 use thiserror::Error;
 use train::{EnvChange, RankCommand};
 
