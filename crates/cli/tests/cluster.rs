@@ -257,7 +257,7 @@ fn keys_of(cell: &str) -> Vec<String> {
 
 #[test]
 fn the_page_names_every_key_and_its_examples_are_read() {
-    use model::cluster::{
+    use cluster_file::{
         Account, Gpu, Limits, Nodes, Partition, Paths, Priority, Qos, Scheduling, Section, User,
     };
     fn check<S: Section>(table: &str) {
@@ -280,7 +280,7 @@ fn the_page_names_every_key_and_its_examples_are_read() {
     check::<Qos>("[qos.NAME]");
     check::<Account>("[account.NAME]");
     check::<User>("[user.NAME]");
-    check::<model::cluster::Lists>("[lists]");
+    check::<cluster_file::Lists>("[lists]");
     check::<Limits>("[limits]");
     check::<Scheduling>("[scheduling]");
     check::<Priority>("[priority]");
@@ -291,7 +291,7 @@ fn the_page_names_every_key_and_its_examples_are_read() {
         .filter_map(|part| part.split("```").next());
     let mut read = 0;
     for example in examples {
-        let file = model::cluster::ClusterFile::parse("x", example);
+        let file = cluster_file::ClusterFile::parse("x", example);
         assert!(file.is_ok(), "{file:?}");
         read += 1;
     }
@@ -334,7 +334,7 @@ mod slow {
         let outcome = env.yard(&["cluster", "import", "--slurm-conf", conf, "--name", "lab"]);
         assert_eq!(outcome.status, 0, "{outcome:?}");
         let file =
-            model::cluster::ClusterFile::parse("lab", &outcome.stdout).expect("a cluster file");
+            cluster_file::ClusterFile::parse("lab", &outcome.stdout).expect("a cluster file");
 
         let nodes = slurm.run("scontrol", &["-o", "show", "node"]).success();
         let mut seen = 0;
@@ -347,7 +347,7 @@ mod slow {
                 .find(|group| file.names_of(group).iter().any(|own| own.as_str() == name))
                 .unwrap_or_else(|| panic!("{name} is in no group"));
             let number = |key: &str| said[key].parse::<u32>().ok();
-            let ours = |value: &Option<model::cluster::Sourced<u32>>| {
+            let ours = |value: &Option<cluster_file::Sourced<u32>>| {
                 value.as_ref().map(|value| value.value)
             };
             assert_eq!(ours(&group.cpus), number("CPUTot"), "{name}");
@@ -409,7 +409,7 @@ mod slow {
                 .as_ref()
                 .is_some_and(|default| default.value);
             assert_eq!(is_default, said["Default"] == "YES");
-            let time = |value: &Option<model::cluster::Sourced<model::TimeLimitRequest>>| {
+            let time = |value: &Option<cluster_file::Sourced<model::TimeLimitRequest>>| {
                 value
                     .as_ref()
                     .map_or("NONE".to_owned(), |time| time.value.to_string())

@@ -1,8 +1,8 @@
 //! What is linted, and what is known of where it shall run.
 
+use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
 use model::SlurmVersion;
-use model::cluster::ClusterFile;
 use std::path::Path;
 
 /// What is linted, and what is known of where it shall run.

@@ -4,7 +4,7 @@ use crate::input::LintInput;
 use crate::lines::Lines;
 use crate::shell::Shell;
 use crate::{Edit, Finding, Severity};
-use model::cluster::Sourced;
+use cluster_file::Sourced;
 use model::option_table::{Effect, Key};
 use model::sbatch::{Sbatch, resolve};
 use model::script_lines::{LineKind, ScriptLines, script_lines};
@@ -283,7 +283,8 @@ fn as_sbatch_reads(input: &LintInput<'_>, text: &str) -> (Sbatch, Vec<Diagnostic
 
 fn read_as(input: &LintInput<'_>, text: &str, pyxis: bool) -> (Sbatch, Vec<Diagnostic>) {
     let version = version_of(input);
-    let known = Surroundings::of_cluster(input.cluster, version, input.now, input.zone, input.cwd);
+    let known =
+        cluster_file::surroundings(input.cluster, version, input.now, input.zone, input.cwd);
     let surroundings = Surroundings {
         pyxis: pyxis || known.pyxis,
         ..known

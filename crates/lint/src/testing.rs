@@ -1,9 +1,9 @@
 //! How tests of rules are written: scripts in which `«…»` marks where a rule speaks.
 
 use crate::{Finding, FolderFact, LintInput, Rule, check};
+use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
 use model::Timestamp;
-use model::cluster::ClusterFile;
 use std::path::Path;
 
 /// A small cluster for the rules that need one.
@@ -110,7 +110,7 @@ pub(crate) fn lint(setup: Setup, text: &str) -> Vec<Finding> {
 /// Looks at a script for a cluster that comes with the program.
 #[track_caller]
 pub(crate) fn lint_on(cluster: &str, text: &str) -> Vec<Finding> {
-    let cluster = model::cluster::find(cluster).unwrap().unwrap();
+    let cluster = cluster_file::find(cluster).unwrap().unwrap();
     check(&input_on(&cluster, text))
 }
 

@@ -9,7 +9,7 @@ const INVALID: &str = "Invalid generic resource (gres) specification";
 
 /// Checks a job's generic resources and settles what follows from them. `types` are the resources
 /// that the cluster has, where they are known. The error is what Slurm says, with several lines.
-pub(crate) fn check(job: &mut JobDescription, types: Option<&[&str]>) -> Result<(), String> {
+pub fn check(job: &mut JobDescription, types: Option<&[&str]>) -> Result<(), String> {
     let memory_per_gpu = match job.memory {
         Some(MemoryRequest::PerGpu(mib)) => Some(mib),
         _ => None,

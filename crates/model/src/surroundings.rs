@@ -1,6 +1,5 @@
 //! What reading options depends on besides the words themselves.
 
-use crate::cluster::{ClusterFile, ContainerRuntime};
 use crate::option_table::Dialect;
 use crate::{SlurmVersion, Timestamp};
 use jiff::tz::TimeZone;
@@ -56,26 +55,6 @@ impl<'a> Surroundings<'a> {
             version,
             gres_types: None,
             ..Surroundings::embedded(now, zone, cwd)
-        }
-    }
-
-    /// What surrounds a call of the commands of a cluster that is known by its file, or of a Slurm of
-    /// which nothing is known. `version` goes before the file's; where neither is said it is the
-    /// oldest. Pyxis is loaded where the file says that it runs the containers.
-    #[must_use]
-    pub fn of_cluster(
-        cluster: Option<&ClusterFile>,
-        version: Option<SlurmVersion>,
-        now: Timestamp,
-        zone: &'a TimeZone,
-        cwd: &'a Path,
-    ) -> Surroundings<'a> {
-        let stated = cluster.and_then(|cluster| Some(cluster.slurm.as_ref()?.value));
-        let version = version.or(stated).unwrap_or(SlurmVersion::V22_05);
-        let runtime = cluster.and_then(|cluster| cluster.containers.runtime.as_ref());
-        Surroundings {
-            pyxis: runtime.is_some_and(|runtime| runtime.value == ContainerRuntime::Pyxis),
-            ..Surroundings::slurm(version, now, zone, cwd)
         }
     }
 

@@ -4,9 +4,9 @@
 //! differs from the script's, and which of its options are dropped or changed, stands here with the
 //! reason that a person is told (`yard plan FILE --on CLUSTER --beside SCRIPT`).
 
+use cluster_file::ClusterFile;
 use expect_test::{Expect, expect};
-use model::cluster::ClusterFile;
-use model::{Severity, Surroundings, Timestamp, sbatch};
+use model::{Severity, Timestamp, sbatch};
 use std::path::Path;
 use yard_train::site::{Beside, SitePlan, plan_for};
 use yard_train::{Overrides, PlanInput, RunFile, Variables};
@@ -19,7 +19,7 @@ fn read(name: &str) -> String {
 
 fn cluster(name: &str) -> ClusterFile {
     let site = name.split('-').next().expect("a name has a first part");
-    let file = model::cluster::find(site).expect("a shipped cluster");
+    let file = cluster_file::find(site).expect("a shipped cluster");
     file.expect("a shipped cluster file can be read")
 }
 
@@ -47,7 +47,7 @@ fn check(name: &str, want: Expect) {
     let site = of_run_file(name, &file);
     let text = read(&format!("{name}.sbatch"));
     let (zone, cwd) = (jiff::tz::TimeZone::UTC, Path::new("/work"));
-    let surroundings = Surroundings::of_cluster(Some(&file), None, Timestamp(0), &zone, cwd);
+    let surroundings = cluster_file::surroundings(Some(&file), None, Timestamp(0), &zone, cwd);
     let args = [format!("{name}.sbatch")];
     let (script, remarks) = sbatch::resolve(&args, &|_| None, Some(&text), &surroundings);
     let wrong = |remark: &&model::Diagnostic| remark.severity == Severity::Error;

@@ -1,14 +1,15 @@
 //! What ours answers: the command's own checks, the cluster file's, and the record of the job.
 
+use crate::held_job::{ControllerDefaults, HeldJob};
 use crate::lines;
+use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
-use model::cluster::{ClusterFile, Fate, Refusal};
-use model::held_job::{ControllerDefaults, HeldJob};
 use model::option_table::Command;
 use model::{
     Request, Seconds, Severity, Show, SlurmVersion, Surroundings, TimeLimitRequest, Timestamp,
     first_error, moment_text, sbatch,
 };
+use resources::{Fate, Refusal};
 use std::path::Path;
 
 /// The nodes and partitions of the real Slurm.
@@ -174,7 +175,7 @@ pub fn answer(line: &str) -> String {
         false => "sbatch: error: Batch job submission failed",
     };
     let failed = |detail: &str, words: &str| format!("rc=1 {before}{detail}{prefix}: {words}\\n");
-    let refused = file.admit(&job.request, None).err();
+    let refused = resources::admit(&file, &job.request, None).err();
     if let Some(refusal) = refused
         .as_ref()
         .filter(|refusal| refusal.fate == Fate::Refused)
@@ -191,7 +192,7 @@ pub fn answer(line: &str) -> String {
             partition,
             ..job.request.clone()
         };
-        file.admit(&request, None).is_ok()
+        resources::admit(&file, &request, None).is_ok()
     };
     let fitting = partitions.split(',').find(fits).filter(|_| job.test_only);
     // A held job may wait for what will never be there; a question is answered.

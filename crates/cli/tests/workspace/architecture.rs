@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("sched", &["model"]),
-    ("train", &["model"]),
-    ("lint", &["model"]),
+    ("cluster_file", &["model"]),
+    ("resources", &["cluster_file", "model"]),
+    ("train", &["cluster_file", "model", "resources"]),
+    ("lint", &["cluster_file", "model", "resources"]),
     ("sys", &[]),
     ("folder", &["model", "sys", "train"]),
     ("job", &["folder", "model", "sys", "train"]),
@@ -24,14 +26,31 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "api", "backend", "engine", "folder", "job", "lint", "model", "sys", "train",
+            "api",
+            "backend",
+            "cluster_file",
+            "engine",
+            "folder",
+            "job",
+            "lint",
+            "model",
+            "resources",
+            "sys",
+            "train",
         ],
     ),
     ("testkit", &["sys"]),
 ];
 
 /// What the pure crates may use of others: values and their text forms.
-const PURE: &[&str] = &["model", "sched", "train", "lint"];
+const PURE: &[&str] = &[
+    "model",
+    "cluster_file",
+    "resources",
+    "sched",
+    "train",
+    "lint",
+];
 const PURE_MAY_USE: &[&str] = &["jiff", "serde", "serde_json", "thiserror", "toml"];
 
 /// Modules through which a crate reaches out of itself.

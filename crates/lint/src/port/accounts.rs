@@ -2,8 +2,9 @@
 
 use super::partitions::seconds;
 use super::porter::Porter;
-use model::cluster::{Denial, List, Sourced};
+use cluster_file::{List, Sourced};
 use model::option_table::Key;
+use resources::Denial;
 
 impl Porter<'_> {
     pub fn account(&mut self) {

@@ -5,7 +5,7 @@ use super::container_words::{
 };
 use super::porter::Porter;
 use crate::shell::{Command, Word};
-use model::cluster::ContainerRuntime;
+use cluster_file::ContainerRuntime;
 use std::ops::Range;
 
 impl Porter<'_> {

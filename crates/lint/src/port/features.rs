@@ -1,9 +1,10 @@
 //! Features: `--constraint`.
 
 use super::porter::Porter;
+use cluster_file::{ClusterFile, GpuKind, List};
 use model::Constraint;
-use model::cluster::{ClusterFile, Denial, GpuKind, List};
 use model::option_table::Key;
+use resources::Denial;
 
 /// Whether nodes of a cluster have a feature.
 pub(super) fn has(cluster: &ClusterFile, name: &str) -> bool {

@@ -2,9 +2,10 @@
 
 use super::gpu_items::{Item, asks, types};
 use super::porter::Porter;
-use model::cluster::{ClusterFile, Denial, Gpu, GpuKind, List, Named, Partition};
+use cluster_file::{ClusterFile, Gpu, GpuKind, List, Named, Partition};
 use model::option_table::Key;
 use model::{Constraint, Given};
+use resources::Denial;
 
 /// The GPUs that a script means where it runs now.
 enum Meant<'a> {
@@ -108,7 +109,7 @@ impl<'a> Porter<'a> {
             }
             None => from.nodes.iter().map(|nodes| &nodes.body).collect(),
         };
-        let machine = |nodes: &'a model::cluster::Nodes| {
+        let machine = |nodes: &'a cluster_file::Nodes| {
             nodes.architecture.as_ref().map(|machine| machine.as_str())
         };
         nodes.into_iter().map(machine)

@@ -4,7 +4,7 @@ use super::porter::Porter;
 use super::{lint_input, read};
 use crate::components;
 use crate::script::Script;
-use model::cluster::ClusterFile;
+use cluster_file::ClusterFile;
 use model::script_lines::LineKind;
 
 impl Porter<'_> {

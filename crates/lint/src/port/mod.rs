@@ -27,9 +27,10 @@ pub use porter::{Change, Mistake, Ported, Question};
 use crate::cut_short::LookedAt;
 use crate::input::{FolderFact, LintInput};
 use crate::script::Script;
-use model::cluster::{ClusterFile, Denial, Fate, Refusal};
+use cluster_file::ClusterFile;
 use model::{Severity, Timestamp};
 use porter::Porter;
+use resources::{Denial, Fate, Refusal};
 use std::path::Path;
 
 /// A script and the clusters that it goes from and to.
@@ -151,7 +152,7 @@ fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
             });
         }
     }
-    let first = to.refusals(script.request(), None);
+    let first = resources::refusals(to, script.request(), None);
     tell_refusals(&first, "", ported);
     let mut text = script.text.to_owned();
     for (number, line) in (1..).zip(later_components::separators(&script)) {
@@ -159,7 +160,7 @@ fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
         let component = read(name, &text, to);
         let of = format!("component {number}: ");
         // What goes on from the first component is said of that.
-        let mut refusals = to.refusals(component.request(), None);
+        let mut refusals = resources::refusals(to, component.request(), None);
         refusals.retain(|own| {
             let same = |one: &Refusal| (one.denial, &one.asked) == (own.denial, &own.asked);
             !first.iter().any(same)

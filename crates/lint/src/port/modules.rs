@@ -83,7 +83,7 @@ impl Porter<'_> {
         }
         let name = module.split('/').next().unwrap_or(module);
         // The module of the container runtime goes with the runtime.
-        let of_containers = |file: &model::cluster::ClusterFile| {
+        let of_containers = |file: &cluster_file::ClusterFile| {
             let own = file
                 .containers
                 .module

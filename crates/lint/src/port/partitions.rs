@@ -1,9 +1,10 @@
 //! The partition.
 
 use super::porter::Porter;
-use model::cluster::{ClusterFile, Denial, Named, Nodes, Partition, Qos, Sourced};
+use cluster_file::{ClusterFile, Named, Nodes, Partition, Qos, Sourced};
 use model::option_table::Key;
 use model::{Given, TimeLimitRequest};
+use resources::Denial;
 
 impl<'a> Porter<'a> {
     /// The partition: one that has what is asked and allows the time.

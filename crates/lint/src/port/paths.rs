@@ -3,7 +3,7 @@
 use super::folders::{Before, Place, User, before, expands, find};
 use super::porter::Porter;
 use crate::{Edit, apply};
-use model::cluster::{ClusterFile, NodeLocal, Sourced};
+use cluster_file::{ClusterFile, NodeLocal, Sourced};
 use std::ops::Range;
 
 /// A kind of folder.

@@ -2,10 +2,11 @@
 
 use crate::script::Script;
 use crate::{Edit, apply};
-use model::cluster::{ClusterFile, Denial};
+use cluster_file::ClusterFile;
 use model::option_table::Key;
 use model::script_lines::LineKind;
 use model::{Given, MemoryRequest};
+use resources::Denial;
 use std::ops::Range;
 
 /// A script for another cluster.

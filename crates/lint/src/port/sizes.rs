@@ -2,9 +2,10 @@
 
 use super::partitions::seconds;
 use super::porter::Porter;
-use model::cluster::{Bounds, ClusterFile, Denial, GpuKind, Mib, Nodes, Sourced};
+use cluster_file::{Bounds, ClusterFile, GpuKind, Mib, Nodes, Sourced};
 use model::option_table::Key;
 use model::{Given, MemoryRequest, TimeLimitRequest, mebibytes_option};
+use resources::Denial;
 
 impl<'a> Porter<'a> {
     /// CPUs and memory against the other cluster's policy and nodes.

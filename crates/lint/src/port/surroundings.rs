@@ -1,8 +1,8 @@
 //! What surrounds a job: machine, internet, submitting from a job.
 
 use super::porter::Porter;
+use cluster_file::{Nodes, Sourced};
 use model::Internet;
-use model::cluster::{Nodes, Sourced};
 
 /// Programs that need the outside world.
 const FETCHERS: [(&str, &str); 9] = [

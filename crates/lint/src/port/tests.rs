@@ -1,8 +1,8 @@
 //! Ports between the clusters that come with the program.
 
 use super::*;
+use cluster_file::{find, shipped};
 use expect_test::{Expect, expect};
-use model::cluster::{find, shipped};
 use proptest::prelude::*;
 
 pub(super) fn cluster(name: &str) -> ClusterFile {
@@ -435,8 +435,8 @@ fn scripts() -> Vec<&'static str> {
 fn unasked(text: &str, from: &ClusterFile, to: &ClusterFile) -> Vec<String> {
     let ported = ported(from, to, text);
     let script = read("job.sh", &ported.text, to);
-    let refusals = to.refusals(script.request(), None);
-    let told = |refusal: &model::cluster::Refusal| {
+    let refusals = resources::refusals(to, script.request(), None);
+    let told = |refusal: &resources::Refusal| {
         ported.questions.iter().any(|question| {
             let node =
                 refusal.asked.starts_with("--nodelist") || refusal.asked.starts_with("--exclude");

@@ -1,7 +1,7 @@
 //! What of a cluster a script names.
 
 use crate::script::Script;
-use model::cluster::ClusterFile;
+use cluster_file::ClusterFile;
 use model::option_table::Key;
 
 /// What of a cluster a script names; none where it names something that the cluster hasn't.

@@ -4,7 +4,7 @@ use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Finding, Found, LintInput, Severity};
-use model::cluster::{ClusterFile, Sourced};
+use cluster_file::{ClusterFile, Sourced};
 use model::option_table::Key;
 use std::path::Path;
 

@@ -4,8 +4,8 @@ use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Found, LintInput, Severity};
+use cluster_file::GpuKind;
 use model::GpuCount;
-use model::cluster::GpuKind;
 use model::option_table::Key;
 
 /// Y103.
@@ -120,7 +120,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
 mod tests {
     use super::*;
     use crate::testing::{fires, input_on, lint_on, silent};
-    use model::cluster::{Denial, Refusal};
+    use resources::{Denial, Refusal};
 
     #[test]
     fn speaks() {
@@ -142,10 +142,10 @@ mod tests {
         for name in ["satori", "ibex", "cedar"] {
             let found = lint_on(name, script);
             let found = found.iter().find(|one| one.code == RULE.code).unwrap();
-            let cluster = model::cluster::find(name).unwrap().unwrap();
+            let cluster = cluster_file::find(name).unwrap().unwrap();
             let read = Script::read(&input_on(&cluster, script));
             // What plan is sure of is no note.
-            let refusals = cluster.refusals(read.request(), Some("ada"));
+            let refusals = resources::refusals(&cluster, read.request(), Some("ada"));
             let sure = |one: &Refusal| one.denial == Denial::NodeConfig && !one.assumed;
             let want = match refusals.iter().any(sure) {
                 true => Severity::Error,

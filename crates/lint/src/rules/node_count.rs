@@ -4,8 +4,8 @@ use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Found, LintInput, Severity};
-use model::cluster::{Denial, Fate};
 use model::option_table::Key;
+use resources::{Denial, Fate};
 
 /// Y109.
 pub const RULE: Rule = Rule {

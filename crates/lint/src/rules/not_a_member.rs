@@ -4,9 +4,10 @@ use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Found, LintInput, Severity};
-use model::cluster::{Denial, Sourced};
+use cluster_file::Sourced;
 use model::nearest;
 use model::option_table::Key;
+use resources::Denial;
 
 /// Y102.
 pub const RULE: Rule = Rule {

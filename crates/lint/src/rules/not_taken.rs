@@ -5,8 +5,8 @@ use crate::rule::{Holds, Rule};
 use crate::script::{Script, errors, request_with_pyxis};
 use crate::{Finding, Found, LintInput, Severity};
 use model::Given;
-use model::cluster::{Denial, Fate, Refusal};
 use model::option_table::Key;
+use resources::{Denial, Fate, Refusal};
 use std::ops::Range;
 
 /// Y110.
@@ -47,7 +47,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         },
     };
     let request = with_plugin.as_ref().unwrap_or(script.request());
-    for refusal in cluster.refusals(request, input.user) {
+    for refusal in resources::refusals(cluster, request, input.user) {
         let severity = match refusal.assumed {
             true => Severity::Note,
             false => RULE.severity,
@@ -213,9 +213,10 @@ mod tests {
     #[track_caller]
     fn check(name: &str, options: &str) {
         let text = format!("#!/bin/sh\n#SBATCH {options}\nsrun x\n");
-        let cluster = model::cluster::find(name).unwrap().unwrap();
+        let cluster = cluster_file::find(name).unwrap().unwrap();
         let found = lint_on(name, &text);
-        let refusals = cluster.refusals(
+        let refusals = resources::refusals(
+            &cluster,
             Script::read(&input_on(&cluster, &text)).request(),
             Some("ada"),
         );

@@ -4,7 +4,7 @@ use super::{given_twice, site};
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Finding, Found, LintInput, Severity};
-use model::cluster::{Bounds, ClusterFile, Mib, Named, PolicyOfGpu, Sourced};
+use cluster_file::{Bounds, ClusterFile, Mib, Named, PolicyOfGpu, Sourced};
 use model::option_table::{Effect, Key};
 use model::{Given, MemoryRequest, mebibytes_text};
 

@@ -3,9 +3,10 @@
 use crate::input::LintInput;
 use crate::script::Script;
 use crate::{Finding, Severity};
+use cluster_file::{ClusterFile, List, Named, Partition, Sourced};
 use model::Request;
-use model::cluster::{ClusterFile, Denial, List, Named, Partition, Refusal, Sourced};
 use model::option_table::Key;
+use resources::{Denial, Refusal};
 
 /// The partition that a job would run in, where the cluster file knows it; of several, none.
 pub(crate) fn partition<'a>(
@@ -59,7 +60,7 @@ pub(crate) fn refusal(
 ) -> Option<Refusal> {
     let cluster = input.cluster?;
     let fits = |refusal: &Refusal| refusal.denial == denial && refusal.asked.starts_with(asked);
-    let refusals = cluster.refusals(script.request(), input.user);
+    let refusals = resources::refusals(cluster, script.request(), input.user);
     // Without a partition Slurm looks no further: that is another finding.
     let stopped = matches!(
         refusals.last()?.denial,
@@ -70,8 +71,7 @@ pub(crate) fn refusal(
             partition: Some(cluster.partitions.first()?.name.clone()),
             ..script.request().clone()
         };
-        return cluster
-            .refusals(&request, input.user)
+        return resources::refusals(cluster, &request, input.user)
             .into_iter()
             .find(fits);
     }

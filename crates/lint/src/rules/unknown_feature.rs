@@ -4,9 +4,9 @@ use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Edit, Finding, Found, LintInput, Severity};
-use model::cluster::Denial;
 use model::nearest;
 use model::option_table::Key;
+use resources::Denial;
 
 /// Y106.
 pub const RULE: Rule = Rule {

@@ -4,9 +4,9 @@ use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Found, LintInput, Severity};
-use model::cluster::Denial;
 use model::nearest;
 use model::option_table::Key;
+use resources::Denial;
 
 /// Y100.
 pub const RULE: Rule = Rule {

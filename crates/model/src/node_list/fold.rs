@@ -64,7 +64,7 @@ pub fn sort(names: &mut [NodeName]) {
 }
 
 /// Leaves of names that stand several times the first.
-pub(crate) fn drop_repeated(names: &mut Vec<NodeName>) {
+pub fn drop_repeated(names: &mut Vec<NodeName>) {
     // Most lists ascend, and can't hold a name twice.
     let ascends = |one: &NodeName, next: &NodeName| {
         let lengths = one.as_bytes().len().cmp(&next.as_bytes().len());

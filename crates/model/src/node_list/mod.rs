@@ -7,7 +7,7 @@
 mod fold;
 
 use crate::NodeName;
-pub(crate) use fold::drop_repeated;
+pub use fold::drop_repeated;
 pub use fold::{fold, fold_list, sort};
 
 /// Most names in one range, as Slurm has it.

@@ -1,6 +1,6 @@
 //! What a job would be given, whether a script or a run file asked for it.
 
-use model::cluster::{ClusterFile, Named, NodeSet, Partition};
+use cluster_file::{ClusterFile, Named, NodeSet, Partition};
 use model::{GpuCount, MemoryRequest, Request, TimeLimitRequest};
 use std::fmt;
 
@@ -52,7 +52,11 @@ impl Allocation {
     /// What a request gets there.
     #[must_use]
     pub fn of(request: &Request, file: &ClusterFile) -> Allocation {
-        Allocation::in_partition(request, file, file.admission(request, None).partition)
+        Allocation::in_partition(
+            request,
+            file,
+            resources::admission(file, request, None).partition,
+        )
     }
 
     /// What a request gets in a partition; in one of which nothing is known where there is none.
@@ -69,7 +73,7 @@ impl Allocation {
         let gpus = count(&request.gpus)
             .or_else(|| Some(count(&request.gpus_per_task)?.saturating_mul(tasks?)))
             .filter(|gpus| *gpus > 0);
-        let fewest = file.fewest_nodes(partition, request);
+        let fewest = resources::fewest_nodes(file, partition, request);
         let nodes = fewest.unwrap_or_else(|| nodes(request, tasks, gpus, gpus_there));
         // More than it allows it never gets, whatever it would need.
         let nodes = nodes.min(request.max_nodes.unwrap_or(u32::MAX)).max(1);

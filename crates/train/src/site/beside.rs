@@ -5,7 +5,7 @@ use super::script_whys::{option_text, said};
 use super::{Allocation, Difference, SitePlan};
 use crate::show::paragraph;
 use crate::{Plan, Resolved};
-use model::cluster::ClusterFile;
+use cluster_file::ClusterFile;
 use model::option_table::{Effect, Key};
 use model::sbatch::{self, Sbatch};
 use model::{Given, GresItem, GresList, Origin, Surroundings};

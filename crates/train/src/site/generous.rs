@@ -1,7 +1,7 @@
 //! Facts of a cluster in which what is only assumed is believed to be enough.
 
 use crate::ResourceSection;
-use model::cluster::{ClusterFile, List, NodeSet, Sourced};
+use cluster_file::{ClusterFile, List, NodeSet, Sourced};
 use model::{ClusterFacts, GpuGroup, NodeGroup};
 
 /// Raises what is assumed of the nodes to what is asked for. The groups stand in the order of the

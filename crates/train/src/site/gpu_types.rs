@@ -1,8 +1,9 @@
 //! Which GPUs a job could get that names no type.
 
 use crate::show::either;
+use cluster_file::{ClusterFile, List, Named, Partition};
 use model::Request;
-use model::cluster::{ClusterFile, GpuTypes, List, Named, Partition};
+use resources::GpuTypes;
 
 /// What to say of a job that asks for GPUs of no type where there are several; none where there is
 /// one alone.
@@ -11,7 +12,7 @@ pub(super) fn note(
     partition: Option<&Named<Partition>>,
     request: &Request,
 ) -> Option<String> {
-    let GpuTypes { serving, refusing } = file.gpu_types(partition, request);
+    let GpuTypes { serving, refusing } = resources::gpu_types(file, partition, request);
     let others = !file.knows_all(List::Nodes);
     // What none of them would serve is a refusal, or needs several of them together.
     if serving.is_empty() || (serving.len() + refusing.len() < 2 && !others) {

@@ -2,8 +2,8 @@
 
 use super::LeftToSlurm;
 use crate::{Plan, Resolved, Source};
+use cluster_file::{ClusterFile, Gpu, GpuOption, NodeSet};
 use model::ClusterFacts;
-use model::cluster::{ClusterFile, Gpu, GpuOption, NodeSet};
 
 /// The GPUs that the job gets.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! A cluster file of what is known of the cluster that answers here.
 
+use cluster_file::ClusterFile;
 use model::ClusterFacts;
-use model::cluster::ClusterFile;
 use std::fmt::Write as _;
 
 /// The name of the embedded engine's partition.

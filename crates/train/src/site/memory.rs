@@ -1,7 +1,7 @@
 //! The memory of a job that asks for none.
 
+use cluster_file::{ClusterFile, Mib, Named, Partition, Sourced};
 use model::MemoryRequest;
-use model::cluster::{ClusterFile, Mib, Named, Partition, Sourced};
 
 /// The same in words: `4000M a CPU (limits.default_memory_per_cpu)`.
 pub(super) fn say_default(file: &ClusterFile, partition: Option<&Named<Partition>>) -> String {

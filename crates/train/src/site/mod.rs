@@ -31,9 +31,10 @@ pub use script_plan::ScriptPlan;
 
 use crate::planner::{Planned, layers, plan_sections};
 use crate::{JobPlace, Plan, PlanInput, Refusal, Resolved};
+use cluster_file::{ClusterFile, NodeSet};
 use gpus::GpuChoice;
 use model::ClusterFacts;
-use model::cluster::{ClusterFile, NodeSet, Refusal as Denied};
+use resources::Refusal as Denied;
 use std::path::Path;
 
 /// A run's plan on a cluster that is known by its file.
@@ -264,7 +265,7 @@ fn plan_in(
     let user = asker.user;
     qos::choose(&mut plan, &mut left, file, user);
     qos::assumed(&mut assumed, &plan, &left, file, user);
-    let admission = file.admission(&request(&plan), user);
+    let admission = resources::admission(file, &request(&plan), user);
     plan.notes
         .extend(gpu_types::note(file, admission.partition, &request(&plan)));
     if plan.memory_left.is_some() {
@@ -321,9 +322,9 @@ fn assumed_of_nodes(assumed: &mut Vec<(String, String)>, set: &NodeSet<'_>, plan
 fn note<T>(
     assumed: &mut Vec<(String, String)>,
     path: String,
-    value: Option<&model::cluster::Sourced<T>>,
+    value: Option<&cluster_file::Sourced<T>>,
 ) {
-    if let Some(model::cluster::Source::Assumed(why)) = value.map(|value| &value.source) {
+    if let Some(cluster_file::Source::Assumed(why)) = value.map(|value| &value.source) {
         assumed.push((path, why.clone()));
     }
 }

@@ -1,7 +1,7 @@
 //! Which partitions could be meant.
 
 use crate::{Resolved, say_limit};
-use model::cluster::{ClusterFile, Named, NodeSet, Partition, PartitionState};
+use cluster_file::{ClusterFile, Named, NodeSet, Partition, PartitionState};
 
 /// A partition that could be meant.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ pub(super) fn candidates<'a>(
 /// Whether ordinary jobs can go there.
 fn is_open(partition: &Partition) -> bool {
     let is_set =
-        |flag: &Option<model::cluster::Sourced<bool>>| flag.as_ref().is_some_and(|flag| flag.value);
+        |flag: &Option<cluster_file::Sourced<bool>>| flag.as_ref().is_some_and(|flag| flag.value);
     let up = partition
         .state
         .as_ref()

@@ -2,7 +2,7 @@
 
 use super::gpus::GpuChoice;
 use crate::{Plan, Resolved, Source, say_mebibytes};
-use model::cluster::{Bounds, ClusterFile, Mib, Named, NodeSet, Partition, Sourced};
+use cluster_file::{Bounds, ClusterFile, Mib, Named, NodeSet, Partition, Sourced};
 
 /// CPUs and memory that were not requested: by the site's policy, and never more than a node
 /// has. Where the job has its nodes whole all their memory is its own.

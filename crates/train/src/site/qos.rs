@@ -2,8 +2,8 @@
 
 use super::LeftToSlurm;
 use crate::{Plan, Resolved, Source, say_limit};
+use cluster_file::{ClusterFile, Named, Qos, Sourced};
 use model::TimeLimitRequest;
-use model::cluster::{ClusterFile, Named, Qos, Sourced};
 
 /// Leaves Slurm its defaults where they serve; else names the QOS that does.
 pub(super) fn choose(
@@ -129,7 +129,7 @@ fn takes(plan: &Plan, file: &ClusterFile, user: Option<&str>, qos: &Named<Qos>) 
     let mut request = super::request(plan);
     request.qos = Some(qos.name.clone());
     let path = format!("qos.{}.", qos.name);
-    let refusals = file.refusals(&request, user);
+    let refusals = resources::refusals(file, &request, user);
     let mut of_qos = refusals.iter().filter_map(|refusal| refusal.at.as_ref());
     !of_qos.any(|at| at.starts_with(&path))
 }

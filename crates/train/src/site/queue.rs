@@ -2,8 +2,9 @@
 
 use super::LeftToSlurm;
 use crate::{Plan, ResumeBy};
+use cluster_file::{ClusterFile, Sourced};
 use model::Request;
-use model::cluster::{ClusterFile, Refusal, Sourced};
+use resources::Refusal;
 
 /// Jobs of one run or script in the queue at once, against what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]

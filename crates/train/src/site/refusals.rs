@@ -1,7 +1,7 @@
 //! What a cluster would not take, as a person reads it.
 
 use crate::show::paragraph;
-use model::cluster::{Fate, Refusal as Denied};
+use resources::{Fate, Refusal as Denied};
 
 /// What the cluster would not take, each with its three parts. Several limits for one thing that was
 /// asked stand together, and what to do keeps to all of them. Begins with an empty line; nothing where

@@ -3,10 +3,11 @@
 use super::script_whys::Whys;
 use super::{Allocation, InQueue, gpu_types, note, show};
 use crate::show::{Row, paragraph, plural};
+use cluster_file::{ClusterFile, Named, Sourced, User};
 use model::Request;
-use model::cluster::{Admission, ClusterFile, Named, Refusal as Denied, Sourced, User};
 use model::option_table::Key;
 use model::sbatch::Sbatch;
+use resources::{Admission, Refusal as Denied};
 
 /// A batch script's table: what it gets there, and why.
 #[derive(Clone, Debug)]
@@ -39,7 +40,7 @@ impl ScriptPlan {
         let Admission {
             partition,
             refusals,
-        } = file.admission(request, user);
+        } = resources::admission(file, request, user);
         let allocation = Allocation::in_partition(request, file, partition);
         let own = file.user(user.unwrap_or("*"));
         let default_account = own.and_then(|own| own.default_account.as_ref());

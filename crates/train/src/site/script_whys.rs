@@ -2,7 +2,7 @@
 
 use super::Allocation;
 use crate::show::{Row, plural};
-use model::cluster::{ClusterFile, Partition, Sourced};
+use cluster_file::{ClusterFile, Partition, Sourced};
 use model::option_table::{Effect, Key};
 use model::sbatch::Sbatch;
 use model::{Given, Origin, Span};

@@ -8,7 +8,7 @@ use std::path::Path;
 /// What a run file with these resources gets there, but for what every run has.
 #[track_caller]
 fn check(cluster: &str, resources: &str, want: Expect) {
-    let file = model::cluster::find(cluster).unwrap().unwrap();
+    let file = cluster_file::find(cluster).unwrap().unwrap();
     let text = format!("command = [\"python\", \"train.py\"]\n[resources]\n{resources}");
     let (run_file, problems) = RunFile::parse(&text, "yard.toml");
     assert_eq!(problems, []);

@@ -6,8 +6,8 @@ use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
+use cluster_file::{ClusterFile, Contradiction};
 use model::Severity;
-use model::cluster::{ClusterFile, Contradiction};
 use model::counted;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use crate::exit_code;
 use crate::failure::Failure;
 use crate::input_file;
 use crate::printer::Printer;
-use model::cluster::{ClusterFile, shipped};
+use cluster_file::{ClusterFile, shipped};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use sys::Places;

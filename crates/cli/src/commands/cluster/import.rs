@@ -7,7 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input_file::{self, InputFile};
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
-use model::cluster::{ConfText, ImportInput, ImportNote, import};
+use cluster_file::{ConfText, ImportInput, ImportNote, import};
 use model::counted;
 use std::path::{Path, PathBuf};
 

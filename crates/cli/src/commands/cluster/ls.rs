@@ -7,7 +7,7 @@ use crate::failure::Outcome;
 use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
-use model::cluster::{ClusterFile, Nodes, Sourced};
+use cluster_file::{ClusterFile, Nodes, Sourced};
 use serde_json::{Value, json};
 
 /// List clusters: what answers here, your cluster files, and those that come with yard

@@ -7,7 +7,7 @@ use crate::failure::Outcome;
 use crate::printer::Printer;
 use crate::words::{fitted, shortened};
 use clap::Args as ClapArgs;
-use model::cluster::{
+use cluster_file::{
     ClusterFile, Entry, GpuKind, GpuOption, Named, NodeSet, Partition, Section, Source, Sourced,
 };
 use model::counted;

@@ -1,7 +1,7 @@
 //! Where every value of a cluster file came from.
 
 use crate::words;
-use model::cluster::{ClusterFile, Section, Source};
+use cluster_file::{ClusterFile, Section, Source};
 use serde_json::{Map, Value, json};
 
 /// Every value with its source: key, value, source; in lines of at most `width` columns.
@@ -65,11 +65,11 @@ fn value(toml: &str) -> Value {
 }
 
 /// Visits every value. Of several tables of one path each has its number after it.
-fn each(file: &ClusterFile, visit: &mut dyn FnMut(&str, &str, &model::cluster::Entry)) {
+fn each(file: &ClusterFile, visit: &mut dyn FnMut(&str, &str, &cluster_file::Entry)) {
     let mut last = (String::new(), 0);
     file.visit("", &mut |path, form, entries| {
         let mut path = path.to_owned();
-        if form == model::cluster::Form::Listed {
+        if form == cluster_file::Form::Listed {
             last = if last.0 == path {
                 (path.clone(), last.1 + 1)
             } else {

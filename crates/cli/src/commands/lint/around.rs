@@ -7,8 +7,8 @@ use crate::exit_code;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use ::lint::{Finding, FolderFact, LintInput};
+use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
-use model::cluster::ClusterFile;
 use model::{SlurmVersion, Timestamp};
 use std::path::{Path, PathBuf};
 

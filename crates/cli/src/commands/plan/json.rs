@@ -1,7 +1,9 @@
 //! `yard plan --json`: all that the text says, and the values as they are.
 
-use model::cluster::{ClusterFile, Fate, Refusal};
+use cluster_file::ClusterFile;
+
 use model::{ClusterFacts, TimeLimitRequest};
+use resources::{Fate, Refusal};
 use serde_json::{Value, json};
 use train::site::{Allocation, Beside, InQueue, ScriptPlan, SitePlan};
 use train::{Plan, Resolved, Row};

@@ -10,8 +10,8 @@ use crate::input_file;
 use crate::printer::Printer;
 use crate::words;
 use backend::TestedJob;
+use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
-use model::cluster::ClusterFile;
 use model::sbatch::{self, Sbatch};
 use model::script_lines::{LineKind, script_lines};
 use model::{Origin, Severity, SlurmVersion, Surroundings};
@@ -91,7 +91,7 @@ impl Around {
 
     /// As sbatch of that cluster reads options.
     pub fn on(&self, file: &ClusterFile) -> Surroundings<'_> {
-        Surroundings::of_cluster(Some(file), None, now(), &self.zone, &self.cwd)
+        cluster_file::surroundings(Some(file), None, now(), &self.zone, &self.cwd)
     }
 
     fn resolve_here(
@@ -106,7 +106,7 @@ impl Around {
         let version = version.and_then(|text| text.parse::<SlurmVersion>().ok());
         let surroundings = match facts.embedded {
             true => Surroundings::embedded(now(), &self.zone, &self.cwd),
-            false => Surroundings::of_cluster(None, version, now(), &self.zone, &self.cwd),
+            false => cluster_file::surroundings(None, version, now(), &self.zone, &self.cwd),
         };
         resolve(path, words, &variable, text, &surroundings, &facts.name)
     }

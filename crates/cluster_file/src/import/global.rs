@@ -1,0 +1,352 @@
+//! Options of the cluster as a whole.
+
+use super::conf_line::ConfLine;
+use super::{Importer, known_options, said};
+use crate::{EnforcePartLimits, Mib, PreemptMode, PreemptType};
+use model::{Seconds, TimeLimitRequest};
+
+/// Options that say how daemons run and where they write, and nothing of what jobs can have.
+const DAEMONS: &[&str] = &[
+    "acctgatherenergytype",
+    "acctgatherfilesystemtype",
+    "acctgatherinfinibandtype",
+    "acctgatherinterconnecttype",
+    "acctgathernodefreq",
+    "acctgatherprofiletype",
+    "accountingstoragebackuphost",
+    "accountingstorageexternalhost",
+    "accountingstoragehost",
+    "accountingstorageloc",
+    "accountingstorageparameters",
+    "accountingstoragepass",
+    "accountingstorageport",
+    "accountingstoragetres",
+    "accountingstoragetype",
+    "accountingstorageuser",
+    "accountingstorejobcomment",
+    "accountingstoreflags",
+    "allowspecresourcesusage",
+    "authaltparameters",
+    "authalttypes",
+    "authinfo",
+    "authtype",
+    "backupaddr",
+    "backupcontroller",
+    "batchstarttimeout",
+    "bcastexclude",
+    "bcastparameters",
+    "clifilterplugins",
+    "communicationparameters",
+    "controladdr",
+    "controlmachine",
+    "credtype",
+    "cryptotype",
+    "debugflags",
+    "dependencyparameters",
+    "eiotimeout",
+    "epilog",
+    "epilogmsgtime",
+    "epilogslurmctld",
+    "extsensorsfreq",
+    "extsensorstype",
+    "federationparameters",
+    "firstjobid",
+    "getenvtimeout",
+    "groupupdateforce",
+    "groupupdatetime",
+    "healthcheckinterval",
+    "healthchecknodestate",
+    "healthcheckprogram",
+    "inactivelimit",
+    "interactivestepoptions",
+    "jobacctgatherfrequency",
+    "jobacctgatherparams",
+    "jobacctgathertype",
+    "jobcomphost",
+    "jobcomploc",
+    "jobcompparams",
+    "jobcomppass",
+    "jobcompport",
+    "jobcomptype",
+    "jobcompuser",
+    "jobcredentialprivatekey",
+    "jobcredentialpubliccertificate",
+    "keepalivetime",
+    "launchtype",
+    "logtimeformat",
+    "mailprog",
+    "maxdbdmsgs",
+    "maxjobid",
+    "maxnodecount",
+    "messagetimeout",
+    "plugindir",
+    "plugstackconfig",
+    "prepparameters",
+    "prepplugins",
+    "privatedata",
+    "proctracktype",
+    "prolog",
+    "prologepilogtimeout",
+    "prologflags",
+    "prologslurmctld",
+    "rebootprogram",
+    "reconfigflags",
+    "resumefailprogram",
+    "resumeprogram",
+    "resumerate",
+    "resumetimeout",
+    "resvepilog",
+    "resvprolog",
+    "returntoservice",
+    "routeplugin",
+    "sbcastparameters",
+    "schedulertimeslice",
+    "scronparameters",
+    "slurmctldaddr",
+    "slurmctlddebug",
+    "slurmctldhost",
+    "slurmctldlogfile",
+    "slurmctldparameters",
+    "slurmctldpidfile",
+    "slurmctldplugstack",
+    "slurmctldport",
+    "slurmctldprimaryoffprog",
+    "slurmctldprimaryonprog",
+    "slurmctldsyslogdebug",
+    "slurmctldtimeout",
+    "slurmddebug",
+    "slurmdlogfile",
+    "slurmdparameters",
+    "slurmdpidfile",
+    "slurmdport",
+    "slurmdspooldir",
+    "slurmdsyslogdebug",
+    "slurmdtimeout",
+    "slurmduser",
+    "slurmschedlogfile",
+    "slurmschedloglevel",
+    "slurmuser",
+    "srunepilog",
+    "srunportrange",
+    "srunprolog",
+    "statesavelocation",
+    "suspendexcnodes",
+    "suspendexcparts",
+    "suspendprogram",
+    "suspendrate",
+    "suspendtime",
+    "suspendtimeout",
+    "switchparameters",
+    "switchtype",
+    "taskepilog",
+    "taskprolog",
+    "tcptimeout",
+    "topologyparam",
+    "topologyplugin",
+    "treewidth",
+    "unkillablestepprogram",
+    "unkillablesteptimeout",
+    "usepam",
+    "mpidefault",
+    "mpiparams",
+    "taskplugin",
+    "taskpluginparam",
+    "completewait",
+    "prioritycalcperiod",
+    "waittime",
+    "grestypes",
+];
+
+impl Importer {
+    /// A line that is neither of nodes nor of partitions.
+    pub(super) fn global(&mut self, line: &ConfLine) {
+        for pair in &line.pairs {
+            let key = pair.key.to_ascii_lowercase();
+            let value = pair.value.trim();
+            match self.carried(line, &key, value) {
+                None if DAEMONS.contains(&key.as_str()) => self.daemon(line, &pair.key),
+                taken => self.not_taken(line, pair, taken, known_options::GLOBAL),
+            }
+        }
+    }
+
+    /// Takes a value over; false where it can't be read, none where there is no key for it.
+    fn carried(&mut self, line: &ConfLine, key: &str, value: &str) -> Option<bool> {
+        let text = || said(line, value.to_owned());
+        let number = || {
+            value
+                .parse::<u32>()
+                .ok()
+                .and_then(|number| said(line, number))
+        };
+        let mib = || megabytes(value).and_then(|size| said(line, size));
+        let seconds = |unit: u64| {
+            let number = value.parse::<u32>().ok()?;
+            said(line, Seconds(u64::from(number) * unit))
+        };
+        let flag = || boolean(value).and_then(|flag| said(line, flag));
+        let length = || length(value).and_then(|length| said(line, length));
+        let list = || said(line, list(value));
+        let file = &mut self.file;
+        macro_rules! set {
+            ($place:expr, $value:expr) => {{
+                $place = $value;
+                $place.is_some()
+            }};
+        }
+        Some(match key {
+            "clustername" => set!(file.cluster_name, text()),
+            "maildomain" => set!(file.mail_domain, text()),
+            "tmpfs" => set!(file.node_local.path, text()),
+            "maxarraysize" => set!(file.limits.max_array_size, number()),
+            "maxjobcount" => set!(file.limits.max_jobs, number()),
+            "maxtaskspernode" => set!(file.limits.max_tasks_per_node, number()),
+            "maxstepcount" => set!(file.limits.max_steps, number()),
+            "defmempercpu" => unlimited(value) || set!(file.limits.default_memory_per_cpu, mib()),
+            "defmempernode" => unlimited(value) || set!(file.limits.default_memory_per_node, mib()),
+            "maxmempercpu" => unlimited(value) || set!(file.limits.max_memory_per_cpu, mib()),
+            "maxmempernode" => unlimited(value) || set!(file.limits.max_memory_per_node, mib()),
+            "accountingstorageenforce" => {
+                let words = match value.to_ascii_lowercase().as_str() {
+                    "0" | "none" => Vec::new(),
+                    "1" => vec!["associations".to_owned()],
+                    "2" => vec!["associations".to_owned(), "limits".to_owned()],
+                    value => self::list(value),
+                };
+                set!(file.limits.enforce, said(line, words))
+            }
+            "enforcepartlimits" => {
+                let word = match value.to_ascii_lowercase().as_str() {
+                    "no" => EnforcePartLimits::No,
+                    "any" => EnforcePartLimits::Any,
+                    "yes" | "all" => EnforcePartLimits::All,
+                    _ => return Some(false),
+                };
+                set!(file.limits.enforce_partition_limits, said(line, word))
+            }
+            "jobrequeue" => set!(file.scheduling.requeue, flag()),
+            "killwait" => set!(file.scheduling.kill_wait, seconds(1)),
+            "overtimelimit" => set!(file.scheduling.over_time_limit, seconds(60)),
+            "minjobage" => set!(file.scheduling.min_job_age, seconds(1)),
+            "selecttypeparameters" => set!(file.scheduling.select, text()),
+            // The selection of whole nodes is what a file can't say otherwise.
+            "selecttype" => match value {
+                "select/linear" => {
+                    self.note(
+                        line,
+                        "SelectType=select/linear",
+                        "jobs get whole nodes: add exclusive = true to the partitions",
+                    );
+                    true
+                }
+                _ => {
+                    self.daemon(line, "SelectType");
+                    true
+                }
+            },
+            "schedulertype" => set!(file.scheduling.scheduler, text()),
+            "schedulerparameters" => set!(file.scheduling.parameters, text()),
+            "prioritytype" => set!(
+                file.priority.kind,
+                said(line, value.trim_start_matches("priority/").to_owned())
+            ),
+            "priorityweightage" => set!(file.priority.age, number()),
+            "priorityweightfairshare" => set!(file.priority.fair_share, number()),
+            "priorityweightjobsize" => set!(file.priority.job_size, number()),
+            "priorityweightpartition" => set!(file.priority.partition, number()),
+            "priorityweightqos" => set!(file.priority.qos, number()),
+            "priorityweightassoc" => set!(file.priority.association, number()),
+            "priorityweighttres" => set!(file.priority.tres, text()),
+            "prioritymaxage" => set!(file.priority.max_age, length()),
+            "prioritydecayhalflife" => set!(file.priority.half_life, length()),
+            "priorityfavorsmall" => set!(file.priority.favor_small, flag()),
+            "priorityflags" => set!(file.priority.flags, list()),
+            "preempttype" => {
+                let kind = match value.to_ascii_lowercase().as_str() {
+                    "preempt/none" => PreemptType::None,
+                    "preempt/partition_prio" => PreemptType::Partition,
+                    "preempt/qos" => PreemptType::Qos,
+                    _ => return Some(false),
+                };
+                set!(file.preemption.kind, said(line, kind))
+            }
+            "preemptmode" => set!(
+                file.preemption.mode,
+                preempt_mode(value).and_then(|mode| said(line, mode))
+            ),
+            "preemptexempttime" => {
+                let time = if value == "-1" {
+                    Some(Seconds(0))
+                } else {
+                    self::length(value)
+                };
+                set!(
+                    file.preemption.exempt_time,
+                    time.and_then(|time| said(line, time))
+                )
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// `GANG,SUSPEND` is `SUSPEND`: the first word that says what happens to the job.
+pub(super) fn preempt_mode(value: &str) -> Option<PreemptMode> {
+    let words = value
+        .split(',')
+        .map(|word| word.trim().to_ascii_lowercase());
+    words.into_iter().find_map(|word| match word.as_str() {
+        "off" => Some(PreemptMode::Off),
+        "cancel" => Some(PreemptMode::Cancel),
+        "requeue" => Some(PreemptMode::Requeue),
+        "suspend" => Some(PreemptMode::Suspend),
+        _ => None,
+    })
+}
+
+/// A size in MiB, as Slurm's configuration has it without a unit.
+pub(super) fn megabytes(value: &str) -> Option<Mib> {
+    model::parse_mebibytes(value).map(Mib)
+}
+
+pub(super) fn unlimited(value: &str) -> bool {
+    ["unlimited", "infinite", "-1"]
+        .iter()
+        .any(|word| word.eq_ignore_ascii_case(value))
+}
+
+pub(super) fn boolean(value: &str) -> Option<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "yes" | "true" | "1" | "up" => Some(true),
+        "no" | "false" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// A list with commas, without the words that stand for nothing.
+pub(super) fn list(value: &str) -> Vec<String> {
+    let words = value
+        .split(',')
+        .map(str::trim)
+        .filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
+}
+
+/// A limit of time; below zero there is none but -1, which is no limit (`time_str2mins`).
+pub(super) fn time(value: &str) -> Option<TimeLimitRequest> {
+    match value.starts_with('-') && value != "-1" {
+        true => None,
+        false => TimeLimitRequest::parse(value).filter(|time| crate::times::is_counted(*time)),
+    }
+}
+
+/// A length of time in Slurm's form; a number alone is minutes.
+pub(super) fn length(value: &str) -> Option<Seconds> {
+    match time(value)? {
+        TimeLimitRequest::Limit(length) => Some(length),
+        TimeLimitRequest::Unlimited if value.trim_matches(['0', ':', '-']).is_empty() => {
+            Some(Seconds(0))
+        }
+        TimeLimitRequest::Unlimited => None,
+    }
+}

@@ -1,0 +1,144 @@
+//! `gres.conf`: types of GPUs that `slurm.conf` doesn't name.
+
+use super::conf_line::{ConfLine, conf_lines};
+use super::{ConfText, Importer, known_options, said};
+use crate::{Gpu, Named, Nodes};
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// Items of a `Gres` value; commas in brackets part nothing.
+pub(super) fn items(value: &str) -> Vec<String> {
+    let mut items = vec![String::new()];
+    let mut depth = 0_usize;
+    for letter in value.chars() {
+        match letter {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                items.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(last) = items.last_mut() {
+            last.push(letter);
+        }
+    }
+    items.retain(|item| !item.trim().is_empty());
+    items
+}
+
+/// `4`, `2K`
+pub(super) fn count(text: &str) -> Option<u32> {
+    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1024),
+        None => (text, 1),
+    };
+    digits.parse::<u32>().ok()?.checked_mul(factor)
+}
+
+impl Importer {
+    pub(super) fn gres_conf(&mut self, conf: ConfText<'_>) {
+        let lines = conf_lines(conf.name, conf.text);
+        let mut everywhere = HashSet::new();
+        for line in &lines {
+            self.left_over(line);
+        }
+        for line in lines.iter().filter(|line| !line.pairs.is_empty()) {
+            if let Some(way) = line.value("AutoDetect") {
+                if !way.eq_ignore_ascii_case("off") {
+                    let why = "types and counts that nodes find themselves are only known to them: yard cluster check shows what is missing";
+                    self.note(line, &format!("AutoDetect={way}"), why);
+                }
+                if line.value("Name").is_none() {
+                    continue;
+                }
+            }
+            for pair in &line.pairs {
+                let key = pair.key.to_ascii_lowercase();
+                match key.as_str() {
+                    "name" | "nodename" | "type" | "count" | "file" | "autodetect" => {}
+                    "cores" | "cpus" | "link" | "links" | "flags" | "files" | "multiplefiles" => {
+                        self.daemon(line, &pair.key);
+                    }
+                    _ => self.not_taken(line, pair, None, known_options::GRES),
+                }
+            }
+            self.gres_line(line, &mut everywhere);
+        }
+    }
+
+    /// `everywhere` has the types of lines before that are for all nodes.
+    fn gres_line(&mut self, line: &ConfLine, everywhere: &mut HashSet<String>) {
+        let Some(name) = line.value("Name") else {
+            return;
+        };
+        if !name.eq_ignore_ascii_case("gpu") {
+            return self.note(
+                line,
+                &format!("Name={name}"),
+                "what nodes have of it stands in slurm.conf",
+            );
+        }
+        let Some(kind) = line.value("Type").filter(|kind| !kind.trim().is_empty()) else {
+            return;
+        };
+        let files = line
+            .value("File")
+            .or(line.value("Files"))
+            .or(line.value("MultipleFiles"))
+            .map(|file| self.listed.count(file).unwrap_or(1));
+        let counted = line.value("Count").and_then(count);
+        if let (None, Some(odd)) = (counted, line.value("Count")) {
+            self.refused(line, &format!("Count={odd}"), "Slurm takes no such value");
+        }
+        let number = counted
+            .or(files.and_then(|files| u32::try_from(files).ok()))
+            .unwrap_or(1);
+        let groups = match line.value("NodeName") {
+            // A second line of that type finds nothing that is left to it.
+            None if !everywhere.insert(kind.to_owned()) => return,
+            None => Ok(Rc::new((0..self.file.nodes.len()).collect())),
+            Some(names) => self.listed.groups_of(names),
+        };
+        let option = || format!("NodeName={}", line.value("NodeName").unwrap_or_default());
+        match groups {
+            Err(why) => self.refused(line, &option(), why),
+            Ok(groups) if groups.is_empty() => {
+                self.note(line, &option(), "no such node in slurm.conf");
+            }
+            Ok(groups) => {
+                for index in groups.iter().copied() {
+                    self.typed(line, index, kind, number);
+                }
+            }
+        }
+    }
+
+    /// Gives GPUs without a type theirs.
+    fn typed(&mut self, line: &ConfLine, index: usize, kind: &str, number: u32) {
+        let nodes: &mut Named<Nodes> = &mut self.file.nodes[index];
+        let same = |gpu: &&Gpu| gpu.kind.as_ref().is_some_and(|own| own.value == kind);
+        if nodes.gpus.iter().any(|gpu| same(&gpu)) {
+            return;
+        }
+        let Some(untyped) = nodes.body.gpus.iter().position(|gpu| gpu.kind.is_none()) else {
+            return;
+        };
+        let all = nodes.gpus[untyped]
+            .count
+            .as_ref()
+            .map_or(0, |count| count.value);
+        if number >= all {
+            nodes.body.gpus[untyped].kind = said(line, kind.to_owned());
+            return;
+        }
+        // Several types share the number that slurm.conf has.
+        nodes.body.gpus[untyped].count = said(line, all - number);
+        nodes.body.gpus.push(Gpu {
+            kind: said(line, kind.to_owned()),
+            count: said(line, number),
+            ..Gpu::default()
+        });
+    }
+}

@@ -1,0 +1,305 @@
+//! What to ask for instead: the values at which the nodes would serve.
+
+use super::asked::Asked;
+use super::nodes::Place;
+use super::offer::{Trust, describe};
+use super::sent::is_sent;
+use model::{GpuCount, MemoryRequest, Request, mebibytes_option};
+
+/// So many values are told, of those that each make it fit.
+const TOLD: usize = 2;
+
+/// So many values below the greatest that fits are tried on sbatch's own checks.
+const TRIED: u64 = 64;
+
+/// Where to go with GPUs from nodes that have none.
+pub(super) const WITH_GPUS: &str = "a partition with GPUs";
+
+/// One number of a request.
+struct Value {
+    now: u64,
+    with: fn(&Request, u64) -> Request,
+    /// The option that asks for so much.
+    words: fn(&Request, u64) -> String,
+}
+
+impl Place<'_> {
+    /// What would be served instead: another type of GPUs, the greatest value that fits, more
+    /// nodes; else what the largest node has.
+    pub fn advice(&self, request: &Request, asked: &Asked) -> String {
+        if let Some(types) = self.other_type(asked) {
+            return types;
+        }
+        if asked.gpus > 0 && self.sets.iter().all(|set| set.nodes.gpus.is_empty()) {
+            return WITH_GPUS.to_owned();
+        }
+        let mut told: Vec<String> = Vec::new();
+        if let [(kind, count), ..] = &asked.kinds_of_node[..]
+            && asked.kinds_of_node.len() > 1
+        {
+            let one = with_gpus_of_node(request, Some(kind), *count);
+            if self.takes(request, &one) {
+                told.push(format!(
+                    "GPUs of one type a node, such as gpu:{kind}:{count}"
+                ));
+            }
+        }
+        told.extend(self.more_nodes(request, asked));
+        told.extend(
+            values(request)
+                .iter()
+                .filter_map(|value| self.greatest(request, value)),
+        );
+        told.truncate(TOLD);
+        match told.is_empty() {
+            false => told.join(", or "),
+            true => {
+                let kinds: Vec<String> = self.sets.iter().map(describe).collect();
+                format!("no more at once than they have: {}", kinds.join("; "))
+            }
+        }
+    }
+
+    /// Whether nodes serve what is to be asked instead, and sbatch itself lets it through as it does
+    /// what was asked.
+    fn takes(&self, request: &Request, instead: &Request) -> bool {
+        self.serves(instead) && (is_sent(instead) || !is_sent(request))
+    }
+
+    /// The types that there are, where none of them is the one that is asked for.
+    fn other_type(&self, asked: &Asked) -> Option<String> {
+        let kind = asked.kind.as_ref()?;
+        let gpus = || self.sets.iter().flat_map(|set| &set.nodes.gpus);
+        let mut types: Vec<&str> = gpus()
+            .filter_map(|gpu| Some(gpu.kind.as_ref()?.as_str()))
+            .collect();
+        types.dedup();
+        if types.contains(&kind.as_str()) {
+            return None;
+        }
+        let mut models: Vec<&str> = gpus()
+            .filter_map(|gpu| Some(gpu.model.as_ref()?.as_str()))
+            .collect();
+        models.dedup();
+        Some(match (gpus().find(|gpu| gpu.is_called(kind)), &types[..]) {
+            (Some(gpu), []) => format!(
+                "ask without a type: its {} GPUs have none",
+                gpu.model.as_ref().map_or("", |model| model.as_str())
+            ),
+            (None, []) if gpus().next().is_none() => WITH_GPUS.to_owned(),
+            (None, []) if models.is_empty() => format!("ask without a type, or where {kind} are"),
+            (None, []) => format!(
+                "ask without a type for its {}, or where {kind} are",
+                models.join(", ")
+            ),
+            (Some(gpu), types) => match &gpu.kind {
+                Some(own) => format!("its {kind} are asked for as gpu:{}", own.value),
+                None => of_types(types),
+            },
+            (None, types) => of_types(types),
+        })
+    }
+
+    /// More nodes, where fewer are asked for than hold it.
+    fn more_nodes(&self, request: &Request, asked: &Asked) -> Option<String> {
+        request.max_nodes?;
+        // With them there are more tasks, and more of what each asks.
+        if request.tasks_per_node.is_some() && request.tasks.is_some() {
+            return None;
+        }
+        let needed = self.needed(asked, Trust::All)?;
+        let count = u32::try_from(needed.nodes).ok()?;
+        let wider = Request {
+            min_nodes: Some(count),
+            max_nodes: Some(count),
+            ..request.clone()
+        };
+        let helps = needed.nodes > asked.most_nodes && self.takes(request, &wider);
+        helps.then(|| format!("--nodes={count}"))
+    }
+
+    /// The greatest smaller value at which all the rest can stay.
+    fn greatest(&self, request: &Request, value: &Value) -> Option<String> {
+        let fits = |amount: u64| self.serves(&(value.with)(request, amount));
+        let (mut fitting, mut over) = (0, value.now);
+        while over - fitting > 1 {
+            let middle = fitting + (over - fitting) / 2;
+            match fits(middle) {
+                true => fitting = middle,
+                false => over = middle,
+            }
+        }
+        // What sbatch refuses of the greatest that fits it may take of a smaller one.
+        let sent = |amount: &u64| self.takes(request, &(value.with)(request, *amount));
+        let least = fitting.saturating_sub(TRIED);
+        let taken = (least + 1..=fitting).rev().find(sent)?;
+        Some((value.words)(request, taken))
+    }
+}
+
+/// The numbers of a request, in the order in which they are told.
+fn values(request: &Request) -> Vec<Value> {
+    let mut all = Vec::new();
+    let mut add = |now: Option<u64>, with, words| {
+        all.extend(now.map(|now| Value { now, with, words }));
+    };
+    let count = |gpus: &Option<GpuCount>| gpus.as_ref().map(|gpus| u64::from(gpus.count));
+    add(
+        count(&request.gpus_per_node),
+        |request, count| with_gpus_of_node(request, None, count),
+        |request, count| {
+            let gpus = request.gpus_per_node.as_ref();
+            match gpus.and_then(|gpus| gpus.kind.as_ref()) {
+                Some(kind) => format!("{count} {kind} a node"),
+                None if count == 1 => "1 GPU a node".to_owned(),
+                None => format!("{count} GPUs a node"),
+            }
+        },
+    );
+    add(
+        count(&request.gpus),
+        |request, count| Request {
+            gpus: changed(&request.gpus, count),
+            ..request.clone()
+        },
+        |request, count| format!("--gpus={}{count}", kind_of(&request.gpus)),
+    );
+    add(
+        count(&request.gpus_per_task),
+        |request, count| Request {
+            gpus_per_task: changed(&request.gpus_per_task, count),
+            ..request.clone()
+        },
+        |request, count| format!("--gpus-per-task={}{count}", kind_of(&request.gpus_per_task)),
+    );
+    // Those of a task follow from those of its GPUs.
+    let of_task = request
+        .cpus_per_task
+        .filter(|_| request.cpus_per_gpu.is_none());
+    add(
+        of_task.map(u64::from),
+        |request, cpus| Request {
+            cpus_per_task: narrow(cpus),
+            ..request.clone()
+        },
+        |_, cpus| format!("--cpus-per-task={cpus}"),
+    );
+    add(
+        request.cpus_per_gpu.map(u64::from),
+        |request, cpus| Request {
+            cpus_per_gpu: narrow(cpus),
+            cpus_per_task: request.cpus_per_task.and_then(|_| {
+                let gpus = request.gpus_per_task.as_ref().map_or(1, |gpus| gpus.count);
+                narrow(cpus.saturating_mul(gpus.into()))
+            }),
+            ..request.clone()
+        },
+        |_, cpus| format!("--cpus-per-gpu={cpus}"),
+    );
+    let memory = request.memory.map(|memory| match memory {
+        MemoryRequest::PerNode(size)
+        | MemoryRequest::PerCpu(size)
+        | MemoryRequest::PerGpu(size) => size,
+    });
+    add(
+        memory,
+        |request, size| Request {
+            memory: request.memory.map(|memory| match memory {
+                MemoryRequest::PerNode(_) => MemoryRequest::PerNode(size),
+                MemoryRequest::PerCpu(_) => MemoryRequest::PerCpu(size),
+                MemoryRequest::PerGpu(_) => MemoryRequest::PerGpu(size),
+            }),
+            ..request.clone()
+        },
+        |request, size| {
+            let option = match request.memory {
+                Some(MemoryRequest::PerCpu(_)) => "--mem-per-cpu",
+                Some(MemoryRequest::PerGpu(_)) => "--mem-per-gpu",
+                _ => "--mem",
+            };
+            format!("{option}={}", mebibytes_option(size))
+        },
+    );
+    add(
+        request.tasks_per_node.map(u64::from),
+        with_tasks_of_node,
+        |_, tasks| format!("--ntasks-per-node={tasks}"),
+    );
+    let in_all = request.tasks.filter(|_| request.tasks_per_node.is_none());
+    add(
+        in_all.map(u64::from),
+        |request, tasks| Request {
+            tasks: narrow(tasks),
+            ..request.clone()
+        },
+        |_, tasks| format!("--ntasks={tasks}"),
+    );
+    add(
+        request.min_nodes.map(u64::from),
+        |request, nodes| Request {
+            min_nodes: narrow(nodes),
+            max_nodes: narrow(nodes),
+            // Tasks that follow from those of a node are fewer with it.
+            tasks: request.tasks_per_node.map_or(request.tasks, |each| {
+                Some(each.saturating_mul(narrow(nodes)?))
+            }),
+            ..request.clone()
+        },
+        |_, nodes| format!("--nodes={nodes}"),
+    );
+    all
+}
+
+/// What to ask for where there are only these types.
+fn of_types(types: &[&str]) -> String {
+    match types {
+        [one] => format!("ask for its {one}, the only type"),
+        types => format!("ask for one of its GPU types: {}", types.join(", ")),
+    }
+}
+
+fn narrow(number: u64) -> Option<u32> {
+    Some(u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+fn changed(gpus: &Option<GpuCount>, count: u64) -> Option<GpuCount> {
+    gpus.as_ref().map(|gpus| GpuCount {
+        kind: gpus.kind.clone(),
+        count: u32::try_from(count).unwrap_or(u32::MAX),
+    })
+}
+
+fn kind_of(gpus: &Option<GpuCount>) -> String {
+    let kind = gpus.as_ref().and_then(|gpus| gpus.kind.as_ref());
+    kind.map_or_else(String::new, |kind| format!("{kind}:"))
+}
+
+/// So many GPUs a node, of that type or of the one that is asked for; the words in which they were
+/// asked for are those of the greater number.
+fn with_gpus_of_node(request: &Request, kind: Option<&String>, count: u64) -> Request {
+    let mut fewer = request.clone();
+    fewer.asked.per_node = Default::default();
+    let own = request
+        .gpus_per_node
+        .as_ref()
+        .and_then(|gpus| gpus.kind.clone());
+    fewer.gpus_per_node = Some(GpuCount {
+        kind: kind.cloned().or(own),
+        count: u32::try_from(count).unwrap_or(u32::MAX),
+    });
+    fewer
+}
+
+fn with_tasks_of_node(request: &Request, each: u64) -> Request {
+    let nodes = u64::from(request.min_nodes.unwrap_or(1));
+    let now = u64::from(request.tasks_per_node.unwrap_or(1));
+    let follows = |tasks: &u32| u64::from(*tasks) == now.saturating_mul(nodes);
+    Request {
+        tasks_per_node: narrow(each),
+        tasks: match request.tasks.filter(|tasks| follows(tasks)) {
+            Some(_) => narrow(each.saturating_mul(nodes)),
+            None => request.tasks,
+        },
+        ..request.clone()
+    }
+}

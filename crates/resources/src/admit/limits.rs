@@ -1,0 +1,320 @@
+//! Limits of accounts and QOS: `acct_policy.c` of 22.05.
+//!
+//! A job over a limit by itself waits for ever, unless its QOS has the flag `DenyOnLimit`; too many
+//! jobs at once are always refused.
+
+use super::account::Who;
+use super::asked::Asked;
+use super::{Denial, Fate, Refusal};
+use super::{Door, has_flag, listed, refusal, seconds};
+use cluster_file::named;
+use cluster_file::{Named, Partition, Qos, Sourced, Tres};
+use model::{TimeLimitRequest, mebibytes_option};
+
+impl Door<'_, '_> {
+    /// Limits of accounts and QOS.
+    pub(super) fn accounting(&mut self, partition: Option<&Named<Partition>>, who: &Who<'_>) {
+        let enforce = &self.file.limits.enforce;
+        if enforce.as_ref().is_some_and(|words| {
+            !words
+                .iter()
+                .any(|word| ["limits", "safe", "all"].contains(&&**word))
+        }) {
+            return;
+        }
+        let of_partition = partition
+            .and_then(|partition| partition.qos.as_ref())
+            .and_then(|qos| self.file.qos(qos));
+        let Some(first) = who.qos.first() else {
+            if let Some(qos) = of_partition {
+                self.qos_limits(partition, qos, who);
+            }
+            self.association_limits(partition, who);
+            return;
+        };
+        // Where the file says two things of the default, only what both refuse is sure.
+        let before = self.found.len();
+        self.qos_limits(partition, first, who);
+        if who.qos.len() > 1 && self.found.len() > before {
+            let mine = self.found.len();
+            for other in &who.qos[1..] {
+                self.qos_limits(partition, other, who);
+            }
+            let sure = self.found.len() > mine;
+            self.found.truncate(mine);
+            for refusal in &mut self.found[before..] {
+                refusal.assumed |= !sure;
+            }
+        }
+        if let Some(qos) = of_partition.filter(|qos| qos.name != first.name) {
+            self.qos_limits(partition, qos, who);
+        }
+        self.association_limits(partition, who);
+    }
+
+    fn time_asked(&self, partition: Option<&Named<Partition>>) -> Option<TimeLimitRequest> {
+        let default = || {
+            let partition = partition?;
+            let time = partition
+                .default_time
+                .as_ref()
+                .or(partition.max_time.as_ref())?;
+            Some(time.value)
+        };
+        self.request.time.or_else(default)
+    }
+
+    fn qos_limits(
+        &mut self,
+        partition: Option<&Named<Partition>>,
+        qos: &Named<Qos>,
+        who: &Who<'_>,
+    ) {
+        let name = &qos.name;
+        let path = |key: &str| format!("qos.{name}.{key}");
+        let strict = has_flag(qos, "DenyOnLimit");
+        let asked = Asked::of(self.request);
+        if let Some(limit) = &qos.max_tres_per_job {
+            self.tres(
+                limit,
+                &asked,
+                Per::Job,
+                &path("max_tres_per_job"),
+                strict,
+                "QOS",
+            );
+        }
+        if let Some(limit) = &qos.max_tres_per_user {
+            self.tres(
+                limit,
+                &asked,
+                Per::User,
+                &path("max_tres_per_user"),
+                strict,
+                "QOS",
+            );
+        }
+        let submit = [
+            (
+                "max_submit_per_user",
+                &qos.max_submit_per_user,
+                "QOSMaxSubmitJobPerUserLimit",
+            ),
+            ("group_submit", &qos.group_submit, "QOSGrpSubmitJobsLimit"),
+        ];
+        for (key, limit, reason) in submit {
+            if let Some(limit) = limit {
+                self.submit(limit, &path(key), reason);
+            }
+        }
+        if let Some(limit) = &qos.max_wall {
+            let reason = "QOSMaxWallDurationPerJobLimit";
+            let other = self
+                .time_asked(partition)
+                .and_then(|time| self.longer_qos(name, time, who));
+            let todo = other.map_or_else(String::new, |other| format!(", or --qos={other}"));
+            let whose = format!("QOS {name}");
+            let fate = fate(strict, reason);
+            self.wall(partition, limit, &path("max_wall"), fate, &whose, &todo);
+        }
+    }
+
+    fn association_limits(&mut self, partition: Option<&Named<Partition>>, who: &Who<'_>) {
+        let Some(account) = &who.account else { return };
+        let own = who.user.and_then(|user| named(&user.associations, account));
+        let wall = own.and_then(|own| {
+            let limit = own.max_wall.as_ref()?;
+            Some((
+                format!("user.{}.account.{account}.max_wall", who.user?.name),
+                limit,
+            ))
+        });
+        let above = self
+            .file
+            .account_value(account, |account| account.max_wall.as_ref());
+        if let Some((path, limit)) =
+            wall.or(above.map(|limit| (format!("account.{account}.max_wall"), limit)))
+        {
+            let reason = "AssocMaxWallDurationPerJobLimit";
+            let whose = format!("account {account}");
+            let fate = Fate::Waits(reason);
+            self.wall(partition, limit, &path, fate, &whose, "");
+        }
+        let submit = own.and_then(|own| own.max_submit.as_ref());
+        let above = self
+            .file
+            .account_value(account, |account| account.max_submit.as_ref());
+        if let Some(limit) = submit.or(above) {
+            self.submit(
+                limit,
+                &format!("account.{account}.max_submit"),
+                "AssocMaxSubmitJobLimit",
+            );
+        }
+        let tres = own.and_then(|own| own.max_tres_per_job.as_ref());
+        let above = self
+            .file
+            .account_value(account, |account| account.max_tres_per_job.as_ref());
+        if let Some(limit) = tres.or(above) {
+            let asked = Asked::of(self.request);
+            let path = format!("account.{account}.max_tres_per_job");
+            self.tres(limit, &asked, Per::Job, &path, false, "Assoc");
+        }
+    }
+
+    /// Running and waiting jobs: an array counts with all its elements.
+    fn submit(&mut self, limit: &Sourced<u32>, path: &str, reason: &'static str) {
+        let jobs = self
+            .request
+            .array
+            .as_ref()
+            .map_or(1, |array| array.indices.len());
+        if jobs <= limit.value as usize {
+            return;
+        }
+        self.found.push(Refusal {
+            detail: Some(reason.to_owned()),
+            ..refusal(
+                Denial::Policy,
+                format!("{jobs} jobs at once"),
+                format!("at most {} waiting and running ({path})", limit.value),
+                format!("arrays of at most {}", limit.value),
+            )
+            .most(limit.value)
+            .at(path.to_owned(), limit)
+        });
+    }
+
+    /// A time over a limit; `or` is what could be done beside asking for less.
+    fn wall(
+        &mut self,
+        partition: Option<&Named<Partition>>,
+        limit: &Sourced<TimeLimitRequest>,
+        path: &str,
+        fate: Fate,
+        whose: &str,
+        or: &str,
+    ) {
+        let Some(time) = self.time_asked(partition) else {
+            return;
+        };
+        if seconds(time) <= seconds(limit.value) {
+            return;
+        }
+        let asked = match self.request.time {
+            Some(time) => format!("--time={time}"),
+            None => format!("no time, which is {time} there"),
+        };
+        let reason = match fate {
+            Fate::Refused if path.starts_with("qos.") => Some("QOSMaxWallDurationPerJobLimit"),
+            _ => None,
+        };
+        let refusal = Refusal {
+            fate,
+            detail: reason.map(str::to_owned),
+            ..refusal(
+                Denial::Policy,
+                asked,
+                format!("{whose} allows {} ({path})", limit.value),
+                format!("--time={}{or}", limit.value),
+            )
+            .most(seconds(limit.value))
+            .at(path.to_owned(), limit)
+        };
+        let refusal = self.cut(refusal);
+        self.found.push(refusal);
+    }
+
+    /// What is over a limit of time is ended there where the cluster's document says so.
+    pub(super) fn cut(&self, refusal: Refusal) -> Refusal {
+        let cuts = self.file.limits.cut_at_max_time.as_ref();
+        match cuts.is_some_and(|cuts| cuts.value) && refusal.fate != Fate::Refused {
+            true => Refusal {
+                fate: Fate::Cut,
+                assumed: true,
+                ..refusal
+            },
+            false => refusal,
+        }
+    }
+
+    /// A QOS that the user may name and that allows that time.
+    fn longer_qos(&self, but: &str, time: TimeLimitRequest, who: &Who<'_>) -> Option<&str> {
+        let allows = |qos: &&Named<Qos>| {
+            let most = qos.max_wall.as_ref();
+            let is_other = !qos.name.eq_ignore_ascii_case(but);
+            is_other && most.is_none_or(|most| seconds(most.value) >= seconds(time))
+        };
+        let own = who.own_qos(self.file);
+        let is_own = |qos: &&Named<Qos>| own.is_none_or(|own| listed(own, &qos.name));
+        let found = self.file.qos.iter().filter(is_own).find(allows);
+        found.map(|qos| qos.name.as_str())
+    }
+
+    fn tres(
+        &mut self,
+        limit: &Sourced<Tres>,
+        asked: &Asked,
+        per: Per,
+        path: &str,
+        strict: bool,
+        who: &str,
+    ) {
+        for (name, most) in &limit.value.0 {
+            let Some(wanted) = asked.tres(name).filter(|wanted| wanted > most) else {
+                continue;
+            };
+            let reason = reason_of(who, name, per);
+            self.found.push(Refusal {
+                fate: fate(strict, reason),
+                detail: strict.then(|| reason.to_owned()),
+                ..refusal(
+                    Denial::Policy,
+                    format!("{name}={wanted}"),
+                    format!("at most {name}={most} ({path})"),
+                    match name.as_str() {
+                        "node" => format!("--nodes={most}"),
+                        "cpu" => format!("at most {most} CPUs in all"),
+                        "mem" => format!("at most {} in all", mebibytes_option(*most)),
+                        "gres/gpu" => format!("at most {most} GPUs in all"),
+                        name => format!("at most {most} of {name} in all"),
+                    },
+                )
+                .at(path.to_owned(), limit)
+            });
+        }
+    }
+}
+
+/// A strict QOS refuses; others let a job wait.
+fn fate(strict: bool, reason: &'static str) -> Fate {
+    match strict {
+        true => Fate::Refused,
+        false => Fate::Waits(reason),
+    }
+}
+
+/// What a limit is counted over.
+#[derive(Clone, Copy, PartialEq)]
+enum Per {
+    Job,
+    User,
+}
+
+/// Slurm's word for a limit that a job meets, from `job_reason_string` of 22.05.
+fn reason_of(who: &str, tres: &str, per: Per) -> &'static str {
+    match (who, tres, per) {
+        ("QOS", "cpu", Per::Job) => "QOSMaxCpuPerJobLimit",
+        ("QOS", "node", Per::Job) => "QOSMaxNodePerJobLimit",
+        ("QOS", "mem", Per::Job) => "QOSMaxMemoryPerJob",
+        ("QOS", _, Per::Job) => "QOSMaxGRESPerJob",
+        ("QOS", "cpu", Per::User) => "QOSMaxCpuPerUserLimit",
+        ("QOS", "node", Per::User) => "QOSMaxNodePerUserLimit",
+        ("QOS", "mem", Per::User) => "QOSMaxMemoryPerUser",
+        ("QOS", _, Per::User) => "QOSMaxGRESPerUser",
+        (_, "cpu", _) => "AssocMaxCpuPerJobLimit",
+        (_, "node", _) => "AssocMaxNodePerJobLimit",
+        (_, "mem", _) => "AssocMaxMemPerJob",
+        _ => "AssocMaxGRESPerJob",
+    }
+}

@@ -1,0 +1,497 @@
+//! Whether a cluster would take a job: the checks of Slurm's controller against a cluster file.
+//!
+//! The order is that of `_job_create` and `_part_access_check` in `job_mgr.c` of 22.05: node names,
+//! partition, account, QOS, the partition's limits, accounting limits, excluded nodes, features,
+//! then whether nodes can serve. What the file doesn't say is not checked.
+
+mod account;
+mod advice;
+mod asked;
+mod features;
+mod fewest;
+mod gpu_types;
+mod limits;
+mod nodes;
+mod offer;
+mod one_type;
+mod partition;
+mod refusal;
+mod sent;
+
+pub use gpu_types::{GpuTypes, gpu_types};
+pub use nodes::fewest_nodes;
+pub use refusal::{Denial, Fate, Refusal};
+
+use account::Who;
+use advice::WITH_GPUS;
+use cluster_file::{ClusterFile, EnforcePartLimits, List, Named, Partition, Qos, Sourced};
+use features::wanted;
+use model::{NodeName, Request, TimeLimitRequest};
+use nodes::{Place, no_nodes};
+use partition::is_for_all;
+
+/// Whether the cluster takes this job of a user; of anybody where none is named.
+///
+/// # Errors
+/// The reason at which Slurm would stop; where it would take the job, the first reason why it
+/// could never start.
+pub fn admit(
+    file: &ClusterFile,
+    request: &Request,
+    user: Option<&str>,
+) -> Result<(), Box<Refusal>> {
+    let mut all = refusals(file, request, user);
+    // What is ended early is taken.
+    all.retain(|refusal| refusal.fate != Fate::Cut);
+    let first = all.iter().position(|refusal| refusal.fate == Fate::Refused);
+    if all.is_empty() {
+        return Ok(());
+    }
+    Err(Box::new(all.swap_remove(first.unwrap_or(0))))
+}
+
+/// Every reason why the cluster would not take or never start a job, in the order in which
+/// Slurm looks.
+#[must_use]
+pub fn refusals(file: &ClusterFile, request: &Request, user: Option<&str>) -> Vec<Refusal> {
+    admission(file, request, user).refusals
+}
+
+/// Where a job would be, and what stands against it.
+#[must_use]
+pub fn admission<'a>(
+    file: &'a ClusterFile,
+    request: &Request,
+    user: Option<&str>,
+) -> Admission<'a> {
+    let mut door = Door {
+        file,
+        request,
+        found: Vec::new(),
+        seeks: false,
+    };
+    door.node_names(&request.nodelist, "--nodelist");
+    let meant = door.partitions();
+    if let (Goes::Nowhere, [] | [_]) = (meant.goes, &meant.known[..]) {
+        return Admission {
+            partition: meant.known.first().copied(),
+            refusals: door.found,
+        };
+    }
+    let of_partitions = door.found.len();
+    let who = Who::of(file, request, user, &mut door);
+    let before = door.found.len();
+    let features = door.features();
+    let of_features = door.found.split_off(before);
+    // A held job is not placed until it is released; with a feature that nobody has it never is.
+    let placed = (!request.hold && features != Features::Unknown).then(|| Request {
+        constraint: request
+            .constraint
+            .clone()
+            .filter(|_| features == Features::Known),
+        ..request.clone()
+    });
+    let known = meant.known.iter();
+    let judged: Vec<Judged> = known
+        .map(|partition| door.judge(partition, &who, placed.as_ref()))
+        .collect();
+    let chosen = best(&judged);
+    let partition = chosen.and_then(|chosen| meant.known.get(chosen).copied());
+    match meant.goes {
+        Goes::Nowhere => door.found.truncate(of_partitions),
+        Goes::Somewhere => {
+            let of_nodes = placed.and_then(|request| no_nodes(file, None, &request));
+            door.rest(None, &who, of_features, of_nodes);
+        }
+        Goes::There => {
+            let must_all = file.limits.enforce_partition_limits.as_ref();
+            let must_all = must_all.is_some_and(|enforce| enforce.value == EnforcePartLimits::All);
+            let mut of_nodes = None;
+            // A job that names several partitions starts where it can, unless all must take it.
+            for (index, one) in judged.into_iter().enumerate() {
+                if Some(index) == chosen {
+                    door.found.extend(one.of_partition);
+                    of_nodes = one.of_nodes;
+                } else if must_all {
+                    door.found.extend(one.of_partition);
+                }
+            }
+            door.rest(partition, &who, of_features, of_nodes);
+        }
+    }
+    Admission {
+        partition,
+        refusals: door.found,
+    }
+}
+
+/// Where a job would be, and what stands against it.
+#[derive(Clone, Debug)]
+pub struct Admission<'a> {
+    /// Of several partitions that it names the first that takes it, of none the default. None where
+    /// the file doesn't know it.
+    pub partition: Option<&'a Named<Partition>>,
+    /// Every reason why the cluster would not take or never start it, in the order in which Slurm
+    /// looks.
+    pub refusals: Vec<Refusal>,
+}
+
+/// The partitions that a job is for.
+struct Meant<'a> {
+    /// Those of them that the file knows.
+    known: Vec<&'a Named<Partition>>,
+    goes: Goes,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Goes {
+    /// To those that are known.
+    There,
+    /// To one that the file need not know, or has none of.
+    Somewhere,
+    /// Slurm stops at what it names.
+    Nowhere,
+}
+
+/// What one partition has against a job.
+struct Judged {
+    of_partition: Vec<Refusal>,
+    of_nodes: Option<Refusal>,
+}
+
+/// The partition that has least against it: nothing, else nothing that is sure.
+fn best(judged: &[Judged]) -> Option<usize> {
+    let weight = |judged: &Judged| {
+        let all = judged.of_partition.iter().chain(&judged.of_nodes);
+        let sure = all.clone().filter(|refusal| !refusal.assumed).count();
+        (sure, all.count())
+    };
+    (0..judged.len()).min_by_key(|index| weight(&judged[*index]))
+}
+
+/// What is known of the features that a job asks for.
+#[derive(Clone, Copy, PartialEq)]
+enum Features {
+    /// Some node has each, or none is asked.
+    Known,
+    /// The file doesn't have one of them, and doesn't know them all.
+    Doubted,
+    /// No node has one of them.
+    Unknown,
+}
+
+/// What is found on the way in.
+struct Door<'a, 'r> {
+    file: &'a ClusterFile,
+    request: &'r Request,
+    found: Vec<Refusal>,
+    /// It is asked only whether there is anything against it.
+    seeks: bool,
+}
+
+/// A refusal but for its reason.
+fn refusal(
+    denial: Denial,
+    asked: impl Into<String>,
+    there: impl Into<String>,
+    todo: impl Into<String>,
+) -> Refusal {
+    Refusal {
+        denial,
+        fate: Fate::Refused,
+        detail: None,
+        asked: asked.into(),
+        there: there.into(),
+        todo: todo.into(),
+        most: None,
+        at: None,
+        span: 0..0,
+        assumed: false,
+    }
+}
+
+impl Refusal {
+    /// What an engine itself refuses, whatever a file says.
+    pub fn by_engine(
+        denial: Denial,
+        asked: impl Into<String>,
+        there: impl Into<String>,
+        todo: impl Into<String>,
+    ) -> Refusal {
+        refusal(denial, asked, there, todo)
+    }
+
+    fn most(mut self, most: impl Into<u64>) -> Refusal {
+        self.most = Some(most.into());
+        self
+    }
+
+    fn at<T>(mut self, path: String, value: &Sourced<T>) -> Refusal {
+        self.at = Some(path);
+        self.span = value.span.clone();
+        self.assumed |= value.is_assumed() || value.is_disputed();
+        self
+    }
+}
+
+impl<'a> Door<'a, '_> {
+    /// What one partition has against the job; `placed` is what its nodes must hold, where that is
+    /// looked at.
+    fn judge(
+        &mut self,
+        partition: &'a Named<Partition>,
+        who: &Who<'_>,
+        placed: Option<&Request>,
+    ) -> Judged {
+        let before = self.found.len();
+        self.partition(partition, who);
+        let mut of_nodes = placed.and_then(|request| no_nodes(self.file, Some(partition), request));
+        if let Some(refusal) = &mut of_nodes
+            && let Some(other) = self.other_partition(&partition.name, who)
+        {
+            match refusal.todo == WITH_GPUS {
+                true => refusal.todo = format!("--partition={other}"),
+                false => refusal.todo.push_str(&format!(", or --partition={other}")),
+            }
+        }
+        Judged {
+            of_partition: self.found.split_off(before),
+            of_nodes,
+        }
+    }
+
+    /// What is looked at when the partition is known.
+    fn rest(
+        &mut self,
+        partition: Option<&Named<Partition>>,
+        who: &Who<'_>,
+        of_features: Vec<Refusal>,
+        of_nodes: Option<Refusal>,
+    ) {
+        self.array();
+        self.accounting(partition, who);
+        self.node_names(&self.request.exclude, "--exclude");
+        self.found.extend(of_features);
+        match of_nodes {
+            Some(of_nodes) => self.found.push(of_nodes),
+            None => self.one_gpu_type(),
+        }
+    }
+
+    fn node_names(&mut self, names: &[NodeName], option: &str) {
+        if names.is_empty() || self.file.nodes.is_empty() {
+            return;
+        }
+        let mut known: Vec<NodeName> = self
+            .file
+            .nodes
+            .iter()
+            .flat_map(|nodes| self.file.names_of(nodes))
+            .collect();
+        known.sort();
+        let Some(odd) = names.iter().find(|name| known.binary_search(name).is_err()) else {
+            return;
+        };
+        let groups = self.file.nodes.iter();
+        let there: Vec<&str> = groups
+            .clone()
+            .map(|nodes| {
+                nodes
+                    .names
+                    .as_ref()
+                    .map_or(nodes.name.as_str(), |names| names.as_str())
+            })
+            .collect();
+        let assumed = !self.file.knows_all(List::Nodes)
+            || self
+                .file
+                .nodes
+                .iter()
+                .any(|nodes| nodes.names.as_ref().is_none_or(Sourced::is_assumed));
+        self.found.push(Refusal {
+            assumed,
+            ..refusal(
+                Denial::NodeName,
+                format!("{option}={}", odd.as_str()),
+                format!("{} has nodes {}", self.file.name, there.join(", ")),
+                format!("leave {option} out, or name a node that is there"),
+            )
+        });
+    }
+
+    /// The partitions that the job is for.
+    fn partitions(&mut self) -> Meant<'a> {
+        let file = self.file;
+        let mut meant = Meant {
+            known: Vec::new(),
+            goes: Goes::There,
+        };
+        if file.partitions.is_empty() {
+            meant.goes = Goes::Somewhere;
+            return meant;
+        }
+        let names: Vec<&str> = file.partitions.iter().map(|p| p.name.as_str()).collect();
+        let there = file.list_words(List::Partitions, &names);
+        let Some(asked) = &self.request.partition else {
+            if let Some(default) = file.default_partition() {
+                meant.known.push(default);
+                return meant;
+            }
+            // A document that marks none as the default need not mean that there is none.
+            let silent = file
+                .partitions
+                .iter()
+                .all(|partition| partition.default.is_none());
+            self.found.push(Refusal {
+                assumed: silent,
+                ..refusal(
+                    Denial::NoPartition,
+                    "no partition",
+                    format!("{there}; none of them is said to be the default"),
+                    self.serving(),
+                )
+            });
+            meant.goes = match silent {
+                true => Goes::Somewhere,
+                false => Goes::Nowhere,
+            };
+            return meant;
+        };
+        for name in asked.split(',').filter(|name| !name.is_empty()) {
+            if let Some(partition) = file.partition(name) {
+                meant.known.push(partition);
+                continue;
+            }
+            // The first that there isn't is told.
+            if meant.goes != Goes::There {
+                continue;
+            }
+            let near = model::nearest(name, names.iter().copied());
+            let assumed = !file.knows_all(List::Partitions);
+            self.found.push(Refusal {
+                assumed,
+                detail: Some(format!("invalid partition specified: {name}")),
+                ..refusal(
+                    Denial::Partition,
+                    format!("--partition={name}"),
+                    &*there,
+                    match near {
+                        Some(near) => format!("did you mean {near}?"),
+                        None => self.serving(),
+                    },
+                )
+            });
+            meant.goes = match assumed {
+                true => Goes::Somewhere,
+                false => Goes::Nowhere,
+            };
+        }
+        meant
+    }
+
+    /// The first partition for everyone whose nodes can serve.
+    fn serving(&self) -> String {
+        let least = self.request.min_nodes.unwrap_or(1);
+        let serves = |partition: &&Named<Partition>| {
+            let most = partition.max_nodes.as_ref();
+            is_for_all(partition)
+                && most.is_none_or(|most| most.value >= least)
+                && Place::of(self.file, Some(partition), self.request).serves(self.request)
+        };
+        let mut all = self.file.partitions.iter();
+        match all.find(serves) {
+            Some(found) => format!("--partition={}", found.name),
+            None => "name one of those; none of them has all that is asked".to_owned(),
+        }
+    }
+
+    fn array(&mut self) {
+        let (Some(array), Some(most)) = (&self.request.array, &self.file.limits.max_array_size)
+        else {
+            return;
+        };
+        let Some(last) = array.indices.last().filter(|last| **last >= most.value) else {
+            return;
+        };
+        self.found.push(
+            refusal(
+                Denial::Array,
+                format!("an array up to {last}"),
+                format!("indices end below {} (MaxArraySize)", most.value),
+                format!(
+                    "--array=0-{}, and the rest as another array with an offset in the script",
+                    most.value.saturating_sub(1)
+                ),
+            )
+            .at("limits.max_array_size".to_owned(), most),
+        );
+    }
+
+    /// A feature that no node has: where that is sure, looking at nodes says nothing more.
+    fn features(&mut self) -> Features {
+        let Some(constraint) = wanted(self.request) else {
+            return Features::Known;
+        };
+        let stated = self
+            .file
+            .nodes
+            .iter()
+            .filter_map(|nodes| nodes.features.as_ref());
+        let mut known: Vec<&str> = stated
+            .flat_map(|features| features.iter())
+            .map(String::as_str)
+            .collect();
+        known.sort_unstable();
+        known.dedup();
+        let names = constraint.names();
+        let unknown: Vec<&str> = names
+            .iter()
+            .copied()
+            .filter(|name| !known.contains(name))
+            .collect();
+        let Some(odd) = unknown.first() else {
+            return Features::Known;
+        };
+        let near = model::nearest(odd, known.iter().copied());
+        let assumed = !self.file.knows_all(List::Features);
+        self.found.push(Refusal {
+            assumed,
+            ..refusal(
+                Denial::Feature,
+                format!("--constraint={constraint}"),
+                self.file.list_words(List::Features, &known),
+                match near {
+                    Some(near) => format!("did you mean {near}?"),
+                    None if unknown.len() == names.len() => "leave --constraint out".to_owned(),
+                    None => format!("leave {} out", unknown.join(", ")),
+                },
+            )
+        });
+        match assumed {
+            true => Features::Doubted,
+            false => Features::Unknown,
+        }
+    }
+}
+
+fn has_flag(qos: &Qos, flag: &str) -> bool {
+    qos.flags.as_ref().is_some_and(|flags| listed(flags, flag))
+}
+
+fn listed(list: &[String], name: &str) -> bool {
+    list.iter()
+        .any(|one| one.eq_ignore_ascii_case(name) || one == "ALL")
+}
+
+/// `1 node`, `4 nodes`.
+fn say_nodes(count: u32) -> String {
+    let noun = if count == 1 { "node" } else { "nodes" };
+    format!("{count} {noun}")
+}
+
+fn seconds(time: TimeLimitRequest) -> u64 {
+    match time {
+        TimeLimitRequest::Limit(limit) => limit.0,
+        TimeLimitRequest::Unlimited => u64::MAX,
+    }
+}

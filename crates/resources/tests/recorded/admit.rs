@@ -1,0 +1,315 @@
+//! What the recorded cluster answered to jobs that it would not take, and what its cluster file
+//! makes of the same command lines.
+use cluster_file::ClusterFile;
+use model::{Surroundings, Timestamp, sbatch};
+use std::path::Path;
+use yard_resources as resources;
+use yard_resources::Fate;
+
+fn golden() -> ClusterFile {
+    ClusterFile::parse("golden", include_str!("../data/golden.toml")).unwrap()
+}
+
+fn request(line: &str) -> model::Request {
+    let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    let zone = jiff::tz::TimeZone::UTC;
+    let mut surroundings = Surroundings::embedded(Timestamp(0), &zone, Path::new("/home/dave"));
+    surroundings.embedded = false;
+    let (sbatch, diagnostics) = sbatch::resolve(&args, &|_| None, None, &surroundings);
+    assert_eq!(model::first_error(&diagnostics), None, "{line}");
+    sbatch.request
+}
+
+/// The lines that `sbatch` prints; a reason in brackets for a job that waits for ever.
+#[track_caller]
+fn check(line: &str, want: &str) {
+    let got = match resources::admit(
+        &golden(),
+        &request(&format!("{line} --wrap true")),
+        Some("dave"),
+    ) {
+        Ok(()) => String::new(),
+        Err(refusal) => match refusal.fate {
+            Fate::Waits(reason) => format!("({reason})"),
+            _ => refusal.printed(),
+        },
+    };
+    assert_eq!(got, want, "{line}");
+}
+
+/// As recorded, each with `-H`: the job is held.
+#[test]
+fn answers_that_were_recorded() {
+    let failed = |words: &str| format!("sbatch: error: Batch job submission failed: {words}\n");
+    check("-H -w nosuch", &failed("Invalid node name specified"));
+    check("-H -x nosuch", &failed("Invalid node name specified"));
+    check("-H -C nosuch", &failed("Invalid feature specification"));
+    check("-H -C v100|a100", "");
+    check(
+        "-H -p nosuch",
+        &format!(
+            "sbatch: error: invalid partition specified: nosuch\n{}",
+            failed("Invalid partition name specified")
+        ),
+    );
+    check(
+        "-H -A nosuch",
+        &failed("Invalid account or account/partition combination specified"),
+    );
+    check(
+        "-H -q test",
+        &format!(
+            "sbatch: error: QOSMaxWallDurationPerJobLimit\n{}",
+            failed(
+                "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+            )
+        ),
+    );
+    // What a held job asks of nodes is not looked at.
+    for taken in [
+        "-H -c 9",
+        "-H --gres=gpu:nosuch:1",
+        "-H -p cpu",
+        "-H -w node[1-2]",
+    ] {
+        check(taken, "");
+    }
+}
+
+/// From `job_mgr.c` of 22.05 and the manual pages.
+#[test]
+fn answers_that_follow_from_the_rules() {
+    let failed = |words: &str| format!("sbatch: error: Batch job submission failed: {words}\n");
+    let config = failed("Requested node configuration is not available");
+    check("-c 9", &config);
+    check("--gres=gpu:nosuch:1", &config);
+    check("--gres=gpu:5", &config);
+    check("--gpus=17", &config);
+    check("--gpus=16", "");
+    check("--gpus=v100:12", "");
+    check("--gpus=v100:13", &config);
+    check("-N1 --gpus=5", &config);
+    check("-N4 --gres=gpu:v100:1", &config);
+    check("--mem=20G", &config);
+    check("-C v100&a100", &config);
+    check("-q nosuch", &failed("Invalid qos specification"));
+    check("-t 2-0", "(QOSMaxWallDurationPerJobLimit)");
+    check("-p test -t 1:00:00", "(PartitionTimeLimit)");
+    check("-p cpu -N3", &config);
+    check("-x node[1-4]", &config);
+    check("-x node[1-3] --gres=gpu:v100:1", &config);
+    check("-p cpu -x node[1-2]", &config);
+    check("-p cpu -x node[2-4]", "");
+    check("-p cpu -x node1 -N2", &config);
+    check("-q gpu2 --gpus=4", "(QOSMaxGRESPerUser)");
+    check("-a 0-10001", &failed("Invalid job array specification"));
+    check(
+        "-q test -t 5 -a 1-5",
+        &format!(
+            "sbatch: error: QOSMaxSubmitJobPerUserLimit\n{}",
+            failed(
+                "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+            )
+        ),
+    );
+    check("-q test -t 5 -a 1-4", "");
+}
+
+/// What is refused on grounds that nobody said is marked.
+#[test]
+fn assumptions_are_marked() {
+    let wilson = cluster_file::find("wilson").unwrap().unwrap();
+    let mut job = request("-p gpu_gce --gres=gpu:v100:3 --wrap true");
+    let refusal = resources::admit(&wilson, &job, None).unwrap_err();
+    assert!(!refusal.assumed, "{refusal}");
+    job = request("-w nosuch -p gpu_gce --wrap true");
+    assert!(resources::admit(&wilson, &job, None).unwrap_err().assumed);
+    // Cedar's document lists its author's accounts, and names no partition.
+    let cedar = cluster_file::find("cedar").unwrap().unwrap();
+    for line in ["-A def-other --wrap true", "-p other --wrap true"] {
+        assert!(
+            resources::admit(&cedar, &request(line), None)
+                .unwrap_err()
+                .assumed,
+            "{line}"
+        );
+    }
+    job = request("-p nosuch --wrap true");
+    assert!(!resources::admit(&wilson, &job, None).unwrap_err().assumed);
+    // The default QOS is one of two: `opp` would let it wait, `regular` would not.
+    job = request("-p gpu_gce -t 12:00:00 --wrap true");
+    let refusal = resources::admit(&wilson, &job, None).unwrap_err();
+    assert_eq!(refusal.fate, Fate::Waits("QOSMaxWallDurationPerJobLimit"));
+    assert!(refusal.assumed);
+    job = request("-p gpu_gce -t 12:00:00 -q opp --wrap true");
+    assert!(!resources::admit(&wilson, &job, None).unwrap_err().assumed);
+}
+
+/// A file that has only some of a cluster's names refuses no other for sure.
+#[test]
+fn what_only_some_are_known_of_is_no_error() {
+    let refusal = |cluster: &str, line: &str| {
+        let file = cluster_file::find(cluster).unwrap().unwrap();
+        let job = request(&format!("{line} --wrap true"));
+        *resources::admit(&file, &job, None).unwrap_err()
+    };
+    for (cluster, line) in [
+        ("ibex", "-p other"),
+        ("ibex", "--gres=gpu:a100:1"),
+        ("ibex", "-C other"),
+        ("satori", "-q other"),
+        ("satori", "--gres=gpu:v100:1"),
+        ("wilson", "-p gpu_gce -A other"),
+        ("wilson", "-p gpu_gce -C other"),
+        // Its tables give that partition 11 nodes in one place and 7 in the other.
+        ("wilson", "-p gpu_gce -N 9"),
+    ] {
+        assert!(refusal(cluster, line).assumed, "{cluster} {line}");
+    }
+    for (cluster, line) in [
+        ("wilson", "-p other"),
+        ("wilson", "-p gpu_gce -q other"),
+        ("wilson", "-p gpu_gce --gres=gpu:h100:1"),
+        ("wilson", "-p gpu_gce -N 12"),
+        ("satori", "--gres=gpu:5"),
+    ] {
+        assert!(!refusal(cluster, line).assumed, "{cluster} {line}");
+    }
+    let words = refusal("cedar", "-p other").there;
+    assert_eq!(words, "cedar's file knows only some partitions: gpubase");
+}
+
+/// What a refusal says to do is what would be taken.
+#[test]
+fn what_to_do_would_be_taken() {
+    #[track_caller]
+    fn check(cluster: &str, line: &str, want: &str) {
+        let file = cluster_file::find(cluster).unwrap().unwrap();
+        let admit =
+            |line: &str| resources::admit(&file, &request(&format!("{line} --wrap true")), None);
+        let todo = admit(line).unwrap_err().todo;
+        assert_eq!(todo, want, "{line}");
+        for option in todo.split(", or ").filter(|part| part.starts_with("--")) {
+            // What sbatch itself refuses of it fails in the reading.
+            assert_eq!(
+                admit(&format!("{line} {option}")),
+                Ok(()),
+                "{line} {option}"
+            );
+        }
+    }
+    check("plai", "--mem=720G", "--mem=250G");
+    check("plai", "-c 300", "--cpus-per-task=64");
+    check("plai", "--gpus=9 -N1", "--gpus=8");
+    check(
+        "plai",
+        "-N2 --gpus=8 --mem-per-gpu=90G",
+        "--nodes=4, or --gpus=4",
+    );
+    check(
+        "plai",
+        "-N1 -n 64 -c 2",
+        "--cpus-per-task=1, or --ntasks=32",
+    );
+    check(
+        "plai",
+        "-p plai_towers --gres=gpu:4",
+        "2 GPUs a node, or --partition=plai",
+    );
+    let full = "-N2 --gpus=8 --gpus-per-task=1 --ntasks-per-node=4 --mem-per-gpu=90G";
+    check("plai", full, "--mem-per-gpu=64000M");
+    check("wilson", "-p cpu_gce --gres=gpu:2", "--partition=gpu_gce");
+    check(
+        "wilson",
+        "-p gpu_gce --gres=gpu:v10:2",
+        "ask for one of its GPU types: a100, v100, p100, p100nvlink",
+    );
+    // Fewer tasks a node would be refused by sbatch itself: there is one for each of the GPUs.
+    check(
+        "wilson",
+        "-p gpu_gce --gpus=8 --gpus-per-task=1 --ntasks-per-node=8 --cpus-per-gpu=6 --mem-per-gpu=20G",
+        "--cpus-per-gpu=5",
+    );
+    check(
+        "wilson",
+        "-p gpu_gce -t 12:00:00 -q opp",
+        "--time=08:00:00, or --qos=regular",
+    );
+    check(
+        "wilson",
+        "-p gpu_gce -q foo",
+        "leave --qos out, or --qos=opp",
+    );
+    check(
+        "satori",
+        "-q priority1 -N2",
+        "leave --qos out, or --qos=normal",
+    );
+}
+
+/// Satori's page says that a job which asks for more is ended at its queue's limit.
+#[test]
+fn a_time_over_the_limit_is_cut_where_the_site_says_so() {
+    let satori = cluster_file::find("satori").unwrap().unwrap();
+    let job = request("-t 24:00:00 --wrap true");
+    assert_eq!(resources::admit(&satori, &job, None), Ok(()));
+    let refusals = resources::refusals(&satori, &job, None);
+    assert_eq!(refusals.len(), 2, "{refusals:?}");
+    for refusal in refusals {
+        assert_eq!((refusal.fate, refusal.assumed), (Fate::Cut, true));
+        assert_eq!(refusal.most, Some(12 * 3600));
+    }
+}
+
+/// Wilson's tutorial: Slurm will not permit mixing different specifications within a job.
+#[test]
+fn gpus_of_several_types_where_a_site_gives_one() {
+    let refusal = |cluster: &str, line: &str| {
+        let file = cluster_file::find(cluster).unwrap().unwrap();
+        let job = request(&format!("-p gpu_gce {line} --wrap true"));
+        let refusal = resources::admit(&file, &job, None).err();
+        refusal.map(|refusal| (refusal.at.clone().unwrap_or_default(), refusal.assumed))
+    };
+    let rule = "limits.one_gpu_type".to_owned();
+    assert_eq!(
+        refusal("wilson", "--gpus=v100:8,p100:8"),
+        Some((rule, false))
+    );
+    for taken in ["--gpus=v100:8", "--gres=gpu:2 -N4", "--gres=gpu:4"] {
+        assert_eq!(refusal("wilson", taken), None, "{taken}");
+    }
+}
+
+/// Of GPUs without a type every type could be given.
+#[test]
+fn types_that_could_be_given() {
+    #[track_caller]
+    fn check(cluster: &str, line: &str, serving: &[&str], refusing: &[&str]) {
+        let file = cluster_file::find(cluster).unwrap().unwrap();
+        let job = request(&format!("{line} --wrap true"));
+        let partition = resources::admission(&file, &job, None).partition;
+        let types = resources::gpu_types(&file, partition, &job);
+        assert_eq!(
+            (&types.serving[..], &types.refusing[..]),
+            (serving, refusing),
+            "{line}"
+        );
+    }
+    check("cedar", "--gres=gpu:2", &["p100", "p100l", "v100l"], &[]);
+    check(
+        "cedar",
+        "--gres=gpu:2 -c 30",
+        &["v100l"],
+        &["p100", "p100l"],
+    );
+    check("cedar", "--gres=gpu:p100:2", &[], &[]);
+    check("cedar", "-c 4", &[], &[]);
+    check("technion", "--gpus=2", &["a100"], &[]);
+    check("ibex", "--gpus=2 -C v100", &[], &[]);
+    check(
+        "wilson",
+        "-p gpu_gce_ppc --gres=gpu:1",
+        &["v100nvlinkppc64"],
+        &[],
+    );
+}
