@@ -1,8 +1,8 @@
 #![no_main]
 //! Cluster files: what was read and printed is read as the same.
 
+use cluster_file::ClusterFile;
 use libfuzzer_sys::fuzz_target;
-use model::cluster::ClusterFile;
 
 fuzz_target!(|text: &str| {
     match ClusterFile::parse("x", text) {

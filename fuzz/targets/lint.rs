@@ -1,11 +1,11 @@
 #![no_main]
 //! Lint and port: every finding lies in the script; what was fixed or rewritten can be read.
 
+use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
 use libfuzzer_sys::fuzz_target;
 use lint::port::{PortInput, port};
 use lint::{FolderFact, LintInput};
-use model::cluster::{self, ClusterFile};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ static UTC: TimeZone = TimeZone::UTC;
 static OTHER: LazyLock<ClusterFile> = LazyLock::new(|| shipped("technion"));
 
 fn shipped(name: &str) -> ClusterFile {
-    let found = cluster::find(name).expect("it is shipped");
+    let found = cluster_file::find(name).expect("it is shipped");
     found.expect("it can be read")
 }
 

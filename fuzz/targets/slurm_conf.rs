@@ -1,8 +1,8 @@
 #![no_main]
 //! A Slurm's configuration: what it was imported to is printed and read as a cluster file.
 
+use cluster_file::{ClusterFile, ConfText, ImportInput, import};
 use libfuzzer_sys::fuzz_target;
-use model::cluster::{ClusterFile, ConfText, ImportInput, import};
 
 fuzz_target!(|text: &str| {
     let mut parts = text.splitn(3, "\n\n\n");

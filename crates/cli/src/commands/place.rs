@@ -146,7 +146,7 @@ fn no_such_cluster(name: &str, slurm: Option<&str>) -> Failure {
         format!("no Slurm answers for {name} here"),
     )
     .there(there)
-    .todo(match model::cluster::find(name) {
+    .todo(match cluster_file::find(name) {
         Some(_) => {
             format!("--on {LOCAL}; plan, lint and port work with the cluster file of {name}")
         }

@@ -170,6 +170,9 @@ fn record(job: &Sbatch, want: &str) -> String {
         user: "dave",
     };
     let record = HeldJob::new(job, defaults);
+    if let Some(words) = record.refused_time() {
+        return format!("rc=1 sbatch: error: Batch job submission failed: {words}\\n");
+    }
     // A field's value may hold blanks; its name doesn't, and begins with a capital.
     let mut answer = String::new();
     for word in want.split_inclusive(' ') {

@@ -1,8 +1,8 @@
 //! Nodes on which the program that plans can run: a job starts a copy of it.
 
 use crate::{Refusal, RefusalKind};
+use cluster_file::{NodeSet, Sourced};
 use model::ClusterFacts;
-use model::cluster::{NodeSet, Sourced};
 
 /// Removes the nodes of another architecture than `machine`, and returns what was removed, such as
 /// `power9 (ppc64le)`. What a file only assumes removes none.
