@@ -60,6 +60,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     if args.json {
         let rows: Vec<_> = rows.iter().map(row_json).collect();
         printer.line(&json!({ "runs": rows, "problems": problems }).to_string());
+    } else if rows.is_empty() && args.live {
+        printer.show_line("nothing waits or runs; yard ls shows what has ended");
     } else if rows.is_empty() {
         printer.show_line("no runs yet; yard run FILE starts one");
     } else {

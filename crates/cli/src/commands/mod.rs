@@ -87,8 +87,9 @@ pub fn command() -> clap::Command {
     examples::add_to(Cli::command()).max_term_width(WIDEST)
 }
 
-fn parsed(args: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let mut command = command();
+/// `width`: the columns that help has.
+fn parsed(args: Vec<OsString>, width: usize) -> Result<Cli, clap::Error> {
+    let mut command = command().term_width(width);
     let matches = command.try_get_matches_from_mut(args)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
@@ -100,7 +101,7 @@ pub fn main(args: Vec<OsString>, printer: &Printer) -> ExitCode {
 }
 
 fn answered(args: Vec<OsString>, printer: &Printer) -> u8 {
-    let cli = match parsed(args) {
+    let cli = match parsed(args, printer.width()) {
         Ok(cli) => cli,
         Err(message) if message.use_stderr() => {
             printer.say(message.to_string().trim_end());
