@@ -6,9 +6,9 @@ use super::select::{Selected, select};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
-use backend::{FILE_PAUSE, Follower, Poller, Run, Seen, Transport};
+use backend::{FILE_PAUSE, Follower, Poller, Run, Seen, Start, Transport};
 use clap::Args as ClapArgs;
-use folder::{LogLine, LogTail};
+use folder::{Event, LogLine, LogTail};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -39,13 +39,14 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let Some(run) = selected.run.take() else {
         return job_output(&selected, printer);
     };
-    if args.follow {
-        return follow(args, &run, selected.transport, printer);
-    }
-    let starts = match args.last {
+    let starts = match args.last || args.follow {
         true => run.starts.last().map_or(&[][..], std::slice::from_ref),
         false => &run.starts[..],
     };
+    check_rank(args.rank, &run, starts)?;
+    if args.follow {
+        return follow(args, &run, selected.transport, printer);
+    }
     for start in starts {
         let mut tail = LogTail::new(&run.folder, start.attempt);
         loop {
@@ -61,6 +62,31 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
     }
     Ok(exit_code::DONE)
+}
+
+/// Refuses a rank that none of these starts has; a start that has launched no ranks yet may get it.
+fn check_rank(rank: Option<u32>, run: &Run, starts: &[Start]) -> Result<(), Failure> {
+    let launched = starts.iter().flat_map(|start| &start.events);
+    let launched = launched.filter_map(|line| match line.event {
+        Event::Launched { ranks, .. } => Some(ranks),
+        _ => None,
+    });
+    match (rank, launched.max()) {
+        (Some(rank), Some(ranks)) if rank >= ranks => Err(no_such_rank(rank, ranks, run)),
+        _ => Ok(()),
+    }
+}
+
+fn no_such_rank(rank: u32, ranks: u32, run: &Run) -> Failure {
+    let id = &run.entry.id;
+    let there = match ranks {
+        0 | 1 => "rank 0 alone".to_owned(),
+        _ => format!("ranks 0 to {}", ranks - 1),
+    };
+    Failure::new(exit_code::USAGE, format!("{id} has no rank {rank}"))
+        .asked(format!("-r {rank}"))
+        .there(there)
+        .todo("name one of these, or leave -r out to see all of them")
 }
 
 /// What a job that is no run wrote, where its script said.

@@ -1,6 +1,7 @@
 //! `yard requeue`
 
 use super::select::{Selected, select_live};
+use super::story::row;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -16,12 +17,16 @@ pub struct Args {
     run: String,
 }
 
+/// A run keeps the copy of the code that was made when it was submitted first.
+const SAME_CODE: &str = "as first submitted; changes since then need a new yard run";
+
 /// Runs `yard requeue`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut selected = select_live(&args.run, printer)?;
     let job = selected.job()?;
     let view = selected.view()?;
     let (name, name_and_job) = (selected.name(), selected.name_and(job));
+    let is_run = selected.run.is_some();
     let Selected { run, transport, .. } = &mut selected;
     let live = view.as_ref().is_some_and(|view| view.state.is_live());
     if let Some(run) = run {
@@ -37,6 +42,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     match (refused, run, view) {
         (None, _, Some(view)) if view.id == job => {
             printer.show_line(&format!("{name_and_job} goes back into the queue"));
+            if is_run {
+                printer.show_line(&row("code", SAME_CODE));
+            }
             Ok(exit_code::DONE)
         }
         // The job itself can't come back, the run can.
@@ -44,6 +52,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             let (folder, json) = RunFolder::open(&run.entry.folder)?;
             let (next, _at) = submit_next(&mut **transport, &folder, &json, None)?;
             printer.show_line(&format!("{name} continues in job {next}"));
+            printer.show_line(&row("code", SAME_CODE));
             Ok(exit_code::DONE)
         }
         (Some(error), ..) => Err(error.into()),

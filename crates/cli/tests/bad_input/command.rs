@@ -79,6 +79,25 @@ fn a_command_that_is_killed_at_once() {
 }
 
 #[test]
+fn a_rank_that_does_not_exist_is_refused_and_a_requeue_says_which_code_runs() {
+    let env = env();
+    env.yard(&["run", "--", "echo", "trained"]).success();
+    assert_eq!(
+        env.yard(&["logs", "-r", "0"]).success().trim_end(),
+        "trained"
+    );
+    for follow in [&["logs", "-r", "7"][..], &["logs", "-f", "-r", "7"]] {
+        let refused = env.yard(follow).code(2);
+        assert!(refused.stderr.contains("has no rank 7"), "{refused:?}");
+        assert!(refused.stderr.contains("rank 0 alone"), "{refused:?}");
+        assert_eq!(refused.stdout, "");
+    }
+    let again = env.yard(&["requeue", "@"]).success();
+    assert!(again.contains("code         as first submitted"), "{again}");
+    env.yard(&["wait", "@"]).success();
+}
+
+#[test]
 fn a_cancelled_run_is_no_failure_and_no_success() {
     let env = env();
     let run = start(&env, &["run", "--", "sh", "-c", &waiting_command(&env)]);
