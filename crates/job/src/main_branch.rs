@@ -4,7 +4,7 @@ use crate::agent::{self, Surroundings};
 use crate::conductor::{self, Allocation, AllocationError};
 use crate::local_folder::LocalFolder;
 use crate::{engine_watch, rank, stage};
-use folder::{RunFolder, RunJson};
+use folder::{Event, RunFolder, RunJson};
 use model::Timestamp;
 use std::error::Error;
 use std::ffi::OsString;
@@ -121,6 +121,19 @@ fn run_agent(folder: &Path) -> Result<u8, Failure> {
 }
 
 fn run_stage(folder: &Path) -> Result<u8, Failure> {
+    let staged = stage_here(folder);
+    if let Err(error) = &staged {
+        let cause = error.to_string();
+        // The conductor records it among the run's events, which `yard run` and `yard show` print.
+        let _ = stage::print(&Event::Failed {
+            cause,
+            status: None,
+        });
+    }
+    staged.map(|()| 0)
+}
+
+fn stage_here(folder: &Path) -> Result<(), Failure> {
     let (run, json) = RunFolder::open(folder)?;
     let allocation = allocation(&json)?;
     let local = LocalFolder::new(&json.plan.node_local.value, run.id(), allocation.attempt);
@@ -129,5 +142,5 @@ fn run_stage(folder: &Path) -> Result<u8, Failure> {
         let _ = stage::print(&event);
     };
     stage::run(&json.plan.data.stage.value, &local, &mut say)?;
-    Ok(0)
+    Ok(())
 }

@@ -338,6 +338,25 @@ fn no_such_command() {
     );
 }
 
+/// `yard run` and `yard show` print the events, not the conductor's log.
+#[test]
+fn why_data_could_not_be_staged_is_in_the_events() {
+    let run = Run::new(&format!(
+        "command = ['./train.sh', '5']\n{SIMPLE}\n[data]\nstage = ['no.tar']\n"
+    ));
+    assert_eq!(run.start(0), 1);
+    let events = run.events(0);
+    let Some(Event::Failed { cause, .. }) = events.last() else {
+        panic!("{events:?}")
+    };
+    let why = "staging failed: [data] stage names ";
+    assert!(cause.starts_with(why), "{cause}");
+    assert!(
+        cause.contains("no.tar") && cause.contains("No such file"),
+        "{cause}"
+    );
+}
+
 #[test]
 fn cancelled_while_it_runs() {
     let run = Run::new(&format!("command = ['./train.sh', '1000000']\n{SIMPLE}"));

@@ -109,32 +109,38 @@ impl Steps {
         }
     }
 
-    /// Starts staging; what it prints are the lines of [`crate::stage`]. Returns srun's process, by
-    /// which it can be aborted.
+    /// Starts staging; what it prints are the lines of [`crate::stage`], of which the first failure
+    /// is why staging failed. Returns srun's process, by which it can be aborted.
     pub fn stage(&self) -> Option<u32> {
         let mut command = self.yard("stage");
         command.push(self.run.path().into());
         let args = srun::stage(self.nodes(), self.allocation.cpus_on_node, &command);
         let heard = self.heard.clone();
+        let log = self.run.conductor_log(self.allocation.attempt.job);
         match start(&args, Stdio::null(), Stdio::piped()) {
             Ok(mut child) => {
                 let pid = child.id();
                 std::thread::spawn(move || {
+                    let mut failure = None;
                     if let Some(output) = child.stdout.take() {
                         for line in BufReader::new(output).lines().map_while(Result::ok) {
-                            if let Some(event) = labelled_event(&line) {
-                                let _ = heard.send(Message::Record(event));
+                            match labelled_event(&line) {
+                                Some(Event::Failed { cause, .. }) => {
+                                    failure.get_or_insert(cause);
+                                }
+                                Some(event) => {
+                                    let _ = heard.send(Message::Record(event));
+                                }
+                                None => {}
                             }
                         }
                     }
                     let (status, _) = wait(child);
-                    let why = || {
-                        format!("its srun ended with {status}; the lines above in this log say why")
-                    };
-                    tell(
-                        &heard,
-                        StateEvent::Staged(if status == 0 { Ok(()) } else { Err(why()) }),
-                    );
+                    let why = failure.unwrap_or_else(|| {
+                        format!("its srun ended with {status}; see what srun printed in {log:?}")
+                    });
+                    let result = if status == 0 { Ok(()) } else { Err(why) };
+                    tell(&heard, StateEvent::Staged(result));
                 });
                 Some(pid)
             }

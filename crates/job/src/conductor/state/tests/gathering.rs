@@ -128,3 +128,25 @@ fn staging_comes_first() {
         "#]],
     );
 }
+
+#[test]
+fn why_staging_failed_is_why_the_job_failed() {
+    check(
+        Facts {
+            stage: true,
+            ..facts()
+        },
+        "0 hello 0\n5 not-staged\n6 agents 0",
+        expect![[r#"
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                Stage
+            5 not-staged
+                AbortStage
+                send {"order":"finish","clean":true}
+            6 agents 0
+                event {"event":"failed","cause":"staging failed: no.tar is not there","status":1}
+                Exit(1)
+        "#]],
+    );
+}

@@ -84,6 +84,7 @@ fn event(words: &[&str]) -> StateEvent {
             StateEvent::Report(agent, report)
         }
         "staged" => StateEvent::Staged(Ok(())),
+        "not-staged" => StateEvent::Staged(Err("no.tar is not there".to_owned())),
         "restored" => StateEvent::Report(
             words[1].parse().unwrap(),
             Report::Restored { name: name(2) },
