@@ -1,7 +1,7 @@
 //! `yard logs`
 
 use super::follow::{outage, outage_over};
-use super::script;
+use super::job_output::{files, has_begun, job_infos, show_whole};
 use super::select::{Selected, select};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
@@ -9,6 +9,8 @@ use crate::printer::Printer;
 use backend::{FILE_PAUSE, Follower, Poller, Run, Seen, Start, Transport};
 use clap::Args as ClapArgs;
 use folder::{Event, LogLine, LogTail};
+use model::JobInfo;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -99,14 +101,47 @@ fn job_output(selected: &Selected, printer: &Printer) -> Outcome {
         )
         .todo(format!("scontrol show job {job} names its output's file")));
     }
-    let path = script::output_path(job)?;
-    copy(&path, printer).map_err(|error| {
-        Failure::new(
-            exit_code::IO,
-            format!("{} can't be read: {error}", path.display()),
-        )
-        .there(format!("job {job} writes there once it runs"))
-    })?;
+    let infos = job_infos(job, selected.element)?;
+    let is_array = selected.element.is_none() && infos.iter().any(|info| info.array.is_some());
+    if is_array {
+        return array_output(selected, &infos, printer);
+    }
+    for path in infos.first().iter().flat_map(|info| files(info)) {
+        let path = path.path;
+        copy(&path, printer).map_err(|error| {
+            Failure::new(
+                exit_code::IO,
+                format!("{} can't be read: {error}", path.display()),
+            )
+            .there(format!("{} writes there once it runs", selected.name()))
+        })?;
+    }
+    Ok(exit_code::DONE)
+}
+
+/// What an array's elements wrote, one after the other, each line behind its element's number.
+fn array_output(selected: &Selected, infos: &[JobInfo], printer: &Printer) -> Outcome {
+    let mut shown = BTreeSet::new();
+    for file in infos.iter().filter(|info| has_begun(info)).flat_map(files) {
+        if !shown.insert(file.path.clone()) {
+            continue;
+        }
+        if let Err(error) = show_whole(&file, printer) {
+            let path = file.path.display();
+            printer.say(&format!("note: {path} can't be read: {error}"));
+        }
+    }
+    if shown.is_empty() {
+        let name = selected.name();
+        return Err(
+            Failure::new(exit_code::IO, format!("{name} has no output yet"))
+                .there("none of its elements has run")
+                .todo(format!(
+                    "yard wait {}, or look again later",
+                    selected.job()?
+                )),
+        );
+    }
     Ok(exit_code::DONE)
 }
 

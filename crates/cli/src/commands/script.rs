@@ -1,6 +1,7 @@
 //! `yard run SCRIPT`: a batch script, submitted as it stands and followed.
 
 use super::interrupt::Interrupt;
+use super::job_output::JobOutput;
 use super::story::row;
 use super::target::Why;
 use crate::exit_code;
@@ -10,14 +11,10 @@ use crate::slurm::connection;
 use crate::words;
 use api::{Client, JobFilter};
 use backend::{FILE_PAUSE, JobView, ViewState, say_reason};
-use folder::FileTail;
-use model::{ArrayTask, JobId, JobInfo, JobRecord, JobState, Outcome as JobOutcome, Timestamp};
+use model::{ArrayTask, JobId, JobRecord, JobState, Outcome as JobOutcome};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, UNIX_EPOCH};
-
-/// Files are dated by the kernel's coarse clock, which can lag this far behind.
-const CLOCK_TICK_MS: i64 = 20;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Longest wait for a change of an array before Ctrl-C is looked for again.
 const ARRAY_PAUSE: Duration = Duration::from_millis(200);
@@ -51,11 +48,13 @@ pub fn run(
         Failure::new(exit_code::UNREACHABLE, failure.to_string()).todo(come_back(job))
     };
     let mut client = connection::connect().map_err(failure)?;
-    if of(&mut client, job)?.array.is_some() {
-        return follow_array(job, &mut client, interrupt, printer);
-    }
     let facts = connection::view_facts(Some(&mut client)).map_err(failure)?;
-    let mut output: Option<Output> = None;
+    if of(&mut client, job)?.array.is_some() {
+        let output = JobOutput::new(facts);
+        return follow_array(job, output, &mut client, interrupt, printer);
+    }
+    let mut output = JobOutput::new(facts);
+    let show = |line: &str| printer.line(line);
     loop {
         if interrupt.asked() {
             printer.show_line(&format!("job {job} continues without this terminal"));
@@ -64,14 +63,9 @@ pub fn run(
         }
         let record = of(&mut client, job)?;
         let view = JobView::from(&record);
-        if output.is_none() && !matches!(view.state, ViewState::Waiting { .. }) {
-            output = Some(Output::of(&JobInfo::of(&record, &facts)));
-        }
-        let over = !view.state.is_live();
-        if let Some(output) = &mut output {
-            output.show_news(over, printer);
-        }
-        if over {
+        output.see(&record);
+        output.show_news(&show);
+        if !view.state.is_live() {
             let took = i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
             let ViewState::Ended { how, exit, .. } = &view.state else {
                 continue;
@@ -94,9 +88,10 @@ pub fn run(
     }
 }
 
-/// Counts an array's elements until all have ended: their outputs are files of their own.
+/// Shows the output of an array's elements and counts them, until all have ended.
 fn follow_array(
     job: JobId,
+    mut output: JobOutput,
     client: &mut Client,
     interrupt: &Interrupt,
     printer: &Printer,
@@ -104,6 +99,7 @@ fn follow_array(
     let filter = JobFilter::of(&[job]);
     let mut elements = Elements::default();
     let mut version = 0;
+    let show = |line: &str| printer.line(&format!("  {line}"));
     loop {
         if interrupt.asked() {
             printer.show_line(&format!("job {job} continues without this terminal"));
@@ -113,8 +109,13 @@ fn follow_array(
         let watched = client.watch(filter.clone(), version, ARRAY_PAUSE)?;
         version = watched.version;
         elements.see(&watched.jobs);
+        for record in &watched.jobs {
+            output.see(record);
+        }
+        output.show_news(&show);
         let (ended, failed, all) = elements.counts();
         if ended == all {
+            output.finish(&show);
             let how = match failed {
                 0 => format!("all {all} elements completed"),
                 _ => format!("{failed} of {all} elements did not complete"),
@@ -194,17 +195,6 @@ fn of(client: &mut Client, job: JobId) -> Result<JobRecord, Failure> {
     })
 }
 
-/// Where a job's output goes.
-pub fn output_path(job: JobId) -> Result<PathBuf, Failure> {
-    let failure = |failure: connection::CommandError| {
-        Failure::new(exit_code::UNREACHABLE, failure.to_string())
-    };
-    let mut client = connection::connect().map_err(failure)?;
-    let facts = connection::view_facts(Some(&mut client)).map_err(failure)?;
-    let record = of(&mut client, job)?;
-    Ok(JobInfo::of(&record, &facts).stdout_path().into())
-}
-
 /// How to see it again, and how to end it.
 fn come_back(job: JobId) -> String {
     format!(
@@ -213,45 +203,4 @@ fn come_back(job: JobId) -> String {
         row("look", &format!("yard show {job}")),
         row("end", &format!("yard cancel {job}"))
     )
-}
-
-/// The job's output file, as far as it was shown.
-#[derive(Debug)]
-struct Output {
-    tail: FileTail,
-    since: Timestamp,
-}
-
-impl Output {
-    fn of(job: &JobInfo) -> Output {
-        Output {
-            tail: FileTail::new(job.stdout_path().into()),
-            since: job.start.unwrap_or_default(),
-        }
-    }
-
-    /// Whether this job has opened the file: until then an older job's may stand there.
-    fn is_opened(&self) -> bool {
-        let changed = std::fs::metadata(self.tail.path()).and_then(|facts| facts.modified());
-        let Ok(changed) = changed else { return false };
-        let changed = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
-        i64::try_from(changed.as_millis())
-            .is_ok_and(|changed| changed + CLOCK_TICK_MS >= self.since.0)
-    }
-
-    /// Shows what came since the last call, in whole lines; at the end all of it. A file that can't
-    /// be read has nothing.
-    fn show_news(&mut self, over: bool, printer: &Printer) {
-        if !self.is_opened() {
-            return;
-        }
-        loop {
-            for line in self.tail.read(over).unwrap_or_default() {
-                printer.line(&line);
-            }
-            if !(over && self.tail.has_more()) {
-                return;
-            }
-        }
-    }
 }

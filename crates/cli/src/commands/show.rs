@@ -1,12 +1,14 @@
 //! `yard show`
 
-use super::select::{Selected, select};
+use super::job_output::job_infos;
+use super::select::select;
+use super::show_job;
 use super::story::end_word;
 use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
 use crate::words;
-use backend::{JobView, Run, RunState, Start, ViewState, say_reason};
+use backend::{JobView, Run, RunState, Start, say_reason};
 use clap::Args as ClapArgs;
 use folder::Event;
 use model::Timestamp;
@@ -36,8 +38,17 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     match &selected.run {
         Some(run) if args.json => printer.line(&run_json(run, view.as_ref()).to_string()),
         Some(run) => printer.shown(&run_text(run, view.as_ref(), now)),
-        None if args.json => printer.line(&json!({ "job": view }).to_string()),
-        None => printer.shown(&job_text(&selected, view.as_ref())),
+        None => {
+            let infos = match selected.job {
+                Some(job) if selected.transport.is_embedded() => job_infos(job, selected.element)?,
+                _ => Vec::new(),
+            };
+            if args.json {
+                printer.line(&show_job::json(view.as_ref(), &infos).to_string());
+            } else {
+                printer.shown(&show_job::text(&selected, view.as_ref(), &infos));
+            }
+        }
     }
     Ok(exit_code::DONE)
 }
@@ -177,21 +188,4 @@ fn run_json(run: &Run, view: Option<&JobView>) -> serde_json::Value {
         "job": view,
         "starts": starts,
     })
-}
-
-fn job_text(selected: &Selected, view: Option<&JobView>) -> String {
-    let state = match view.map(|view| &view.state) {
-        Some(ViewState::Waiting { reason }) => format!("waiting: {}", say_reason(reason)),
-        Some(ViewState::Running { nodes, .. }) => format!("running on {nodes}"),
-        Some(ViewState::Ended { how, exit, .. }) => format!("{how} (exit {exit})"),
-        Some(ViewState::Unknown { text }) => text.clone(),
-        Some(ViewState::NotAnswered) => "its cluster does not answer now".to_owned(),
-        None => "not known".to_owned(),
-    };
-    let name = model::one_line(view.map_or("", |view| view.name.as_str()));
-    let id = selected.job.map_or(0, |job| job.0);
-    format!(
-        "{} · {name} · {state}\n  all of it    yard slurm scontrol show job {id}\n",
-        selected.name()
-    )
 }

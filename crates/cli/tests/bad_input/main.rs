@@ -9,4 +9,5 @@ mod files;
 mod folders;
 mod house;
 mod killed;
+mod scripts;
 mod store;

@@ -1,0 +1,222 @@
+//! Where the jobs of batch scripts write, and what they wrote: an array's elements together.
+
+use crate::exit_code;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::slurm::connection;
+use api::JobFilter;
+use folder::FileTail;
+use model::{ArrayTaskInfo, JobId, JobInfo, JobRecord, Timestamp, ViewFacts};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// Files are dated by the kernel's coarse clock, which can lag this far behind.
+const CLOCK_TICK_MS: i64 = 20;
+
+/// A file that a job writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputFile {
+    /// Which file.
+    pub path: PathBuf,
+    /// The array's element that alone writes it; `None` for a job of no array, and for a file that
+    /// all elements write.
+    pub element: Option<u32>,
+}
+
+impl OutputFile {
+    /// A line of it, behind the number of its element.
+    pub fn line(&self, text: &str) -> String {
+        match self.element {
+            Some(element) => format!("[{element}] {text}"),
+            None => text.to_owned(),
+        }
+    }
+}
+
+/// What the embedded engine says of a job, or of an array's rows in the order of their elements.
+pub fn job_infos(job: JobId, element: Option<u32>) -> Result<Vec<JobInfo>, Failure> {
+    let failure = |failure: connection::CommandError| {
+        Failure::new(exit_code::UNREACHABLE, failure.to_string())
+    };
+    let mut client = connection::connect().map_err(failure)?;
+    let facts = connection::view_facts(Some(&mut client)).map_err(failure)?;
+    let records = client.jobs(JobFilter::of(&[job]))?;
+    let infos = records.iter().map(|record| JobInfo::of(record, &facts));
+    let mut infos: Vec<JobInfo> = infos.filter(|info| is_of(info, element)).collect();
+    infos.sort_by_key(|info| (first_element(info), info.id));
+    Ok(infos)
+}
+
+fn is_of(info: &JobInfo, element: Option<u32>) -> bool {
+    let Some(element) = element else { return true };
+    match info.array.as_ref().map(|array| &array.task) {
+        Some(ArrayTaskInfo::One(task)) => *task == element,
+        Some(ArrayTaskInfo::Waiting(tasks)) => tasks.contains(&element),
+        None => false,
+    }
+}
+
+fn first_element(info: &JobInfo) -> Option<u32> {
+    match &info.array.as_ref()?.task {
+        ArrayTaskInfo::One(task) => Some(*task),
+        ArrayTaskInfo::Waiting(tasks) => tasks.first().copied(),
+    }
+}
+
+/// Whether it ever ran: one that was cancelled before has no output.
+pub fn has_begun(info: &JobInfo) -> bool {
+    !info.is_pending() && info.allocation.is_some()
+}
+
+/// The files that a job writes: its output and, where that is another file, its errors.
+pub fn files(info: &JobInfo) -> Vec<OutputFile> {
+    let mut paths = vec![(info.stdout_path(), JobInfo::stdout_path as fn(&_) -> _)];
+    if info.stderr_path() != info.stdout_path() {
+        paths.push((info.stderr_path(), JobInfo::stderr_path));
+    }
+    let file = |(path, of): (String, fn(&JobInfo) -> String)| OutputFile {
+        element: one_element(info).filter(|_| of(&next_element(info)) != path),
+        path: path.into(),
+    };
+    paths.into_iter().map(file).collect()
+}
+
+/// The element's number; `None` where several wait together.
+pub fn one_element(info: &JobInfo) -> Option<u32> {
+    match info.array.as_ref().map(|array| &array.task) {
+        Some(ArrayTaskInfo::One(task)) => Some(*task),
+        Some(ArrayTaskInfo::Waiting(_)) | None => None,
+    }
+}
+
+/// Another element of the same array, to see whether its files are others.
+fn next_element(info: &JobInfo) -> JobInfo {
+    let mut next = info.clone();
+    next.id = next.id.wrapping_add(1);
+    if let Some(ArrayTaskInfo::One(task)) = next.array.as_mut().map(|array| &mut array.task) {
+        *task = task.wrapping_add(1);
+    }
+    next
+}
+
+/// Whether a file was written since then: until a job opens it, an older job's may stand there.
+pub fn is_written_since(path: &Path, since: Timestamp) -> bool {
+    let changed = std::fs::metadata(path).and_then(|facts| facts.modified());
+    let Ok(changed) = changed else { return false };
+    let changed = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(changed.as_millis()).is_ok_and(|changed| changed + CLOCK_TICK_MS >= since.0)
+}
+
+/// Follows the files of a job, or of an array's elements.
+#[derive(Debug)]
+pub struct JobOutput {
+    facts: ViewFacts,
+    /// By path: elements may share one.
+    files: BTreeMap<PathBuf, Followed>,
+}
+
+/// One file.
+#[derive(Debug)]
+struct Followed {
+    file: OutputFile,
+    tail: FileTail,
+    since: Timestamp,
+    stage: Stage,
+}
+
+/// How far a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// More may be written.
+    Open,
+    /// Its writers have ended.
+    Ended,
+    /// All of it was shown.
+    Shown,
+}
+
+impl JobOutput {
+    /// Of no job yet.
+    pub fn new(facts: ViewFacts) -> JobOutput {
+        JobOutput {
+            facts,
+            files: BTreeMap::new(),
+        }
+    }
+
+    /// Takes note of what a job's row says now.
+    pub fn see(&mut self, record: &JobRecord) {
+        let info = JobInfo::of(record, &self.facts);
+        if !has_begun(&info) {
+            return;
+        }
+        let is_array = info.array.is_some();
+        for file in files(&info) {
+            let own = file.element.is_some() || !is_array;
+            let followed = self.files.entry(file.path.clone());
+            let followed = followed.or_insert_with(|| Followed {
+                tail: FileTail::new(file.path.clone()),
+                file,
+                since: info.start.unwrap_or_default(),
+                stage: Stage::Open,
+            });
+            if own && !record.state.is_live() && followed.stage == Stage::Open {
+                followed.stage = Stage::Ended;
+            }
+        }
+    }
+
+    /// Shows what came since the last call, in whole lines; of ended jobs all of it.
+    pub fn show_news(&mut self, show: &impl Fn(&str)) {
+        for followed in self.files.values_mut() {
+            followed.show_news(show);
+        }
+    }
+
+    /// All jobs have ended: shows what is left.
+    pub fn finish(&mut self, show: &impl Fn(&str)) {
+        for followed in self.files.values_mut() {
+            if followed.stage == Stage::Open {
+                followed.stage = Stage::Ended;
+            }
+        }
+        self.show_news(show);
+    }
+}
+
+impl Followed {
+    /// A file that can't be read has nothing.
+    fn show_news(&mut self, show: &impl Fn(&str)) {
+        if self.stage == Stage::Shown {
+            return;
+        }
+        let over = self.stage == Stage::Ended;
+        if is_written_since(self.tail.path(), self.since) {
+            loop {
+                for line in self.tail.read(over).unwrap_or_default() {
+                    show(&self.file.line(&line));
+                }
+                if !(over && self.tail.has_more()) {
+                    break;
+                }
+            }
+        }
+        if over {
+            self.stage = Stage::Shown;
+        }
+    }
+}
+
+/// Shows all that is in a file now, line by line.
+pub fn show_whole(file: &OutputFile, printer: &Printer) -> std::io::Result<()> {
+    let mut tail = FileTail::new(file.path.clone());
+    loop {
+        for line in tail.read(true)? {
+            printer.line(&file.line(&line));
+        }
+        if !tail.has_more() {
+            return Ok(());
+        }
+    }
+}
