@@ -515,3 +515,86 @@ fn a_config_that_is_no_file_is_said_to_be_none() {
         "{said:?}"
     );
 }
+
+/// What is missing is found before anything is submitted, not by the job.
+#[track_caller]
+fn missing(run_file: &str, want: Expect) {
+    let env = env();
+    env.write("data/train.tar", "");
+    env.write("requirements.txt", "");
+    env.write("yard.toml", &format!("command = [\"true\"]\n{run_file}"));
+    let refused = env.yard(&["plan", "--on", "local"]).code(2);
+    let folder = env.work().canonicalize().unwrap().display().to_string();
+    want.assert_eq(&refused.stderr.replace(&folder, "WORK"));
+    let refused_run = env.yard(&["run", "--on", "local"]).code(2);
+    assert_eq!(refused_run.stderr, refused.stderr);
+}
+
+#[test]
+fn files_that_are_not_there_are_refused() {
+    missing(
+        "[data]\nstage = [\"data/train.tar\", \"data/trian.tar\"]\n",
+        expect![[r#"
+            error: WORK/data/trian.tar is not there
+              asked   [data] stage (yard.toml:3)
+              there   WORK/data has no trian.tar
+              do      did you mean WORK/data/train.tar?
+        "#]],
+    );
+    missing(
+        "[data]\nstage = [\"dta/train.tar\"]\n",
+        expect![[r#"
+        error: WORK/dta/train.tar is not there
+          asked   [data] stage (yard.toml:3)
+          there   WORK has no dta
+          do      did you mean WORK/data?
+    "#]],
+    );
+    missing(
+        "[environment]\nrequirements = \"requirments.txt\"\n",
+        expect![[r#"
+            error: WORK/requirments.txt is not there
+              asked   [environment] requirements (yard.toml:3)
+              there   WORK has no requirments.txt
+              do      did you mean WORK/requirements.txt?
+        "#]],
+    );
+    missing(
+        "[environment]\nvenv = \"/missing/venv\"\n",
+        expect![[r#"
+            error: /missing/venv is not there
+              asked   [environment] venv (yard.toml:3)
+              there   / has no missing
+              do      correct [environment] venv, or put the file there
+        "#]],
+    );
+    missing(
+        "[environment]\nconda = \"./conda\"\n",
+        expect![[r#"
+        error: WORK/conda is not there
+          asked   [environment] conda (yard.toml:3)
+          there   WORK has no conda
+          do      correct [environment] conda, or put the file there
+    "#]],
+    );
+}
+
+#[test]
+fn a_mistyped_cluster_is_refused() {
+    missing(
+        "[cluster.wilosn.resources]\nnodes = 1\n",
+        expect![[r#"
+        error: no cluster is called wilosn
+          asked   [cluster.wilosn]
+          there   cedar, ibex, local, plai, satori, technion, wilson
+          do      write [cluster.wilson], or describe wilosn in a cluster file (yard cluster import)
+    "#]],
+    );
+    let env = env();
+    env.write(
+        "yard.toml",
+        "command = [\"true\"]\n[cluster.narval.resources]\nnodes = 1\n",
+    );
+    env.yard(&["plan", "--on", "local"]).success();
+    env.yard(&["plan", "--on", "wilson"]).success();
+}

@@ -5,6 +5,7 @@
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
 mod amounts;
+mod cluster_names;
 pub mod env_vars;
 mod environment_plan;
 mod fit;
@@ -29,6 +30,7 @@ mod show;
 pub mod site;
 
 pub use amounts::{say_bytes, say_limit, say_mebibytes, say_seconds};
+pub use cluster_names::check_cluster_names;
 pub use environment_plan::{CONDA_HOOK, EnvironmentPlan, Prelude, Python};
 pub use input_variables::{INPUT_VARIABLES, Variables};
 pub use keys::{

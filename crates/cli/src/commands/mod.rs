@@ -18,6 +18,7 @@ mod man;
 mod place;
 mod plain_jobs;
 mod plan;
+mod plan_inputs;
 mod port;
 mod prepare;
 mod requeue;

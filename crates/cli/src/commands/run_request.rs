@@ -1,6 +1,7 @@
 //! What `yard run` and `yard plan` are asked for, read and resolved against a cluster.
 
 use super::place::{self, Target};
+use super::plan_inputs;
 use super::resource_flags::ResourceFlags;
 use super::user_config;
 use crate::exit_code;
@@ -88,7 +89,9 @@ impl RunRequest {
         let layers = self.layers(places, printer)?;
         let config = layers.user_config.as_ref();
         let target = place::target(places, self.on.as_deref(), config)?;
-        let plan = train::plan(&layers.input(&target.facts)).map_err(refused)?;
+        plan_inputs::check_clusters(layers.files(), places, &target.facts.name)?;
+        let mut plan = train::plan(&layers.input(&target.facts)).map_err(refused)?;
+        plan_inputs::check(&mut plan)?;
         Ok(Planned {
             plan,
             text: layers.text,
@@ -105,10 +108,14 @@ impl RunRequest {
         printer: &Printer,
     ) -> Result<SitePlan, Failure> {
         let layers = self.layers(places, printer)?;
+        plan_inputs::check_clusters(layers.files(), places, &file.name)?;
         let facts = file.facts(None);
         let user = user();
         let input = layers.input(&facts);
-        train::site::plan_for(&input, file, user.as_deref(), &sys::machine()).map_err(refused)
+        let site = train::site::plan_for(&input, file, user.as_deref(), &sys::machine())
+            .map_err(refused)?;
+        plan_inputs::check_requirements(&site.plan)?;
+        Ok(site)
     }
 
     /// Everything that a person said, layer by layer.
@@ -248,6 +255,10 @@ struct Layers {
 }
 
 impl Layers {
+    fn files(&self) -> impl Iterator<Item = &RunFile> {
+        self.user_config.iter().chain(&self.run_file)
+    }
+
     fn input<'a>(&'a self, facts: &'a ClusterFacts) -> PlanInput<'a> {
         PlanInput {
             user_config: self.user_config.as_ref(),
@@ -372,7 +383,8 @@ pub fn say_problems(
     ))
 }
 
-fn refused(refusal: Refusal) -> Failure {
+/// A refusal of the plan, as a failure of the command.
+pub fn refused(refusal: Refusal) -> Failure {
     let code = match refusal.kind {
         RefusalKind::Usage => exit_code::USAGE,
         RefusalKind::NeverFits => exit_code::REFUSED,

@@ -1,0 +1,102 @@
+//! What a plan names that must be there before anything is submitted.
+
+use super::cluster::files;
+use super::run_request::refused;
+use crate::exit_code;
+use crate::failure::Failure;
+use backend::LOCAL;
+use model::nearest;
+use std::fs;
+use std::path::Path;
+use sys::Places;
+use train::{Plan, Python, RunFile};
+
+/// Refuses a plan for the cluster here that names a file which is not there. Data for a Slurm may be
+/// where its nodes alone see it: that is a note.
+pub fn check(plan: &mut Plan) -> Result<(), Failure> {
+    check_requirements(plan)?;
+    let python = &plan.environment.python;
+    let source = python.source.to_string();
+    match &python.value {
+        Python::Venv(path) => check_path(path, "[environment] venv", &source)?,
+        Python::CondaFolder(path) => check_path(path, "[environment] conda", &source)?,
+        Python::AsItIs | Python::Requirements(_) | Python::CondaName(_) => {}
+    }
+    let source = plan.data.stage.source.to_string();
+    for path in &plan.data.stage.value {
+        match check_path(path, "[data] stage", &source) {
+            Err(failure) if plan.embedded => return Err(failure),
+            Err(_) => plan.notes.push(format!(
+                "[data] stage names {}, which is not there on this machine; the nodes must see it",
+                path.display()
+            )),
+            Ok(()) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Requirements are read where the run is planned, wherever it goes.
+pub fn check_requirements(plan: &Plan) -> Result<(), Failure> {
+    let python = &plan.environment.python;
+    match &python.value {
+        Python::Requirements(path) => check_path(
+            path,
+            "[environment] requirements",
+            &python.source.to_string(),
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a cluster's section whose name is a slip of one that is known: one with a file, and
+/// `here`, the cluster that is planned for.
+pub fn check_clusters<'a>(
+    run_files: impl IntoIterator<Item = &'a RunFile>,
+    places: &Places,
+    here: &str,
+) -> Result<(), Failure> {
+    let mut run_files = run_files
+        .into_iter()
+        .filter(|file| !file.clusters.is_empty())
+        .peekable();
+    if run_files.peek().is_none() {
+        return Ok(());
+    }
+    let (files, _) = files::all(places);
+    let mut known: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    known.extend([LOCAL, here]);
+    for file in run_files {
+        train::check_cluster_names(file, &known).map_err(refused)?;
+    }
+    Ok(())
+}
+
+/// What can't be looked at may be there for the job.
+fn check_path(path: &Path, key: &str, source: &str) -> Result<(), Failure> {
+    if path.try_exists().unwrap_or(true) {
+        return Ok(());
+    }
+    // The root is there.
+    let folder = path.ancestors().skip(1).find(|folder| folder.is_dir());
+    let folder = folder.unwrap_or(Path::new("/"));
+    let part = path.strip_prefix(folder).ok();
+    let part = part.and_then(|rest| rest.iter().next()).unwrap_or_default();
+    let part = part.to_string_lossy();
+    let names: Vec<String> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let todo = match nearest(&part, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean {}?", folder.join(near).display()),
+        None => format!("correct {key}, or put the file there"),
+    };
+    Err(
+        Failure::new(exit_code::USAGE, format!("{} is not there", path.display()))
+            .asked(format!("{key} ({source})"))
+            .there(format!("{} has no {part}", folder.display()))
+            .todo(todo),
+    )
+}
