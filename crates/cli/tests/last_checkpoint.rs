@@ -23,6 +23,11 @@ while :; do i=$((i+1)); echo "step $i"; {save}; sleep 0.3; done
     );
 }
 
+/// A limit whose grace period is enough for the last checkpoint on a busy machine too.
+fn stopped_after_ten_seconds(resume: &str) -> String {
+    format!("resources = {{ time = \"20s\" }}\nresume = {{ {resume}grace = \"10s\" }}")
+}
+
 fn show(env: &TestEnv) -> Value {
     let shown = env.yard(&["show", "loop", "--json"]).success();
     serde_json::from_str(&shown).expect("JSON")
@@ -46,7 +51,7 @@ fn last_of(env: &TestEnv, index: usize, word: &str) -> u32 {
 fn the_newest_of_unknown_format_is_kept_at_the_limit() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     let save = r#"echo "state $i" > "$2/.new"; mv "$2/.new" "$2/step-$i.pkl""#;
-    write_run(&env, save, "resources = { time = \"8s\" }");
+    write_run(&env, save, &stopped_after_ten_seconds(""));
     let said = env.yard(&["run", "--on", "local"]).success();
     assert!(
         said.contains("could not verify that it is complete; coming back"),
@@ -65,7 +70,7 @@ fn the_newest_of_unknown_format_is_kept_at_the_limit() {
 fn what_a_program_writes_when_it_is_told_to_end_is_kept() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     let save = r#"trap 'echo last > "$2/step-1000.pkl"; exit 0' TERM"#;
-    write_run(&env, save, "resources = { time = \"8s\" }");
+    write_run(&env, save, &stopped_after_ten_seconds(""));
     let said = env.yard(&["run", "--on", "local"]).success();
     assert_eq!(last_of(&env, 1, "resumed from"), 1000, "{said}");
 }
@@ -75,11 +80,7 @@ fn what_a_program_writes_when_it_is_told_to_end_is_kept() {
 fn half_a_checkpoint_is_left_behind_with_words() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     let save = r#"echo half > "$2/step-1.pkl"; exec 9> "$2/step-2.pkl"; echo half >&9; sleep 100"#;
-    write_run(
-        &env,
-        save,
-        "resources = { time = \"8s\" }\nresume = { on = [] }",
-    );
+    write_run(&env, save, &stopped_after_ten_seconds("on = [], "));
     let run = env.yard(&["run", "--on", "local"]);
     let said = &run.stdout;
     assert!(
