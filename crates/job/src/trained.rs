@@ -3,6 +3,9 @@
 
 use folder::{Attempt, Event, EventTail, RankExit, RunFolder};
 
+/// What a start notes that has nothing to train any more.
+pub const DONE_BEFORE: &str = "the training was done when the start before this one was lost";
+
 /// Whether all ranks of a start ended by themselves and with 0. What can't be read is no evidence.
 #[must_use]
 pub fn is_done(run: &RunFolder, attempt: Attempt) -> bool {

@@ -7,10 +7,13 @@ use super::scan::{FolderInside, scan};
 use super::tree::{Tree, tree};
 use super::watcher::Found;
 use super::work::{Work, Worked};
-use super::{Agent, AgentError, Draining, hold, restore, say};
+use super::{Agent, AgentError, Draining, any_lives, hold, restore, say};
+use crate::local_folder::LocalFolder;
 use crate::protocol::Report;
+use crate::trained;
 use folder::IncomingPart;
 use model::Timestamp;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,7 +55,7 @@ impl Agent {
                 continue;
             };
             let mut all = true;
-            for kept in kept::in_folder(&earlier) {
+            for kept in self.kept_in(&earlier) {
                 if !self.held.contains_key(&kept.record.name) {
                     all &= self.adopt_one(kept).is_ok();
                 }
@@ -61,6 +64,20 @@ impl Agent {
                 earlier.remove();
             }
         }
+    }
+
+    /// What an earlier start left here that is complete. Its agent may have been killed before it
+    /// looked: where all ranks ended well, whatever stands there is what they wanted.
+    pub(super) fn kept_in(&self, earlier: &LocalFolder) -> Vec<Kept> {
+        let mut kept = kept::in_folder(earlier);
+        let done = |attempt| trained::is_done(&self.at.run, attempt) && !any_lives(&earlier.path());
+        if earlier.owner().is_some_and(|(_, attempt)| done(attempt)) {
+            let rule = self.at.plan.checkpoints.complete.value.clone();
+            let known: BTreeSet<String> = kept.iter().map(|one| one.record.name.clone()).collect();
+            let finished = kept::finished(earlier, rule).into_iter();
+            kept.extend(finished.filter(|one| !known.contains(&one.record.name)));
+        }
+        kept
     }
 
     fn adopt_one(&mut self, Kept { path, record }: Kept) -> io::Result<()> {

@@ -2,15 +2,17 @@
 //! them are held there and not out yet, and which are out.
 
 use super::recognise::{Recognised, recognise};
-use super::scan::{fingerprint, scan};
-use super::watcher::Fingerprint;
+use super::scan::{FolderInside, fingerprint, scan};
+use super::watcher::{Fingerprint, Found, Watcher};
 use crate::local_folder::LocalFolder;
+use model::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use train::Complete;
 
 /// A complete entry that is held and not out: the file `<held>.json` beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +113,28 @@ pub fn in_folder(local: &LocalFolder) -> Vec<Kept> {
     kept.into_values().collect()
 }
 
+/// What stands in `{checkpoints}` of a start whose ranks have ended well, and is not known to be
+/// out: nothing has to stand still before it counts.
+#[must_use]
+pub fn finished(local: &LocalFolder, rule: Complete) -> Vec<Kept> {
+    let folder = local.checkpoints();
+    let there = scan(&folder).unwrap_or_default().entries;
+    let now = Timestamp(sys::now());
+    let mut watcher = Watcher::new(rule);
+    watcher.drain(now, true, true);
+    let mut inside = FolderInside::new(&folder);
+    // At the second look an entry stands still.
+    let mut found = watcher.look(&there, now, &mut inside);
+    found.extend(watcher.look(&there, now, &mut inside));
+    let out = read_out(local);
+    let kept = found.into_iter().filter_map(|Found { name, proven }| {
+        let path = folder.join(&name);
+        let record = Record::of(&name, proven, &path).ok()?;
+        (out.get(&name) != Some(&record.digest)).then_some(Kept { path, record })
+    });
+    kept.collect()
+}
+
 /// Notes that what was held at `held` is out.
 pub fn note_out(local: &LocalFolder, name: &str, held: &Path) {
     let Ok(Fingerprint { digest, .. }) = fingerprint(held) else {
@@ -183,6 +207,28 @@ mod tests {
             |local, _| fs::write(local.checkpoints().join("step-5"), b"half").unwrap(),
             &[],
         );
+    }
+
+    #[test]
+    fn what_ranks_that_ended_well_left_is_kept_though_no_agent_had_looked() {
+        let disk = tempfile::tempdir().unwrap();
+        let attempt = Attempt { job: 7, restart: 0 };
+        let local = LocalFolder::new(disk.path(), "digits-k3f9", attempt);
+        let _owned = local.make().unwrap();
+        for name in ["step-85", "step-90", ".part-95"] {
+            fs::write(local.checkpoints().join(name), b"weights").unwrap();
+        }
+        note_out(&local, "step-85", &local.checkpoints().join("step-85"));
+        for rule in [
+            Complete::Rename,
+            Complete::Recognise {
+                settle: model::Seconds(10),
+            },
+        ] {
+            let kept = finished(&local, rule);
+            let names: Vec<&str> = kept.iter().map(|kept| kept.record.name.as_str()).collect();
+            assert_eq!(names, ["step-90"]);
+        }
     }
 
     #[test]

@@ -222,7 +222,7 @@ fn say(report: Report) -> Result<(), AgentError> {
 impl Agent {
     fn hello(&mut self) -> Result<(), AgentError> {
         let earlier = self.local.earlier();
-        let kept = earlier.iter().flat_map(kept::in_folder);
+        let kept = earlier.iter().flat_map(|earlier| self.kept_in(earlier));
         let names: BTreeSet<String> = kept.map(|kept| kept.record.name).collect();
         for name in names {
             say(Report::Kept { name })?;

@@ -1,6 +1,6 @@
 //! What the jobs before this one tell. Pure but for reading their events.
 
-use crate::trained;
+use crate::trained::{self, DONE_BEFORE};
 use folder::{Attempt, Event, EventTail, RunFolder, StopReason};
 use std::io;
 
@@ -37,7 +37,9 @@ pub fn trained_before(run: &RunFolder, now: Attempt) -> io::Result<bool> {
     let events = events_of(run, before)?;
     let finished = |event: &Event| matches!(event, Event::Finished { .. });
     let said = before.job == now.job && events.iter().any(finished);
-    Ok(said || trained::is_done(run, before))
+    // One that only had to bring out the last checkpoint, and was lost over that.
+    let noted = |event: &Event| matches!(event, Event::Note { text } if text == DONE_BEFORE);
+    Ok(said || events.iter().any(noted) || trained::is_done(run, before))
 }
 
 fn is_end(event: &Event) -> bool {

@@ -1,8 +1,9 @@
 //! From the agents' hello to the ranks' start: Gathering, Staging, Restoring.
 
-use super::{Candidate, ConductorState, Effect, Hello, Known, Phase, Why};
+use super::{Candidate, ConductorState, Effect, Hello, Known, Phase, Stage, Why};
 use crate::conductor::copies::Copies;
 use crate::protocol::{AgentId, Order};
+use crate::trained::DONE_BEFORE;
 use folder::Event;
 use model::Timestamp;
 use std::cmp::Reverse;
@@ -25,9 +26,11 @@ impl ConductorState {
     fn gathered(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         self.give_roles(effects);
         if self.facts.trained {
-            let text = "the training was done when the start before this one was lost".to_owned();
+            let text = DONE_BEFORE.to_owned();
             effects.push(Effect::Record(Event::Note { text }));
-            self.part(Why::Done, true, now, effects);
+            // What the start before had not brought out is on the nodes only.
+            self.bring_kept_out(effects);
+            self.drain(Why::Done, Stage::Last, true, now, effects);
         } else if self.facts.stage {
             self.phase = Phase::Staging;
             effects.push(Effect::Stage);

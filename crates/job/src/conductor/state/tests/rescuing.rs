@@ -355,16 +355,41 @@ fn a_start_after_one_that_was_done_trains_nothing() {
         ..facts()
     };
     check(
-        trained,
-        "0 hello 0\n0.1 agents 0",
+        trained.clone(),
+        "0 hello 0\n0.1 drained 1\n0.2 agents 0",
         expect![[r#"
-        0 hello 0
-            send {"order":"roles","copiers":[0]}
-            event {"event":"note","text":"the training was done when the start before this one was lost"}
-            send {"order":"finish","clean":true}
-        0.1 agents 0
-            event {"event":"finished","status":0}
-            Exit(0)
-    "#]],
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                event {"event":"note","text":"the training was done when the start before this one was lost"}
+                send {"order":"drain","round":1,"until":5000,"ranks_gone":true,"finished":true}
+            0.1 drained 1
+                send {"order":"finish","clean":true}
+            0.2 agents 0
+                event {"event":"finished","status":0}
+                Exit(0)
+        "#]],
+    );
+    // Its last checkpoint was on the node only.
+    check(
+        trained,
+        "0 kept ckpt-9\n0 hello 0\n0.1 drained 1\n0.2 part ckpt-9\n0.3 out ckpt-9\n0.4 agents 0",
+        expect![[r#"
+            0 kept ckpt-9
+            0 hello 0
+                send {"order":"roles","copiers":[0]}
+                event {"event":"note","text":"the training was done when the start before this one was lost"}
+                send {"order":"drain","round":1,"until":5000,"ranks_gone":true,"finished":true}
+                send {"order":"copy","name":"ckpt-9","from":[0]}
+            0.1 drained 1
+            0.2 part ckpt-9
+                publish ckpt-9: 1 parts, merge false
+            0.3 out ckpt-9
+                send {"order":"out","name":"ckpt-9"}
+                event {"event":"checkpoint-out","name":"ckpt-9","step":9,"bytes":9,"took_ms":3,"proven":true}
+                send {"order":"finish","clean":true}
+            0.4 agents 0
+                event {"event":"finished","status":0}
+                Exit(0)
+        "#]],
     );
 }
