@@ -24,8 +24,9 @@ while :; do i=$((i+1)); echo "step $i"; {save}; sleep 0.3; done
 }
 
 /// A limit whose grace period is enough for the last checkpoint on a busy machine too.
-fn stopped_after_ten_seconds(resume: &str) -> String {
-    format!("resources = {{ time = \"20s\" }}\nresume = {{ {resume}grace = \"10s\" }}")
+fn stopped_after(seconds: u32, resume: &str) -> String {
+    let time = 2 * seconds;
+    format!("resources = {{ time = \"{time}s\" }}\nresume = {{ {resume}grace = \"{seconds}s\" }}")
 }
 
 fn show(env: &TestEnv) -> Value {
@@ -51,7 +52,7 @@ fn last_of(env: &TestEnv, index: usize, word: &str) -> u32 {
 fn the_newest_of_unknown_format_is_kept_at_the_limit() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     let save = r#"echo "state $i" > "$2/.new"; mv "$2/.new" "$2/step-$i.pkl""#;
-    write_run(&env, save, &stopped_after_ten_seconds(""));
+    write_run(&env, save, &stopped_after(10, ""));
     let said = env.yard(&["run", "--on", "local"]).success();
     assert!(
         said.contains("could not verify that it is complete; coming back"),
@@ -70,7 +71,7 @@ fn the_newest_of_unknown_format_is_kept_at_the_limit() {
 fn what_a_program_writes_when_it_is_told_to_end_is_kept() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
     let save = r#"trap 'echo last > "$2/step-1000.pkl"; exit 0' TERM"#;
-    write_run(&env, save, &stopped_after_ten_seconds(""));
+    write_run(&env, save, &stopped_after(10, ""));
     let said = env.yard(&["run", "--on", "local"]).success();
     assert_eq!(last_of(&env, 1, "resumed from"), 1000, "{said}");
 }
@@ -79,8 +80,9 @@ fn what_a_program_writes_when_it_is_told_to_end_is_kept() {
 #[test]
 fn half_a_checkpoint_is_left_behind_with_words() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    // It is ended before the ten seconds after which a file that stands still counts.
     let save = r#"echo half > "$2/step-1.pkl"; exec 9> "$2/step-2.pkl"; echo half >&9; sleep 100"#;
-    write_run(&env, save, &stopped_after_ten_seconds("on = [], "));
+    write_run(&env, save, &stopped_after(6, "on = [], "));
     let run = env.yard(&["run", "--on", "local"]);
     let said = &run.stdout;
     assert!(
