@@ -12,6 +12,8 @@ use thiserror::Error;
 
 /// How the name of a file ends that has events which found no room in the run folder.
 const EVENTS: &str = ".events";
+/// How the name of a folder's lock ends.
+const LOCK: &str = ".lock";
 /// How often the folder is made again that another job has removed.
 const ATTEMPTS: u32 = 100;
 
@@ -193,6 +195,32 @@ impl LocalFolder {
         earlier.into_iter().map(|(_, local)| local).collect()
     }
 
+    /// Removes locks of earlier starts of the same run that have no folder: their agents were killed
+    /// between the two. Those of other runs may be of one that is just about to make its folder.
+    pub fn remove_earlier_locks(&self) {
+        let Some((run, now)) = self.owner() else {
+            return;
+        };
+        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        for entry in entries {
+            let name = entry.file_name();
+            let Some(name) = name.to_str().and_then(|name| name.strip_suffix(LOCK)) else {
+                continue;
+            };
+            let other = LocalFolder {
+                root: self.root.clone(),
+                name: name.to_owned(),
+            };
+            let is_earlier = |(owner, attempt)| owner == run && attempt < now;
+            if other.owner().is_some_and(is_earlier)
+                && !other.path().exists()
+                && let Some(_held) = other.take()
+            {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
     /// Takes a folder that no job uses any more; `None` where one does: its agent holds the lock, or
     /// has been killed and left ranks that live.
     #[must_use]
@@ -208,7 +236,7 @@ impl LocalFolder {
     }
 
     fn lock_of(&self, name: &str) -> PathBuf {
-        self.root.join(format!("{name}.lock"))
+        self.root.join(format!("{name}{LOCK}"))
     }
 
     /// Makes it, private to the user, and removes what dead jobs of the user left beside it.
@@ -347,6 +375,29 @@ mod tests {
         assert_eq!(mode, 0o700);
         local.remove();
         assert_eq!(fs::read_dir(disk.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_lock_whose_folder_is_gone_is_removed_by_the_next_start_of_its_run() {
+        let disk = tempfile::tempdir().unwrap();
+        let (first, second, third) = (of(disk.path(), 0), of(disk.path(), 1), of(disk.path(), 2));
+        let other = LocalFolder::new(disk.path(), "other", Attempt { job: 9, restart: 0 });
+        let held = second.make().unwrap();
+        let _own = third.make().unwrap();
+        for lock in [&first, &other] {
+            fs::write(lock.lock_of(&lock.name), b"").unwrap();
+        }
+        // Killed over the removal of its folder.
+        fs::remove_dir_all(second.path()).unwrap();
+        third.remove_earlier_locks();
+        let there = |one: &LocalFolder| one.lock_of(&one.name).exists();
+        assert_eq!(
+            [&first, &second, &third, &other].map(there),
+            [false, true, true, true]
+        );
+        drop(held);
+        third.remove_earlier_locks();
+        assert!(!there(&second));
     }
 
     #[test]

@@ -64,6 +64,7 @@ impl Agent {
                 earlier.remove();
             }
         }
+        self.local.remove_earlier_locks();
     }
 
     /// What an earlier start left here that is complete. Its agent may have been killed before it
