@@ -23,7 +23,19 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// Seeds that failed once, with what they had found.
-const REGRESSIONS: &[(u64, &str)] = &[];
+const REGRESSIONS: &[(u64, &str)] = &[
+    (2021, "everything killed twice while it trains"),
+    (
+        2084,
+        "the batch step's first process killed at the end of the training",
+    ),
+    (20040, "agents and supervisors killed before a copy"),
+    (20058, "everything killed at the second launch"),
+    (
+        40019,
+        "the last checkpoint was not brought out, a folder was left on the node",
+    ),
+];
 
 /// Where Python is, past what only chooses a version; `None`, with the reason said: there is none.
 fn python(test: &str) -> Option<PathBuf> {
