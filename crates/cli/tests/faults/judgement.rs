@@ -9,7 +9,7 @@ pub struct Evidence {
     pub progress: Progress,
     /// As `yard show` says.
     pub state: String,
-    /// Starts of which every rank wrote down that it ended with 0.
+    /// Starts of which every rank wrote down that it ended with 0, and not after SIGTERM.
     pub all_ended_well: Vec<String>,
     /// The newest complete checkpoint of the run folder.
     pub newest: Option<u32>,

@@ -307,7 +307,8 @@ fn leftovers(environment: &TestEnv, run: Option<&Path>) -> Vec<String> {
     left
 }
 
-/// Starts of which every rank's end is written down and is 0.
+/// Starts of which every rank's end is written down and is 0. One that had SIGTERM by then is no
+/// evidence: it may have ended well because it was told to.
 fn all_ended_well(run: &Path, ranks: u32) -> Vec<String> {
     let links = run.join("links");
     let names = fs::read_dir(&links).into_iter().flatten().flatten();
@@ -317,7 +318,7 @@ fn all_ended_well(run: &Path, ranks: u32) -> Vec<String> {
         (0..ranks).all(|rank| {
             let text = fs::read(links.join(format!("{attempt}.exit.{rank}")));
             let exit: Value = serde_json::from_slice(&text.unwrap_or_default()).unwrap_or_default();
-            exit["status"] == 0
+            exit["status"] == 0 && exit["told_to_end"] != true
         })
     };
     attempts.filter(ended_well).collect()
