@@ -5,12 +5,14 @@ use super::select::{Selected, select_live};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
-use backend::JobView;
+use backend::{JobView, Run};
 use clap::Args as ClapArgs;
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Instant;
+use train::EnvChange;
 
 /// Open a shell inside a running job, beside its ranks
 #[derive(Debug, ClapArgs)]
@@ -58,8 +60,12 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             .as_ref()
             .map(|node| format!("--nodelist={node}").into()),
     );
-    if args.command.is_empty() {
+    // Without a terminal a shell reads its commands from stdin, up to its end.
+    if args.command.is_empty() && std::io::stdin().is_terminal() {
         options.push("--pty".into());
+    }
+    options.extend(selected.run.as_ref().map_or_else(Vec::new, beside_ranks));
+    if args.command.is_empty() {
         options.push(std::env::var_os(sys::env_vars::SHELL).unwrap_or_else(|| "/bin/bash".into()));
     } else {
         options.extend(args.command.iter().cloned());
@@ -73,6 +79,23 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         exit_code::UNREACHABLE,
         format!("srun can't be started: {error}"),
     ))
+}
+
+/// Options and words before the command that give it the ranks' folder and rank 0's `YARD_*`; none
+/// before the ranks are started.
+fn beside_ranks(run: &Run) -> Vec<OsString> {
+    let last = run.starts.last();
+    let Some(launch) = last.and_then(|start| run.folder.read_launch(start.attempt).ok()) else {
+        return Vec::new();
+    };
+    let variables = launch.ranks.first().into_iter().flat_map(|rank| &rank.env);
+    let variables = variables.filter_map(|(name, change)| match change {
+        EnvChange::Set(value) if name.starts_with("YARD_") => Some(format!("{name}={value}")),
+        _ => None,
+    });
+    let chdir = format!("--chdir={}", launch.cwd.display());
+    let before = [chdir, "env".to_owned()].into_iter();
+    before.chain(variables).map(OsString::from).collect()
 }
 
 /// What its cluster says of the job, once it answers.

@@ -113,6 +113,23 @@ fn a_cancelled_run_is_no_failure_and_no_success() {
 }
 
 #[test]
+fn attach_without_a_terminal_is_beside_the_ranks_and_ends_with_its_input() {
+    let env = env();
+    env.yard(&["run", "-d", "--", "sh", "-c", &waiting_command(&env)])
+        .success();
+    wait_for_file(&env, "begun");
+    // The harness gives no input: a shell ends at once.
+    assert_eq!(env.yard(&["attach", "@"]).success(), "");
+    let said = env.yard(&["attach", "@", "--", "sh", "-c", "pwd; echo $YARD_RUN"]);
+    let folder = folder(&env);
+    let run = folder.file_name().unwrap().display();
+    let want = format!("{}\n{run}\n", folder.join("code").display());
+    assert_eq!(said.success(), want);
+    go(&env);
+    env.yard(&["wait", "@"]).success();
+}
+
+#[test]
 fn ctrl_c_leaves_a_run_alone_and_says_how_to_come_back() {
     let env = env();
     let run = start(&env, &["run", "--", "sh", "-c", &waiting_command(&env)]);
