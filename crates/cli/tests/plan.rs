@@ -598,3 +598,87 @@ fn a_mistyped_cluster_is_refused() {
     env.yard(&["plan", "--on", "local"]).success();
     env.yard(&["plan", "--on", "wilson"]).success();
 }
+
+/// The notes of a plan of this run file, in a folder with these ignored.
+#[track_caller]
+fn notes(ignored: &str, run_file: &str, want: Expect) {
+    let env = env();
+    env.write(".gitignore", ignored);
+    env.write("data/train.bin", "");
+    env.write("saves.py", "os.environ['YARD_CHECKPOINTS']\n");
+    env.write("train.py", "print()\n");
+    env.write("yard.toml", run_file);
+    let of = |cluster| {
+        let plan = env.yard(&["plan", "--on", cluster]).success();
+        let notes = plan.split_once("\n  note: ");
+        let lines = notes.map_or("", |(_, notes)| notes).lines();
+        lines.map(|line| format!("{}\n", line.trim())).collect()
+    };
+    let (here, there): (String, String) = (of("local"), of("wilson"));
+    want.assert_eq(&here);
+    assert!(there.contains(&here), "{there}");
+}
+
+/// It would use its limit twice before it fails.
+#[test]
+fn a_run_that_saves_nothing_is_noted() {
+    let note = |args: &str, more: &str, want| {
+        let command = format!("command = [\"python\", {args}]\n");
+        notes("", &format!("{command}[resources]\n{more}"), want);
+    };
+    let hour = "time = \"1h\"\n";
+    note(
+        "\"train.py\"",
+        hour,
+        expect![[r#"
+        nothing in the command names {checkpoints}: at its limit of 1 h the run would begin again
+        from its start, and fail at the second limit; write checkpoints to {checkpoints} and resume
+        from {resume}, or ask for enough time; with [resume] on = [] it fails at the first
+    "#]],
+    );
+    note("\"saves.py\"", hour, expect![""]);
+    note("\"train.py\", \"--to={checkpoints}\"", hour, expect![""]);
+    note("\"train.py\"", "", expect![""]);
+    note(
+        "\"train.py\"",
+        "time = \"1h\"\n[resume]\non = []\n",
+        expect![""],
+    );
+}
+
+#[test]
+fn what_the_copy_of_the_code_is_without_is_noted() {
+    let note = |ignored, args: &str, want| {
+        let command = format!("command = [\"python\", {args}]\n");
+        notes(ignored, &command, want);
+    };
+    let data = "\"saves.py\", \"--data=data/train.bin\"";
+    note(
+        "data/\n",
+        data,
+        expect![[r#"
+        the run's copy of the code is without data/train.bin, which git ignores, and relative
+        outputs are written into that copy; use a full path or [data] stage for data, and a full
+        path or {logs} for outputs
+    "#]],
+    );
+    note(
+        "data/\n",
+        "\"saves.py\", \"./data/\"",
+        expect![[r#"
+        the run's copy of the code is without data, which git ignores, and relative outputs are
+        written into that copy; use a full path or [data] stage for data, and a full path or {logs}
+        for outputs
+    "#]],
+    );
+    note(
+        "data/\n",
+        "\"saves.py\"",
+        expect![[r#"
+        the run's copy of the code is without data, which git ignores, and relative outputs are
+        written into that copy; use a full path or [data] stage for data, and a full path or {logs}
+        for outputs
+    "#]],
+    );
+    note("/results\n", data, expect![""]);
+}

@@ -123,6 +123,11 @@ impl CodeSource {
         &self.root
     }
 
+    /// Whether git knows the root.
+    pub(crate) fn is_git(&self) -> bool {
+        self.git
+    }
+
     /// Tracked and unignored files, relative to the root, sorted.
     fn list(&self, scratch: &Path) -> Result<Vec<PathBuf>, CodeError> {
         let error = |why: String| CodeError::List {
@@ -172,7 +177,7 @@ impl CodeSource {
 }
 
 /// Runs git without what an outer git may have left in the environment.
-fn git(folder: &Path, args: &[&str]) -> Result<Vec<u8>, String> {
+pub(crate) fn git(folder: &Path, args: &[impl AsRef<OsStr>]) -> Result<Vec<u8>, String> {
     let answer = Command::new("git")
         .arg("-C")
         .arg(folder)

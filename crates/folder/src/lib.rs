@@ -12,6 +12,7 @@ mod event_log;
 mod exit_file;
 mod file_tail;
 mod folder_error;
+mod ignored_paths;
 mod incoming_part;
 mod index;
 mod json_file;

@@ -28,6 +28,7 @@ mod run_file;
 mod script;
 mod show;
 pub mod site;
+mod unsaved;
 
 pub use amounts::{say_bytes, say_limit, say_mebibytes, say_seconds};
 pub use cluster_names::check_cluster_names;
@@ -55,3 +56,4 @@ pub use run_file::{
 };
 pub use script::directive;
 pub use show::Row;
+pub use unsaved::unsaved_note;

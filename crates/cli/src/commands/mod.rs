@@ -19,6 +19,7 @@ mod place;
 mod plain_jobs;
 mod plan;
 mod plan_inputs;
+mod plan_notes;
 mod port;
 mod prepare;
 mod requeue;

@@ -1,9 +1,9 @@
 //! What `yard run` and `yard plan` are asked for, read and resolved against a cluster.
 
 use super::place::{self, Target};
-use super::plan_inputs;
 use super::resource_flags::ResourceFlags;
 use super::user_config;
+use super::{plan_inputs, plan_notes};
 use crate::exit_code;
 use crate::failure::Failure;
 use crate::input_file;
@@ -92,6 +92,7 @@ impl RunRequest {
         plan_inputs::check_clusters(layers.files(), places, &target.facts.name)?;
         let mut plan = train::plan(&layers.input(&target.facts)).map_err(refused)?;
         plan_inputs::check(&mut plan)?;
+        plan_notes::add(&mut plan, &layers.base);
         Ok(Planned {
             plan,
             text: layers.text,
@@ -112,9 +113,10 @@ impl RunRequest {
         let facts = file.facts(None);
         let user = user();
         let input = layers.input(&facts);
-        let site = train::site::plan_for(&input, file, user.as_deref(), &sys::machine())
+        let mut site = train::site::plan_for(&input, file, user.as_deref(), &sys::machine())
             .map_err(refused)?;
         plan_inputs::check_requirements(&site.plan)?;
+        plan_notes::add(&mut site.plan, &layers.base);
         Ok(site)
     }
 
