@@ -56,7 +56,7 @@ mod slow {
             r#"i=$(ls "$1" | sed 's/[^0-9]//g' | sort -n | tail -1); i=${{i:-0}}
 while [ $i -lt 30 ]; do
   i=$((i+1)); echo "state $i" > "$2/.new"; mv "$2/.new" "$2/step-$i.pkl"
-  echo $i >> {}; sleep 0.2
+  echo $i >> {}; sleep 0.4
 done
 "#,
             ledger.display()
@@ -66,9 +66,9 @@ done
             "yard.toml",
             r#"name = "loop"
 command = ["sh", "train.sh", "{resume}", "{checkpoints}"]
-resources = { time = "5s" }
+resources = { time = "10s" }
 checkpoints = { complete = "rename" }
-resume = { grace = "2s" }
+resume = { grace = "4s" }
 "#,
         );
         ledger
@@ -79,12 +79,18 @@ resume = { grace = "2s" }
         text.lines().filter_map(|line| line.parse().ok()).collect()
     }
 
+    /// What the run's starts have on the node.
+    fn on_the_node(env: &TestEnv) -> Vec<PathBuf> {
+        let roots = children(&env.root().join("tmp")).into_iter();
+        let mut all: Vec<PathBuf> = roots.flat_map(|root| children(&root)).collect();
+        all.retain(|path| path.to_string_lossy().contains("/loop-"));
+        all
+    }
+
     /// The node-local folders of the run's starts.
     fn node_folders(env: &TestEnv) -> Vec<PathBuf> {
-        let roots = children(&env.root().join("tmp")).into_iter();
-        let all = roots.flat_map(|root| children(&root));
-        let mut folders: Vec<PathBuf> = all.filter(|path| path.is_dir()).collect();
-        folders.retain(|path| path.to_string_lossy().contains("/loop-"));
+        let mut folders = on_the_node(env);
+        folders.retain(|path| path.is_dir());
         folders
     }
 
@@ -102,9 +108,13 @@ resume = { grace = "2s" }
                 steps(&ledger).len() >= 3 || run.is_finished()
             });
             disk.fill().expect("it can be filled");
-            let is_next = |path: &PathBuf| !path.to_string_lossy().ends_with(".0");
-            wait_until("the run's next start is there", || {
-                node_folders(&env).iter().any(is_next) || run.is_finished()
+            // Where not even its last events found room, the next start waits for some.
+            let is_next = |path: &PathBuf| {
+                let name = path.to_string_lossy();
+                (path.is_dir() && !name.ends_with(".0")) || name.ends_with(".events")
+            };
+            wait_until("the first start gave up", || {
+                on_the_node(&env).iter().any(is_next) || run.is_finished()
             });
             disk.make_room().expect("it was filled");
             run.join().expect("the command was waited for").success()

@@ -20,6 +20,8 @@ pub struct Deadlines {
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(120);
 /// Grace in parts of the whole limit, where the limit is short: 25 s leave 3.1 s.
 const LARGEST_PART: u32 = 8;
+/// What a requeue takes on a machine that is busy: one that comes after the limit brings nothing back.
+const REQUEUE: Duration = Duration::from_millis(500);
 /// The least that a copy, a stop and a requeue need.
 const LEAST: Duration = Duration::from_secs(2);
 
@@ -49,15 +51,18 @@ impl Deadlines {
     }
 
     /// Half of the grace belongs to the program's last checkpoint, a quarter to its going down, a
-    /// quarter to copying what it left; a tenth at the very end to the requeue.
+    /// quarter to copying what it left; a tenth at the very end to the requeue, which is no less than
+    /// [`REQUEUE`] where that leaves time to copy.
     fn within(end: Timestamp, grace: Duration) -> Deadlines {
-        let millis = |part: u32| i64::try_from((grace * part / 20).as_millis()).unwrap_or(i64::MAX);
-        let before = |part| Timestamp(end.0.saturating_sub(millis(part)));
+        let before = |time: Duration| {
+            let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+            Timestamp(end.0.saturating_sub(millis))
+        };
         Deadlines {
-            warn: before(20),
-            stop: before(10),
-            kill: before(6),
-            leave: before(2),
+            warn: before(grace),
+            stop: before(grace / 2),
+            kill: before(grace * 3 / 10),
+            leave: before((grace / 10).max(REQUEUE.min(grace / 4))),
         }
     }
 }
@@ -86,8 +91,8 @@ mod tests {
 
     #[test]
     fn short_and_long_limits() {
-        check(25, Some(3), [22.0, 23.5, 24.1, 24.7]);
-        check(25, None, [21.875, 23.438, 24.063, 24.688]);
+        check(25, Some(3), [22.0, 23.5, 24.1, 24.5]);
+        check(25, None, [21.875, 23.438, 24.063, 24.5]);
         check(86_400, None, [86_280.0, 86_340.0, 86_364.0, 86_388.0]);
         check(86_400, Some(600), [85_800.0, 86_100.0, 86_220.0, 86_340.0]);
     }
@@ -95,7 +100,7 @@ mod tests {
     #[test]
     fn never_more_than_half_of_the_limit() {
         check(60, Some(120), [30.0, 45.0, 51.0, 57.0]);
-        check(2, None, [1.0, 1.5, 1.7, 1.9]);
+        check(2, None, [1.0, 1.5, 1.7, 1.75]);
     }
 
     #[test]

@@ -84,8 +84,9 @@ fn estimate(said: &str, before: i64) -> String {
     };
     assert!(job.parse::<u32>().is_ok(), "{said}");
     let zone = jiff::tz::TimeZone::UTC;
-    let soon = (0..60).any(|second| {
-        let then = model::Timestamp(before) + model::Seconds(second);
+    // A busy controller goes by the time of its last look, which may be earlier.
+    let soon = (0..180).any(|second| {
+        let then = model::Timestamp(before - 60_000) + model::Seconds(second);
         model::moment_text(then, &zone) == moment
     });
     let moment = if soon { "<NOW>" } else { moment };
