@@ -31,6 +31,9 @@ fn check(words: &[String], text: &str, surroundings: &Surroundings<'_>) {
     for diagnostic in &diagnostics {
         let _ = diagnostic.printed(Command::Sbatch);
     }
+    if model::first_error(&diagnostics).is_some() {
+        return;
+    }
     let file = train::from_script("job.sh", &sbatch, None).text();
     let (_, problems) = train::RunFile::parse(&file, "yard.toml");
     assert!(problems.is_empty(), "{problems:?}\n{file}");

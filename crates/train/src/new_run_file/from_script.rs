@@ -103,7 +103,8 @@ fn command(file: &mut NewRunFile, start: &ScriptStart, shape: &Shape) {
     match words {
         Some(words) => file.set("", "command", toml_texts(&words)),
         None => file.notes.push(format!(
-            "line {}: the command has braces that a run file can't have: write it by hand.",
+            "line {}: the command has braces or a NUL character, which a run file can't have: write it \
+             by hand.",
             start.line
         )),
     }
@@ -227,6 +228,13 @@ fn option(file: &mut NewRunFile, given: &Given, options: &mut Vec<String>) {
         Some(value) => format!("--{}={value}", given.option.long),
         None => format!("--{}", given.option.long),
     };
+    if written.contains('\0') {
+        let long = given.option.long;
+        file.notes.push(format!(
+            "--{long} is left out: a run file holds no NUL character."
+        ));
+        return;
+    }
     if given.option.plugin.is_some() {
         file.notes.push(format!(
             "{written} is left out: containers are not supported yet."

@@ -83,6 +83,9 @@ pub fn toml_texts<T: AsRef<str>>(texts: &[T]) -> String {
 /// A word of a script as a command of a run file has it: what would be a placeholder there is none.
 /// None where it can't be written so.
 fn without_placeholders(word: &str) -> Option<String> {
+    if word.contains('\0') {
+        return None;
+    }
     let none = BTreeMap::new();
     let candidates = [word.to_owned(), word.replace('{', "{{")];
     let mut candidates = candidates.into_iter();

@@ -133,6 +133,7 @@ fn braces_of_a_script_stay_what_they_are() {
         ("${lr}", Some("${lr}")),
         ("{\"a\": 1}", Some("{\"a\": 1}")),
         ("plain", Some("plain")),
+        ("a\0b", None),
     ] {
         assert_eq!(without_placeholders(word).as_deref(), written);
     }
@@ -140,7 +141,8 @@ fn braces_of_a_script_stay_what_they_are() {
 
 fn directive() -> impl Strategy<Value = String> {
     let options: Vec<&'static Opt> = options_of(Command::Sbatch).collect();
-    let values = "[a-z0-9:,=.-]{0,6}|[0-9]{1,9}[KMGT]?|gpu:[a-z]{0,3}:?[0-9]{1,2}|[ {}'\\x01]{0,3}";
+    let values =
+        "[a-z0-9:,=.-]{0,6}|[0-9]{1,9}[KMGT]?|gpu:[a-z]{0,3}:?[0-9]{1,2}|[ {}'\\x00\\x01]{0,3}";
     (proptest::sample::select(options), values)
         .prop_map(|(option, value)| format!("#SBATCH --{}={value}\n", option.long))
 }
