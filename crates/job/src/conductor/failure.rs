@@ -58,6 +58,15 @@ pub fn disk_errors(run: &RunFolder) -> Option<String> {
     Some(error.to_string())
 }
 
+/// Whether srun failed and no rank has a word of it: the engine or the controller was lost while it
+/// made the step, and no program failed. What refuses the step for good does so at the next starts
+/// too.
+#[must_use]
+pub fn is_silent(run: &RunFolder, status: i32, first: Option<&RankExit>) -> bool {
+    let is_full = matches!(sys::disk_free(run.path()), Ok(0..FULL));
+    status != 0 && first.is_none() && !is_full
+}
+
 /// In words, one line.
 #[must_use]
 pub fn cause(run: &RunFolder, attempt: Attempt, status: i32, first: Option<&RankExit>) -> String {

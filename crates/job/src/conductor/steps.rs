@@ -192,6 +192,7 @@ impl Steps {
             {
                 await_own_signal(&told_to_end);
             }
+            let silent = why.is_none() && failure::is_silent(&run, status, first.as_ref());
             let cause =
                 why.unwrap_or_else(|| failure::cause(&run, attempt, status, first.as_ref()));
             let lost = match killed {
@@ -204,6 +205,7 @@ impl Steps {
                 let why = failure::disk_errors(&run).filter(|_| status != 0)?;
                 Some(format!("{cause}; the run folder can't be written: {why}"))
             });
+            let lost = lost.or_else(|| silent.then(|| cause.clone()));
             let cause = lost.clone().unwrap_or(cause);
             let first_failed = first.map(|exit| (exit.rank, exit.status));
             tell(
