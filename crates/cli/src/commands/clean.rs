@@ -1,6 +1,6 @@
 //! `yard clean`
 
-use super::place::{self, places};
+use super::place::{self, indexed_runs, places};
 use super::story::row;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
@@ -8,7 +8,7 @@ use crate::printer::Printer;
 use crate::words;
 use backend::{Run, ask_for};
 use clap::Args as ClapArgs;
-use folder::{Index, Leftover, RunFolder, Standing, Verdict};
+use folder::{Leftover, RunFolder, Standing, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -64,13 +64,7 @@ struct Known {
 
 /// All runs of the index, each cluster asked once.
 fn known_runs(places: &Places, printer: &Printer) -> Result<Vec<Known>, Failure> {
-    let entries = Index::new(&places.index).all().map_err(|error| {
-        Failure::new(
-            exit_code::IO,
-            format!("the index of runs can't be read: {error}"),
-        )
-        .asked(places.index.display().to_string())
-    })?;
+    let entries = indexed_runs(places)?;
     let mut known = Vec::new();
     let mut asked: BTreeMap<String, Vec<Run>> = BTreeMap::new();
     for entry in entries {

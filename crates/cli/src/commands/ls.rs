@@ -1,6 +1,6 @@
 //! `yard ls`
 
-use super::place::{self, places};
+use super::place::{self, indexed_runs, places};
 use super::plain_jobs::{PlainJob, plain_jobs};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
@@ -8,7 +8,6 @@ use crate::printer::Printer;
 use crate::words;
 use backend::{JobView, Run, RunState, ask_for, say_reason};
 use clap::Args as ClapArgs;
-use folder::Index;
 use model::{JobId, Timestamp};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -80,13 +79,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 /// All lines, the newest last; and what could not be asked, in words.
 fn rows(args: &Args) -> Result<(Vec<Row>, Vec<String>), Failure> {
     let places = places()?;
-    let entries = Index::new(&places.index).all().map_err(|error| {
-        Failure::new(
-            exit_code::IO,
-            format!("the index of runs can't be read: {error}"),
-        )
-        .asked(places.index.display().to_string())
-    })?;
+    let entries = indexed_runs(&places)?;
     let mut problems = Vec::new();
     let mut by_cluster: BTreeMap<String, Vec<Run>> = BTreeMap::new();
     for entry in entries {

@@ -4,8 +4,10 @@ use super::target::{self, Given, SLURM, Why};
 use crate::exit_code;
 use crate::failure::Failure;
 use backend::{Discovered, EmbeddedTransport, LOCAL, SlurmTransport, Transport};
+use folder::{Index, IndexEntry};
 use model::ClusterFacts;
 use std::fs::DirBuilder;
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use sys::Places;
@@ -17,6 +19,23 @@ pub fn places() -> Result<Places, Failure> {
         Failure::new(exit_code::IO, error.to_string())
             .todo("set TRAINYARD_HOME to a folder on a local disk that you may write")
     })
+}
+
+/// All runs of this user, as the index names them.
+pub fn indexed_runs(places: &Places) -> Result<Vec<IndexEntry>, Failure> {
+    let index = Index::new(&places.index);
+    index
+        .all()
+        .map_err(|error| unreadable_index(places, &error))
+}
+
+/// The index of runs can't be read.
+pub fn unreadable_index(places: &Places, error: &io::Error) -> Failure {
+    Failure::new(
+        exit_code::IO,
+        format!("the index of runs can't be read: {error}"),
+    )
+    .asked(places.index.display().to_string())
 }
 
 /// The embedded engine's folder: inside one of its jobs, that engine's.

@@ -374,10 +374,5 @@ enum Found {
 }
 
 fn unreadable(places: &Places, error: &std::io::Error) -> Failure {
-    Failure::new(
-        exit_code::IO,
-        format!("the index of runs can't be read: {error}"),
-    )
-    .asked(places.index.display().to_string())
-    .todo("make that folder readable, or set TRAINYARD_HOME")
+    place::unreadable_index(places, error).todo("make that folder readable, or set TRAINYARD_HOME")
 }
