@@ -88,7 +88,7 @@ fn depends_on(package: &Value, kinds: &[Value]) -> BTreeSet<String> {
         .collect()
 }
 
-fn sources_of(name: &str) -> Vec<PathBuf> {
+pub(crate) fn sources_of(name: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![crates().join(name).join("src")];
     while let Some(folder) = folders.pop() {
@@ -104,7 +104,7 @@ fn sources_of(name: &str) -> Vec<PathBuf> {
     found
 }
 
-fn crates() -> &'static Path {
+pub(crate) fn crates() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 

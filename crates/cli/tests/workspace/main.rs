@@ -4,4 +4,5 @@
 mod architecture;
 mod cargo_metadata;
 mod licences;
+mod rooms;
 mod words;

@@ -2,9 +2,10 @@
 
 use super::StepCall;
 use api::StepLaunch;
+use model::Variables;
 use model::file_pattern::differs_between_tasks;
-use model::job_environment::{Variables, submission_variables};
 use model::srun::{LaunchOptions, Srun, Stream};
+use model::submission_environment::submission_variables;
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,0 +1,16 @@
+//! The arguments and the output of Slurm's commands.
+
+pub mod scancel;
+pub mod scontrol;
+pub(crate) mod scontrol_show_job;
+pub(crate) mod sinfo;
+pub(crate) mod squeue;
+pub(crate) mod squeue_args;
+pub(crate) mod squeue_order;
+
+pub use scontrol_show_job::{ShowStyle, show_job};
+pub use sinfo::{SINFO_FORMAT, SINFO_LONG, SINFO_SUMMARY, sinfo_lines};
+pub use squeue::Printed;
+pub use squeue_args::{
+    JobName, SQUEUE_USAGE, SqueueAction, SqueueArgs, SqueueUsageError, StateFilter,
+};

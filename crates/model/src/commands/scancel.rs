@@ -1,0 +1,384 @@
+//! The command line and the environment of `scancel`.
+
+use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::option_table::Takes;
+use crate::records::JobStateName;
+use crate::values::{JobId, NodeName, StepId, node_list, parse_signal};
+
+/// What a `scancel` asks for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScancelArgs {
+    /// What it does.
+    pub action: ScancelAction,
+    /// Jobs, elements and steps by id.
+    pub targets: Vec<ScancelTarget>,
+    /// What a job must be like.
+    pub filter: ScancelFilter,
+    /// `--signal`; without it jobs are ended.
+    pub signal: Option<i32>,
+    /// `--batch`: the batch shell alone.
+    pub batch: bool,
+    /// `--full`: the batch shell as well as the steps.
+    pub full: bool,
+    /// `--interactive`: asks for each.
+    pub interactive: bool,
+    /// `--quiet`
+    pub quiet: bool,
+    /// `--verbose`
+    pub verbose: bool,
+}
+
+/// What a `scancel` does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScancelAction {
+    /// Cancels or signals.
+    #[default]
+    Cancel,
+    /// `--help`
+    Help,
+    /// `--usage`
+    Usage,
+    /// `--version`
+    Version,
+}
+
+/// What a person names on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScancelTarget {
+    /// `12`, or `12_*`: an array whole.
+    Job(JobId),
+    /// `12_3`, `12_[1-4,7]`
+    Elements(JobId, Vec<u32>),
+    /// `12.0`
+    Step(JobId, StepId),
+    /// `12_3.0`
+    ElementStep(JobId, u32, StepId),
+}
+
+/// What a job must be like; what is `None` does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScancelFilter {
+    /// `--account`
+    pub account: Option<String>,
+    /// `--name`
+    pub name: Option<String>,
+    /// `--nodelist`
+    pub nodes: Option<Vec<NodeName>>,
+    /// `--partition`
+    pub partition: Option<String>,
+    /// `--qos`
+    pub qos: Option<String>,
+    /// `--reservation`
+    pub reservation: Option<String>,
+    /// `--state`
+    pub state: Option<JobStateName>,
+    /// `--user`: name or number.
+    pub user: Option<String>,
+    /// `--me`
+    pub me: bool,
+    /// `--wckey`: no job of ours has one.
+    pub wckey: Option<String>,
+}
+
+/// A command line that `scancel` refuses with exit status 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScancelUsageError {
+    /// As `getopt_long` says it.
+    #[error("{program}: {message}\nTry \"scancel --help\" for more information")]
+    Option {
+        /// `argv[0]`
+        program: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// Not `12`, `12_3`, `12_[1-4]`, `12_*`, `12.0`.
+    #[error("scancel: error: Invalid job id {0}")]
+    JobId(String),
+    /// `--signal`
+    #[error("Unknown job signal: {0}")]
+    Signal(String),
+    /// `--state`
+    #[error(
+        "Invalid job state specified: {0}\nValid job states are PENDING, RUNNING, and SUSPENDED"
+    )]
+    State(String),
+    /// `--nodelist`
+    #[error("scancel: error: {0}")]
+    Nodes(String),
+    /// Neither jobs nor a filter.
+    #[error("scancel: error: No job identification provided")]
+    Nothing,
+    /// An option of Slurm's that this program does not have.
+    #[error("scancel: error: {option} is not built in: {todo}")]
+    Missing {
+        /// As written.
+        option: &'static str,
+        /// What to do instead.
+        todo: &'static str,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Key {
+    Account,
+    Batch,
+    Full,
+    Help,
+    Interactive,
+    Clusters,
+    Me,
+    Name,
+    NoEffect,
+    NoEffectValue,
+    Nodes,
+    Partition,
+    Qos,
+    Quiet,
+    Reservation,
+    Signal,
+    State,
+    Usage,
+    User,
+    Verbose,
+    Version,
+    Wckey,
+}
+
+#[rustfmt::skip]
+const OPTIONS: &[LongOption<Key>] = {
+    use Takes::{No as Bare, Required};
+    &[
+        LongOption::new("account", Some('A'), Required, Key::Account),
+        LongOption::new("batch", Some('b'), Bare, Key::Batch),
+        LongOption::new("ctld", None, Bare, Key::NoEffect),
+        LongOption::new("full", Some('f'), Bare, Key::Full),
+        LongOption::new("help", None, Bare, Key::Help),
+        LongOption::new("hurry", Some('H'), Bare, Key::NoEffect),
+        LongOption::new("interactive", Some('i'), Bare, Key::Interactive),
+        LongOption::new("cluster", Some('M'), Required, Key::Clusters),
+        LongOption::new("clusters", None, Required, Key::Clusters),
+        LongOption::new("jobname", None, Required, Key::Name),
+        LongOption::new("me", None, Bare, Key::Me),
+        LongOption::new("name", Some('n'), Required, Key::Name),
+        LongOption::new("nodelist", Some('w'), Required, Key::Nodes),
+        LongOption::new("partition", Some('p'), Required, Key::Partition),
+        LongOption::new("qos", Some('q'), Required, Key::Qos),
+        LongOption::new("quiet", Some('Q'), Bare, Key::Quiet),
+        LongOption::new("reservation", Some('R'), Required, Key::Reservation),
+        LongOption::new("sibling", None, Required, Key::NoEffectValue),
+        LongOption::new("signal", Some('s'), Required, Key::Signal),
+        LongOption::new("state", Some('t'), Required, Key::State),
+        LongOption::new("usage", None, Bare, Key::Usage),
+        LongOption::new("user", Some('u'), Required, Key::User),
+        LongOption::new("verbose", Some('v'), Bare, Key::Verbose),
+        LongOption::new("version", Some('V'), Bare, Key::Version),
+        LongOption::new("wckey", None, Required, Key::Wckey),
+    ]
+};
+
+/// Reads a command line. `program` is `argv[0]`; `variable` tells of the environment.
+///
+/// # Errors
+/// What Slurm refuses, in its words; options of it that this program lacks.
+pub fn parse(
+    program: &str,
+    args: &[String],
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<ScancelArgs, ScancelUsageError> {
+    let mut asked = from_environment(variable)?;
+    let parsed = parse_long_options(OPTIONS, args);
+    for (key, value) in parsed.options {
+        let text = value.unwrap_or_default();
+        let filter = &mut asked.filter;
+        match key {
+            Key::Account => filter.account = Some(text.to_lowercase()),
+            Key::Batch => asked.batch = true,
+            Key::Full => asked.full = true,
+            Key::Help | Key::Usage | Key::Version => {
+                asked.action = match key {
+                    Key::Help => ScancelAction::Help,
+                    Key::Usage => ScancelAction::Usage,
+                    _ => ScancelAction::Version,
+                };
+                return Ok(asked);
+            }
+            Key::Interactive => asked.interactive = true,
+            Key::Clusters => {
+                return Err(ScancelUsageError::Missing {
+                    option: "--clusters",
+                    todo: "this scancel knows the embedded engine alone",
+                });
+            }
+            Key::Me => (filter.me, filter.user) = (true, None),
+            Key::Name => filter.name = Some(text),
+            Key::NoEffect | Key::NoEffectValue => {}
+            Key::Nodes => {
+                let nodes = node_list::expand(&text)
+                    .map_err(|error| ScancelUsageError::Nodes(error.to_string()))?;
+                filter.nodes = Some(nodes);
+            }
+            Key::Partition => filter.partition = Some(text),
+            Key::Qos => filter.qos = Some(text.to_lowercase()),
+            Key::Quiet => (asked.quiet, asked.verbose) = (true, false),
+            Key::Reservation => filter.reservation = Some(text),
+            Key::Signal => {
+                asked.signal = Some(parse_signal(&text).ok_or(ScancelUsageError::Signal(text))?);
+            }
+            Key::State => filter.state = Some(state(&text)?),
+            Key::User => (filter.user, filter.me) = (Some(text), false),
+            Key::Verbose => (asked.verbose, asked.quiet) = (true, false),
+            Key::Wckey => filter.wckey = Some(text),
+        }
+    }
+    if let Some(message) = parsed.wrong {
+        return Err(ScancelUsageError::Option {
+            program: program.to_owned(),
+            message,
+        });
+    }
+    for operand in &parsed.operands {
+        for word in words(operand) {
+            let target = target(word).ok_or_else(|| ScancelUsageError::JobId(word.to_owned()))?;
+            asked.targets.push(target);
+        }
+    }
+    if asked.targets.is_empty() && asked.filter == ScancelFilter::default() {
+        return Err(ScancelUsageError::Nothing);
+    }
+    Ok(asked)
+}
+
+/// What stands in `SCANCEL_*`.
+fn from_environment(
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<ScancelArgs, ScancelUsageError> {
+    let truth = |name: &str| {
+        variable(name).is_some_and(|value| {
+            value.eq_ignore_ascii_case("true") || value.to_lowercase().starts_with('t')
+        })
+    };
+    Ok(ScancelArgs {
+        batch: truth("SCANCEL_BATCH"),
+        full: truth("SCANCEL_FULL"),
+        interactive: truth("SCANCEL_INTERACTIVE"),
+        verbose: truth("SCANCEL_VERBOSE"),
+        filter: ScancelFilter {
+            account: variable("SCANCEL_ACCOUNT"),
+            name: variable("SCANCEL_NAME"),
+            partition: variable("SCANCEL_PARTITION"),
+            qos: variable("SCANCEL_QOS"),
+            state: variable("SCANCEL_STATE")
+                .map(|text| state(&text))
+                .transpose()?,
+            user: variable("SCANCEL_USER"),
+            wckey: variable("SCANCEL_WCKEY"),
+            ..ScancelFilter::default()
+        },
+        ..ScancelArgs::default()
+    })
+}
+
+fn state(text: &str) -> Result<JobStateName, ScancelUsageError> {
+    JobStateName::parse(text).ok_or_else(|| ScancelUsageError::State(text.to_owned()))
+}
+
+/// Splits `12,13_[1,3]` at the commas that stand outside brackets.
+fn words(text: &str) -> Vec<&str> {
+    let mut depth = 0;
+    text.split(|letter| {
+        match letter {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    })
+    .filter(|word| !word.is_empty())
+    .collect()
+}
+
+fn target(word: &str) -> Option<ScancelTarget> {
+    let (job, step) = match word.split_once('.') {
+        None => (word, None),
+        Some((job, "batch")) => (job, Some(StepId::Batch)),
+        Some((job, step)) => (job, Some(StepId::Number(step.parse().ok()?))),
+    };
+    let (job, task) = match job.split_once('_') {
+        None => (job, None),
+        Some((job, task)) => (job, Some(task)),
+    };
+    let job = JobId(job.parse().ok().filter(|job| *job > 0)?);
+    match (task, step) {
+        (None | Some("*"), None) => Some(ScancelTarget::Job(job)),
+        (None | Some("*"), Some(step)) => Some(ScancelTarget::Step(job, step)),
+        (Some(task), None) if task.starts_with('[') => {
+            let tasks = node_list::expand(task).ok()?;
+            let tasks: Option<Vec<u32>> = tasks
+                .iter()
+                .map(|task| task.as_str().parse().ok())
+                .collect();
+            Some(ScancelTarget::Elements(job, tasks?))
+        }
+        (Some(task), None) => Some(ScancelTarget::Elements(job, vec![task.parse().ok()?])),
+        (Some(task), Some(step)) => Some(ScancelTarget::ElementStep(job, task.parse().ok()?, step)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    #[track_caller]
+    fn check(line: &str, want: Expect) {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let text = match parse("scancel", &args, &|_| None) {
+            Ok(asked) => format!("{:?} {:?}", asked.targets, asked.signal),
+            Err(error) => error.to_string(),
+        };
+        want.assert_eq(&text);
+    }
+
+    #[test]
+    fn ids_have_many_forms() {
+        check(
+            "12 13_4",
+            expect!["[Job(JobId(12)), Elements(JobId(13), [4])] None"],
+        );
+        check(
+            "12_[1-3,7],15",
+            expect!["[Elements(JobId(12), [1, 2, 3, 7]), Job(JobId(15))] None"],
+        );
+        check(
+            "12_* 13.0 14_2.batch",
+            expect![
+                "[Job(JobId(12)), Step(JobId(13), Number(0)), ElementStep(JobId(14), 2, Batch)] None"
+            ],
+        );
+        check("-s USR1 -b 5", expect!["[Job(JobId(5))] Some(10)"]);
+        check("--signal=sigterm 5", expect!["[Job(JobId(5))] Some(15)"]);
+    }
+
+    #[test]
+    fn refusals_have_slurms_words() {
+        check(
+            "",
+            expect!["scancel: error: No job identification provided"],
+        );
+        check("abc", expect!["scancel: error: Invalid job id abc"]);
+        check("0", expect!["scancel: error: Invalid job id 0"]);
+        check("-s NOSUCH 4", expect!["Unknown job signal: NOSUCH"]);
+        check(
+            "-t bad",
+            expect![[r#"
+            Invalid job state specified: bad
+            Valid job states are PENDING, RUNNING, and SUSPENDED"#]],
+        );
+        check(
+            "--nosuch",
+            expect![[r#"
+            scancel: unrecognized option '--nosuch'
+            Try "scancel --help" for more information"#]],
+        );
+    }
+}

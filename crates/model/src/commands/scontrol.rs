@@ -1,0 +1,452 @@
+//! The command line of `scontrol`: what of it the embedded engine answers to.
+
+use crate::commands::ShowStyle;
+use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::option_table::Takes;
+use crate::values::node_list;
+
+/// What a `scontrol` asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScontrolArgs {
+    /// What it does.
+    pub command: ScontrolCommand,
+    /// How jobs are shown.
+    pub style: ShowStyle,
+    /// `--quiet`: no word about what is wrong.
+    pub quiet: bool,
+}
+
+/// What a `scontrol` does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScontrolCommand {
+    /// `show job [ID]`
+    ShowJob(Option<String>),
+    /// `show node [NAME]`
+    ShowNode(Option<String>),
+    /// `show partition [NAME]`
+    ShowPartition(Option<String>),
+    /// `show config`
+    ShowConfig,
+    /// `show hostnames [LIST]`; without a list `SLURM_NODELIST`, then `SLURM_JOB_NODELIST`.
+    HostNames(Option<String>),
+    /// `show hostlist`, `show hostlistsorted`
+    HostList {
+        /// Names between commas.
+        names: String,
+        /// Sorted first.
+        sorted: bool,
+    },
+    /// `requeue ID …`, `requeuehold ID …`
+    Requeue {
+        /// As written: `12`, `12_3`, `12,13`.
+        jobs: Vec<String>,
+        /// Stays held.
+        hold: bool,
+    },
+    /// `hold ID …`, `uhold ID …`, `release ID …`
+    Hold {
+        /// As written; `Name=…` too.
+        jobs: Vec<String>,
+        /// False releases.
+        hold: bool,
+    },
+    /// `ping`
+    Ping,
+    /// `version`, `--version`
+    Version,
+    /// `help`, `--help`
+    Help,
+    /// Nothing was asked.
+    Nothing,
+}
+
+/// A command line that `scontrol` refuses with exit status 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScontrolUsageError {
+    /// As `getopt_long` says it.
+    #[error("{program}: {message}\nTry \"scontrol --help\" for more information")]
+    Option {
+        /// `argv[0]`
+        program: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// Nothing of Slurm's.
+    #[error("invalid keyword: {0}")]
+    Keyword(String),
+    /// Nothing that `show` shows.
+    #[error("invalid entity:{0} for keyword:show ")]
+    Entity(String),
+    /// Too few words.
+    #[error("too few arguments for keyword:{0}")]
+    TooFew(String),
+    /// Too many words.
+    #[error("too many arguments for keyword:{0}")]
+    TooMany(String),
+    /// `show hostlist` without a list.
+    #[error("invalid encode argument")]
+    NoNames,
+    /// Something of Slurm's that the embedded engine has not.
+    #[error("scontrol: error: `{what}` is not built in: {todo}")]
+    Missing {
+        /// As written.
+        what: String,
+        /// What to do instead.
+        todo: &'static str,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Key {
+    Details,
+    Help,
+    Clusters,
+    NoEffect,
+    OneLine,
+    Quiet,
+    Version,
+}
+
+#[rustfmt::skip]
+const OPTIONS: &[LongOption<Key>] = {
+    use Takes::{No as Bare, Required};
+    &[
+        LongOption::new("all", Some('a'), Bare, Key::NoEffect),
+        LongOption::new("cluster", Some('M'), Required, Key::Clusters),
+        LongOption::new("clusters", None, Required, Key::Clusters),
+        LongOption::new("details", Some('d'), Bare, Key::Details),
+        LongOption::new("federation", None, Bare, Key::NoEffect),
+        LongOption::new("future", Some('F'), Bare, Key::NoEffect),
+        LongOption::new("help", Some('h'), Bare, Key::Help),
+        LongOption::new("hide", None, Bare, Key::NoEffect),
+        LongOption::new("local", None, Bare, Key::NoEffect),
+        LongOption::new("oneliner", Some('o'), Bare, Key::OneLine),
+        LongOption::new("quiet", Some('Q'), Bare, Key::Quiet),
+        LongOption::new("sibling", None, Bare, Key::NoEffect),
+        LongOption::new("usage", None, Bare, Key::Help),
+        LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
+        LongOption::new("version", Some('V'), Bare, Key::Version),
+    ]
+};
+
+/// Keywords of Slurm's that the embedded engine has no use for or no answer to yet.
+const NOT_BUILT_IN: &[&str] = &[
+    "abort",
+    "cancel_reboot",
+    "completing",
+    "create",
+    "delete",
+    "listpids",
+    "notify",
+    "pidinfo",
+    "power",
+    "reboot",
+    "reconfigure",
+    "resume",
+    "schedloglevel",
+    "setdebug",
+    "setdebugflags",
+    "shutdown",
+    "suspend",
+    "takeover",
+    "token",
+    "top",
+    "update",
+    "wait_job",
+    "write",
+];
+
+/// Reads a command line. `program` is `argv[0]`.
+///
+/// # Errors
+/// What Slurm refuses, in its words; what of it this program lacks.
+pub fn parse(program: &str, args: &[String]) -> Result<ScontrolArgs, ScontrolUsageError> {
+    let parsed = parse_long_options(OPTIONS, args);
+    let mut style = ShowStyle::default();
+    let mut quiet = false;
+    let with = |command, style, quiet| ScontrolArgs {
+        command,
+        style,
+        quiet,
+    };
+    for (key, _) in &parsed.options {
+        match key {
+            Key::Details => style.details = true,
+            Key::OneLine => style.one_line = true,
+            Key::Quiet => quiet = true,
+            Key::Help => return Ok(with(ScontrolCommand::Help, style, quiet)),
+            Key::Version => return Ok(with(ScontrolCommand::Version, style, quiet)),
+            Key::Clusters => {
+                return Err(ScontrolUsageError::Missing {
+                    what: "--clusters".to_owned(),
+                    todo: "this scontrol knows the embedded engine alone",
+                });
+            }
+            Key::NoEffect => {}
+        }
+    }
+    if let Some(message) = parsed.wrong {
+        return Err(ScontrolUsageError::Option {
+            program: program.to_owned(),
+            message,
+        });
+    }
+    Ok(with(command(&parsed.operands)?, style, quiet))
+}
+
+fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+    let Some((keyword, rest)) = words.split_first() else {
+        return Ok(ScontrolCommand::Nothing);
+    };
+    let is = |name: &str, least: usize| abbreviates(keyword, name, least);
+    if is("show", 2) {
+        return show(rest);
+    }
+    if is("requeuehold", 8) {
+        return Ok(ScontrolCommand::Requeue {
+            jobs: some(keyword, requeue_jobs(rest))?,
+            hold: true,
+        });
+    }
+    if is("requeue", 3) {
+        return Ok(ScontrolCommand::Requeue {
+            jobs: some(keyword, requeue_jobs(rest))?,
+            hold: false,
+        });
+    }
+    if ["hold", "holdu", "uhold"]
+        .iter()
+        .any(|name| keyword.eq_ignore_ascii_case(name))
+    {
+        return Ok(ScontrolCommand::Hold {
+            jobs: some(keyword, rest)?,
+            hold: true,
+        });
+    }
+    if is("release", 3) {
+        return Ok(ScontrolCommand::Hold {
+            jobs: some(keyword, rest)?,
+            hold: false,
+        });
+    }
+    let bare = [
+        ("ping", 3, ScontrolCommand::Ping),
+        ("version", 4, ScontrolCommand::Version),
+        ("help", 2, ScontrolCommand::Help),
+    ];
+    for (name, least, command) in bare {
+        if is(name, least) {
+            return match rest {
+                [] => Ok(command),
+                _ => Err(ScontrolUsageError::TooMany(keyword.clone())),
+            };
+        }
+    }
+    if NOT_BUILT_IN
+        .iter()
+        .any(|name| keyword.eq_ignore_ascii_case(name))
+    {
+        return Err(ScontrolUsageError::Missing {
+            what: keyword.clone(),
+            todo: "the embedded engine shows, holds, releases and requeues jobs; see scontrol --help",
+        });
+    }
+    Err(ScontrolUsageError::Keyword(keyword.clone()))
+}
+
+fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+    let (entity, value) = match words {
+        [] => return Err(ScontrolUsageError::TooFew("show".to_owned())),
+        [word] => match word.split_once('=') {
+            Some((entity, value)) => (entity, Some(value.to_owned())),
+            None => (word.as_str(), None),
+        },
+        [entity, value] => (entity.as_str(), Some(value.clone())),
+        [_, _, _, ..] => return Err(ScontrolUsageError::TooMany("show".to_owned())),
+    };
+    let is = |name: &str, least: usize| abbreviates(entity, name, least);
+    if is("hostnames", 5) {
+        return Ok(ScontrolCommand::HostNames(value));
+    }
+    for (name, least, sorted) in [("hostlist", 5, false), ("hostlistsorted", 9, true)] {
+        if is(name, least) {
+            let names = value.ok_or(ScontrolUsageError::NoNames)?;
+            return Ok(ScontrolCommand::HostList { names, sorted });
+        }
+    }
+    if is("config", 1) {
+        return Ok(ScontrolCommand::ShowConfig);
+    }
+    if is("jobs", 1) || is("jobid", 1) {
+        return Ok(ScontrolCommand::ShowJob(value));
+    }
+    if is("nodes", 1) {
+        return Ok(ScontrolCommand::ShowNode(value));
+    }
+    if is("partitions", 2) || is("partitionname", 2) {
+        return Ok(ScontrolCommand::ShowPartition(value));
+    }
+    Err(ScontrolUsageError::Entity(entity.to_owned()))
+}
+
+/// `text` is `name` or the beginning of it, at least so many letters long, in any case.
+fn abbreviates(text: &str, name: &str, least: usize) -> bool {
+    text.len() >= least
+        && name
+            .get(..text.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(text))
+}
+
+/// What follows `requeue`'s own flags, such as `incomplete`.
+fn requeue_jobs(words: &[String]) -> &[String] {
+    match words {
+        [flag, rest @ ..] if flag.eq_ignore_ascii_case("incomplete") => rest,
+        words => words,
+    }
+}
+
+fn some(keyword: &str, words: &[String]) -> Result<Vec<String>, ScontrolUsageError> {
+    if words.is_empty() {
+        return Err(ScontrolUsageError::TooFew(keyword.to_owned()));
+    }
+    Ok(words.to_vec())
+}
+
+/// A job as `scontrol` takes it: `12`, or an element `12_3`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScontrolJob {
+    /// The job's or the array's id.
+    pub job: u32,
+    /// The element.
+    pub task: Option<u32>,
+}
+
+/// Jobs in `12`, `12_3`, `12_[1-4]`, `12,13`, `[12-14]`. `None`: these are no ids.
+#[must_use]
+pub fn job_ids(text: &str) -> Option<Vec<ScontrolJob>> {
+    let mut depth = 0;
+    let mut jobs = Vec::new();
+    let parts = text.split(|letter| {
+        match letter {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            _ => {}
+        }
+        matches!(letter, ',' | ' ') && depth == 0
+    });
+    for part in parts.filter(|part| !part.is_empty()) {
+        let (ids, tasks) = match part.split_once('_') {
+            None => (part, None),
+            Some((ids, tasks)) => (ids, Some(tasks)),
+        };
+        for id in numbers(ids)? {
+            match tasks {
+                None => jobs.push(ScontrolJob {
+                    job: id,
+                    task: None,
+                }),
+                Some(tasks) => jobs.extend(numbers(tasks)?.into_iter().map(|task| ScontrolJob {
+                    job: id,
+                    task: Some(task),
+                })),
+            }
+        }
+    }
+    (!jobs.is_empty()).then_some(jobs)
+}
+
+/// `7`, `[1-3,7]`
+fn numbers(text: &str) -> Option<Vec<u32>> {
+    node_list::expand(text)
+        .ok()?
+        .iter()
+        .map(|number| number.as_str().parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    #[track_caller]
+    fn check(line: &str, want: Expect) {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let text = match parse("scontrol", &args) {
+            Ok(asked) => format!("{:?}", asked.command),
+            Err(error) => error.to_string(),
+        };
+        want.assert_eq(&text);
+    }
+
+    #[test]
+    fn commands_may_be_short() {
+        check("show job 12", expect![[r#"ShowJob(Some("12"))"#]]);
+        check("-o show jobid=12_3", expect![[r#"ShowJob(Some("12_3"))"#]]);
+        check(
+            "sho hostn a[1-2]",
+            expect![[r#"HostNames(Some("a[1-2]"))"#]],
+        );
+        check(
+            "show hostlistsorted b,a",
+            expect![[r#"HostList { names: "b,a", sorted: true }"#]],
+        );
+        check(
+            "requeue 12,13",
+            expect![[r#"Requeue { jobs: ["12,13"], hold: false }"#]],
+        );
+        check(
+            "requeuehold incomplete 12",
+            expect![[r#"Requeue { jobs: ["12"], hold: true }"#]],
+        );
+        check("hold 12", expect![[r#"Hold { jobs: ["12"], hold: true }"#]]);
+        check(
+            "rel 12 13",
+            expect![[r#"Hold { jobs: ["12", "13"], hold: false }"#]],
+        );
+        check("pin", expect!["Ping"]);
+    }
+
+    #[test]
+    fn refusals_have_slurms_words() {
+        check("bad", expect!["invalid keyword: bad"]);
+        check(
+            "show nosuch",
+            expect!["invalid entity:nosuch for keyword:show "],
+        );
+        check("show", expect!["too few arguments for keyword:show"]);
+        check("hold", expect!["too few arguments for keyword:hold"]);
+        check("show hostlist", expect!["invalid encode argument"]);
+        check(
+            "update job 3 TimeLimit=5",
+            expect![
+                "scontrol: error: `update` is not built in: the embedded engine shows, holds, releases and requeues jobs; see scontrol --help"
+            ],
+        );
+        check(
+            "--nosuch",
+            expect![[r#"
+            scontrol: unrecognized option '--nosuch'
+            Try "scontrol --help" for more information"#]],
+        );
+    }
+
+    #[test]
+    fn ids_may_be_lists() {
+        let text = |text: &str| {
+            job_ids(text).map(|jobs| {
+                jobs.iter()
+                    .map(|job| match job.task {
+                        None => job.job.to_string(),
+                        Some(task) => format!("{}_{task}", job.job),
+                    })
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
+        };
+        assert_eq!(text("12,13_[1-2,4]"), Some("12 13_1 13_2 13_4".to_owned()));
+        assert_eq!(text("[3-4]"), Some("3 4".to_owned()));
+        assert_eq!(text("abc"), None);
+        assert_eq!(text(""), None);
+    }
+}

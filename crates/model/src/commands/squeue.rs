@@ -1,0 +1,297 @@
+//! What `squeue` prints: from job records to lines, without a look at anything else.
+
+use crate::commands::squeue_order::{sort_jobs, sort_steps};
+use crate::commands::{JobName, SqueueArgs, StateFilter};
+use crate::fields::{Format, JobField, StepField, StepInfo};
+use crate::records::{ArrayTaskInfo, JobInfo, JobRecord, JobStateName, StepRecord, ViewFacts};
+use crate::values::NodeName;
+
+const JOB_COLUMNS: &str = "jobarrayid:.18 ,partition:.9 ,name:.8 ,username:.8 ,statecompact:.2 ,timeused:.10 ,numnodes:.6 ,reasonlist:0";
+const LONG_JOB_COLUMNS: &str = "jobarrayid:.18 ,partition:.9 ,name:.8 ,username:.8 ,state:.8 ,timeused:.10 ,timelimit:.9 ,numnodes:.6 ,reasonlist:0";
+const STEP_COLUMNS: &str = "%.15i %.8j %.9P %.8u %.9M %N";
+
+/// What a command prints.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// Data.
+    pub stdout: String,
+    /// Talk, line by line.
+    pub stderr: Vec<String>,
+}
+
+impl SqueueArgs {
+    /// Jobs that are to be listed, in the order of the listing. `me` is the caller; `nodes` is
+    /// what `--nodelist` names.
+    #[must_use]
+    pub fn select(
+        &self,
+        records: &[JobRecord],
+        facts: &ViewFacts,
+        me: u32,
+        nodes: Option<&[NodeName]>,
+    ) -> Vec<JobInfo> {
+        let mut jobs: Vec<JobInfo> = records
+            .iter()
+            .map(|record| JobInfo::of(record, facts))
+            .filter(|job| self.takes(job, me, nodes))
+            .filter_map(|job| self.named_elements(job))
+            .collect();
+        if self.each_element {
+            jobs = jobs.into_iter().flat_map(each_element).collect();
+        } else {
+            join_waiting(&mut jobs);
+        }
+        sort_jobs(&mut jobs, self.sort.as_deref());
+        jobs
+    }
+
+    /// Prints jobs as [`SqueueArgs::select`] gave them.
+    #[must_use]
+    pub fn print_jobs(&self, jobs: &[JobInfo], facts: &ViewFacts) -> Printed {
+        let format: Format<JobField> = match (&self.format, &self.long_format) {
+            (Some(letters), _) => Format::by_letters(letters),
+            (None, Some(names)) => Format::by_names(names),
+            (None, None) if self.long => Format::by_names(LONG_JOB_COLUMNS),
+            (None, None) => Format::by_names(JOB_COLUMNS),
+        };
+        let mut lines = self.heading(facts);
+        if !self.no_header {
+            lines.push(format.header());
+        }
+        lines.extend(
+            jobs.iter()
+                .map(|job| format.line(|field| (field.value)(job))),
+        );
+        printed(&lines, &format.complaints)
+    }
+
+    /// Prints the steps of jobs, selected and in order.
+    #[must_use]
+    pub fn print_steps(
+        &self,
+        jobs: &[JobInfo],
+        steps: &[StepRecord],
+        facts: &ViewFacts,
+    ) -> Printed {
+        let format: Format<StepField> = match (&self.format, &self.long_format) {
+            (Some(letters), _) => Format::by_letters(letters),
+            (None, Some(names)) => Format::by_names(names),
+            (None, None) => Format::by_letters(STEP_COLUMNS),
+        };
+        let mut infos: Vec<StepInfo> = steps
+            .iter()
+            .filter_map(|step| {
+                let job = jobs.iter().find(|job| job.id == step.job.0)?;
+                Some(StepInfo {
+                    step: step.clone(),
+                    job: job.clone(),
+                })
+            })
+            .filter(|info| self.takes_step(info))
+            .collect();
+        sort_steps(&mut infos, self.sort.as_deref());
+        let mut lines = self.heading(facts);
+        if !self.no_header {
+            lines.push(format.header());
+        }
+        lines.extend(
+            infos
+                .iter()
+                .map(|info| format.line(|field| (field.value)(info))),
+        );
+        printed(&lines, &format.complaints)
+    }
+
+    /// The date that stands over a long listing.
+    fn heading(&self, facts: &ViewFacts) -> Vec<String> {
+        if !self.long || self.no_header {
+            return Vec::new();
+        }
+        jiff::Timestamp::from_millisecond(facts.now.0)
+            .map(|now| {
+                now.to_zoned(facts.zone.clone())
+                    .strftime("%a %b %d %H:%M:%S %Y")
+                    .to_string()
+            })
+            .into_iter()
+            .collect()
+    }
+
+    fn takes(&self, job: &JobInfo, me: u32, nodes: Option<&[NodeName]>) -> bool {
+        let any_case = |list: &Option<Vec<String>>, value: &str| {
+            list.as_ref()
+                .is_none_or(|list| list.iter().any(|word| word.eq_ignore_ascii_case(value)))
+        };
+        let users = self.users.as_ref().is_none_or(|users| {
+            users
+                .iter()
+                .any(|user| *user == job.user || user.parse() == Ok(job.uid))
+        });
+        let jobs = self.jobs.as_ref();
+        jobs.is_none_or(|names| names.iter().any(|name| is_named(job, *name)))
+            && !self.licenses
+            && any_case(&self.accounts, job.account.as_deref().unwrap_or_default())
+            && any_case(&self.qos, &job.qos)
+            && any_case(&self.names, &job.name)
+            && self.takes_state(job)
+            && nodes.is_none_or(|nodes| job.nodes.iter().any(|node| nodes.contains(node)))
+            && users
+            && (!self.me || job.uid == me)
+            && self
+                .reservation
+                .as_ref()
+                .is_none_or(|name| job.reservation.as_ref() == Some(name))
+            && self.partitions.as_ref().is_none_or(|partitions| {
+                job.partition
+                    .split(',')
+                    .any(|one| partitions.iter().any(|partition| partition == one))
+            })
+    }
+
+    fn takes_state(&self, job: &JobInfo) -> bool {
+        match &self.states {
+            StateFilter::All => true,
+            StateFilter::Only(names) => names.contains(&job.state),
+            StateFilter::Live => matches!(
+                job.state,
+                JobStateName::Pending
+                    | JobStateName::Running
+                    | JobStateName::Suspended
+                    | JobStateName::StageOut
+                    | JobStateName::Completing
+            ),
+        }
+    }
+
+    fn takes_step(&self, info: &StepInfo) -> bool {
+        self.steps.as_ref().is_none_or(|names| {
+            names
+                .iter()
+                .any(|(job, step)| *step == info.step.step && is_named(&info.job, *job))
+        })
+    }
+
+    /// Of elements that wait together only those that `--jobs` names.
+    fn named_elements(&self, mut job: JobInfo) -> Option<JobInfo> {
+        let Some(names) = &self.jobs else {
+            return Some(job);
+        };
+        let Some(array) = &mut job.array else {
+            return Some(job);
+        };
+        let ArrayTaskInfo::Waiting(tasks) = &mut array.task else {
+            return Some(job);
+        };
+        let whole = names
+            .iter()
+            .any(|name| name.task.is_none() && (name.job == array.job || name.job == job.id));
+        if !whole {
+            tasks.retain(|task| {
+                names
+                    .iter()
+                    .any(|name| name.job == array.job && name.task == Some(*task))
+            });
+            match tasks.as_slice() {
+                [] => return None,
+                [one] => array.task = ArrayTaskInfo::One(*one),
+                _ => {}
+            }
+        }
+        Some(job)
+    }
+}
+
+fn is_named(job: &JobInfo, name: JobName) -> bool {
+    let array = job.array.as_ref();
+    match name.task {
+        None => name.job == job.id || array.is_some_and(|array| array.job == name.job),
+        Some(task) => array.is_some_and(|array| {
+            array.job == name.job
+                && match &array.task {
+                    ArrayTaskInfo::One(one) => *one == task,
+                    ArrayTaskInfo::Waiting(tasks) => tasks.contains(&task),
+                }
+        }),
+    }
+}
+
+fn each_element(job: JobInfo) -> Vec<JobInfo> {
+    let Some(array) = &job.array else {
+        return vec![job];
+    };
+    let ArrayTaskInfo::Waiting(tasks) = &array.task else {
+        return vec![job];
+    };
+    tasks
+        .iter()
+        .map(|task| {
+            let mut one = job.clone();
+            if let Some(array) = &mut one.array {
+                array.task = ArrayTaskInfo::One(*task);
+            }
+            one
+        })
+        .collect()
+}
+
+/// Elements that wait again after a requeue go back to those that still wait, as `squeue` shows
+/// them; their reasons stand beside the others'.
+fn join_waiting(jobs: &mut Vec<JobInfo>) {
+    let masters: Vec<usize> = (0..jobs.len())
+        .filter(|index| waits_together(&jobs[*index]).is_some())
+        .collect();
+    let mut gone = vec![false; jobs.len()];
+    for master in masters {
+        let mut found = Vec::new();
+        for (index, job) in jobs.iter().enumerate() {
+            if let Some(task) = fits_into(job, &jobs[master]) {
+                found.push((index, task, job.reason.clone()));
+            }
+        }
+        for (index, task, reason) in found {
+            gone[index] = true;
+            let job = &mut jobs[master];
+            if !job.reason.contains(&reason) {
+                job.reason = format!("{},{reason}", job.reason);
+            }
+            if let Some(ArrayTaskInfo::Waiting(tasks)) =
+                job.array.as_mut().map(|array| &mut array.task)
+            {
+                tasks.push(task);
+                tasks.sort_unstable();
+                tasks.dedup();
+            }
+        }
+    }
+    let mut index = 0;
+    jobs.retain(|_| {
+        index += 1;
+        !gone[index - 1]
+    });
+}
+
+fn waits_together(job: &JobInfo) -> Option<u32> {
+    let array = job.array.as_ref().filter(|_| job.is_pending())?;
+    matches!(array.task, ArrayTaskInfo::Waiting(_)).then_some(array.job)
+}
+
+fn fits_into(job: &JobInfo, master: &JobInfo) -> Option<u32> {
+    let array = job.array.as_ref().filter(|_| job.is_pending())?;
+    let ArrayTaskInfo::One(task) = array.task else {
+        return None;
+    };
+    (waits_together(master) == Some(array.job)
+        && job.name == master.name
+        && job.partition == master.partition)
+        .then_some(task)
+}
+
+fn printed(lines: &[String], complaints: &[String]) -> Printed {
+    Printed {
+        stdout: lines.iter().map(|line| format!("{line}\n")).collect(),
+        stderr: complaints
+            .iter()
+            .map(|complaint| format!("squeue: error: {complaint}"))
+            .collect(),
+    }
+}

@@ -1,0 +1,530 @@
+//! The command line and the environment of `squeue`.
+
+use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::option_table::Takes;
+use crate::records::JobStateName;
+use crate::values::StepId;
+
+/// What a `squeue` asks for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SqueueArgs {
+    /// What it does.
+    pub action: SqueueAction,
+    /// `--account`, any case.
+    pub accounts: Option<Vec<String>>,
+    /// `--jobs`
+    pub jobs: Option<Vec<JobName>>,
+    /// `--licenses`: no job of ours has any.
+    pub licenses: bool,
+    /// `--name`, any case.
+    pub names: Option<Vec<String>>,
+    /// `--nodelist`, unexpanded.
+    pub nodes: Option<String>,
+    /// `--partition`
+    pub partitions: Option<Vec<String>>,
+    /// `--qos`, any case.
+    pub qos: Option<Vec<String>>,
+    /// `--reservation`
+    pub reservation: Option<String>,
+    /// `--states`
+    pub states: StateFilter,
+    /// `--steps`: instead of jobs.
+    pub steps: Option<Vec<(JobName, StepId)>>,
+    /// Whether steps are listed.
+    pub by_step: bool,
+    /// `--user`: names or numbers.
+    pub users: Option<Vec<String>>,
+    /// `--me`
+    pub me: bool,
+    /// `--noheader`
+    pub no_header: bool,
+    /// `--long`
+    pub long: bool,
+    /// `--array`: one line an element.
+    pub each_element: bool,
+    /// `--format`
+    pub format: Option<String>,
+    /// `--Format`
+    pub long_format: Option<String>,
+    /// `--sort`
+    pub sort: Option<String>,
+}
+
+/// What a `squeue` does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SqueueAction {
+    /// Lists.
+    #[default]
+    List,
+    /// Lists as JSON.
+    Json,
+    /// `--help`
+    Help,
+    /// `--usage`
+    Usage,
+    /// `--version`
+    Version,
+}
+
+/// Which states are listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum StateFilter {
+    /// What is not over.
+    #[default]
+    Live,
+    /// `all`
+    All,
+    /// These.
+    Only(Vec<JobStateName>),
+}
+
+/// A job as a person names it: `12` or `12_3`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobName {
+    /// The job's or the array's id.
+    pub job: u32,
+    /// The element.
+    pub task: Option<u32>,
+}
+
+/// A command line that `squeue` refuses with exit status 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SqueueUsageError {
+    /// As `getopt_long` says it.
+    #[error("{program}: {message}\nTry \"squeue --help\" for more information")]
+    Option {
+        /// `argv[0]`
+        program: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// `--jobs`
+    #[error("squeue: error: Invalid job id: {0}")]
+    JobId(String),
+    /// `--steps`
+    #[error("squeue: error: Invalid job_step id: {0}")]
+    StepId(String),
+    /// `--states`
+    #[error(
+        "squeue: error: Invalid job state specified: {0}\nsqueue: error: Valid job states include: {list}\n",
+        list = JobStateName::list()
+    )]
+    State(String),
+    /// `--sort`
+    #[error("squeue: error: Invalid sort specification: {0}")]
+    Sort(char),
+    /// `-o` beside `-O` or `-l`.
+    #[error("squeue: {0}")]
+    Conflict(&'static str),
+    /// An operand that belongs to nothing.
+    #[error("squeue: error: Unrecognized option: {0}\n{usage}", usage = SQUEUE_USAGE.trim_end())]
+    Operand(String),
+    /// An option of Slurm's that this program does not have.
+    #[error("squeue: error: {option} is not built in: {todo}")]
+    Missing {
+        /// As written.
+        option: &'static str,
+        /// What to do instead.
+        todo: &'static str,
+    },
+}
+
+/// `squeue --usage`
+pub const SQUEUE_USAGE: &str = "\
+Usage: squeue [-A account] [-j job(s)] [-n name(s)] [-o format | -O format]
+              [-p partition(s)] [-q qos] [-R reservation] [-S fields] [--start]
+              [-s step(s)] [-t states] [-u user(s)] [--me] [-w nodes] [--json]
+              [--help] [--usage] [-ahlrvV]
+";
+
+#[derive(Clone, Copy, PartialEq)]
+enum Key {
+    Account,
+    Help,
+    Iterate,
+    Jobs,
+    Json,
+    Licenses,
+    Clusters,
+    Long,
+    LongFormat,
+    Me,
+    Name,
+    NoEffect,
+    NoHeader,
+    Nodes,
+    Format,
+    Partition,
+    Qos,
+    Reservation,
+    EachElement,
+    Sort,
+    Start,
+    States,
+    Steps,
+    Usage,
+    User,
+    Version,
+    Yaml,
+}
+
+#[rustfmt::skip]
+const OPTIONS: &[LongOption<Key>] = {
+    use Takes::{No as Bare, Optional, Required};
+    &[
+        LongOption::new("accounts", Some('A'), Required, Key::Account),
+        LongOption::new("", Some('U'), Required, Key::Account),
+        LongOption::new("all", Some('a'), Bare, Key::NoEffect),
+        LongOption::new("array", Some('r'), Bare, Key::EachElement),
+        LongOption::new("array-unique", None, Bare, Key::NoEffect),
+        LongOption::new("Format", Some('O'), Required, Key::LongFormat),
+        LongOption::new("format", Some('o'), Required, Key::Format),
+        LongOption::new("federation", None, Bare, Key::NoEffect),
+        LongOption::new("help", None, Bare, Key::Help),
+        LongOption::new("hide", None, Bare, Key::NoEffect),
+        LongOption::new("iterate", Some('i'), Required, Key::Iterate),
+        LongOption::new("jobs", Some('j'), Optional, Key::Jobs),
+        LongOption::new("local", None, Bare, Key::NoEffect),
+        LongOption::new("long", Some('l'), Bare, Key::Long),
+        LongOption::new("licenses", Some('L'), Required, Key::Licenses),
+        LongOption::new("cluster", Some('M'), Required, Key::Clusters),
+        LongOption::new("clusters", None, Required, Key::Clusters),
+        LongOption::new("me", None, Bare, Key::Me),
+        LongOption::new("name", Some('n'), Required, Key::Name),
+        LongOption::new("noconvert", None, Bare, Key::NoEffect),
+        LongOption::new("node", None, Required, Key::Nodes),
+        LongOption::new("nodes", None, Required, Key::Nodes),
+        LongOption::new("nodelist", Some('w'), Required, Key::Nodes),
+        LongOption::new("noheader", Some('h'), Bare, Key::NoHeader),
+        LongOption::new("partitions", Some('p'), Required, Key::Partition),
+        LongOption::new("priority", Some('P'), Bare, Key::NoEffect),
+        LongOption::new("qos", Some('q'), Required, Key::Qos),
+        LongOption::new("reservation", Some('R'), Required, Key::Reservation),
+        LongOption::new("sib", None, Bare, Key::NoEffect),
+        LongOption::new("sibling", None, Bare, Key::NoEffect),
+        LongOption::new("sort", Some('S'), Required, Key::Sort),
+        LongOption::new("start", None, Bare, Key::Start),
+        LongOption::new("steps", Some('s'), Optional, Key::Steps),
+        LongOption::new("states", Some('t'), Required, Key::States),
+        LongOption::new("usage", None, Bare, Key::Usage),
+        LongOption::new("user", Some('u'), Required, Key::User),
+        LongOption::new("users", None, Required, Key::User),
+        LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
+        LongOption::new("version", Some('V'), Bare, Key::Version),
+        LongOption::new("json", None, Bare, Key::Json),
+        LongOption::new("yaml", None, Bare, Key::Yaml),
+    ]
+};
+
+impl SqueueArgs {
+    /// Reads a command line. `program` is `argv[0]`; `variable` tells of the environment.
+    ///
+    /// # Errors
+    /// What Slurm refuses, in its words; options of it that this program lacks.
+    pub fn parse(
+        program: &str,
+        args: &[String],
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<SqueueArgs, SqueueUsageError> {
+        let parsed = parse_long_options(OPTIONS, args);
+        let mut asked = SqueueArgs {
+            each_element: variable("SQUEUE_ARRAY").is_some(),
+            sort: variable("SQUEUE_SORT"),
+            ..SqueueArgs::default()
+        };
+        let mut start = false;
+        let mut jobs_flag = false;
+        let mut own_format = false;
+        for (key, value) in parsed.options {
+            let text = value.clone().unwrap_or_default();
+            match key {
+                Key::Account => asked.accounts = Some(words(&text)),
+                Key::Help | Key::Usage | Key::Version => {
+                    asked.action = match key {
+                        Key::Help => SqueueAction::Help,
+                        Key::Usage => SqueueAction::Usage,
+                        _ => SqueueAction::Version,
+                    };
+                    return Ok(asked);
+                }
+                Key::Json => asked.action = SqueueAction::Json,
+                Key::Jobs => {
+                    jobs_flag = true;
+                    if value.is_some() {
+                        asked.jobs = Some(job_names(&text)?);
+                    }
+                }
+                Key::Licenses => asked.licenses = true,
+                Key::Long => (asked.long, own_format) = (true, true),
+                Key::Format => {
+                    if asked.long_format.is_some() {
+                        return Err(SqueueUsageError::Conflict(
+                            "error: -o (--format) is incompatible with -O (--Format)",
+                        ));
+                    }
+                    (asked.format, own_format) = (Some(text), true);
+                }
+                Key::LongFormat => {
+                    if asked.format.is_some() {
+                        return Err(SqueueUsageError::Conflict(
+                            "error: -O (--Format) is incompatible with -o (--format)",
+                        ));
+                    }
+                    (asked.long_format, own_format) = (Some(text), true);
+                }
+                Key::Me => asked.me = true,
+                Key::Name => asked.names = Some(words(&text)),
+                Key::NoEffect => {}
+                Key::NoHeader => asked.no_header = true,
+                Key::Nodes => asked.nodes = Some(text),
+                Key::Partition => asked.partitions = Some(words(&text)),
+                Key::Qos => asked.qos = Some(words(&text)),
+                Key::Reservation => asked.reservation = Some(text),
+                Key::EachElement => asked.each_element = true,
+                Key::Sort => asked.sort = Some(text),
+                Key::Start => (start, own_format) = (true, true),
+                Key::States => asked.states = states(&text)?,
+                Key::Steps => {
+                    (asked.by_step, own_format) = (true, true);
+                    if value.is_some() {
+                        asked.steps = Some(step_names(&text)?);
+                    }
+                }
+                Key::User => (asked.users, asked.me) = (Some(words(&text)), false),
+                Key::Iterate => {
+                    return Err(SqueueUsageError::Missing {
+                        option: "--iterate",
+                        todo: "`watch -n SECONDS squeue …` repeats it",
+                    });
+                }
+                Key::Clusters => {
+                    return Err(SqueueUsageError::Missing {
+                        option: "--clusters",
+                        todo: "this squeue knows the embedded engine alone",
+                    });
+                }
+                Key::Yaml => {
+                    return Err(SqueueUsageError::Missing {
+                        option: "--yaml",
+                        todo: "--json prints the same",
+                    });
+                }
+            }
+        }
+        if let Some(message) = parsed.wrong {
+            return Err(SqueueUsageError::Option {
+                program: program.to_owned(),
+                message,
+            });
+        }
+        if asked.long && asked.format.is_some() {
+            return Err(SqueueUsageError::Conflict(
+                "fatal: Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry.",
+            ));
+        }
+        if !own_format {
+            asked.format = variable("SQUEUE_FORMAT");
+            if asked.format.is_none() {
+                asked.long_format = variable("SQUEUE_FORMAT2");
+            }
+        }
+        // `-j 7`: the value of an optional argument may stand apart, once, at the end.
+        let mut operands = parsed.operands.into_iter();
+        if jobs_flag && asked.jobs.is_none() {
+            asked.jobs = operands.next().map(|text| job_names(&text)).transpose()?;
+        } else if asked.by_step && asked.steps.is_none() {
+            asked.steps = operands.next().map(|text| step_names(&text)).transpose()?;
+        }
+        if let Some(operand) = operands.next() {
+            return Err(SqueueUsageError::Operand(operand));
+        }
+        if jobs_flag && asked.by_step && asked.jobs.is_none() {
+            return Err(SqueueUsageError::Conflict(
+                "error: Incompatible options --jobs and --steps",
+            ));
+        }
+        asked.defaults_from(variable)?;
+        if start && !asked.by_step {
+            asked.start_defaults();
+        }
+        asked.check_sort()?;
+        Ok(asked)
+    }
+
+    /// Variables that stand in for options that were not given.
+    fn defaults_from(
+        &mut self,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(), SqueueUsageError> {
+        let list = |name: &str| variable(name).map(|text| words(&text));
+        self.accounts = self.accounts.take().or_else(|| list("SQUEUE_ACCOUNT"));
+        self.names = self.names.take().or_else(|| list("SQUEUE_NAMES"));
+        self.partitions = self.partitions.take().or_else(|| list("SQUEUE_PARTITION"));
+        self.qos = self.qos.take().or_else(|| list("SQUEUE_QOS"));
+        if self.users.is_none() && !self.me {
+            self.users = list("SQUEUE_USERS");
+        }
+        if self.states == StateFilter::Live
+            && let Some(text) = variable("SQUEUE_STATES")
+        {
+            self.states = states(&text)?;
+        }
+        Ok(())
+    }
+
+    fn start_defaults(&mut self) {
+        if self.format.is_none() && self.long_format.is_none() {
+            self.format = Some("%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R".to_owned());
+        }
+        self.sort.get_or_insert_with(|| "S".to_owned());
+        if self.states == StateFilter::Live {
+            self.states = StateFilter::Only(vec![JobStateName::Pending]);
+        }
+    }
+
+    fn check_sort(&self) -> Result<(), SqueueUsageError> {
+        let text = self.sort.as_deref().unwrap_or_default();
+        match text
+            .chars()
+            .find(|letter| !"+-,BbcCdDefgGhHiIjJlLmMnNOpPQStTuUvVz".contains(*letter))
+        {
+            // Steps are sorted by what is known, and the rest is passed over.
+            Some(letter) if !self.by_step => Err(SqueueUsageError::Sort(letter)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(',')
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn states(text: &str) -> Result<StateFilter, SqueueUsageError> {
+    if text.eq_ignore_ascii_case("all") {
+        return Ok(StateFilter::All);
+    }
+    let names: Result<Vec<JobStateName>, SqueueUsageError> = words(text)
+        .into_iter()
+        .map(|word| JobStateName::parse(&word).ok_or(SqueueUsageError::State(word)))
+        .collect();
+    Ok(StateFilter::Only(names?))
+}
+
+fn job_names(text: &str) -> Result<Vec<JobName>, SqueueUsageError> {
+    words(text)
+        .into_iter()
+        .map(|word| job_name(&word).ok_or(SqueueUsageError::JobId(word)))
+        .collect()
+}
+
+/// As C's `strtol` reads it: what follows the digits is passed over.
+fn job_name(word: &str) -> Option<JobName> {
+    let (job, rest) = leading_number(word)?;
+    let task = rest
+        .strip_prefix('_')
+        .map(|rest| leading_number(rest).map_or(0, |(task, _)| task));
+    (job > 0).then_some(JobName { job, task })
+}
+
+fn leading_number(text: &str) -> Option<(u32, &str)> {
+    let text = text.trim_start();
+    let end = text
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+fn step_names(text: &str) -> Result<Vec<(JobName, StepId)>, SqueueUsageError> {
+    words(text)
+        .into_iter()
+        .map(|word| {
+            let Some((job, step)) = word.split_once('.') else {
+                return Err(SqueueUsageError::StepId(format!("{word}.??")));
+            };
+            let step = match (step, leading_number(step)) {
+                ("batch", _) => Some(StepId::Batch),
+                (_, Some((number, _))) => Some(StepId::Number(number)),
+                (_, None) => None,
+            };
+            match (job_name(job), step) {
+                (Some(job), Some(step)) => Ok((job, step)),
+                _ => Err(SqueueUsageError::StepId(word.clone())),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    fn parse(line: &str, env: &[(&str, &str)]) -> Result<SqueueArgs, SqueueUsageError> {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        SqueueArgs::parse("squeue", &args, &|name| {
+            env.iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[track_caller]
+    fn refused(line: &str, want: Expect) {
+        let error = parse(line, &[]).err().map(|error| error.to_string());
+        want.assert_eq(&error.unwrap_or_default());
+    }
+
+    #[test]
+    fn a_job_may_stand_apart() {
+        let one = Some(vec![JobName { job: 7, task: None }]);
+        assert_eq!(parse("-j 7", &[]).map(|args| args.jobs), Ok(one.clone()));
+        assert_eq!(parse("-j7", &[]).map(|args| args.jobs), Ok(one.clone()));
+        assert_eq!(parse("--jobs=7", &[]).map(|args| args.jobs), Ok(one));
+        assert_eq!(
+            parse("--job 7_3 -h", &[]).map(|args| args.jobs),
+            Ok(Some(vec![JobName {
+                job: 7,
+                task: Some(3)
+            }]))
+        );
+    }
+
+    #[test]
+    fn the_environment_gives_way_to_options() {
+        let env = [("SQUEUE_FORMAT", "%i"), ("SQUEUE_STATES", "R")];
+        let plain = parse("", &env).map(|args| args.format);
+        assert_eq!(plain, Ok(Some("%i".to_owned())));
+        assert_eq!(parse("-l", &env).map(|args| args.format), Ok(None));
+        let states = parse("-t all", &env).map(|args| args.states);
+        assert_eq!(states, Ok(StateFilter::All));
+    }
+
+    #[test]
+    fn refusals_have_slurms_words() {
+        refused("-j abc", expect!["squeue: error: Invalid job id: abc"]);
+        refused("-s 5", expect!["squeue: error: Invalid job_step id: 5.??"]);
+        refused(
+            "-S k",
+            expect!["squeue: error: Invalid sort specification: k"],
+        );
+        refused(
+            "--nosuch",
+            expect![[r#"
+                squeue: unrecognized option '--nosuch'
+                Try "squeue --help" for more information"#]],
+        );
+        refused(
+            "-o x -O name",
+            expect!["squeue: error: -O (--Format) is incompatible with -o (--format)"],
+        );
+        refused(
+            "-i 5",
+            expect![
+                "squeue: error: --iterate is not built in: `watch -n SECONDS squeue …` repeats it"
+            ],
+        );
+    }
+}

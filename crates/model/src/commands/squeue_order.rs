@@ -1,0 +1,108 @@
+//! The order of `squeue`'s lines.
+
+use crate::fields::StepInfo;
+use crate::records::{ArrayTaskInfo, JobInfo};
+use crate::values::MemoryRequest;
+use std::cmp::{Ordering, Reverse};
+
+/// Partition, state, then the highest priority first.
+const JOB_ORDER: &str = "P,t,-p";
+/// Partition, then the step.
+const STEP_ORDER: &str = "P,i";
+
+/// Sorts jobs as `--sort` says; among equals the later start stands first.
+pub(crate) fn sort_jobs(jobs: &mut [JobInfo], order: Option<&str>) {
+    jobs.sort_by_key(|job| (job.start.is_none(), Reverse(job.start)));
+    for (letter, reverse) in keys(order.unwrap_or(JOB_ORDER)) {
+        jobs.sort_by(|a, b| directed(compare_jobs(letter, a, b), reverse));
+    }
+}
+
+/// Sorts steps as `--sort` says.
+pub(crate) fn sort_steps(steps: &mut [StepInfo], order: Option<&str>) {
+    for (letter, reverse) in keys(order.unwrap_or(STEP_ORDER)) {
+        steps.sort_by(|a, b| directed(compare_steps(letter, a, b), reverse));
+    }
+}
+
+/// Letters with their direction, the least important first.
+fn keys(order: &str) -> Vec<(char, bool)> {
+    let letters: Vec<char> = order.chars().collect();
+    (0..letters.len())
+        .rev()
+        .filter(|at| !matches!(letters[*at], ',' | '+' | '-'))
+        .map(|at| (letters[at], at > 0 && letters[at - 1] == '-'))
+        .collect()
+}
+
+fn directed(order: Ordering, reverse: bool) -> Ordering {
+    if reverse { order.reverse() } else { order }
+}
+
+fn compare_jobs(letter: char, a: &JobInfo, b: &JobInfo) -> Ordering {
+    match letter {
+        'B' => a.nodes.first().cmp(&b.nodes.first()),
+        'C' => a.cpus.cmp(&b.cpus),
+        'D' => a.node_count.cmp(&b.node_count),
+        'e' => a.end.cmp(&b.end),
+        'g' => a.group.cmp(&b.group),
+        'G' => a.gid.cmp(&b.gid),
+        'i' => id(a).cmp(&id(b)),
+        'j' => a.name.cmp(&b.name),
+        'l' => limit(a).cmp(&limit(b)),
+        'L' => limit(a)
+            .saturating_sub(a.run_time)
+            .cmp(&limit(b).saturating_sub(b.run_time)),
+        'm' => memory(a).cmp(&memory(b)),
+        'M' => a.run_time.cmp(&b.run_time),
+        'N' => a.nodes.cmp(&b.nodes),
+        'p' | 'Q' => a.priority.cmp(&b.priority),
+        'P' => a.partition.cmp(&b.partition),
+        'S' => (a.start.is_none(), a.start).cmp(&(b.start.is_none(), b.start)),
+        't' => a.state.compact().cmp(b.state.compact()),
+        'T' => a.state.long().cmp(b.state.long()),
+        'u' => a.user.cmp(&b.user),
+        'U' => a.uid.cmp(&b.uid),
+        'v' => a.reservation.cmp(&b.reservation),
+        'V' => a.submitted.cmp(&b.submitted),
+        // The other letters that Slurm takes sort by what all our jobs have alike.
+        _ => Ordering::Equal,
+    }
+}
+
+fn compare_steps(letter: char, a: &StepInfo, b: &StepInfo) -> Ordering {
+    match letter {
+        'i' => (a.step.job, a.step.step).cmp(&(b.step.job, b.step.step)),
+        'N' => a.nodes_text().cmp(&b.nodes_text()),
+        'P' => a.job.partition.cmp(&b.job.partition),
+        'S' => a.step.since.cmp(&b.step.since),
+        'M' => a.run_time().cmp(&b.run_time()),
+        'u' => a.job.user.cmp(&b.job.user),
+        'U' => a.job.uid.cmp(&b.job.uid),
+        _ => Ordering::Equal,
+    }
+}
+
+/// An element by its array, then its index; those that wait together behind the others.
+fn id(job: &JobInfo) -> (u32, u32) {
+    match &job.array {
+        None => (job.id, u32::MAX),
+        Some(array) => match &array.task {
+            ArrayTaskInfo::One(task) => (array.job, *task),
+            ArrayTaskInfo::Waiting(_) => (array.job, u32::MAX),
+        },
+    }
+}
+
+fn limit(job: &JobInfo) -> i64 {
+    job.limit
+        .map_or(i64::MAX, |limit| i64::try_from(limit.0).unwrap_or(i64::MAX))
+}
+
+fn memory(job: &JobInfo) -> u64 {
+    match job.memory {
+        MemoryRequest::PerNode(mib) | MemoryRequest::PerCpu(mib) | MemoryRequest::PerGpu(mib) => {
+            mib
+        }
+    }
+}

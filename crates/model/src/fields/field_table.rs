@@ -1,0 +1,346 @@
+//! The field table: every column of `squeue`, by letter (`-o`) and by name (`-O`), with its
+//! header, the type of what stands in it, and how it is had from a job.
+//!
+//! The embedded engine's `squeue` prints from it; a reader of a real `squeue`'s answer finds there
+//! what a column holds. Facts: Slurm 22.05.
+
+use crate::records::{ArrayTaskInfo, JobInfo, JobStateName};
+use crate::values::{MemoryRequest, NodeName, Timestamp};
+use crate::values::{array_elements_text, elapsed_text, mebibytes_text, moment_text};
+
+/// A column of `squeue`.
+#[derive(Debug)]
+pub struct JobField {
+    /// Its letter in `-o`.
+    pub letter: Option<char>,
+    /// Its names in `-O`, in lower case; any case is taken.
+    pub names: &'static [&'static str],
+    /// Its header.
+    pub header: &'static str,
+    /// What stands in it.
+    pub kind: FieldKind,
+    /// What stands in it for a job.
+    pub value: fn(&JobInfo) -> Cell,
+}
+
+/// The type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldKind {
+    /// Words.
+    Text,
+    /// A whole number.
+    Number,
+    /// A number with a point.
+    Fraction,
+    /// A length of time: `1-02:03:04`, `UNLIMITED`.
+    Length,
+    /// A moment in local time, or `N/A`.
+    Moment,
+    /// A list of nodes; never cut.
+    Nodes,
+}
+
+/// What stands in a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// Cut at the column's width.
+    Text(String),
+    /// Runs over a narrow column when it is right-aligned: lengths of time and node lists.
+    Long(String),
+    /// Nothing, which Slurm prints as `(null)`, or as nothing in a left-aligned column under 6.
+    Null,
+}
+
+use FieldKind::{Fraction, Length, Moment, Nodes, Number, Text};
+
+const fn field(
+    letter: Option<char>,
+    names: &'static [&'static str],
+    header: &'static str,
+    kind: FieldKind,
+    value: fn(&JobInfo) -> Cell,
+) -> JobField {
+    JobField {
+        letter,
+        names,
+        header,
+        kind,
+        value,
+    }
+}
+
+/// Every column of `squeue`: first those with a letter, in the order of letters.
+#[rustfmt::skip]
+pub const JOB_FIELDS: &[JobField] = &[
+    field(Some('a'), &["account"], "ACCOUNT", Text, |job| optional(&job.account)),
+    field(Some('A'), &["jobid"], "JOBID", Number, |job| number(job.id)),
+    field(Some('b'), &["gres", "tres-per-node"], "TRES_PER_NODE", Text, |job| or_na(&job.tres_per_node)),
+    field(Some('B'), &["batchhost"], "EXEC_HOST", Text, batch_host),
+    field(Some('c'), &["mincpus"], "MIN_CPUS", Number, |job| number(job.min_cpus_per_node)),
+    field(Some('C'), &["numcpus"], "CPUS", Number, |job| number(job.cpus)),
+    field(Some('d'), &["mintmpdisk"], "MIN_TMP_DISK", Number, |_| number(0)),
+    field(Some('D'), &["numnodes"], "NODES", Number, |job| number(job.node_count)),
+    field(Some('e'), &["endtime"], "END_TIME", Moment, end_time),
+    field(Some('E'), &["dependency"], "DEPENDENCY", Text, |job| optional(&job.dependency)),
+    field(Some('f'), &["feature"], "FEATURES", Text, |job| optional(&job.features)),
+    field(Some('F'), &["arrayjobid"], "ARRAY_JOB_ID", Number, |job| number(job.array.as_ref().map_or(job.id, |array| array.job))),
+    field(Some('g'), &["groupname"], "GROUP", Text, |job| text(&job.group)),
+    field(Some('G'), &["groupid"], "GROUP", Number, |job| number(job.gid)),
+    field(Some('h'), &["oversubscribe", "shared"], "OVER_SUBSCRIBE", Text, |job| text(over_subscribe(job))),
+    field(Some('H'), &["sockets"], "SOCKETS_PER_NODE", Text, |_| text("*")),
+    field(Some('i'), &["jobarrayid"], "JOBID", Text, |job| text(&job.id_text(false))),
+    field(Some('I'), &["cores"], "CORES_PER_SOCKET", Text, |_| text("*")),
+    field(Some('j'), &["name"], "NAME", Text, |job| text(&job.name)),
+    field(Some('J'), &["threads"], "THREADS_PER_CORE", Text, |_| text("*")),
+    field(Some('k'), &["comment"], "COMMENT", Text, |job| optional(&job.comment)),
+    field(Some('K'), &["arraytaskid"], "ARRAY_TASK_ID", Text, array_task),
+    field(Some('l'), &["timelimit"], "TIME_LIMIT", Length, |job| limit(job, 0)),
+    field(Some('L'), &["timeleft"], "TIME_LEFT", Length, |job| limit(job, job.run_time)),
+    field(Some('m'), &["minmemory"], "MIN_MEMORY", Text, |job| text(&min_memory(job))),
+    field(Some('M'), &["timeused"], "TIME", Length, |job| Cell::Long(elapsed_text(job.run_time))),
+    field(Some('n'), &["reqnodes"], "REQ_NODES", Nodes, |job| nodes(&job.required_nodes)),
+    field(Some('N'), &["nodelist"], "NODELIST", Nodes, |job| nodes(&job.nodes)),
+    field(Some('o'), &["command"], "COMMAND", Text, |job| optional(&job.command)),
+    field(Some('O'), &["contiguous"], "CONTIGUOUS", Number, |_| number(0)),
+    field(Some('p'), &["priority"], "PRIORITY", Fraction, |job| text(&format!("{:16.14}", f64::from(job.priority) / f64::from(u32::MAX)))),
+    field(Some('P'), &["partition"], "PARTITION", Text, |job| text(&job.partition)),
+    field(Some('q'), &["qos"], "QOS", Text, |job| text(&job.qos)),
+    field(Some('Q'), &["prioritylong"], "PRIORITY", Number, |job| number(job.priority)),
+    field(Some('r'), &["reason"], "REASON", Text, |job| text(&job.reason)),
+    field(Some('R'), &["reasonlist"], "NODELIST(REASON)", Nodes, reason_or_nodes),
+    field(Some('s'), &["selectjobinfo"], "", Text, |_| text("")),
+    field(Some('S'), &["starttime"], "START_TIME", Moment, |job| moment(job, job.start)),
+    field(Some('t'), &["statecompact"], "ST", Text, |job| text(job.state.compact())),
+    field(Some('T'), &["state"], "STATE", Text, |job| text(job.state.long())),
+    field(Some('u'), &["username"], "USER", Text, |job| text(&job.user)),
+    field(Some('U'), &["userid"], "UID", Number, |job| number(job.uid)),
+    field(Some('v'), &["reservation"], "RESERVATION", Text, |job| optional(&job.reservation)),
+    field(Some('V'), &["submittime"], "SUBMIT_TIME", Moment, |job| moment(job, Some(job.submitted))),
+    field(Some('w'), &["wckey"], "WCKEY", Text, |_| Cell::Null),
+    field(Some('W'), &["licenses"], "LICENSES", Text, |_| Cell::Null),
+    field(Some('x'), &[], "EXC_NODES", Nodes, |job| nodes(&job.excluded_nodes)),
+    field(Some('X'), &["corespec"], "CORE_SPEC", Text, |_| text("N/A")),
+    field(Some('y'), &["nice"], "NICE", Number, |job| text(&job.nice.to_string())),
+    field(Some('Y'), &["schednodes"], "SCHEDNODES", Nodes, |_| Cell::Null),
+    field(Some('z'), &["sct"], "S:C:T", Text, |_| text("*:*:*")),
+    field(Some('Z'), &["workdir"], "WORK_DIR", Text, |job| text(&job.work_dir)),
+    field(None, &["accruetime"], "ACCRUE_TIME", Moment, |job| moment(job, job.eligible)),
+    field(None, &["admin_comment"], "ADMIN_COMMENT", Text, |_| Cell::Null),
+    field(None, &["allocnodes"], "ALLOC_NODES", Text, |job| text(&job.submit_host)),
+    field(None, &["allocsid"], "ALLOC_SID", Number, |_| number(0)),
+    field(None, &["associd"], "ASSOC_ID", Number, |_| number(0)),
+    field(None, &["batchflag"], "BATCH_FLAG", Number, |job| number(u32::from(job.batch))),
+    field(None, &["boardspernode"], "BOARDS_PER_NODE", Text, |_| text("N/A")),
+    field(None, &["burstbuffer"], "BURST_BUFFER", Text, |_| Cell::Null),
+    field(None, &["burstbufferstate"], "BURST_BUFFER_STATE", Text, |_| Cell::Null),
+    field(None, &["cluster"], "CLUSTER", Text, |job| text(&job.cluster)),
+    field(None, &["clusterfeature"], "CLUSTER_FEATURES", Text, |_| Cell::Null),
+    field(None, &["container"], "CONTAINER", Text, |_| Cell::Null),
+    field(None, &["cpus-per-task", "cpuspertask"], "CPUS_PER_TASK", Number, |job| job.cpus_per_task.map_or_else(|| text("N/A"), number)),
+    field(None, &["cpus-per-tres"], "CPUS_PER_TRES", Text, |job| or_na(&job.cpus_per_tres)),
+    field(None, &["deadline"], "DEADLINE", Moment, |_| text("N/A")),
+    field(None, &["delayboot"], "DELAY_BOOT", Length, |_| text("0:00")),
+    field(None, &["derivedec"], "DERIVED_EC", Number, |job| text(&job.exit_code.0.to_string())),
+    field(None, &["eligibletime"], "ELIGIBLE_TIME", Moment, |job| moment(job, job.eligible)),
+    field(None, &["exit_code"], "EXIT_CODE", Number, |job| text(&job.exit_code.0.to_string())),
+    field(None, &["hetjobid", "packjobid"], "HET_JOB_ID", Text, |_| text("N/A")),
+    field(None, &["hetjobidset", "packjobidset"], "HET_JOB_ID_SET", Text, |_| text("N/A")),
+    field(None, &["hetjoboffset", "packjoboffset"], "HET_JOB_OFFSET", Text, |_| text("N/A")),
+    field(None, &["lastschedeval"], "LAST_SCHED_EVAL", Moment, |_| text("N/A")),
+    field(None, &["maxcpus"], "MAX_CPUS", Number, |job| number(job.cpus)),
+    field(None, &["maxnodes"], "MAX_NODES", Number, |job| number(if job.max_nodes > 0 { job.max_nodes } else { job.node_count })),
+    field(None, &["mcslabel"], "MCSLABEL", Text, |_| Cell::Null),
+    field(None, &["mem-per-tres"], "MEM_PER_TRES", Text, |job| or_na(&job.mem_per_tres)),
+    field(None, &["mintime"], "TIME_MIN", Length, |_| text("0:00")),
+    field(None, &["network"], "NETWORK", Text, |_| Cell::Null),
+    field(None, &["ntperboard"], "NTASKS_PER_BOARD", Number, |_| number(0)),
+    field(None, &["ntpercore"], "NTASKS_PER_CORE", Text, |_| text("N/A")),
+    field(None, &["ntpernode"], "NTASKS_PER_NODE", Number, |job| number(job.tasks_per_node)),
+    field(None, &["ntpersocket"], "NTASKS_PER_SOCKET", Text, |_| text("N/A")),
+    field(None, &["numtasks", "numtask"], "TASKS", Number, |job| number(job.tasks)),
+    field(None, &["origin"], "ORIGIN", Text, |_| text("NA")),
+    field(None, &["originraw"], "ORIGIN_RAW", Text, |_| text("NA")),
+    field(None, &["pendingtime"], "PENDING_TIME", Number, pending_time),
+    field(None, &["preempttime"], "PREEMPT_TIME", Moment, |_| text("N/A")),
+    field(None, &["prefer"], "PREFER", Text, |_| Cell::Null),
+    field(None, &["profile"], "PROFILE", Text, |_| text("NotSet")),
+    field(None, &["reboot"], "REBOOT", Number, |_| number(0)),
+    field(None, &["reqswitch"], "REQ_SWITCH", Number, |_| number(0)),
+    field(None, &["requeue"], "REQUEUE", Number, |job| number(u32::from(job.requeue))),
+    field(None, &["resizetime"], "RESIZE_TIME", Length, |_| text("N/A")),
+    field(None, &["restartcnt"], "RESTART_COUNT", Number, |job| number(job.restarts)),
+    field(None, &["siblingsactive"], "ACTIVE_SIBLINGS", Text, |_| text("NA")),
+    field(None, &["siblingsactiveraw"], "ACTIVE_SIBLINGS_RAW", Text, |_| text("NA")),
+    field(None, &["siblingsviable"], "VIABLE_SIBLINGS", Text, |_| text("NA")),
+    // The misspelling is Slurm's.
+    field(None, &["siblingsviableraw"], "VIALBLE_SIBLINGS_RAW", Text, |_| text("NA")),
+    field(None, &["sperboard"], "SOCKETS_PER_BOARD", Number, |_| number(0)),
+    field(None, &["stderr"], "STDERR", Text, |job| if job.batch { text(job.stderr.as_ref().unwrap_or(&output(job))) } else { text("N/A") }),
+    field(None, &["stdin"], "STDIN", Text, |job| text(job.stdin.as_deref().unwrap_or("/dev/null"))),
+    field(None, &["stdout"], "STDOUT", Text, |job| text(&output(job))),
+    field(None, &["system_comment"], "SYSTEM_COMMENT", Text, |_| Cell::Null),
+    field(None, &["tres", "tres-alloc"], "TRES_ALLOC", Text, |job| text(&job.tres)),
+    field(None, &["tres-bind"], "TRES_BIND", Text, |job| or_na(&job.tres_bind)),
+    field(None, &["tres-freq"], "TRES_FREQ", Text, |job| or_na(&job.tres_freq)),
+    field(None, &["tres-per-job"], "TRES_PER_JOB", Text, |job| or_na(&job.tres_per_job)),
+    field(None, &["tres-per-socket"], "TRES_PER_SOCKET", Text, |job| or_na(&job.tres_per_socket)),
+    field(None, &["tres-per-task"], "TRES_PER_TASK", Text, |job| or_na(&job.tres_per_task)),
+    field(None, &["wait4switch"], "WAIT4SWITCH", Length, |_| text("0:00")),
+];
+
+impl JobField {
+    /// The column of a letter of `-o`.
+    #[must_use]
+    pub fn by_letter(letter: char) -> Option<&'static JobField> {
+        JOB_FIELDS.iter().find(|field| field.letter == Some(letter))
+    }
+
+    /// The column of a name of `-O`, in any case.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<&'static JobField> {
+        JOB_FIELDS.iter().find(|field| {
+            field
+                .names
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(name))
+        })
+    }
+
+    /// Its header; those of node lists that a running job fills are never cut.
+    #[must_use]
+    pub fn header_cell(&self) -> Cell {
+        match self.letter {
+            Some('N' | 'R' | 'Y') => Cell::Long(self.header.to_owned()),
+            _ => text(self.header),
+        }
+    }
+}
+
+/// `--exclusive` as Slurm tells of it.
+pub(crate) fn over_subscribe(job: &JobInfo) -> &'static str {
+    if job.exclusive { "NO" } else { "OK" }
+}
+
+/// Where the output goes, as `squeue` tells of it: patterns unexpanded.
+fn output(job: &JobInfo) -> String {
+    job.stdout
+        .clone()
+        .unwrap_or_else(|| format!("{}/slurm-{}.out", job.work_dir, job.id))
+}
+
+fn text(text: &str) -> Cell {
+    Cell::Text(text.to_owned())
+}
+
+fn number(number: u32) -> Cell {
+    Cell::Text(number.to_string())
+}
+
+fn optional(text: &Option<String>) -> Cell {
+    text.clone().map_or(Cell::Null, Cell::Text)
+}
+
+fn or_na(text: &Option<String>) -> Cell {
+    Cell::Text(text.clone().unwrap_or_else(|| "N/A".to_owned()))
+}
+
+fn nodes(nodes: &[NodeName]) -> Cell {
+    Cell::Long(crate::records::job_info::node_list_text(nodes))
+}
+
+fn moment(job: &JobInfo, moment: Option<Timestamp>) -> Cell {
+    Cell::Text(moment.map_or_else(|| "N/A".to_owned(), |moment| moment_text(moment, &job.zone)))
+}
+
+fn end_time(job: &JobInfo) -> Cell {
+    let runs = matches!(job.state, JobStateName::Running | JobStateName::Completing);
+    if runs && job.limit.is_none() {
+        return text("NONE");
+    }
+    moment(job, job.end)
+}
+
+fn batch_host(job: &JobInfo) -> Cell {
+    if !job.batch {
+        return text(&job.submit_host);
+    }
+    Cell::Text(
+        job.nodes
+            .first()
+            .map_or_else(|| "n/a".to_owned(), ToString::to_string),
+    )
+}
+
+fn array_task(job: &JobInfo) -> Cell {
+    match job
+        .array
+        .as_ref()
+        .map(|array| (&array.task, array.throttle))
+    {
+        None => text("N/A"),
+        Some((ArrayTaskInfo::One(task), _)) => number(*task),
+        Some((ArrayTaskInfo::Waiting(tasks), throttle)) => {
+            Cell::Text(array_elements_text(tasks, throttle, false))
+        }
+    }
+}
+
+fn limit(job: &JobInfo, used: i64) -> Cell {
+    Cell::Long(job.limit.map_or_else(
+        || "UNLIMITED".to_owned(),
+        |limit| elapsed_text(i64::try_from(limit.0).map_or(i64::MAX, |limit| limit - used)),
+    ))
+}
+
+fn min_memory(job: &JobInfo) -> String {
+    match job.memory {
+        MemoryRequest::PerNode(mib) | MemoryRequest::PerCpu(mib) => mebibytes_text(mib),
+        MemoryRequest::PerGpu(_) => "0".to_owned(),
+    }
+}
+
+fn pending_time(job: &JobInfo) -> Cell {
+    let until = job
+        .start
+        .filter(|start| *start < job.now)
+        .unwrap_or(job.now);
+    text(&(until.seconds() - job.submitted.seconds()).to_string())
+}
+
+fn reason_or_nodes(job: &JobInfo) -> Cell {
+    let tells_reason = matches!(
+        job.state,
+        JobStateName::Pending
+            | JobStateName::Timeout
+            | JobStateName::OutOfMemory
+            | JobStateName::Deadline
+            | JobStateName::Failed
+    );
+    if tells_reason {
+        Cell::Text(format!("({})", job.reason))
+    } else {
+        nodes(&job.nodes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_letter_and_no_name_stands_twice() {
+        let mut letters = HashSet::new();
+        let mut names = HashSet::new();
+        for field in JOB_FIELDS {
+            if let Some(letter) = field.letter {
+                assert!(letters.insert(letter), "{letter}");
+            }
+            for name in field.names {
+                assert!(names.insert(*name), "{name}");
+                assert_eq!(*name, name.to_lowercase());
+            }
+        }
+        assert_eq!(letters.len(), 52);
+    }
+}

@@ -1,0 +1,212 @@
+//! The columns of `sinfo`: letters, names, headers, types, and how each is had from partitions and
+//! nodes. From 22.05's `sinfo/opts.c` and `print.c`.
+
+use crate::fields::field_table::FieldKind::{Length, Moment, Nodes, Number, Text};
+use crate::fields::squeue_format::FieldTable;
+use crate::fields::{Cell, FieldKind};
+use crate::records::{SinfoNode, SinfoPartition};
+use crate::values::{NodeName, Seconds, elapsed_text, node_list};
+use SinfoValue::{Least, OfAll, OfNode, OfPartition};
+
+/// A column of `sinfo`.
+#[derive(Debug)]
+pub struct SinfoField {
+    /// Its letter in `-o`.
+    pub letter: Option<char>,
+    /// Its names in `-O`, in lower case; any case is taken.
+    pub names: &'static [&'static str],
+    /// Its header.
+    pub header: &'static str,
+    /// What stands in it.
+    pub kind: FieldKind,
+    /// How it is had.
+    pub value: SinfoValue,
+}
+
+/// How a column's value is had. Rows differ where a partition's or a node's value does; the others
+/// are made of all nodes of a row.
+#[derive(Clone, Copy, Debug)]
+pub enum SinfoValue {
+    /// From the partition.
+    OfPartition(fn(&SinfoPartition) -> Cell),
+    /// From each node alike.
+    OfNode(fn(&SinfoNode) -> Cell),
+    /// The least number of all nodes, with `+` where others have more.
+    Least(fn(&SinfoNode) -> u64),
+    /// From all nodes together.
+    OfAll(fn(&[&SinfoNode]) -> Cell),
+}
+
+impl FieldTable for SinfoField {
+    const WHAT: &'static str = "node";
+    fn by_letter(letter: char) -> Option<&'static Self> {
+        SINFO_FIELDS
+            .iter()
+            .find(|field| field.letter == Some(letter))
+    }
+    fn by_name(name: &str) -> Option<&'static Self> {
+        let lower = name.to_ascii_lowercase();
+        let named = |field: &&SinfoField| field.names.contains(&lower.as_str());
+        SINFO_FIELDS.iter().find(named)
+    }
+}
+
+const fn field(
+    letter: Option<char>,
+    names: &'static [&'static str],
+    header: &'static str,
+    kind: FieldKind,
+    value: SinfoValue,
+) -> SinfoField {
+    SinfoField {
+        letter,
+        names,
+        header,
+        kind,
+        value,
+    }
+}
+
+/// Every column of 22.05's `sinfo` but those of federations and of ports.
+#[rustfmt::skip]
+pub const SINFO_FIELDS: &[SinfoField] = &[
+    field(Some('a'), &["available"], "AVAIL", Text, OfPartition(|part| text(if part.up { "up" } else { "down" }))),
+    field(Some('b'), &["features_act"], "ACTIVE_FEATURES", Text, OfNode(|node| or_null(&node.features))),
+    field(Some('B'), &["maxcpuspernode"], "MAX_CPUS_PER_NODE", Text, OfPartition(|_| text("UNLIMITED"))),
+    field(Some('c'), &["cpus"], "CPUS", Number, Least(|node| u64::from(node.cpus))),
+    field(Some('C'), &["cpusstate"], "CPUS(A/I/O/T)", Text, OfAll(cpus)),
+    field(Some('d'), &["disk"], "TMP_DISK", Number, Least(|node| node.disk_mib)),
+    field(Some('D'), &["nodes"], "NODES", Number, OfAll(count)),
+    field(Some('e'), &["freemem"], "FREE_MEM", Number, Least(|node| node.free_memory_mib)),
+    field(Some('E'), &["reason"], "REASON", Text, OfNode(|node| text(node.reason.as_deref().unwrap_or("none")))),
+    field(Some('f'), &["features"], "AVAIL_FEATURES", Text, OfNode(|node| or_null(&node.features))),
+    field(Some('F'), &["nodeaiot"], "NODES(A/I/O/T)", Text, OfAll(states)),
+    field(Some('A'), &["nodeai"], "NODES(A/I)", Text, OfAll(free)),
+    field(Some('g'), &["groups"], "GROUPS", Text, OfPartition(|_| text("all"))),
+    field(Some('G'), &["gres"], "GRES", Text, OfNode(|node| or_null(&node.gres))),
+    field(Some('h'), &["oversubscribe", "share"], "OVERSUBSCRIBE", Text, OfPartition(|_| text("NO"))),
+    field(Some('H'), &["timestamp"], "TIMESTAMP", Moment, OfNode(|_| text("Unknown"))),
+    field(Some('I'), &["priorityjobfactor"], "PRIO_JOB_FACTOR", Number, OfPartition(|part| text(&part.priority_factor.to_string()))),
+    field(Some('l'), &["time"], "TIMELIMIT", Length, OfPartition(|part| limit(part.time))),
+    field(Some('L'), &["defaulttime"], "DEFAULTTIME", Length, OfPartition(|part| limit(part.default_time))),
+    field(Some('m'), &["memory"], "MEMORY", Number, Least(|node| node.memory_mib)),
+    field(Some('M'), &["preemptmode"], "PREEMPT_MODE", Text, OfPartition(|part| text(&part.preempt_mode))),
+    field(Some('n'), &["nodehost"], "HOSTNAMES", Nodes, OfNode(|node| text(&node.host))),
+    field(Some('N'), &["nodelist"], "NODELIST", Nodes, OfAll(names)),
+    field(Some('o'), &["nodeaddr"], "NODE_ADDR", Text, OfNode(|node| text(&node.address))),
+    field(Some('O'), &["cpusload"], "CPU_LOAD", Text, OfAll(load)),
+    field(Some('p'), &["prioritytier"], "PRIO_TIER", Number, OfPartition(|part| text(&part.priority_tier.to_string()))),
+    field(Some('P'), &["partition"], "PARTITION", Text, OfPartition(|part| text(&format!("{}{}", part.name, if part.default { "*" } else { "" })))),
+    field(Some('r'), &["root"], "ROOT", Text, OfPartition(|_| text("no"))),
+    field(Some('R'), &["partitionname"], "PARTITION", Text, OfPartition(|part| text(&part.name))),
+    field(Some('s'), &["size"], "JOB_SIZE", Text, OfPartition(|_| text("1-infinite"))),
+    field(Some('S'), &["allocnodes"], "ALLOCNODES", Text, OfPartition(|_| text("all"))),
+    field(Some('t'), &["statecompact"], "STATE", Text, OfNode(|node| text(&node.state))),
+    field(Some('T'), &["statelong"], "STATE", Text, OfNode(|node| text(&node.state_long))),
+    field(Some('u'), &["user"], "USER", Text, OfNode(|_| text("Unknown"))),
+    field(Some('U'), &["userlong"], "USER", Text, OfNode(|_| text("Unknown"))),
+    field(Some('v'), &["version"], "VERSION", Text, OfNode(|node| text(&node.version))),
+    field(Some('w'), &["weight"], "WEIGHT", Number, Least(|node| node.weight)),
+    field(Some('X'), &["sockets"], "SOCKETS", Number, Least(|node| u64::from(node.sockets))),
+    field(Some('Y'), &["cores"], "CORES", Number, Least(|node| u64::from(node.cores))),
+    field(Some('z'), &["socketcorethread"], "S:C:T", Text, OfAll(layout)),
+    field(Some('Z'), &["threads"], "THREADS", Number, Least(|node| u64::from(node.threads))),
+    field(None, &["allocmem"], "ALLOCMEM", Number, Least(|node| node.used_memory_mib)),
+    field(None, &["comment"], "COMMENT", Text, OfNode(|node| or_null(node.comment.as_deref().unwrap_or_default()))),
+    field(None, &["extra"], "EXTRA", Text, OfNode(|node| or_null(node.extra.as_deref().unwrap_or_default()))),
+    field(None, &["gresused"], "GRES_USED", Text, OfNode(|node| or_null(&node.gres_used))),
+    field(None, &["statecomplete"], "STATECOMPLETE", Text, OfNode(|node| text(&node.state_long))),
+];
+
+fn text(value: &str) -> Cell {
+    Cell::Text(value.to_owned())
+}
+
+fn or_null(value: &str) -> Cell {
+    text(if value.is_empty() { "(null)" } else { value })
+}
+
+fn limit(time: Option<Seconds>) -> Cell {
+    match time {
+        Some(Seconds(seconds)) => {
+            Cell::Text(elapsed_text(i64::try_from(seconds).unwrap_or(i64::MAX)))
+        }
+        None => text("infinite"),
+    }
+}
+
+/// The least and the greatest load; what is not known counts as the greatest.
+fn load(nodes: &[&SinfoNode]) -> Cell {
+    let said = |load: u32| match load {
+        u32::MAX => "N/A".to_owned(),
+        load => format!("{}.{:02}", load / 100, load % 100),
+    };
+    let loads = nodes.iter().map(|node| node.load.unwrap_or(u32::MAX));
+    let (least, most) = loads.fold((u32::MAX, 0), |(least, most), load| {
+        (least.min(load), most.max(load))
+    });
+    Cell::Text(match least == most || nodes.is_empty() {
+        true => said(least),
+        false => format!("{}-{}", said(least), said(most)),
+    })
+}
+
+fn count(nodes: &[&SinfoNode]) -> Cell {
+    Cell::Text(nodes.len().to_string())
+}
+
+fn names(nodes: &[&SinfoNode]) -> Cell {
+    let mut names: Vec<NodeName> = nodes.iter().map(|node| node.name.clone()).collect();
+    node_list::sort(&mut names);
+    Cell::Long(node_list::fold(&names))
+}
+
+/// Nodes that are taken, free, and neither.
+fn by_state(nodes: &[&SinfoNode]) -> [usize; 3] {
+    let count = |states: &[&str]| {
+        let known = nodes
+            .iter()
+            .filter(|node| states.contains(&node.state.as_str()));
+        known.count()
+    };
+    let (taken, free) = (count(&["alloc", "mix", "comp"]), count(&["idle"]));
+    [taken, free, nodes.len() - taken - free]
+}
+
+fn states(nodes: &[&SinfoNode]) -> Cell {
+    let [taken, free, other] = by_state(nodes);
+    Cell::Text(format!("{taken}/{free}/{other}/{}", nodes.len()))
+}
+
+fn free(nodes: &[&SinfoNode]) -> Cell {
+    let [taken, free, _] = by_state(nodes);
+    Cell::Text(format!("{taken}/{free}"))
+}
+
+fn cpus(nodes: &[&SinfoNode]) -> Cell {
+    let (mut taken, mut free, mut other) = (0, 0, 0);
+    for node in nodes {
+        taken += node.used_cpus;
+        let rest = node.cpus - node.used_cpus.min(node.cpus);
+        match node.state.as_str() {
+            "idle" | "mix" | "alloc" | "comp" => free += rest,
+            _ => other += rest,
+        }
+    }
+    Cell::Text(format!("{taken}/{free}/{other}/{}", taken + free + other))
+}
+
+/// The least of some numbers, with `+` where others are greater.
+pub(crate) fn least(nodes: &[&SinfoNode], value: impl Fn(&SinfoNode) -> u64) -> String {
+    let values = nodes.iter().map(|node| value(node));
+    let (least, most) = (values.clone().min(), values.max());
+    let more = if least == most { "" } else { "+" };
+    format!("{}{more}", least.unwrap_or(0))
+}
+
+fn layout(nodes: &[&SinfoNode]) -> Cell {
+    let least = |of: fn(&SinfoNode) -> u32| self::least(nodes, |node| u64::from(of(node)));
+    let sockets = least(|node| node.sockets);
+    let (cores, threads) = (least(|node| node.cores), least(|node| node.threads));
+    Cell::Text(format!("{sockets}:{cores}:{threads}"))
+}

@@ -1,0 +1,136 @@
+//! The field table's second half: every column of `squeue --steps`.
+
+use crate::fields::Cell;
+use crate::records::{JobInfo, StepRecord, StepState};
+use crate::values::{elapsed_text, moment_text};
+
+/// A step and its job, as Slurm tells of them.
+#[derive(Clone, Debug)]
+pub struct StepInfo {
+    /// The step.
+    pub step: StepRecord,
+    /// Its job.
+    pub job: JobInfo,
+}
+
+/// A column of `squeue --steps`.
+#[derive(Debug)]
+pub struct StepField {
+    /// Its letter in `-o`.
+    pub letter: Option<char>,
+    /// Its names in `-O`, in lower case.
+    pub names: &'static [&'static str],
+    /// Its header.
+    pub header: &'static str,
+    /// What stands in it for a step.
+    pub value: fn(&StepInfo) -> Cell,
+}
+
+const fn field(
+    letter: Option<char>,
+    names: &'static [&'static str],
+    header: &'static str,
+    value: fn(&StepInfo) -> Cell,
+) -> StepField {
+    StepField {
+        letter,
+        names,
+        header,
+        value,
+    }
+}
+
+/// Every column of `squeue --steps`.
+#[rustfmt::skip]
+pub const STEP_FIELDS: &[StepField] = &[
+    field(Some('A'), &["numtasks", "numtask"], "TASKS", |info| number(info.tasks())),
+    field(Some('b'), &["gres", "tres-per-node"], "TRES_PER_JOB", |_| Cell::Null),
+    field(Some('i'), &["stepid"], "STEPID", |info| Cell::Text(info.id_text())),
+    field(Some('j'), &["stepname"], "NAME", |info| Cell::Text(info.step.name.clone())),
+    field(Some('l'), &["timelimit"], "TIME_LIMIT", |_| Cell::Text("UNLIMITED".to_owned())),
+    field(Some('M'), &["timeused"], "TIME", |info| Cell::Long(elapsed_text(info.run_time()))),
+    field(Some('N'), &["nodes"], "NODELIST", |info| Cell::Long(info.nodes_text())),
+    field(Some('P'), &["partition"], "PARTITION", |info| Cell::Text(info.job.partition.clone())),
+    field(Some('S'), &["starttime"], "START_TIME", |info| Cell::Text(moment_text(info.step.since, &info.job.zone))),
+    field(Some('u'), &["username"], "USER", |info| Cell::Text(info.job.user.clone())),
+    field(Some('U'), &["userid"], "UID", |info| number(info.job.uid)),
+    field(None, &["arrayjobid"], "ARRAY_JOB_ID", |info| number(info.job.array.as_ref().map_or(info.job.id, |array| array.job))),
+    field(None, &["arraytaskid"], "ARRAY_TASK_ID", |info| info.job.array_task().map_or_else(|| Cell::Text("N/A".to_owned()), number)),
+    field(None, &["cluster"], "CLUSTER", |info| Cell::Text(info.job.cluster.clone())),
+    field(None, &["container"], "CONTAINER", |_| Cell::Null),
+    field(None, &["jobid"], "JOB_ID", |info| number(info.job.id)),
+    field(None, &["network"], "NETWORK", |_| Cell::Null),
+    field(None, &["numcpus"], "NUM_CPUS", |info| number(info.cpus())),
+    field(None, &["stepstate"], "STATE", |info| Cell::Text(info.state_text().to_owned())),
+];
+
+impl StepField {
+    /// The column of a letter of `-o`.
+    #[must_use]
+    pub fn by_letter(letter: char) -> Option<&'static StepField> {
+        STEP_FIELDS
+            .iter()
+            .find(|field| field.letter == Some(letter))
+    }
+
+    /// The column of a name of `-O`, in any case.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<&'static StepField> {
+        STEP_FIELDS.iter().find(|field| {
+            field
+                .names
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(name))
+        })
+    }
+}
+
+impl StepInfo {
+    /// `12.0`, `12_3.batch`
+    #[must_use]
+    pub fn id_text(&self) -> String {
+        format!("{}.{}", self.job.id_text(false), self.step.step)
+    }
+
+    fn tasks(&self) -> u32 {
+        self.step.nodes.iter().map(|share| share.tasks).sum()
+    }
+
+    fn cpus(&self) -> u32 {
+        let cpus: usize = self.step.nodes.iter().map(|share| share.cpus.len()).sum();
+        u32::try_from(cpus).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn run_time(&self) -> i64 {
+        let until = match self.step.state {
+            StepState::Running => self.job.now,
+            StepState::Ended { at, .. } => at,
+        };
+        until.seconds() - self.step.since.seconds()
+    }
+
+    pub(crate) fn nodes_text(&self) -> String {
+        let nodes: Vec<_> = self
+            .step
+            .nodes
+            .iter()
+            .map(|share| share.node.clone())
+            .collect();
+        crate::records::job_info::node_list_text(&nodes)
+    }
+
+    fn state_text(&self) -> &'static str {
+        match self.step.state {
+            StepState::Running => "RUNNING",
+            StepState::Ended {
+                timed_out: true, ..
+            } => "TIMEOUT",
+            StepState::Ended { status, .. } if status.success() => "COMPLETED",
+            StepState::Ended { .. } => "FAILED",
+        }
+    }
+}
+
+fn number(number: u32) -> Cell {
+    Cell::Text(number.to_string())
+}

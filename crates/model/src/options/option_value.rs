@@ -1,0 +1,536 @@
+//! What each option does with its value.
+
+use crate::options::diagnostic::Diagnostic;
+use crate::options::given::{Given, Origin};
+use crate::options::given_options::Exclusive;
+use crate::options::option_table::{Command, Key};
+use crate::options::reading::Reading;
+use crate::options::{Show, value_check};
+use crate::values::begin_time::parse_moment_in;
+use crate::values::number::{leading, parse_number};
+use crate::values::{
+    ArraySpec, Constraint, Dependency, Distribution, Export, GresList, JobId, NodeCount, NodeName,
+    OpenMode, SignalSpec, SlurmVersion, TimeLimitRequest, Timestamp, mail_type, memory_size,
+    node_list, signal_spec,
+};
+use std::sync::Arc;
+
+/// What is wrong with a value: a diagnostic's code, Slurm's words, and the exit status of its
+/// command.
+pub(crate) struct Wrong(pub(crate) &'static str, pub(crate) String, pub(crate) u8);
+
+impl Reading<'_> {
+    /// Sets what an option names, or tells what is wrong with its value.
+    pub(crate) fn apply(&mut self, key: Key, given: &Given) -> Result<(), Wrong> {
+        let long = given.option.long;
+        let value = given.value.as_deref();
+        let text = value.unwrap_or_default();
+        let owned = || Some(text.to_owned());
+        let invalid = || invalid(format!("Invalid --{long} specification"));
+        let version = self.surroundings.version;
+        let number = |least| {
+            let number = parse_number(&numeric_name(long), text, least, version);
+            number.map(Some).map_err(wrong_number)
+        };
+        let mebibytes = || {
+            memory_size::parse_mebibytes(text)
+                .map(Some)
+                .ok_or_else(invalid)
+        };
+        let o = &mut self.options;
+        match key {
+            Key::AccelBind => {
+                if !text.contains(['v', 'g', 'n']) {
+                    return Err(invalid());
+                }
+            }
+            Key::Account => o.account = owned(),
+            Key::AcctgFreq => value_check::accounting_frequency(text)?,
+            Key::Array => self.array(text, given),
+            Key::Begin => self.options.begin = self.moment(text, given)?,
+            Key::BurstBuffer => o.burst_buffer = true,
+            Key::BurstBufferFile => o.burst_buffer_file = true,
+            Key::Chdir => o.chdir = Some(self.surroundings.cwd.join(text)),
+            Key::Clusters => o.clusters = owned(),
+            Key::Comment => o.comment = owned(),
+            Key::Constraint => {
+                o.constraint = owned().filter(|features| !features.is_empty());
+                self.features(text, given);
+            }
+            Key::Contiguous => o.contiguous = true,
+            Key::CoreSpec => o.core_spec = number(0)?,
+            Key::CoresPerSocket => o.cores_per_socket = number(1)?,
+            Key::CpuBind => {
+                value_check::cpu_bind(text)?;
+                o.cpu_bind = owned();
+                if !matches!(text, "none" | "no" | "verbose" | "v" | "quiet" | "q") {
+                    self.unheeded(given);
+                }
+            }
+            Key::CpuFreq => value_check::cpu_frequency(text)?,
+            Key::CpusPerGpu => o.cpus_per_gpu = number(1)?,
+            Key::CpusPerTask => o.cpus_per_task = number(1)?,
+            Key::Deadline => {
+                self.options.deadline = self.moment(text, given)?;
+                self.unheeded(given);
+            }
+            Key::DelayBoot => {
+                TimeLimitRequest::parse(text).ok_or_else(invalid)?;
+            }
+            Key::Dependency => self.dependency(text, given),
+            Key::DisableStatus => o.disable_status = true,
+            Key::Distribution => self.distribution(text, given)?,
+            Key::Error => o.error = Some(file(text)),
+            Key::Exact => o.exact = true,
+            Key::Exclude => self.exclude(text, given),
+            Key::Exclusive => o.exclusive = Some(exclusive(text, version).ok_or_else(invalid)?),
+            Key::Export => o.export = Some(Export::parse(text)),
+            Key::ExportFile => o.export_file = owned(),
+            Key::ExtraNodeInfo => self.extra_node_info(text)?,
+            Key::GetUserEnv => {
+                value_check::user_environment(text).ok_or_else(invalid)?;
+                o.get_user_env = true;
+            }
+            Key::Gid | Key::Uid => {
+                let message = format!("--{long} only permitted by root user");
+                return Err(Wrong("invalid-value", message, 255));
+            }
+            Key::GpuBind => {
+                value_check::gpu_bind(long, text, version)?;
+                o.gpu_bind = Some(match long {
+                    "gpu-bind" => format!("gpu:{text}"),
+                    _ => text.to_owned(),
+                });
+                if !matches!(text, "none" | "gpu:none" | "gres/gpu:none") {
+                    self.unheeded(given);
+                }
+            }
+            Key::GpuFreq => {
+                value_check::gpu_frequency(text)?;
+                o.gpu_frequency = Some(format!("gpu:{text}"));
+            }
+            Key::Gpus => self.options.gpus = self.gpus(text, given),
+            Key::GpusPerNode => self.options.gpus_per_node = self.gpus(text, given),
+            Key::GpusPerSocket => self.options.gpus_per_socket = self.gpus(text, given),
+            Key::GpusPerTask => self.options.gpus_per_task = self.gpus(text, given),
+            Key::Gres if text == "help" => o.show = Some(Show::Gres),
+            Key::Gres => self.gres(text, given),
+            Key::GresFlags => value_check::gres_flags(text, version, self.command)?,
+            Key::Help => o.show = Some(Show::Help),
+            Key::Usage => o.show = Some(Show::Usage),
+            Key::Version => o.show = Some(Show::Version),
+            Key::Hint => o.hint = owned(),
+            Key::Hold => o.hold = true,
+            Key::IgnorePbs => o.ignore_pbs = true,
+            Key::Immediate => {
+                o.immediate = match value {
+                    Some(_) => number(0)?,
+                    // Slurm's DEFAULT_IMMEDIATE: a second.
+                    None => Some(1),
+                }
+            }
+            Key::Input => o.input = Some(file(text)),
+            Key::Interactive => {}
+            Key::JobId => o.job = number(1)?.map(JobId),
+            Key::JobName => o.job_name = owned(),
+            Key::KillCommand => {
+                if value.is_some() && signal_spec::parse_signal(text).is_none() {
+                    return Err(invalid());
+                }
+            }
+            Key::KillOnBadExit => {
+                o.kill_on_bad_exit = match value {
+                    Some(_) => number(0)?.map(|number| number != 0),
+                    None => Some(true),
+                }
+            }
+            Key::KillOnInvalidDep => {
+                if !text.eq_ignore_ascii_case("yes") && !text.eq_ignore_ascii_case("no") {
+                    return Err(invalid());
+                }
+                self.unheeded(given);
+            }
+            Key::Label => o.label = true,
+            Key::Licenses => {
+                o.licenses = owned();
+                self.refuse_as_controller(given, "Invalid license specification");
+            }
+            Key::MailType => self.mail_type(text, given).ok_or_else(invalid)?,
+            Key::MailUser => o.mail_user = owned(),
+            Key::Mem => o.memory = mebibytes()?,
+            Key::MemBind => value_check::memory_bind(text, version)?,
+            Key::MemPerCpu => o.memory_per_cpu = mebibytes()?,
+            Key::MemPerGpu => o.memory_per_gpu = mebibytes()?,
+            Key::MinCpus => {
+                o.min_cpus = number(1)?;
+                self.unheeded(given);
+            }
+            Key::Mpi => {
+                o.mpi = owned();
+                if text != "none" {
+                    let message = format!(
+                        "--mpi={text}: tasks find each other by SLURM_PROCID alone; no PMI server is started"
+                    );
+                    self.note("no-effect", given, message);
+                }
+            }
+            Key::MultiProg => {
+                let message = "--multi-prog is refused here: start one srun a program, or branch on SLURM_PROCID";
+                self.refuse(given, "not-here", message.to_owned());
+            }
+            Key::Network => o.network = owned(),
+            Key::Nice => o.nice = nice(value)?,
+            Key::NoKill => o.no_kill = value_check::no_kill(text).ok_or_else(invalid)?,
+            Key::NoRequeue => o.requeue = Some(false),
+            Key::Requeue => {
+                o.requeue = Some(true);
+                // A variable says by its value that it is set.
+                if let Some(value) = value.filter(|_| given.origin != Origin::Environment) {
+                    // 25.11 looks for `expedite` and takes all else without a word.
+                    let message = format!("--requeue={value} is --requeue alone here");
+                    self.note("no-effect", given, message);
+                }
+            }
+            Key::NoShell => o.no_shell = true,
+            Key::NodeFile => {
+                let message = "--nodefile is refused here: name the nodes with --nodelist";
+                self.refuse(given, "not-here", message.to_owned());
+            }
+            Key::NodeList => self.nodelist(text, given),
+            Key::Nodes => {
+                let nodes = NodeCount::parse_in(version, text);
+                o.nodes = Some(nodes.map_err(|message| Wrong("invalid-value", message, 255))?);
+            }
+            Key::Number => {
+                number(0)?;
+            }
+            Key::OpenMode => {
+                o.open_mode = Some(match text.chars().next() {
+                    Some('a' | 'A') => OpenMode::Append,
+                    Some('t' | 'T') => OpenMode::Truncate,
+                    _ => return Err(invalid()),
+                })
+            }
+            Key::Output => o.output = Some(file(text)),
+            Key::Overcommit => o.overcommit = true,
+            Key::Overlap => o.overlap = true,
+            Key::Oversubscribe => o.exclusive = Some(Exclusive::No),
+            Key::Parsable => o.parsable = true,
+            Key::Partition => o.partition = owned(),
+            Key::PositiveNumber => {
+                number(1)?;
+            }
+            Key::Prefer => {
+                o.prefer = owned();
+                self.features(text, given);
+            }
+            Key::PreserveEnv => o.preserve_env = true,
+            Key::Priority => o.priority = Some(priority(text)?),
+            Key::Profile => value_check::profile(text)?,
+            Key::Propagate => {
+                // The command looks at it when all else is read.
+                o.propagate_wrong = value_check::propagate(text).err();
+                self.unheeded(given);
+            }
+            Key::Pty => o.pty = true,
+            Key::Qos => o.qos = owned(),
+            Key::Quiet => o.quiet = true,
+            Key::QuitOnInterrupt => o.quit_on_interrupt = true,
+            Key::Reboot => o.reboot = true,
+            Key::Relative => o.relative = number(0)?,
+            Key::Reservation => {
+                o.reservation = owned();
+                self.refuse_as_controller(given, "Requested reservation is invalid");
+            }
+            Key::SendLibs => value_check::send_libraries(text).ok_or_else(invalid)?,
+            Key::Signal => {
+                let batch = self.command == Command::Sbatch;
+                let signal = SignalSpec::parse_in(version, text, batch).ok_or_else(invalid)?;
+                o.signal = Some(signal);
+                if signal.signal > signal_spec::GREATEST {
+                    let message = format!("--signal={text} names no signal of this system");
+                    self.refuse(given, "not-here", message);
+                }
+            }
+            Key::SocketsPerNode => o.sockets_per_node = number(1)?,
+            Key::StepWait => o.step_wait = number(0)?,
+            Key::Switches => o.switches = Some(switches(text, version)?),
+            Key::Tasks => o.tasks = number(1)?,
+            Key::TasksPerCore => o.tasks_per_core = number(1)?,
+            Key::TasksPerGpu => o.tasks_per_gpu = number(1)?,
+            Key::TasksPerNode => o.tasks_per_node = number(1)?,
+            Key::TasksPerSocket => o.tasks_per_socket = number(1)?,
+            Key::TasksPerTres => o.tasks_per_tres = number(1)?,
+            Key::TestOnly => o.test_only = true,
+            Key::ThreadSpec => o.thread_spec = number(1)?,
+            Key::ThreadsPerCore => o.threads_per_core = number(1)?,
+            Key::Time => o.time = Some(TimeLimitRequest::parse(text).ok_or_else(invalid)?),
+            Key::TimeMin => {
+                o.time_min = Some(TimeLimitRequest::parse(text).ok_or_else(invalid)?);
+                self.unheeded(given);
+            }
+            Key::Tmp => o.tmp = mebibytes()?,
+            Key::TresPerTask => self.tres_per_task(text, given)?,
+            Key::Unbuffered => o.unbuffered = true,
+            Key::Verbose => {
+                o.verbose += match value.map(leading) {
+                    Some((Some(number), "")) => u32::try_from(number).unwrap_or(0),
+                    _ => 1,
+                }
+            }
+            Key::WaitAllNodes => {
+                if number(0)?.is_some_and(|number| number > 1) {
+                    return Err(invalid());
+                }
+            }
+            Key::WaitForEnd => o.wait_for_end = true,
+            Key::Wckey => o.wckey = owned(),
+            Key::Whole => o.whole = true,
+            Key::Wrap => o.wrap = owned(),
+        }
+        Ok(())
+    }
+
+    fn features(&mut self, text: &str, given: &Given) {
+        if !text.is_empty() && !Constraint::is_taken(self.surroundings.version, text) {
+            self.refuse_as_any_controller(given, "Invalid feature specification");
+        }
+    }
+
+    fn gres(&mut self, text: &str, given: &Given) {
+        let list = GresList::of_gres(text);
+        // Commas that part nothing pass the command and not the controller.
+        let parts_nothing = !text.is_empty() && text.split(',').any(str::is_empty);
+        self.counts(list.as_ref(), parts_nothing, given);
+        self.options.gres = Some(list);
+    }
+
+    fn gpus(&mut self, text: &str, given: &Given) -> Option<GresList> {
+        let list = GresList::of_gpus(text);
+        self.counts(Some(&list), false, given);
+        Some(list)
+    }
+
+    fn counts(&mut self, list: Option<&GresList>, parts_nothing: bool, given: &Given) {
+        let early = self.surroundings.version < SlurmVersion::V23_11;
+        let wrong = parts_nothing || list.is_some_and(GresList::has_digit_for_count);
+        if early && wrong {
+            let words = "Invalid Trackable RESource (TRES) specification";
+            self.refuse_as_any_controller(given, words);
+        }
+    }
+
+    fn array(&mut self, text: &str, given: &Given) {
+        self.options.array = ArraySpec::parse(text);
+        // An empty text is no array.
+        if self.options.array.is_none() && !text.is_empty() {
+            self.refuse_as_any_controller(given, "Invalid job array specification");
+        }
+    }
+
+    fn dependency(&mut self, text: &str, given: &Given) {
+        self.options.dependency = Dependency::parse(text);
+        if self.options.dependency.is_none() && !text.is_empty() && text != "0" {
+            self.refuse_as_any_controller(given, "Job dependency problem");
+        }
+    }
+
+    fn distribution(&mut self, text: &str, given: &Given) -> Result<(), Wrong> {
+        let distribution = Distribution::parse(text).map_err(invalid)?;
+        if !distribution.is_by_node() {
+            let message = format!(
+                "--distribution={text} has no effect here: ranks are dealt out node by node"
+            );
+            self.note("no-effect", given, message);
+        }
+        self.options.distribution = Some(distribution);
+        Ok(())
+    }
+
+    fn exclude(&mut self, text: &str, given: &Given) {
+        match names(text) {
+            Ok(names) => self.options.exclude = Arc::new(names),
+            // Slurm's commands leave the list to the controller.
+            Err(message) => self.refuse(given, "invalid-value", message),
+        }
+    }
+
+    /// A text with a slash is a file's name, which a real command reads.
+    fn nodelist(&mut self, text: &str, given: &Given) {
+        self.options.nodelist_wrong = None;
+        self.options.nodelist = Arc::default();
+        if text.contains('/') {
+            let message = "a file of nodes is refused here: name them with --nodelist";
+            return self.refuse(given, "not-here", message.to_owned());
+        }
+        match names(text) {
+            Ok(names) => self.options.nodelist = Arc::new(names),
+            Err(message) => self.options.nodelist_wrong = Some(message),
+        }
+    }
+
+    /// Directives and command line add up, until 25.05.
+    fn mail_type(&mut self, text: &str, given: &Given) -> Option<()> {
+        let types = mail_type::parse_mail_types(text)?;
+        if self.surroundings.version >= SlurmVersion::V25_05 || given.origin == Origin::Environment
+        {
+            self.options.mail_types.clear();
+        }
+        self.options.mail_types.extend(types);
+        Some(())
+    }
+
+    fn extra_node_info(&mut self, text: &str) -> Result<(), Wrong> {
+        // What stands behind a third colon is not looked at.
+        let mut parts = text.split(':');
+        let mut part = |which| {
+            let text = parts.next().unwrap_or_default();
+            let name = format!("{which} arg of -B");
+            value_check::least_of_range(text, &name).map_err(wrong_number)
+        };
+        let (sockets, cores, threads) = (part("first")?, part("second")?, part("third")?);
+        let o = &mut self.options;
+        o.extra_node_info = true;
+        (o.sockets_per_node, o.cores_per_socket, o.threads_per_core) = (sockets, cores, threads);
+        Ok(())
+    }
+
+    fn moment(&mut self, text: &str, given: &Given) -> Result<Option<Timestamp>, Wrong> {
+        let around = self.surroundings;
+        match parse_moment_in(around.version, text, around.now, around.zone) {
+            Ok(moment) => Ok(Some(moment)),
+            Err(line) => {
+                let said = (!line.is_empty()).then(|| Diagnostic {
+                    voice: crate::options::Voice::Bare,
+                    ..Diagnostic::warning("invalid-value", given.span.clone(), line)
+                });
+                self.diagnostics.extend(said);
+                Err(invalid(format!(
+                    "Invalid --{} specification",
+                    given.option.long
+                )))
+            }
+        }
+    }
+
+    /// `cpu=4,gres/gpu:v100=1`, or with `:` where 24.05 has `=`.
+    fn tres_per_task(&mut self, text: &str, given: &Given) -> Result<(), Wrong> {
+        let wrong = || invalid(format!("Invalid --{} argument: {text}", given.option.long));
+        for part in text.split(',').filter(|part| !part.is_empty()) {
+            let gpus = part
+                .strip_prefix("gres/gpu")
+                .or_else(|| part.strip_prefix("gres:gpu"));
+            let cpus = part.strip_prefix("cpu");
+            match (gpus, cpus) {
+                (Some(""), _) => self.options.gpus_per_task = Some(GresList::of_gpus("1")),
+                (Some(rest), _) => {
+                    let rest = rest.trim_start_matches(['=', ':']).replace('=', ":");
+                    let list = GresList::of_gpus(&rest);
+                    list.items().map_err(|_| wrong())?;
+                    self.options.gpus_per_task = Some(list);
+                }
+                (None, Some(rest)) => {
+                    let number = rest.trim_start_matches(['=', ':']).parse().ok();
+                    let number = number.filter(|number: &u32| *number > 0);
+                    self.options.cpus_per_task = Some(number.ok_or_else(wrong)?);
+                }
+                // Licences and other resources: a controller's to judge.
+                (None, None) if part.contains(['=', ':']) && !self.surroundings.embedded => {}
+                (None, None) => return Err(wrong()),
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn invalid(message: String) -> Wrong {
+    Wrong("invalid-value", message, 255)
+}
+
+/// Slurm's commands end with 1 at a wrong number, wherever it stands.
+pub(crate) fn wrong_number(message: String) -> Wrong {
+    Wrong("invalid-value", message, 1)
+}
+
+/// The name that Slurm's sentence about a wrong number has for an option.
+fn numeric_name(long: &str) -> String {
+    match long {
+        "immediate" => "immediate".to_owned(),
+        "tasks-per-node" => "--ntasks-per-node".to_owned(),
+        "resv-ports" => "--resv-port".to_owned(),
+        long => format!("--{long}"),
+    }
+}
+
+/// `none` is `/dev/null`.
+fn file(text: &str) -> String {
+    if text.eq_ignore_ascii_case("none") {
+        return "/dev/null".to_owned();
+    }
+    text.to_owned()
+}
+
+fn exclusive(text: &str, version: SlurmVersion) -> Option<Exclusive> {
+    match text.to_ascii_lowercase().as_str() {
+        "" | "exclusive" => Some(Exclusive::Yes),
+        "user" => Some(Exclusive::User),
+        "oversubscribe" => Some(Exclusive::No),
+        "mcs" => Some(Exclusive::Mcs),
+        "topo" if version >= SlurmVersion::V24_05 => Some(Exclusive::Yes),
+        _ => None,
+    }
+}
+
+/// Reads a node list; names given twice count once. The error is Slurm's.
+fn names(text: &str) -> Result<Vec<NodeName>, String> {
+    let mut names = node_list::expand(text).map_err(|error| match error.detail() {
+        Some(detail) => format!("{detail}\n{error}"),
+        None => error.to_string(),
+    })?;
+    node_list::drop_repeated(&mut names);
+    Ok(names)
+}
+
+/// `--nice[=N]`: what `strtoll` makes of a text, 0 of most.
+fn nice(value: Option<&str>) -> Result<i64, Wrong> {
+    const MOST: i64 = 2_147_483_645;
+    let number = match value {
+        Some(text) if !text.is_empty() => leading(text).0.unwrap_or(0),
+        _ => 100,
+    };
+    if number.checked_abs().is_none_or(|size| size > MOST) {
+        let message = format!("Invalid --nice value, out of range (+/- {MOST})");
+        return Err(invalid(message));
+    }
+    Ok(number)
+}
+
+/// `--priority=N|TOP`.
+fn priority(text: &str) -> Result<u32, Wrong> {
+    const MOST: u32 = 0xffff_fffe;
+    if text.eq_ignore_ascii_case("TOP") {
+        return Ok(MOST - 1);
+    }
+    let number = leading(text).0.unwrap_or(0);
+    if number < 0 {
+        return Err(invalid("Priority must be >= 0".to_owned()));
+    }
+    let number = u32::try_from(number).ok().filter(|number| *number < MOST);
+    number.ok_or_else(|| invalid(format!("Priority must be < {MOST}")))
+}
+
+/// `--switches=COUNT[@TIME]`; a time that is none is no error to Slurm.
+fn switches(text: &str, version: SlurmVersion) -> Result<(u32, Option<u64>), Wrong> {
+    let (count, wait) = match text.split_once('@') {
+        Some((count, wait)) => (count, TimeLimitRequest::parse(wait)),
+        None => (text, None),
+    };
+    // What means without end for a limit is no time here.
+    let endless = text.ends_with(|c: char| !c.is_ascii_digit()) || text.ends_with("-1");
+    let count = parse_number("--switches", count, 1, version).map_err(wrong_number)?;
+    let wait = wait.and_then(|wait| match wait {
+        TimeLimitRequest::Limit(seconds) => Some(seconds.0),
+        TimeLimitRequest::Unlimited => (!endless).then_some(0),
+    });
+    Ok((count, wait))
+}

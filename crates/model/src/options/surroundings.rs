@@ -1,0 +1,87 @@
+//! What reading options depends on besides the words themselves.
+
+use crate::options::option_table::Dialect;
+use crate::values::{SlurmVersion, Timestamp};
+use jiff::tz::TimeZone;
+use std::path::Path;
+
+/// What reading options depends on besides the words themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// The time, for `--begin`.
+    pub now: Timestamp,
+    /// The caller's time zone.
+    pub zone: &'a TimeZone,
+    /// The caller's working directory, absolute.
+    pub cwd: &'a Path,
+    /// Whether the embedded engine is asked. Otherwise a real Slurm is, and what is said is what its
+    /// command says before it asks a controller, and behind it, with the code `refused`, what any
+    /// controller would refuse; nothing is said of what the engine lacks.
+    pub embedded: bool,
+    /// The Slurm whose rules hold. The embedded engine speaks 22.05's language, and what came later.
+    pub version: SlurmVersion,
+    /// Whether the Pyxis plugin is loaded there.
+    pub pyxis: bool,
+    /// The generic resources that the cluster has (`GresTypes`); `None` where that is not known, and
+    /// any may be asked for. The embedded engine has `gpu`.
+    pub gres_types: Option<&'a [&'a str]>,
+}
+
+impl<'a> Surroundings<'a> {
+    /// What surrounds a call of the embedded engine's commands.
+    #[must_use]
+    pub fn embedded(now: Timestamp, zone: &'a TimeZone, cwd: &'a Path) -> Surroundings<'a> {
+        Surroundings {
+            now,
+            zone,
+            cwd,
+            embedded: true,
+            version: SlurmVersion::V22_05,
+            pyxis: false,
+            gres_types: Some(&["gpu"]),
+        }
+    }
+
+    /// What surrounds a call of a real Slurm's commands of which no more is known than its version.
+    #[must_use]
+    pub fn slurm(
+        version: SlurmVersion,
+        now: Timestamp,
+        zone: &'a TimeZone,
+        cwd: &'a Path,
+    ) -> Surroundings<'a> {
+        Surroundings {
+            embedded: false,
+            version,
+            gres_types: None,
+            ..Surroundings::embedded(now, zone, cwd)
+        }
+    }
+
+    /// Whose commands read the words.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        match self.embedded {
+            true => Dialect::Embedded,
+            false => Dialect::Slurm {
+                version: self.version,
+                pyxis: self.pyxis,
+            },
+        }
+    }
+}
+
+/// What a command is asked to print instead of doing its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// `--help`
+    Help,
+    /// `--usage`
+    Usage,
+    /// `--version`
+    Version,
+    /// `--gres=help`
+    Gres,
+    /// `--hint=help`, which ends with 1.
+    Hint,
+}

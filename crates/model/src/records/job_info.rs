@@ -1,0 +1,583 @@
+//! A job as Slurm's controller tells of it: what `squeue` and `scontrol show job` print from.
+//!
+//! Both commands print estimates for a job that waits and facts for one that runs; which is which
+//! is decided here, once.
+
+use crate::records::{
+    ArrayTask, Ending, JobRecord, JobState, JobStateName, Outcome, PendingReason, WaitStatus,
+    reason_text,
+};
+use crate::requests::Request;
+use crate::values::{
+    Allocation, GpuCount, GresList, MemoryRequest, NodeName, Seconds, TimeLimitRequest, Timestamp,
+    mail_types_text, mebibytes_text, node_list,
+};
+use jiff::tz::TimeZone;
+
+/// What the reader of job records knows of the time and of the cluster.
+#[derive(Clone, Debug)]
+pub struct ViewFacts {
+    /// The moment of looking.
+    pub now: Timestamp,
+    /// Moments are printed in this zone.
+    pub zone: TimeZone,
+    /// The cluster's name.
+    pub cluster: String,
+    /// Partition of jobs that name none.
+    pub partition: String,
+    /// QOS of jobs that name none.
+    pub qos: String,
+    /// CPUs of the largest node.
+    pub node_cpus: u32,
+    /// MiB of the largest node.
+    pub node_memory: u64,
+    /// MiB a CPU for jobs that ask for no memory.
+    pub memory_per_cpu: u64,
+}
+
+/// A job as Slurm tells of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobInfo {
+    /// Its own id.
+    pub id: u32,
+    /// Its array.
+    pub array: Option<ArrayInfo>,
+    /// `--job-name`
+    pub name: String,
+    /// Owner's name.
+    pub user: String,
+    /// Owner.
+    pub uid: u32,
+    /// Owner's group's name.
+    pub group: String,
+    /// Owner's group.
+    pub gid: u32,
+    /// `--account`
+    pub account: Option<String>,
+    /// `--qos`, or the default one.
+    pub qos: String,
+    /// `--partition`, or the default one.
+    pub partition: String,
+    /// The state that is printed.
+    pub state: JobStateName,
+    /// The state below COMPLETING.
+    pub base_state: JobStateName,
+    /// `Resources`, `NonZeroExitCode`, `None` …
+    pub reason: String,
+    /// What it still waits for, each with `(unfulfilled)`.
+    pub dependency: Option<String>,
+    /// Comes back after a lost node.
+    pub requeue: bool,
+    /// How often it was requeued.
+    pub restarts: u32,
+    /// Has a batch script.
+    pub batch: bool,
+    /// 0 is held.
+    pub priority: u32,
+    /// `--nice`
+    pub nice: i64,
+    /// As `wait` says it.
+    pub exit_code: WaitStatus,
+    /// Submission, or the last requeue.
+    pub submitted: Timestamp,
+    /// Since when it may start.
+    pub eligible: Option<Timestamp>,
+    /// Its start: real, or the time before which it may not start.
+    pub start: Option<Timestamp>,
+    /// Its end: real, or the time limit's.
+    pub end: Option<Timestamp>,
+    /// Its time limit; `None` is unlimited.
+    pub limit: Option<Seconds>,
+    /// How long it has run, in seconds.
+    pub run_time: i64,
+    /// Its nodes.
+    pub nodes: Vec<NodeName>,
+    /// What it holds or held.
+    pub allocation: Option<Allocation>,
+    /// `--nodelist`
+    pub required_nodes: Vec<NodeName>,
+    /// `--exclude`
+    pub excluded_nodes: Vec<NodeName>,
+    /// Nodes that it holds, or that it will need at least.
+    pub node_count: u32,
+    /// `--nodes`' upper end while it waits; 0 is none.
+    pub max_nodes: u32,
+    /// CPUs that it holds, or that it will need at least.
+    pub cpus: u32,
+    /// Tasks.
+    pub tasks: u32,
+    /// `--cpus-per-task`; `None` where GPUs decide.
+    pub cpus_per_task: Option<u32>,
+    /// `--ntasks-per-node`; 0 is not given.
+    pub tasks_per_node: u32,
+    /// CPUs that a node must have.
+    pub min_cpus_per_node: u32,
+    /// Memory as asked, or the default.
+    pub memory: MemoryRequest,
+    /// `cpu=1,mem=100M,node=1,billing=1`
+    pub tres: String,
+    /// `gpu:closest`
+    pub tres_bind: Option<String>,
+    /// `gpu:high`
+    pub tres_freq: Option<String>,
+    /// `gres:gpu:v100:2`, for the job.
+    pub tres_per_job: Option<String>,
+    /// The same a node.
+    pub tres_per_node: Option<String>,
+    /// The same a socket.
+    pub tres_per_socket: Option<String>,
+    /// The same a task.
+    pub tres_per_task: Option<String>,
+    /// `--ntasks-per-gpu`
+    pub tasks_per_tres: Option<u32>,
+    /// `--cpus-per-gpu`
+    pub cpus_per_tres: Option<String>,
+    /// `--mem-per-gpu`
+    pub mem_per_tres: Option<String>,
+    /// Type of its GPUs, where it named one.
+    pub gpu_kind: Option<String>,
+    /// `--constraint`
+    pub features: Option<String>,
+    /// `--exclusive`
+    pub exclusive: bool,
+    /// `--reservation`
+    pub reservation: Option<String>,
+    /// `--comment`
+    pub comment: Option<String>,
+    /// The script as named at submission.
+    pub command: Option<String>,
+    /// Working folder.
+    pub work_dir: String,
+    /// `--output` as written.
+    pub stdout: Option<String>,
+    /// `--error` as written.
+    pub stderr: Option<String>,
+    /// `--input` as written.
+    pub stdin: Option<String>,
+    /// `--mail-user` and `--mail-type`.
+    pub mail: Option<(String, String)>,
+    /// Where it was submitted.
+    pub submit_host: String,
+    /// The cluster.
+    pub cluster: String,
+    /// The moment of looking.
+    pub now: Timestamp,
+    /// Moments are printed in this zone.
+    pub zone: TimeZone,
+}
+
+/// A job's place in an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayInfo {
+    /// The array's id.
+    pub job: u32,
+    /// One element, or those that wait.
+    pub task: ArrayTaskInfo,
+    /// At most so many at once.
+    pub throttle: Option<u32>,
+}
+
+/// One element, or those that wait together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArrayTaskInfo {
+    /// One.
+    One(u32),
+    /// Those that wait, ascending.
+    Waiting(Vec<u32>),
+}
+
+impl JobInfo {
+    /// What Slurm would tell of the job.
+    #[must_use]
+    pub fn of(record: &JobRecord, facts: &ViewFacts) -> JobInfo {
+        let request = &record.request;
+        let shape = Shape::of(record, facts);
+        let span = Span::of(record, facts.now);
+        let asked = &request.asked;
+        // Counts alone are there where no command of Slurm's asked.
+        let as_asked = |list: &GresList, count: &Option<GpuCount>| match list.is_empty() {
+            false => Some(list.to_string()),
+            true if asked.is_empty() => count.as_ref().map(gres_text),
+            true => None,
+        };
+        let path = &request.chdir;
+        JobInfo {
+            id: record.id.0,
+            array: array_info(record),
+            name: request.name.clone(),
+            user: record.user.clone(),
+            uid: record.uid,
+            group: record.group.clone(),
+            gid: record.gid,
+            account: request.account.clone(),
+            qos: request.qos.clone().unwrap_or_else(|| facts.qos.clone()),
+            partition: request
+                .partition
+                .clone()
+                .unwrap_or_else(|| facts.partition.clone()),
+            state: JobStateName::of(&record.state),
+            base_state: JobStateName::base_of(&record.state),
+            reason: reason_text(&record.state),
+            dependency: dependency_text(record),
+            requeue: record.batch && request.requeue.unwrap_or(true),
+            restarts: record.restarts,
+            batch: record.batch,
+            priority: record.priority,
+            nice: request.nice,
+            exit_code: exit_code(&record.state),
+            submitted: record.submitted,
+            eligible: record.eligible,
+            start: span.start,
+            end: span.end,
+            limit: span.limit,
+            run_time: span.run_time,
+            nodes: shape
+                .allocation
+                .iter()
+                .flat_map(|allocation| allocation.nodes.iter().map(|share| share.node.clone()))
+                .collect(),
+            required_nodes: request.nodelist.to_vec(),
+            excluded_nodes: request.exclude.to_vec(),
+            node_count: shape.nodes,
+            max_nodes: shape.max_nodes,
+            cpus: shape.cpus,
+            tasks: shape.tasks,
+            cpus_per_task: match request.cpus_per_gpu {
+                Some(_) => request.cpus_per_task,
+                None => Some(request.cpus_per_task.unwrap_or(1)),
+            },
+            tasks_per_node: request.tasks_per_node.unwrap_or(0),
+            min_cpus_per_node: request
+                .cpus_per_task
+                .unwrap_or(1)
+                .saturating_mul(request.tasks_per_node.unwrap_or(1).max(1)),
+            memory: request
+                .memory
+                // Beside memory a GPU stands the default a CPU.
+                .filter(|memory| !matches!(memory, MemoryRequest::PerGpu(_)))
+                .unwrap_or(MemoryRequest::PerCpu(facts.memory_per_cpu)),
+            tres: shape.tres_text(request),
+            allocation: shape.allocation,
+            tres_bind: asked.bind.clone(),
+            tres_freq: asked.frequency.clone(),
+            tres_per_job: as_asked(&asked.per_job, &request.gpus),
+            tres_per_node: as_asked(&asked.per_node, &request.gpus_per_node),
+            tres_per_socket: as_asked(&asked.per_socket, &None),
+            tres_per_task: as_asked(&asked.per_task, &request.gpus_per_task),
+            tasks_per_tres: asked.tasks_of_each,
+            cpus_per_tres: request.cpus_per_gpu.map(|cpus| format!("gres:gpu:{cpus}")),
+            mem_per_tres: match request.memory {
+                Some(MemoryRequest::PerGpu(mib)) => Some(format!("gres:gpu:{mib}")),
+                _ => None,
+            },
+            gpu_kind: asked_gpus(request).and_then(|count| count.kind.clone()),
+            features: request.constraint.clone(),
+            exclusive: request.exclusive,
+            reservation: request.reservation.clone(),
+            comment: request.comment.clone(),
+            command: record.command.clone(),
+            work_dir: path.to_string_lossy().into_owned(),
+            stdout: request.output.clone(),
+            stderr: request.error.clone(),
+            stdin: request.input.clone(),
+            mail: mail(record),
+            submit_host: record.submit_host.clone(),
+            cluster: facts.cluster.clone(),
+            now: facts.now,
+            zone: facts.zone.clone(),
+        }
+    }
+
+    /// Whether it waits: PENDING, and not on its way there.
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        self.state == JobStateName::Pending
+    }
+
+    /// `12`, `12_3`, `12_[0-3]`; `whole` leaves nothing out of a long array.
+    #[must_use]
+    pub fn id_text(&self, whole: bool) -> String {
+        match &self.array {
+            None => self.id.to_string(),
+            Some(array) => match &array.task {
+                ArrayTaskInfo::One(task) => format!("{}_{task}", array.job),
+                ArrayTaskInfo::Waiting(tasks) => {
+                    let tasks = crate::values::array_elements_text(tasks, array.throttle, whole);
+                    format!("{}_[{tasks}]", array.job)
+                }
+            },
+        }
+    }
+}
+
+/// Nodes, CPUs and tasks: held by a job that runs, estimated for one that waits.
+struct Shape {
+    allocation: Option<Allocation>,
+    nodes: u32,
+    max_nodes: u32,
+    cpus: u32,
+    tasks: u32,
+    memory: u64,
+    gpus: u32,
+}
+
+impl Shape {
+    fn of(record: &JobRecord, facts: &ViewFacts) -> Shape {
+        let request = &record.request;
+        let tasks = tasks(request);
+        let cpus_per_task = request.cpus_per_task.unwrap_or(1);
+        let allocation = allocation(&record.state);
+        if let Some(allocation) = allocation {
+            return Shape {
+                nodes: count(allocation.nodes.len()),
+                max_nodes: 0,
+                cpus: count(allocation.cpus()),
+                tasks: tasks.max(allocation.tasks()),
+                memory: allocation.nodes.iter().map(|share| share.memory).sum(),
+                gpus: count(allocation.gpus()),
+                allocation: Some(allocation.clone()),
+            };
+        }
+        let nodes = request.min_nodes.unwrap_or(1).max(1);
+        let gpus = match (
+            &request.gpus,
+            &request.gpus_per_node,
+            &request.gpus_per_task,
+        ) {
+            (Some(all), _, _) => all.count,
+            (None, Some(each), _) => each.count.saturating_mul(nodes),
+            (None, None, Some(each)) => each.count.saturating_mul(tasks),
+            (None, None, None) => 0,
+        };
+        let cpus = tasks
+            .saturating_mul(cpus_per_task)
+            .max(nodes)
+            .max(request.cpus_per_gpu.unwrap_or(0).saturating_mul(gpus));
+        let memory = match request.memory {
+            Some(MemoryRequest::PerNode(0)) => facts.node_memory.saturating_mul(u64::from(nodes)),
+            Some(MemoryRequest::PerNode(mib)) => mib.saturating_mul(u64::from(nodes)),
+            Some(MemoryRequest::PerCpu(mib)) => mib.saturating_mul(u64::from(cpus)),
+            Some(MemoryRequest::PerGpu(mib)) => mib.saturating_mul(u64::from(gpus)),
+            None => facts.memory_per_cpu.saturating_mul(u64::from(cpus)),
+        };
+        Shape {
+            allocation: None,
+            nodes: nodes_to_come(record, facts, tasks, cpus_per_task),
+            max_nodes: request.max_nodes.unwrap_or(0),
+            cpus,
+            tasks,
+            memory,
+            gpus,
+        }
+    }
+
+    /// Every CPU bills one: the embedded engine has no other weights.
+    fn tres_text(&self, request: &Request) -> String {
+        let nodes = match self.allocation {
+            Some(_) => self.nodes,
+            None => request.min_nodes.unwrap_or(1).max(1),
+        };
+        let mut text = format!(
+            "cpu={cpus},mem={memory},node={nodes},billing={cpus}",
+            cpus = self.cpus,
+            memory = mebibytes_text(self.memory),
+        );
+        if self.gpus > 0 {
+            text.push_str(&format!(",gres/gpu={}", self.gpus));
+            if let Some(kind) = asked_gpus(request).and_then(|count| count.kind.as_ref()) {
+                text.push_str(&format!(",gres/gpu:{kind}={}", self.gpus));
+            }
+        }
+        text
+    }
+}
+
+/// When a job began and will end.
+struct Span {
+    start: Option<Timestamp>,
+    end: Option<Timestamp>,
+    limit: Option<Seconds>,
+    run_time: i64,
+}
+
+impl Span {
+    fn of(record: &JobRecord, now: Timestamp) -> Span {
+        match &record.state {
+            JobState::Pending { .. } => Span {
+                start: record.request.begin.filter(|begin| *begin > now),
+                end: None,
+                limit: asked_limit(&record.request),
+                run_time: 0,
+            },
+            JobState::Running { since, limit, .. } => Span {
+                start: Some(*since),
+                end: limit.map(|limit| *since + limit),
+                limit: *limit,
+                run_time: now.seconds() - since.seconds(),
+            },
+            JobState::Ended { at, ran, .. } => Span {
+                start: Some(ran.as_ref().map_or(*at, |ran| ran.since)),
+                end: Some(*at),
+                limit: ran
+                    .as_ref()
+                    .map_or_else(|| asked_limit(&record.request), |ran| ran.limit),
+                run_time: ran
+                    .as_ref()
+                    .map_or(0, |ran| at.seconds() - ran.since.seconds()),
+            },
+        }
+    }
+}
+
+fn asked_limit(request: &Request) -> Option<Seconds> {
+    match request.time {
+        Some(TimeLimitRequest::Limit(limit)) => Some(limit),
+        Some(TimeLimitRequest::Unlimited) | None => None,
+    }
+}
+
+fn tasks(request: &Request) -> u32 {
+    let nodes = request.min_nodes.unwrap_or(1).max(1);
+    match (request.tasks, request.tasks_per_node) {
+        (Some(tasks), _) => tasks.max(1),
+        (None, Some(each)) => each.max(1).saturating_mul(nodes),
+        (None, None) => nodes,
+    }
+}
+
+/// How many nodes a job that waits will have at least.
+///
+/// Slurm counts one node too many for a job with several CPUs a task while its scheduler has not
+/// looked at it, which for a held job is always; so do we, because scripts compare.
+fn nodes_to_come(record: &JobRecord, facts: &ViewFacts, tasks: u32, cpus_per_task: u32) -> u32 {
+    let request = &record.request;
+    let least = request.min_nodes.unwrap_or(1).max(1);
+    let node_cpus = facts.node_cpus.max(1);
+    let held = matches!(
+        record.state,
+        JobState::Pending {
+            reason: PendingReason::JobHeldUser
+        }
+    );
+    if let Some(each) = request.tasks_per_node.filter(|each| *each > 0) {
+        return (tasks / each).max(least);
+    }
+    let each = (node_cpus / cpus_per_task.max(1)).max(1);
+    if held && cpus_per_task > 1 {
+        return (tasks / each).max(least) + u32::from(!tasks.is_multiple_of(each));
+    }
+    tasks.div_ceil(each).max(least)
+}
+
+fn allocation(state: &JobState) -> Option<&Allocation> {
+    match state {
+        JobState::Pending { .. } => None,
+        JobState::Running { allocation, .. } => Some(allocation),
+        JobState::Ended { ran, .. } => ran.as_ref().map(|ran| &ran.allocation),
+    }
+}
+
+fn exit_code(state: &JobState) -> WaitStatus {
+    match state {
+        // Slurm shows a script's end at once, while the job's other steps still end.
+        JobState::Running {
+            ending: Some(Ending::End(outcome @ (Outcome::Failed { .. } | Outcome::OutOfMemory))),
+            ..
+        } => exit_code_of(outcome),
+        JobState::Pending { .. } | JobState::Running { .. } => WaitStatus::default(),
+        JobState::Ended { outcome, .. } => exit_code_of(outcome),
+    }
+}
+
+fn exit_code_of(outcome: &Outcome) -> WaitStatus {
+    match outcome {
+        Outcome::Completed | Outcome::NodeFail => WaitStatus::default(),
+        Outcome::Failed { status }
+        | Outcome::Cancelled { status, .. }
+        | Outcome::Timeout { status } => *status,
+        // Slurm's pseudo signal for the kernel's out-of-memory killer.
+        Outcome::OutOfMemory => WaitStatus::signal(125),
+        // As Slurm shows a batch script that its node could not start.
+        Outcome::LaunchFailed { .. } => WaitStatus::signal(53),
+    }
+}
+
+fn array_info(record: &JobRecord) -> Option<ArrayInfo> {
+    let place = record.array.as_ref()?;
+    let asked = record.request.array.as_ref();
+    let (task, throttle) = match &place.task {
+        ArrayTask::One(task) => (ArrayTaskInfo::One(*task), None),
+        ArrayTask::Waiting(spec) => (ArrayTaskInfo::Waiting(spec.indices.clone()), spec.throttle),
+    };
+    Some(ArrayInfo {
+        job: place.array_job.0,
+        task,
+        throttle: throttle.or_else(|| asked.and_then(|asked| asked.throttle)),
+    })
+}
+
+/// `afterok:1:2,singleton` as `afterok:1(unfulfilled),afterok:2(unfulfilled),singleton(unfulfilled)`
+/// while the job waits for it. One `?` makes all separators `?`, as Slurm prints it.
+fn dependency_text(record: &JobRecord) -> Option<String> {
+    let JobState::Pending { reason } = &record.state else {
+        return None;
+    };
+    let asked = record.request.dependency.as_ref()?;
+    let mark = match reason {
+        PendingReason::DependencyNeverSatisfied => "(failed)",
+        _ if record.eligible.is_none() => "(unfulfilled)",
+        _ => return None,
+    };
+    let separator = if asked.contains('?') { "?" } else { "," };
+    let parts: Vec<String> = asked
+        .split([',', '?'])
+        .flat_map(|part| match part.split_once(':') {
+            None => vec![format!("{part}{mark}")],
+            Some((kind, jobs)) => jobs
+                .split(':')
+                .map(|job| format!("{kind}:{job}{mark}"))
+                .collect(),
+        })
+        .collect();
+    Some(parts.join(separator))
+}
+
+/// `--gpus`, `--gpus-per-node` or `--gpus-per-task`, whichever was asked.
+fn asked_gpus(request: &Request) -> Option<&GpuCount> {
+    request
+        .gpus
+        .as_ref()
+        .or(request.gpus_per_node.as_ref())
+        .or(request.gpus_per_task.as_ref())
+}
+
+fn gres_text(count: &GpuCount) -> String {
+    match &count.kind {
+        Some(kind) => format!("gres:gpu:{kind}:{}", count.count),
+        None => format!("gres:gpu:{}", count.count),
+    }
+}
+
+fn mail(record: &JobRecord) -> Option<(String, String)> {
+    let request = &record.request;
+    if request.mail_types.is_empty() {
+        return None;
+    }
+    let types = mail_types_text(&request.mail_types);
+    let user = request
+        .mail_user
+        .clone()
+        .unwrap_or_else(|| record.user.clone());
+    Some((user, types))
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// Nodes in Slurm's folded form, sorted as Slurm's commands print them.
+pub(crate) fn node_list_text(nodes: &[NodeName]) -> String {
+    let mut names = nodes.to_vec();
+    node_list::sort(&mut names);
+    node_list::fold(&names)
+}

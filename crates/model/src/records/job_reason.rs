@@ -1,0 +1,125 @@
+//! The reason column: why a job waits, or how it ended.
+
+use crate::records::{Ending, JobState, Outcome, PendingReason, WaitStatus};
+
+/// What `squeue` prints as `%r`: `Resources`, `TimeLimit`, `RaisedSignal:9(Killed)`, `None`.
+#[must_use]
+pub fn reason_text(state: &JobState) -> String {
+    match state {
+        JobState::Pending { reason } => pending_text(reason).to_owned(),
+        // Slurm says why a script ended as soon as it has, while the job's other steps still end.
+        JobState::Running {
+            ending: Some(Ending::End(outcome @ (Outcome::Failed { .. } | Outcome::OutOfMemory))),
+            ..
+        } => outcome_text(outcome),
+        JobState::Running { .. } => "None".to_owned(),
+        JobState::Ended { outcome, .. } => outcome_text(outcome),
+    }
+}
+
+fn pending_text(reason: &PendingReason) -> &'static str {
+    match reason {
+        PendingReason::None => "None",
+        PendingReason::Resources => "Resources",
+        PendingReason::Priority => "Priority",
+        PendingReason::JobHeldUser => "JobHeldUser",
+        PendingReason::BeginTime => "BeginTime",
+        PendingReason::Dependency => "Dependency",
+        PendingReason::DependencyNeverSatisfied => "DependencyNeverSatisfied",
+        PendingReason::JobArrayTaskLimit => "JobArrayTaskLimit",
+        PendingReason::LaunchFailedRequeuedHeld => "launch failed requeued held",
+    }
+}
+
+fn outcome_text(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Completed | Outcome::Cancelled { .. } => "None".to_owned(),
+        Outcome::Failed { status } => failed_text(*status),
+        Outcome::Timeout { .. } => "TimeLimit".to_owned(),
+        Outcome::NodeFail => "NodeDown".to_owned(),
+        Outcome::OutOfMemory => "OutOfMemory".to_owned(),
+        Outcome::LaunchFailed { .. } => "JobLaunchFailure".to_owned(),
+    }
+}
+
+fn failed_text(status: WaitStatus) -> String {
+    match status.signal_number() {
+        0 => "NonZeroExitCode".to_owned(),
+        signal => format!("RaisedSignal:{signal}({})", signal_description(signal)),
+    }
+}
+
+/// The C library's description of a signal on Linux.
+#[must_use]
+pub fn signal_description(signal: i32) -> String {
+    let known = match signal {
+        1 => "Hangup",
+        2 => "Interrupt",
+        3 => "Quit",
+        4 => "Illegal instruction",
+        5 => "Trace/breakpoint trap",
+        6 => "Aborted",
+        7 => "Bus error",
+        8 => "Floating point exception",
+        9 => "Killed",
+        10 => "User defined signal 1",
+        11 => "Segmentation fault",
+        12 => "User defined signal 2",
+        13 => "Broken pipe",
+        14 => "Alarm clock",
+        15 => "Terminated",
+        16 => "Stack fault",
+        17 => "Child exited",
+        18 => "Continued",
+        19 => "Stopped (signal)",
+        20 => "Stopped",
+        21 => "Stopped (tty input)",
+        22 => "Stopped (tty output)",
+        23 => "Urgent I/O condition",
+        24 => "CPU time limit exceeded",
+        25 => "File size limit exceeded",
+        26 => "Virtual timer expired",
+        27 => "Profiling timer expired",
+        28 => "Window changed",
+        29 => "I/O possible",
+        30 => "Power failure",
+        31 => "Bad system call",
+        34..=64 => return format!("Real-time signal {}", signal - 34),
+        _ => return format!("Unknown signal {signal}"),
+    };
+    known.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::Timestamp;
+
+    #[track_caller]
+    fn check(outcome: Outcome, text: &str) {
+        let state = JobState::Ended {
+            outcome,
+            at: Timestamp(0),
+            ran: None,
+        };
+        assert_eq!(reason_text(&state), text);
+    }
+
+    #[test]
+    fn ends_have_slurms_words() {
+        check(Outcome::Completed, "None");
+        let status = WaitStatus::exit(3);
+        check(Outcome::Failed { status }, "NonZeroExitCode");
+        let status = WaitStatus::signal(11);
+        check(
+            Outcome::Failed { status },
+            "RaisedSignal:11(Segmentation fault)",
+        );
+        let status = WaitStatus::signal(53);
+        check(
+            Outcome::Failed { status },
+            "RaisedSignal:53(Real-time signal 19)",
+        );
+        check(Outcome::NodeFail, "NodeDown");
+    }
+}

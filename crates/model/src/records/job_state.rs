@@ -1,0 +1,171 @@
+//! A job's life.
+//!
+//! ```text
+//!            schedule                     every step ended
+//!  Pending ───────────► Running ───────────────────────────► Ended
+//!     ▲                    │ requeue (restarts + 1)             │
+//!     └────────────────────┴────────────────────────────────────┘
+//! ```
+//! A job that is being killed stays `Running` with `ending` set until its processes are gone:
+//! Slurm shows it as COMPLETING.
+
+use crate::values::{Allocation, Seconds, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// Where a job stands; each state carries exactly what it has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// Waits.
+    Pending {
+        /// Why it did not start yet.
+        reason: PendingReason,
+    },
+    /// Holds an allocation.
+    Running {
+        /// Since when.
+        since: Timestamp,
+        /// What it holds.
+        allocation: Allocation,
+        /// Its time limit; `None` is unlimited.
+        limit: Option<Seconds>,
+        /// Set once its end was decided while processes of it still live.
+        ending: Option<Ending>,
+    },
+    /// Over.
+    Ended {
+        /// How.
+        outcome: Outcome,
+        /// When.
+        at: Timestamp,
+        /// `None`: it never started.
+        ran: Option<Ran>,
+    },
+}
+
+/// The decision that ends a running job once its processes are gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// It will be `Ended` with this outcome.
+    End(Outcome),
+    /// It will be `Pending` again; `hold` as `scontrol requeuehold` asks.
+    Requeue {
+        /// Stays held after the requeue.
+        hold: bool,
+    },
+}
+
+/// The last stretch of a job that ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ran {
+    /// Its start.
+    pub since: Timestamp,
+    /// What it held.
+    pub allocation: Allocation,
+    /// Its time limit.
+    pub limit: Option<Seconds>,
+}
+
+/// Why a job waits; the names are Slurm's (squeue's `%r`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PendingReason {
+    /// Just submitted.
+    None,
+    /// Nothing free of what it needs.
+    Resources,
+    /// Another job comes first.
+    Priority,
+    /// `--hold`, `scontrol hold`, `scontrol requeuehold`.
+    JobHeldUser,
+    /// `--begin` lies ahead, or the requeue delay.
+    BeginTime,
+    /// Waits for other jobs.
+    Dependency,
+    /// What it waits for can no longer happen.
+    DependencyNeverSatisfied,
+    /// `%N` of its array.
+    JobArrayTaskLimit,
+    /// Was requeued after its start failed.
+    LaunchFailedRequeuedHeld,
+}
+
+/// How a job ended. Slurm's state names follow from it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Exit status 0.
+    Completed,
+    /// A non-zero exit, or a signal that nobody of ours sent.
+    Failed {
+        /// What `wait` said of the batch script.
+        status: WaitStatus,
+    },
+    /// `scancel`.
+    Cancelled {
+        /// Who did it.
+        by: u32,
+        /// What `wait` said of the batch script; 0 when it never ran.
+        status: WaitStatus,
+    },
+    /// The time limit.
+    Timeout {
+        /// What `wait` said of the batch script.
+        status: WaitStatus,
+    },
+    /// The node, or its supervisor, was lost.
+    NodeFail,
+    /// The kernel killed it for memory.
+    OutOfMemory,
+    /// It could not be started: an output folder is missing, say.
+    LaunchFailed {
+        /// What the system said.
+        message: String,
+    },
+}
+
+/// A `wait(2)` status word: exit code in bits 8–15, signal in bits 0–6.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct WaitStatus(pub i32);
+
+impl WaitStatus {
+    /// The status of a normal exit.
+    #[must_use]
+    pub fn exit(code: u8) -> WaitStatus {
+        WaitStatus(i32::from(code) << 8)
+    }
+
+    /// The status of a death by signal.
+    #[must_use]
+    pub fn signal(signal: i32) -> WaitStatus {
+        WaitStatus(signal & 0x7f)
+    }
+
+    /// The exit code; 0 after a signal.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        ((self.0 >> 8) & 0xff) as u8
+    }
+
+    /// The signal that ended it; 0 for none.
+    #[must_use]
+    pub fn signal_number(self) -> i32 {
+        self.0 & 0x7f
+    }
+
+    /// Ended by itself with 0.
+    #[must_use]
+    pub fn success(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl JobState {
+    /// Waiting or running: not over.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        !matches!(self, JobState::Ended { .. })
+    }
+}

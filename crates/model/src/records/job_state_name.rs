@@ -1,0 +1,177 @@
+//! Slurm's names of job states.
+
+use crate::records::{Ending, JobState, Outcome};
+use serde::{Deserialize, Serialize};
+
+/// A job's state by Slurm's name. What no job of ours is ever in stands here too: filters name it,
+/// and a real Slurm tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[expect(missing_docs, reason = "the names are Slurm's")]
+pub enum JobStateName {
+    Pending,
+    Running,
+    Suspended,
+    Completed,
+    Cancelled,
+    Failed,
+    Timeout,
+    NodeFail,
+    Preempted,
+    BootFail,
+    Deadline,
+    OutOfMemory,
+    Completing,
+    Configuring,
+    Resizing,
+    ResvDelHold,
+    Requeued,
+    RequeueFed,
+    RequeueHold,
+    Revoked,
+    Signaling,
+    SpecialExit,
+    StageOut,
+    Stopped,
+}
+
+use JobStateName as Name;
+
+/// Every name with its long and its compact form, in the order in which Slurm lists them.
+const NAMES: &[(Name, &str, &str)] = &[
+    (Name::Pending, "PENDING", "PD"),
+    (Name::Running, "RUNNING", "R"),
+    (Name::Suspended, "SUSPENDED", "S"),
+    (Name::Completed, "COMPLETED", "CD"),
+    (Name::Cancelled, "CANCELLED", "CA"),
+    (Name::Failed, "FAILED", "F"),
+    (Name::Timeout, "TIMEOUT", "TO"),
+    (Name::NodeFail, "NODE_FAIL", "NF"),
+    (Name::Preempted, "PREEMPTED", "PR"),
+    (Name::BootFail, "BOOT_FAIL", "BF"),
+    (Name::Deadline, "DEADLINE", "DL"),
+    (Name::OutOfMemory, "OUT_OF_MEMORY", "OOM"),
+    (Name::Completing, "COMPLETING", "CG"),
+    (Name::Configuring, "CONFIGURING", "CF"),
+    (Name::Resizing, "RESIZING", "RS"),
+    (Name::ResvDelHold, "RESV_DEL_HOLD", "RD"),
+    (Name::Requeued, "REQUEUED", "RQ"),
+    (Name::RequeueFed, "REQUEUE_FED", "RF"),
+    (Name::RequeueHold, "REQUEUE_HOLD", "RH"),
+    (Name::Revoked, "REVOKED", "RV"),
+    (Name::Signaling, "SIGNALING", "SI"),
+    (Name::SpecialExit, "SPECIAL_EXIT", "SE"),
+    (Name::StageOut, "STAGE_OUT", "SO"),
+    (Name::Stopped, "STOPPED", "ST"),
+];
+
+impl JobStateName {
+    /// The name of a state of ours. A job that is being ended is COMPLETING.
+    #[must_use]
+    pub fn of(state: &JobState) -> JobStateName {
+        match state {
+            JobState::Pending { .. } => Name::Pending,
+            JobState::Running {
+                ending: Some(_), ..
+            } => Name::Completing,
+            JobState::Running { ending: None, .. } => Name::Running,
+            JobState::Ended { outcome, .. } => Name::of_outcome(outcome),
+        }
+    }
+
+    /// The state below the flag COMPLETING: what the job will be, once its processes are gone.
+    #[must_use]
+    pub fn base_of(state: &JobState) -> JobStateName {
+        match state {
+            JobState::Running {
+                ending: Some(Ending::End(outcome)),
+                ..
+            } => Name::of_outcome(outcome),
+            JobState::Running {
+                ending: Some(Ending::Requeue { .. }),
+                ..
+            } => Name::Pending,
+            state => Name::of(state),
+        }
+    }
+
+    fn of_outcome(outcome: &Outcome) -> JobStateName {
+        match outcome {
+            Outcome::Completed => Name::Completed,
+            Outcome::Failed { .. } | Outcome::LaunchFailed { .. } => Name::Failed,
+            Outcome::Cancelled { .. } => Name::Cancelled,
+            Outcome::Timeout { .. } => Name::Timeout,
+            Outcome::NodeFail => Name::NodeFail,
+            Outcome::OutOfMemory => Name::OutOfMemory,
+        }
+    }
+
+    /// `OUT_OF_MEMORY`
+    #[must_use]
+    pub fn long(self) -> &'static str {
+        self.row().1
+    }
+
+    /// `OOM`
+    #[must_use]
+    pub fn compact(self) -> &'static str {
+        self.row().2
+    }
+
+    /// The state that a long or a compact name means, in any case.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<JobStateName> {
+        NAMES
+            .iter()
+            .find(|(_, long, compact)| {
+                long.eq_ignore_ascii_case(text) || compact.eq_ignore_ascii_case(text)
+            })
+            .map(|row| row.0)
+    }
+
+    /// All long names, between commas, as `squeue` lists what it takes.
+    #[must_use]
+    pub fn list() -> String {
+        let names: Vec<&str> = NAMES.iter().map(|row| row.1).collect();
+        names.join(",")
+    }
+
+    fn row(self) -> &'static (JobStateName, &'static str, &'static str) {
+        NAMES
+            .iter()
+            .find(|row| row.0 == self)
+            .expect("invariant: every name has its row, as a test sees")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::WaitStatus;
+    use crate::values::{Allocation, Timestamp};
+
+    #[test]
+    fn every_name_is_found_by_both_its_forms() {
+        for (name, long, compact) in NAMES {
+            assert_eq!(JobStateName::parse(long), Some(*name));
+            assert_eq!(JobStateName::parse(&compact.to_lowercase()), Some(*name));
+            assert_eq!((name.long(), name.compact()), (*long, *compact));
+        }
+        assert_eq!(NAMES.len(), Name::Stopped as usize + 1);
+        assert_eq!(JobStateName::parse("bad"), None);
+    }
+
+    #[test]
+    fn a_job_that_is_being_ended_is_completing() {
+        let state = JobState::Running {
+            since: Timestamp(0),
+            allocation: Allocation::default(),
+            limit: None,
+            ending: Some(Ending::End(Outcome::Timeout {
+                status: WaitStatus::default(),
+            })),
+        };
+        assert_eq!(JobStateName::of(&state), Name::Completing);
+        assert_eq!(JobStateName::base_of(&state), Name::Timeout);
+    }
+}

@@ -1,0 +1,21 @@
+//! What is told of jobs, steps, nodes and partitions that are there.
+
+pub(crate) mod array_facts;
+pub mod job_environment;
+pub(crate) mod job_files;
+pub(crate) mod job_info;
+pub(crate) mod job_reason;
+pub(crate) mod job_record;
+pub(crate) mod job_state;
+pub(crate) mod job_state_name;
+pub(crate) mod node_info;
+pub(crate) mod step;
+
+pub use array_facts::ArrayFacts;
+pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, ViewFacts};
+pub use job_reason::{reason_text, signal_description};
+pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
+pub use job_state::{Ending, JobState, Outcome, PendingReason, Ran, WaitStatus};
+pub use job_state_name::JobStateName;
+pub use node_info::{SinfoNode, SinfoPartition};
+pub use step::{StepRecord, StepState};

@@ -1,0 +1,77 @@
+//! Partitions and nodes as `sinfo` tells of them.
+
+use crate::values::{NodeName, Seconds};
+
+/// A partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SinfoPartition {
+    /// Its name.
+    pub name: String,
+    /// Jobs that name none go there.
+    pub default: bool,
+    /// It takes jobs.
+    pub up: bool,
+    /// The longest limit; `None` is none.
+    pub time: Option<Seconds>,
+    /// The limit of a job that asks for none.
+    pub default_time: Option<Seconds>,
+    /// `PriorityTier`
+    pub priority_tier: u32,
+    /// `PriorityJobFactor`
+    pub priority_factor: u32,
+    /// `PreemptMode`, in capitals.
+    pub preempt_mode: String,
+    /// Its nodes.
+    pub nodes: Vec<NodeName>,
+}
+
+/// A node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SinfoNode {
+    /// Its name in Slurm.
+    pub name: NodeName,
+    /// Its host's name.
+    pub host: String,
+    /// Its address.
+    pub address: String,
+    /// Short, such as `idle`, `mix`, `alloc`, `drain`.
+    pub state: String,
+    /// Long, such as `allocated`.
+    pub state_long: String,
+    /// CPUs.
+    pub cpus: u32,
+    /// Of these, those of jobs.
+    pub used_cpus: u32,
+    /// Sockets.
+    pub sockets: u32,
+    /// Cores of a socket.
+    pub cores: u32,
+    /// Threads of a core.
+    pub threads: u32,
+    /// Memory, in MiB.
+    pub memory_mib: u64,
+    /// Memory of jobs, in MiB.
+    pub used_memory_mib: u64,
+    /// Memory that nobody uses, in MiB.
+    pub free_memory_mib: u64,
+    /// Temporary disk, in MiB.
+    pub disk_mib: u64,
+    /// `Weight`
+    pub weight: u64,
+    /// Features, with commas.
+    pub features: String,
+    /// Generic resources, such as `gpu:v100:4`.
+    pub gres: String,
+    /// Of these, those of jobs.
+    pub gres_used: String,
+    /// Its Slurm.
+    pub version: String,
+    /// Why it is not to be used.
+    pub reason: Option<String>,
+    /// How many processes were ready to run, in hundredths; none before the node said so.
+    pub load: Option<u32>,
+    /// What an administrator wrote of it.
+    pub comment: Option<String>,
+    /// What a program wrote of it.
+    pub extra: Option<String>,
+}

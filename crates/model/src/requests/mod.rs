@@ -1,0 +1,17 @@
+//! What is asked for once command line, environment and script were put together.
+
+pub(crate) mod asked_job;
+pub(crate) mod cluster_facts;
+pub(crate) mod described_job;
+pub mod gres_check;
+pub mod job_description;
+pub(crate) mod refused_together;
+pub(crate) mod request;
+pub mod sbatch;
+pub mod srun;
+pub(crate) mod step_request;
+pub mod submission_environment;
+
+pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, NodeGroup};
+pub use request::{AskedTres, Request};
+pub use step_request::StepRequest;

@@ -1,0 +1,122 @@
+//! What a job asks for, after command line, environment and script were put together.
+
+use crate::values::{
+    ArraySpec, GpuCount, GresList, MailEvent, MemoryRequest, NodeName, OpenMode, SignalSpec,
+    TimeLimitRequest, Timestamp,
+};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What one job asks for. A field that is `None` was not asked for; whoever places the job
+/// chooses its default.
+///
+/// Stored as JSON in the engine's store: a new field needs `#[serde(default)]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Request {
+    /// `--job-name`; the script's file name or `wrap` where not given.
+    pub name: String,
+    /// `--account`
+    pub account: Option<String>,
+    /// `--partition`
+    pub partition: Option<String>,
+    /// `--qos`
+    pub qos: Option<String>,
+    /// `--nodes`: least number of nodes.
+    pub min_nodes: Option<u32>,
+    /// `--nodes`: greatest number of nodes.
+    pub max_nodes: Option<u32>,
+    /// `--ntasks`
+    pub tasks: Option<u32>,
+    /// `--ntasks-per-node`
+    pub tasks_per_node: Option<u32>,
+    /// `--cpus-per-task`
+    pub cpus_per_task: Option<u32>,
+    /// `--mem`, `--mem-per-cpu`, `--mem-per-gpu`: one of the three.
+    pub memory: Option<MemoryRequest>,
+    /// `--gpus`, for the whole job.
+    pub gpus: Option<GpuCount>,
+    /// `--gpus-per-node`, or `--gres=gpu:…`.
+    pub gpus_per_node: Option<GpuCount>,
+    /// `--gpus-per-task`
+    pub gpus_per_task: Option<GpuCount>,
+    /// `--cpus-per-gpu`
+    pub cpus_per_gpu: Option<u32>,
+    /// The same in the words in which it was asked for.
+    #[serde(skip_serializing_if = "AskedTres::is_empty")]
+    pub asked: AskedTres,
+    /// `--exclusive`
+    pub exclusive: bool,
+    /// `--time`; `None` is the partition's default.
+    pub time: Option<TimeLimitRequest>,
+    /// `--begin`
+    pub begin: Option<Timestamp>,
+    /// `--hold`
+    pub hold: bool,
+    /// `--nice`
+    pub nice: i64,
+    /// `--priority`
+    pub priority: Option<u32>,
+    /// `--dependency` in Slurm's own syntax, validated.
+    pub dependency: Option<String>,
+    /// `--array`
+    pub array: Option<ArraySpec>,
+    /// `--signal`
+    pub signal: Option<SignalSpec>,
+    /// `--requeue` or `--no-requeue`
+    pub requeue: Option<bool>,
+    /// `--output` as written, `%` patterns unexpanded.
+    pub output: Option<String>,
+    /// `--error` as written.
+    pub error: Option<String>,
+    /// `--input` as written.
+    pub input: Option<String>,
+    /// `--open-mode`
+    pub open_mode: Option<OpenMode>,
+    /// `--chdir`, absolute.
+    pub chdir: PathBuf,
+    /// `--comment`
+    pub comment: Option<String>,
+    /// `--constraint` as written.
+    pub constraint: Option<String>,
+    /// `--nodelist`, expanded; shared, as it may be of a million names.
+    pub nodelist: Arc<Vec<NodeName>>,
+    /// `--exclude`, expanded.
+    pub exclude: Arc<Vec<NodeName>>,
+    /// `--reservation`
+    pub reservation: Option<String>,
+    /// `--mail-type`
+    pub mail_types: Vec<MailEvent>,
+    /// `--mail-user`
+    pub mail_user: Option<String>,
+}
+
+/// What Slurm's commands send of generic resources as it was written, and `scontrol show job`
+/// repeats: counts follow from it, but not it from counts. Empty where no such command asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AskedTres {
+    /// `--gpus`
+    pub per_job: GresList,
+    /// `--gpus-per-node`, and behind it `--gres`.
+    pub per_node: GresList,
+    /// `--gpus-per-socket`
+    pub per_socket: GresList,
+    /// `--gpus-per-task`
+    pub per_task: GresList,
+    /// `--gpu-bind`, such as `gpu:closest`.
+    pub bind: Option<String>,
+    /// `--gpu-freq`, such as `gpu:high`.
+    pub frequency: Option<String>,
+    /// `--ntasks-per-gpu`
+    pub tasks_of_each: Option<u32>,
+}
+
+impl AskedTres {
+    /// Whether nothing was asked in these ways.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == AskedTres::default()
+    }
+}

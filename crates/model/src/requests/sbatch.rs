@@ -1,0 +1,508 @@
+//! `sbatch`'s command line, environment and script, put together.
+
+use crate::options::diagnostic::{Diagnostic, Span};
+use crate::options::getopt::{Taken, Word};
+use crate::options::given::{Given, Origin};
+use crate::options::option_table::{Command, Dialect, Key};
+use crate::options::reading::Reading;
+use crate::options::text_lengths::{LONGEST_NAME, TOO_LONG};
+use crate::options::{Show, Surroundings, getopt};
+use crate::requests::job_description::JobDescription;
+use crate::requests::submission_environment::{OF_ONE_JOB, submission_variables};
+use crate::requests::{Request, asked_job, described_job};
+use crate::scripts::{foreign_directives, script};
+use crate::values::Export;
+use std::path::Path;
+
+/// Where the script comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScriptSource {
+    /// A file, its name as it was given.
+    File(String),
+    /// Standard input: no name was given.
+    Stdin,
+    /// `--wrap`: this command line.
+    Wrap(String),
+}
+
+/// What `sbatch` was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sbatch {
+    /// The job.
+    pub request: Request,
+    /// What `sbatch` would send: all that was asked, as it was asked.
+    pub description: JobDescription,
+    /// Where its script comes from.
+    pub source: ScriptSource,
+    /// The script: what was given, or what `--wrap` makes.
+    pub script: String,
+    /// Arguments of the script.
+    pub args: Vec<String>,
+    /// Which of the caller's variables go along.
+    pub export: Export,
+    /// `--export-file`
+    pub export_file: Option<String>,
+    /// `--get-user-env`
+    pub get_user_env: bool,
+    /// `--clusters`
+    pub clusters: Option<String>,
+    /// `--parsable`
+    pub parsable: bool,
+    /// `--test-only`
+    pub test_only: bool,
+    /// `--wait`
+    pub wait: bool,
+    /// `--quiet`
+    pub quiet: bool,
+    /// How often `--verbose`.
+    pub verbose: u32,
+    /// Something to print instead.
+    pub show: Option<Show>,
+    /// All options that were given, in the order in which they were read: script, environment,
+    /// command line.
+    pub given: Vec<Given>,
+}
+
+impl Sbatch {
+    /// Whether the job gets the variables that a login sets, below those that are sent with it:
+    /// where `--export` leaves some out, or with `--get-user-env` (sbatch(1)).
+    #[must_use]
+    pub fn wants_login(&self) -> bool {
+        !self.export.is_all() || self.get_user_env
+    }
+
+    /// The environment that is sent with the job: what `--export` leaves of the caller's, without
+    /// what belongs to a job that `sbatch` was called in, and what `sbatch` sets. Below it lies what
+    /// a `login` sets, of which there is some where [`Sbatch::wants_login`] says so.
+    #[must_use]
+    pub fn environment(
+        &self,
+        caller: &[(String, String)],
+        login: &[(String, String)],
+        host: &str,
+        cwd: &Path,
+        umask: u32,
+    ) -> Vec<(String, String)> {
+        let foreign = |name: &str| OF_ONE_JOB.iter().any(|prefix| name.starts_with(prefix));
+        let caller: Vec<(String, String)> = caller
+            .iter()
+            .filter(|(name, _)| !foreign(name))
+            .cloned()
+            .collect();
+        let mut environment = self.export.for_job(&caller);
+        let below = login
+            .iter()
+            .filter(|(name, _)| !environment.iter().any(|(known, _)| known == name));
+        let below: Vec<_> = below.cloned().collect();
+        environment.extend(below);
+        let mut added = submission_variables(&self.request, host, cwd, umask);
+        let has = |name: &str| caller.iter().any(|(known, _)| known == name);
+        if self.wants_login() {
+            added.push(("SLURM_GET_USER_ENV".to_owned(), "1".to_owned()));
+        }
+        if !self.export.is_all() && !has("SLURM_EXPORT_ENV") {
+            added.push(("SLURM_EXPORT_ENV".to_owned(), self.export.to_string()));
+        }
+        environment.retain(|(name, _)| !added.iter().any(|(known, _)| known == name));
+        environment.extend(added);
+        environment
+    }
+}
+
+/// Tells where the script comes from, so that it can be read before [`resolve`].
+#[must_use]
+pub fn script_source(args: &[String]) -> ScriptSource {
+    source_in(Dialect::Embedded, args)
+}
+
+fn source_in(dialect: Dialect, args: &[String]) -> ScriptSource {
+    let taken = getopt::take(Command::Sbatch, dialect, Origin::Arguments, &words(args));
+    let wrap = taken.given().rev().find(|given| is(given, Key::Wrap));
+    match (wrap, args.get(taken.used)) {
+        (Some(wrap), _) => ScriptSource::Wrap(wrap.value.clone().unwrap_or_default()),
+        (None, Some(name)) => ScriptSource::File(name.clone()),
+        (None, None) => ScriptSource::Stdin,
+    }
+}
+
+/// Puts together what was asked for: the command line goes before the environment (`variables`
+/// looks up a name), which goes before the script's directives.
+///
+/// `args` are the words after the command's name; `script` the text that [`script_source`] named,
+/// and needn't be given for `--wrap`. Where an error is among the diagnostics, Slurm would refuse,
+/// and stop at the first one.
+#[must_use]
+pub fn resolve(
+    args: &[String],
+    variables: &dyn Fn(&str) -> Option<String>,
+    script: Option<&str>,
+    surroundings: &Surroundings<'_>,
+) -> (Sbatch, Vec<Diagnostic>) {
+    let words = words(args);
+    let dialect = surroundings.dialect();
+    let taken = getopt::take(Command::Sbatch, dialect, Origin::Arguments, &words);
+    let source = source_in(dialect, args);
+    let rest = &args[taken.used..];
+    let text = match &source {
+        ScriptSource::Wrap(command) => {
+            format!("#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{command}\n")
+        }
+        ScriptSource::File(_) | ScriptSource::Stdin => script.unwrap_or_default().to_owned(),
+    };
+    let base = match &source {
+        ScriptSource::File(name) => name.rsplit('/').next().unwrap_or(name),
+        ScriptSource::Stdin | ScriptSource::Wrap(_) => "stdin",
+    };
+    let first = Component {
+        taken: &taken,
+        variables,
+        script: base,
+        text: &text,
+        index: 0,
+        wrapped: matches!(source, ScriptSource::Wrap(_)),
+    };
+    let mut reading = Reading::new(Command::Sbatch, surroundings);
+    let mut more = first.read(&mut reading);
+    let description = asked_job::settle(&mut reading);
+    let mut index = 1;
+    // What is wrong with one component is wrong with all of a heterogeneous job.
+    while more {
+        let mut other = Reading::new(Command::Sbatch, surroundings);
+        more = Component { index, ..first }.read(&mut other);
+        asked_job::settle(&mut other);
+        reading.diagnostics.extend(other.diagnostics);
+        index += 1;
+    }
+    let name = match &source {
+        ScriptSource::Wrap(_) => "wrap",
+        ScriptSource::Stdin => "sbatch",
+        ScriptSource::File(_) => base,
+    };
+    if reading.options.job_name.is_none() && name.len() > LONGEST_NAME {
+        reading.refuse_whole_as_controller(TOO_LONG);
+    }
+    let o = &reading.options;
+    let mut sbatch = Sbatch {
+        request: described_job::request(&reading, &description, name),
+        description,
+        script: text,
+        args: rest.get(1..).unwrap_or_default().to_vec(),
+        export: o.export.clone().unwrap_or_default(),
+        export_file: o.export_file.clone(),
+        get_user_env: o.get_user_env,
+        clusters: o.clusters.clone(),
+        parsable: o.parsable,
+        test_only: o.test_only,
+        wait: o.wait_for_end,
+        quiet: o.quiet,
+        verbose: o.verbose,
+        show: o.show,
+        source,
+        given: Vec::new(),
+    };
+    let (remarks, given) = reading.into_remarks();
+    sbatch.given = given;
+    (sbatch, remarks)
+}
+
+/// Options that `sbatch` takes from the command line alone.
+const NOT_IN_SCRIPTS: &[Key] = &[
+    Key::Help,
+    Key::Quiet,
+    Key::Usage,
+    Key::Verbose,
+    Key::Version,
+    Key::Wrap,
+];
+
+/// One component of a job: the only one, unless the job is heterogeneous.
+#[derive(Clone, Copy)]
+struct Component<'a> {
+    taken: &'a Taken,
+    variables: &'a dyn Fn(&str) -> Option<String>,
+    script: &'a str,
+    text: &'a str,
+    index: usize,
+    wrapped: bool,
+}
+
+impl Component<'_> {
+    /// Reads script, environment and command line, in this order; tells whether another component
+    /// follows.
+    fn read(&self, reading: &mut Reading<'_>) -> bool {
+        let shown = [Key::Help, Key::Usage, Key::Version];
+        let shows = |given: &Given| shown.iter().any(|key| is(given, *key));
+        let needs_script = !self.taken.given().any(shows);
+        let mut more = false;
+        let start = reading.diagnostics.len();
+        if self.wrapped && self.taken.used < self.taken.words {
+            let message = "Script arguments not permitted with --wrap option";
+            let span = Span::Argument(self.taken.used);
+            let error = Diagnostic::error("wrap-arguments", span, message, 1);
+            reading.diagnostics.push(error);
+        }
+        if needs_script {
+            reading.diagnostics.extend(script::check(self.text));
+            more = self.directives(reading);
+            let ignored = self.taken.given().any(|given| is(given, Key::IgnorePbs))
+                || (self.variables)("SBATCH_IGNORE_PBS").is_some()
+                || reading.options.ignore_pbs;
+            if !ignored {
+                foreign_directives::read(reading, self.script, self.text);
+            }
+            if script_size(self.text) > LONGEST_SCRIPT {
+                reading.refuse_whole_as_controller(TOO_LONG);
+            }
+        }
+        reading.environment(self.variables);
+        // Its words are read first, to find the script, and so told of first; they count last.
+        let before = reading.diagnostics.split_off(start);
+        reading.read(self.taken.read.clone());
+        reading.diagnostics.extend(before);
+        more
+    }
+
+    fn directives(&self, reading: &mut Reading<'_>) -> bool {
+        let (words, remarks, more) = script::directives(self.script, self.text, self.index);
+        if more && reading.surroundings.embedded {
+            let message = "heterogeneous jobs are not run on one machine: submit each component as a job of its own";
+            let error = Diagnostic::error("heterogeneous", Span::Whole, message, 1);
+            reading.refusals.push(error);
+        }
+        reading.diagnostics.extend(remarks);
+        let dialect = reading.surroundings.dialect();
+        let mut taken = getopt::take(Command::Sbatch, dialect, Origin::Script, &words);
+        taken.read.retain(|read| {
+            let Ok(given) = read else { return true };
+            let idle = NOT_IN_SCRIPTS.iter().any(|key| is(given, *key));
+            if idle {
+                let message = format!("--{} in a script has no effect", given.option.long);
+                let note = Diagnostic::note("no-effect", given.span.clone(), message);
+                reading.diagnostics.push(note);
+            }
+            !idle
+        });
+        reading.read(taken.read);
+        if let Some(word) = words.get(taken.used) {
+            let message = format!("Invalid directive found in batch script: {}", word.text);
+            let error = Diagnostic::error("directive-word", word.span.clone(), message, 255);
+            reading.diagnostics.push(error);
+        }
+        more
+    }
+}
+
+/// `max_script_size` of a controller where nothing else is configured.
+const LONGEST_SCRIPT: usize = 4 * 1024 * 1024;
+
+/// How many bytes a script has whose text this is. What was no UTF-8 stands in it as a character of
+/// three bytes for each that it was (U+F780 to U+F7FF, or U+FFFD).
+#[must_use]
+pub fn script_size(text: &str) -> usize {
+    if text.len() <= LONGEST_SCRIPT {
+        return text.len();
+    }
+    let stands_in = |c: &char| matches!(c, '\u{f780}'..='\u{f7ff}' | '\u{fffd}');
+    text.len() - 2 * text.chars().filter(stands_in).count()
+}
+
+fn is(given: &Given, key: Key) -> bool {
+    given.option.key == Some(key)
+}
+
+fn words(args: &[String]) -> Vec<Word> {
+    let word = |(index, text): (usize, &String)| Word {
+        text: text.clone(),
+        span: Span::Argument(index),
+    };
+    args.iter().enumerate().map(word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::Timestamp;
+    use expect_test::{Expect, expect};
+    use jiff::tz::TimeZone;
+
+    fn read(line: &str, variables: &[(&str, &str)], script: &str) -> (Sbatch, Vec<Diagnostic>) {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let lookup = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let zone = TimeZone::UTC;
+        let surroundings = Surroundings::embedded(Timestamp(0), &zone, Path::new("/work"));
+        resolve(&args, &lookup, Some(script), &surroundings)
+    }
+
+    /// Shows what differs from an empty request, and what there is to say.
+    #[track_caller]
+    fn check(line: &str, variables: &[(&str, &str)], script: &str, want: Expect) {
+        let (sbatch, diagnostics) = read(line, variables, script);
+        let shown = format!("{:#?}", sbatch.request);
+        let plain = format!("{:#?}", Request::default());
+        let plain: Vec<&str> = plain.lines().collect();
+        let mut lines: Vec<String> = shown
+            .lines()
+            .filter(|line| !plain.contains(line))
+            .map(|line| line.trim().to_owned())
+            .collect();
+        lines.extend(diagnostics.iter().map(|d| format!("{} {d}", d.code)));
+        want.assert_eq(&lines.join(" "));
+    }
+
+    #[test]
+    fn the_command_line_goes_before_the_environment_before_the_script() {
+        let script = "#!/bin/sh\n#SBATCH -J script -t 1 -p script\n";
+        let variables = [("SBATCH_JOB_NAME", "env"), ("SBATCH_TIMELIMIT", "2")];
+        check(
+            "-J args job.sh",
+            &variables,
+            script,
+            expect![[
+                r#"name: "args", partition: Some( "script", ), time: Some( Limit( Seconds( 120, ), ), ), chdir: "/work","#
+            ]],
+        );
+    }
+
+    #[test]
+    fn a_real_script_of_eight_gpus() {
+        let script = "#!/bin/bash --login\n#SBATCH --time=24:00:00\n#SBATCH --gpus=8\n#SBATCH --constraint=v100\n\
+                      #SBATCH --gpus-per-task=1\n#SBATCH --tasks-per-node=8\n#SBATCH --cpus-per-gpu=6\n\
+                      #SBATCH --mem-per-gpu=90G\n#SBATCH --constraint=cpu_intel_platinum_8260\n\
+                      #SBATCH --partition=batch\n#SBATCH --output=../results/%x/slurm-%j.out\n";
+        check(
+            "dir/job.sh a b",
+            &[],
+            script,
+            expect![[
+                r#"name: "job.sh", partition: Some( "batch", ), tasks: Some( 8, ), tasks_per_node: Some( 8, ), cpus_per_task: Some( 6, ), memory: Some( PerGpu( 92160, ), ), gpus: Some( GpuCount { kind: None, count: 8, ), gpus_per_task: Some( GpuCount { kind: None, count: 1, ), cpus_per_gpu: Some( 6, ), written: [ "gpu:8", ], written: [ "gpu:1", ], time: Some( Limit( Seconds( 86400, ), ), ), output: Some( "../results/%x/slurm-%j.out", ), chdir: "/work", constraint: Some( "cpu_intel_platinum_8260", ),"#
+            ]],
+        );
+        let (sbatch, _) = read("dir/job.sh a b", &[], script);
+        assert_eq!(sbatch.args, ["a", "b"]);
+        assert_eq!(sbatch.source, ScriptSource::File("dir/job.sh".to_owned()));
+    }
+
+    #[test]
+    fn gpus_that_are_asked_for_twice() {
+        let script = "#!/bin/bash\n#SBATCH --gres=gpu:4\n#SBATCH --gpus-per-node=4\n#SBATCH --nodes=1\n\
+                      #SBATCH --ntasks-per-node=4\n#SBATCH --mem=0\n#SBATCH --exclusive\n#SBATCH --mail-type=ALL\n";
+        check(
+            "job.sh",
+            &[],
+            script,
+            expect![[
+                r#"name: "job.sh", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 4, ), tasks_per_node: Some( 4, ), memory: Some( PerNode( 0, ), ), gpus_per_node: Some( GpuCount { kind: None, count: 4, ), written: [ "gpu:4", "gpu:4", ], exclusive: true, chdir: "/work", mail_types: [ InvalidDepend, Begin, End, Fail, Requeue, StageOut, ],"#
+            ]],
+        );
+        check(
+            "--gpus-per-node=2 job.sh",
+            &[],
+            script,
+            expect![[
+                r#"name: "job.sh", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 4, ), tasks_per_node: Some( 4, ), memory: Some( PerNode( 0, ), ), gpus_per_node: Some( GpuCount { kind: None, count: 4, ), written: [ "gpu:2", "gpu:4", ], exclusive: true, chdir: "/work", mail_types: [ InvalidDepend, Begin, End, Fail, Requeue, StageOut, ], gpus-twice --gpus-per-node=2 and --gres=gpu:4 ask for GPUs twice: the second is taken; leave one out"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn nothing_is_passed_over_in_silence() {
+        let script =
+            "#!/bin/sh\n#SBATCH --switches=1 -v --wckey=x\n#SBATCH --mem=1G --mem-per-cpu=1G\n";
+        check(
+            "--x11 --nosuch --licenses=a job.sh",
+            &[],
+            script,
+            expect![[
+                r#"name: "job.sh", memory: Some( PerNode( 1024, ), ), chdir: "/work", unknown-option argument 1: unrecognized option '--x11' unknown-option argument 2: unrecognized option '--nosuch' no-effect 2:22: --verbose in a script has no effect no-effect 2:9: --switches has no effect here: there is one machine no-effect 2:25: --wckey has no effect here: nothing is counted under keys conflict --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive. refused argument 3: Batch job submission failed: Invalid license specification"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn memory_by_hand_goes_before_the_environment() {
+        let variables = [("SBATCH_MEM_PER_CPU", "1G")];
+        check(
+            "--mem=2G --wrap true",
+            &variables,
+            "",
+            expect![[r#"name: "wrap", memory: Some( PerNode( 2048, ), ), chdir: "/work","#]],
+        );
+    }
+
+    #[test]
+    fn wrapped_commands() {
+        let (sbatch, diagnostics) = read("--parsable -W --wrap true", &[], "");
+        assert_eq!(diagnostics, []);
+        assert!(sbatch.parsable && sbatch.wait);
+        assert_eq!(
+            sbatch.script,
+            "#!/bin/sh\n# This script was created by sbatch --wrap.\n\ntrue\n"
+        );
+        let (_, diagnostics) = read("--wrap true x", &[], "");
+        assert_eq!(
+            diagnostics[0].message,
+            "Script arguments not permitted with --wrap option"
+        );
+    }
+
+    #[test]
+    fn texts_that_no_controller_takes() {
+        let refused = |line: &str| {
+            let (_, said) = read(line, &[], "#!/bin/sh\n");
+            said.iter().any(|said| {
+                said.to_string()
+                    .ends_with("Pathname of a file, directory or other parameter too long")
+            })
+        };
+        for (option, longest) in [
+            ("-J", 1024),
+            ("-A", 1024),
+            ("--comment", 1024),
+            ("-o", 4096),
+        ] {
+            let line = |length: usize| format!("{option} {} job.sh", "y".repeat(length));
+            assert!(!refused(&line(longest)), "{option}");
+            assert!(refused(&line(longest + 1)), "{option}");
+            // The last one counts.
+            assert!(!refused(&format!(
+                "{option} {} {option} y job.sh",
+                "y".repeat(longest + 1)
+            )));
+        }
+        assert!(refused(&"y".repeat(1025)));
+    }
+
+    #[test]
+    fn the_environment_of_a_job_that_another_job_submits() {
+        let (sbatch, _) = read("--export=HOME,A=b job.sh", &[], "#!/bin/sh\n");
+        let caller = [
+            ("HOME", "/h"),
+            ("SLURM_JOB_ID", "1"),
+            ("SLURM_NTASKS", "4"),
+            ("X", "y"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let login = [("HOME", "/login"), ("SHELL", "/bin/bash")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let environment = sbatch.environment(&caller, &login, "login", Path::new("/work"), 0o22);
+        let lines: Vec<String> = environment
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        expect![[r#"
+            HOME=/h
+            A=b
+            SHELL=/bin/bash
+            SLURM_SUBMIT_DIR=/work
+            SLURM_SUBMIT_HOST=login
+            SLURM_JOB_NAME=job.sh
+            SLURM_UMASK=0022
+            SLURM_PRIO_PROCESS=0
+            SLURM_GET_USER_ENV=1
+            SLURM_EXPORT_ENV=HOME,A=b"#]]
+        .assert_eq(&lines.join("\n"));
+    }
+}

@@ -1,0 +1,488 @@
+//! `srun`'s command line and environment, put together.
+
+use crate::options::diagnostic::{Diagnostic, Span};
+use crate::options::getopt::Word;
+use crate::options::given::Origin;
+use crate::options::given_options::{Exclusive, GivenOptions};
+use crate::options::option_table::{Command, Key};
+use crate::options::reading::Reading;
+use crate::options::{Show, Surroundings, getopt};
+use crate::requests::{Request, StepRequest, asked_job, described_job};
+use crate::values::{Export, GpuCount, GresList, JobId, OpenMode, Seconds, TimeLimitRequest};
+use std::path::PathBuf;
+
+/// What `srun` was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Srun {
+    /// The job that the step belongs to: `--jobid`, or the job that `srun` was called in. Where
+    /// there is none, `request` asks for one.
+    pub job: Option<JobId>,
+    /// The allocation to ask for outside of a job.
+    pub request: Request,
+    /// The step.
+    pub step: StepRequest,
+    /// How its tasks are run.
+    pub launch: LaunchOptions,
+    /// What the tasks run; never empty unless an error was found or something is to be shown.
+    pub command: Vec<String>,
+    /// Which of the caller's variables go along.
+    pub export: Export,
+    /// `--immediate`: seconds to wait for resources.
+    pub immediate: Option<u32>,
+    /// `--test-only`
+    pub test_only: bool,
+    /// `--quiet`
+    pub quiet: bool,
+    /// How often `--verbose`.
+    pub verbose: u32,
+    /// Something to print instead.
+    pub show: Option<Show>,
+}
+
+/// How the tasks of a step are run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LaunchOptions {
+    /// `--chdir`, absolute; the caller's working directory where not given.
+    pub chdir: PathBuf,
+    /// `--output`
+    pub output: Stream,
+    /// `--error`
+    pub error: Stream,
+    /// `--input`
+    pub input: Stream,
+    /// `--open-mode`
+    pub open_mode: Option<OpenMode>,
+    /// `--label`
+    pub label: bool,
+    /// `--unbuffered`
+    pub unbuffered: bool,
+    /// `--pty`
+    pub pty: bool,
+    /// `--time`: the step's own limit.
+    pub time: Option<Seconds>,
+    /// `--wait`: seconds after the first task ended until the others are ended; `None` and 0 wait
+    /// forever.
+    pub wait: Option<u32>,
+    /// `--quit-on-interrupt` or `--disable-status`: one Ctrl-C is enough.
+    pub quit_on_interrupt: bool,
+    /// `--preserve-env`: the job's counts stay in the step's environment.
+    pub preserve_env: bool,
+    /// `--overcommit`
+    pub overcommit: bool,
+}
+
+/// Where one of the tasks' streams goes, or comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Stream {
+    /// `srun`'s own, for all tasks (`all`, `-`, and the default).
+    #[default]
+    All,
+    /// `srun`'s own for this task, nothing for the others.
+    Task(u32),
+    /// A file pattern; `none` is `/dev/null`.
+    File(String),
+}
+
+impl Stream {
+    fn read(text: Option<&str>, tasks: Option<u32>) -> Stream {
+        let Some(text) = text else {
+            return Stream::All;
+        };
+        // Slurm compares three letters, and one dash.
+        if text
+            .get(..3)
+            .is_some_and(|start| start.eq_ignore_ascii_case("all"))
+            || text.starts_with('-')
+        {
+            return Stream::All;
+        }
+        match text.parse() {
+            Ok(task) if tasks.is_none_or(|tasks| task < tasks) => Stream::Task(task),
+            _ => Stream::File(text.to_owned()),
+        }
+    }
+}
+
+/// Puts together what was asked for: the command line goes before the environment. `SLURM_*`
+/// variables of a job are read as `srun` 23.11 reads them: `SLURM_CPUS_PER_TASK` among them, which
+/// 22.05 and 23.02 left out.
+///
+/// `args` are the words after the command's name; `variables` looks up a name. Where an error is
+/// among the diagnostics, Slurm would refuse, and stop at the first one.
+#[must_use]
+pub fn resolve(
+    args: &[String],
+    variables: &dyn Fn(&str) -> Option<String>,
+    surroundings: &Surroundings<'_>,
+) -> (Srun, Vec<Diagnostic>) {
+    let words: Vec<Word> = args
+        .iter()
+        .enumerate()
+        .map(|(index, text)| Word {
+            text: text.clone(),
+            span: Span::Argument(index),
+        })
+        .collect();
+    let taken = getopt::take(
+        Command::Srun,
+        surroundings.dialect(),
+        Origin::Arguments,
+        &words,
+    );
+    let mut reading = Reading::new(Command::Srun, surroundings);
+    reading.environment(variables);
+    reading.read(taken.read);
+    let command = args[taken.used..].to_vec();
+    conflicts(&mut reading, &command);
+    let description = asked_job::settle(&mut reading);
+    tasks_per_node(&mut reading);
+    let base = command
+        .first()
+        .map(|word| word.rsplit('/').next().unwrap_or(word));
+    let base = base.unwrap_or_default();
+    let request = Request {
+        // An allocation without a task runs one on each node.
+        tasks: Some(tasks(&reading.options).unwrap_or(1)),
+        ..described_job::request(&reading, &description, base)
+    };
+    let o = &reading.options;
+    let srun = Srun {
+        job: o.job,
+        step: step(&reading, base),
+        launch: launch(o, surroundings),
+        command,
+        export: o.export.clone().unwrap_or_default(),
+        immediate: o.immediate,
+        test_only: o.test_only,
+        quiet: o.quiet,
+        verbose: o.verbose,
+        show: o.show,
+        request,
+    };
+    (srun, reading.into_remarks().0)
+}
+
+fn conflicts(reading: &mut Reading<'_>, command: &[String]) {
+    let o = &reading.options;
+    let mut error = |message: &str| {
+        let error = Diagnostic::error("conflict", Span::Whole, message, 1);
+        reading.diagnostics.push(error);
+    };
+    if o.exact && o.whole {
+        error("--exact and --whole are mutually exclusive.");
+    }
+    if o.relative.is_some() && (!o.exclude.is_empty() || !o.nodelist.is_empty()) {
+        error("-r,--relative not allowed with -w,--nodelist or -x,--exclude.");
+    }
+    if reading.by_hand(Key::Exclusive) && reading.by_hand(Key::Overlap) {
+        let message = "--exclusive and --overlap are mutually exclusive";
+        let error = Diagnostic::error("conflict", Span::Whole, message, 1);
+        reading.diagnostics.push(error);
+    }
+    let o = &reading.options;
+    if o.relative.is_some() && o.job.is_none() {
+        let message = "--relative option invalid for job allocation request";
+        let fatal = Diagnostic::fatal("conflict", Span::Whole, message);
+        reading.diagnostics.push(fatal);
+    }
+    let o = &reading.options;
+    if command.is_empty() && o.show.is_none() && !o.test_only {
+        let fatal = Diagnostic::fatal("no-command", Span::Whole, "No command given to execute.");
+        reading.diagnostics.push(fatal);
+    }
+}
+
+/// `--ntasks-per-node` that does not fit tasks and nodes is passed over, as inherited ones are when
+/// a step has its own tasks.
+fn tasks_per_node(reading: &mut Reading<'_>) {
+    let o = &reading.options;
+    let (Some(each), Some(nodes), Some(tasks)) = (o.tasks_per_node, o.nodes, o.tasks) else {
+        return;
+    };
+    let Some(fitting) = tasks.checked_div(nodes.min) else {
+        return;
+    };
+    if each == fitting {
+        return;
+    }
+    if tasks > each {
+        let message = format!(
+            "Warning: can't honor --ntasks-per-node set to {each} which doesn't match the requested \
+             tasks {tasks} with the number of requested nodes {}. Ignoring --ntasks-per-node.",
+            nodes.min
+        );
+        let warning = Diagnostic::warning("tasks-per-node", Span::Whole, message);
+        reading.diagnostics.push(warning);
+    }
+    reading.options.tasks_per_node = None;
+}
+
+/// Tasks as given, or one a node.
+fn tasks(o: &GivenOptions) -> Option<u32> {
+    let fixed = o
+        .nodes
+        .filter(|nodes| nodes.max.is_none_or(|max| max == nodes.min));
+    o.tasks.or(fixed.map(|nodes| nodes.min.max(1)))
+}
+
+fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
+    let o = &reading.options;
+    let tasks = tasks(o);
+    // The job's own name is inherited too, and is not the step's.
+    let named = o.job_name.clone().filter(|_| reading.by_hand(Key::JobName));
+    let gpus = step_gpus(reading);
+    StepRequest {
+        name: named.unwrap_or_else(|| base.to_owned()),
+        min_nodes: o.nodes.map(|nodes| nodes.min.max(1)),
+        max_nodes: o.nodes.and_then(|nodes| nodes.max),
+        tasks,
+        tasks_per_node: o.tasks_per_node,
+        cpus_per_task: o.cpus_per_task,
+        memory: step_memory(reading, gpus.as_ref()),
+        gpus_per_node: gpus,
+        gpus_per_task: o.gpus_per_task.as_ref().and_then(GresList::gpus),
+        overlap: o.overlap,
+        exact: o.exact || reading.by_hand(Key::CpusPerTask) || o.exclusive == Some(Exclusive::Yes),
+        nodelist: o.nodelist.to_vec(),
+        exclude: o.exclude.to_vec(),
+        relative: o.relative,
+        kill_on_bad_exit: o.kill_on_bad_exit.unwrap_or(false),
+    }
+}
+
+/// GPUs of a step on each node. The job's own total is inherited as `SLURM_GPUS` and asks for
+/// nothing new.
+fn step_gpus(reading: &Reading<'_>) -> Option<GpuCount> {
+    let o = &reading.options;
+    if matches!(o.gres, Some(None)) {
+        return Some(GpuCount {
+            kind: None,
+            count: 0,
+        });
+    }
+    let in_all = o
+        .gpus
+        .as_ref()
+        .filter(|_| reading.by_hand(Key::Gpus))
+        .and_then(GresList::gpus)
+        .map(|gpus| GpuCount {
+            kind: gpus.kind.clone(),
+            count: gpus
+                .count
+                .div_ceil(o.nodes.map_or(1, |nodes| nodes.min.max(1))),
+        });
+    let by_hand = reading.by_hand(Key::GpusPerNode) || reading.by_hand(Key::Gres);
+    let per_node = described_job::gpus_of_a_node(o);
+    if by_hand {
+        per_node
+    } else {
+        in_all.or(per_node)
+    }
+}
+
+/// Memory of a step on each node in MiB: what was asked for by hand. What is inherited is the
+/// job's, which is what a step gets anyway.
+fn step_memory(reading: &Reading<'_>, gpus: Option<&GpuCount>) -> Option<u64> {
+    let o = &reading.options;
+    if reading.by_hand(Key::Mem) {
+        return o.memory;
+    }
+    if reading.by_hand(Key::MemPerCpu) {
+        let nodes = o.nodes.map_or(1, |nodes| nodes.min.max(1));
+        let tasks = u64::from(tasks(o)?.div_ceil(nodes));
+        let cpus = tasks * u64::from(o.cpus_per_task.unwrap_or(1));
+        return o.memory_per_cpu?.checked_mul(cpus);
+    }
+    if reading.by_hand(Key::MemPerGpu) {
+        return o.memory_per_gpu?.checked_mul(u64::from(gpus?.count));
+    }
+    None
+}
+
+fn launch(o: &GivenOptions, surroundings: &Surroundings<'_>) -> LaunchOptions {
+    let tasks = tasks(o);
+    LaunchOptions {
+        chdir: o
+            .chdir
+            .clone()
+            .unwrap_or_else(|| surroundings.cwd.to_owned()),
+        output: Stream::read(o.output.as_deref(), tasks),
+        error: Stream::read(o.error.as_deref(), tasks),
+        input: Stream::read(o.input.as_deref(), tasks),
+        open_mode: o.open_mode,
+        label: o.label,
+        unbuffered: o.unbuffered,
+        pty: o.pty,
+        time: match o.time {
+            Some(TimeLimitRequest::Limit(seconds)) => Some(seconds),
+            Some(TimeLimitRequest::Unlimited) | None => None,
+        },
+        wait: o.step_wait,
+        quit_on_interrupt: o.quit_on_interrupt || o.disable_status,
+        preserve_env: o.preserve_env,
+        overcommit: o.overcommit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::Timestamp;
+    use expect_test::{Expect, expect};
+    use jiff::tz::TimeZone;
+    use std::path::Path;
+
+    fn read(line: &str, variables: &[(&str, &str)]) -> (Srun, Vec<Diagnostic>) {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let lookup = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let zone = TimeZone::UTC;
+        let surroundings = Surroundings::embedded(Timestamp(0), &zone, Path::new("/work"));
+        resolve(&args, &lookup, &surroundings)
+    }
+
+    #[track_caller]
+    fn check_step(line: &str, variables: &[(&str, &str)], want: Expect) {
+        let (srun, diagnostics) = read(line, variables);
+        let shown = format!("{:#?}", srun.step);
+        let plain = format!("{:#?}", StepRequest::default());
+        let plain: Vec<&str> = plain.lines().collect();
+        let mut lines: Vec<String> = shown
+            .lines()
+            .filter(|line| !plain.contains(line))
+            .map(|line| line.trim().to_owned())
+            .collect();
+        lines.extend(diagnostics.iter().map(|d| format!("{} {d}", d.code)));
+        lines.push(format!("job {:?}", srun.job.map(|job| job.0)));
+        want.assert_eq(&lines.join(" "));
+    }
+
+    /// A job of two nodes with two tasks each.
+    const JOB: &[(&str, &str)] = &[
+        ("SLURM_JOB_ID", "42"),
+        ("SLURM_JOB_NAME", "train"),
+        ("SLURM_JOB_NUM_NODES", "2"),
+        ("SLURM_NTASKS", "4"),
+        ("SLURM_NTASKS_PER_NODE", "2"),
+        ("SLURM_CPUS_PER_TASK", "3"),
+        ("SLURM_MEM_PER_NODE", "1000"),
+        ("SLURM_GPUS", "4"),
+    ];
+
+    #[test]
+    fn a_step_is_as_its_job() {
+        check_step(
+            "/bin/hostname -f",
+            JOB,
+            expect![[
+                r#"name: "hostname", min_nodes: Some( 2, ), max_nodes: Some( 2, ), tasks: Some( 4, ), tasks_per_node: Some( 2, ), cpus_per_task: Some( 3, ), job Some(42)"#
+            ]],
+        );
+        let (srun, _) = read("/bin/hostname -f", JOB);
+        assert_eq!(srun.command, ["/bin/hostname", "-f"]);
+    }
+
+    #[test]
+    fn a_smaller_step() {
+        check_step(
+            "-N1 -n1 -c1 --mem=0 --overlap --gres=none true",
+            JOB,
+            expect![[
+                r#"name: "true", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 1, ), cpus_per_task: Some( 1, ), memory: Some( 0, ), gpus_per_node: Some( GpuCount { kind: None, count: 0, }, ), overlap: true, exact: true, job Some(42)"#
+            ]],
+        );
+        check_step(
+            "-n1 true",
+            JOB,
+            expect![[
+                r#"name: "true", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 1, ), cpus_per_task: Some( 3, ), fewer-nodes Warning: can't run 1 processes on 2 nodes, setting nnodes to 1 job Some(42)"#
+            ]],
+        );
+        check_step(
+            "--ntasks-per-node=1 true",
+            JOB,
+            expect![[
+                r#"name: "true", min_nodes: Some( 2, ), max_nodes: Some( 2, ), tasks: Some( 4, ), cpus_per_task: Some( 3, ), tasks-per-node Warning: can't honor --ntasks-per-node set to 1 which doesn't match the requested tasks 4 with the number of requested nodes 2. Ignoring --ntasks-per-node. job Some(42)"#
+            ]],
+        );
+        check_step(
+            "-N2 --gpus=4 --mem-per-cpu=10 -K true",
+            JOB,
+            expect![[
+                r#"name: "true", min_nodes: Some( 2, ), max_nodes: Some( 2, ), tasks: Some( 4, ), tasks_per_node: Some( 2, ), cpus_per_task: Some( 3, ), memory: Some( 60, ), gpus_per_node: Some( GpuCount { kind: None, count: 2, }, ), kill_on_bad_exit: true, job Some(42)"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn an_allocation_of_its_own() {
+        let (srun, diagnostics) = read("-N2 --gres=gpu:v100:1 -t 5 --pty bash", &[]);
+        assert_eq!(diagnostics, []);
+        assert_eq!(srun.job, None);
+        assert_eq!(
+            (srun.request.min_nodes, srun.request.tasks),
+            (Some(2), Some(2))
+        );
+        assert_eq!(
+            srun.request
+                .gpus_per_node
+                .map(|gpus| gpus.to_string())
+                .as_deref(),
+            Some("v100:1")
+        );
+        assert!(srun.launch.pty);
+        assert_eq!(srun.launch.time, Some(Seconds(300)));
+    }
+
+    #[test]
+    fn streams() {
+        let (srun, _) = read("-n4 -o %t -e none -i 2 -l true", &[]);
+        let launch = srun.launch;
+        assert_eq!(launch.output, Stream::File("%t".to_owned()));
+        assert_eq!(launch.error, Stream::File("/dev/null".to_owned()));
+        assert_eq!(launch.input, Stream::Task(2));
+        assert!(launch.label);
+        assert_eq!(
+            read("-n4 -o 4 true", &[]).0.launch.output,
+            Stream::File("4".to_owned())
+        );
+        assert_eq!(read("-o all true", &[]).0.launch.output, Stream::All);
+    }
+
+    #[track_caller]
+    fn check_refused(line: &str, want: &str) {
+        let (_, diagnostics) = read(line, &[]);
+        let error = crate::options::first_error(&diagnostics);
+        assert_eq!(
+            error.map(|error| error.printed(Command::Srun)),
+            Some(format!("{want}\n"))
+        );
+    }
+
+    #[test]
+    fn slurms_words() {
+        check_refused("", "srun: fatal: No command given to execute.");
+        check_refused(
+            "-n 0 true",
+            "srun: error: Invalid numeric value \"0\" for --ntasks.",
+        );
+        check_refused(
+            "--exact --whole true",
+            "srun: error: --exact and --whole are mutually exclusive.",
+        );
+        check_refused(
+            "-r 1 -w n1 true",
+            "srun: error: -r,--relative not allowed with -w,--nodelist or -x,--exclude.",
+        );
+        check_refused(
+            "--exclusive --overlap true",
+            "srun: error: --exclusive and --overlap are mutually exclusive",
+        );
+        check_refused(
+            "--multi-prog x",
+            "srun: error: --multi-prog is refused here: start one srun a program, or branch on SLURM_PROCID",
+        );
+    }
+}

@@ -1,0 +1,41 @@
+//! What one `srun` asks for.
+
+use crate::values::{GpuCount, NodeName};
+use serde::{Deserialize, Serialize};
+
+/// What one `srun` inside a job asks for, after its options and `SLURM_*` input variables were
+/// put together. `None` means: as the job has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StepRequest {
+    /// `--job-name`, else the command's file name.
+    pub name: String,
+    /// `--nodes`, least.
+    pub min_nodes: Option<u32>,
+    /// `--nodes`, greatest.
+    pub max_nodes: Option<u32>,
+    /// `--ntasks`
+    pub tasks: Option<u32>,
+    /// `--ntasks-per-node`
+    pub tasks_per_node: Option<u32>,
+    /// `--cpus-per-task`; implies `exact`.
+    pub cpus_per_task: Option<u32>,
+    /// `--mem` in MiB; `Some(0)` takes none of the job's memory from other steps.
+    pub memory: Option<u64>,
+    /// `--gpus`, `--gres=gpu:…`, `--gpus-per-node`, per node.
+    pub gpus_per_node: Option<GpuCount>,
+    /// `--gpus-per-task`
+    pub gpus_per_task: Option<GpuCount>,
+    /// `--overlap`: shares everything with other steps.
+    pub overlap: bool,
+    /// `--exact`
+    pub exact: bool,
+    /// `--nodelist`, expanded.
+    pub nodelist: Vec<NodeName>,
+    /// `--exclude`, expanded.
+    pub exclude: Vec<NodeName>,
+    /// `--relative`: index of the first node.
+    pub relative: Option<u32>,
+    /// `--kill-on-bad-exit`
+    pub kill_on_bad_exit: bool,
+}

@@ -1,0 +1,5 @@
+//! Batch scripts: their `#SBATCH` lines, and those of other schedulers.
+
+pub(crate) mod foreign_directives;
+pub(crate) mod script;
+pub mod script_lines;

@@ -1,0 +1,197 @@
+//! `--distribution`: how tasks are dealt out to nodes, sockets and cores.
+
+use crate::values::number::leading;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How tasks are dealt out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Over nodes, sockets and cores, as far as it was said. Empty where only packing was asked.
+    pub levels: Levels,
+    /// `Pack` or `NoPack`: fill a node before the next is begun, or not.
+    pub pack: Option<bool>,
+}
+
+/// What was said of nodes, sockets and cores.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Levels {
+    /// `block`, `cyclic:block`, …: nodes, then sockets, then cores.
+    Dealt(Vec<Dealing>),
+    /// `plane=N`: blocks of N tasks.
+    Plane(u32),
+    /// `arbitrary`: as the list of nodes has it.
+    Arbitrary,
+}
+
+/// In which order places are filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Dealing {
+    /// One place until it is full.
+    Block,
+    /// One place after the other.
+    Cyclic,
+    /// As cyclic, each CPU of a task apart.
+    FullyCyclic,
+}
+
+impl Distribution {
+    /// Reads what `--distribution` takes; the error is what Slurm says.
+    pub fn parse(text: &str) -> Result<Distribution, String> {
+        let invalid = || "Invalid --distribution specification".to_owned();
+        let lower = text.to_ascii_lowercase();
+        if lower.starts_with("plane") {
+            let size = lower
+                .split_once('=')
+                .and_then(|(_, size)| match leading(size) {
+                    (Some(size), "") => u32::try_from(size).ok().filter(|size| *size > 0),
+                    _ => None,
+                });
+            let Some(size) = size else {
+                return Err(format!(
+                    "Invalid plane size or size not specified\n{}",
+                    invalid()
+                ));
+            };
+            return Ok(Distribution {
+                levels: Levels::Plane(size),
+                pack: None,
+            });
+        }
+        if lower.is_empty() || lower.starts_with(',') {
+            return Err(invalid());
+        }
+        let (base, flag) = lower.split_once(',').unwrap_or((&lower, ""));
+        let pack = |word: &str| match word {
+            "pack" => Some(true),
+            "nopack" => Some(false),
+            _ => None,
+        };
+        if let Some(base) = pack(base) {
+            let pack = if flag.is_empty() {
+                Some(base)
+            } else {
+                Some(pack(flag).ok_or_else(invalid)?)
+            };
+            return Ok(Distribution {
+                levels: Levels::Dealt(Vec::new()),
+                pack,
+            });
+        }
+        let pack = match flag {
+            "" => None,
+            flag => Some(pack(flag).ok_or_else(invalid)?),
+        };
+        if matches!(base, "arbitrary" | "hostfile") {
+            return Ok(Distribution {
+                levels: Levels::Arbitrary,
+                pack,
+            });
+        }
+        let levels = dealt(base).ok_or_else(invalid)?;
+        Ok(Distribution {
+            levels: Levels::Dealt(levels),
+            pack,
+        })
+    }
+
+    /// True where tasks fill one node after the other.
+    #[must_use]
+    pub fn is_by_node(&self) -> bool {
+        match &self.levels {
+            Levels::Dealt(levels) => levels.first().is_none_or(|first| *first == Dealing::Block),
+            Levels::Plane(_) | Levels::Arbitrary => false,
+        }
+    }
+}
+
+/// `*` is the default of its place: block over nodes, cyclic over sockets, the socket's over cores.
+fn dealt(base: &str) -> Option<Vec<Dealing>> {
+    let mut levels: Vec<Dealing> = Vec::new();
+    for word in base.split(':').filter(|word| !word.is_empty()) {
+        let level = match (word, levels.len()) {
+            ("*", 0) | ("block", _) => Dealing::Block,
+            ("*", 1) | ("cyclic", _) => Dealing::Cyclic,
+            ("fcyclic", 1 | 2) => Dealing::FullyCyclic,
+            ("*", 2) => levels[1],
+            _ => return None,
+        };
+        levels.push(level);
+    }
+    (1..=3).contains(&levels.len()).then_some(levels)
+}
+
+impl fmt::Display for Distribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut comma = ",";
+        match &self.levels {
+            Levels::Plane(size) => write!(f, "plane={size}")?,
+            Levels::Arbitrary => f.write_str("arbitrary")?,
+            Levels::Dealt(levels) => {
+                for (index, level) in levels.iter().enumerate() {
+                    let colon = if index == 0 { "" } else { ":" };
+                    let name = match level {
+                        Dealing::Block => "block",
+                        Dealing::Cyclic => "cyclic",
+                        Dealing::FullyCyclic => "fcyclic",
+                    };
+                    write!(f, "{colon}{name}")?;
+                }
+                if levels.is_empty() {
+                    comma = "";
+                }
+            }
+        }
+        match self.pack {
+            Some(true) => write!(f, "{comma}Pack"),
+            Some(false) => write!(f, "{comma}NoPack"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn check(text: &str, printed: &str) {
+        let read = Distribution::parse(text).map(|distribution| distribution.to_string());
+        assert_eq!(read.as_deref().unwrap_or("invalid"), printed, "{text}");
+    }
+
+    #[test]
+    fn all_forms() {
+        check("block", "block");
+        check("*", "block");
+        check("*:*:*", "block:cyclic:cyclic");
+        check("cyclic:fcyclic", "cyclic:fcyclic");
+        check("Block:Block,NoPack", "block:block,NoPack");
+        check("pack", "Pack");
+        check("plane=4", "plane=4");
+        check("hostfile", "arbitrary");
+        for wrong in [
+            "",
+            "x",
+            "fcyclic",
+            "plane",
+            "plane=",
+            "plane=0",
+            "block,x",
+            "block:block:block:block",
+            ",pack",
+        ] {
+            check(wrong, "invalid");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn print_then_parse(text in "(plane=[0-9]{1,3}|arbitrary|(block|cyclic)(:(block|cyclic|fcyclic)){0,2})(,(pack|nopack))?") {
+            if let Ok(read) = Distribution::parse(&text) {
+                prop_assert_eq!(Distribution::parse(&read.to_string()), Ok(read));
+            }
+        }
+    }
+}
