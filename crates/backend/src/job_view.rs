@@ -3,10 +3,10 @@
 use model::{
     JobId, JobRecord, JobState, JobStateName, Outcome, RestartCount, Timestamp, WaitStatus,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A job, seen from outside.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobView {
     /// Its id.
     pub id: JobId,
@@ -50,7 +50,7 @@ impl JobView {
 }
 
 /// Where a job stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum ViewState {
     /// Waits.

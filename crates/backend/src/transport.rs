@@ -135,9 +135,6 @@ pub enum TransportError {
         /// How long it was given.
         seconds: u64,
     },
-    /// A run folder.
-    #[error(transparent)]
-    Folder(#[from] folder::FolderError),
     /// A file.
     #[error("{path}: {source}")]
     File {

@@ -3,12 +3,16 @@
 use crate::exit_code;
 use crate::printer::Printer;
 use backend::TransportError;
+use folder::{CodeError, FolderError};
+use runs::FailureKind;
 
 /// What was asked, what there is, what to do.
 #[derive(Debug)]
 pub struct Failure {
     /// One of [`exit_code`].
     pub code: u8,
+    /// What is said before it, one text each.
+    pub before: Box<[String]>,
     /// The sentence after `error: `.
     pub what: String,
     /// What was asked, in the words of the one who asked.
@@ -27,6 +31,7 @@ impl Failure {
     pub fn new(code: u8, what: impl Into<String>) -> Failure {
         Failure {
             code,
+            before: Box::default(),
             what: what.into(),
             asked: None,
             there: None,
@@ -66,6 +71,9 @@ impl Failure {
 
     /// Prints it and returns its exit code.
     pub fn report(&self, printer: &Printer) -> u8 {
+        for text in &self.before {
+            printer.say(text);
+        }
         printer.say(&format!("error: {}", self.what));
         let parts = [
             ("asked", &self.asked),
@@ -81,42 +89,40 @@ impl Failure {
     }
 }
 
+impl From<runs::Failure> for Failure {
+    fn from(failure: runs::Failure) -> Failure {
+        Failure {
+            code: match failure.kind {
+                FailureKind::Failed => exit_code::FAILED,
+                FailureKind::Usage => exit_code::USAGE,
+                FailureKind::Refused => exit_code::REFUSED,
+                FailureKind::Unreachable => exit_code::UNREACHABLE,
+                FailureKind::Io => exit_code::IO,
+                FailureKind::Interrupted => exit_code::INTERRUPTED,
+            },
+            before: failure.mistakes,
+            what: failure.what,
+            asked: failure.asked,
+            there: failure.there,
+            todo: failure.todo,
+        }
+    }
+}
+
 impl From<TransportError> for Failure {
     fn from(error: TransportError) -> Failure {
-        match error {
-            TransportError::Unreachable {
-                cluster,
-                message,
-                todo,
-            } => Failure::new(
-                exit_code::UNREACHABLE,
-                format!("{cluster} can't be reached"),
-            )
-            .there(message)
-            .todo(todo),
-            TransportError::Refused {
-                cluster,
-                asked,
-                there,
-                todo,
-            } => Failure::new(exit_code::REFUSED, format!("{cluster} refuses the job"))
-                .asked(asked)
-                .there(there)
-                .todo(todo),
-            TransportError::Job { message } => {
-                Failure::new(exit_code::FAILED, message).todo("yard ls shows what there is")
-            }
-            error @ (TransportError::Command { .. }
-            | TransportError::Answer { .. }
-            | TransportError::TimedOut { .. }) => {
-                Failure::new(exit_code::UNREACHABLE, error.to_string())
-            }
-            TransportError::File { path, source } => Failure::new(
-                exit_code::IO,
-                format!("{} can't be used: {source}", path.display()),
-            )
-            .todo("make room or give yourself the right, or set TRAINYARD_HOME to another folder"),
-            TransportError::Folder(error) => error.into(),
-        }
+        runs::Failure::from(error).into()
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Failure {
+        runs::Failure::from(error).into()
+    }
+}
+
+impl From<CodeError> for Failure {
+    fn from(error: CodeError) -> Failure {
+        runs::Failure::from(error).into()
     }
 }

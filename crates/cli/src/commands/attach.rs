@@ -5,8 +5,9 @@ use super::select::{Selected, select_live};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
-use backend::{JobView, Run};
+use backend::JobView;
 use clap::Args as ClapArgs;
+use runs::Run;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
@@ -36,7 +37,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         state => {
             let there = match state {
                 Some(backend::ViewState::Waiting { reason }) => {
-                    format!("it waits: {}", backend::say_reason(&reason))
+                    format!("it waits: {}", runs::say_reason(&reason))
                 }
                 _ => "it is over".to_owned(),
             };

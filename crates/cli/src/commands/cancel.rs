@@ -2,10 +2,11 @@
 
 use super::select::select_live;
 use crate::exit_code;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
-use backend::{Run, Transport, TransportError};
+use backend::Transport;
 use clap::Args as ClapArgs;
+use runs::Run;
 
 /// End runs or jobs; their saved checkpoints stay
 #[derive(Debug, ClapArgs)]
@@ -17,7 +18,7 @@ pub struct Args {
 
 /// First whatever would take over: it is noted in the run's folder, where a job that starts all the
 /// same sees it.
-fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(), TransportError> {
+fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(), Failure> {
     // A folder that can't be written is no reason to let the job go on.
     let noted = run.folder.write_cancelled();
     for job in run.live_jobs().into_iter().rev() {

@@ -6,8 +6,9 @@ use super::story::{Line, Story, row};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::words;
-use backend::{FILE_PAUSE, Follower, Poller, RunState, Seen, say_reason};
+use backend::Poller;
 use model::TimeLimitRequest;
+use runs::{FILE_PAUSE, Follower, RunEvent, RunState, say_reason};
 use std::time::{Duration, Instant};
 
 /// How following ended.
@@ -53,8 +54,8 @@ pub fn follow(
         }
         for seen in follower.poll(poller)? {
             match seen {
-                Seen::Waiting { reason } => waits = Some(reason),
-                Seen::Event {
+                RunEvent::Waiting { reason } => waits = Some(reason),
+                RunEvent::Event {
                     ordinal,
                     submitted,
                     at,
@@ -68,19 +69,21 @@ pub fn follow(
                         }
                     }
                 }
-                Seen::Redrawn { line } => {
+                RunEvent::Redrawn { line } => {
                     printer.redraw(&format!("  [{}] {}", line.rank, line.text));
                 }
-                Seen::Output { line } => {
+                RunEvent::Output { line } => {
                     story.add_output(&line.text);
                     printer.line(&format!("  [{}] {}", line.rank, line.text));
                     if line.rank == 0 && !line.text.trim().is_empty() {
                         last_line = Some(line.text);
                     }
                 }
-                Seen::Outage { why } => printer.say(&outage(poller.cluster(), &why)),
-                Seen::OutageOver { lasted } => printer.say(&outage_over(poller.cluster(), lasted)),
-                Seen::Over { state } => {
+                RunEvent::Outage { why } => printer.say(&outage(poller.cluster(), &why)),
+                RunEvent::OutageOver { lasted } => {
+                    printer.say(&outage_over(poller.cluster(), lasted))
+                }
+                RunEvent::Over { state } => {
                     return Ok(Ended::Over(summary(&state, &follower, last_line, printer)));
                 }
             }

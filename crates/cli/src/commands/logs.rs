@@ -6,10 +6,11 @@ use super::select::{Selected, select};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
-use backend::{FILE_PAUSE, Follower, Poller, Run, Seen, Start, Transport};
+use backend::{Poller, Transport};
 use clap::Args as ClapArgs;
 use folder::{Event, LogLine, LogTail};
 use model::JobInfo;
+use runs::{FILE_PAUSE, Follower, Run, RunEvent, Start};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
@@ -168,14 +169,16 @@ fn follow(args: &Args, run: &Run, transport: Box<dyn Transport>, printer: &Print
     loop {
         for seen in follower.poll(&poller)? {
             match seen {
-                Seen::Output { line } => show(args, &line, printer),
-                Seen::Redrawn { line } if args.rank.is_none_or(|rank| rank == line.rank) => {
+                RunEvent::Output { line } => show(args, &line, printer),
+                RunEvent::Redrawn { line } if args.rank.is_none_or(|rank| rank == line.rank) => {
                     printer.redraw(&format!("[{}] {}", line.rank, line.text));
                 }
-                Seen::Outage { why } => printer.say(&outage(poller.cluster(), &why)),
-                Seen::OutageOver { lasted } => printer.say(&outage_over(poller.cluster(), lasted)),
-                Seen::Over { .. } => return Ok(exit_code::DONE),
-                Seen::Waiting { .. } | Seen::Event { .. } | Seen::Redrawn { .. } => {}
+                RunEvent::Outage { why } => printer.say(&outage(poller.cluster(), &why)),
+                RunEvent::OutageOver { lasted } => {
+                    printer.say(&outage_over(poller.cluster(), lasted))
+                }
+                RunEvent::Over { .. } => return Ok(exit_code::DONE),
+                RunEvent::Waiting { .. } | RunEvent::Event { .. } | RunEvent::Redrawn { .. } => {}
             }
         }
         if !follower.has_more() {

@@ -1,14 +1,15 @@
 //! `yard ls`
 
 use super::place::{self, indexed_runs, places};
-use super::plain_jobs::{PlainJob, plain_jobs};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::words;
-use backend::{JobView, Run, RunState, ask_for, say_reason};
+use backend::JobView;
 use clap::Args as ClapArgs;
 use model::{JobId, Timestamp};
+use runs::{PlainJob, plain_jobs};
+use runs::{Run, RunState, ask_for, say_reason};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -89,7 +90,7 @@ fn rows(args: &Args) -> Result<(Vec<Row>, Vec<String>), Failure> {
                 .entry(run.entry.cluster.clone())
                 .or_default()
                 .push(run),
-            Err(error) => problems.push(format!("{id}: {error}")),
+            Err(error) => problems.push(format!("{id}: {}", error.line())),
         }
     }
     by_cluster.entry(backend::LOCAL.to_owned()).or_default();

@@ -1,11 +1,12 @@
 //! Where things lie for this call, and the transport that it means.
 
-use super::target::{self, Given, SLURM, Why};
+use super::target::{self, Given, Why};
 use crate::exit_code;
 use crate::failure::Failure;
 use backend::{Discovered, EmbeddedTransport, LOCAL, SlurmTransport, Transport};
 use folder::{Index, IndexEntry};
 use model::ClusterFacts;
+use runs::SLURM;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;

@@ -4,13 +4,9 @@ use super::interrupt::Interrupt;
 use super::run_request::Planned;
 use crate::exit_code;
 use crate::failure::Failure;
-use crate::words;
-use backend::{pin_program, submit_next};
-use folder::{
-    CodeError, CodeSource, FolderError, Index, IndexEntry, MadeEnvironment, RunFolder, RunJson,
-    Versions,
-};
+use folder::{CodeSource, Index, IndexEntry, MadeEnvironment, RunFolder, RunJson, Versions};
 use model::{JobId, Timestamp};
+use runs::{pin_program, submit_next};
 use std::path::{Path, PathBuf};
 use sys::Places;
 use train::{JobPlace, ResumeBy};
@@ -147,7 +143,7 @@ fn fill_and_submit(
         && resume.by.value == ResumeBy::Successor
         && !resume.on.value.is_empty();
     let note = match waits.then(|| submit_next(transport, made, &run, Some(job))) {
-        Some(Err(error)) => Some(format!("no job waits to take over: {error}")),
+        Some(Err(error)) => Some(format!("no job waits to take over: {}", error.line())),
         Some(Ok(_)) | None => None,
     };
     Ok(Submitted {
@@ -192,49 +188,6 @@ fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
             exit_code::IO,
             format!("{} can't be written: {error}", path.display()),
         )
-        .todo("make room or give yourself the right, or set TRAINYARD_HOME to another folder")
-    }
-}
-
-impl From<FolderError> for Failure {
-    fn from(error: FolderError) -> Failure {
-        let (FolderError::Make { path, source, .. } | FolderError::Write { path, source }) = &error
-        else {
-            // Their sentences say all three parts.
-            return Failure::new(exit_code::IO, error.to_string());
-        };
-        let free = path
-            .ancestors()
-            .find_map(|folder| sys::disk_free(folder).ok());
-        let free = free.map(|free| format!("; {} are free there", words::bytes(free)));
-        Failure::new(
-            exit_code::IO,
-            format!("{} can't be written", path.display()),
-        )
-        .there(format!("{source}{}", free.unwrap_or_default()))
-        .todo("make room or give yourself the right, or set TRAINYARD_HOME to another folder")
-    }
-}
-
-impl From<CodeError> for Failure {
-    fn from(error: CodeError) -> Failure {
-        let CodeError::Copy { from, to, source } = error else {
-            // Their sentences say all three parts.
-            return Failure::new(exit_code::IO, error.to_string());
-        };
-        let (folder, free) = to
-            .ancestors()
-            .find_map(|folder| {
-                let free = sys::disk_free(folder).ok()?;
-                Some((folder.display().to_string(), words::bytes(free)))
-            })
-            .unwrap_or_default();
-        Failure::new(
-            exit_code::IO,
-            "the code can't be copied into a run folder; nothing was submitted",
-        )
-        .asked(format!("{} to {}", from.display(), to.display()))
-        .there(format!("{source}; {free} are free in {folder}"))
         .todo("make room or give yourself the right, or set TRAINYARD_HOME to another folder")
     }
 }

@@ -5,9 +5,9 @@ use super::story::row;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
-use backend::submit_next;
 use clap::Args as ClapArgs;
 use folder::RunFolder;
+use runs::submit_next;
 
 /// Put a run or job back into the queue; it resumes from its newest checkpoint
 #[derive(Debug, ClapArgs)]

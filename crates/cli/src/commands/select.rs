@@ -1,14 +1,15 @@
 //! Which run or job a person means: a run's id or name, a job's number or name, or `@` for the newest.
 
 use super::place::{self, places};
-use super::plain_jobs::plain_jobs;
-use super::spoken_name::{JobNumber, NEWEST, SpokenName};
 use crate::exit_code;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use backend::{JobView, Run, Transport};
+use backend::{JobView, Transport};
 use folder::{Index, IndexEntry};
 use model::{JobId, Timestamp};
+use runs::Run;
+use runs::plain_jobs;
+use runs::{JobNumber, NEWEST, SpokenName};
 use sys::Places;
 
 /// The selected run or job, with the transport to its cluster.
@@ -315,7 +316,7 @@ impl<'a> Search<'a> {
         }
         self.note(&problems);
         jobs.sort_by_key(|(_, job)| job.submitted);
-        let live = |(_, job): &&(String, super::plain_jobs::PlainJob)| job.state.is_live();
+        let live = |(_, job): &&(String, runs::PlainJob)| job.state.is_live();
         let chosen = match jobs.iter().filter(live).count() {
             _ if several == Several::Newest || name.rest == NEWEST => jobs.last(),
             0 => jobs.last(),

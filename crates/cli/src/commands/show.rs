@@ -8,10 +8,11 @@ use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
 use crate::words;
-use backend::{JobView, Run, RunState, Start, say_reason};
+use backend::JobView;
 use clap::Args as ClapArgs;
 use folder::Event;
 use model::Timestamp;
+use runs::{Run, RunState, Start, say_reason};
 use serde_json::json;
 
 /// Show one run: where it stands, its jobs, its checkpoints, its last lines

@@ -4,8 +4,9 @@ use super::job_output::{OutputFile, files, has_begun, is_written_since, one_elem
 use super::select::Selected;
 use super::story::row;
 use crate::words;
-use backend::{JobView, ViewState, say_reason};
+use backend::{JobView, ViewState};
 use model::{ArrayTaskInfo, JobInfo, JobStateName, Timestamp, moment_text};
+use runs::say_reason;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -3,9 +3,6 @@
 use backend::LOCAL;
 use std::fmt;
 
-/// The cluster that another name of it stands for: this machine's Slurm.
-pub const SLURM: &str = "slurm";
-
 /// What the rule looks at, first to last.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Given<'a> {

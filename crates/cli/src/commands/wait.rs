@@ -6,9 +6,10 @@ use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::slurm::{connection, sbatch_wait};
-use backend::{FILE_PAUSE, JobView, LOCAL, Poller, Reach, Run, RunState, ViewState};
+use backend::{JobView, LOCAL, Poller, Reach, ViewState};
 use clap::Args as ClapArgs;
 use model::JobId;
+use runs::{FILE_PAUSE, Run, RunState};
 use std::collections::BTreeMap;
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! The binary that a run's nodes execute: a copy on the run's own storage, so that a run that comes
 //! back tomorrow still finds the program that it began with.
 
-use crate::transport::TransportError;
+use crate::failure::{Failure, unusable as at};
 use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// The copy can't be made.
-pub fn pin_program(scratch: &Path) -> Result<PathBuf, TransportError> {
+pub fn pin_program(scratch: &Path) -> Result<PathBuf, Failure> {
     let program = std::env::current_exe().map_err(at(Path::new("/proc/self/exe")))?;
     let facts = fs::metadata(&program).map_err(at(&program))?;
     // Size and time of change tell one build from another; reading megabytes would tell no more.
@@ -51,11 +51,6 @@ fn publish(copy: &Path, pinned: &Path) -> std::io::Result<()> {
         Err(_) => fs::rename(copy, pinned),
         Ok(()) => Ok(()),
     }
-}
-
-fn at(path: &Path) -> impl FnOnce(std::io::Error) -> TransportError {
-    let path = path.to_owned();
-    |source| TransportError::File { path, source }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Jobs that belong to no run: those of batch scripts.
 
-use backend::{JobView, Run, RunState, ViewState};
+use crate::{Run, RunState};
+use backend::{JobView, ViewState};
 use model::{JobId, Timestamp};
 use std::collections::BTreeSet;
 

@@ -1,6 +1,7 @@
 //! Submits a job of a run: the intent is noted before, the answer after.
 
-use crate::transport::{NewJob, Transport, TransportError};
+use crate::failure::Failure;
+use backend::{NewJob, Transport};
 use folder::{Link, LinkState, NextJob, RunFolder, RunJson};
 use model::{JobId, Timestamp};
 
@@ -14,7 +15,7 @@ pub fn submit_next(
     run: &RunFolder,
     json: &RunJson,
     after: Option<JobId>,
-) -> Result<(JobId, Timestamp), TransportError> {
+) -> Result<(JobId, Timestamp), Failure> {
     let NextJob {
         number,
         token,

@@ -1,12 +1,12 @@
 //! Where a run stands, of what its folder and its cluster say.
 
-use crate::job_view::{JobView, ViewState};
+use backend::{JobView, ViewState};
 use folder::{Event, EventLine, LinkState, StopReason};
 use model::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Where a run stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum RunState {
     /// Nothing is known to have been submitted.

@@ -1,20 +1,21 @@
 //! One run, followed: its files first, its cluster as seldom as that allows.
 
-use crate::job_view::{JobView, ViewState};
-use crate::poller::{Poller, Reach};
+use crate::failure::{Failure, unusable};
 use crate::run_links;
 use crate::run_state::{RunState, run_state};
-use crate::transport::TransportError;
+use backend::{JobView, Poller, Reach, ViewState};
 use folder::{Attempt, Event, EventLine, EventTail, LinkState, LogLine, LogTail, RunFolder};
 use model::{JobId, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// How often the files are looked at.
 pub const FILE_PAUSE: Duration = Duration::from_millis(50);
 
 /// Something new of a followed run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub enum RunEvent {
     /// It waits, for another reason than before.
     Waiting {
         /// Slurm's word.
@@ -116,21 +117,18 @@ impl Follower {
         self.attempts.len()
     }
 
-    /// What is new since the last call. Ends with [`Seen::Over`] once.
+    /// What is new since the last call. Ends with [`RunEvent::Over`] once.
     ///
     /// # Errors
     /// The embedded engine is gone for good, or a file can't be read.
-    pub fn poll(&mut self, poller: &Poller) -> Result<Vec<Seen>, TransportError> {
+    pub fn poll(&mut self, poller: &Poller) -> Result<Vec<RunEvent>, Failure> {
         // The cluster's answer is taken before the files are read: when it says that the job ended,
         // the files then hold all there is.
         let answered = self.take_look(poller)?;
         let mut seen = Vec::new();
         self.see_reach(&poller.reach(), &mut seen);
         self.read_files(&mut seen)
-            .map_err(|source| TransportError::File {
-                path: self.folder.path().to_owned(),
-                source,
-            })?;
+            .map_err(unusable(self.folder.path()))?;
         if !seen.is_empty() {
             poller.hurry();
         }
@@ -138,22 +136,22 @@ impl Follower {
         let last = self.attempts.last().map_or(&[][..], |last| &last.seen[..]);
         let state = run_state(Some(&self.link), last, self.view.as_ref());
         if answered && !self.has_more && !state.is_live() && !self.job_lives() {
-            seen.push(Seen::Over { state });
+            seen.push(RunEvent::Over { state });
         }
         Ok(seen)
     }
 
     /// Says an outage once, and its end once.
-    fn see_reach(&mut self, reach: &Reach, seen: &mut Vec<Seen>) {
+    fn see_reach(&mut self, reach: &Reach, seen: &mut Vec<RunEvent>) {
         match (reach, self.outage) {
             (Reach::DoesNotAnswer { since, why }, None) => {
                 self.outage = Some(*since);
-                seen.push(Seen::Outage { why: why.clone() });
+                seen.push(RunEvent::Outage { why: why.clone() });
             }
             (Reach::Answers, Some(since)) => {
                 self.outage = None;
                 let lasted = since.elapsed();
-                seen.push(Seen::OutageOver { lasted });
+                seen.push(RunEvent::OutageOver { lasted });
             }
             (Reach::DoesNotAnswer { .. }, Some(_)) | (Reach::Answers, None) => {}
         }
@@ -168,7 +166,7 @@ impl Follower {
     }
 
     /// The job that speaks for the run, and one that waits to take over.
-    fn jobs(&self) -> Result<Vec<JobId>, TransportError> {
+    fn jobs(&self) -> Result<Vec<JobId>, Failure> {
         let links = self.folder.read_links()?;
         let started: Vec<u32> = self.folder.attempts().map_or(Vec::new(), |attempts| {
             attempts.iter().map(|attempt| attempt.job).collect()
@@ -182,7 +180,7 @@ impl Follower {
     }
 
     /// Takes the cluster's newest answer, and says whether there was one about all of the run's jobs.
-    fn take_look(&mut self, poller: &Poller) -> Result<bool, TransportError> {
+    fn take_look(&mut self, poller: &Poller) -> Result<bool, Failure> {
         let look = poller.look(self.looks)?;
         if look.is_none() && self.looks > 0 {
             return Ok(false);
@@ -201,7 +199,7 @@ impl Follower {
         Ok(true)
     }
 
-    fn read_files(&mut self, seen: &mut Vec<Seen>) -> std::io::Result<()> {
+    fn read_files(&mut self, seen: &mut Vec<RunEvent>) -> std::io::Result<()> {
         for attempt in self.folder.attempts()? {
             if self.attempts.iter().all(|known| known.attempt != attempt) {
                 self.attempts.push(Followed {
@@ -231,7 +229,7 @@ impl Follower {
                 (Vec::new(), events.clone())
             };
             followed.held.extend(after);
-            let tell = |line: &EventLine| Seen::Event {
+            let tell = |line: &EventLine| RunEvent::Event {
                 ordinal: u32::try_from(index + 1).unwrap_or(u32::MAX),
                 submitted,
                 at: line.at,
@@ -239,9 +237,9 @@ impl Follower {
             };
             seen.extend(before.iter().map(tell));
             let lines = followed.logs.read(over)?;
-            seen.extend(lines.into_iter().map(|line| Seen::Output { line }));
+            seen.extend(lines.into_iter().map(|line| RunEvent::Output { line }));
             let redrawn = followed.logs.redrawn().into_iter();
-            seen.extend(redrawn.map(|line| Seen::Redrawn { line }));
+            seen.extend(redrawn.map(|line| RunEvent::Redrawn { line }));
             followed.seen.extend(events);
             if followed.logs.has_more() {
                 self.has_more = true;
@@ -254,14 +252,14 @@ impl Follower {
     }
 
     /// Tells why the run waits, once a reason.
-    fn waiting(&mut self, seen: &mut Vec<Seen>) {
+    fn waiting(&mut self, seen: &mut Vec<RunEvent>) {
         let reason = match self.view.as_ref().map(|view| &view.state) {
             Some(ViewState::Waiting { reason }) => Some(reason.clone()),
             _ => None,
         };
         if reason != self.reason {
             self.reason.clone_from(&reason);
-            seen.extend(reason.map(|reason| Seen::Waiting { reason }));
+            seen.extend(reason.map(|reason| RunEvent::Waiting { reason }));
         }
     }
 }

@@ -1,9 +1,11 @@
 //! What a person calls a run or a job: `digits`, `17`, `4_1`, `@`, or one of these behind an
 //! engine's name, `local:17`.
 
-use super::target::SLURM;
 use backend::LOCAL;
 use model::JobId;
+
+/// The cluster that another name of it stands for: this machine's Slurm.
+pub const SLURM: &str = "slurm";
 
 /// What means the newest run or job.
 pub const NEWEST: &str = "@";
@@ -28,6 +30,7 @@ pub struct JobNumber {
 
 impl<'a> SpokenName<'a> {
     /// Takes a name apart. Names of jobs may hold colons: only what names a cluster is one.
+    #[must_use]
     pub fn parse(text: &'a str, is_cluster: impl Fn(&str) -> bool) -> SpokenName<'a> {
         match text.split_once(':') {
             Some((cluster, rest)) if [LOCAL, SLURM].contains(&cluster) || is_cluster(cluster) => {
@@ -42,6 +45,7 @@ impl<'a> SpokenName<'a> {
     }
 
     /// Whether this can be on that cluster; `slurm` is every one but the embedded engine.
+    #[must_use]
     pub fn is_on(&self, cluster: &str) -> bool {
         match self.cluster {
             None => true,
@@ -51,6 +55,7 @@ impl<'a> SpokenName<'a> {
     }
 
     /// The job that it is the number of, if it is one.
+    #[must_use]
     pub fn number(&self) -> Option<JobNumber> {
         let (job, element) = match self.rest.split_once('_') {
             Some((job, element)) => (job, Some(element.parse().ok()?)),

@@ -1,9 +1,9 @@
 //! Runs of this user, as their folders and clusters tell of them.
 
-use crate::job_view::JobView;
+use crate::failure::{Failure, unusable};
 use crate::run_links;
 use crate::run_state::{RunState, run_state};
-use crate::transport::{Transport, TransportError};
+use backend::{JobView, Transport, TransportError};
 use folder::{Attempt, Event, EventLine, EventTail, IndexEntry, Link, LinkState, RunFolder};
 use model::{JobId, Timestamp};
 use std::io;
@@ -38,13 +38,10 @@ impl Run {
     ///
     /// # Errors
     /// What the system says of files that are there.
-    pub fn read(entry: IndexEntry) -> Result<Run, TransportError> {
+    pub fn read(entry: IndexEntry) -> Result<Run, Failure> {
         let folder = RunFolder::at(&entry.folder);
         let path = entry.folder.clone();
-        let file = |source: io::Error| TransportError::File {
-            path: path.clone(),
-            source,
-        };
+        let file = |error: io::Error| unusable(&path)(error);
         if !folder.links().is_dir() {
             return Ok(Run {
                 entry,
@@ -243,7 +240,7 @@ pub fn ask_for(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job_view::ViewState;
+    use backend::ViewState;
     use folder::{ComingBack, EventLog, StopReason};
 
     struct World {

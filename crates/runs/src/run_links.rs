@@ -1,6 +1,6 @@
 //! The jobs of a run that count now: one that has started, and one that may wait to take over.
 
-use crate::job_view::{JobView, ViewState};
+use backend::{JobView, ViewState};
 use folder::{Link, LinkState};
 use model::JobId;
 
