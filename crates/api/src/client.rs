@@ -4,7 +4,7 @@ use crate::start_engine::start_engine;
 use crate::{
     Answer, Call, CallError, CancelRequest, ConnectError, EngineFacts, EngineFolder, Handover,
     Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, PROTOCOL, Refusal, Startup, StepLaunch,
-    Submission, VERSION, Watched, WouldStart, read_frame, write_frame,
+    StepRequestName, Submission, VERSION, Watched, WouldStart, read_frame, write_frame,
 };
 use model::{JobId, JobRecord, Request, RestartCount, StepId, StepRecord, StepRequest, WaitStatus};
 use std::io::{self, Write};
@@ -19,6 +19,8 @@ const LONGEST_CONNECT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(5);
 /// Longest wait for an answer, beyond what the call itself asks for.
 const LONGEST_CALL_TIME: Duration = Duration::from_secs(120);
+/// How many engines that end before they serve, giving no reason, are started anew.
+const MOST_DIED: u32 = 3;
 /// How often a call that may be repeated is sent again.
 const ATTEMPTS: u32 = 5;
 
@@ -312,22 +314,38 @@ impl Client {
         self.done(&Call::Hold { job, hold }, true)
     }
 
-    /// Makes a step of a running job; its supervisors are being started when this returns.
+    /// Makes a step of a running job; its supervisors are being started when this returns. Its
+    /// name makes a repetition harmless.
+    ///
+    /// An engine that is killed after its answer may not have come so far as to start them: then
+    /// the step is over and none of them has connected: it is to be requested once more.
     ///
     /// # Errors
-    /// Refused: [`Refusal::Busy`] says to ask again later. Not repeated by itself.
+    /// Refused: [`Refusal::Busy`] says to ask again later. No engine.
     pub fn create_step(
         &mut self,
         job: JobId,
+        name: &StepRequestName,
         request: StepRequest,
         launch: StepLaunch,
     ) -> Result<StepRecord, CallError> {
-        let call = Call::CreateStep {
+        let call = |again| Call::CreateStep {
             job,
-            request: Box::new(request),
-            launch: Box::new(launch),
+            name: StepRequestName {
+                token: name.token.clone(),
+                again,
+            },
+            request: Box::new(request.clone()),
+            launch: Box::new(launch.clone()),
         };
-        match self.call(&call)? {
+        let answer = match self.call(&call(name.again)) {
+            Ok(Answer::Refused(Refusal::Stopping)) | Err(_) => {
+                self.reconnect()?;
+                self.call_again(&call(true))?
+            }
+            Ok(answer) => answer,
+        };
+        match answer {
             Answer::Step(step) => Ok(step),
             Answer::Refused(refusal) => Err(refusal.into()),
             other => Err(confused(&other)),
@@ -413,6 +431,7 @@ fn reach(
     shows_notices: bool,
 ) -> Result<(UnixStream, HelloAnswer), ConnectError> {
     let begun = Instant::now();
+    let mut died = 0;
     loop {
         let last = match greet(folder, shows_notices) {
             Ok((mut stream, engine)) => {
@@ -433,7 +452,15 @@ fn reach(
             }
             Err(error) => error.to_string(),
         };
-        match start_engine(folder, program)? {
+        let startup = match start_engine(folder, program) {
+            // Killed while it started, perhaps: the next one may live.
+            Err(ConnectError::Died { .. }) if died < MOST_DIED => {
+                died += 1;
+                continue;
+            }
+            startup => startup?,
+        };
+        match startup {
             Startup::Ready => {}
             // Two clients started engines at once, or the former engine is still ending.
             Startup::Locked => await_other(folder),

@@ -22,7 +22,7 @@ pub use engine_folder::EngineFolder;
 pub use frame::{LONGEST_ANSWER, LONGEST_CALL, read_frame, write_frame};
 pub use message::{
     Answer, Call, CancelRequest, EngineFacts, Handover, Hello, HelloAnswer, JobFilter, NodeFacts,
-    Refusal, Selector, StepLaunch, StepTask, Submission, Watched, WouldStart,
+    Refusal, Selector, StepLaunch, StepRequestName, StepTask, Submission, Watched, WouldStart,
 };
 pub use startup::Startup;
 pub use version::{PROTOCOL, VERSION};

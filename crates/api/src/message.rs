@@ -98,6 +98,9 @@ pub enum Call {
     CreateStep {
         /// Whose step.
         job: JobId,
+        /// Names the request, however often it is sent.
+        #[serde(default)]
+        name: StepRequestName,
         /// What it asks for.
         request: Box<StepRequest>,
         /// What runs in it.
@@ -272,6 +275,18 @@ pub struct StepLaunch {
     pub pty: bool,
     /// Time limit of the step in seconds.
     pub time: Option<u64>,
+}
+
+/// What a request for a step is recognised by.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StepRequestName {
+    /// Made by the client; the same token twice in one start of a job is the same step, answered
+    /// again. Empty, as from yard 0.1.0: each request is another.
+    pub token: String,
+    /// It was sent before, and what became of it is not known: also steps that have ended are
+    /// looked through.
+    pub again: bool,
 }
 
 /// One task of a step on one node: for spec files.

@@ -184,6 +184,18 @@ pub struct PidFile {
     pub boot_id: String,
 }
 
+impl PidFile {
+    /// What names this process, in the boot `boot_id`.
+    pub(crate) fn of_this_process(boot_id: String) -> PidFile {
+        let pid = std::process::id();
+        PidFile {
+            pid,
+            start_time: sys::process::start_time(pid).unwrap_or(0),
+            boot_id,
+        }
+    }
+}
+
 /// How the node's part of the step ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExitFile {

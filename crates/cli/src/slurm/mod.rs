@@ -11,6 +11,7 @@ mod scontrol;
 mod script_source;
 mod squeue;
 pub mod srun;
+mod token;
 
 use crate::printer::Printer;
 use api::{Refusal, WouldStart};

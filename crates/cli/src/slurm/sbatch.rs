@@ -3,6 +3,7 @@
 use super::connection::{CommandError, connect};
 use super::login_environment::{bare_login, login_environment};
 use super::script_source::{FoundScript, from_file, from_stdin};
+use super::token::token;
 use crate::printer::Printer;
 use api::{Client, Submission};
 use model::option_table::{Command, options_of};
@@ -142,7 +143,7 @@ fn submit(args: &[String], printer: &Printer) -> Result<Queued, Stop> {
     let environment = environment(&asked, &cwd, printer)?;
     let (parsable, quiet, wait) = (asked.parsable, asked.quiet, asked.wait);
     let submission = Submission {
-        token: token(),
+        token: token("sbatch"),
         request: asked.request,
         script: Some(asked.script),
         args: asked.args,
@@ -249,19 +250,6 @@ fn refused(prefix: &str, failure: CommandError, printer: &Printer) -> Stop {
     };
     super::say_refusal("sbatch", prefix, refusal, printer);
     Stop::Status(1)
-}
-
-/// Names this submission: sent twice, it is one job.
-fn token() -> String {
-    // Host, process and time differ already; the random part is for clones of a machine.
-    let random = sys::random().unwrap_or_default();
-    format!(
-        "sbatch-{}-{}-{}-{:016x}",
-        sys::host_name(),
-        std::process::id(),
-        sys::now(),
-        u64::from_ne_bytes(random)
-    )
 }
 
 /// Prints what was asked for instead of a submission.

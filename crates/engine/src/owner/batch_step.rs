@@ -41,5 +41,6 @@ pub(super) fn of(record: &JobRecord) -> Option<StepRow> {
         holds: Vec::new(),
         uid: record.uid,
         gid: record.gid,
+        token: String::new(),
     })
 }

@@ -101,7 +101,7 @@ impl Owner {
         true
     }
 
-    fn node_ended(&mut self, key: SupervisorKey, end: NodeEnd, turn: &mut Turn) {
+    pub(super) fn node_ended(&mut self, key: SupervisorKey, end: NodeEnd, turn: &mut Turn) {
         let deadline = self.deadline(key.job);
         let Some(holding) = self.running.get_mut(&key.job) else {
             return;

@@ -25,6 +25,7 @@ mod step;
 mod submit;
 mod sweep;
 mod turn;
+mod unstarted;
 mod watch;
 
 use crate::fork_server::{ForkServer, ForkServerEvent};
@@ -189,9 +190,10 @@ impl Owner {
             Call::Hold { job, hold } => self.hold(job, hold, peer, turn),
             Call::CreateStep {
                 job,
+                name,
                 request,
                 launch,
-            } => self.create_step(job, &request, *launch, peer, turn),
+            } => self.create_step(job, name, &request, *launch, peer, turn),
             Call::SignalStep { job, step, signal } => {
                 self.signal_step(job, step, signal, peer, turn)
             }

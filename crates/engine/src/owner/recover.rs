@@ -95,6 +95,7 @@ impl Owner {
         if rebooted {
             self.restore_files();
         }
+        let mut unstarted = Vec::new();
         for key in keys {
             let begun = record::look(&self.folder, key).is_some();
             if begun || rebooted {
@@ -104,10 +105,10 @@ impl Owner {
                 // In that case one of the two finds the other's record and ends.
                 self.launch_batch(key.job, turn);
             } else if start {
-                // The srun that asked for it was not answered.
-                self.supervisor_gone(key, turn);
+                unstarted.push(key);
             }
         }
+        self.give_up_unstarted(&unstarted, turn);
         if start {
             self.relock_gpus();
             self.abandon_allocations(turn.now);

@@ -8,7 +8,7 @@ use crate::SupervisorKey;
 use crate::message::Peer;
 use crate::spec::{Environment, Program, Reach, StepSpec, Streams, SupervisorCall};
 use crate::store::StepRow;
-use api::{Answer, Refusal, StepLaunch, StepTask};
+use api::{Answer, Refusal, StepLaunch, StepRequestName, StepTask};
 use model::job_environment;
 use model::{
     JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId, StepRecord, StepRequest,
@@ -20,12 +20,16 @@ impl Owner {
     pub(super) fn create_step(
         &mut self,
         job: JobId,
+        name: StepRequestName,
         request: &StepRequest,
         launch: StepLaunch,
         peer: Peer,
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
         self.owned(job, peer)?;
+        if let Some(made) = self.made_before(job, &name, turn)? {
+            return Ok(Answer::Step(made));
+        }
         let placed = match self.place(job, request) {
             // The last step's word to srun overtakes its end's way to the owner.
             Err(Refusal::Busy) if self.look_for_ends(job, turn) => self.place(job, request),
@@ -49,6 +53,7 @@ impl Owner {
             holds: placement.holds,
             uid: record.uid,
             gid: record.gid,
+            token: name.token,
         };
         let answer = Answer::Step(row.record.clone());
         holding.next_step += 1;
@@ -56,6 +61,36 @@ impl Owner {
         turn.steps.insert((job, step));
         self.launch_step(job, step, request, &launch, turn);
         Ok(answer)
+    }
+
+    /// The step that this request made when it was sent before.
+    fn made_before(
+        &self,
+        job: JobId,
+        name: &StepRequestName,
+        turn: &Turn,
+    ) -> Result<Option<StepRecord>, Refusal> {
+        let Some(active) = self.running.get(&job) else {
+            return Ok(None);
+        };
+        if name.token.is_empty() {
+            return Ok(None);
+        }
+        let live = active.steps.values().map(|step| &step.row);
+        let ended = turn.ended_steps.iter();
+        let ended = ended.filter(|row| row.record.job == job && name.again);
+        if let Some(row) = live.chain(ended).find(|row| row.token == name.token) {
+            return Ok(Some(row.record.clone()));
+        }
+        if !name.again {
+            return Ok(None);
+        }
+        let rows = self.store.steps(job, active.restart);
+        let rows = rows.map_err(|error| Refusal::Store {
+            message: error.to_string(),
+        })?;
+        let made = rows.into_iter().find(|row| row.token == name.token);
+        Ok(made.map(|row| row.record))
     }
 
     fn place(&self, job: JobId, request: &StepRequest) -> Result<sched::Placement, Refusal> {

@@ -23,6 +23,10 @@ pub(crate) struct StepRow {
     pub(crate) uid: u32,
     /// Owner's group.
     pub(crate) gid: u32,
+    /// What the request that made it is recognised by; empty for a batch script's step, and where
+    /// none may be answered with this one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) token: String,
 }
 
 /// What a submission brought along besides its row.

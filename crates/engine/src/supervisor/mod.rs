@@ -112,14 +112,9 @@ pub(crate) fn live(
 
 impl Supervisor {
     fn new(engine: &Path, boot_id: String) -> io::Result<Supervisor> {
-        let pid = std::process::id();
         process::become_subreaper()?;
         Ok(Supervisor {
-            this: PidFile {
-                pid,
-                start_time: process::start_time(pid).unwrap_or(0),
-                boot_id,
-            },
+            this: PidFile::of_this_process(boot_id),
             parent: process::parent_of_this(),
             own: OwnProcesses::enter(&EngineFolder::new(engine)),
             signals: SignalFd::block(run::SIGNALS)?,

@@ -14,6 +14,7 @@ mod harness;
 mod house;
 mod jobs;
 mod kill;
+mod step_requests;
 mod steps;
 mod stores;
 mod trouble;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
     let tests = [
         jobs::TESTS,
         steps::TESTS,
+        step_requests::TESTS,
         kill::TESTS,
         trouble::TESTS,
         stores::TESTS,

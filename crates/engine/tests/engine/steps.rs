@@ -2,7 +2,7 @@
 
 use crate::Test;
 use crate::house::{House, ended, is_there, until};
-use api::{Client, Refusal, StepLaunch};
+use api::{Client, Refusal, StepLaunch, StepRequestName};
 use model::{JobId, Outcome, StepId, StepRequest, StepState, WaitStatus};
 
 pub const TESTS: &[Test] = &[
@@ -64,7 +64,12 @@ fn runs_beside_the_script() {
         "echo $SLURM_JOB_ID.$SLURM_STEP_ID $SLURM_PROCID/$SLURM_NTASKS; exit 2",
     );
     let step = client
-        .create_step(job, StepRequest::default(), say)
+        .create_step(
+            job,
+            &StepRequestName::default(),
+            StepRequest::default(),
+            say,
+        )
         .unwrap();
     assert_eq!(step.step, StepId::Number(0));
     assert_eq!(step_ended(&mut client, job, 0), WaitStatus::exit(2));
@@ -82,7 +87,7 @@ fn a_second_one_waits() {
         "touch step-begun; while [ ! -e go ]; do sleep 0.01; done",
     );
     let create = |client: &mut Client, request: StepRequest, launch: StepLaunch| {
-        client.create_step(job, request, launch)
+        client.create_step(job, &StepRequestName::default(), request, launch)
     };
     create(&mut client, StepRequest::default(), wait.clone()).unwrap();
     let busy = create(&mut client, StepRequest::default(), wait.clone()).unwrap_err();
@@ -105,7 +110,12 @@ fn end_with_the_script() {
     let job = job(&house, &mut client);
     let sleep = launch(&house, "touch step-begun; exec sleep 600");
     client
-        .create_step(job, StepRequest::default(), sleep)
+        .create_step(
+            job,
+            &StepRequestName::default(),
+            StepRequest::default(),
+            sleep,
+        )
         .unwrap();
     until("the step runs", || is_there(&house.work(), "step-begun"));
     std::fs::write(house.work().join("go"), "").unwrap();
@@ -122,7 +132,12 @@ fn an_allocation() {
     crate::house::running(&mut client, job);
     let step = launch(&house, "exit 3");
     client
-        .create_step(job, StepRequest::default(), step)
+        .create_step(
+            job,
+            &StepRequestName::default(),
+            StepRequest::default(),
+            step,
+        )
         .unwrap();
     let status = step_ended(&mut client, job, 0);
     client.release(job, status).unwrap();
@@ -147,7 +162,12 @@ fn past_its_limit() {
         time: Some(1),
         ..launch(&house, "exec sleep 600")
     };
-    let step = client.create_step(job, StepRequest::default(), limited);
+    let step = client.create_step(
+        job,
+        &StepRequestName::default(),
+        StepRequest::default(),
+        limited,
+    );
     let step = step.unwrap().step;
     let state = |client: &mut Client| {
         let steps = client.steps(job).unwrap();
@@ -183,7 +203,12 @@ fn allocation_past_its_limit() {
             time: steps,
             ..launch(&house, "exec sleep 600")
         };
-        let step = client.create_step(job, StepRequest::default(), step);
+        let step = client.create_step(
+            job,
+            &StepRequestName::default(),
+            StepRequest::default(),
+            step,
+        );
         let StepId::Number(step) = step.unwrap().step else {
             unreachable!("it has a number");
         };

@@ -3,6 +3,7 @@
 use super::call::StepCall;
 use super::step;
 use crate::printer::Printer;
+use crate::slurm::token::token;
 use api::{CallError, CancelRequest, Client, JobFilter, Refusal, Selector, Submission};
 use model::{JobId, JobRecord, JobState, Outcome};
 use std::time::{Duration, Instant};
@@ -41,12 +42,7 @@ pub fn run(call: &StepCall, client: &mut Client, printer: &Printer, signals: Sig
 
 fn submission(call: &StepCall) -> Submission {
     Submission {
-        token: format!(
-            "srun-{}-{}-{}",
-            sys::boot_id(),
-            std::process::id(),
-            sys::now()
-        ),
+        token: token("srun"),
         request: call.allocation.clone(),
         script: None,
         args: Vec::new(),

@@ -4,6 +4,7 @@ use super::call::StepCall;
 use super::input::Input;
 use super::interrupts::{Interrupts, Reaction, SIGINT};
 use super::output::Output;
+use super::step::NamedRequest;
 use super::task_ends::TaskEnds;
 use crate::printer::Printer;
 use crate::terminal_text::JobOutput;
@@ -112,7 +113,12 @@ impl<'a> Session<'a> {
     }
 
     /// Lives until every node has said its last word.
-    pub fn live(mut self, events: &Receiver<Event>, client: &mut Client) -> Ended {
+    pub fn live(
+        mut self,
+        events: &Receiver<Event>,
+        client: &mut Client,
+        request: &NamedRequest,
+    ) -> Ended {
         while self.done.len() < self.record.nodes.len() {
             // What ended together is told together, once nothing else waits.
             let event = match events.try_recv() {
@@ -124,7 +130,7 @@ impl<'a> Session<'a> {
             };
             match event {
                 Ok(event) => self.take(event),
-                Err(RecvTimeoutError::Timeout) => self.look_after(client),
+                Err(RecvTimeoutError::Timeout) => self.look_after(client, request),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -152,7 +158,7 @@ impl<'a> Session<'a> {
     }
 
     /// Nothing happened for a while.
-    fn look_after(&mut self, client: &mut Client) {
+    fn look_after(&mut self, client: &mut Client, request: &NamedRequest) {
         if let (Some(wait), Some(first)) = (self.call.wait, self.first_end)
             && !self.aborted
             && first.elapsed() >= wait
@@ -172,6 +178,17 @@ impl<'a> Session<'a> {
         let ours = steps.iter().find(|step| step.step == self.record.step);
         let over = ours.is_none_or(|step| matches!(step.state, StepState::Ended { .. }));
         if over {
+            // An engine that was killed may have answered and not started it.
+            let none_called = self.nodes.is_empty() && self.done.is_empty();
+            if none_called
+                && !self.aborted
+                && let Ok(another) = request.send(client)
+                && another.step != self.record.step
+            {
+                self.ends = TaskEnds::new(&another);
+                self.record = another;
+                return;
+            }
             for (index, share) in (0..).zip(self.record.nodes.clone()) {
                 if !self.nodes.contains_key(&index) && self.done.insert(index) {
                     self.lose(

@@ -6,8 +6,9 @@ use super::interrupts::SIGNALS;
 use super::listening::Listening;
 use super::session::{Ended, Event, Session};
 use crate::printer::Printer;
-use api::{CallError, Client, Refusal};
-use model::{JobId, StepRecord, WaitStatus};
+use crate::slurm::token::token;
+use api::{CallError, Client, Refusal, StepLaunch, StepRequestName};
+use model::{JobId, StepRecord, StepRequest, WaitStatus};
 use std::io;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
@@ -50,34 +51,67 @@ pub fn run(
         printer.say(&format!("srun: error: no socket for the step: {error}"));
         return NO_STEP;
     }
-    let Some(record) = create(call, job, client, printer, &listening, &signals) else {
+    let mut request = NamedRequest::new(call, job, &listening);
+    let Some(record) = create(call, &request, client, printer, &signals) else {
         return NO_STEP;
     };
+    request.name.again = true;
     watch_signals(signals, sender.clone());
     // Restored when this returns or panics.
     let raw = (call.pty && sys::terminal::is_terminal(&io::stdin()))
         .then(|| Raw::enter(io::stdin()))
         .and_then(Result::ok);
     let input = call.reads_stdin().then(|| Input::new(sender));
-    Session::new(call, record, printer, input, raw).live(&events, client)
+    Session::new(call, record, printer, input, raw).live(&events, client, &request)
+}
+
+/// What the engine is asked for, however often it is.
+pub struct NamedRequest {
+    job: JobId,
+    name: StepRequestName,
+    request: StepRequest,
+    launch: StepLaunch,
+}
+
+impl NamedRequest {
+    fn new(call: &StepCall, job: JobId, listening: &Listening) -> NamedRequest {
+        let token = token("srun");
+        let listen = Some(listening.path());
+        NamedRequest {
+            job,
+            name: StepRequestName {
+                token,
+                again: false,
+            },
+            request: call.request.clone(),
+            launch: StepLaunch {
+                listen,
+                ..call.launch.clone()
+            },
+        }
+    }
+
+    /// The step that it made, or makes now.
+    pub fn send(&self, client: &mut Client) -> Result<StepRecord, CallError> {
+        let (request, launch) = (self.request.clone(), self.launch.clone());
+        client.create_step(self.job, &self.name, request, launch)
+    }
 }
 
 /// Asks for the step until it is there, or can't be; `None` was said.
 fn create(
     call: &StepCall,
-    job: JobId,
+    request: &NamedRequest,
     client: &mut Client,
     printer: &Printer,
-    listening: &Listening,
     signals: &SignalFd,
 ) -> Option<StepRecord> {
-    let mut launch = call.launch.clone();
-    launch.listen = Some(listening.path());
+    let job = request.job;
     let begun = Instant::now();
     let mut pause = FIRST_PAUSE;
     let mut told = false;
     loop {
-        match client.create_step(job, call.request.clone(), launch.clone()) {
+        match request.send(client) {
             Ok(record) => {
                 if told && !call.quiet {
                     let step = format!("StepId={}.{}", record.job, record.step);
@@ -99,15 +133,6 @@ fn create(
                             "srun: Job step creation temporarily disabled, retrying (Requested nodes are busy)",
                         );
                     }
-                }
-            }
-            // The engine ended in between; whether it made the step is not known, but a step whose
-            // `srun` is gone ends by itself: the socket of this attempt is the same, so both would
-            // call. Only a refusal to stop is certain to have made none.
-            Err(CallError::Refused(Refusal::Stopping)) => {
-                if let Err(error) = client.reconnect() {
-                    printer.say(&format!("srun: error: {error}"));
-                    return None;
                 }
             }
             Err(error) => {

@@ -1,0 +1,166 @@
+//! Requests for steps that are sent again because their answer never came.
+
+use crate::Test;
+use crate::house::{House, ended, is_there, until};
+use api::{Answer, Call, Client, StepLaunch, StepRequestName};
+use model::{JobId, Outcome, StepId, StepRecord, StepRequest, StepState};
+use std::time::Duration;
+
+pub const TESTS: &[Test] = &[
+    (
+        "step_requests::sent_again_it_is_the_same_step",
+        sent_again_it_is_the_same_step,
+    ),
+    (
+        "step_requests::written_and_not_started_it_is_made_anew",
+        written_and_not_started,
+    ),
+    (
+        "step_requests::whenever_the_engine_is_killed_it_runs_once",
+        whenever_the_engine_is_killed,
+    ),
+];
+
+/// A job that runs until the file `go` is there.
+fn job(house: &House, client: &mut Client) -> JobId {
+    let job = house.submit(
+        client,
+        "touch begun; while [ ! -e go ]; do sleep 0.01; done",
+    );
+    until("it runs", || is_there(&house.work(), "begun"));
+    job
+}
+
+fn launch(house: &House, command: &str) -> StepLaunch {
+    StepLaunch {
+        command: ["sh", "-c", command].map(str::to_owned).to_vec(),
+        environment: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
+        chdir: house.work(),
+        umask: 0o022,
+        input: Some("none".to_owned()),
+        ..StepLaunch::default()
+    }
+}
+
+fn ask(client: &mut Client, job: JobId, token: &str, again: bool, launch: &StepLaunch) -> StepId {
+    let call = Call::CreateStep {
+        job,
+        name: StepRequestName {
+            token: token.to_owned(),
+            again,
+        },
+        request: Box::new(StepRequest {
+            overlap: true,
+            ..StepRequest::default()
+        }),
+        launch: Box::new(launch.clone()),
+    };
+    match client.call(&call).unwrap() {
+        Answer::Step(record) => record.step,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn steps(client: &mut Client, job: JobId) -> Vec<StepRecord> {
+    let mut steps = client.steps(job).unwrap();
+    steps.retain(|step| step.step != StepId::Batch);
+    steps
+}
+
+fn all_ended(client: &mut Client, job: JobId) -> bool {
+    let steps = steps(client, job);
+    steps.iter().all(|step| step.state != StepState::Running)
+}
+
+fn finish(house: &House, client: &mut Client, job: JobId) {
+    std::fs::write(house.work().join("go"), "").unwrap();
+    let (outcome, row) = ended(client, job);
+    assert_eq!((outcome, row.restarts), (Outcome::Completed, 0));
+}
+
+fn sent_again_it_is_the_same_step() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = job(&house, &mut client);
+    let wait = launch(
+        &house,
+        "echo ran >> ran; while [ ! -e on ]; do sleep 0.01; done",
+    );
+    let first = ask(&mut client, job, "a", false, &wait);
+    assert_eq!(ask(&mut client, job, "a", false, &wait), first);
+    assert_eq!(ask(&mut client, job, "a", true, &wait), first);
+    std::fs::write(house.work().join("on"), "").unwrap();
+    until("it ended", || all_ended(&mut client, job));
+    assert_eq!(ask(&mut client, job, "a", true, &wait), first);
+    assert_eq!(house.text("ran"), "ran\n");
+    assert_ne!(ask(&mut client, job, "b", false, &wait), first);
+    // From before there were tokens.
+    let (one, other) = (
+        ask(&mut client, job, "", false, &wait),
+        ask(&mut client, job, "", false, &wait),
+    );
+    assert_ne!(one, other);
+    until("all ended", || all_ended(&mut client, job));
+    finish(&house, &mut client, job);
+}
+
+fn written_and_not_started() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = job(&house, &mut client);
+    // What it is asked for stays in its socket.
+    for fork_server in sys::process::children(client.engine().pid) {
+        sys::process::signal(fork_server, 19).unwrap();
+    }
+    let step = launch(&house, "echo ran >> ran");
+    let first = ask(&mut client, job, "a", false, &step);
+    house.kill_engine_and_fork_server(&client);
+    client.reconnect().unwrap();
+    let second = ask(&mut client, job, "a", true, &step);
+    assert_ne!(first, second, "the first one never ran");
+    until("it ended", || all_ended(&mut client, job));
+    assert_eq!(house.text("ran"), "ran\n");
+    finish(&house, &mut client, job);
+}
+
+fn whenever_the_engine_is_killed() {
+    let house = House::new();
+    let mut client = house.client();
+    let job = job(&house, &mut client);
+    for moment in 0..16 {
+        let engine = client.engine().pid;
+        let file = format!("ran.{moment}");
+        let step = launch(&house, &format!("echo ran >> {file}"));
+        let mut last = None;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_micros(moment * 100));
+                let _gone = sys::process::signal(engine, 9);
+            });
+            let mut name = StepRequestName {
+                token: format!("at-{moment}"),
+                again: false,
+            };
+            // As `srun` does: it is requested again where it is over and never began.
+            loop {
+                let request = StepRequest::default();
+                let made = client.create_step(job, &name, request, step.clone());
+                let made = made.unwrap().step;
+                if name.again && last == Some(made) {
+                    break;
+                }
+                until("the engine is dead", || {
+                    sys::process::start_time(engine).is_none()
+                });
+                until("it ended", || all_ended(&mut client, job));
+                if !house.text(&file).is_empty() {
+                    break;
+                }
+                last = Some(made);
+                name.again = true;
+            }
+        });
+        assert_eq!(house.text(&file), "ran\n", "{moment}");
+    }
+    finish(&house, &mut client, job);
+}
