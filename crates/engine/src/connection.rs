@@ -1,10 +1,12 @@
 //! Connections: a thread each, which reads calls, hands them to the owner, and writes answers.
 
 use crate::message::{Message, Peer, PendingCall};
+use crate::users::Users;
 use api::{
     Answer, Call, Hello, HelloAnswer, LONGEST_CALL, PROTOCOL, Refusal, VERSION, read_frame,
     write_frame,
 };
+
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -14,13 +16,15 @@ use std::time::Duration;
 /// Enough for reading a job's JSON; most of it is never touched.
 const STACK: usize = 256 << 10;
 
-/// What every client is greeted with.
+/// What connections share: what every client is greeted with, and who they are.
 #[derive(Debug)]
 pub(crate) struct Greeting {
     /// The store's id.
     pub(crate) store: String,
     /// For the first client that shows it.
     pub(crate) notice: Mutex<Option<String>>,
+    /// Names of those who submit.
+    pub(crate) users: Arc<Users>,
 }
 
 impl Greeting {
@@ -108,7 +112,12 @@ impl Connection {
                         hello.version, hello.protocol
                     ),
                 }),
-                Ok(call) => self.ask(call, peer),
+                Ok(call) => {
+                    if matches!(call, Call::Submit(_)) {
+                        greeting.users.learn(peer.uid, peer.gid);
+                    }
+                    self.ask(call, peer)
+                }
                 Err(error) => Answer::Refused(Refusal::Invalid {
                     message: format!("call not understood: {error}"),
                 }),

@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::{Mutex, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 use sys::lock::FileLock;
@@ -215,7 +215,7 @@ fn open(
         own,
         messenger,
         sender,
-        users: crate::users::Users::default(),
+        users: Arc::default(),
         waiters: Vec::new(),
         gpus: crate::owner::GpuLocks::new(&gpus, no_gpus),
         allocations: std::collections::BTreeMap::new(),
@@ -261,6 +261,7 @@ fn live(
     let greeting = Greeting {
         store: owner.store.uuid().to_owned(),
         notice: Mutex::new(owner.notice()),
+        users: Arc::clone(&owner.users),
     };
     let sender = owner.sender.clone();
     spawn("listener", move || {

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -65,14 +66,16 @@ pub fn login_environment() -> Result<Variables, String> {
 /// What every login has, whatever its files do.
 pub fn bare_login() -> Variables {
     let of_caller = |name: &str| std::env::var_os(name).map(|value| sys::odd_text::text(&value));
-    let entry = passwd_entry();
-    let mut fields = entry.as_deref().unwrap_or_default().split(':');
-    // NAME:PASSWORD:UID:GID:GECOS:HOME:SHELL, passwd(5).
-    let user = fields.next().filter(|name| !name.is_empty());
-    let home = fields.nth(4).filter(|home| !home.is_empty());
-    let shell = fields.next().filter(|shell| !shell.is_empty());
-    let or_callers = |found: Option<&str>, name: &str, default: &str| {
-        let found = found.map(str::to_owned).or_else(|| of_caller(name));
+    // Without an entry, or where the system can't be asked, the caller's variables serve.
+    let entry = sys::users::user_by_id(sys::process::user()).ok().flatten();
+    let entry = entry.as_ref();
+    let path_text = |path: &Path| sys::odd_text::text(path.as_os_str());
+    let user = entry.map(|entry| entry.name.clone());
+    let home = entry.map(|entry| path_text(&entry.home));
+    let shell = entry.map(|entry| path_text(&entry.shell));
+    let or_callers = |found: Option<String>, name: &str, default: &str| {
+        let found = found.filter(|found| !found.is_empty());
+        let found = found.or_else(|| of_caller(name));
         found.unwrap_or_else(|| default.to_owned())
     };
     let user = or_callers(user, "USER", "");
@@ -90,17 +93,6 @@ pub fn bare_login() -> Variables {
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .to_vec()
-}
-
-/// The user's line among those of passwd(5), wherever the system keeps them.
-fn passwd_entry() -> Option<String> {
-    let uid = sys::process::user().to_string();
-    let found = Command::new("getent")
-        .args(["passwd", &uid])
-        .output()
-        .ok()?;
-    let line = String::from_utf8(found.stdout).ok()?;
-    Some(line.trim_end_matches('\n').to_owned())
 }
 
 /// Reads to the second mark: what a login leaves running may hold the pipe for long.

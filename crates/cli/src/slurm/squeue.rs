@@ -8,7 +8,6 @@ use model::{
     SqueueAction, SqueueArgs, StateFilter, StepRecord, Timestamp,
 };
 use serde_json::json;
-use std::process::{Command, Stdio};
 
 /// How long Slurm's controller remembers a job that ended (its default MinJobAge).
 const REMEMBERED_MS: i64 = 300_000;
@@ -159,15 +158,9 @@ fn say_unknown_users(asked: &SqueueArgs, printer: &Printer) {
     }
 }
 
-/// Whether the system knows a user of that name, wherever it keeps them; yes, where it can't be
-/// asked.
+/// Whether the system knows a user of that name; yes, where it can't be asked.
 fn is_user(name: &str) -> bool {
-    let mut getent = Command::new("getent");
-    getent.args(["passwd", "--", name]).stdout(Stdio::null());
-    // getent(1): 2 is for a key that isn't found.
-    getent
-        .status()
-        .map_or(true, |status| status.code() != Some(2))
+    sys::users::user_by_name(name).map_or(true, |found| found.is_some())
 }
 
 fn steps(jobs: &[JobInfo], client: Option<&mut Client>) -> Result<Vec<StepRecord>, CommandError> {

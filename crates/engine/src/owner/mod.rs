@@ -44,6 +44,7 @@ use rights::Act;
 use sched::State;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use turn::Turn;
@@ -73,7 +74,7 @@ pub(crate) struct Owner {
     pub(crate) messenger: Messenger,
     /// For threads that wait for adopted supervisors.
     pub(crate) sender: mpsc::Sender<Message>,
-    pub(crate) users: Users,
+    pub(crate) users: Arc<Users>,
     pub(crate) waiters: Vec<Waiter>,
     pub(crate) gpus: GpuLocks,
     /// Connections that allocations without a script belong to.

@@ -1,6 +1,7 @@
 //! Starting a program with everything about it decided beforehand.
 
 use crate::{cpu, odd_text};
+use nix::unistd::Gid;
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -51,19 +52,12 @@ impl User {
     /// does not know the name.
     #[must_use]
     pub fn look_up(name: &str, uid: u32, gid: u32) -> User {
-        let mut groups = vec![gid];
-        if let Ok(name) = CString::new(name) {
-            let mut buffer = vec![0; 1024];
-            let mut count = 1024;
-            // SAFETY: `name` ends with NUL; the buffer holds `count` groups.
-            let found = unsafe {
-                libc::getgrouplist(name.as_ptr(), gid, buffer.as_mut_ptr(), &raw mut count)
-            };
-            if found >= 0 {
-                buffer.truncate(usize::try_from(count).unwrap_or(0));
-                groups = buffer;
-            }
-        }
+        let name = CString::new(name).ok();
+        let all = name.and_then(|name| nix::unistd::getgrouplist(&name, Gid::from_raw(gid)).ok());
+        let groups = all.map_or_else(
+            || vec![gid],
+            |all| all.into_iter().map(Gid::as_raw).collect(),
+        );
         User { uid, gid, groups }
     }
 }

@@ -1,0 +1,66 @@
+//! Users and groups as the system knows them, wherever it keeps them: files, LDAP, SSSD
+//! (nsswitch.conf(5)). A question may take as long as a network's.
+
+use nix::unistd::{Gid, Group, Uid, User};
+use std::io;
+
+/// A user's entry of passwd(5).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserEntry {
+    /// The name to log in by.
+    pub name: String,
+    /// The home folder.
+    pub home: std::path::PathBuf,
+    /// The login shell.
+    pub shell: std::path::PathBuf,
+}
+
+impl From<User> for UserEntry {
+    fn from(user: User) -> UserEntry {
+        UserEntry {
+            name: user.name,
+            home: user.dir,
+            shell: user.shell,
+        }
+    }
+}
+
+/// The entry of a user by number; `None` where there is none.
+///
+/// # Errors
+/// The system could not say.
+pub fn user_by_id(uid: u32) -> io::Result<Option<UserEntry>> {
+    Ok(User::from_uid(Uid::from_raw(uid))?.map(UserEntry::from))
+}
+
+/// The entry of a user by name; `None` where there is none.
+///
+/// # Errors
+/// The system could not say.
+pub fn user_by_name(name: &str) -> io::Result<Option<UserEntry>> {
+    Ok(User::from_name(name)?.map(UserEntry::from))
+}
+
+/// The name of a group; `None` where it has none.
+///
+/// # Errors
+/// The system could not say.
+pub fn group_name(gid: u32) -> io::Result<Option<String>> {
+    Ok(Group::from_gid(Gid::from_raw(gid))?.map(|group| group.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_has_an_entry_and_an_unknown_number_has_none() {
+        let root = user_by_id(0).unwrap().unwrap();
+        assert_eq!(root.name, "root");
+        assert_eq!(user_by_name("root").unwrap(), Some(root));
+        assert_eq!(group_name(0).unwrap().as_deref(), Some("root"));
+        assert_eq!(user_by_id(3_999_999_999).unwrap(), None);
+        assert_eq!(group_name(3_999_999_999).unwrap(), None);
+        assert_eq!(user_by_name("no such user").unwrap(), None);
+    }
+}
