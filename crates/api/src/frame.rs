@@ -9,6 +9,9 @@ pub const LONGEST_CALL: usize = 16 << 20;
 /// Longest answer that a client reads: some hundred thousand jobs.
 pub const LONGEST_ANSWER: usize = 512 << 20;
 
+/// What is reserved for a frame before any of it came: most fit.
+const PORTION: usize = 64 << 10;
+
 /// Writes one value as a frame, in one write.
 ///
 /// # Errors
@@ -48,8 +51,8 @@ pub fn read_frame<T: DeserializeOwned>(
             format!("message of {length} bytes, at most {longest} are read"),
         ));
     }
-    let mut body = Vec::new();
-    // Grows with what really comes: a length alone reserves no memory.
+    // Grows with what really comes: a length alone reserves no more memory than this.
+    let mut body = Vec::with_capacity(length.min(PORTION));
     stream.take(length as u64).read_to_end(&mut body)?;
     if body.len() < length {
         return Err(io::ErrorKind::UnexpectedEof.into());

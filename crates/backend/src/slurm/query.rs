@@ -83,7 +83,7 @@ fn view_state(
 /// A time as Slurm prints it: local, without a zone; `N/A` and `Unknown` are no times.
 fn local_time(text: &str) -> Option<Timestamp> {
     let time: jiff::civil::DateTime = text.parse().ok()?;
-    let zoned = time.to_zoned(jiff::tz::TimeZone::system()).ok()?;
+    let zoned = time.to_zoned(sys::local_zone()).ok()?;
     Some(Timestamp(zoned.timestamp().as_millisecond()))
 }
 

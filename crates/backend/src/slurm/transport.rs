@@ -244,7 +244,7 @@ fn parse_parsable(text: &str) -> Result<JobId, TransportError> {
 fn start_of(said: &str) -> Option<Timestamp> {
     let (_, behind) = said.split_once(" to start at ")?;
     let moment: jiff::civil::DateTime = behind.split_whitespace().next()?.parse().ok()?;
-    let zoned = moment.to_zoned(jiff::tz::TimeZone::system()).ok()?;
+    let zoned = moment.to_zoned(sys::local_zone()).ok()?;
     Some(Timestamp(zoned.timestamp().as_millisecond()))
 }
 

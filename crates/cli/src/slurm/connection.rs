@@ -66,7 +66,7 @@ pub fn connect_to_look() -> Result<Option<Client>, CommandError> {
 pub fn view_facts(client: Option<&mut Client>) -> Result<ViewFacts, CommandError> {
     let mut facts = ViewFacts {
         now: Timestamp(sys::now()),
-        zone: jiff::tz::TimeZone::system(),
+        zone: sys::local_zone(),
         cluster: "local".to_owned(),
         partition: "local".to_owned(),
         qos: "normal".to_owned(),

@@ -87,7 +87,7 @@ fn submit(args: &[String], printer: &Printer) -> Result<Queued, Stop> {
         printer.say(&format!("sbatch: error: getcwd failed: {error}"));
         Stop::Status(1)
     })?;
-    let zone = jiff::tz::TimeZone::system();
+    let zone = sys::local_zone();
     let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd);
     // The command line alone first: what is wrong there is said before a script is waited for.
     let stand_in = "#!/bin/sh\n";
@@ -140,7 +140,8 @@ fn submit(args: &[String], printer: &Printer) -> Result<Queued, Stop> {
         printer.say(&format!("sbatch: error: {why}"));
         return Err(Stop::Status(1));
     }
-    let environment = environment(&asked, &cwd, printer)?;
+    let umask = sys::process::umask();
+    let environment = environment(&asked, &cwd, umask, printer)?;
     let (parsable, quiet, wait) = (asked.parsable, asked.quiet, asked.wait);
     let submission = Submission {
         token: token("sbatch"),
@@ -151,7 +152,7 @@ fn submit(args: &[String], printer: &Printer) -> Result<Queued, Stop> {
             .and_then(|found| found.path)
             .map(|path| path.to_string_lossy().into_owned()),
         environment,
-        umask: sys::process::umask(),
+        umask,
         submit_host: sys::host_name(),
     };
     let job = match client.submit(submission) {
@@ -205,6 +206,7 @@ fn refuse_other_clusters(asked: &Sbatch, printer: &Printer) -> Result<(), Stop> 
 fn environment(
     asked: &Sbatch,
     cwd: &std::path::Path,
+    umask: u32,
     printer: &Printer,
 ) -> Result<Vec<(String, String)>, Stop> {
     let caller = match &asked.export_file {
@@ -225,8 +227,7 @@ fn environment(
         }),
         false => Vec::new(),
     };
-    let (host, umask) = (sys::host_name(), sys::process::umask());
-    Ok(asked.environment(&caller, &login, &host, cwd, umask))
+    Ok(asked.environment(&caller, &login, &sys::host_name(), cwd, umask))
 }
 
 /// Variables of a file, or of an open descriptor by its number; a NUL ends each.

@@ -108,7 +108,7 @@ impl ClusterWord {
 /// A time as Slurm prints it: local, without a zone; `Unknown` is no time.
 fn local_time(text: &str) -> Option<Timestamp> {
     let time: jiff::civil::DateTime = text.parse().ok()?;
-    let zoned = time.to_zoned(jiff::tz::TimeZone::system()).ok()?;
+    let zoned = time.to_zoned(sys::local_zone()).ok()?;
     Some(Timestamp(zoned.timestamp().as_millisecond()))
 }
 

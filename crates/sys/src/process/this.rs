@@ -2,7 +2,7 @@
 
 use rustix::process::{getpid, getppid, set_child_subreaper, setsid};
 use std::ffi::CString;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Becomes the parent of descendants whose own parent ends, so that no descendant is lost.
@@ -73,7 +73,10 @@ pub fn set_umask(mask: u32) -> u32 {
 /// thread may be making a file.
 #[must_use]
 pub fn umask() -> u32 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    // Room for all of it: a file of /proc says no size, and would be read in small portions.
+    let mut status = String::with_capacity(4096);
+    let file = std::fs::File::open("/proc/self/status");
+    let _unread = file.and_then(|mut file| file.read_to_string(&mut status));
     let text = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     text.and_then(|text| u32::from_str_radix(text.trim(), 8).ok())
         .unwrap_or(0o022)

@@ -4,7 +4,6 @@ use super::folder;
 use crate::exit_code;
 use crate::failure::Failure;
 use crate::input_file;
-use jiff::tz::TimeZone;
 use lint::{Activated, Body, Start, Starter};
 use model::script_lines::{LineKind, script_lines};
 use model::{SlurmVersion, Surroundings, Timestamp, first_error, sbatch};
@@ -22,7 +21,7 @@ pub fn read(path: &Path) -> Result<NewRunFile, Failure> {
         return Err(not_a_script(path));
     }
     let cwd = std::env::current_dir().unwrap_or_default();
-    let zone = TimeZone::system();
+    let zone = sys::local_zone();
     let surroundings = Surroundings {
         // An option of Pyxis is one here, too, and named as what it is.
         pyxis: true,

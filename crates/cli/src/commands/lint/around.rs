@@ -48,7 +48,7 @@ impl Around {
             version,
             user: std::env::var("USER").ok().filter(|user| !user.is_empty()),
             cwd,
-            zone: TimeZone::system(),
+            zone: sys::local_zone(),
             now: Timestamp(sys::now()),
         })
     }

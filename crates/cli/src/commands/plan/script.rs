@@ -84,7 +84,7 @@ impl Around {
     /// This machine's time zone, and the current folder.
     pub fn here() -> Around {
         Around {
-            zone: TimeZone::system(),
+            zone: sys::local_zone(),
             cwd: std::env::current_dir().unwrap_or_default(),
         }
     }

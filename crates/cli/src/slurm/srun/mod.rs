@@ -32,7 +32,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
             return 1;
         }
     };
-    let zone = jiff::tz::TimeZone::system();
+    let zone = sys::local_zone();
     let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd);
     let (asked, said) = resolve(args, &super::variable, &surroundings);
     if let Some(show) = asked.show {
