@@ -5,7 +5,6 @@
 mod commands;
 mod exit_code;
 mod failure;
-mod input_file;
 mod narrow;
 mod output_file;
 mod paint;

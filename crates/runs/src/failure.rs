@@ -56,6 +56,13 @@ impl Failure {
         }
     }
 
+    /// The caller stopped what was being prepared.
+    #[must_use]
+    pub fn interrupted() -> Failure {
+        let what = "interrupted; nothing was submitted";
+        Failure::new(FailureKind::Interrupted, what)
+    }
+
     /// Adds what was asked.
     #[must_use]
     pub fn asked(mut self, text: impl Into<String>) -> Failure {
@@ -97,6 +104,15 @@ impl Failure {
 /// What to do where a disk does not take what is written.
 const MAKE_ROOM: &str =
     "make room or give yourself the right, or set TRAINYARD_HOME to another folder";
+
+/// A file that can't be written.
+pub(crate) fn unwritable(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
+    let path = path.to_owned();
+    move |error| {
+        let what = format!("{} can't be written: {error}", path.display());
+        Failure::new(FailureKind::Io, what).todo(MAKE_ROOM)
+    }
+}
 
 /// A file that can't be read or written.
 pub(crate) fn unusable(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {

@@ -5,24 +5,48 @@
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
+mod cancel;
+pub mod cluster_files;
 mod failure;
 mod follower;
+pub mod input_file;
+mod known_runs;
 mod lost_work;
+mod make;
 mod plain_jobs;
+mod plan_inputs;
+mod plan_notes;
 mod program;
+mod reach;
 mod reason_words;
+mod requeue;
 mod run;
 mod run_links;
+mod run_request;
 mod run_state;
+mod select;
 mod spoken_name;
 mod submit;
+mod target;
+mod target_choice;
+mod user_config;
 
+pub use cancel::cancel;
 pub use failure::{Failure, FailureKind};
 pub use follower::{FILE_PAUSE, Follower, RunEvent};
+pub use known_runs::{engine_dir, indexed_runs, places};
+pub use make::{Submitted, submit};
 pub use plain_jobs::{PlainJob, plain_jobs};
-pub use program::pin_program;
+use program::pin_program;
+pub use reach::{engines, open};
 pub use reason_words::say_reason;
+pub use requeue::{Requeued, requeue};
 pub use run::{Run, Start, ask_for};
+pub use run_request::{GivenResource, Planned, RunRequest, user};
 pub use run_state::{RunState, run_state};
+pub use select::{Selected, select, select_live};
 pub use spoken_name::{JobNumber, NEWEST, SLURM, SpokenName};
 pub use submit::submit_next;
+pub use target::{Target, target};
+pub use target_choice::Why;
+pub use user_config::user_config;

@@ -1,13 +1,13 @@
 //! `yard attach`
 
 use super::follow::{outage, outage_over};
-use super::select::{Selected, select_live};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use backend::JobView;
 use clap::Args as ClapArgs;
 use runs::Run;
+use runs::{FailureKind, Selected, select_live};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
@@ -30,7 +30,7 @@ pub struct Args {
 
 /// Runs `yard attach`: an overlapping `srun` of one task.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let mut selected = select_live(&args.run, printer)?;
+    let mut selected = super::selected(select_live(&args.run), printer)?;
     let job = selected.job()?;
     match answered(&mut selected, printer)?.map(|view| view.state) {
         Some(backend::ViewState::Running { .. }) => {}
@@ -106,7 +106,7 @@ fn answered(selected: &mut Selected, printer: &Printer) -> Result<Option<JobView
     loop {
         match selected.view() {
             Err(error)
-                if error.code == exit_code::UNREACHABLE && !selected.transport.is_embedded() =>
+                if error.kind == FailureKind::Unreachable && !selected.transport.is_embedded() =>
             {
                 if outage_since.is_none() {
                     printer.say(&outage(selected.transport.cluster(), &error.line()));
@@ -117,7 +117,7 @@ fn answered(selected: &mut Selected, printer: &Printer) -> Result<Option<JobView
                 if let Some(since) = outage_since {
                     printer.say(&outage_over(selected.transport.cluster(), since.elapsed()));
                 }
-                return view;
+                return Ok(view?);
             }
         }
         std::thread::sleep(selected.transport.pause(begun.elapsed()));

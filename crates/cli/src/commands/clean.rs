@@ -1,6 +1,5 @@
 //! `yard clean`
 
-use super::place::{self, indexed_runs, places};
 use super::story::row;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
@@ -9,6 +8,7 @@ use crate::words;
 use clap::Args as ClapArgs;
 use folder::{Leftover, RunFolder, Standing, Verdict};
 use runs::{Run, ask_for};
+use runs::{indexed_runs, places};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -89,7 +89,7 @@ fn known_runs(places: &Places, printer: &Printer) -> Result<Vec<Known>, Failure>
     }
     for (cluster, runs) in asked {
         let all: Vec<&Run> = runs.iter().collect();
-        let views = place::open(places, &cluster)
+        let views = runs::open(places, &cluster)
             .and_then(|mut transport| Ok(ask_for(&mut *transport, &all)?));
         if let Err(failure) = &views {
             printer.say(&format!("note: {}", failure.line()));

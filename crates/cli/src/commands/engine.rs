@@ -1,12 +1,12 @@
 //! `yard engine`: the embedded engine by hand. It starts by itself on first use.
 
-use super::place::{engine_dir, places};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use api::{CallError, Client, ConnectError, EngineFacts};
 use clap::{Args as ClapArgs, Subcommand};
+use runs::{engine_dir, places};
 use serde_json::json;
 
 /// Start, stop or look at the embedded engine

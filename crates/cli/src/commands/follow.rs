@@ -1,14 +1,13 @@
 //! Follows a run on the terminal until it is over or the person leaves.
 
 use super::interrupt::Interrupt;
-use super::prepare::Submitted;
 use super::story::{Line, Story, row};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::words;
 use backend::Poller;
 use model::TimeLimitRequest;
-use runs::{FILE_PAUSE, Follower, RunEvent, RunState, say_reason};
+use runs::{FILE_PAUSE, Follower, RunEvent, RunState, Submitted, say_reason};
 use std::time::{Duration, Instant};
 
 /// How following ended.

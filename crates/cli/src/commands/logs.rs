@@ -2,7 +2,6 @@
 
 use super::follow::{outage, outage_over};
 use super::job_output::{files, has_begun, job_infos, show_whole};
-use super::select::{Selected, select};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -11,6 +10,7 @@ use clap::Args as ClapArgs;
 use folder::{Event, LogLine, LogTail};
 use model::JobInfo;
 use runs::{FILE_PAUSE, Follower, Run, RunEvent, Start};
+use runs::{Selected, select};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
@@ -38,7 +38,7 @@ pub struct Args {
 
 /// Runs `yard logs`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let mut selected = select(&args.run, printer)?;
+    let mut selected = super::selected(select(&args.run), printer)?;
     let Some(run) = selected.run.take() else {
         return job_output(&selected, printer);
     };

@@ -1,6 +1,5 @@
 //! `yard ls`
 
-use super::place::{self, indexed_runs, places};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -10,6 +9,7 @@ use clap::Args as ClapArgs;
 use model::{JobId, Timestamp};
 use runs::{PlainJob, plain_jobs};
 use runs::{Run, RunState, ask_for, say_reason};
+use runs::{indexed_runs, places};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ fn rows(args: &Args) -> Result<(Vec<Row>, Vec<String>), Failure> {
         let mut views = Vec::new();
         let mut recent = Vec::new();
         if !asked.is_empty() || cluster == backend::LOCAL {
-            match place::open(&places, &cluster) {
+            match runs::open(&places, &cluster) {
                 Ok(mut transport) => {
                     let answers = ask_for(&mut *transport, &asked)
                         .and_then(|views| Ok((views, transport.recent_jobs(since)?)));

@@ -15,32 +15,26 @@ mod lint;
 mod logs;
 mod ls;
 mod man;
-mod place;
 mod plan;
-mod plan_inputs;
-mod plan_notes;
 mod port;
-mod prepare;
 mod requeue;
 mod resource_flags;
 mod run;
 mod run_request;
 mod script;
-mod select;
 mod show;
 mod show_job;
 mod story;
-mod target;
-mod user_config;
 mod wait;
 
 #[cfg(test)]
 pub use examples::calls as example_calls;
 
 use crate::exit_code;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use runs::Selected;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -78,6 +72,18 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         words: Vec<OsString>,
     },
+}
+
+/// What was selected; engines that could not be asked are said.
+fn selected(
+    selected: Result<Selected, runs::Failure>,
+    printer: &Printer,
+) -> Result<Selected, Failure> {
+    let selected = selected?;
+    for note in &selected.notes {
+        printer.say(&format!("note: {note}"));
+    }
+    Ok(selected)
 }
 
 /// The widest that help is; a narrower terminal folds it further.
@@ -148,7 +154,7 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Completions(args) => completions::run(&args, printer),
         Command::Man(args) => man::run(&args, printer),
         // Known names never come here: main takes them first.
-        Command::Slurm { words } => Err(crate::failure::Failure::new(
+        Command::Slurm { words } => Err(Failure::new(
             exit_code::USAGE,
             format!(
                 "{} is none of Slurm's commands that yard knows",

@@ -1,10 +1,7 @@
 //! `yard port`
 
-use super::cluster::files;
-use super::place::places;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
-use crate::input_file;
 use crate::output_file;
 use crate::printer::Printer;
 use crate::words::{folded, shortened};
@@ -12,6 +9,9 @@ use clap::Args as ClapArgs;
 use cluster_file::ClusterFile;
 use lint::port::{Change, Mistake, PortInput, Ported, Question, fits, port};
 use model::counted;
+use runs::cluster_files as files;
+use runs::input_file;
+use runs::places;
 use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -51,9 +51,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let script = read_script(&args.script)?;
     let text = &script.text;
     let places = places()?;
-    let to = files::read(&places, &args.to, printer)?;
+    let to = files::read(&places, &args.to)?;
     let from = match &args.from {
-        Some(from) => files::read(&places, from, printer)?,
+        Some(from) => files::read(&places, from)?,
         None => guessed(&places, args, text, printer)?,
     };
     let name = args.script.rsplit('/').next().unwrap_or(&args.script);

@@ -3,18 +3,17 @@
 use super::follow::{self, Ended};
 use super::interrupt::Interrupt;
 use super::lint;
-use super::place::{self, places};
-use super::prepare::{self, Submitted};
-use super::run_request::{Planned, RunRequest};
+use super::run_request::Asked;
 use super::script;
 use super::story::row;
-use super::user_config;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use backend::Poller;
 use clap::Args as ClapArgs;
+use runs::places;
+use runs::{Planned, RunRequest, Submitted};
 use std::time::Instant;
 use sys::Places;
 
@@ -22,7 +21,7 @@ use sys::Places;
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     #[command(flatten)]
-    asked: RunRequest,
+    asked: Asked,
     /// Submit and return
     #[arg(long, short)]
     detach: bool,
@@ -35,9 +34,10 @@ pub struct Args {
 pub fn run(args: Args, printer: &Printer) -> Outcome {
     let begun = Instant::now();
     let places = places()?;
-    if let Some((script, flags)) = args.asked.script(printer)? {
-        let config = user_config::read(&places, printer)?;
-        let target = place::target(&places, args.asked.on(), config.as_ref())?;
+    let request = RunRequest::from(args.asked);
+    if let Some((script, flags)) = request.script()? {
+        let config = runs::user_config(&places)?;
+        let target = runs::target(&places, request.on.as_deref(), config.as_ref())?;
         if !target.facts.embedded {
             return Err(Failure::new(
                 exit_code::USAGE,
@@ -63,7 +63,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
             printer,
         );
     }
-    let mut planned = args.asked.plan(&places, printer)?;
+    let mut planned = request.plan(&places)?;
     // Until here nothing needs to be tidied, and a question that hangs ends at once.
     let interrupt = Interrupt::watch()?;
     let headline = planned.plan.headline(&planned.target.facts);
@@ -72,7 +72,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         printer.show_line(&row("note", note));
     }
     let environment = environment(&planned, &places, &interrupt, printer)?;
-    let submitted = prepare::submit(&mut planned, environment, &places, &interrupt)?;
+    let submitted = runs::submit(&mut planned, environment, &places, &|| !interrupt.asked())?;
     planned.target.remember(&places);
     if let Some(note) = &submitted.note {
         printer.show_line(&row("note", note));

@@ -3,7 +3,6 @@
 use super::interrupt::Interrupt;
 use super::job_output::JobOutput;
 use super::story::row;
-use super::target::Why;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -12,6 +11,7 @@ use crate::words;
 use api::{Client, JobFilter};
 use backend::{JobView, ViewState};
 use model::{ArrayTask, JobId, JobRecord, JobState, Outcome as JobOutcome};
+use runs::Why;
 use runs::{FILE_PAUSE, say_reason};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,6 @@
 //! `yard show`
 
 use super::job_output::job_infos;
-use super::select::select;
 use super::show_job;
 use super::story::end_word;
 use crate::exit_code;
@@ -12,6 +11,7 @@ use backend::JobView;
 use clap::Args as ClapArgs;
 use folder::Event;
 use model::Timestamp;
+use runs::select;
 use runs::{Run, RunState, Start, say_reason};
 use serde_json::json;
 
@@ -33,8 +33,11 @@ const LAST_LINES: usize = 5;
 
 /// Runs `yard show`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let mut selected = select(&args.run, printer)?;
-    let view = selected.view_or_note(printer)?;
+    let mut selected = super::selected(select(&args.run), printer)?;
+    let (view, note) = selected.view_or_note()?;
+    if let Some(note) = note {
+        printer.say(&format!("note: {note}"));
+    }
     let now = Timestamp(sys::now());
     match &selected.run {
         Some(run) if args.json => printer.line(&run_json(run, view.as_ref()).to_string()),

@@ -1,11 +1,11 @@
 //! What `yard show` says of a job of no run: one of a batch script, an array, or an element.
 
 use super::job_output::{OutputFile, files, has_begun, is_written_since, one_element};
-use super::select::Selected;
 use super::story::row;
 use crate::words;
 use backend::{JobView, ViewState};
 use model::{ArrayTaskInfo, JobInfo, JobStateName, Timestamp, moment_text};
+use runs::Selected;
 use runs::say_reason;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

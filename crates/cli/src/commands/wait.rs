@@ -1,7 +1,6 @@
 //! `yard wait`
 
 use super::follow::{outage, outage_over};
-use super::select::{Selected, select_live};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -9,7 +8,8 @@ use crate::slurm::{connection, sbatch_wait};
 use backend::{JobView, LOCAL, Poller, Reach, ViewState};
 use clap::Args as ClapArgs;
 use model::JobId;
-use runs::{FILE_PAUSE, Run, RunState};
+use runs::{FILE_PAUSE, FailureKind, Run, RunState};
+use runs::{Selected, select_live};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -28,7 +28,12 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let waited: Result<Vec<Waited>, Failure> = args
         .runs
         .iter()
-        .map(|text| Ok(Waited::of(select_live(text, printer)?, &mut pollers)))
+        .map(|text| {
+            Ok(Waited::of(
+                super::selected(select_live(text), printer)?,
+                &mut pollers,
+            ))
+        })
         .collect();
     let mut code = exit_code::DONE;
     for mut one in waited? {
@@ -210,8 +215,8 @@ fn wait_for_element(one: &mut Waited) -> Result<(String, bool), Failure> {
             Ok(view) if view.as_ref().is_some_and(|view| view.state.is_live()) => {}
             Ok(view) => return Ok(job_ended(view)),
             Err(error)
-                if error.code == exit_code::UNREACHABLE && !selected.transport.is_embedded() => {}
-            Err(error) => return Err(error),
+                if error.kind == FailureKind::Unreachable && !selected.transport.is_embedded() => {}
+            Err(error) => return Err(error.into()),
         }
         std::thread::sleep(selected.transport.pause(begun.elapsed()));
     }

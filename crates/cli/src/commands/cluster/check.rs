@@ -1,7 +1,5 @@
 //! `yard cluster check`
 
-use super::files;
-use crate::commands::place::places;
 use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
@@ -9,6 +7,8 @@ use clap::Args as ClapArgs;
 use cluster_file::{ClusterFile, Contradiction};
 use model::Severity;
 use model::counted;
+use runs::cluster_files as files;
+use runs::places;
 use serde_json::{Value, json};
 
 /// Find what can't be so in a cluster file; exits with 1 where there is an error

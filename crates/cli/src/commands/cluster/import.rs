@@ -1,14 +1,14 @@
 //! `yard cluster import`
 
-use super::files;
-use crate::commands::place::places;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
-use crate::input_file::{self, InputFile};
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
 use cluster_file::{ConfText, ImportInput, ImportNote, import};
 use model::counted;
+use runs::cluster_files as files;
+use runs::input_file;
+use runs::places;
 use std::path::{Path, PathBuf};
 
 /// Print a cluster file made of a Slurm's own configuration
@@ -110,5 +110,5 @@ fn file_name(path: &Path) -> String {
 
 /// A configuration file's text. Names in other encodings than UTF-8 are read as well as they can be.
 fn text(path: &Path) -> Result<String, Failure> {
-    input_file::read(path).map(InputFile::into_text)
+    Ok(input_file::read(path)?.into_text())
 }

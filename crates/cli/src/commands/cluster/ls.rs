@@ -1,13 +1,13 @@
 //! `yard cluster ls`
 
-use super::files::{self, ClusterText, Kind};
-use crate::commands::place::places;
 use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
 use cluster_file::{ClusterFile, Nodes, Sourced};
+use runs::cluster_files::{self as files, ClusterText, Kind};
+use runs::places;
 use serde_json::{Value, json};
 
 /// List clusters: what answers here, your cluster files, and those that come with yard

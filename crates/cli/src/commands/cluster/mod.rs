@@ -1,7 +1,7 @@
 //! `yard cluster`
 
 mod check;
-pub mod files;
+
 mod import;
 mod ls;
 mod show;

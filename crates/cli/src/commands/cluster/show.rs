@@ -1,7 +1,6 @@
 //! `yard cluster show`
 
-use super::{files, sources};
-use crate::commands::place::places;
+use super::sources;
 use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
@@ -11,6 +10,8 @@ use cluster_file::{
     ClusterFile, Entry, GpuKind, GpuOption, Named, NodeSet, Partition, Section, Source, Sourced,
 };
 use model::counted;
+use runs::cluster_files as files;
+use runs::places;
 use std::fmt::Display;
 
 /// Show what a cluster has and allows
@@ -31,7 +32,7 @@ pub struct Args {
 
 /// Runs `yard cluster show`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let file = files::read(&places()?, &args.cluster, printer)?;
+    let file = files::read(&places()?, &args.cluster)?;
     if args.json {
         printer.line(&sources::json(&file).to_string());
     } else if args.toml {

@@ -3,17 +3,17 @@
 use super::folder;
 use crate::exit_code;
 use crate::failure::Failure;
-use crate::input_file;
 use lint::{Activated, Body, Start, Starter};
 use model::script_lines::{LineKind, script_lines};
 use model::{SlurmVersion, Surroundings, Timestamp, first_error, sbatch};
+use runs::{FailureKind, input_file};
 use std::path::Path;
 use train::{Launcher, NewRunFile, ScriptStart, toml_text, toml_texts};
 
 /// Reads a script: what it asks for, what it prepares and what it starts.
 pub fn read(path: &Path) -> Result<NewRunFile, Failure> {
-    let usage = |failure: Failure| Failure {
-        code: exit_code::USAGE,
+    let usage = |failure| runs::Failure {
+        kind: FailureKind::Usage,
         ..failure
     };
     let text = input_file::read(path).map_err(usage)?.into_text();

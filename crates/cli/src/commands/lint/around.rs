@@ -1,7 +1,5 @@
 //! What is known of where scripts shall run.
 
-use super::super::cluster::files;
-use super::super::place::places;
 use super::Args;
 use crate::exit_code;
 use crate::failure::Failure;
@@ -10,6 +8,8 @@ use ::lint::{Finding, FolderFact, LintInput};
 use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
 use model::{SlurmVersion, Timestamp};
+use runs::cluster_files as files;
+use runs::places;
 use std::path::{Path, PathBuf};
 
 /// What is known of where scripts shall run.
@@ -29,7 +29,7 @@ impl Around {
             Some(text) => Some(known_version(text, printer)?),
         };
         let cluster = match &args.on {
-            Some(name) => Some(files::read(&places()?, name, printer)?),
+            Some(name) => Some(files::read(&places()?, name)?),
             None => None,
         };
         Around::of(cluster, version)

@@ -3,9 +3,9 @@
 use super::around::Around;
 use crate::exit_code;
 use crate::failure::Failure;
-use crate::input_file;
 use crate::printer::Printer;
 use ::lint::{Finding, Lines, Severity};
+use runs::input_file;
 use std::path::Path;
 
 /// Looks at a script before it is submitted: what is wrong is said briefly, and an error refuses it.

@@ -10,13 +10,13 @@ pub use before_submission::before_submission;
 
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
-use crate::input_file::STDIN;
 use crate::printer::Printer;
 use ::lint::{RULES, Rule};
 use around::Around;
 use clap::{Args as ClapArgs, ValueEnum};
 use model::nearest;
 use report::Report;
+use runs::input_file::STDIN;
 use std::path::PathBuf;
 
 /// Find the mistakes of batch scripts and run files before the queue does

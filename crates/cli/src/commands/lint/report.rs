@@ -6,11 +6,11 @@ use super::{run_file, script_file};
 use super::{Args, Deny, Format};
 use crate::exit_code;
 use crate::failure::Failure;
-use crate::input_file::{self, InputFile, Kind, STDIN};
 use crate::output_file;
 use crate::printer::Printer;
 use ::lint::render::{self, Counts};
 use ::lint::{Finding, Fixed, Lines};
+use runs::input_file::{self, InputFile, Kind, STDIN};
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -70,7 +70,7 @@ impl<'a> Report<'a> {
     pub(super) fn file(&mut self, path: &Path, around: &Around) {
         match input_file::read(path) {
             Ok(file) => self.read(path, &file, around),
-            Err(failure) => self.failed(&failure),
+            Err(failure) => self.failed(&failure.into()),
         }
     }
 
@@ -99,9 +99,7 @@ impl<'a> Report<'a> {
             let (file, problems) = RunFile::parse(&text, name);
             // Of a file that can't be read there is no plan to judge.
             let findings = match around.cluster() {
-                Some(cluster) if problems.is_empty() => {
-                    run_file::on(cluster, path, &file, &text, self.printer)
-                }
+                Some(cluster) if problems.is_empty() => run_file::on(cluster, path, &file, &text),
                 _ => Ok(lint::run_file_findings(&problems)),
             };
             match findings {

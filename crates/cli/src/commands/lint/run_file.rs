@@ -1,12 +1,10 @@
 //! What a cluster would say to a run file: the judgement of `yard plan FILE --on CLUSTER`.
 
-use super::super::run_request::user;
-use super::super::{place, user_config};
 use crate::failure::Failure;
-use crate::printer::Printer;
 use ::lint::{Finding, Lines, run_refused, run_without_plan};
 use cluster_file::ClusterFile;
 use resources::{Denial, Refusal};
+use runs::{places, user, user_config};
 use std::ops::Range;
 use std::path::Path;
 use train::{Overrides, Plan, PlanInput, RunFile, Source, Variables, site};
@@ -20,9 +18,8 @@ pub(super) fn on(
     path: &Path,
     run_file: &RunFile,
     text: &str,
-    printer: &Printer,
 ) -> Result<Vec<Finding>, Failure> {
-    let user_config = user_config::read(&place::places()?, printer)?;
+    let user_config = user_config(&places()?)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let base = folder
         .canonicalize()

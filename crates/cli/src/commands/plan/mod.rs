@@ -3,10 +3,9 @@
 mod json;
 mod script;
 
-use super::cluster::files;
+use runs::cluster_files as files;
 
-use super::place::{Target, places};
-use super::run_request::{Planned, RunRequest, user};
+use super::run_request::Asked;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -16,6 +15,7 @@ use clap::Args as ClapArgs;
 use cluster_file::ClusterFile;
 use model::Timestamp;
 use resources::{Denial, Refusal};
+use runs::{Planned, RunRequest, Target, places, user};
 use std::path::{Path, PathBuf};
 use sys::Places;
 use train::site::{Beside, SitePlan};
@@ -30,7 +30,7 @@ use train::{JobPlace, Plan, Row};
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     #[command(flatten)]
-    asked: RunRequest,
+    asked: Asked,
     /// Only the batch script that would be submitted
     #[arg(long, conflicts_with = "json")]
     script: bool,
@@ -48,11 +48,24 @@ pub struct Args {
     beside: Option<PathBuf>,
 }
 
+/// How the answer is shown.
+struct Shown {
+    script: bool,
+    json: bool,
+    beside: Option<PathBuf>,
+}
+
 /// Runs `yard plan`.
 pub fn run(args: Args, printer: &Printer) -> Outcome {
     let places = places()?;
-    let asked = args.asked.script(printer)?;
-    let file = cluster_file(args.asked.on(), &places, printer)?;
+    let request = RunRequest::from(args.asked);
+    let args = Shown {
+        script: args.script,
+        json: args.json,
+        beside: args.beside,
+    };
+    let asked = request.script()?;
+    let file = cluster_file(request.on.as_deref(), &places)?;
     match (asked, file) {
         (Some((path, _)), _) if args.beside.is_some() => Err(Failure::new(
             exit_code::USAGE,
@@ -62,21 +75,20 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
             ),
         )
         .todo(format!("yard plan FILE --beside {}", path.display()))),
-        (Some((path, flags)), file) => script::plan(&args, path, flags, file, &places, printer),
+        (Some((path, flags)), file) => {
+            let on = request.on.as_deref();
+            script::plan(&args, path, flags, on, file, &places, printer)
+        }
         (None, Some(file)) => {
-            let site = args.asked.plan_for(&file, &places, printer)?;
+            let site = request.plan_for(&file, &places)?;
             show_site(&args, &site, &file, printer)
         }
-        (None, None) => show_here(&args, args.asked.plan(&places, printer)?, &places, printer),
+        (None, None) => show_here(&args, request.plan(&places)?, &places, printer),
     }
 }
 
 /// The cluster file to plan for; none for the embedded engine and for the Slurm that answers here.
-fn cluster_file(
-    on: Option<&str>,
-    places: &Places,
-    printer: &Printer,
-) -> Result<Option<ClusterFile>, Failure> {
+fn cluster_file(on: Option<&str>, places: &Places) -> Result<Option<ClusterFile>, Failure> {
     let Some(name) = on.filter(|name| *name != LOCAL) else {
         return Ok(None);
     };
@@ -86,11 +98,11 @@ fn cluster_file(
     {
         return Ok(None);
     }
-    files::read(places, name, printer).map(Some)
+    Ok(Some(files::read(places, name)?))
 }
 
 /// The plan for the engine that would run it, which is asked whether it would.
-fn show_here(args: &Args, planned: Planned, places: &Places, printer: &Printer) -> Outcome {
+fn show_here(args: &Shown, planned: Planned, places: &Places, printer: &Printer) -> Outcome {
     let Planned { plan, target, .. } = planned;
     let Target {
         mut transport,
@@ -122,7 +134,7 @@ fn show_here(args: &Args, planned: Planned, places: &Places, printer: &Printer) 
     Ok(end(!refusals.is_empty()))
 }
 
-fn show_site(args: &Args, site: &SitePlan, file: &ClusterFile, printer: &Printer) -> Outcome {
+fn show_site(args: &Shown, site: &SitePlan, file: &ClusterFile, printer: &Printer) -> Outcome {
     let scratch = file.paths.scratch.as_ref();
     let scratch = scratch.map_or("/scratch/$USER", |path| path.as_str());
     // No shell reads a directive.

@@ -1,12 +1,8 @@
 //! `yard plan SCRIPT`: what a batch script that exists already would be.
 
-use super::{Args, end, json, now, refusals_of, say_refusals, start_row};
-use crate::commands::place::{self, Target};
-use crate::commands::run_request::user;
-use crate::commands::user_config;
+use super::{Shown, end, json, now, refusals_of, say_refusals, start_row};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
-use crate::input_file;
 use crate::printer::Printer;
 use crate::words;
 use backend::TestedJob;
@@ -15,15 +11,18 @@ use jiff::tz::TimeZone;
 use model::sbatch::{self, Sbatch};
 use model::script_lines::{LineKind, script_lines};
 use model::{Origin, Severity, SlurmVersion, Surroundings};
+use runs::{FailureKind, input_file};
+use runs::{Target, user, user_config};
 use std::path::{Path, PathBuf};
 use sys::Places;
 use train::site::{ScriptPlan, file_of};
 
 /// Plans a script for a cluster that is known by its file, or for the engine here.
 pub fn plan(
-    args: &Args,
+    args: &Shown,
     path: &Path,
     flags: Vec<String>,
+    on: Option<&str>,
     file: Option<ClusterFile>,
     places: &Places,
     printer: &Printer,
@@ -43,8 +42,8 @@ pub fn plan(
             (plan, script)
         }
         None => {
-            let config = user_config::read(places, printer)?;
-            let mut target = place::target(places, args.asked.on(), config.as_ref())?;
+            let config = user_config(places)?;
+            let mut target = runs::target(places, on, config.as_ref())?;
             let (read, note) = around.resolve_here(path, &words, &text, &target)?;
             let mut plan = ScriptPlan::of(&read, &file_of(&target.facts), user().as_deref());
             let transport = &mut *target.transport;
@@ -160,8 +159,8 @@ pub fn resolve(
 
 /// A script's text; bytes that are no UTF-8 are replaced.
 pub fn read(path: &Path) -> Result<String, Failure> {
-    let read = input_file::read(path).map_err(|failure| Failure {
-        code: exit_code::USAGE,
+    let read = input_file::read(path).map_err(|failure| runs::Failure {
+        kind: FailureKind::Usage,
         ..failure
     })?;
     Ok(read.into_text())

@@ -1,15 +1,12 @@
 //! Which run or job a person means: a run's id or name, a job's number or name, or `@` for the newest.
 
-use super::place::{self, places};
-use crate::exit_code;
-use crate::failure::Failure;
-use crate::printer::Printer;
+use crate::failure::{Failure, FailureKind};
+use crate::known_runs::{places, unreadable_index};
+use crate::reach::{engines, open};
+use crate::{JobNumber, NEWEST, Run, SpokenName, plain_jobs};
 use backend::{JobView, Transport};
 use folder::{Index, IndexEntry};
 use model::{JobId, Timestamp};
-use runs::Run;
-use runs::plain_jobs;
-use runs::{JobNumber, NEWEST, SpokenName};
 use sys::Places;
 
 /// The selected run or job, with the transport to its cluster.
@@ -22,6 +19,8 @@ pub struct Selected {
     pub element: Option<u32>,
     /// The way to its cluster.
     pub transport: Box<dyn Transport>,
+    /// Engines that can't be asked and may hold what was named, in words.
+    pub notes: Vec<String>,
 }
 
 impl Selected {
@@ -47,7 +46,7 @@ impl Selected {
     pub fn job(&self) -> Result<JobId, Failure> {
         self.job.ok_or_else(|| {
             Failure::new(
-                exit_code::FAILED,
+                FailureKind::Failed,
                 format!("{} was never submitted", self.name()),
             )
             .todo("start it again with yard run")
@@ -76,30 +75,31 @@ impl Selected {
 
     /// As [`Selected::view`]; where its cluster does not answer, that is said, and what its files
     /// say has to do.
-    pub fn view_or_note(&mut self, printer: &Printer) -> Result<Option<JobView>, Failure> {
+    ///
+    /// # Errors
+    /// What is no outage of its cluster.
+    pub fn view_or_note(&mut self) -> Result<(Option<JobView>, Option<String>), Failure> {
         match (self.view(), self.job) {
             (Err(failure), Some(job))
-                if failure.code == exit_code::UNREACHABLE && !self.transport.is_embedded() =>
+                if failure.kind == FailureKind::Unreachable && !self.transport.is_embedded() =>
             {
                 let cluster = self.transport.cluster();
-                printer.say(&format!(
-                    "note: {cluster} does not answer: {}",
-                    failure.line()
-                ));
-                Ok(Some(JobView::not_answered(job)))
+                let note = format!("{cluster} does not answer: {}", failure.line());
+                Ok((Some(JobView::not_answered(job)), Some(note)))
             }
-            (view, _) => view,
+            (view, _) => Ok((view?, None)),
         }
     }
 
     fn of_run(places: &Places, entry: IndexEntry) -> Result<Selected, Failure> {
         let run = Run::read(entry)?;
-        let transport = place::open(places, &run.entry.cluster)?;
+        let transport = open(places, &run.entry.cluster)?;
         Ok(Selected {
             job: run.job(),
             run: Some(run),
             element: None,
             transport,
+            notes: Vec::new(),
         })
     }
 
@@ -109,6 +109,7 @@ impl Selected {
             job: Some(job),
             element,
             transport,
+            notes: Vec::new(),
         }
     }
 }
@@ -123,27 +124,46 @@ enum Several {
 }
 
 /// Finds what `text` means, to look at it.
-pub fn select(text: &str, printer: &Printer) -> Result<Selected, Failure> {
-    Search::new(text, printer)?.find(Several::Newest)
+///
+/// # Errors
+/// Nothing or several have that name, or the index of runs can't be read.
+pub fn select(text: &str) -> Result<Selected, Failure> {
+    search(text, Several::Newest)
 }
 
 /// Finds what `text` means, to change it or to wait for it: of several with one name, the one that
 /// lives.
-pub fn select_live(text: &str, printer: &Printer) -> Result<Selected, Failure> {
-    Search::new(text, printer)?.find(Several::TheLiveOne)
+///
+/// # Errors
+/// As of [`select`]; and of several that live none is meant more than another.
+pub fn select_live(text: &str) -> Result<Selected, Failure> {
+    search(text, Several::TheLiveOne)
+}
+
+fn search(text: &str, several: Several) -> Result<Selected, Failure> {
+    let mut search = Search::new(text)?;
+    let found = search.find(several);
+    let notes = search.notes;
+    match found {
+        Ok(selected) => Ok(Selected { notes, ..selected }),
+        Err(failure) => {
+            let said = notes.iter().map(|note| format!("note: {note}"));
+            Err(failure.mistakes(said.collect()))
+        }
+    }
 }
 
 /// A search for one name.
 struct Search<'a> {
     text: &'a str,
     places: Places,
-    printer: &'a Printer,
     /// All runs, the newest first.
     entries: Vec<IndexEntry>,
+    notes: Vec<String>,
 }
 
 impl<'a> Search<'a> {
-    fn new(text: &'a str, printer: &'a Printer) -> Result<Search<'a>, Failure> {
+    fn new(text: &'a str) -> Result<Search<'a>, Failure> {
         let places = places()?;
         let mut entries = Index::new(&places.index)
             .all()
@@ -152,12 +172,12 @@ impl<'a> Search<'a> {
         Ok(Search {
             text,
             places,
-            printer,
             entries,
+            notes: Vec::new(),
         })
     }
 
-    fn find(self, several: Several) -> Result<Selected, Failure> {
+    fn find(&mut self, several: Several) -> Result<Selected, Failure> {
         let is_cluster = |name: &str| {
             let of_run = self.entries.iter().any(|entry| entry.cluster == name);
             of_run || backend::slurm_here().is_ok_and(|here| here.as_deref() == Some(name))
@@ -219,7 +239,7 @@ impl<'a> Search<'a> {
     /// A job's number, on every engine that can be asked: of a run, if one has it there, else of a
     /// job of no run.
     fn by_number(
-        &self,
+        &mut self,
         name: SpokenName<'_>,
         JobNumber { job, element }: JobNumber,
         several: Several,
@@ -241,7 +261,7 @@ impl<'a> Search<'a> {
                 selected = Some(Found::Run(entry.clone()));
             }
         }
-        let (engines, mut problems) = place::engines(&self.places);
+        let (engines, mut problems) = engines(&self.places);
         for mut engine in engines {
             let cluster = engine.cluster().to_owned();
             if !name.is_on(&cluster) || found.iter().any(|(known, _)| *known == cluster) {
@@ -268,7 +288,7 @@ impl<'a> Search<'a> {
             return Err(self.ambiguous(all.collect()));
         }
         if name.cluster.is_none() {
-            self.note(&problems);
+            self.notes.extend(problems.iter().cloned());
             // It may also be another engine's, of which the person thinks.
             if let ([(cluster, _)], false, Several::TheLiveOne) =
                 (&found[..], problems.is_empty(), several)
@@ -287,12 +307,12 @@ impl<'a> Search<'a> {
     /// The newest job of no run with that name, submitted after that moment if one is given. An engine that does
     /// not answer has none: what was asked for may be a run.
     fn plain_job(
-        &self,
+        &mut self,
         name: SpokenName<'_>,
         several: Several,
         after: Option<Timestamp>,
     ) -> Result<Option<Selected>, Failure> {
-        let (engines, mut problems) = place::engines(&self.places);
+        let (engines, mut problems) = engines(&self.places);
         let mut jobs = Vec::new();
         for mut engine in engines {
             let cluster = engine.cluster().to_owned();
@@ -314,9 +334,9 @@ impl<'a> Search<'a> {
             });
             jobs.extend(meant.map(|job| (cluster.clone(), job)));
         }
-        self.note(&problems);
+        self.notes.extend(problems.iter().cloned());
         jobs.sort_by_key(|(_, job)| job.submitted);
-        let live = |(_, job): &&(String, runs::PlainJob)| job.state.is_live();
+        let live = |(_, job): &&(String, crate::PlainJob)| job.state.is_live();
         let chosen = match jobs.iter().filter(live).count() {
             _ if several == Several::Newest || name.rest == NEWEST => jobs.last(),
             0 => jobs.last(),
@@ -330,20 +350,13 @@ impl<'a> Search<'a> {
         let Some((cluster, job)) = chosen else {
             return Ok(None);
         };
-        let transport = place::open(&self.places, cluster)?;
+        let transport = open(&self.places, cluster)?;
         Ok(Some(Selected::of_job(job.id, None, transport)))
-    }
-
-    /// An engine that can't be asked may hold what was named.
-    fn note(&self, problems: &[String]) {
-        for problem in problems {
-            self.printer.say(&format!("note: {problem}"));
-        }
     }
 
     fn ambiguous(&self, names: Vec<String>) -> Failure {
         let what = format!("{} can mean several", self.text);
-        Failure::new(exit_code::USAGE, what)
+        Failure::new(FailureKind::Usage, what)
             .asked(self.text)
             .there(names.join(", "))
             .todo("name one of them")
@@ -352,7 +365,7 @@ impl<'a> Search<'a> {
     fn nothing(&self) -> Failure {
         let text = self.text;
         if self.entries.is_empty() && text == NEWEST {
-            return Failure::new(exit_code::FAILED, "there is no run or job yet")
+            return Failure::new(FailureKind::Failed, "there is no run or job yet")
                 .todo("yard run FILE starts one");
         }
         let newest = self.entries.iter().take(3).map(|entry| entry.id.as_str());
@@ -362,7 +375,7 @@ impl<'a> Search<'a> {
             _ => format!("newest: {}", newest.join(", ")),
         };
         let what = format!("no run or job has the name or id {text}");
-        Failure::new(exit_code::FAILED, what)
+        Failure::new(FailureKind::Failed, what)
             .there(there)
             .todo("yard ls shows all runs and jobs; @ is the newest one")
     }
@@ -375,5 +388,5 @@ enum Found {
 }
 
 fn unreadable(places: &Places, error: &std::io::Error) -> Failure {
-    place::unreadable_index(places, error).todo("make that folder readable, or set TRAINYARD_HOME")
+    unreadable_index(places, error).todo("make that folder readable, or set TRAINYARD_HOME")
 }

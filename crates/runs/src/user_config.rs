@@ -1,10 +1,8 @@
 //! The user's config: what all of a person's runs share.
 
-use super::run_request::say_problems;
-use crate::exit_code;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::input_file;
-use crate::printer::Printer;
+use crate::run_request::refuse_problems;
 use std::io::ErrorKind;
 use std::path::Path;
 use sys::Places;
@@ -14,7 +12,10 @@ use train::RunFile;
 const CONFIG: &str = "config.toml";
 
 /// Reads it, where there is one.
-pub fn read(places: &Places, printer: &Printer) -> Result<Option<RunFile>, Failure> {
+///
+/// # Errors
+/// It can't be read, or something is wrong with it.
+pub fn user_config(places: &Places) -> Result<Option<RunFile>, Failure> {
     let path = places.config.join(CONFIG);
     // A home that can't be searched has no config either, and a run may still be possible.
     if path
@@ -24,7 +25,7 @@ pub fn read(places: &Places, printer: &Printer) -> Result<Option<RunFile>, Failu
         return Ok(None);
     }
     let unreadable = |what: String| {
-        Failure::new(exit_code::USAGE, what)
+        Failure::new(FailureKind::Usage, what)
             .there("it holds what all runs share, so a run without it would be another one")
             .todo("make it a file that can be read, or move it away")
     };
@@ -37,7 +38,7 @@ pub fn read(places: &Places, printer: &Printer) -> Result<Option<RunFile>, Failu
     let text = file.into_utf8().ok_or_else(not_text)?;
     let origin = shown(&path);
     let (config, problems) = RunFile::parse_user_config(&text, &origin, &places.config);
-    say_problems(&problems, &text, &origin, printer)?;
+    refuse_problems(&problems, &text, &origin)?;
     Ok(Some(config))
 }
 

@@ -1,9 +1,7 @@
 //! Cluster files at the edge: a path, the user's own, those that come with the program.
 
-use crate::exit_code;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::input_file;
-use crate::printer::Printer;
 use cluster_file::{ClusterFile, shipped};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -95,7 +93,7 @@ pub fn find(places: &Places, asked: &str) -> Result<ClusterText, Failure> {
         };
         let (known, _) = all(places);
         let names: Vec<&str> = known.iter().map(|text| text.name.as_str()).collect();
-        return Err(Failure::new(exit_code::USAGE, what)
+        return Err(Failure::new(FailureKind::Usage, what)
             .asked(asked)
             .there(format!("cluster files of {}", names.join(", ")))
             .todo("name one of those, or a path"));
@@ -114,7 +112,7 @@ pub fn find(places: &Places, asked: &str) -> Result<ClusterText, Failure> {
     let names: Vec<&str> = known.iter().map(|text| text.name.as_str()).collect();
     let near = model::nearest(asked, names.iter().copied());
     Err(Failure::new(
-        exit_code::USAGE,
+        FailureKind::Usage,
         format!("there is no cluster file {asked}"),
     )
     .asked(asked)
@@ -125,25 +123,31 @@ pub fn find(places: &Places, asked: &str) -> Result<ClusterText, Failure> {
     }))
 }
 
-/// Finds and reads a cluster file. What is wrong with it is printed, each with its line.
-pub fn read(places: &Places, asked: &str, printer: &Printer) -> Result<ClusterFile, Failure> {
-    find(places, asked)?.parse(printer)
+/// Finds and reads a cluster file.
+///
+/// # Errors
+/// There is none of that name, it can't be read, or something is wrong with it.
+pub fn read(places: &Places, asked: &str) -> Result<ClusterFile, Failure> {
+    find(places, asked)?.parse()
 }
 
 impl ClusterText {
-    /// Reads it. What is wrong is printed, each with its line.
-    pub fn parse(&self, printer: &Printer) -> Result<ClusterFile, Failure> {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// All that is wrong with it, each with its line.
+    pub fn parse(&self) -> Result<ClusterFile, Failure> {
         ClusterFile::parse(&self.name, &self.text).map_err(|problems| {
-            for problem in &problems {
-                printer.say(model::render(problem, &self.text, &self.origin).trim_end());
-            }
+            let say = |problem| model::render(problem, &self.text, &self.origin);
+            let mistakes = problems.iter().map(|one| say(one).trim_end().to_owned());
             let many = if problems.len() == 1 {
                 "one mistake"
             } else {
                 "mistakes"
             };
-            Failure::new(exit_code::USAGE, format!("{} has {many}", self.origin))
+            Failure::new(FailureKind::Usage, format!("{} has {many}", self.origin))
                 .todo("correct what is shown above; docs/cluster-files.md has the keys")
+                .mistakes(mistakes.collect())
         })
     }
 }
@@ -171,7 +175,7 @@ fn read_path(path: &Path, kind: Kind) -> Result<ClusterText, Failure> {
     let text = input_file::read(path)
         .and_then(|file| {
             file.into_utf8()
-                .ok_or_else(|| Failure::new(exit_code::IO, format!("{shown} is not UTF-8")))
+                .ok_or_else(|| Failure::new(FailureKind::Io, format!("{shown} is not UTF-8")))
         })
         .map_err(|failure| {
             failure.todo("name a file that you may read, or a cluster: yard cluster ls")

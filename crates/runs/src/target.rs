@@ -1,49 +1,16 @@
-//! Where things lie for this call, and the transport that it means.
+//! The cluster that a new run goes to.
 
-use super::target::{self, Given, Why};
-use crate::exit_code;
-use crate::failure::Failure;
+use crate::SLURM;
+use crate::failure::{Failure, FailureKind};
+use crate::known_runs::engine_dir;
+use crate::target_choice::{self, Given, Why};
 use backend::{Discovered, EmbeddedTransport, LOCAL, SlurmTransport, Transport};
-use folder::{Index, IndexEntry};
 use model::ClusterFacts;
-use runs::SLURM;
 use std::fs::DirBuilder;
-use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use sys::Places;
 use train::RunFile;
-
-/// The folders of this user.
-pub fn places() -> Result<Places, Failure> {
-    Places::from_env().map_err(|error| {
-        Failure::new(exit_code::IO, error.to_string())
-            .todo("set TRAINYARD_HOME to a folder on a local disk that you may write")
-    })
-}
-
-/// All runs of this user, as the index names them.
-pub fn indexed_runs(places: &Places) -> Result<Vec<IndexEntry>, Failure> {
-    let index = Index::new(&places.index);
-    index
-        .all()
-        .map_err(|error| unreadable_index(places, &error))
-}
-
-/// The index of runs can't be read.
-pub fn unreadable_index(places: &Places, error: &io::Error) -> Failure {
-    Failure::new(
-        exit_code::IO,
-        format!("the index of runs can't be read: {error}"),
-    )
-    .asked(places.index.display().to_string())
-}
-
-/// The embedded engine's folder: inside one of its jobs, that engine's.
-pub fn engine_dir(places: &Places) -> PathBuf {
-    std::env::var_os(sys::env_vars::TRAINYARD_ENGINE)
-        .map_or_else(|| places.engine_dir("main"), PathBuf::from)
-}
 
 /// A cluster that new runs go to.
 pub struct Target {
@@ -57,7 +24,7 @@ pub struct Target {
     pub why: Why,
 }
 
-/// The cluster that new runs go to, by the rule of [`super::target`].
+/// The cluster that new runs go to, by the rule of [`crate::target_choice`].
 pub fn target(
     places: &Places,
     on: Option<&str>,
@@ -70,7 +37,7 @@ pub fn target(
         config: config.map(|on| (on.value.as_str(), place.as_str())),
         in_local_job: std::env::var_os(sys::env_vars::TRAINYARD_ENGINE).is_some(),
     };
-    let found = match target::decided(given) {
+    let found = match target_choice::decided(given) {
         Some((LOCAL, why)) => return local(places, why),
         Some((name, why)) => return slurm(name, why),
         None => backend::discover()?,
@@ -82,7 +49,7 @@ pub fn target(
     let last = std::fs::read_to_string(last_target(places)).ok();
     let last = last.as_deref().map(str::trim);
     match last {
-        Some(last) if target::has_moved(&target.why, &target.facts.name, Some(last)) => {
+        Some(last) if target_choice::has_moved(&target.why, &target.facts.name, Some(last)) => {
             Err(moved(last, &target.facts.name))
         }
         _ => Ok(target),
@@ -114,7 +81,7 @@ fn moved(last: &str, now: &str) -> Failure {
         now => format!("this machine's Slurm is {now}"),
     };
     Failure::new(
-        exit_code::USAGE,
+        FailureKind::Usage,
         format!("runs without --on went to {last} until now, and would go to {now}"),
     )
     .there(there)
@@ -162,7 +129,7 @@ fn no_such_cluster(name: &str, slurm: Option<&str>) -> Failure {
         None => format!("{LOCAL}; no Slurm answers on this machine"),
     };
     Failure::new(
-        exit_code::USAGE,
+        FailureKind::Usage,
         format!("no Slurm answers for {name} here"),
     )
     .there(there)
@@ -172,37 +139,4 @@ fn no_such_cluster(name: &str, slurm: Option<&str>) -> Failure {
         }
         None => format!("--on {LOCAL}, or leave --on out"),
     })
-}
-
-/// The transport to the cluster of a run or job that is there already; it need not answer now.
-pub fn open(places: &Places, cluster: &str) -> Result<Box<dyn Transport>, Failure> {
-    if cluster == LOCAL {
-        return Ok(Box::new(EmbeddedTransport::open(&engine_dir(places))?));
-    }
-    match SlurmTransport::to(cluster) {
-        Some(transport) => Ok(Box::new(transport)),
-        None => Err(Failure::new(
-            exit_code::UNREACHABLE,
-            format!("{cluster} can't be reached from here"),
-        )
-        .there("no Slurm of that name on this machine")
-        .todo("go to a machine of that cluster")),
-    }
-}
-
-/// The engines whose jobs can be named here: the embedded one, where it ever ran, and this machine's
-/// Slurm; and what of them does not answer, in words.
-pub fn engines(places: &Places) -> (Vec<Box<dyn Transport>>, Vec<String>) {
-    let (mut engines, mut problems) = (Vec::<Box<dyn Transport>>::new(), Vec::new());
-    match EmbeddedTransport::open_to_look(&engine_dir(places)) {
-        Ok(Some(engine)) => engines.push(Box::new(engine)),
-        Ok(None) => {}
-        Err(error) => problems.push(Failure::from(error).line()),
-    }
-    match SlurmTransport::here() {
-        Ok(Some(slurm)) => engines.push(Box::new(slurm)),
-        Ok(None) => {}
-        Err(error) => problems.push(Failure::from(error).line()),
-    }
-    (engines, problems)
 }

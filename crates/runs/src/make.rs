@@ -1,12 +1,11 @@
 //! Makes a run's folder and submits its first job: intent first, answer after.
 
-use super::interrupt::Interrupt;
-use super::run_request::Planned;
-use crate::exit_code;
-use crate::failure::Failure;
+use crate::failure::unwritable;
+use crate::failure::{Failure, FailureKind};
+use crate::run_request::Planned;
+use crate::{pin_program, submit_next};
 use folder::{CodeSource, Index, IndexEntry, MadeEnvironment, RunFolder, RunJson, Versions};
 use model::{JobId, Timestamp};
-use runs::{pin_program, submit_next};
 use std::path::{Path, PathBuf};
 use sys::Places;
 use train::{JobPlace, ResumeBy};
@@ -31,7 +30,7 @@ pub fn submit(
     planned: &mut Planned,
     environment: Option<MadeEnvironment>,
     places: &Places,
-    interrupt: &Interrupt,
+    goes_on: &dyn Fn() -> bool,
 ) -> Result<Submitted, Failure> {
     let yard = pin_program(&places.scratch)?;
     let random = random_text()?;
@@ -54,7 +53,7 @@ pub fn submit(
         planned,
         environment,
         places,
-        interrupt,
+        goes_on,
         New {
             folder: &made,
             entry: &entry,
@@ -85,7 +84,7 @@ fn fill_and_submit(
     planned: &mut Planned,
     environment: Option<MadeEnvironment>,
     places: &Places,
-    interrupt: &Interrupt,
+    goes_on: &dyn Fn() -> bool,
     new: New<'_>,
 ) -> Result<Submitted, Failure> {
     let New {
@@ -96,7 +95,7 @@ fn fill_and_submit(
         yard,
     } = new;
     let code = folder::copy_code(source, made, &places.scratch)?;
-    interrupt.check()?;
+    check(goes_on)?;
 
     let (id, created) = (entry.id.clone(), entry.created);
     let token = format!("{id}.1.{token}");
@@ -111,7 +110,7 @@ fn fill_and_submit(
         plan: plan.clone(),
         facts: facts.clone(),
         run_file: planned.text.clone(),
-        command_line: std::env::args().collect(),
+        command_line: planned.command_line.clone(),
         code,
         yard: yard.clone(),
         environment,
@@ -129,11 +128,11 @@ fn fill_and_submit(
     };
     let script = plan.script(&place);
     made.write_run(&run)?;
-    sys::atomic::write(&made.script(), script.as_bytes()).map_err(at(&made.script()))?;
+    sys::atomic::write(&made.script(), script.as_bytes()).map_err(unwritable(&made.script()))?;
     Index::new(&places.index)
         .add(entry)
-        .map_err(at(&places.index))?;
-    interrupt.check()?;
+        .map_err(unwritable(&places.index))?;
+    check(goes_on)?;
 
     let transport = &mut *planned.target.transport;
     let (job, at) = submit_next(transport, made, &run, None)?;
@@ -161,7 +160,7 @@ fn refuse_control_characters(path: &Path) -> Result<(), Failure> {
     match path.to_str() {
         Some(text) if !is_odd(text) => Ok(()),
         _ => Err(Failure::new(
-            exit_code::IO,
+            FailureKind::Io,
             format!("{path:?} can't hold a run: its name has characters that no script can name"),
         )
         .todo("rename the folder, or set TRAINYARD_HOME to another one")),
@@ -172,7 +171,7 @@ fn refuse_control_characters(path: &Path) -> Result<(), Failure> {
 fn random_text() -> Result<String, Failure> {
     let bytes: [u8; 20] = sys::random().map_err(|error| {
         let message = format!("a run needs a random name, and /dev/urandom can't be read: {error}");
-        Failure::new(exit_code::IO, message).todo("have /dev mounted")
+        Failure::new(FailureKind::Io, message).todo("have /dev mounted")
     })?;
     let letters = b"abcdefghijklmnopqrstuvwxyz234567";
     Ok(bytes
@@ -181,13 +180,9 @@ fn random_text() -> Result<String, Failure> {
         .collect())
 }
 
-fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
-    let path = path.to_owned();
-    move |error| {
-        Failure::new(
-            exit_code::IO,
-            format!("{} can't be written: {error}", path.display()),
-        )
-        .todo("make room or give yourself the right, or set TRAINYARD_HOME to another folder")
+fn check(goes_on: &dyn Fn() -> bool) -> Result<(), Failure> {
+    match goes_on() {
+        true => Ok(()),
+        false => Err(Failure::interrupted()),
     }
 }

@@ -1,7 +1,6 @@
 //! The one reader of the files that a person names: it waits for no one and comes to an end.
 
-use crate::exit_code;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -52,7 +51,7 @@ impl InputFile {
 pub fn read(path: &Path) -> Result<InputFile, Failure> {
     let name = path.display();
     let failure =
-        |error: io::Error| Failure::new(exit_code::IO, format!("{name} can't be read: {error}"));
+        |error: io::Error| Failure::new(FailureKind::Io, format!("{name} can't be read: {error}"));
     let mut bytes = Vec::new();
     let (size, kind) = if path.as_os_str() == STDIN {
         let stdin = io::stdin().lock();
@@ -64,7 +63,7 @@ pub fn read(path: &Path) -> Result<InputFile, Failure> {
     };
     if size.map_err(failure)? as u64 > LONGEST {
         return Err(
-            Failure::new(exit_code::IO, format!("{name} is too long: over 64 MiB"))
+            Failure::new(FailureKind::Io, format!("{name} is too long: over 64 MiB"))
                 .there("sbatch takes 4 MiB"),
         );
     }
@@ -75,7 +74,7 @@ pub fn read(path: &Path) -> Result<InputFile, Failure> {
 fn kind(path: &Path) -> Result<Kind, Failure> {
     let name = path.display();
     let facts = fs::metadata(path).map_err(|error| {
-        let failure = Failure::new(exit_code::IO, format!("{name} can't be read: {error}"))
+        let failure = Failure::new(FailureKind::Io, format!("{name} can't be read: {error}"))
             .todo("name a file that you may read");
         match path.read_link() {
             Ok(target) => failure.there(format!("it is a link to {}", target.display())),
@@ -83,7 +82,8 @@ fn kind(path: &Path) -> Result<Kind, Failure> {
         }
     })?;
     let no_file = |there: &str| {
-        Failure::new(exit_code::IO, format!("{name} is not a regular file")).there(there.to_owned())
+        Failure::new(FailureKind::Io, format!("{name} is not a regular file"))
+            .there(there.to_owned())
     };
     match facts.file_type() {
         kind if kind.is_file() && is_made_up(&facts) => {

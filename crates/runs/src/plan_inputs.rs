@@ -1,9 +1,8 @@
 //! What a plan names that must be there before anything is submitted.
 
-use super::cluster::files;
-use super::run_request::refused;
-use crate::exit_code;
-use crate::failure::Failure;
+use crate::cluster_files;
+use crate::failure::{Failure, FailureKind};
+use crate::run_request::refused;
 use backend::LOCAL;
 use model::nearest;
 use std::fs;
@@ -63,7 +62,7 @@ pub fn check_clusters<'a>(
     if run_files.peek().is_none() {
         return Ok(());
     }
-    let (files, _) = files::all(places);
+    let (files, _) = cluster_files::all(places);
     let mut known: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
     known.extend([LOCAL, here]);
     for file in run_files {
@@ -93,10 +92,11 @@ fn check_path(path: &Path, key: &str, source: &str) -> Result<(), Failure> {
         Some(near) => format!("did you mean {}?", folder.join(near).display()),
         None => format!("correct {key}, or put the file there"),
     };
-    Err(
-        Failure::new(exit_code::USAGE, format!("{} is not there", path.display()))
-            .asked(format!("{key} ({source})"))
-            .there(format!("{} has no {part}", folder.display()))
-            .todo(todo),
+    Err(Failure::new(
+        FailureKind::Usage,
+        format!("{} is not there", path.display()),
     )
+    .asked(format!("{key} ({source})"))
+    .there(format!("{} has no {part}", folder.display()))
+    .todo(todo))
 }

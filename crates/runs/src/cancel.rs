@@ -1,0 +1,40 @@
+//! Ends a run or a job.
+
+use crate::failure::Failure;
+use crate::{Run, Selected};
+use backend::Transport;
+
+/// Ends it; whether it lived.
+///
+/// # Errors
+/// It was never submitted, or its cluster does not answer.
+pub fn cancel(selected: &mut Selected) -> Result<bool, Failure> {
+    let job = selected.job()?;
+    let view = selected.view()?;
+    if !view.is_some_and(|view| view.state.is_live()) {
+        // Asked twice, it is still what was wanted.
+        return Ok(false);
+    }
+    match &selected.run {
+        Some(run) => cancel_run(run, &mut *selected.transport)?,
+        None => selected.transport.cancel(job, selected.element)?,
+    }
+    Ok(true)
+}
+
+/// First whatever would take over: it is noted in the run's folder, where a job that starts all the
+/// same sees it.
+fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(), Failure> {
+    // A folder that can't be written is no reason to let the job go on.
+    let noted = run.folder.write_cancelled();
+    for job in run.live_jobs().into_iter().rev() {
+        let live = transport
+            .jobs(&[job])?
+            .iter()
+            .any(|view| view.state.is_live());
+        if live {
+            transport.cancel(job, None)?;
+        }
+    }
+    Ok(noted?)
+}

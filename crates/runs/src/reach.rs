@@ -1,0 +1,39 @@
+//! The ways to the clusters of runs and jobs that are there already.
+
+use crate::failure::{Failure, FailureKind};
+use crate::known_runs::engine_dir;
+use backend::{EmbeddedTransport, LOCAL, SlurmTransport, Transport};
+use sys::Places;
+
+/// The transport to the cluster of a run or job that is there already; it need not answer now.
+pub fn open(places: &Places, cluster: &str) -> Result<Box<dyn Transport>, Failure> {
+    if cluster == LOCAL {
+        return Ok(Box::new(EmbeddedTransport::open(&engine_dir(places))?));
+    }
+    match SlurmTransport::to(cluster) {
+        Some(transport) => Ok(Box::new(transport)),
+        None => Err(Failure::new(
+            FailureKind::Unreachable,
+            format!("{cluster} can't be reached from here"),
+        )
+        .there("no Slurm of that name on this machine")
+        .todo("go to a machine of that cluster")),
+    }
+}
+
+/// The engines whose jobs can be named here: the embedded one, where it ever ran, and this machine's
+/// Slurm; and what of them does not answer, in words.
+pub fn engines(places: &Places) -> (Vec<Box<dyn Transport>>, Vec<String>) {
+    let (mut engines, mut problems) = (Vec::<Box<dyn Transport>>::new(), Vec::new());
+    match EmbeddedTransport::open_to_look(&engine_dir(places)) {
+        Ok(Some(engine)) => engines.push(Box::new(engine)),
+        Ok(None) => {}
+        Err(error) => problems.push(Failure::from(error).line()),
+    }
+    match SlurmTransport::here() {
+        Ok(Some(slurm)) => engines.push(Box::new(slurm)),
+        Ok(None) => {}
+        Err(error) => problems.push(Failure::from(error).line()),
+    }
+    (engines, problems)
+}

@@ -1,0 +1,58 @@
+//! Puts a run or a job back into the queue.
+
+use crate::failure::{Failure, FailureKind};
+use crate::{Selected, submit_next};
+use folder::RunFolder;
+use model::JobId;
+use serde::{Deserialize, Serialize};
+
+/// How it comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Requeued {
+    /// Its job goes back into the queue.
+    SameJob(JobId),
+    /// Its job can't, and the run goes on in another one.
+    NextJob(JobId),
+    /// It waits already.
+    Waits,
+}
+
+/// Brings it back; a run resumes from its newest checkpoint.
+///
+/// # Errors
+/// It was never submitted, its cluster does not answer, or refuses it.
+pub fn requeue(selected: &mut Selected) -> Result<Requeued, Failure> {
+    let job = selected.job()?;
+    let view = selected.view()?;
+    let name = selected.name();
+    let Selected { run, transport, .. } = selected;
+    let live = view.as_ref().is_some_and(|view| view.state.is_live());
+    if let Some(run) = run {
+        run.folder.clear_cancelled()?;
+        if !live {
+            run.folder.write_asked_again()?;
+        }
+    }
+    let refused = match &view {
+        Some(view) if view.id == job => transport.requeue(job, Some(view.restarts)).err(),
+        _ => None,
+    };
+    match (refused, run, view) {
+        (None, _, Some(view)) if view.id == job => Ok(Requeued::SameJob(job)),
+        // The job itself can't come back, the run can.
+        (_, Some(run), _) if !live => {
+            let (folder, json) = RunFolder::open(&run.entry.folder)?;
+            let (next, _at) = submit_next(&mut **transport, &folder, &json, None)?;
+            Ok(Requeued::NextJob(next))
+        }
+        (Some(error), ..) => Err(error.into()),
+        (None, _, Some(_)) => Ok(Requeued::Waits),
+        (None, _, None) => Err(Failure::new(
+            FailureKind::Failed,
+            format!("{name} can't be requeued"),
+        )
+        .there(format!("its cluster no longer knows job {job}"))
+        .todo("submit its script again")),
+    }
+}

@@ -1,0 +1,445 @@
+//! What a run is asked to be, read and resolved against a cluster.
+
+use crate::failure::{Failure, FailureKind};
+use crate::input_file;
+use crate::target::{Target, target};
+use crate::user_config::user_config;
+use crate::{plan_inputs, plan_notes};
+use cluster_file::ClusterFile;
+use model::ClusterFacts;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use sys::Places;
+use train::site::SitePlan;
+use train::{Overrides, Plan, PlanInput, Problem, Refusal, RefusalKind, RunFile, Variables};
+
+/// The run file's name in a folder.
+const RUN_FILE: &str = "yard.toml";
+
+/// A run as it is asked for: a run file, or a command, and what is said beside it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunRequest {
+    /// A run file, a folder that holds one, or a batch script.
+    pub file: Option<PathBuf>,
+    /// The cluster: `local` for the embedded engine, or the name of a Slurm.
+    pub on: Option<String>,
+    /// The run's name.
+    pub name: Option<String>,
+    /// Who starts the ranks.
+    pub launcher: Option<String>,
+    /// What is asked of `[resources]` instead of what the run file says.
+    pub resources: Vec<GivenResource>,
+    /// The command of a rank; instead of the run file's, where it is not empty.
+    pub command: Vec<String>,
+    /// The command line that asks, for the run's record.
+    pub command_line: Vec<String>,
+}
+
+/// A key of `[resources]` that was given by a flag.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenResource {
+    /// The flag's long name, without dashes.
+    pub flag: String,
+    /// The key.
+    pub key: String,
+    /// Its text as it was written.
+    pub text: String,
+}
+
+/// What was asked, resolved.
+pub struct Planned {
+    /// Each value with its source.
+    pub plan: Plan,
+    /// The run file's text, where there is one.
+    pub text: Option<String>,
+    /// Where the run file stands, or the current folder.
+    pub base: PathBuf,
+    /// The cluster that it goes to.
+    pub target: Target,
+    /// The command line that asked for it.
+    pub command_line: Vec<String>,
+}
+
+impl RunRequest {
+    /// The batch script, where the file is one, and Slurm's flags for it as text.
+    ///
+    /// # Errors
+    /// A flag that is for run files alone, or that is not understood.
+    pub fn script(&self) -> Result<Option<(&Path, Vec<String>)>, Failure> {
+        let Some(path) = self.file.as_deref().filter(|path| is_script(path)) else {
+            return Ok(None);
+        };
+        let time = self.overrides()?.resources.time;
+        let name = self.name.iter().map(|name| format!("--job-name={name}"));
+        let mut flags = Vec::new();
+        for GivenResource { flag, key, text } in &self.resources {
+            flags.push(match flag.as_str() {
+                "exclusive" => "--exclusive".to_owned(),
+                // Said with a unit, as everywhere in yard; sbatch is told in its own way.
+                "time" => match &time {
+                    Some(time) => format!("--time={}", time.value),
+                    None => format!("--time={text}"),
+                },
+                "sbatch" => text.clone(),
+                "gpu-memory" | "gpu-type" => return Err(no_such_option(flag, key, path)),
+                _ => format!("--{flag}={text}"),
+            });
+        }
+        Ok(Some((path, name.chain(flags).collect())))
+    }
+
+    /// Reads the run file, opens the way to the target and makes the plan.
+    ///
+    /// # Errors
+    /// What is wrong with what was asked, or the cluster can't be reached, or can never run it.
+    pub fn plan(&self, places: &Places) -> Result<Planned, Failure> {
+        let layers = self.layers(places)?;
+        let config = layers.user_config.as_ref();
+        let target = target(places, self.on.as_deref(), config)?;
+        plan_inputs::check_clusters(layers.files(), places, &target.facts.name)?;
+        let mut plan = train::plan(&layers.input(&target.facts)).map_err(refused)?;
+        plan_inputs::check(&mut plan)?;
+        plan_notes::add(&mut plan, &layers.base);
+        Ok(Planned {
+            plan,
+            text: layers.text,
+            base: layers.base,
+            target,
+            command_line: self.command_line.clone(),
+        })
+    }
+
+    /// Reads the run file and plans for a cluster that is known by its file.
+    ///
+    /// # Errors
+    /// What is wrong with what was asked, or the cluster can never run it.
+    pub fn plan_for(&self, file: &ClusterFile, places: &Places) -> Result<SitePlan, Failure> {
+        let layers = self.layers(places)?;
+        plan_inputs::check_clusters(layers.files(), places, &file.name)?;
+        let facts = file.facts(None);
+        let user = user();
+        let input = layers.input(&facts);
+        let mut site = train::site::plan_for(&input, file, user.as_deref(), &sys::machine())
+            .map_err(refused)?;
+        plan_inputs::check_requirements(&site.plan)?;
+        plan_notes::add(&mut site.plan, &layers.base);
+        Ok(site)
+    }
+
+    /// Everything that a person said, layer by layer.
+    fn layers(&self, places: &Places) -> Result<Layers, Failure> {
+        let file = self.run_file()?;
+        let overrides = self.overrides()?;
+        let variables = variables()?;
+        let user_config = user_config(places)?;
+        let base = match &file {
+            Some((path, _)) => folder_of(path),
+            None => PathBuf::from("."),
+        };
+        let base = std::path::absolute(&base)
+            .and_then(|base| base.canonicalize())
+            .map_err(|error| {
+                Failure::new(
+                    FailureKind::Usage,
+                    format!("{} can't be read: {error}", base.display()),
+                )
+                .todo("name a run file, or a folder that holds a yard.toml")
+            })?;
+        refuse_odd_folder(&base)?;
+        let (run_file, text) = match file {
+            Some((path, text)) => (Some(parse(&path, &text)?), Some(text)),
+            None => (None, None),
+        };
+        let folder = base.file_name().unwrap_or_default().to_string_lossy();
+        let program = self.command.first().map(|program| stem(program));
+        let default_name = match (&run_file, program) {
+            (None, Some(program)) => program,
+            _ => folder.into_owned(),
+        };
+        Ok(Layers {
+            user_config,
+            run_file,
+            text,
+            variables,
+            overrides,
+            base,
+            default_name,
+        })
+    }
+
+    /// The run file's path as the person would name it, and its text. Without a file and without a
+    /// command, the current folder's.
+    fn run_file(&self) -> Result<Option<(PathBuf, String)>, Failure> {
+        let path = match &self.file {
+            Some(path) if path.is_dir() => path.join(RUN_FILE),
+            Some(path) => path.clone(),
+            None if self.command.is_empty() => PathBuf::from(RUN_FILE),
+            None => return Ok(None),
+        };
+        let text = text_of(&path).map_err(|failure| match &self.file {
+            None => Failure::new(FailureKind::Usage, "there is nothing to run")
+                .there(format!("no {RUN_FILE} in this folder"))
+                .todo("yard run FILE, or yard run -- COMMAND"),
+            Some(folder) if folder.is_dir() => Failure::new(
+                FailureKind::Usage,
+                format!("{} holds no {RUN_FILE}", folder.display()),
+            )
+            .todo("name a run file, or a folder that holds one"),
+            Some(_) => failure,
+        })?;
+        if path.extension().is_some_and(|extension| extension == "py") {
+            return Err(Failure::new(
+                FailureKind::Usage,
+                format!("{} is a Python program, not a run file", path.display()),
+            )
+            .todo(format!("yard run -- python {}", path.display())));
+        }
+        if path.extension().is_none_or(|extension| extension != "toml") && !text.contains('=') {
+            return Err(Failure::new(
+                FailureKind::Usage,
+                format!(
+                    "{} is neither a run file nor a batch script",
+                    path.display()
+                ),
+            )
+            .there("a run file sets keys; a script's first line begins with #!")
+            .todo("add #!/bin/bash as its first line, or name a yard.toml"));
+        }
+        if text.starts_with("#!") {
+            return Err(Failure::new(
+                FailureKind::Usage,
+                format!("{} is a script, not a run file", path.display()),
+            )
+            .there("a script has no plan: it is submitted as it stands")
+            .todo(format!("yard run {}", path.display())));
+        }
+        Ok(Some((path, text)))
+    }
+
+    /// All flags; all that is wrong with them is said at once.
+    fn overrides(&self) -> Result<Overrides, Failure> {
+        let mut overrides = Overrides::default();
+        let own = [
+            ("name", "name", self.name.as_ref()),
+            ("launcher", "launcher", self.launcher.as_ref()),
+        ];
+        let own = own
+            .into_iter()
+            .filter_map(|(flag, key, text)| Some((flag, key, text?)));
+        let given = self
+            .resources
+            .iter()
+            .map(|given| (given.flag.as_str(), given.key.as_str(), &given.text));
+        let mut problems: Vec<String> = own
+            .chain(given)
+            .filter_map(|(flag, key, text)| overrides.set(&format!("--{flag}"), key, text).err())
+            .map(|problem| problem.to_string())
+            .collect();
+        if !self.command.is_empty() {
+            problems.extend(
+                overrides
+                    .set_command(self.command.clone())
+                    .err()
+                    .map(|problem| problem.to_string()),
+            );
+        }
+        match last_of(problems) {
+            Some(last) => Err(last),
+            None => Ok(overrides),
+        }
+    }
+}
+
+/// Everything that a person said, before it meets a cluster.
+struct Layers {
+    user_config: Option<RunFile>,
+    run_file: Option<RunFile>,
+    text: Option<String>,
+    variables: Variables,
+    overrides: Overrides,
+    base: PathBuf,
+    default_name: String,
+}
+
+impl Layers {
+    fn files(&self) -> impl Iterator<Item = &RunFile> {
+        self.user_config.iter().chain(&self.run_file)
+    }
+
+    fn input<'a>(&'a self, facts: &'a ClusterFacts) -> PlanInput<'a> {
+        PlanInput {
+            user_config: self.user_config.as_ref(),
+            run_file: self.run_file.as_ref(),
+            variables: &self.variables,
+            overrides: &self.overrides,
+            facts,
+            base: &self.base,
+            default_name: &self.default_name,
+        }
+    }
+}
+
+/// Who asks, for accounts and QOS: their name here is taken for the one there.
+pub fn user() -> Option<String> {
+    std::env::var("USER").ok().filter(|user| !user.is_empty())
+}
+
+/// What is set for sbatch; all that is wrong with it is said at once.
+fn variables() -> Result<Variables, Failure> {
+    let odd: Vec<&str> = train::INPUT_VARIABLES
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| std::env::var_os(name).is_some_and(|value| value.to_str().is_none()))
+        .collect();
+    if let Some(name) = odd.first() {
+        let value = std::env::var_os(name).unwrap_or_default();
+        return Err(Failure::new(
+            FailureKind::Usage,
+            format!("{name} is not UTF-8 text: {value:?}"),
+        )
+        .there("a run's plan is text, and sbatch would get these bytes as they are")
+        .todo(format!("unset {name}, or set it to text")));
+    }
+    // One that a run leaves out is named whatever it holds.
+    let value = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
+    let (variables, problems) = Variables::read(&value);
+    let problems = problems.iter().map(ToString::to_string).collect();
+    match last_of(problems) {
+        Some(last) => Err(last),
+        None => Ok(variables),
+    }
+}
+
+/// All problems: the last is the sentence of the failure.
+fn last_of(mut problems: Vec<String>) -> Option<Failure> {
+    let last = problems.pop()?;
+    let others = problems.iter().map(|one| format!("error: {one}\n"));
+    Some(Failure::new(FailureKind::Usage, last).mistakes(others.collect()))
+}
+
+/// A script is submitted as it stands, and sbatch has none of what we plan.
+fn no_such_option(flag: &str, key: &str, script: &Path) -> Failure {
+    let todo = match key {
+        "gpu_type" => "--gpus-per-node=TYPE:N",
+        _ => "name the type of such GPUs with --gpus-per-node=TYPE:N",
+    };
+    Failure::new(
+        FailureKind::Usage,
+        format!(
+            "--{flag} is for run files, and {} is a script",
+            script.display()
+        ),
+    )
+    .there("a script is submitted as it stands, and sbatch has no such option")
+    .todo(todo)
+}
+
+/// Whether a file begins as a script does, or is no `.toml` and has a scheduler's directives: sbatch
+/// has the word on one that lacks its first line. What is no plain file can't be looked into without
+/// taking from it, and is taken for a script.
+fn is_script(path: &Path) -> bool {
+    if !input_file::is_plain(path) {
+        return path.as_os_str() == input_file::STDIN || path.exists() && !path.is_dir();
+    }
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LOOKED_AT).read_to_end(&mut start));
+    let is_directive = |line: &[u8]| DIRECTIVES.iter().any(|word| line.starts_with(word));
+    let may_lack = path.extension().is_none_or(|extension| extension != "toml");
+    read.is_ok()
+        && (start.starts_with(b"#!")
+            || may_lack && start.split(|byte| *byte == b'\n').any(is_directive))
+}
+
+/// Directives stand within so many bytes of a script's start.
+const LOOKED_AT: u64 = 64 << 10;
+
+/// With what the lines begin that tell a scheduler something.
+const DIRECTIVES: [&[u8]; 3] = [b"#SBATCH", b"#PBS", b"#BSUB"];
+
+/// Reads a run file; all that is wrong with it is said at once.
+fn parse(path: &Path, text: &str) -> Result<RunFile, Failure> {
+    let origin = path.display().to_string();
+    let (run_file, problems) = RunFile::parse(text, &origin);
+    refuse_problems(&problems, text, &origin)?;
+    Ok(run_file)
+}
+
+/// Refuses a file with which anything is wrong, with all of it.
+pub(crate) fn refuse_problems(
+    problems: &[Problem],
+    text: &str,
+    origin: &str,
+) -> Result<(), Failure> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let say = |problem| train::render(problem, text, origin);
+    let mistakes = problems.iter();
+    let mistakes = mistakes.map(|one| format!("{}\n", say(one).trim_end()));
+    let count = match problems.len() {
+        1 => "1 mistake".to_owned(),
+        n => format!("{n} mistakes"),
+    };
+    Err(Failure::new(
+        FailureKind::Usage,
+        format!("{origin} has {count}; nothing was started"),
+    )
+    .mistakes(mistakes.collect()))
+}
+
+/// A refusal of the plan, as a failure of what was asked.
+pub(crate) fn refused(refusal: Refusal) -> Failure {
+    let kind = match refusal.kind {
+        RefusalKind::Usage => FailureKind::Usage,
+        RefusalKind::NeverFits => FailureKind::Refused,
+    };
+    Failure::new(kind, refusal.message)
+        .asked(refusal.asked)
+        .there(refusal.there)
+        .todo(refusal.todo)
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    let usage = |failure: Failure| Failure {
+        kind: FailureKind::Usage,
+        ..failure
+    };
+    let read = input_file::read(path).map_err(usage)?;
+    String::from_utf8(read.bytes).map_err(|_| {
+        Failure::new(
+            FailureKind::Usage,
+            format!("{} can't be read: it is not UTF-8", path.display()),
+        )
+        .todo("name a run file, or a folder that holds a yard.toml")
+    })
+}
+
+/// Paths of a plan go into `run.json` and into scripts, which are text.
+fn refuse_odd_folder(base: &Path) -> Result<(), Failure> {
+    if base.to_str().is_some() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        FailureKind::Usage,
+        format!("no run can begin in {base:?}: its path is not UTF-8 text"),
+    )
+    .there("a run's record is text, and could not say where its code is from")
+    .todo("rename the folder"))
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// A program's name without its folder and ending.
+fn stem(program: &str) -> String {
+    Path::new(program).file_stem().map_or_else(
+        || program.to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
+}
