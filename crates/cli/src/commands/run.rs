@@ -3,7 +3,7 @@
 use super::follow::{self, Ended};
 use super::interrupt::Interrupt;
 use super::lint;
-use super::run_request::Asked;
+use super::run_request::RequestArgs;
 use super::script;
 use super::story::row;
 use crate::exit_code;
@@ -21,7 +21,7 @@ use sys::Places;
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     #[command(flatten)]
-    asked: Asked,
+    asked: RequestArgs,
     /// Submit and return
     #[arg(long, short)]
     detach: bool,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// A run: a run file, or a command
 #[derive(Debug, ClapArgs)]
-pub struct Asked {
+pub struct RequestArgs {
     /// A run file, a folder that holds a yard.toml, or a batch script
     file: Option<PathBuf>,
     /// The cluster: local for the embedded engine, or the name of the Slurm that answers here
@@ -26,8 +26,8 @@ pub struct Asked {
     command: Vec<String>,
 }
 
-impl From<Asked> for RunRequest {
-    fn from(asked: Asked) -> RunRequest {
+impl From<RequestArgs> for RunRequest {
+    fn from(asked: RequestArgs) -> RunRequest {
         let given = asked.resources.given.into_iter();
         let given = given.map(|(flag, key, text)| GivenResource {
             flag: flag.to_owned(),

@@ -5,7 +5,7 @@ mod script;
 
 use runs::cluster_files as files;
 
-use super::run_request::Asked;
+use super::run_request::RequestArgs;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -30,7 +30,7 @@ use train::{JobPlace, Plan, Row};
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     #[command(flatten)]
-    asked: Asked,
+    asked: RequestArgs,
     /// Only the batch script that would be submitted
     #[arg(long, conflicts_with = "json")]
     script: bool,
