@@ -1,9 +1,63 @@
-//! What there is and what is asked: whether a cluster would take a job, and why not.
+//! What there is and what is asked: whether, where and under which limit a job fits.
+//!
+//! ```text
+//! Cluster   what there is: nodes in classes, GPUs, features, partitions, QOS, accounts
+//! Demand    what a job needs, made once of its Request
+//! Compiled  a demand against a cluster: candidate nodes, the least that each class must give
+//! Free      what no job holds
+//! place     on which nodes, given what is free; on an idle cluster None is "never"
+//! Share     what a job holds on a node
+//! ```
+//! A scheduler keeps an `Arc<Cluster>` and a [`Free`], compiles a demand once, and asks for each
+//! attempt:
+//! ```
+//! # use yard_resources::{Cluster, Compiled, Demand, Free, Pick, SingleNode, place};
+//! # use model::{NodeName, Request};
+//! let machine = SingleNode {
+//!     host: &NodeName::new("trace"),
+//!     partition: "all",
+//!     cpus: 93_312,
+//!     mem_mib: None,
+//!     gpus: Vec::new(),
+//! };
+//! let cluster = Cluster::single(&machine);
+//! let partition = cluster.find_partition("all");
+//! let request = Request { tasks: Some(512), ..Request::default() };
+//! let demand = Demand::of(&request, cluster.defaults(partition));
+//! let compiled = Compiled::new(&cluster, partition, demand);
+//! let mut free = Free::idle(&cluster);
+//! let shares = place(&cluster, &compiled, &free, Pick::default()).expect("it is idle");
+//! free.take(&cluster, &shares, compiled.demand.sharing, 1000);
+//! assert_eq!(shares[0].cpus(), 512);
+//! free.give(&cluster, &shares, compiled.demand.sharing, 1000);
+//! assert_eq!(free, Free::idle(&cluster));
+//! ```
+//! Nodes, partitions, QOS and accounts have dense numbers that are a cluster's own; rows store
+//! names.
 //!
 //! **Invariant:** pure. A cluster file and a request come in, a verdict goes out.
 
 mod admit;
+mod amounts;
+mod cluster;
+mod compiled;
+mod demand;
+mod free;
+mod node_set;
+mod place;
+mod share;
 
 pub use admit::{
     Admission, Denial, Fate, GpuTypes, Refusal, admission, admit, fewest_nodes, gpu_types, refusals,
 };
+pub use amounts::{Amounts, LANE_MAX, LANES};
+pub use cluster::{
+    Account, AccountId, ClassId, Cluster, Counted, GpuGroup, GpuKind, Lane, Limits, NodeClass,
+    NodeId, PartId, Partition, Qos, QosId, SingleNode, Sockets, Trust, UNBOUNDED,
+};
+pub use compiled::Compiled;
+pub use demand::{Defaults, Demand, GresNeed, Layers, Need, NodeRange, Sharing, SocketNeed};
+pub use free::Free;
+pub use node_set::NodeSet;
+pub use place::{Order, Pick, place};
+pub use share::Share;

@@ -3,8 +3,8 @@
 
 use crate::options::given_options::{Exclusive, GivenOptions};
 use crate::options::reading::Reading;
-use crate::requests::job_description::{GresTotal, JobDescription, Sharing};
-use crate::requests::{AskedTres, Request};
+use crate::requests::job_description::{GresTotal, JobDescription};
+use crate::requests::{AskedTres, NodeOptions, Request, Sharing};
 use crate::values::{GpuCount, GresList, MemoryRequest, Seconds, TimeLimitRequest};
 
 /// Describes the job that settled options ask for; resources are not yet checked.
@@ -128,7 +128,33 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
         reservation: o.reservation.clone(),
         mail_types,
         mail_user: o.mail_user.clone(),
+        node_options: node_options(reading, job),
     }
+}
+
+/// What few jobs ask; one machine has most of it not, as the option table says.
+fn node_options(reading: &Reading<'_>, job: &JobDescription) -> Option<Box<NodeOptions>> {
+    let min_cpus = reading.options.min_cpus;
+    let options = match reading.surroundings.embedded {
+        true => NodeOptions {
+            min_cpus,
+            ..NodeOptions::default()
+        },
+        false => NodeOptions {
+            min_cpus,
+            tmp_mib: job.tmp_mib,
+            sockets_per_node: job.sockets_per_node,
+            cores_per_socket: job.cores_per_socket,
+            threads_per_core: job.threads_per_core,
+            tasks_per_socket: job.tasks_per_socket,
+            tasks_per_core: job.tasks_per_core,
+            contiguous: job.contiguous,
+            overcommit: job.overcommit,
+            // The whole node is in the request itself.
+            sharing: job.sharing.filter(|sharing| *sharing != Sharing::Nobody),
+        },
+    };
+    (options != NodeOptions::default()).then(|| Box::new(options))
 }
 
 fn asked_tres(o: &GivenOptions, job: &JobDescription) -> AskedTres {

@@ -1,5 +1,6 @@
 //! What Slurm's commands send to a controller: the job as its options describe it.
 
+use crate::requests::Sharing;
 use crate::values::{
     Dependency, Distribution, GresList, MemoryRequest, NodeName, TimeLimitRequest, Timestamp,
 };
@@ -95,19 +96,6 @@ pub struct JobDescription {
     pub reservation: Option<String>,
     /// `--no-kill`
     pub no_kill: bool,
-}
-
-/// Who else may have a node of the job: `--exclusive` and `--oversubscribe`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sharing {
-    /// `--exclusive`
-    Nobody,
-    /// `--exclusive=user`
-    User,
-    /// `--exclusive=mcs`
-    Mcs,
-    /// `--oversubscribe`
-    Anybody,
 }
 
 /// What a job asks of one generic resource, of one type or of any.

@@ -13,5 +13,5 @@ pub(crate) mod step_request;
 pub mod submission_environment;
 
 pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, NodeGroup};
-pub use request::{AskedTres, Request};
+pub use request::{AskedTres, NodeOptions, Request, Sharing};
 pub use step_request::StepRequest;

@@ -90,6 +90,49 @@ pub struct Request {
     pub mail_types: Vec<MailEvent>,
     /// `--mail-user`
     pub mail_user: Option<String>,
+    /// What else it asks of its nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_options: Option<Box<NodeOptions>>,
+}
+
+/// What few jobs ask of their nodes beside how many and how large.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NodeOptions {
+    /// `--mincpus`
+    pub min_cpus: Option<u32>,
+    /// `--tmp`, in MiB.
+    pub tmp_mib: Option<u64>,
+    /// `--sockets-per-node`
+    pub sockets_per_node: Option<u32>,
+    /// `--cores-per-socket`
+    pub cores_per_socket: Option<u32>,
+    /// `--threads-per-core`
+    pub threads_per_core: Option<u32>,
+    /// `--ntasks-per-socket`
+    pub tasks_per_socket: Option<u32>,
+    /// `--ntasks-per-core`
+    pub tasks_per_core: Option<u32>,
+    /// `--contiguous`
+    pub contiguous: bool,
+    /// `--overcommit`
+    pub overcommit: bool,
+    /// Whether nodes are shared, where it was said.
+    pub sharing: Option<Sharing>,
+}
+
+/// Who else may have a node of the job: `--exclusive` and `--oversubscribe`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharing {
+    /// `--exclusive`
+    Nobody,
+    /// `--exclusive=user`
+    User,
+    /// `--exclusive=mcs`
+    Mcs,
+    /// `--oversubscribe`
+    Anybody,
 }
 
 /// What Slurm's commands send of generic resources as it was written, and `scontrol show job`

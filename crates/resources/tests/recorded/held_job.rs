@@ -5,10 +5,10 @@
 //! `job_set_req_tres`, `job_get_tres_mem` and `_pack_default_job_details`.
 
 use jiff::tz::TimeZone;
-use model::job_description::{JobDescription, Sharing};
+use model::job_description::JobDescription;
 use model::sbatch::Sbatch;
 use model::{
-    GresList, MemoryRequest, Seconds, SignalTarget, TimeLimitRequest, mail_types_text,
+    GresList, MemoryRequest, Seconds, Sharing, SignalTarget, TimeLimitRequest, mail_types_text,
     mebibytes_text, moment_text,
 };
 

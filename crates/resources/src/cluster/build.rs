@@ -1,0 +1,368 @@
+//! A cluster as its cluster file says it is.
+
+use super::partition::limit;
+use super::{
+    Account, AccountId, Cluster, Counted, GpuKind, Lane, Limits, NodeClass, Partition, Qos, QosId,
+    Sockets, UNBOUNDED,
+};
+use crate::NodeSet;
+use crate::amounts::LANE_MAX;
+use crate::demand::Defaults;
+use cluster_file::{ClusterFile, Mib, Named, Nodes, PartitionNodes, PartitionState, Sourced, Tres};
+use model::{GresList, MemoryRequest, NodeName, Seconds, node_list};
+use std::collections::HashMap;
+
+/// Which values of a file count. What it doesn't say is enough for anything in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// All, assumed ones too: what the file says most likely is.
+    All,
+    /// Those that a document states. What is assumed is enough for anything, and where no document
+    /// counts the nodes there are [`UNCOUNTED`] more: what even this cluster refuses is refused
+    /// for sure.
+    Stated,
+}
+
+/// So many more nodes has a group of nodes that no document counts, under [`Trust::Stated`].
+pub const UNCOUNTED: u32 = 1 << 12;
+
+impl Cluster {
+    /// The cluster of a file.
+    #[must_use]
+    pub fn build(file: &ClusterFile, trust: Trust) -> Cluster {
+        let mut cluster = Cluster {
+            name: file.name.clone(),
+            defaults: defaults(file, None),
+            ..Cluster::default()
+        };
+        let mut groups: Vec<NodeSet> = Vec::new();
+        let mut listed: HashMap<String, NodeSet> = HashMap::new();
+        for nodes in &file.nodes {
+            let class = cluster.intern(class(nodes, trust));
+            let names = file.names_of(nodes);
+            let mut own: NodeSet = names
+                .into_iter()
+                .map(|name| cluster.add_node(name, class))
+                .collect();
+            let uncounted =
+                nodes.count.is_none() && nodes.names.as_ref().is_none_or(Sourced::is_assumed);
+            if uncounted && trust == Trust::Stated {
+                own.add(&cluster.add_unnamed(&nodes.name, class, UNCOUNTED));
+            }
+            for feature in nodes.features.iter().flat_map(|features| features.iter()) {
+                cluster
+                    .features
+                    .entry(feature.clone())
+                    .or_default()
+                    .add(&own);
+            }
+            groups.push(own);
+        }
+        if trust == Trust::Stated {
+            cluster.believe_features(file, &groups);
+        }
+        cluster.qos = file.qos.iter().map(|qos| qos_of(file, qos)).collect();
+        cluster.accounts = file.accounts.iter().map(|one| account(file, one)).collect();
+        for partition in &file.partitions {
+            let mut nodes = match partition.nodes.as_ref().map(|nodes| &nodes.value) {
+                None => NodeSet::default(),
+                Some(PartitionNodes::All) => NodeSet::first(cluster.node_count()),
+                Some(PartitionNodes::Groups(names)) => {
+                    let mut all = NodeSet::default();
+                    for name in names {
+                        let group = file.nodes.iter().position(|nodes| nodes.name == *name);
+                        group.into_iter().for_each(|group| all.add(&groups[group]));
+                    }
+                    all
+                }
+                Some(PartitionNodes::List(list)) => listed
+                    .entry(list.clone())
+                    .or_insert_with(|| cluster.listed(list))
+                    .clone(),
+            };
+            if trust == Trust::Stated {
+                cluster.add_spare(partition, &mut nodes, file, &groups);
+            }
+            let partition = cluster.partition_of(file, partition, nodes);
+            cluster.partitions.push(partition);
+        }
+        cluster
+    }
+
+    /// Nodes of a class that have no name of their own.
+    fn add_unnamed(&mut self, group: &str, class: super::ClassId, count: u32) -> NodeSet {
+        let first = self.node_count();
+        let name = |number: u32| NodeName::from(format!("{group} {}", first + number));
+        let nodes = (0..count).map(|number| self.add_node(name(number), class));
+        nodes.collect()
+    }
+
+    /// A partition that is said to have more nodes than its list names has as many more, of each
+    /// of its classes.
+    fn add_spare(
+        &mut self,
+        partition: &Named<cluster_file::Partition>,
+        nodes: &mut NodeSet,
+        file: &ClusterFile,
+        groups: &[NodeSet],
+    ) {
+        let said = partition.total_nodes.as_ref();
+        let said = said.and_then(|said| said.all().max()).copied().unwrap_or(0);
+        let spare = said.saturating_sub(nodes.len()).min(UNCOUNTED);
+        let open = |group: &NodeSet| {
+            let mut own = group.clone();
+            own.keep(nodes);
+            !own.is_empty()
+        };
+        let of_it: Vec<usize> = (0..groups.len()).filter(|at| open(&groups[*at])).collect();
+        for group in of_it.into_iter().filter(|_| spare > 0) {
+            let of_group = &file.nodes[group];
+            let Some(class) = groups[group].iter().next().map(|node| self.class_id(node)) else {
+                continue;
+            };
+            let more = self.add_unnamed(&of_group.name, class, spare);
+            for feature in of_group
+                .features
+                .iter()
+                .flat_map(|features| features.iter())
+            {
+                self.features.entry(feature.clone()).or_default().add(&more);
+            }
+            nodes.add(&more);
+        }
+    }
+
+    /// Nodes whose features are assumed may have every feature that there is.
+    fn believe_features(&mut self, file: &ClusterFile, groups: &[NodeSet]) {
+        for (nodes, own) in file.nodes.iter().zip(groups) {
+            let is_assumed = nodes.features.as_ref().is_some_and(Sourced::is_assumed);
+            if is_assumed {
+                self.features.values_mut().for_each(|set| set.add(own));
+            }
+        }
+    }
+
+    /// Those nodes of a list that there are.
+    fn listed(&self, list: &str) -> NodeSet {
+        let names = node_list::expand(list).unwrap_or_default();
+        let known = names.iter().filter_map(|name| self.by_name.get(name));
+        known.copied().collect()
+    }
+
+    fn partition_of(
+        &self,
+        file: &ClusterFile,
+        partition: &Named<cluster_file::Partition>,
+        nodes: NodeSet,
+    ) -> Partition {
+        let max_time = value(&partition.max_time).and_then(limit);
+        let default_time = value(&partition.default_time);
+        Partition {
+            name: partition.name.clone(),
+            is_default: value(&partition.default).unwrap_or(false),
+            nodes,
+            state: value(&partition.state).unwrap_or(PartitionState::Up),
+            max_time,
+            default_time: default_time.map_or(max_time, limit),
+            min_nodes: value(&partition.min_nodes).unwrap_or(0),
+            max_nodes: value(&partition.max_nodes),
+            tier: value(&partition.priority_tier).unwrap_or(1),
+            factor: value(&partition.priority_factor).unwrap_or(1),
+            defaults: defaults(file, Some(partition)),
+            qos: partition.qos.as_ref().and_then(|qos| self.find_qos(qos)),
+            preempt_mode: value(&partition.preempt_mode),
+            grace_time: value(&partition.grace_time).unwrap_or(Seconds(0)),
+        }
+    }
+}
+
+/// What a file says, whoever says it.
+fn value<T: Copy>(value: &Option<Sourced<T>>) -> Option<T> {
+    value.as_ref().map(|value| value.value)
+}
+
+fn tres(value: &Option<Sourced<Tres>>) -> Tres {
+    value
+        .as_ref()
+        .map_or_else(Tres::default, |value| value.value.clone())
+}
+
+fn class(nodes: &Nodes, trust: Trust) -> NodeClass {
+    let cpus = stated(&nodes.cpus, trust).unwrap_or(UNBOUNDED);
+    let reserved = value(&nodes.reserved_memory).map_or(0, |mib| mib.0);
+    let memory = stated(&nodes.memory, trust).map(|mib| mib.0.saturating_sub(reserved));
+    let memory = memory.and_then(|mib| u32::try_from(mib).ok());
+    let mut class = NodeClass {
+        sockets: sockets(nodes, trust),
+        tmp_mib: stated(&nodes.tmp_disk, trust).map(|mib| mib.0),
+        weight: value(&nodes.weight).unwrap_or(1),
+        ..NodeClass::plain(cpus, memory.unwrap_or(UNBOUNDED))
+    };
+    for gpu in &nodes.gpus {
+        let count = match (&gpu.count, stated(&gpu.count, trust)) {
+            (_, Some(count)) => u16::try_from(count).unwrap_or(LANE_MAX).min(LANE_MAX),
+            (None, None) => 1,
+            (Some(_), None) => LANE_MAX,
+        };
+        let kind = match (&gpu.kind, trust) {
+            (Some(kind), Trust::Stated) if kind.is_assumed() => GpuKind::OneOf(Vec::new()),
+            (Some(kind), _) => GpuKind::Type(kind.value.clone()),
+            (None, Trust::All) => GpuKind::None,
+            // A document that asks without a type need not mean that there is none.
+            (None, Trust::Stated) => {
+                let names = [&gpu.model, &gpu.feature].into_iter().flatten();
+                let names: Vec<String> = names.map(|name| name.value.clone()).collect();
+                match names.is_empty() {
+                    true => GpuKind::None,
+                    false => GpuKind::OneOf(names),
+                }
+            }
+        };
+        class.add_gpus(kind, count, None, value(&gpu.memory).map(|mib| mib.0));
+    }
+    let others = nodes.gres.iter().flat_map(|gres| gres.iter());
+    let lists = others.filter_map(|text| GresList::of_gres(text)?.items().ok());
+    for item in lists.flatten().filter(|item| item.name != "gpu") {
+        let count = match nodes.gres.as_ref().is_some_and(Sourced::is_assumed) {
+            true if trust == Trust::Stated => u64::from(LANE_MAX),
+            _ => item.count,
+        };
+        class.add_lane(Lane::new(&item.name, item.kind.as_deref(), count), count);
+    }
+    class
+}
+
+/// An amount that counts; none is enough for anything.
+fn stated<T: Copy>(value: &Option<Sourced<T>>, trust: Trust) -> Option<T> {
+    let value = value.as_ref()?;
+    (trust == Trust::All || !value.is_assumed()).then_some(value.value)
+}
+
+fn sockets(nodes: &Nodes, trust: Trust) -> Option<Sockets> {
+    let sockets = stated(&nodes.sockets, trust)?;
+    let cores = stated(&nodes.cores_per_socket, trust)?;
+    Some(Sockets {
+        sockets,
+        cores,
+        threads: stated(&nodes.threads_per_core, trust).unwrap_or(1),
+    })
+}
+
+/// What jobs get that do not ask for it: of the partition, else of the cluster.
+fn defaults(file: &ClusterFile, partition: Option<&Named<cluster_file::Partition>>) -> Defaults {
+    let mib = |value: &Option<Sourced<Mib>>| value.as_ref().map(|value| value.value.0);
+    let of = |own: fn(&cluster_file::Partition) -> Option<u64>| partition.and_then(|it| own(it));
+    let per_cpu = |size: u64| MemoryRequest::PerCpu(size);
+    let limits = &file.limits;
+    let own = partition.and_then(|it| {
+        let each = mib(&it.default_memory_per_cpu).map(per_cpu);
+        each.or(mib(&it.default_memory_per_node).map(MemoryRequest::PerNode))
+    });
+    let whole = mib(&limits.default_memory_per_cpu).map(per_cpu);
+    let whole = whole.or(mib(&limits.default_memory_per_node).map(MemoryRequest::PerNode));
+    let flag = |own: fn(&cluster_file::Partition) -> &Option<Sourced<bool>>| {
+        partition.is_some_and(|it| value(own(it)).unwrap_or(false))
+    };
+    let select = file.scheduling.select.as_ref();
+    Defaults {
+        memory: own.or(whole),
+        memory_per_gpu: of(|it| it.default_memory_per_gpu.as_ref().map(|mib| mib.value.0)),
+        cpus_per_gpu: partition.and_then(|it| value(&it.default_cpus_per_gpu)),
+        max_memory_per_cpu: of(|it| it.max_memory_per_cpu.as_ref().map(|mib| mib.value.0))
+            .or(mib(&limits.max_memory_per_cpu)),
+        max_cpus_per_node: partition.and_then(|it| value(&it.max_cpus_per_node)),
+        whole_nodes: flag(|it| &it.exclusive),
+        one_user: flag(|it| &it.exclusive_user),
+        layers: partition.and_then(|it| layers(it.oversubscribe.as_ref()?)),
+        counts_memory: select.is_some_and(|select| select.to_ascii_lowercase().contains("memory")),
+    }
+}
+
+/// `YES:4` and `FORCE:4`: so many jobs on a CPU, and whether those too that don't ask for it.
+fn layers(text: &str) -> Option<crate::demand::Layers> {
+    let (word, count) = text.split_once(':').unwrap_or((text, "4"));
+    let is_forced = word.eq_ignore_ascii_case("FORCE");
+    let is_known = is_forced || word.eq_ignore_ascii_case("YES");
+    let jobs = count.parse().ok().filter(|jobs| *jobs > 1)?;
+    is_known.then_some(crate::demand::Layers { jobs, is_forced })
+}
+
+fn qos_of(file: &ClusterFile, qos: &Named<cluster_file::Qos>) -> Qos {
+    let id = |name: &String| {
+        let is_it = |one: &Named<cluster_file::Qos>| one.name.eq_ignore_ascii_case(name);
+        let found = file.qos.iter().position(is_it)?;
+        u16::try_from(found).ok().map(QosId)
+    };
+    Qos {
+        name: qos.name.clone(),
+        priority: value(&qos.priority).unwrap_or(0),
+        limits: Limits {
+            wall: value(&qos.max_wall).and_then(limit),
+            job: tres(&qos.max_tres_per_job),
+            node: tres(&qos.max_tres_per_node),
+            least: tres(&qos.min_tres_per_job),
+            job_minutes: tres(&qos.max_tres_minutes_per_job),
+            user: Counted {
+                jobs: value(&qos.max_jobs_per_user),
+                submitted: value(&qos.max_submit_per_user),
+                tres: tres(&qos.max_tres_per_user),
+            },
+            account: Counted {
+                jobs: value(&qos.max_jobs_per_account),
+                submitted: value(&qos.max_submit_per_account),
+                tres: tres(&qos.max_tres_per_account),
+            },
+            group: Counted {
+                jobs: value(&qos.group_jobs),
+                submitted: value(&qos.group_submit),
+                tres: tres(&qos.group_tres),
+            },
+            group_wall: value(&qos.group_wall).and_then(limit),
+            group_minutes: tres(&qos.group_tres_minutes),
+            group_run_minutes: tres(&qos.group_tres_run_minutes),
+        },
+        preempt: qos
+            .preempt
+            .iter()
+            .flat_map(|list| list.iter())
+            .filter_map(id)
+            .collect(),
+        preempt_mode: value(&qos.preempt_mode),
+        grace_time: value(&qos.grace_time).unwrap_or(Seconds(0)),
+        usage_factor: value(&qos.usage_factor).unwrap_or(1.0),
+        flags: qos
+            .flags
+            .as_ref()
+            .map_or_else(Vec::new, |flags| flags.value.clone()),
+    }
+}
+
+fn account(file: &ClusterFile, account: &Named<cluster_file::Account>) -> Account {
+    let id = |name: &String| {
+        let found = file.accounts.iter().position(|one| one.name == *name)?;
+        u16::try_from(found).ok().map(AccountId)
+    };
+    Account {
+        name: account.name.clone(),
+        parent: account.parent.as_ref().and_then(|parent| id(&parent.value)),
+        limits: Limits {
+            wall: value(&account.max_wall).and_then(limit),
+            job: tres(&account.max_tres_per_job),
+            node: tres(&account.max_tres_per_node),
+            user: Counted {
+                jobs: value(&account.max_jobs),
+                submitted: value(&account.max_submit),
+                tres: Tres::default(),
+            },
+            group: Counted {
+                jobs: value(&account.group_jobs),
+                submitted: value(&account.group_submit),
+                tres: tres(&account.group_tres),
+            },
+            group_wall: value(&account.group_wall).and_then(limit),
+            group_minutes: tres(&account.group_tres_minutes),
+            ..Limits::default()
+        },
+        shares: account.shares.as_ref().map(|shares| shares.value.clone()),
+    }
+}

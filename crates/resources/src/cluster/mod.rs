@@ -1,0 +1,215 @@
+//! What there is: the nodes of a cluster in classes, and the rules by which they are given.
+
+mod build;
+mod node;
+mod partition;
+mod single;
+
+pub use build::Trust;
+pub use node::{ClassId, GpuGroup, GpuKind, Lane, NodeClass, NodeId, Sockets, UNBOUNDED};
+pub use partition::{Account, AccountId, Counted, Limits, PartId, Partition, Qos, QosId};
+pub use single::SingleNode;
+
+use crate::NodeSet;
+use crate::demand::Defaults;
+use model::NodeName;
+use std::collections::{BTreeMap, HashMap};
+
+/// A cluster. It never changes: a change is a new one.
+///
+/// Nodes have dense numbers in the order in which they are named, so that what is known of each is
+/// an array, and sets of them are bits.
+#[derive(Clone, Debug, Default)]
+pub struct Cluster {
+    /// Its name.
+    pub name: String,
+    classes: Vec<NodeClass>,
+    class_of: Vec<ClassId>,
+    names: Vec<NodeName>,
+    by_name: HashMap<NodeName, NodeId>,
+    features: BTreeMap<String, NodeSet>,
+    partitions: Vec<Partition>,
+    qos: Vec<Qos>,
+    accounts: Vec<Account>,
+    /// What jobs get outside of partitions that do not ask for it.
+    defaults: Defaults,
+}
+
+impl Cluster {
+    /// How many nodes there are.
+    #[must_use]
+    pub fn node_count(&self) -> u32 {
+        u32::try_from(self.class_of.len()).unwrap_or(u32::MAX)
+    }
+
+    /// All nodes.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.node_count()).map(NodeId)
+    }
+
+    /// What a node has.
+    ///
+    /// # Panics
+    /// The node is another cluster's.
+    #[must_use]
+    pub fn class(&self, node: NodeId) -> &NodeClass {
+        &self.classes[self.class_id(node).0 as usize]
+    }
+
+    /// A node's class.
+    ///
+    /// # Panics
+    /// The node is another cluster's.
+    #[must_use]
+    pub fn class_id(&self, node: NodeId) -> ClassId {
+        self.class_of[node.0 as usize]
+    }
+
+    /// All classes, by their ids.
+    #[must_use]
+    pub fn classes(&self) -> &[NodeClass] {
+        &self.classes
+    }
+
+    /// A node's name.
+    ///
+    /// # Panics
+    /// The node is another cluster's.
+    #[must_use]
+    pub fn node_name(&self, node: NodeId) -> &NodeName {
+        &self.names[node.0 as usize]
+    }
+
+    /// The node of that name. On a node that splits, its virtual ones are it.
+    #[must_use]
+    pub fn node(&self, name: &NodeName) -> Option<NodeId> {
+        let found = self.by_name.get(name).copied();
+        found.or_else(|| self.virtual_node(name).map(|(node, _)| node))
+    }
+
+    /// The name of a share of a job: the node's, or that of a virtual node where a node that splits
+    /// carries several (`host-v1`, `host-v2`, …). `number` counts them from 1.
+    #[must_use]
+    pub fn virtual_name(&self, node: NodeId, number: u32) -> NodeName {
+        NodeName::from(format!("{}-v{number}", self.node_name(node)))
+    }
+
+    /// The node that splits and the number of its virtual node that a name stands for: at most one
+    /// a CPU.
+    #[must_use]
+    pub fn virtual_node(&self, name: &NodeName) -> Option<(NodeId, u32)> {
+        let (host, number) = name.as_str().rsplit_once("-v")?;
+        let node = *self.by_name.get(&NodeName::new(host))?;
+        let class = self.class(node);
+        let number: u32 = number.parse().ok()?;
+        let is_one = class.splits && (1..=class.total.cpus).contains(&number);
+        is_one.then_some((node, number))
+    }
+
+    /// The nodes that have a feature; none where no node has it.
+    #[must_use]
+    pub fn with_feature(&self, feature: &str) -> Option<&NodeSet> {
+        self.features.get(feature)
+    }
+
+    /// All features, in the order of their names.
+    pub fn features(&self) -> impl Iterator<Item = &str> {
+        self.features.keys().map(String::as_str)
+    }
+
+    /// All partitions, by their ids.
+    #[must_use]
+    pub fn partitions(&self) -> &[Partition] {
+        &self.partitions
+    }
+
+    /// A partition.
+    ///
+    /// # Panics
+    /// The partition is another cluster's.
+    #[must_use]
+    pub fn partition(&self, partition: PartId) -> &Partition {
+        &self.partitions[usize::from(partition.0)]
+    }
+
+    /// The partition of that name, letter by letter.
+    #[must_use]
+    pub fn find_partition(&self, name: &str) -> Option<PartId> {
+        let found = self.partitions.iter().position(|one| one.name == name)?;
+        u16::try_from(found).ok().map(PartId)
+    }
+
+    /// The partition of a job that names none.
+    #[must_use]
+    pub fn default_partition(&self) -> Option<PartId> {
+        let found = self.partitions.iter().position(|one| one.is_default)?;
+        u16::try_from(found).ok().map(PartId)
+    }
+
+    /// All QOS, by their ids.
+    #[must_use]
+    pub fn qos(&self) -> &[Qos] {
+        &self.qos
+    }
+
+    /// The QOS of that name, in any case.
+    #[must_use]
+    pub fn find_qos(&self, name: &str) -> Option<QosId> {
+        let is_it = |one: &Qos| one.name.eq_ignore_ascii_case(name);
+        let found = self.qos.iter().position(is_it)?;
+        u16::try_from(found).ok().map(QosId)
+    }
+
+    /// All accounts, by their ids.
+    #[must_use]
+    pub fn accounts(&self) -> &[Account] {
+        &self.accounts
+    }
+
+    /// The account of that name, in any case.
+    #[must_use]
+    pub fn find_account(&self, name: &str) -> Option<AccountId> {
+        let is_it = |one: &Account| one.name.eq_ignore_ascii_case(name);
+        let found = self.accounts.iter().position(is_it)?;
+        u16::try_from(found).ok().map(AccountId)
+    }
+
+    /// What jobs of a partition get that do not ask for it; of the cluster where there is none.
+    #[must_use]
+    pub fn defaults(&self, partition: Option<PartId>) -> &Defaults {
+        match partition {
+            Some(partition) => &self.partition(partition).defaults,
+            None => &self.defaults,
+        }
+    }
+
+    /// The nodes of a partition, or all.
+    #[must_use]
+    pub fn nodes_of(&self, partition: Option<PartId>) -> NodeSet {
+        match partition {
+            Some(partition) => self.partition(partition).nodes.clone(),
+            None => NodeSet::first(self.node_count()),
+        }
+    }
+
+    /// Adds a node; one of a name that is there already is that one.
+    fn add_node(&mut self, name: NodeName, class: ClassId) -> NodeId {
+        let next = NodeId(self.node_count());
+        let node = *self.by_name.entry(name.clone()).or_insert(next);
+        if node == next {
+            self.names.push(name);
+            self.class_of.push(class);
+        }
+        node
+    }
+
+    /// The class of that content.
+    fn intern(&mut self, class: NodeClass) -> ClassId {
+        let known = self.classes.iter().position(|known| *known == class);
+        let index = known.unwrap_or_else(|| {
+            self.classes.push(class);
+            self.classes.len() - 1
+        });
+        ClassId(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+}

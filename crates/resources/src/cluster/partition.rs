@@ -1,0 +1,139 @@
+//! Partitions and QOS of a cluster, as a scheduler reads them.
+
+use crate::NodeSet;
+use crate::demand::Defaults;
+use cluster_file::{PartitionState, PreemptMode, Tres};
+use model::{Seconds, TimeLimitRequest};
+
+/// A partition of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartId(pub u16);
+
+/// A QOS of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QosId(pub u16);
+
+/// An account of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AccountId(pub u16);
+
+/// A partition.
+#[derive(Clone, Debug)]
+pub struct Partition {
+    /// Its name.
+    pub name: String,
+    /// Where a job goes that names none.
+    pub is_default: bool,
+    /// Its nodes.
+    pub nodes: NodeSet,
+    /// Whether it takes and starts jobs.
+    pub state: PartitionState,
+    /// `MaxTime`; none is no limit.
+    pub max_time: Option<Seconds>,
+    /// The limit of a job that asks for none: `DefaultTime`, else `MaxTime`.
+    pub default_time: Option<Seconds>,
+    /// `MinNodes`
+    pub min_nodes: u32,
+    /// `MaxNodes`
+    pub max_nodes: Option<u32>,
+    /// `PriorityTier`: higher ones go first, whatever the priority. 1 where it isn't said.
+    pub tier: u32,
+    /// `PriorityJobFactor`. 1 where it isn't said.
+    pub factor: u32,
+    /// What jobs get that do not ask for it, and what they must share.
+    pub defaults: Defaults,
+    /// The QOS whose limits hold for all jobs here.
+    pub qos: Option<QosId>,
+    /// What happens to its jobs whose place is taken.
+    pub preempt_mode: Option<PreemptMode>,
+    /// Between the signal and the end of such a job.
+    pub grace_time: Seconds,
+}
+
+/// A quality of service.
+#[derive(Clone, Debug)]
+pub struct Qos {
+    /// Its name.
+    pub name: String,
+    /// `Priority`
+    pub priority: u32,
+    /// Its limits.
+    pub limits: Limits,
+    /// QOS whose jobs' places can be taken.
+    pub preempt: Vec<QosId>,
+    /// What happens to its jobs whose place is taken.
+    pub preempt_mode: Option<PreemptMode>,
+    /// Between the signal and the end of such a job.
+    pub grace_time: Seconds,
+    /// How much a job's usage counts.
+    pub usage_factor: f64,
+    /// `DenyOnLimit`, `OverPartQOS`, …: in Slurm's words.
+    pub flags: Vec<String>,
+}
+
+impl Qos {
+    /// Whether it has a flag, in any case.
+    #[must_use]
+    pub fn has_flag(&self, flag: &str) -> bool {
+        self.flags.iter().any(|own| own.eq_ignore_ascii_case(flag))
+    }
+}
+
+/// An account.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// Its name.
+    pub name: String,
+    /// The account above it.
+    pub parent: Option<AccountId>,
+    /// Its limits, which hold for everyone in it.
+    pub limits: Limits,
+    /// `Fairshare`: a number or `parent`, in Slurm's words.
+    pub shares: Option<String>,
+}
+
+/// Limits of a QOS, of an account, or of a user in an account. None is no limit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// Time of a job.
+    pub wall: Option<Seconds>,
+    /// Resources of a job.
+    pub job: Tres,
+    /// Resources of a job on each node.
+    pub node: Tres,
+    /// Least resources of a job.
+    pub least: Tres,
+    /// Resources times minutes of a job.
+    pub job_minutes: Tres,
+    /// Of one user's jobs together.
+    pub user: Counted,
+    /// Of one account's jobs together.
+    pub account: Counted,
+    /// Of all jobs together.
+    pub group: Counted,
+    /// Time of all jobs together.
+    pub group_wall: Option<Seconds>,
+    /// Resources times minutes, used so far.
+    pub group_minutes: Tres,
+    /// Resources times minutes that running jobs may still use.
+    pub group_run_minutes: Tres,
+}
+
+/// Limits on several jobs together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counted {
+    /// Running jobs.
+    pub jobs: Option<u32>,
+    /// Running and waiting jobs.
+    pub submitted: Option<u32>,
+    /// What running jobs hold.
+    pub tres: Tres,
+}
+
+/// A limit of a document in seconds; `UNLIMITED` is none.
+pub(super) fn limit(time: TimeLimitRequest) -> Option<Seconds> {
+    match time {
+        TimeLimitRequest::Limit(limit) => Some(limit),
+        TimeLimitRequest::Unlimited => None,
+    }
+}

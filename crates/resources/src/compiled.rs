@@ -1,0 +1,416 @@
+//! A demand against one cluster: which nodes could serve it, and what each class must give.
+
+use crate::amounts::LANE_MAX;
+use crate::cluster::{ClassId, Cluster, Lane, NodeClass, NodeId, PartId, UNBOUNDED};
+use crate::demand::{Demand, GresNeed, Sharing};
+use crate::{Amounts, NodeSet};
+use model::Constraint;
+
+/// A demand, worked out against a cluster and a partition once for all attempts to place it.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The demand.
+    pub demand: Demand,
+    /// What is known of the shares before nodes are chosen.
+    pub(crate) form: Form,
+    /// Sets of nodes among which all of the job's are: the first that serves is taken.
+    pub(crate) choices: Vec<Choice>,
+    /// Nodes that must be among them; none where one of them is not there.
+    pub(crate) required: Option<Vec<NodeId>>,
+    /// Virtual nodes that it names, by their numbers.
+    pub(crate) virtual_required: Vec<u32>,
+    /// Virtual nodes that it excludes.
+    pub(crate) virtual_excluded: Vec<u32>,
+    /// What a node must give at least, by class; none for a class that never serves.
+    least: Vec<Option<Amounts>>,
+}
+
+/// What is known of the shares before nodes are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// So many nodes that each give the same.
+    Alike {
+        /// Nodes.
+        nodes: u32,
+        /// Tasks on each.
+        tasks: u32,
+    },
+    /// Nodes are added until tasks and GPUs are met.
+    Spanning,
+}
+
+/// Nodes among which all of a job's are.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    pub nodes: NodeSet,
+    /// At least so many of each of these (`a*2&b*4`).
+    pub groups: Vec<(NodeSet, u32)>,
+}
+
+impl Compiled {
+    /// Works a demand out against the nodes of a partition, or of the whole cluster.
+    #[must_use]
+    pub fn new(cluster: &Cluster, partition: Option<PartId>, demand: Demand) -> Compiled {
+        let mut nodes = cluster.nodes_of(partition);
+        for name in demand.excluded.iter() {
+            if cluster.virtual_node(name).is_none()
+                && let Some(node) = cluster.node(name)
+            {
+                nodes.remove(node);
+            }
+        }
+        let required = demand.required.iter().map(|name| {
+            let node = cluster.node(name)?;
+            nodes.contains(node).then_some(node)
+        });
+        let numbers = |names: &[model::NodeName]| {
+            let numbers = names.iter().filter_map(|name| cluster.virtual_node(name));
+            numbers.map(|(_, number)| number).collect::<Vec<u32>>()
+        };
+        let required: Option<Vec<NodeId>> = required.collect();
+        let required = required.map(|mut required| {
+            required.sort_unstable();
+            required.dedup();
+            required
+        });
+        let mut compiled = Compiled {
+            form: form(&demand),
+            choices: choices(cluster, &nodes, demand.constraint.as_ref()),
+            required,
+            virtual_required: numbers(&demand.required),
+            virtual_excluded: numbers(&demand.excluded),
+            least: Vec::new(),
+            demand,
+        };
+        compiled.least = cluster
+            .classes()
+            .iter()
+            .map(|class| compiled.least_of(cluster, class))
+            .collect();
+        compiled
+    }
+
+    /// What a node of a class must give at least; none where it never serves.
+    #[must_use]
+    pub fn least(&self, class: ClassId) -> Option<&Amounts> {
+        self.least.get(class.0 as usize)?.as_ref()
+    }
+
+    fn least_of(&self, cluster: &Cluster, class: &NodeClass) -> Option<Amounts> {
+        let demand = &self.demand;
+        let tasks = match self.form {
+            Form::Alike { tasks, .. } => tasks,
+            Form::Spanning if demand.tasks.is_none() => demand.tasks_on(1),
+            Form::Spanning => 1,
+        };
+        let of_job: Vec<u64> = match self.form {
+            Form::Alike { .. } => demand.job.gres.iter().map(|gres| gres.count).collect(),
+            Form::Spanning => demand
+                .job
+                .gres
+                .iter()
+                .map(|gres| gres.count.min(1))
+                .collect(),
+        };
+        if class.tmp_mib.is_some_and(|there| there < demand.tmp_mib)
+            || tasks > most_tasks(demand, class)
+        {
+            return None;
+        }
+        let needs = &demand.node.gres;
+        let unknown = |gres: &GresNeed| {
+            !gres.is_gpus() && lane_of(class, gres).is_none() && is_counted(cluster, gres)
+        };
+        if needs.iter().any(unknown) || !has_sockets(demand, class) {
+            return None;
+        }
+        let least = amounts(demand, class, tasks, &of_job)?;
+        class.total.fits(&least).then_some(least)
+    }
+}
+
+/// Whether any class counts a resource of that name; one that none counts is not looked at.
+fn is_counted(cluster: &Cluster, gres: &GresNeed) -> bool {
+    let mut lanes = cluster
+        .classes()
+        .iter()
+        .flat_map(|class| class.lanes.iter().flatten());
+    lanes.any(|lane| lane.name == gres.name)
+}
+
+/// The shares that follow from the demand alone.
+fn form(demand: &Demand) -> Form {
+    let range = demand.nodes;
+    let fixed = range.most.is_none_or(|most| most <= range.least);
+    match (range.most, demand.tasks) {
+        (Some(1), _) => Form::Alike {
+            nodes: 1,
+            tasks: demand.tasks_on(1),
+        },
+        _ if !demand.job.gres.is_empty() || !fixed => Form::Spanning,
+        (_, None) => Form::Alike {
+            nodes: range.least,
+            tasks: demand.tasks_on(1),
+        },
+        (Some(_), Some(tasks)) => {
+            let nodes = range.least.min(tasks).max(1);
+            let full = demand
+                .tasks_per_node
+                .is_some_and(|each| tasks == each.saturating_mul(nodes));
+            match tasks == nodes || full {
+                true => Form::Alike {
+                    nodes,
+                    tasks: tasks / nodes,
+                },
+                false => Form::Spanning,
+            }
+        }
+        (None, Some(1)) => Form::Alike { nodes: 1, tasks: 1 },
+        (None, Some(_)) => Form::Spanning,
+    }
+}
+
+/// The most tasks on a node of a class.
+pub(crate) fn most_tasks(demand: &Demand, class: &NodeClass) -> u32 {
+    let mut most = demand.tasks_per_node.unwrap_or(u32::MAX);
+    if let (Some(need), Some(there)) = (&demand.sockets, class.sockets) {
+        let of_sockets = need
+            .tasks_per_socket
+            .map(|each| each.saturating_mul(there.sockets));
+        let cores = there.sockets.saturating_mul(there.cores);
+        let of_cores = need.tasks_per_core.map(|each| each.saturating_mul(cores));
+        let of_both = [of_sockets, of_cores].into_iter().flatten();
+        most = of_both.fold(most, u32::min);
+    }
+    most
+}
+
+fn has_sockets(demand: &Demand, class: &NodeClass) -> bool {
+    let (Some(need), Some(there)) = (&demand.sockets, class.sockets) else {
+        return true;
+    };
+    there.sockets >= need.sockets && there.cores >= need.cores && there.threads >= need.threads
+}
+
+/// What a node of a class gives for so many tasks and so much of what the whole job asks; none
+/// where it never has it.
+pub(crate) fn amounts(
+    demand: &Demand,
+    class: &NodeClass,
+    tasks: u32,
+    of_job: &[u64],
+) -> Option<Amounts> {
+    let mut gpus = 0_u64;
+    let mut need = Amounts::default();
+    let of_task = demand.task.gres.iter().map(|gres| (gres, u64::from(tasks)));
+    let of_node = demand.node.gres.iter().map(|gres| (gres, 1));
+    let whole = demand.job.gres.iter().zip(of_job);
+    let all = of_node
+        .chain(of_task)
+        .map(|(gres, times)| (gres, gres.count.saturating_mul(times)))
+        .chain(whole.map(|(gres, count)| (gres, *count)));
+    for (gres, count) in all {
+        if gres.is_gpus() {
+            gpus = gpus.saturating_add(count);
+            let mut groups = class.gpus_called(gres.kind.as_deref());
+            match (groups.next(), groups.next()) {
+                (None, _) if count > 0 => return None,
+                (Some(only), None) if only.lane > 0 => add(&mut need, only.lane.into(), count)?,
+                _ => {}
+            }
+        } else if let Some((lane, unit)) = lane_of(class, gres) {
+            add(&mut need, lane, unit.units_for(count))?;
+        }
+    }
+    add(&mut need, 0, gpus)?;
+    need.cpus = cpus(demand, tasks, gpus)?;
+    if demand
+        .max_cpus_per_node
+        .is_some_and(|most| need.cpus > most)
+    {
+        return None;
+    }
+    if demand.sharing == Sharing::Whole {
+        let total = &class.total;
+        if !total.fits(&need.with_mem(0)) {
+            return None;
+        }
+        let own = need.cpus;
+        need = total.with_mem(0);
+        // Where nothing is said of its CPUs, those that it asks for.
+        if total.cpus == UNBOUNDED {
+            need.cpus = own;
+        }
+    }
+    need.mem_mib = memory(demand, class, tasks, need.cpus, gpus)?;
+    Some(need)
+}
+
+fn add(need: &mut Amounts, lane: usize, count: u64) -> Option<()> {
+    let sum = u64::from(need.lane(lane)).checked_add(count)?;
+    need.set_lane(lane, sum);
+    (sum <= u64::from(LANE_MAX)).then_some(())
+}
+
+fn cpus(demand: &Demand, tasks: u32, gpus: u64) -> Option<u32> {
+    let of_tasks = u64::from(tasks).checked_mul(demand.task.cpus.into())?;
+    let of_gpus = gpus.checked_mul(demand.gpu.cpus.into())?;
+    let most = of_tasks.max(of_gpus).max(demand.node.cpus.into()).max(1);
+    u32::try_from(most).ok()
+}
+
+fn memory(demand: &Demand, class: &NodeClass, tasks: u32, cpus: u32, gpus: u64) -> Option<u32> {
+    if demand.all_memory {
+        return Some(class.total.mem_mib);
+    }
+    let of_tasks = demand.task.mem_mib.checked_mul(tasks.into())?;
+    let of_cpus = demand.mem_per_cpu.checked_mul(cpus.into())?;
+    let of_gpus = demand.gpu.mem_mib.checked_mul(gpus)?;
+    let of_node = demand.node.mem_mib.checked_add(of_tasks)?;
+    u32::try_from(of_node.checked_add(of_cpus)?.checked_add(of_gpus)?).ok()
+}
+
+/// The lane that counts a resource other than GPUs.
+fn lane_of<'a>(class: &'a NodeClass, gres: &GresNeed) -> Option<(usize, &'a Lane)> {
+    let lanes = class.lanes.iter().enumerate();
+    let mut lanes = lanes.filter_map(|(index, lane)| Some((index, lane.as_ref()?)));
+    lanes
+        .find(|(_, lane)| lane.name == gres.name && (gres.kind.is_none() || lane.kind == gres.kind))
+}
+
+/// The sets of nodes that a constraint leaves.
+fn choices(cluster: &Cluster, nodes: &NodeSet, constraint: Option<&Constraint>) -> Vec<Choice> {
+    let all = Choice {
+        nodes: nodes.clone(),
+        groups: Vec::new(),
+    };
+    match constraint {
+        None => vec![all],
+        Some(constraint) => expand(cluster, nodes, constraint),
+    }
+}
+
+/// No expression has more alternatives that are looked at.
+const MOST_CHOICES: usize = 256;
+
+/// Alternatives of `|` stay one set outside of `[…]`, where all of a job's nodes have the same.
+fn expand(cluster: &Cluster, nodes: &NodeSet, constraint: &Constraint) -> Vec<Choice> {
+    let narrowed = |set: NodeSet| Choice {
+        nodes: set,
+        groups: Vec::new(),
+    };
+    match constraint {
+        Constraint::Feature {
+            name,
+            nodes: Some(count),
+        } => {
+            let mut group = having(cluster, name);
+            group.keep(nodes);
+            vec![Choice {
+                nodes: nodes.clone(),
+                groups: vec![(group, *count)],
+            }]
+        }
+        Constraint::Feature { .. } | Constraint::Any(_) => {
+            let mut set = holding(cluster, constraint);
+            set.keep(nodes);
+            vec![narrowed(set)]
+        }
+        Constraint::All(parts) => {
+            let mut found = vec![narrowed(nodes.clone())];
+            for part in parts {
+                let each = expand(cluster, nodes, part);
+                let pairs = found
+                    .iter()
+                    .flat_map(|one| each.iter().map(|other| both(one, other)));
+                found = pairs.take(MOST_CHOICES).collect();
+            }
+            found
+        }
+        Constraint::Inside {
+            square: true,
+            inner,
+            nodes: None,
+        } => match &**inner {
+            Constraint::Any(parts) => {
+                let each = parts.iter();
+                each.flat_map(|part| expand(cluster, nodes, part)).collect()
+            }
+            // Each of the nodes has a part of it.
+            Constraint::All(parts) if parts.iter().any(is_counted_part) => {
+                let mut choice = narrowed(NodeSet::default());
+                for part in parts {
+                    let mut set = holding(cluster, part);
+                    set.keep(nodes);
+                    choice.nodes.add(&set);
+                    choice.groups.push((set, count_of(part)));
+                }
+                vec![choice]
+            }
+            inner => expand(cluster, nodes, inner),
+        },
+        Constraint::Inside {
+            inner,
+            nodes: Some(count),
+            ..
+        } => {
+            let mut group = holding(cluster, inner);
+            group.keep(nodes);
+            vec![Choice {
+                nodes: nodes.clone(),
+                groups: vec![(group, *count)],
+            }]
+        }
+        Constraint::Inside { inner, .. } => expand(cluster, nodes, inner),
+    }
+}
+
+fn both(one: &Choice, other: &Choice) -> Choice {
+    let mut nodes = one.nodes.clone();
+    nodes.keep(&other.nodes);
+    let groups = one.groups.iter().chain(&other.groups).cloned();
+    Choice {
+        nodes,
+        groups: groups.collect(),
+    }
+}
+
+fn is_counted_part(part: &Constraint) -> bool {
+    match part {
+        Constraint::Feature { nodes, .. } | Constraint::Inside { nodes, .. } => nodes.is_some(),
+        Constraint::All(_) | Constraint::Any(_) => false,
+    }
+}
+
+fn count_of(part: &Constraint) -> u32 {
+    match part {
+        Constraint::Feature { nodes, .. } | Constraint::Inside { nodes, .. } => nodes.unwrap_or(0),
+        Constraint::All(_) | Constraint::Any(_) => 0,
+    }
+}
+
+fn having(cluster: &Cluster, feature: &str) -> NodeSet {
+    cluster.with_feature(feature).cloned().unwrap_or_default()
+}
+
+/// The nodes that an expression holds for, whatever numbers stand in it.
+fn holding(cluster: &Cluster, constraint: &Constraint) -> NodeSet {
+    match constraint {
+        Constraint::Feature { name, .. } => having(cluster, name),
+        Constraint::Inside { inner, .. } => holding(cluster, inner),
+        Constraint::Any(parts) => {
+            let mut any = NodeSet::default();
+            parts
+                .iter()
+                .for_each(|part| any.add(&holding(cluster, part)));
+            any
+        }
+        Constraint::All(parts) => {
+            let mut all = NodeSet::first(cluster.node_count());
+            parts
+                .iter()
+                .for_each(|part| all.keep(&holding(cluster, part)));
+            all
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What a job needs, whatever the words were in which it was asked.
+
+mod defaults;
+mod of_request;
+
+pub use defaults::{Defaults, Layers};
+
+use model::{Constraint, NodeName};
+use std::sync::Arc;
+
+/// What a job needs: made once of its request, and the only arithmetic of tasks, CPUs, memory and
+/// GPUs that there is.
+///
+/// Defaults differ by partition, so that a job which names several has a demand for each. What
+/// Slurm *prints* of a job that waits is not what it needs: that is [`crate::Recorded`].
+///
+/// A node serves with `t` tasks and `g` of the GPUs that are asked for the whole job, if it has at
+/// once: `max(node.cpus, t × task.cpus, GPUs × gpu.cpus, 1)` CPUs; `node` + `t × task` + `g`
+/// GPUs; `node.mem` + `t × task.mem` + CPUs × `mem_per_cpu` + GPUs × `gpu.mem` memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// How many nodes.
+    pub nodes: NodeRange,
+    /// Tasks in all. None: as many as `tasks_per_node` says on each node, else one.
+    pub tasks: Option<u32>,
+    /// With `tasks` the most on a node, without them the number on each.
+    pub tasks_per_node: Option<u32>,
+    /// What each node must give at least.
+    pub node: Need,
+    /// What each task needs.
+    pub task: Need,
+    /// CPUs and memory beside each GPU.
+    pub gpu: Need,
+    /// What the job needs in all, wherever it is: every node gives at least one of each.
+    pub job: Need,
+    /// MiB for each CPU.
+    pub mem_per_cpu: u64,
+    /// All of the memory of each node.
+    pub all_memory: bool,
+    /// The most CPUs of a node (`MaxCPUsPerNode`).
+    pub max_cpus_per_node: Option<u32>,
+    /// Who else may be on its nodes.
+    pub sharing: Sharing,
+    /// Features of its nodes.
+    pub constraint: Option<Constraint>,
+    /// Nodes that it must have.
+    pub required: Arc<Vec<NodeName>>,
+    /// Nodes that it must not have.
+    pub excluded: Arc<Vec<NodeName>>,
+    /// Its nodes stand side by side.
+    pub contiguous: bool,
+    /// MiB of temporary disk on each node.
+    pub tmp_mib: u64,
+    /// What it asks of sockets, cores and threads.
+    pub sockets: Option<Box<SocketNeed>>,
+    /// Tasks share CPUs: a node gives one, however many tasks it has.
+    pub overcommit: bool,
+}
+
+/// How many nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeRange {
+    /// At least; never 0.
+    pub least: u32,
+    /// At most; none leaves it open, and the fewest are taken.
+    pub most: Option<u32>,
+}
+
+/// Amounts that are asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    /// CPUs.
+    pub cpus: u32,
+    /// MiB.
+    pub mem_mib: u64,
+    /// GPUs and other counted resources, each name and type once.
+    pub gres: Vec<GresNeed>,
+}
+
+/// A counted resource that is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GresNeed {
+    /// `gpu`, `nvme`.
+    pub name: String,
+    /// The type; none takes any.
+    pub kind: Option<String>,
+    /// How many; never 0.
+    pub count: u64,
+}
+
+impl GresNeed {
+    /// Whether it is GPUs.
+    #[must_use]
+    pub fn is_gpus(&self) -> bool {
+        self.name == "gpu"
+    }
+}
+
+impl Need {
+    /// GPUs of all types.
+    #[must_use]
+    pub fn gpus(&self) -> u64 {
+        let gpus = self.gres.iter().filter(|gres| gres.is_gpus());
+        gpus.fold(0, |all, gres| all.saturating_add(gres.count))
+    }
+}
+
+/// Who else may be on the nodes of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Others, with CPUs of their own.
+    Any,
+    /// No other job: it gets all CPUs and counted resources of its nodes, and memory as asked.
+    Whole,
+    /// Other jobs of its user alone.
+    User,
+    /// Other jobs that allow it too, on the same CPUs: so many of them on each.
+    Over(u32),
+}
+
+/// What a job asks of the places of CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SocketNeed {
+    /// At least so many sockets of a node.
+    pub sockets: u32,
+    /// At least so many cores of a socket.
+    pub cores: u32,
+    /// At least so many threads of a core.
+    pub threads: u32,
+    /// At most so many tasks of a socket.
+    pub tasks_per_socket: Option<u32>,
+    /// At most so many tasks of a core.
+    pub tasks_per_core: Option<u32>,
+}
+
+impl Demand {
+    /// The fewest nodes that it can be on, whatever they have: as many as it asks, and as its
+    /// tasks or GPUs make of the most on each. Never more than it has tasks.
+    #[must_use]
+    pub fn fewest_nodes(&self) -> u32 {
+        let by_tasks = match (self.tasks, self.tasks_per_node) {
+            (Some(tasks), Some(each)) => tasks.div_ceil(each.max(1)),
+            _ => 1,
+        };
+        let most = self.tasks.unwrap_or(u32::MAX).max(1);
+        self.nodes.least.max(by_tasks).clamp(1, most)
+    }
+
+    /// Tasks in all on so many nodes.
+    #[must_use]
+    pub fn tasks_on(&self, nodes: u32) -> u32 {
+        let each = self.tasks_per_node.unwrap_or(1);
+        self.tasks.unwrap_or_else(|| each.saturating_mul(nodes))
+    }
+
+    /// GPUs in all on so many nodes.
+    #[must_use]
+    pub fn gpus_on(&self, nodes: u32) -> u64 {
+        let of_nodes = self.node.gpus().saturating_mul(nodes.into());
+        let of_tasks = self.task.gpus().saturating_mul(self.tasks_on(nodes).into());
+        of_nodes
+            .saturating_add(of_tasks)
+            .saturating_add(self.job.gpus())
+    }
+}

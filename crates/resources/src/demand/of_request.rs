@@ -1,0 +1,242 @@
+//! From a request to what it needs: all of Slurm's ways to ask for nodes, tasks, CPUs, memory and
+//! GPUs.
+
+use super::{Defaults, Demand, GresNeed, Need, NodeRange, Sharing, SocketNeed};
+use model::{Constraint, GpuCount, GresList, MemoryRequest, NodeOptions, Request};
+
+impl Demand {
+    /// What a request needs in a partition with those defaults.
+    #[must_use]
+    pub fn of(request: &Request, defaults: &Defaults) -> Demand {
+        let none = NodeOptions::default();
+        let options = request.node_options.as_deref().unwrap_or(&none);
+        let gpus = Gpus::of(request);
+        let mut demand = Demand {
+            nodes: nodes(request, &gpus),
+            tasks: tasks(request, &gpus),
+            tasks_per_node: request.tasks_per_node.map(|each| each.max(1)),
+            node: Need {
+                cpus: options.min_cpus.unwrap_or(0),
+                mem_mib: 0,
+                gres: gpus.node,
+            },
+            task: Need {
+                cpus: match options.overcommit {
+                    true => 0,
+                    false => request.cpus_per_task.unwrap_or(1).max(1),
+                },
+                mem_mib: 0,
+                gres: gpus.task,
+            },
+            gpu: Need {
+                cpus: cpus_per_gpu(request, defaults),
+                ..Need::default()
+            },
+            job: Need {
+                gres: gpus.job,
+                ..Need::default()
+            },
+            mem_per_cpu: 0,
+            all_memory: false,
+            max_cpus_per_node: defaults.max_cpus_per_node,
+            sharing: sharing(request, options, defaults),
+            constraint: request.constraint.as_deref().and_then(Constraint::parse),
+            required: request.nodelist.clone(),
+            excluded: request.exclude.clone(),
+            contiguous: options.contiguous,
+            tmp_mib: options.tmp_mib.unwrap_or(0),
+            sockets: sockets(options),
+            overcommit: options.overcommit,
+        };
+        if let (Some(each), true) = (request.asked.tasks_of_each, request.tasks.is_none()) {
+            demand.tasks_of_gpus(each);
+        }
+        demand.memory(request, defaults);
+        demand
+    }
+
+    /// `--ntasks-per-gpu` where no tasks are asked: as many as all GPUs have.
+    fn tasks_of_gpus(&mut self, each: u32) {
+        let of = |gpus: u64| u32::try_from(gpus).unwrap_or(u32::MAX).saturating_mul(each);
+        match (self.job.gpus(), self.node.gpus()) {
+            (0, 0) => {}
+            (0, of_node) => self.tasks_per_node = Some(of(of_node).max(1)),
+            (of_job, _) => self.tasks = Some(of(of_job).max(1)),
+        }
+    }
+
+    fn memory(&mut self, request: &Request, defaults: &Defaults) {
+        let by_default = || {
+            let per_gpu = defaults.memory_per_gpu.filter(|_| self.gpus_on(1) > 0);
+            per_gpu.map(MemoryRequest::PerGpu).or(defaults.memory)
+        };
+        let whole = MemoryRequest::PerNode(0);
+        let asked = request.memory.or_else(by_default);
+        let most = defaults.max_memory_per_cpu.filter(|most| *most > 0);
+        match asked.or(defaults.counts_memory.then_some(whole)) {
+            None => {}
+            Some(MemoryRequest::PerNode(0) | MemoryRequest::PerCpu(0)) => self.all_memory = true,
+            Some(MemoryRequest::PerNode(size)) => {
+                self.node.mem_mib = size;
+                if let Some(most) = most {
+                    let cpus = u32::try_from(size.div_ceil(most)).unwrap_or(u32::MAX);
+                    self.node.cpus = self.node.cpus.max(cpus);
+                }
+            }
+            Some(MemoryRequest::PerCpu(size)) => {
+                let times = most.map_or(1, |most| size.div_ceil(most));
+                let more = u32::try_from(times).unwrap_or(u32::MAX);
+                self.task.cpus = self.task.cpus.saturating_mul(more);
+                self.mem_per_cpu = size.div_ceil(times);
+            }
+            // None for a GPU leaves it to the default for a CPU, as Slurm counts it.
+            Some(MemoryRequest::PerGpu(0)) => {
+                if let Some(MemoryRequest::PerCpu(size)) = defaults.memory {
+                    self.mem_per_cpu = size;
+                }
+            }
+            Some(MemoryRequest::PerGpu(size)) => self.gpu.mem_mib = size,
+        }
+    }
+}
+
+/// What is asked of GPUs and other counted resources.
+struct Gpus {
+    job: Vec<GresNeed>,
+    node: Vec<GresNeed>,
+    task: Vec<GresNeed>,
+    /// GPUs of the whole job where they are asked, also where they follow from those of its nodes
+    /// or tasks.
+    of_job: Option<u32>,
+}
+
+impl Gpus {
+    fn of(request: &Request) -> Gpus {
+        let asked = &request.asked;
+        let mut node = gpus_of(&request.gpus_per_node, &asked.per_node);
+        node.extend(others(&asked.per_node));
+        let task = gpus_of(&request.gpus_per_task, &asked.per_task);
+        let job = gpus_of(&request.gpus, &asked.per_job);
+        let is_other = |needs: &[GresNeed]| needs.iter().any(GresNeed::is_gpus);
+        let follows = is_other(&node) || is_other(&task);
+        Gpus {
+            of_job: request.gpus.as_ref().map(|gpus| gpus.count),
+            job: if follows { Vec::new() } else { job },
+            node,
+            task,
+        }
+    }
+}
+
+/// GPUs by type where several are asked, else the count.
+fn gpus_of(count: &Option<GpuCount>, asked: &GresList) -> Vec<GresNeed> {
+    let Some(count) = count.as_ref().filter(|count| count.count > 0) else {
+        return Vec::new();
+    };
+    let items = asked.items().unwrap_or_default();
+    let mut kinds: Vec<GresNeed> = Vec::new();
+    for item in items.into_iter().filter(|item| item.name == "gpu") {
+        // Of a type that is given twice the later counts.
+        match kinds.iter_mut().find(|known| known.kind == item.kind) {
+            Some(known) => known.count = item.count,
+            None => kinds.push(GresNeed {
+                name: item.name,
+                kind: item.kind,
+                count: item.count,
+            }),
+        }
+    }
+    let sum = kinds
+        .iter()
+        .fold(0_u64, |sum, one| sum.saturating_add(one.count));
+    if kinds.len() > 1 && sum == u64::from(count.count) {
+        return kinds;
+    }
+    vec![GresNeed {
+        name: "gpu".to_owned(),
+        kind: count.kind.clone(),
+        count: count.count.into(),
+    }]
+}
+
+/// What is asked beside GPUs.
+fn others(asked: &GresList) -> Vec<GresNeed> {
+    let items = asked.items().unwrap_or_default();
+    let others = items.into_iter().filter(|item| item.name != "gpu");
+    let need = |item: model::GresItem| GresNeed {
+        name: item.name,
+        kind: item.kind,
+        count: item.count,
+    };
+    others.map(need).collect()
+}
+
+fn nodes(request: &Request, gpus: &Gpus) -> NodeRange {
+    let range = NodeRange {
+        least: request.min_nodes.unwrap_or(1).max(1),
+        most: request.max_nodes.map(|most| most.max(1)),
+    };
+    // GPUs in all and of each node: as many nodes as they make.
+    let of_node = gpus.node.iter().filter(|gres| gres.is_gpus());
+    let of_node = of_node.fold(0_u64, |sum, gres| sum.saturating_add(gres.count));
+    match (gpus.of_job.map(u64::from), request.min_nodes) {
+        (Some(all), None) if of_node > 0 => {
+            let count = u32::try_from(all.div_ceil(of_node))
+                .unwrap_or(u32::MAX)
+                .max(1);
+            NodeRange {
+                least: count,
+                most: range.most.or(Some(count)),
+            }
+        }
+        _ => range,
+    }
+}
+
+fn tasks(request: &Request, gpus: &Gpus) -> Option<u32> {
+    if request.tasks.is_some() {
+        return request.tasks.map(|tasks| tasks.max(1));
+    }
+    // As many as have their GPUs.
+    let each = gpus.task.iter().filter(|gres| gres.is_gpus());
+    let each = each.fold(0_u64, |sum, gres| sum.saturating_add(gres.count));
+    let all = gpus.of_job.map(u64::from).filter(|_| each > 0)?;
+    u32::try_from(all / each).ok().map(|tasks| tasks.max(1))
+}
+
+/// A default is there for those who ask for no CPUs at all.
+fn cpus_per_gpu(request: &Request, defaults: &Defaults) -> u32 {
+    let by_default = defaults
+        .cpus_per_gpu
+        .filter(|_| request.cpus_per_task.is_none());
+    request.cpus_per_gpu.or(by_default).unwrap_or(0)
+}
+
+fn sharing(request: &Request, options: &NodeOptions, defaults: &Defaults) -> Sharing {
+    let over = |is_asked: bool| {
+        let layers = defaults
+            .layers
+            .filter(|layers| layers.is_forced || is_asked);
+        layers.map_or(Sharing::Any, |layers| Sharing::Over(layers.jobs))
+    };
+    match options.sharing {
+        _ if defaults.whole_nodes => Sharing::Whole,
+        Some(model::Sharing::User) => Sharing::User,
+        _ if defaults.one_user => Sharing::User,
+        Some(model::Sharing::Anybody) => over(true),
+        Some(model::Sharing::Nobody) => Sharing::Whole,
+        _ if request.exclusive => Sharing::Whole,
+        Some(model::Sharing::Mcs) | None => over(false),
+    }
+}
+
+fn sockets(options: &NodeOptions) -> Option<Box<SocketNeed>> {
+    let need = SocketNeed {
+        sockets: options.sockets_per_node.unwrap_or(0),
+        cores: options.cores_per_socket.unwrap_or(0),
+        threads: options.threads_per_core.unwrap_or(0),
+        tasks_per_socket: options.tasks_per_socket,
+        tasks_per_core: options.tasks_per_core,
+    };
+    (need != SocketNeed::default()).then(|| Box::new(need))
+}

@@ -1,0 +1,265 @@
+//! What of a cluster no job holds.
+
+use crate::demand::Sharing;
+use crate::{Amounts, Cluster, NodeId, NodeSet, Share};
+
+/// What is free, node by node. Scratch work clones it.
+///
+/// What was taken is given back with the same words: [`Free::take`] and [`Free::give`] undo each
+/// other in any order, so that a state that is rebuilt from what jobs hold is the same state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Free {
+    amounts: Vec<Amounts>,
+    /// Free GPUs by index; barred ones among them.
+    gpus: Vec<u64>,
+    /// GPUs that are in use by others than jobs.
+    barred: Vec<u64>,
+    /// Jobs on each node, by user.
+    users: Vec<Vec<UserJobs>>,
+    /// CPUs of jobs that share theirs with others.
+    over: Vec<Layered>,
+    up: NodeSet,
+    idle: NodeSet,
+    /// Nodes with at least 1, 2, 4, 8 free GPUs.
+    with_gpus: [NodeSet; 4],
+}
+
+/// The jobs of one user on a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct UserJobs {
+    user: u32,
+    jobs: u32,
+    /// Those of them that share the node with no other user.
+    private: u32,
+}
+
+/// CPUs that several jobs share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Layered {
+    /// Of all jobs together.
+    cpus: u32,
+    /// So many jobs are on each.
+    layers: u32,
+}
+
+impl Layered {
+    /// CPUs that they are.
+    fn held(self) -> u32 {
+        self.cpus.div_ceil(self.layers.max(1))
+    }
+}
+
+/// From how many free GPUs on a node is in each of the sets.
+const LEVELS: [u16; 4] = [1, 2, 4, 8];
+
+impl Free {
+    /// All of a cluster: every node is up and idle.
+    #[must_use]
+    pub fn idle(cluster: &Cluster) -> Free {
+        let nodes = cluster.node_count() as usize;
+        let mut free = Free {
+            amounts: cluster
+                .nodes()
+                .map(|node| cluster.class(node).total)
+                .collect(),
+            gpus: cluster
+                .nodes()
+                .map(|node| cluster.class(node).gpu_indices())
+                .collect(),
+            barred: vec![0; nodes],
+            users: vec![Vec::new(); nodes],
+            over: vec![Layered::default(); nodes],
+            up: NodeSet::first(cluster.node_count()),
+            idle: NodeSet::first(cluster.node_count()),
+            with_gpus: Default::default(),
+        };
+        cluster
+            .nodes()
+            .for_each(|node| free.count_gpus(cluster, node));
+        free
+    }
+
+    /// What is free of a node.
+    ///
+    /// # Panics
+    /// The node is another cluster's.
+    #[must_use]
+    pub fn amounts(&self, node: NodeId) -> &Amounts {
+        &self.amounts[node.0 as usize]
+    }
+
+    /// Free GPUs of a node by index, without barred ones.
+    ///
+    /// # Panics
+    /// The node is another cluster's.
+    #[must_use]
+    pub fn gpus(&self, node: NodeId) -> u64 {
+        self.gpus[node.0 as usize] & !self.barred[node.0 as usize]
+    }
+
+    /// Nodes that can be given.
+    #[must_use]
+    pub fn up(&self) -> &NodeSet {
+        &self.up
+    }
+
+    /// Nodes that hold no job.
+    #[must_use]
+    pub fn idle_nodes(&self) -> &NodeSet {
+        &self.idle
+    }
+
+    /// A node can be given again, or no more; what runs there stays.
+    pub fn set_up(&mut self, node: NodeId, is_up: bool) {
+        self.up.set(node, is_up);
+    }
+
+    /// Which GPUs of a node others than jobs use now.
+    ///
+    /// # Panics
+    /// The node is another cluster's.
+    pub fn bar_gpus(&mut self, cluster: &Cluster, node: NodeId, gpus: u64) {
+        self.barred[node.0 as usize] = gpus;
+        self.count_gpus(cluster, node);
+    }
+
+    /// Nodes of a set that may have so many free GPUs.
+    pub(crate) fn keep_with_gpus(&self, nodes: &mut NodeSet, count: u64) {
+        let level = LEVELS.iter().rposition(|level| u64::from(*level) <= count);
+        if let Some(level) = level {
+            nodes.keep(&self.with_gpus[level]);
+        }
+    }
+
+    /// Whether a node's other jobs let one of a user come.
+    pub(crate) fn is_open(&self, node: NodeId, sharing: Sharing, user: u32) -> bool {
+        let jobs = &self.users[node.0 as usize];
+        let mut others = jobs.iter().filter(|one| one.user != user);
+        match sharing {
+            Sharing::Whole => jobs.is_empty(),
+            Sharing::User => others.next().is_none(),
+            Sharing::Any => !others.any(|one| one.private > 0),
+            Sharing::Over(layers) => {
+                let over = self.over[node.0 as usize];
+                !others.any(|one| one.private > 0) && (over.cpus == 0 || over.layers == layers)
+            }
+        }
+    }
+
+    /// Whether an open node has what is needed of it.
+    pub(crate) fn fits(&self, node: NodeId, need: &Amounts, sharing: Sharing) -> bool {
+        let free = self.amounts(node);
+        match sharing {
+            Sharing::Over(layers) => {
+                free.fits(&need.with_cpus(self.more_cpus(node, need.cpus, layers)))
+            }
+            Sharing::Any | Sharing::Whole | Sharing::User => free.fits(need),
+        }
+    }
+
+    /// How many CPUs less are free when a job that shares gets so many.
+    fn more_cpus(&self, node: NodeId, cpus: u32, layers: u32) -> u32 {
+        let over = self.over[node.0 as usize];
+        let after = Layered {
+            cpus: over.cpus.saturating_add(cpus),
+            layers,
+        };
+        after.held().saturating_sub(over.held())
+    }
+
+    /// Gives a job its shares.
+    ///
+    /// # Panics
+    /// A node is another cluster's.
+    pub fn take(&mut self, cluster: &Cluster, shares: &[Share], sharing: Sharing, user: u32) {
+        self.change(cluster, shares, sharing, user, true);
+    }
+
+    /// Gives a job's shares back; sharing and user are those with which they were taken.
+    ///
+    /// # Panics
+    /// A node is another cluster's.
+    pub fn give(&mut self, cluster: &Cluster, shares: &[Share], sharing: Sharing, user: u32) {
+        self.change(cluster, shares, sharing, user, false);
+    }
+
+    fn change(
+        &mut self,
+        cluster: &Cluster,
+        shares: &[Share],
+        sharing: Sharing,
+        user: u32,
+        takes: bool,
+    ) {
+        for (index, share) in shares.iter().enumerate() {
+            let (node, at) = (share.node, share.node.0 as usize);
+            let mut amounts = share.amounts;
+            if let Sharing::Over(layers) = sharing {
+                let before = self.over[at].held();
+                let over = &mut self.over[at];
+                over.layers = layers;
+                over.cpus = match takes {
+                    true => over.cpus.saturating_add(share.amounts.cpus),
+                    false => over.cpus.saturating_sub(share.amounts.cpus),
+                };
+                if over.cpus == 0 {
+                    *over = Layered::default();
+                }
+                amounts.cpus = self.over[at].held().abs_diff(before);
+            }
+            if takes {
+                self.amounts[at].take(&amounts);
+                self.gpus[at] &= !share.gpus;
+            } else {
+                self.amounts[at].give(&amounts);
+                self.gpus[at] |= share.gpus;
+            }
+            // A node that splits carries several shares of one job.
+            let is_first = shares[..index].iter().all(|before| before.node != node);
+            if is_first {
+                self.count_job(node, user, sharing == Sharing::User, takes);
+            }
+            self.count_gpus(cluster, node);
+        }
+    }
+
+    fn count_job(&mut self, node: NodeId, user: u32, is_private: bool, comes: bool) {
+        let jobs = &mut self.users[node.0 as usize];
+        let at = jobs.binary_search_by_key(&user, |one| one.user);
+        let none = UserJobs {
+            user,
+            jobs: 0,
+            private: 0,
+        };
+        let at = at.unwrap_or_else(|at| {
+            jobs.insert(at, none);
+            at
+        });
+        let one = &mut jobs[at];
+        let private = u32::from(is_private);
+        if comes {
+            one.jobs += 1;
+            one.private += private;
+        } else {
+            one.jobs = one.jobs.saturating_sub(1);
+            one.private = one.private.saturating_sub(private);
+        }
+        if one.jobs == 0 {
+            jobs.remove(at);
+        }
+        let is_idle = jobs.is_empty();
+        self.idle.set(node, is_idle);
+    }
+
+    fn count_gpus(&mut self, cluster: &Cluster, node: NodeId) {
+        let at = node.0 as usize;
+        let counted = self.amounts[at].lane(0);
+        let free = match cluster.class(node).gpu_indices() {
+            0 => counted,
+            _ => u16::try_from(self.gpus(node).count_ones()).unwrap_or(counted),
+        };
+        for (level, set) in LEVELS.iter().zip(&mut self.with_gpus) {
+            set.set(node, free >= *level);
+        }
+    }
+}

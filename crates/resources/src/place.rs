@@ -1,0 +1,210 @@
+//! On which nodes a job would be, given what is free.
+
+mod gpus;
+mod split;
+mod spread;
+
+use crate::cluster::{Cluster, NodeId};
+use crate::compiled::{Choice, Compiled, Form, amounts};
+use crate::demand::Sharing;
+use crate::{Amounts, Free, NodeSet, Share};
+
+/// Which of the nodes that could serve are taken, and for whom.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pick<'a> {
+    /// The order in which nodes are taken.
+    pub order: Order,
+    /// Whose job it is: nodes of other users' private jobs are closed.
+    pub user: u32,
+    /// Nodes that are not given, whatever is free: reserved or promised.
+    pub without: Option<&'a NodeSet>,
+}
+
+/// The order in which nodes are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Low weight first, then as the cluster names them, as Slurm does.
+    #[default]
+    Named,
+    /// Fewest free GPUs first, then fewest free CPUs: large holes stay.
+    Pack,
+    /// Most free CPUs first.
+    LeastLoaded,
+}
+
+/// Finds nodes for a job, and changes nothing.
+///
+/// The shares stand in the order that ranks follow. Tasks are dealt in blocks: one to each node,
+/// then each node in turn is filled. On a node that splits they are spread evenly.
+///
+/// On an idle cluster (with [`Free::idle`]) `None` is "never". For jobs that need so many alike
+/// nodes the answer is exact; of those that are spread over nodes with a greatest number of them
+/// first the nodes in order are tried, then the richest.
+#[must_use]
+pub fn place(
+    cluster: &Cluster,
+    compiled: &Compiled,
+    free: &Free,
+    pick: Pick<'_>,
+) -> Option<Vec<Share>> {
+    let attempt = Attempt {
+        cluster,
+        compiled,
+        free,
+        pick,
+    };
+    let required = compiled.required.as_deref()?;
+    compiled
+        .choices
+        .iter()
+        .find_map(|choice| attempt.within(choice, required))
+}
+
+/// One attempt to place a job.
+#[derive(Clone, Copy)]
+struct Attempt<'a> {
+    cluster: &'a Cluster,
+    compiled: &'a Compiled,
+    free: &'a Free,
+    pick: Pick<'a>,
+}
+
+impl Attempt<'_> {
+    fn sharing(&self) -> Sharing {
+        self.compiled.demand.sharing
+    }
+
+    fn within(&self, choice: &Choice, required: &[NodeId]) -> Option<Vec<Share>> {
+        let demand = &self.compiled.demand;
+        let mut nodes = choice.nodes.clone();
+        nodes.keep(self.free.up());
+        if let Some(without) = self.pick.without {
+            nodes.drop_all(without);
+        }
+        if demand.sharing == Sharing::Whole {
+            nodes.keep(self.free.idle_nodes());
+        }
+        let gpus = demand.node.gpus().max(demand.gpus_on(1).min(1));
+        self.free.keep_with_gpus(&mut nodes, gpus);
+        if required.iter().any(|node| !nodes.contains(*node)) {
+            return None;
+        }
+        if let Some(shares) = self.on_one_that_splits(&nodes) {
+            return Some(shares);
+        }
+        let could = |node: &NodeId| !self.cluster.class(*node).splits && self.serves(*node);
+        let nodes: Vec<NodeId> = nodes.iter().filter(could).collect();
+        if !required.iter().all(|node| nodes.contains(node)) {
+            return None;
+        }
+        if !demand.contiguous {
+            return self.among(nodes, required, &choice.groups);
+        }
+        let runs = nodes.chunk_by(|one, next| one.0 + 1 == next.0);
+        let with_all = |run: &&[NodeId]| required.iter().all(|node| run.contains(node));
+        let mut runs = runs.filter(with_all);
+        runs.find_map(|run| self.among(run.to_vec(), required, &choice.groups))
+    }
+
+    /// Whether a node has the least that one must give.
+    fn serves(&self, node: NodeId) -> bool {
+        let least = self.compiled.least(self.cluster.class_id(node));
+        least.is_some_and(|least| self.gives(node, least))
+    }
+
+    /// Whether a node has so much.
+    fn gives(&self, node: NodeId, need: &Amounts) -> bool {
+        let sharing = self.sharing();
+        self.free.is_open(node, sharing, self.pick.user)
+            && self.free.fits(node, need, sharing)
+            && self.has_gpus(node, need)
+    }
+
+    /// Takes of nodes that all could serve as many as are needed.
+    fn among(
+        &self,
+        mut nodes: Vec<NodeId>,
+        required: &[NodeId],
+        groups: &[(NodeSet, u32)],
+    ) -> Option<Vec<Share>> {
+        self.sort(&mut nodes);
+        self.put_first(&mut nodes, required, groups)?;
+        match self.compiled.form {
+            Form::Alike {
+                nodes: count,
+                tasks,
+            } => {
+                let asked: usize = groups.iter().map(|(_, count)| *count as usize).sum();
+                let count = (count as usize).max(required.len()).max(asked);
+                let most = self.compiled.demand.nodes.most;
+                if count > nodes.len() || most.is_some_and(|most| count > most as usize) {
+                    return None;
+                }
+                nodes.truncate(count);
+                let gres = self.compiled.demand.job.gres.iter();
+                let of_job: Vec<u64> = gres.map(|gres| gres.count).collect();
+                nodes.sort_unstable();
+                let shares = nodes
+                    .into_iter()
+                    .map(|node| self.share(node, tasks, &of_job));
+                shares.collect()
+            }
+            Form::Spanning => self.spread(&nodes, required.len(), groups),
+        }
+    }
+
+    fn sort(&self, nodes: &mut [NodeId]) {
+        let free = |node: &NodeId| self.free.amounts(*node);
+        let weight = |node: &NodeId| self.cluster.class(*node).weight;
+        match self.pick.order {
+            Order::Named => nodes.sort_by_key(|node| (weight(node), *node)),
+            Order::Pack => nodes.sort_by_key(|node| {
+                let gpus = self.free.gpus(*node).count_ones();
+                (weight(node), gpus, free(node).cpus, *node)
+            }),
+            Order::LeastLoaded => {
+                nodes.sort_by_key(|node| (weight(node), std::cmp::Reverse(free(node).cpus), *node))
+            }
+        }
+    }
+
+    /// Puts first the nodes that must be among the job's: named ones, then so many of each group.
+    fn put_first(
+        &self,
+        nodes: &mut Vec<NodeId>,
+        required: &[NodeId],
+        groups: &[(NodeSet, u32)],
+    ) -> Option<()> {
+        if required.is_empty() && groups.is_empty() {
+            return Some(());
+        }
+        let mut first: Vec<NodeId> = required.to_vec();
+        for (group, count) in groups {
+            let of_it = nodes.iter().filter(|node| group.contains(**node));
+            let new = of_it.filter(|node| !first.contains(node)).copied();
+            let new: Vec<NodeId> = new.take(*count as usize).collect();
+            if new.len() < *count as usize {
+                return None;
+            }
+            first.extend(new);
+        }
+        let is_first: NodeSet = first.iter().copied().collect();
+        nodes.retain(|node| !is_first.contains(*node));
+        first.append(nodes);
+        *nodes = first;
+        Some(())
+    }
+
+    /// A share of a node with the tasks and what of the whole job's resources it gives.
+    fn share(&self, node: NodeId, tasks: u32, of_job: &[u64]) -> Option<Share> {
+        let class = self.cluster.class(node);
+        let need = amounts(&self.compiled.demand, class, tasks, of_job)?;
+        if !self.gives(node, &need) {
+            return None;
+        }
+        self.with_gpus(node, tasks, need, self.free.gpus(node))
+    }
+}
+
+#[cfg(test)]
+mod tests;
