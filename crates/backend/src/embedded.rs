@@ -75,6 +75,10 @@ impl Transport for EmbeddedTransport {
         self.client.submit(submission).map_err(refused)
     }
 
+    fn find(&mut self, _token: &str) -> Result<Option<JobId>, TransportError> {
+        Ok(None)
+    }
+
     fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, TransportError> {
         let jobs = self.client.jobs(JobFilter::of(ids)).map_err(refused)?;
         Ok(jobs.iter().map(JobView::from).collect())

@@ -53,6 +53,10 @@ pub trait Transport: Send {
     /// Queues a job; when this returns, the answer is on disk there.
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, TransportError>;
 
+    /// The job of this user that carries a submission's token: what one that was not answered may
+    /// have left. Always none where the same token twice is the same job anyway.
+    fn find(&mut self, token: &str) -> Result<Option<JobId>, TransportError>;
+
     /// The jobs as they are now; one that is no longer known is left out.
     fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, TransportError>;
 
@@ -127,7 +131,7 @@ pub enum TransportError {
         /// The line.
         line: String,
     },
-    /// Nothing came back in time; the job was looked for and not found.
+    /// Nothing came back in time.
     #[error("{command} did not answer within {seconds} s")]
     TimedOut {
         /// The command.
@@ -143,4 +147,20 @@ pub enum TransportError {
         /// Why.
         source: std::io::Error,
     },
+}
+
+impl TransportError {
+    /// Whether what was asked for may have been done all the same.
+    #[must_use]
+    pub fn may_have_been_done(&self) -> bool {
+        match self {
+            TransportError::TimedOut { .. } => true,
+            TransportError::Refused { there, .. } => model::answer_was_lost(there),
+            TransportError::Unreachable { .. }
+            | TransportError::Job { .. }
+            | TransportError::Command { .. }
+            | TransportError::Answer { .. }
+            | TransportError::File { .. } => false,
+        }
+    }
 }

@@ -25,6 +25,7 @@ mod manifest;
 mod next_job;
 mod run_folder;
 mod run_json;
+mod submission;
 
 pub use attempt::Attempt;
 pub use checkpoints::{CheckpointsThere, Damage, Unusable};
@@ -45,3 +46,4 @@ pub use manifest::{Contents, FileHash, LinkInside, Manifest, step_of};
 pub use next_job::NextJob;
 pub use run_folder::RunFolder;
 pub use run_json::{CodeOrigin, MadeEnvironment, RunJson, Versions};
+pub use submission::{NewLink, NotSubmitted, SubmissionError, Submitter};

@@ -1,7 +1,8 @@
 //! What the next job of a run is submitted with.
 
-use crate::{FolderError, RunFolder, RunJson, link_token};
-use model::Request;
+use crate::submission::LEFT_BEHIND_MS;
+use crate::{FolderError, LinkState, RunFolder, RunJson, link_token};
+use model::{Request, Timestamp};
 use train::JobPlace;
 
 /// The next job of a run, made from its `run.json`.
@@ -18,12 +19,19 @@ pub struct NextJob {
 }
 
 impl RunFolder {
-    /// Makes it; nothing is written.
+    /// Makes it; nothing is written. `now`: an intent that was left behind is taken up again, with
+    /// its token.
     ///
     /// # Errors
     /// The links can't be read.
-    pub fn next_job(&self, json: &RunJson) -> Result<NextJob, FolderError> {
-        let number = self.read_links()?.last().map_or(1, |link| link.number + 1);
+    pub fn next_job(&self, json: &RunJson, now: Timestamp) -> Result<NextJob, FolderError> {
+        let number = self
+            .read_links()?
+            .last()
+            .map_or(1, |last| match last.state {
+                LinkState::Intent { at } if now.since(at) > LEFT_BEHIND_MS => last.number,
+                _ => last.number + 1,
+            });
         let token = link_token(&json.id, number, &json.token);
         let output = self.conductor_log_pattern();
         let place = JobPlace {

@@ -2,8 +2,8 @@
 //! is made before it.
 //!
 //! **Invariant:** links no engine; of Slurm it runs `srun`, `scontrol requeue` and, where something
-//! came from outside, `scontrol show job`; `sbatch` for the job that takes over and `scancel` for
-//! one that is no longer needed.
+//! came from outside, `scontrol show job`; `sbatch` for the job that takes over, `squeue` to look for
+//! it where its answer was lost, and `scancel` for one that is no longer needed.
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 

@@ -1,8 +1,8 @@
-//! Submits a job of a run: the intent is noted before, the answer after.
+//! Submits a job of a run, by the protocol of its folder.
 
 use crate::failure::Failure;
-use backend::{NewJob, Transport};
-use folder::{Link, LinkState, NextJob, RunFolder, RunJson};
+use backend::{NewJob, Transport, TransportError};
+use folder::{NewLink, NextJob, NotSubmitted, RunFolder, RunJson, SubmissionError, Submitter};
 use model::{JobId, Timestamp};
 
 /// Submits the next job of a run, whose `run.json` and script stand in its folder. `after`: it
@@ -16,41 +16,64 @@ pub fn submit_next(
     json: &RunJson,
     after: Option<JobId>,
 ) -> Result<(JobId, Timestamp), Failure> {
-    let NextJob {
-        number,
-        token,
-        mut request,
-        script,
-    } = run.next_job(json)?;
-    request.dependency = after.map(|job| format!("afterany:{job}"));
-    let write = |state: LinkState| {
-        run.write_link(&Link {
-            number,
-            cluster: json.cluster.clone(),
-            token: token.clone(),
-            after: after.map(|job| job.0),
-            state,
-        })
-    };
     let now = || Timestamp(sys::now());
-    write(LinkState::Intent { at: now() })?;
-    let answer = transport.submit(&NewJob {
+    let mut job = run.next_job(json, now())?;
+    job.request.dependency = after.map(|job| format!("afterany:{job}"));
+    let token = job.token.clone();
+    let link = NewLink {
+        number: job.number,
+        cluster: &json.cluster,
         token: &token,
-        request: &request,
-        script: &script,
-        script_path: &run.script(),
-        args: &[number.to_string()],
-        environment: &job_environment(),
-    });
-    let at = now();
-    write(match &answer {
-        Ok(job) => LinkState::Submitted { job: job.0, at },
-        Err(error) => LinkState::Refused {
-            why: error.to_string(),
-            at,
-        },
-    })?;
-    Ok((answer?, at))
+        after: after.map(|job| job.0),
+    };
+    let mut through = Through {
+        transport,
+        run,
+        job,
+    };
+    let (job, at) = run.submit(&link, &mut through, now)?;
+    Ok((JobId(job), at))
+}
+
+/// A job of a run, and the way to its cluster.
+struct Through<'a> {
+    transport: &'a mut dyn Transport,
+    run: &'a RunFolder,
+    job: NextJob,
+}
+
+impl Submitter for Through<'_> {
+    type Error = TransportError;
+
+    fn find(&mut self, token: &str) -> Result<Option<u32>, TransportError> {
+        let found = self.transport.find(token)?;
+        Ok(found.map(|job| job.0))
+    }
+
+    fn submit(&mut self, link: &NewLink<'_>) -> Result<u32, NotSubmitted<TransportError>> {
+        let answer = self.transport.submit(&NewJob {
+            token: link.token,
+            request: &self.job.request,
+            script: &self.job.script,
+            script_path: &self.run.script(),
+            args: &[link.number.to_string()],
+            environment: &job_environment(),
+        });
+        match answer {
+            Ok(job) => Ok(job.0),
+            Err(error) if error.may_have_been_done() => Err(NotSubmitted::NoAnswer(error)),
+            Err(error) => Err(NotSubmitted::Refused(error)),
+        }
+    }
+}
+
+impl From<SubmissionError<TransportError>> for Failure {
+    fn from(error: SubmissionError<TransportError>) -> Failure {
+        match error {
+            SubmissionError::Folder(error) => error.into(),
+            SubmissionError::Cluster(error) => error.into(),
+        }
+    }
 }
 
 /// What a job inherits: this command's environment without another job's variables.

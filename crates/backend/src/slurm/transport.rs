@@ -72,24 +72,6 @@ impl SlurmTransport {
         slurm_command(&self.bin.join(name))
     }
 
-    /// The job that carries this token, if the controller has it: what a submission that was not
-    /// answered may have left.
-    fn find_by_token(&self, token: &str) -> Result<Option<JobId>, TransportError> {
-        let mut command = self.command("squeue");
-        command.args([
-            "--noheader",
-            "--me",
-            "--states=all",
-            "--Format=JobID:12|,Comment:256|",
-        ]);
-        let answer = ask_ok(command)?;
-        Ok(answer.lines().find_map(|line| {
-            let (id, comment) = line.split_once('|')?;
-            let comment = comment.trim_end_matches('|').trim();
-            (comment == token).then(|| id.trim().parse().ok().map(JobId))?
-        }))
-    }
-
     fn squeue(&self, which: &[String]) -> Result<Vec<JobView>, TransportError> {
         let mut command = self.command("squeue");
         command
@@ -165,13 +147,14 @@ impl Transport for SlurmTransport {
                 there: answer.stderr,
                 todo: "change the request, or choose another cluster with --on".to_owned(),
             }),
-            // It may have been taken all the same: never send it twice without looking.
-            Err(late @ TransportError::TimedOut { .. }) => match self.find_by_token(job.token)? {
-                Some(id) => Ok(id),
-                None => Err(late),
-            },
             Err(error) => Err(error),
         }
+    }
+
+    fn find(&mut self, token: &str) -> Result<Option<JobId>, TransportError> {
+        let mut command = self.command("squeue");
+        command.args(model::FIND_BY_COMMENT);
+        Ok(model::job_with_comment(&ask_ok(command)?, token))
     }
 
     fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, TransportError> {

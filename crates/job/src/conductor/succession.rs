@@ -3,10 +3,13 @@
 use super::cluster_word::ClusterWord;
 use super::history::{events_of, lost_in_a_row};
 use super::state;
-use folder::{Attempt, Event, Link, LinkState, RunFolder, StopReason};
+use folder::{
+    Attempt, Event, LinkState, NewLink, NotSubmitted, RunFolder, StopReason, SubmissionError,
+    Submitter,
+};
 use model::Timestamp;
 use std::io;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 /// How long a successor waits for the cluster's word on the job before it.
@@ -140,58 +143,80 @@ impl Place {
         }
         let number = self.number + 1;
         let token = folder::link_token(self.run.id(), number, &self.token);
-        let write = |state: LinkState| {
-            let link = Link {
-                number,
-                cluster: self.cluster.clone(),
-                token: token.clone(),
-                after: Some(self.job),
-                state,
-            };
-            self.run.write_link(&link)
+        let link = NewLink {
+            number,
+            cluster: &self.cluster,
+            token: &token,
+            after: Some(self.job),
         };
         let now = || Timestamp(sys::now());
-        write(LinkState::Intent { at: now() }).map_err(|error| words(error.into()))?;
-        let result = self.sbatch(number, &token);
-        let state = match &result {
-            Ok(job) => LinkState::Submitted {
-                job: *job,
-                at: now(),
-            },
-            Err(why) => LinkState::Refused {
-                why: why.clone(),
-                at: now(),
-            },
-        };
-        write(state).map_err(|error| words(error.into()))?;
-        result
+        match self.run.submit(&link, &mut Sbatch(self), now) {
+            Ok((job, _at)) => Ok(job),
+            Err(SubmissionError::Folder(error)) => Err(words(error.into())),
+            Err(SubmissionError::Cluster(why)) => Err(why),
+        }
+    }
+}
+
+/// Slurm's own commands, as the job before calls them.
+struct Sbatch<'a>(&'a Place);
+
+impl Submitter for Sbatch<'_> {
+    type Error = String;
+
+    fn find(&mut self, token: &str) -> Result<Option<u32>, String> {
+        let mut command = command("squeue");
+        command.args(model::FIND_BY_COMMENT);
+        let answer = output(&mut command)?;
+        if !answer.status.success() {
+            return Err(super::steps::last_words("squeue", &answer));
+        }
+        let found = model::job_with_comment(&String::from_utf8_lossy(&answer.stdout), token);
+        Ok(found.map(|job| job.0))
     }
 
-    fn sbatch(&self, number: u32, token: &str) -> Result<u32, String> {
-        let mut command = Command::new("sbatch");
+    fn submit(&mut self, link: &NewLink<'_>) -> Result<u32, NotSubmitted<String>> {
+        let Sbatch(place) = self;
+        let mut command = command("sbatch");
         command
             .arg("--parsable")
-            .arg(format!("--dependency=afterany:{}", self.job))
-            .arg(format!("--comment={token}"))
-            .args(self.time.iter().map(|time| format!("--time={time}")))
-            .arg(self.run.script())
-            .arg(number.to_string())
-            .stdin(Stdio::null());
-        for (name, _) in std::env::vars_os() {
-            if name.to_str().is_some_and(is_of_this_job) {
-                command.env_remove(name);
-            }
-        }
-        let answer = command
-            .output()
-            .map_err(|error| format!("sbatch can't be started: {error}"))?;
+            .arg(format!("--dependency=afterany:{}", place.job))
+            .arg(format!("--comment={}", link.token))
+            .args(place.time.iter().map(|time| format!("--time={time}")))
+            .arg(place.run.script())
+            .arg(link.number.to_string());
+        let answer = output(&mut command).map_err(NotSubmitted::Refused)?;
         let said = String::from_utf8_lossy(&answer.stdout);
         let job = said.trim().split(';').next().and_then(|id| id.parse().ok());
         match job {
             Some(job) if answer.status.success() => Ok(job),
-            _ => Err(super::steps::last_words("sbatch", &answer)),
+            _ => {
+                let why = super::steps::last_words("sbatch", &answer);
+                Err(match model::answer_was_lost(&why) {
+                    true => NotSubmitted::NoAnswer(why),
+                    false => NotSubmitted::Refused(why),
+                })
+            }
         }
     }
+}
+
+/// One of Slurm's commands, without what would be taken for the next job's.
+fn command(name: &str) -> Command {
+    let mut command = Command::new(name);
+    command.stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(is_of_this_job) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+fn output(command: &mut Command) -> Result<Output, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let answer = command.output();
+    answer.map_err(|error| format!("{name} can't be started: {error}"))
 }
 
 /// Whether a variable belongs to this job and would be taken for the next one's: its number of

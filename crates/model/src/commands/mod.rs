@@ -1,5 +1,6 @@
 //! The arguments and the output of Slurm's commands.
 
+pub(crate) mod lost_submission;
 pub mod scancel;
 pub mod scontrol;
 pub(crate) mod scontrol_show_job;
@@ -8,6 +9,7 @@ pub(crate) mod squeue;
 pub(crate) mod squeue_args;
 pub(crate) mod squeue_order;
 
+pub use lost_submission::{FIND_BY_COMMENT, answer_was_lost, job_with_comment};
 pub use scontrol_show_job::{ShowStyle, show_job};
 pub use sinfo::{SINFO_FORMAT, SINFO_LONG, SINFO_SUMMARY, sinfo_lines};
 pub use squeue::Printed;

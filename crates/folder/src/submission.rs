@@ -1,0 +1,231 @@
+//! How a job of a run is submitted, so that it is never submitted twice and never lost:
+//!
+//! ```text
+//! write the intent ── submit ──┬── taken ────────────────────── write its number
+//!        ▲                     ├── refused ──────────────────── write why
+//!        │                     └── no answer ── look for it ─┬─ found: write its number
+//!  an old intent ── look for it, found: write its number     └─ not found: write why
+//! ```
+
+use crate::{FolderError, Link, LinkState, RunFolder, json_file};
+use model::Timestamp;
+use std::fmt::Display;
+use std::io;
+
+/// An intent that is older was left behind: no submission takes so long, in milliseconds.
+pub(crate) const LEFT_BEHIND_MS: i64 = 120_000;
+
+/// A job of a run that is to be submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewLink<'a> {
+    /// The number of its link, which is its script's argument.
+    pub number: u32,
+    /// The cluster that it goes to.
+    pub cluster: &'a str,
+    /// Tells this submission from all others.
+    pub token: &'a str,
+    /// The job whose end it waits for, to take over; `None`: a person started it.
+    pub after: Option<u32>,
+}
+
+/// The way to a cluster, as far as submitting needs it.
+pub trait Submitter {
+    /// What it says where it fails.
+    type Error: Display;
+
+    /// The job that the cluster has with this token.
+    ///
+    /// # Errors
+    /// The cluster does not answer.
+    fn find(&mut self, token: &str) -> Result<Option<u32>, Self::Error>;
+
+    /// Submits the job and returns its number.
+    ///
+    /// # Errors
+    /// The cluster refused it, or its answer did not come.
+    fn submit(&mut self, link: &NewLink<'_>) -> Result<u32, NotSubmitted<Self::Error>>;
+}
+
+/// Why there is no number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotSubmitted<E> {
+    /// The cluster has no such job.
+    Refused(E),
+    /// It may have it all the same.
+    NoAnswer(E),
+}
+
+/// Why a job was not submitted.
+#[derive(Debug)]
+pub enum SubmissionError<E> {
+    /// The run folder can't be read or written.
+    Folder(FolderError),
+    /// The cluster refused it, or does not answer.
+    Cluster(E),
+}
+
+impl<E> From<FolderError> for SubmissionError<E> {
+    fn from(error: FolderError) -> SubmissionError<E> {
+        SubmissionError::Folder(error)
+    }
+}
+
+impl RunFolder {
+    /// Submits a job of the run, and notes it in the run's links. Returns its number and when the
+    /// answer came. `now` tells the time.
+    ///
+    /// # Errors
+    /// The folder can't be written, or the cluster did not take the job.
+    pub fn submit<S: Submitter>(
+        &self,
+        link: &NewLink<'_>,
+        by: &mut S,
+        now: impl Fn() -> Timestamp,
+    ) -> Result<(u32, Timestamp), SubmissionError<S::Error>> {
+        let write = |state: LinkState| {
+            self.write_link(&Link {
+                number: link.number,
+                cluster: link.cluster.to_owned(),
+                token: link.token.to_owned(),
+                after: link.after,
+                state,
+            })
+        };
+        let taken = |job: u32| -> Result<(u32, Timestamp), SubmissionError<S::Error>> {
+            let at = now();
+            write(LinkState::Submitted { job, at })?;
+            Ok((job, at))
+        };
+        if self.has_intent(link)? {
+            let found = by.find(link.token).map_err(SubmissionError::Cluster)?;
+            if let Some(job) = found {
+                return taken(job);
+            }
+        }
+        write(LinkState::Intent { at: now() })?;
+        let error = match by.submit(link) {
+            Ok(job) => return taken(job),
+            Err(NotSubmitted::Refused(error)) => error,
+            Err(NotSubmitted::NoAnswer(error)) => match by.find(link.token) {
+                Ok(Some(job)) => return taken(job),
+                Ok(None) => error,
+                // The intent stays: whoever submits next looks first.
+                Err(_) => return Err(SubmissionError::Cluster(error)),
+            },
+        };
+        write(LinkState::Refused {
+            why: error.to_string(),
+            at: now(),
+        })?;
+        Err(SubmissionError::Cluster(error))
+    }
+
+    /// Whether an earlier try at this link was never answered.
+    fn has_intent(&self, link: &NewLink<'_>) -> Result<bool, FolderError> {
+        match json_file::read::<Link>(&self.link(link.number)) {
+            Ok(known) => {
+                Ok(known.token == link.token && matches!(known.state, LinkState::Intent { .. }))
+            }
+            Err(FolderError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    /// A cluster with prepared answers, and what it was asked.
+    struct Scripted {
+        finds: Result<Option<u32>, &'static str>,
+        answers: VecDeque<Result<u32, NotSubmitted<&'static str>>>,
+        asked: Vec<&'static str>,
+    }
+
+    impl Submitter for Scripted {
+        type Error = &'static str;
+
+        fn find(&mut self, _token: &str) -> Result<Option<u32>, &'static str> {
+            self.asked.push("find");
+            self.finds
+        }
+
+        fn submit(&mut self, _link: &NewLink<'_>) -> Result<u32, NotSubmitted<&'static str>> {
+            self.asked.push("submit");
+            self.answers.pop_front().unwrap()
+        }
+    }
+
+    const AT: Timestamp = Timestamp(7);
+
+    /// `before`: what an earlier try left.
+    #[track_caller]
+    fn check(
+        before: Option<LinkState>,
+        finds: Result<Option<u32>, &'static str>,
+        answer: Result<u32, NotSubmitted<&'static str>>,
+        asked: &[&str],
+        left: &LinkState,
+    ) {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(root.path(), "shop", "digits-k3f9").unwrap();
+        let link = NewLink {
+            number: 1,
+            cluster: "rig",
+            token: "digits-k3f9.1.x",
+            after: None,
+        };
+        if let Some(state) = before {
+            let link = Link {
+                number: 1,
+                cluster: "rig".to_owned(),
+                token: "digits-k3f9.1.x".to_owned(),
+                after: None,
+                state,
+            };
+            run.write_link(&link).unwrap();
+        }
+        let mut by = Scripted {
+            finds,
+            answers: VecDeque::from([answer]),
+            asked: Vec::new(),
+        };
+        let result = run.submit(&link, &mut by, || AT);
+        assert_eq!(by.asked, asked);
+        let links = run.read_links().unwrap();
+        assert_eq!(&links[0].state, left);
+        let is_taken = matches!(left, LinkState::Submitted { .. });
+        assert_eq!(result.is_ok(), is_taken);
+    }
+
+    #[test]
+    fn a_job_is_looked_for_before_it_is_sent_again() {
+        let intent = || LinkState::Intent { at: AT };
+        let taken = LinkState::Submitted { job: 17, at: AT };
+        let refused = LinkState::Refused {
+            why: "no".to_owned(),
+            at: AT,
+        };
+        let late = || Err(NotSubmitted::NoAnswer("no"));
+        check(None, Ok(None), Ok(17), &["submit"], &taken);
+        let no = Err(NotSubmitted::Refused("no"));
+        check(None, Ok(None), no, &["submit"], &refused);
+        check(None, Ok(Some(17)), late(), &["submit", "find"], &taken);
+        check(None, Ok(None), late(), &["submit", "find"], &refused);
+        check(None, Err("down"), late(), &["submit", "find"], &intent());
+        check(Some(intent()), Ok(Some(17)), late(), &["find"], &taken);
+        check(
+            Some(intent()),
+            Ok(None),
+            Ok(17),
+            &["find", "submit"],
+            &taken,
+        );
+        check(Some(intent()), Err("down"), Ok(17), &["find"], &intent());
+        check(Some(refused.clone()), Ok(None), Ok(17), &["submit"], &taken);
+    }
+}
