@@ -86,6 +86,16 @@ impl Amounts {
         }
     }
 
+    /// The lesser of each amount.
+    #[must_use]
+    pub fn least(&self, other: &Amounts) -> Amounts {
+        let mut least = Amounts::new(self.cpus.min(other.cpus), self.mem_mib.min(other.mem_mib));
+        for lane in 0..LANES {
+            least.set_lane(lane, self.lane(lane).min(other.lane(lane)).into());
+        }
+        least
+    }
+
     /// Gives back what was taken.
     pub fn give(&mut self, back: &Amounts) {
         self.cpus = self.cpus.saturating_add(back.cpus);

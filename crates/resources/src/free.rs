@@ -167,6 +167,36 @@ impl Free {
         after.held().saturating_sub(over.held())
     }
 
+    /// Keeps what is free in both: a job that fits then fits in each. Jobs of both close their
+    /// nodes to whom they close them in either.
+    ///
+    /// # Panics
+    /// The other is another cluster's.
+    pub fn keep(&mut self, cluster: &Cluster, other: &Free) {
+        for node in cluster.nodes() {
+            let at = node.0 as usize;
+            self.amounts[at] = self.amounts[at].least(&other.amounts[at]);
+            self.gpus[at] &= other.gpus[at];
+            self.barred[at] |= other.barred[at];
+            for one in &other.users[at] {
+                match self.users[at].binary_search_by_key(&one.user, |own| own.user) {
+                    Ok(own) => {
+                        let own = &mut self.users[at][own];
+                        own.jobs = own.jobs.max(one.jobs);
+                        own.private = own.private.max(one.private);
+                    }
+                    Err(place) => self.users[at].insert(place, *one),
+                }
+            }
+            if other.over[at].cpus > self.over[at].cpus {
+                self.over[at] = other.over[at];
+            }
+            self.count_gpus(cluster, node);
+        }
+        self.up.keep(&other.up);
+        self.idle.keep(&other.idle);
+    }
+
     /// Gives a job its shares.
     ///
     /// # Panics

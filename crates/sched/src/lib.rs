@@ -20,9 +20,11 @@ mod machine;
 mod never_fits;
 mod outlook;
 mod place_step;
+mod planner;
 mod pool;
 mod queue;
 mod refile;
+pub mod replay;
 mod shape;
 mod state;
 

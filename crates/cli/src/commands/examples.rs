@@ -109,6 +109,23 @@ const EXAMPLES: &[Examples] = &[
         ],
     ),
     (
+        "simulate",
+        &[
+            (
+                "yard simulate KTH-SP2-1996-2.1-cln.swf.gz",
+                "the machine of the log, with EASY backfill",
+            ),
+            (
+                "yard simulate jobs.csv --cluster ibex --policy fifo,easy,conservative",
+                "a table of jobs on a cluster, three policies compared",
+            ),
+            (
+                "yard simulate log.swf --policy conservative --starts starts.csv",
+                "when each job starts and ends",
+            ),
+        ],
+    ),
+    (
         "clean",
         &[
             ("yard clean --dry-run", "what would be removed, and why"),

@@ -24,6 +24,7 @@ mod run_request;
 mod script;
 mod show;
 mod show_job;
+mod simulate;
 mod story;
 mod wait;
 
@@ -63,6 +64,7 @@ enum Command {
     Engine(engine::Args),
     Cluster(cluster::Args),
     Port(port::Args),
+    Simulate(simulate::Args),
     Completions(completions::Args),
     Man(man::Args),
     /// Slurm's own commands: sbatch, squeue, scancel, srun, scontrol
@@ -151,6 +153,7 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Engine(args) => engine::run(&args, printer),
         Command::Cluster(args) => cluster::run(&args, printer),
         Command::Port(args) => port::run(&args, printer),
+        Command::Simulate(args) => simulate::run(&args, printer),
         Command::Completions(args) => completions::run(&args, printer),
         Command::Man(args) => man::run(&args, printer),
         // Known names never come here: main takes them first.

@@ -11,3 +11,4 @@ mod house;
 mod killed;
 mod scripts;
 mod store;
+mod traces;

@@ -1,0 +1,391 @@
+//! `yard simulate`
+
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::output_file;
+use crate::printer::Printer;
+use crate::words::{fitted, length};
+use clap::{Args as ClapArgs, ValueEnum};
+use flate2::read::MultiGzDecoder;
+use resources::{Cluster, Trust};
+use runs::{cluster_files, input_file, places};
+use sched::replay::{
+    Estimates, Measures, Moments, Order, Part, Played, Policy, Report, Rules, Trace, flat_machine,
+    read_trace, replay,
+};
+use std::fmt::Write as _;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A log that is longer than this is not read.
+const LONGEST: u64 = 2 << 30;
+/// So many users and queues are shown; `--json` has all.
+const SHOWN: usize = 5;
+
+/// Play the log of a machine again, under other rules
+///
+/// The log is one in the Standard Workload Format, a table of comma-separated values with the
+/// columns `submit` and `run` (in seconds) and of `job`, `cpus`, `gpus`, `gpu_type`, `memory`,
+/// `estimate`, `user` and `queue` what there is, or one of the public tables of GPU jobs (Philly,
+/// Alibaba 2023); gzip is unpacked. All jobs wait in one queue. Memory counts for jobs of one node.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The log
+    trace: PathBuf,
+    /// Play it on so many processors, wherever they are; the log's own number where it says one
+    #[arg(long, value_name = "N", conflicts_with = "cluster",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    processors: Option<u32>,
+    /// Play it on the nodes of a cluster: a name, or a cluster file
+    #[arg(long, value_name = "CLUSTER")]
+    cluster: Option<String>,
+    /// Who of those that wait may start; several are compared
+    #[arg(
+        long,
+        value_name = "POLICY",
+        value_delimiter = ',',
+        default_value = "easy"
+    )]
+    policy: Vec<PolicyName>,
+    /// The order of the queue
+    #[arg(long, value_name = "ORDER", default_value = "fcfs")]
+    order: OrderName,
+    /// What stands for a job's time limit
+    #[arg(long, value_name = "WHICH", default_value = "requested")]
+    estimates: EstimatesName,
+    /// Write when each job starts and ends to a table: job,submit,start,end
+    #[arg(long, value_name = "FILE")]
+    starts: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PolicyName {
+    /// The first in the queue, and no job before it
+    Fifo,
+    /// Who does not delay the first may start before it
+    Easy,
+    /// The same, the shortest first
+    EasySjbf,
+    /// Who delays no job ahead may start; all are planned anew whenever something happens
+    Conservative,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OrderName {
+    /// First come, first served
+    Fcfs,
+    /// The shortest limit first
+    Sjf,
+    /// The fewest processors first
+    Smallest,
+    /// log10(limit) * processors + 870 * log10(submission)
+    F1,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum EstimatesName {
+    /// What was asked for; where the log does not say, how long it ran
+    Requested,
+    /// How long it ran
+    Actual,
+}
+
+/// Runs `yard simulate`.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    if args.starts.is_some() && args.policy.len() > 1 {
+        return Err(Failure::new(
+            exit_code::USAGE,
+            "--starts is one schedule, and several policies are given",
+        )
+        .todo("give one --policy with --starts"));
+    }
+    let trace = read(&args.trace)?;
+    let cluster = machine(args, &trace)?;
+    if trace.left_out.count() > 0 {
+        printer.say(&format!("note: lines left out: {}", trace.left_out));
+    }
+    let mut reports = Vec::new();
+    for policy in &args.policy {
+        let rules = Rules {
+            policy: policy.rule(),
+            order: args.order.rule(),
+            estimates: args.estimates.rule(),
+        };
+        let title = format!("playing {} jobs", trace.jobs.len());
+        let mut progress = |started: usize| {
+            if printer.is_terminal() {
+                let share = started * 100 / trace.jobs.len();
+                printer.moving(&title, &format!("{}, {share} %", name(rules.policy)));
+            }
+        };
+        let played = replay(&trace, &cluster, rules, &mut progress);
+        if played.starts.is_empty() {
+            return Err(Failure::new(
+                exit_code::USAGE,
+                format!("none of the {} jobs fits this machine", trace.jobs.len()),
+            )
+            .there(format!(
+                "it has {} CPUs and {} GPUs",
+                total(&cluster, Amount::Cpus),
+                total(&cluster, Amount::Gpus)
+            ))
+            .todo("name a larger one: --processors N, or --cluster"));
+        }
+        if let Some(path) = &args.starts {
+            write_starts(path, &played)?;
+        }
+        reports.push(Report {
+            rules,
+            never: played.never.len(),
+            measures: Measures::of(
+                &played,
+                total(&cluster, Amount::Cpus),
+                total(&cluster, Amount::Gpus),
+            ),
+        });
+    }
+    // What never fits does not hang on the policy.
+    if let Some(never) = reports
+        .first()
+        .map(|report| report.never)
+        .filter(|never| *never > 0)
+    {
+        printer.say(&format!(
+            "note: {} left out: more is asked than this machine has",
+            model::counted(never, "job")
+        ));
+    }
+    if args.json {
+        let text = serde_json::to_string_pretty(&reports)
+            .map_err(|error| Failure::new(exit_code::IO, format!("no JSON: {error}")))?;
+        printer.line(&text);
+        return Ok(exit_code::DONE);
+    }
+    printer.shown(&table(&reports, printer.width()));
+    if let [Report { measures, .. }] = &reports[..] {
+        printer.shown(&parts("user", &measures.users, printer.width()));
+        printer.shown(&parts("queue", &measures.queues, printer.width()));
+    }
+    Ok(exit_code::DONE)
+}
+
+impl PolicyName {
+    fn rule(self) -> Policy {
+        match self {
+            PolicyName::Fifo => Policy::Fifo,
+            PolicyName::Easy => Policy::Easy,
+            PolicyName::EasySjbf => Policy::EasySjbf,
+            PolicyName::Conservative => Policy::Conservative,
+        }
+    }
+}
+
+impl OrderName {
+    fn rule(self) -> Order {
+        match self {
+            OrderName::Fcfs => Order::Fcfs,
+            OrderName::Sjf => Order::Sjf,
+            OrderName::Smallest => Order::Smallest,
+            OrderName::F1 => Order::F1,
+        }
+    }
+}
+
+impl EstimatesName {
+    fn rule(self) -> Estimates {
+        match self {
+            EstimatesName::Requested => Estimates::Requested,
+            EstimatesName::Actual => Estimates::Actual,
+        }
+    }
+}
+
+fn name(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Fifo => "fifo",
+        Policy::Easy => "easy",
+        Policy::EasySjbf => "easy-sjbf",
+        Policy::Conservative => "conservative",
+    }
+}
+
+fn read(path: &Path) -> Result<Trace, Failure> {
+    let name = path.display();
+    let bytes = input_file::read(path)?.bytes;
+    let bytes = match bytes.starts_with(&[0x1f, 0x8b]) {
+        false => bytes,
+        true => {
+            let mut unpacked = Vec::new();
+            let mut reader = MultiGzDecoder::new(&bytes[..]).take(LONGEST + 1);
+            reader.read_to_end(&mut unpacked).map_err(|error| {
+                Failure::new(exit_code::IO, format!("{name} can't be unpacked: {error}"))
+                    .todo("get the file again: it is cut or damaged")
+            })?;
+            if unpacked.len() as u64 > LONGEST {
+                return Err(Failure::new(
+                    exit_code::USAGE,
+                    format!("{name} unpacks to more than 2 GiB, and no log is that long"),
+                ));
+            }
+            unpacked
+        }
+    };
+    read_trace(&String::from_utf8_lossy(&bytes)).map_err(|error| {
+        Failure::new(exit_code::USAGE, format!("{name} is no trace: {error}"))
+            .there(
+                "a log in the Standard Workload Format, or a table with the columns submit and run",
+            )
+            .todo("see `yard simulate --help`")
+    })
+}
+
+fn machine(args: &Args, trace: &Trace) -> Result<Cluster, Failure> {
+    if let Some(name) = &args.cluster {
+        let file = cluster_files::read(&places()?, name)?;
+        return Ok(Cluster::build(&file, Trust::All));
+    }
+    let processors = args.processors.or(trace.processors);
+    processors.map(flat_machine).ok_or_else(|| {
+        Failure::new(
+            exit_code::USAGE,
+            format!(
+                "{} does not say how many processors its machine had",
+                args.trace.display()
+            ),
+        )
+        .todo("say it: --processors N, or --cluster with a cluster file")
+    })
+}
+
+enum Amount {
+    Cpus,
+    Gpus,
+}
+
+fn total(cluster: &Cluster, of: Amount) -> u64 {
+    let amounts = cluster.nodes().map(|node| cluster.class(node).total);
+    amounts
+        .map(|total| match of {
+            Amount::Cpus => u64::from(total.cpus),
+            Amount::Gpus => u64::from(total.lane(0)),
+        })
+        .sum()
+}
+
+/// `job,submit,start,end`, moments as in the trace.
+fn write_starts(path: &Path, played: &Played<'_>) -> Result<(), Failure> {
+    let mut text = String::from("job,submit,start,end\n");
+    let moment = |millis: i64| match played.trace.moments {
+        Moments::Seconds if millis % 1000 == 0 => (millis / 1000).to_string(),
+        Moments::Seconds => format!("{}", millis as f64 / 1000.0),
+        Moments::DateTime => jiff::Timestamp::from_millisecond(millis)
+            .map(|at| at.strftime("%Y-%m-%d %H:%M:%S").to_string())
+            .unwrap_or_default(),
+    };
+    for start in &played.starts {
+        let job = &played.trace.jobs[start.job];
+        let id = job
+            .name
+            .as_deref()
+            .map_or_else(|| job.id.to_string(), str::to_owned);
+        let (submit, begin) = (moment(job.submit.0), moment(start.at.0));
+        let _ = writeln!(
+            text,
+            "{id},{submit},{begin},{}",
+            moment(start.at.0 + job.run)
+        );
+    }
+    output_file::replace(path, text.as_bytes()).map_err(|error| {
+        Failure::new(
+            exit_code::IO,
+            format!("{} can't be written: {error}", path.display()),
+        )
+    })?
+}
+
+/// A row a measure, a column a policy.
+fn table(reports: &[Report], width: usize) -> String {
+    let time = |seconds: f64| length((seconds * 1000.0).round() as i64);
+    let percent = |share: Option<f64>| share.map(|it| format!("{:.1} %", it * 100.0));
+    type Cell<'a> = &'a dyn Fn(&Measures) -> Option<String>;
+    let rows: &[(&str, Cell<'_>)] = &[
+        ("jobs", &|it| Some(it.jobs.to_string())),
+        ("mean wait", &|it| Some(time(it.wait.mean))),
+        ("median wait", &|it| Some(time(it.wait.median))),
+        ("95 of 100 wait at most", &|it| Some(time(it.wait.p95))),
+        ("longest wait", &|it| Some(time(it.wait.max))),
+        ("mean bounded slowdown", &|it| {
+            Some(format!("{:.2}", it.bounded_slowdown.mean))
+        }),
+        ("greatest", &|it| {
+            Some(format!("{:.1}", it.bounded_slowdown.max))
+        }),
+        ("CPUs in use", &|it| percent(it.cpu_use)),
+        ("GPUs in use", &|it| percent(it.gpu_use)),
+        ("backfilled", &|it| percent(Some(it.backfilled))),
+        ("first to last", &|it| Some(time(it.length))),
+    ];
+    let mut head = vec![""];
+    head.extend(reports.iter().map(|report| name(report.rules.policy)));
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .filter_map(|(label, cell)| {
+            let cells: Vec<Option<String>> = reports
+                .iter()
+                .map(|report| cell(&report.measures))
+                .collect();
+            let is_known = cells.iter().any(Option::is_some);
+            let cells = cells
+                .into_iter()
+                .map(|cell| cell.unwrap_or_else(|| "–".to_owned()));
+            is_known.then(|| std::iter::once((*label).to_owned()).chain(cells).collect())
+        })
+        .collect();
+    fitted(&head, &rows, width)
+}
+
+/// Those that used most.
+fn parts(what: &str, parts: &[Part], width: usize) -> String {
+    let told = parts.iter().any(|part| !part.name.is_empty());
+    if !told || parts.len() < 2 {
+        return String::new();
+    }
+    let rows: Vec<Vec<String>> = parts
+        .iter()
+        .take(SHOWN)
+        .map(|part| {
+            let hours = if part.gpu_hours > 0.0 {
+                part.gpu_hours
+            } else {
+                part.cpu_hours
+            };
+            vec![
+                part.name.to_string(),
+                part.jobs.to_string(),
+                length((part.mean_wait * 1000.0).round() as i64),
+                format!("{:.2}", part.mean_bounded_slowdown),
+                format!("{hours:.0}"),
+            ]
+        })
+        .collect();
+    let head = if parts.iter().any(|part| part.gpu_hours > 0.0) {
+        "GPU hours"
+    } else {
+        "CPU hours"
+    };
+    let mut text = format!(
+        "\n{}",
+        fitted(
+            &[what, "jobs", "mean wait", "mean slowdown", head],
+            &rows,
+            width
+        )
+    );
+    if parts.len() > SHOWN {
+        let _ = writeln!(text, "{} more: --json has all", parts.len() - SHOWN);
+    }
+    text
+}

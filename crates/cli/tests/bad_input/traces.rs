@@ -1,0 +1,80 @@
+//! `yard simulate`: what is no trace, what no machine holds, and what it writes of one that is.
+
+use crate::house::env;
+use std::fs;
+
+/// Three jobs for a machine of four processors; the third fits beside the first.
+const LOG: &str = "; MaxProcs: 4\n\
+    1 0 -1 100 3 -1 -1 3 100\n\
+    2 10 -1 50 4 -1 -1 4 60\n\
+    3 20 -1 30 1 -1 -1 1 40\n\
+    4 30 -1 10 9 -1 -1 9 40\n\
+    5 40 -1 0 1 -1 -1 1 40\n";
+
+#[test]
+fn each_policy_starts_its_jobs() {
+    let env = env();
+    env.write("log.swf", LOG);
+    for (policy, starts) in [
+        ("fifo", "1,0,0,100\n2,10,100,150\n3,20,150,180\n"),
+        ("easy", "1,0,0,100\n3,20,20,50\n2,10,100,150\n"),
+        ("conservative", "1,0,0,100\n3,20,20,50\n2,10,100,150\n"),
+    ] {
+        let said = env.yard(&[
+            "simulate",
+            "log.swf",
+            "--policy",
+            policy,
+            "--starts",
+            "starts.csv",
+        ]);
+        let said = said.code(0);
+        assert!(
+            said.stderr.contains("1 did not run (line 6)"),
+            "{}",
+            said.stderr
+        );
+        assert!(said.stderr.contains("1 job left out"), "{}", said.stderr);
+        let written = fs::read_to_string(env.work().join("starts.csv")).unwrap();
+        assert_eq!(
+            written,
+            format!("job,submit,start,end\n{starts}"),
+            "{policy}"
+        );
+    }
+}
+
+#[track_caller]
+fn check(args: &[&str], want: &str) {
+    let env = env();
+    env.write("log.swf", LOG);
+    env.write("script", "#!/bin/bash\necho hello\n");
+    env.write("table.csv", "job,cpus\n1,2\n");
+    env.write("sizes.csv", "submit,run,cpus\n0,5,2\n");
+    fs::write(env.work().join("cut.gz"), [0x1f, 0x8b, 8, 0]).unwrap();
+    let mut all = vec!["simulate"];
+    all.extend(args);
+    let said = env.yard(&all);
+    assert!((1..=9).contains(&said.status), "{}", said.stderr);
+    assert!(said.stderr.contains(want), "{}", said.stderr);
+    assert_eq!(said.stdout, "");
+}
+
+#[test]
+fn what_can_not_be_played_says_why() {
+    check(&["script"], "script is no trace: no line of it is a job");
+    check(&["table.csv"], "no column `submit`");
+    check(&["cut.gz"], "cut.gz can't be unpacked");
+    check(&["missing.swf"], "missing.swf can't be read");
+    check(&["sizes.csv"], "does not say how many processors");
+    check(
+        &["sizes.csv", "--processors", "1"],
+        "none of the 1 jobs fits",
+    );
+    check(&["log.swf", "--processors", "0"], "0 is not in");
+    check(&["log.swf", "--cluster", "nowhere"], "nowhere");
+    check(
+        &["log.swf", "--policy", "fifo,easy", "--starts", "starts.csv"],
+        "--starts is one schedule",
+    );
+}

@@ -1,0 +1,31 @@
+//! Who of those that wait starts now: the policies, over one view of what is free and of what
+//! becomes free.
+//!
+//! A pass sees the queue in its order, what is free ([`Room`]) and when running jobs are expected
+//! to end. It changes nothing but its own copies: it says which jobs start.
+
+mod conservative;
+mod easy;
+mod room;
+
+pub use conservative::conservative_pass;
+pub use easy::{Backfill, Blocked, easy_pass, try_one};
+pub use room::{Nodes, OneNode, Room};
+
+/// A job as the policies see it. Moments and lengths are in milliseconds.
+#[derive(Debug)]
+pub struct Candidate<'a, N> {
+    /// What it needs.
+    pub need: &'a N,
+    /// How long it may run.
+    pub limit: i64,
+}
+
+/// A running job as the policies see it.
+#[derive(Debug)]
+pub struct Release<'a, H> {
+    /// When it is expected to be over.
+    pub at: i64,
+    /// What it holds.
+    pub held: &'a H,
+}

@@ -1,0 +1,283 @@
+//! A trace, played event by event.
+//!
+//! At one moment submissions come before ends, ends in the order of their starts; a job whose
+//! limit ends at a moment is over before anything else happens then. Under `fifo` and `easy` there
+//! is a pass after each event, under `conservative` one a moment. These are the rules behind the
+//! published schedules that the tests compare with.
+
+use super::{Order, Policy, Rules, Trace};
+use crate::planner::{
+    Backfill, Blocked, Candidate, Release, Room, conservative_pass, easy_pass, try_one,
+};
+use model::Timestamp;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+/// An overdue job is expected to be killed so much later: Slurm's default of `KillWait`, in
+/// milliseconds.
+const KILL_WAIT: i64 = 30_000;
+
+/// A trace that was played.
+#[derive(Clone, Debug)]
+pub struct Played<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// The jobs that ran, in the order of their starts.
+    pub starts: Vec<Start>,
+    /// Those that the machine could never run, by their place in the trace.
+    pub never: Vec<usize>,
+}
+
+/// One start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Which, by its place in the trace.
+    pub job: usize,
+    /// When.
+    pub at: Timestamp,
+    /// Another that was ahead of it still waited.
+    pub backfilled: bool,
+}
+
+/// Plays a trace. `needs` tells what each job needs; none is a job that could never run.
+/// `progress` is told how many jobs have started, from time to time.
+pub(crate) fn play<'a, R: Room>(
+    trace: &'a Trace,
+    rules: Rules,
+    idle: R,
+    needs: &[Option<R::Need>],
+    progress: &mut dyn FnMut(usize),
+) -> Played<'a>
+where
+    R::Held: Clone,
+{
+    let mut play = Play::<R> {
+        rules,
+        trace,
+        needs,
+        limits: trace
+            .jobs
+            .iter()
+            .map(|job| rules.estimates.limit(job))
+            .collect(),
+        free: idle,
+        queue: Vec::new(),
+        held: vec![None; trace.jobs.len()],
+        expected: BTreeSet::new(),
+        expected_end: vec![0; trace.jobs.len()],
+        ends: BinaryHeap::new(),
+        blocked: None,
+        is_stale: false,
+        starts: Vec::with_capacity(trace.jobs.len()),
+        never: Vec::new(),
+    };
+    let mut arrivals = trace.jobs.iter().enumerate().peekable();
+    let mut told = 0;
+    loop {
+        let next_arrival = arrivals.peek().map(|(_, job)| job.submit.0);
+        let next_end = play.ends.peek().map(|Reverse((at, ..))| *at);
+        let Some(now) = [next_arrival, next_end].into_iter().flatten().min() else {
+            break;
+        };
+        play.end_those_whose_limit_is_over(now);
+        while let Some((job, _)) = arrivals.next_if(|(_, job)| job.submit.0 <= now) {
+            play.submit(now, job);
+        }
+        while let Some(Reverse((at, _, slot))) = play.ends.peek().copied()
+            && at <= now
+        {
+            play.ends.pop();
+            play.end(now, slot);
+        }
+        if play.is_stale {
+            play.pass(now);
+        }
+        if play.starts.len() >= told + 4096 {
+            told = play.starts.len();
+            progress(told);
+        }
+    }
+    progress(play.starts.len());
+    Played {
+        trace,
+        starts: play.starts,
+        never: play.never,
+    }
+}
+
+/// What waits and runs while a trace is played. A slot is a job's place in the trace.
+struct Play<'a, R: Room> {
+    rules: Rules,
+    trace: &'a Trace,
+    needs: &'a [Option<R::Need>],
+    /// In milliseconds.
+    limits: Vec<i64>,
+    free: R,
+    /// Those that wait, in order.
+    queue: Vec<u32>,
+    held: Vec<Option<R::Held>>,
+    /// Running jobs by their expected ends.
+    expected: BTreeSet<(i64, u32)>,
+    expected_end: Vec<i64>,
+    /// Running jobs by their ends, those that started first before others.
+    ends: BinaryHeap<Reverse<(i64, u32, u32)>>,
+    blocked: Option<Blocked<R>>,
+    /// Something happened that no pass has seen.
+    is_stale: bool,
+    starts: Vec<Start>,
+    never: Vec<usize>,
+}
+
+impl<R: Room> Play<'_, R>
+where
+    R::Held: Clone,
+{
+    fn is_conservative(&self) -> bool {
+        self.rules.policy == Policy::Conservative
+    }
+
+    /// What runs until the very moment of its limit is over before anything else happens.
+    fn end_those_whose_limit_is_over(&mut self, now: i64) {
+        let over: Vec<u32> = self
+            .expected
+            .range((now, 0)..=(now, u32::MAX))
+            .map(|(_, slot)| *slot)
+            .filter(|slot| self.trace.jobs[*slot as usize].run == self.limits[*slot as usize])
+            .collect();
+        for slot in over {
+            self.release(slot);
+        }
+    }
+
+    fn release(&mut self, slot: u32) {
+        let Some(held) = self.held[slot as usize].take() else {
+            return;
+        };
+        self.free.give(&held);
+        self.expected
+            .remove(&(self.expected_end[slot as usize], slot));
+        self.is_stale = true;
+    }
+
+    fn end(&mut self, now: i64, slot: u32) {
+        self.release(slot);
+        if self.is_stale && !self.is_conservative() {
+            self.pass(now);
+        }
+    }
+
+    fn submit(&mut self, now: i64, job: usize) {
+        if self.needs[job].is_none() {
+            self.never.push(job);
+            return;
+        }
+        let slot = job as u32;
+        let place = match self.rules.order {
+            Order::Fcfs => self.queue.len(),
+            order => {
+                let key = |slot: u32| {
+                    order.key(&self.trace.jobs[slot as usize], self.limits[slot as usize])
+                };
+                let own = key(slot);
+                self.queue.partition_point(|other| key(*other) <= own)
+            }
+        };
+        self.queue.insert(place, slot);
+        if self.is_conservative() {
+            self.is_stale = true;
+            return;
+        }
+        if place == 0 || self.is_stale || self.blocked.is_none() {
+            self.pass(now);
+            return;
+        }
+        // Nothing became free since the last pass: the others still can't start.
+        if self.rules.policy == Policy::Fifo {
+            return;
+        }
+        let candidate = candidate(self.needs, &self.limits, slot);
+        if let Some(blocked) = &mut self.blocked
+            && let Some(held) = try_one(now, &mut self.free, blocked, candidate)
+        {
+            self.queue.remove(place);
+            self.start(now, slot, held, true);
+        }
+    }
+
+    fn start(&mut self, now: i64, slot: u32, held: R::Held, backfilled: bool) {
+        let job = slot as usize;
+        let order = self.starts.len() as u32;
+        self.held[job] = Some(held);
+        self.expected_end[job] = now.saturating_add(self.limits[job]);
+        self.expected.insert((self.expected_end[job], slot));
+        let end = now.saturating_add(self.trace.jobs[job].run);
+        self.ends.push(Reverse((end, order, slot)));
+        self.starts.push(Start {
+            job,
+            at: Timestamp(now),
+            backfilled,
+        });
+    }
+
+    fn pass(&mut self, now: i64) {
+        self.is_stale = false;
+        let (needs, limits) = (self.needs, &self.limits);
+        let job = |slot: u32| candidate(needs, limits, slot);
+        let held = &self.held;
+        let releases = self.expected.iter().filter_map(|(at, slot)| {
+            let held = held[*slot as usize].as_ref()?;
+            Some(Release { at: *at, held })
+        });
+        let mut started = Vec::new();
+        let start = |slot, held, backfilled| started.push((slot, held, backfilled));
+        let backfill = match self.rules.policy {
+            Policy::Fifo => Backfill::None,
+            Policy::Easy => Backfill::InOrder,
+            Policy::EasySjbf => Backfill::ShortestFirst,
+            Policy::Conservative => {
+                conservative_pass(
+                    now,
+                    &mut self.free,
+                    &self.queue,
+                    job,
+                    releases,
+                    KILL_WAIT,
+                    start,
+                );
+                self.take_out(now, started);
+                return;
+            }
+        };
+        self.blocked = easy_pass(
+            now,
+            &mut self.free,
+            &self.queue,
+            job,
+            releases,
+            backfill,
+            start,
+        );
+        self.take_out(now, started);
+    }
+
+    /// Takes those that start out of the queue.
+    fn take_out(&mut self, now: i64, started: Vec<(u32, R::Held, bool)>) {
+        if started.is_empty() {
+            return;
+        }
+        for (slot, held, backfilled) in started {
+            self.start(now, slot, held, backfilled);
+        }
+        let held = &self.held;
+        self.queue.retain(|slot| held[*slot as usize].is_none());
+    }
+}
+
+fn candidate<'a, N>(needs: &'a [Option<N>], limits: &[i64], slot: u32) -> Candidate<'a, N> {
+    Candidate {
+        need: needs[slot as usize]
+            .as_ref()
+            .expect("invariant: only what can run is queued"),
+        limit: limits[slot as usize],
+    }
+}

@@ -1,0 +1,117 @@
+//! What holds of the schedule of any trace, under every policy.
+
+use model::Timestamp;
+use proptest::prelude::*;
+use resources::{Cluster, Trust};
+use std::fmt::Write as _;
+use yard_sched::replay::{
+    Estimates, Order, Policy, Rules, Start, Trace, flat_machine, read_trace, replay,
+};
+
+const CPUS: u32 = 10;
+
+const POLICIES: [Policy; 4] = [
+    Policy::Fifo,
+    Policy::Easy,
+    Policy::EasySjbf,
+    Policy::Conservative,
+];
+
+fn rules(policy: Policy) -> Rules {
+    Rules {
+        policy,
+        order: Order::Fcfs,
+        estimates: Estimates::Requested,
+    }
+}
+
+/// Jobs as (time since the one before, run time, slack of the estimate, processors).
+fn trace(jobs: &[(u32, u32, u32, u32)]) -> Trace {
+    let mut text = String::from("job,submit,run,estimate,cpus\n");
+    let mut submit = 0;
+    for (id, (gap, run, slack, cpus)) in jobs.iter().enumerate() {
+        submit += gap;
+        let _ = writeln!(text, "{id},{submit},{run},{},{cpus}", run + slack);
+    }
+    read_trace(&text).expect("a table of jobs")
+}
+
+fn any_jobs() -> impl Strategy<Value = Vec<(u32, u32, u32, u32)>> {
+    prop::collection::vec((0_u32..6, 1_u32..20, 0_u32..8, 1..=CPUS), 1..40)
+}
+
+fn starts(trace: &Trace, cluster: &Cluster, policy: Policy) -> Vec<Start> {
+    let played = replay(trace, cluster, rules(policy), &mut |_| {});
+    assert_eq!(played.never, Vec::<usize>::new());
+    played.starts
+}
+
+/// Processors that are held at a moment.
+fn held(trace: &Trace, starts: &[Start], at: Timestamp) -> u32 {
+    let jobs = starts
+        .iter()
+        .map(|start| (&trace.jobs[start.job], start.at));
+    let running = jobs.filter(|(job, start)| *start <= at && at.0 < start.0 + job.run);
+    running.map(|(job, _)| job.cpus).sum()
+}
+
+/// One node of so many CPUs that is no flat machine.
+fn one_node() -> Cluster {
+    let text = format!(
+        "[nodes.a]\ncount = 1\nnames = \"a1\"\ncpus = {CPUS}\n[partition.all]\nnodes = \"all\"\n"
+    );
+    let read = cluster_file::ClusterFile::parse("one", &text);
+    let file = read.expect("a cluster file");
+    Cluster::build(&file, Trust::All)
+}
+
+proptest! {
+    #[test]
+    fn every_job_runs_once_after_its_submission_and_nothing_is_held_twice(jobs in any_jobs()) {
+        let trace = trace(&jobs);
+        for policy in POLICIES {
+            let starts = starts(&trace, &flat_machine(CPUS), policy);
+            let mut ran: Vec<usize> = starts.iter().map(|start| start.job).collect();
+            ran.sort_unstable();
+            prop_assert_eq!(ran, (0..trace.jobs.len()).collect::<Vec<_>>());
+            for start in &starts {
+                prop_assert!(start.at >= trace.jobs[start.job].submit);
+                prop_assert!(held(&trace, &starts, start.at) <= CPUS, "{policy:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn first_in_is_first_out(jobs in any_jobs()) {
+        let trace = trace(&jobs);
+        let starts = starts(&trace, &flat_machine(CPUS), Policy::Fifo);
+        let in_order: Vec<usize> = starts.iter().map(|start| start.job).collect();
+        prop_assert_eq!(in_order, (0..trace.jobs.len()).collect::<Vec<_>>());
+        prop_assert!(starts.iter().all(|start| !start.backfilled));
+    }
+
+    /// With known run times a promise to all is kept: nobody starts later than in order.
+    #[test]
+    fn a_promise_to_all_delays_nobody(jobs in any_jobs()) {
+        let jobs: Vec<_> = jobs.into_iter().map(|(gap, run, _, cpus)| (gap, run, 0, cpus)).collect();
+        let trace = trace(&jobs);
+        let by_job = |policy| {
+            let mut starts = starts(&trace, &flat_machine(CPUS), policy);
+            starts.sort_by_key(|start| start.job);
+            starts
+        };
+        for (fifo, planned) in by_job(Policy::Fifo).iter().zip(by_job(Policy::Conservative)) {
+            prop_assert!(planned.at <= fifo.at, "job {}", fifo.job);
+        }
+    }
+
+    /// The nodes of a cluster and amounts of a flat machine are two ways to reckon the same.
+    #[test]
+    fn one_node_is_a_flat_machine(jobs in any_jobs()) {
+        let trace = trace(&jobs);
+        for policy in POLICIES {
+            let flat = starts(&trace, &flat_machine(CPUS), policy);
+            prop_assert_eq!(flat, starts(&trace, &one_node(), policy), "{:?}", policy);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Schedules of the KTH SP2 log as they were published: job by job those of the simulator behind
+//! E. Gaussier, D. Glesser, V. Reis, D. Trystram, "Improving backfilling by using machine learning
+//! to predict running times" (SC'15), which ends what runs beyond its estimate.
+
+use flate2::read::GzDecoder;
+use std::io::Read;
+use yard_sched::replay::{
+    Estimates, Measures, Order, Played, Policy, Rules, Trace, flat_machine, read_trace, replay,
+};
+
+const LOG: &[u8] = include_bytes!("data/KTH-SP2-1996-2.1-cln.swf.gz");
+const PROCESSORS: u32 = 100;
+
+fn log() -> Trace {
+    let mut text = String::new();
+    GzDecoder::new(LOG)
+        .read_to_string(&mut text)
+        .expect("the log is whole");
+    let mut trace = read_trace(&text).expect("the log is one");
+    assert_eq!(trace.processors, Some(PROCESSORS));
+    for job in &mut trace.jobs {
+        job.run = job.run.min(job.estimate.unwrap_or(job.run));
+    }
+    trace
+}
+
+/// A digest of when each job starts: FNV-1a over the starts in seconds, by job id.
+fn digest(played: &Played<'_>) -> u64 {
+    let starts = played.starts.iter();
+    let mut starts: Vec<(u64, i64)> = starts
+        .map(|start| (played.trace.jobs[start.job].id, start.at.0 / 1000))
+        .collect();
+    starts.sort_unstable();
+    let bytes = starts.iter().flat_map(|(_, start)| start.to_le_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// Mean wait in seconds, mean bounded slowdown, greatest bounded slowdown; of the schedules that
+/// were published as files the digest of all starts too.
+fn check(policy: Policy, estimates: Estimates, want: (&str, &str, &str, Option<u64>)) {
+    let trace = log();
+    let rules = Rules {
+        policy,
+        order: Order::Fcfs,
+        estimates,
+    };
+    let played = replay(&trace, &flat_machine(PROCESSORS), rules, &mut |_| {});
+    assert!(played.never.is_empty());
+    let measures = Measures::of(&played, PROCESSORS.into(), 0);
+    assert_eq!(measures.jobs, 28_481);
+    let got = (
+        format!("{:.6}", measures.wait.mean),
+        format!("{:.8}", measures.bounded_slowdown.mean),
+        format!("{:.1}", measures.bounded_slowdown.max),
+        digest(&played),
+    );
+    let got = (&*got.0, &*got.1, &*got.2, want.3.map(|_| got.3));
+    assert_eq!(got, want, "{policy:?} {estimates:?}");
+}
+
+#[test]
+fn easy() {
+    check(
+        Policy::Easy,
+        Estimates::Requested,
+        (
+            "6836.872090",
+            "92.57653973",
+            "14805.2",
+            Some(4_331_153_067_634_905_142),
+        ),
+    );
+}
+
+#[test]
+fn easy_shortest_first() {
+    check(
+        Policy::EasySjbf,
+        Estimates::Requested,
+        ("5904.076577", "69.40540058", "14805.2", None),
+    );
+}
+
+#[test]
+fn easy_with_known_run_times() {
+    check(
+        Policy::Easy,
+        Estimates::Actual,
+        (
+            "6327.681612",
+            "71.72238511",
+            "10017.2",
+            Some(14_198_721_038_068_447_872),
+        ),
+    );
+}
+
+#[test]
+fn easy_shortest_first_with_known_run_times() {
+    check(
+        Policy::EasySjbf,
+        Estimates::Actual,
+        (
+            "5436.020751",
+            "49.84771893",
+            "9941.7",
+            Some(13_366_195_220_432_504_115),
+        ),
+    );
+}
+
+/// Each plan is made anew at each moment, as Slurm does; a plan that only moves jobs forward when
+/// one ends early comes to 7310.551.
+#[test]
+fn conservative() {
+    let trace = log();
+    let rules = Rules {
+        policy: Policy::Conservative,
+        order: Order::Fcfs,
+        estimates: Estimates::Requested,
+    };
+    let played = replay(&trace, &flat_machine(PROCESSORS), rules, &mut |_| {});
+    let measures = Measures::of(&played, PROCESSORS.into(), 0);
+    assert_eq!(format!("{:.3}", measures.wait.mean), "7936.171");
+}
