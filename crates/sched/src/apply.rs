@@ -51,7 +51,7 @@ impl State {
         let expiries = std::mem::take(&mut self.expiries);
         let moved = expiries.into_iter();
         self.expiries = moved.map(|(at, job)| (plus(at, by_ms), job)).collect();
-        let ids: Vec<JobId> = self.jobs.keys().copied().collect();
+        let ids: Vec<JobId> = self.running.iter().copied().collect();
         for id in ids {
             let job = self.jobs.get_mut(&id);
             if let Some(JobState::Running { since, .. }) = job.map(|job| &mut job.record.state) {
@@ -204,6 +204,7 @@ impl State {
             return;
         };
         self.changed.remove(&id);
+        self.versions.remove(&(job.record.version, id));
         let (target, array_job) = (job.target(), job.array_job());
         let mut record = job.record;
         let ran = match record.state {

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[path = "any_history_tests.rs"]
 mod any_history;
+#[path = "turn_tests.rs"]
+mod turn;
 
 fn machine(cpus: u32) -> Machine {
     Machine {
@@ -153,6 +155,13 @@ impl World {
                 }
             }
         }
+        let runs = |record: &&JobRecord| matches!(record.state, JobState::Running { .. });
+        let running: Vec<&JobRecord> = self.state.live().filter(runs).collect();
+        assert_eq!(self.state.running().collect::<Vec<_>>(), running);
+        let all = self.state.live().count();
+        assert_eq!(self.state.waiting_count(), all - running.len());
+        assert_eq!(self.state.newer(0).count(), all);
+        assert_eq!(self.state.newer(self.state.version()).count(), 0);
         let machine = self.state.machine();
         assert!(cpus.iter().all(|cpu| machine.cpus.contains(cpu)));
         assert!(memory <= machine.memory);

@@ -86,6 +86,11 @@ impl Job {
         self.derived.dependency.is_some() && self.is_pending()
     }
 
+    pub(crate) fn asks_for_gpus(&self) -> bool {
+        let shape = self.derived.shape.as_ref();
+        shape.is_some_and(|shape| shape.nodes.iter().any(|need| need.gpus > 0))
+    }
+
     pub(crate) fn is_pending(&self) -> bool {
         matches!(self.record.state, JobState::Pending { .. })
     }

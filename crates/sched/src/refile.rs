@@ -23,6 +23,9 @@ impl State {
         }
         self.unfile(id);
         let place = self.place(id, now);
+        if place != Place::Running && self.jobs[&id].asks_for_gpus() {
+            self.want_gpus.insert(id);
+        }
         match place {
             Place::Timed(at) | Place::Dependent(Some(at)) => {
                 self.timed.insert((at, id));
@@ -40,6 +43,7 @@ impl State {
                 }
             }
             Place::Running => {
+                self.running.insert(id);
                 let array = self.jobs[&id].array_job();
                 if let Some(array) = array.and_then(|array| self.arrays.get_mut(&array)) {
                     array.running += 1;

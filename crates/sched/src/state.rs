@@ -6,8 +6,8 @@ use crate::pool::Pool;
 use crate::queue::Key;
 use crate::{Action, Changes, Finished, Machine, NeverFits, shape};
 use model::{
-    ArrayFacts, ArraySpec, ArrayTask, GpuIndex, JobId, JobRecord, JobState, PendingReason, Request,
-    TimeLimitRequest, Timestamp,
+    ArrayFacts, ArrayPlace, ArraySpec, ArrayTask, GpuIndex, JobId, JobRecord, JobState,
+    PendingReason, Request, TimeLimitRequest, Timestamp,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +17,12 @@ pub struct State {
     pub(crate) machine: Machine,
     pub(crate) pool: Pool,
     pub(crate) jobs: BTreeMap<JobId, Job>,
+    /// Of these, the ones that hold an allocation.
+    pub(crate) running: BTreeSet<JobId>,
+    /// Of these, the waiting ones that ask for GPUs.
+    pub(crate) want_gpus: BTreeSet<JobId>,
+    /// Live rows by version: what is newer than a watcher's cursor.
+    pub(crate) versions: BTreeSet<(u64, JobId)>,
     /// Jobs that could start, in order.
     pub(crate) ready: BTreeSet<Key>,
     /// Of these, the ones that no pass has looked at.
@@ -63,6 +69,9 @@ impl State {
             pool: Pool::new(&machine),
             machine,
             jobs: BTreeMap::new(),
+            running: BTreeSet::new(),
+            want_gpus: BTreeSet::new(),
+            versions: BTreeSet::new(),
             ready: BTreeSet::new(),
             unseen: BTreeSet::new(),
             timed: BTreeSet::new(),
@@ -160,6 +169,36 @@ impl State {
     /// Rows of all live jobs, in ascending id.
     pub fn live(&self) -> impl Iterator<Item = &JobRecord> {
         self.jobs.values().map(|job| &job.record)
+    }
+
+    /// Rows of jobs that hold an allocation, in ascending id.
+    pub fn running(&self) -> impl Iterator<Item = &JobRecord> {
+        self.running.iter().filter_map(|id| self.job(*id))
+    }
+
+    /// How many jobs hold an allocation.
+    #[must_use]
+    pub fn running_count(&self) -> usize {
+        self.running.len()
+    }
+
+    /// How many rows wait; elements of an array that wait together have one.
+    #[must_use]
+    pub fn waiting_count(&self) -> usize {
+        self.jobs.len() - self.running.len()
+    }
+
+    /// Whether a job that waits asks for GPUs.
+    #[must_use]
+    pub fn is_gpu_wanted(&self) -> bool {
+        !self.want_gpus.is_empty()
+    }
+
+    /// Live rows that are newer than a version, the oldest of them first.
+    pub fn newer(&self, version: u64) -> impl Iterator<Item = &JobRecord> {
+        let after = (version.saturating_add(1), JobId(0));
+        let newer = self.versions.range(after..);
+        newer.filter_map(|(_version, id)| self.job(*id))
     }
 
     /// Live rows of an array, in ascending id; empty for a job outside arrays.
@@ -285,15 +324,19 @@ impl State {
         {
             spec.indices.retain(|index| *index != task);
         }
-        let mut record = JobRecord {
+        // The elements as submitted stay in the array's own row alone, and are not even copied.
+        let submitted = job.record.request.array.take();
+        let place = job.record.array.take();
+        let record = JobRecord {
             id,
+            array: place.as_ref().map(|place| ArrayPlace {
+                array_job: place.array_job,
+                task: ArrayTask::One(task),
+            }),
             ..job.record.clone()
         };
-        // The elements as submitted stay in the array's own row alone.
-        record.request.array = None;
-        if let Some(place) = &mut record.array {
-            place.task = ArrayTask::One(task);
-        }
+        job.record.request.array = submitted;
+        job.record.array = place;
         self.touch(row);
         self.insert(record);
         self.touch(id);
@@ -322,13 +365,16 @@ impl State {
                 self.dependents.entry(target).or_default().insert(id);
             }
         }
+        self.versions.insert((job.record.version, id));
         self.jobs.insert(id, job);
     }
 
     pub(crate) fn touch(&mut self, id: JobId) {
         self.version += 1;
         if let Some(job) = self.jobs.get_mut(&id) {
+            self.versions.remove(&(job.record.version, id));
             job.record.version = self.version;
+            self.versions.insert((self.version, id));
             self.changed.insert(id);
         }
     }
@@ -350,6 +396,7 @@ impl State {
         };
         let place = std::mem::replace(&mut job.derived.place, Place::Nowhere);
         let array_job = job.array_job();
+        self.want_gpus.remove(&id);
         match place {
             Place::Timed(at) | Place::Dependent(Some(at)) => {
                 self.timed.remove(&(at, id));
@@ -364,6 +411,7 @@ impl State {
                 }
             }
             Place::Running => {
+                self.running.remove(&id);
                 if let Some(array) = array_job.and_then(|array| self.arrays.get_mut(&array)) {
                     array.running -= 1;
                 }

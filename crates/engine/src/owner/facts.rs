@@ -16,8 +16,7 @@ impl Owner {
             .map(|name| self.node_facts(name))
             .collect();
         nodes[0].is_virtual = false;
-        let running = |record: &&model::JobRecord| matches!(record.state, JobState::Running { .. });
-        let pending = |record: &&model::JobRecord| matches!(record.state, JobState::Pending { .. });
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         EngineFacts {
             version: VERSION.to_owned(),
             pid: std::process::id(),
@@ -30,8 +29,8 @@ impl Owner {
             gpus: kinds,
             cpus_used: machine.most_nodes()
                 - u32::try_from(self.state.cpus_free()).unwrap_or_default(),
-            running: u32::try_from(self.state.live().filter(running).count()).unwrap_or(u32::MAX),
-            pending: u32::try_from(self.state.live().filter(pending).count()).unwrap_or(u32::MAX),
+            running: count(self.state.running_count()),
+            pending: count(self.state.waiting_count()),
             limits: self.limits(),
             losses: self
                 .losses()
@@ -43,10 +42,13 @@ impl Owner {
 
     fn node_facts(&self, name: NodeName) -> NodeFacts {
         let machine = self.state.machine();
-        let held = self.state.live().filter_map(|record| match &record.state {
-            JobState::Running { allocation, .. } => Some(&allocation.nodes),
-            JobState::Pending { .. } | JobState::Ended { .. } => None,
-        });
+        let held = self
+            .state
+            .running()
+            .filter_map(|record| match &record.state {
+                JobState::Running { allocation, .. } => Some(&allocation.nodes),
+                JobState::Pending { .. } | JobState::Ended { .. } => None,
+            });
         let held: Vec<&NodeShare> = held.flatten().filter(|share| share.node == name).collect();
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         NodeFacts {

@@ -85,19 +85,9 @@ impl Owner {
         if self.gpus.uuids.is_empty() {
             return;
         }
-        let waiting = |record: &model::JobRecord| {
-            let request = &record.request;
-            let wants = [
-                &request.gpus,
-                &request.gpus_per_node,
-                &request.gpus_per_task,
-            ];
-            matches!(record.state, JobState::Pending { .. })
-                && wants.iter().any(|gpus| gpus.is_some())
-        };
         self.gpus.next_look = None;
         let mut barred = BTreeSet::new();
-        if self.state.live().any(waiting) {
+        if self.state.is_gpu_wanted() {
             let used = self.used_gpus();
             for (index, uuid) in self.gpus.uuids.clone() {
                 if self.gpus.held.contains_key(&index) {
@@ -161,10 +151,13 @@ impl Owner {
     }
 
     fn used_gpus(&self) -> BTreeSet<GpuIndex> {
-        let running = self.state.live().filter_map(|record| match &record.state {
-            JobState::Running { allocation, .. } => Some(&allocation.nodes),
-            JobState::Pending { .. } | JobState::Ended { .. } => None,
-        });
+        let running = self
+            .state
+            .running()
+            .filter_map(|record| match &record.state {
+                JobState::Running { allocation, .. } => Some(&allocation.nodes),
+                JobState::Pending { .. } | JobState::Ended { .. } => None,
+            });
         let shares = running.flatten();
         shares
             .flat_map(|share| share.gpus.iter().copied())

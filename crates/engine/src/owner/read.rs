@@ -113,8 +113,7 @@ impl Owner {
         if after == self.state.version() {
             return Ok(Vec::new());
         }
-        let live = self.state.live();
-        let live = live.filter(|record| record.version > after).cloned();
+        let live = self.state.newer(after).cloned();
         let mut newer: Vec<JobRecord> = live.chain(self.store.ended_newer(after)?).collect();
         newer.retain(|record| super::watch::is_wanted(filter, record));
         newer.sort_unstable_by_key(|record| record.id);

@@ -19,14 +19,12 @@ pub(crate) fn read(
 ) -> Result<(State, BTreeMap<JobId, ActiveJob>, Clock), StoreError> {
     let state = State::rebuild(machine, store.saved()?, now);
     let mut running = BTreeMap::new();
-    for record in state.live() {
-        if let JobState::Running { .. } = record.state {
-            let mut holding = ActiveJob::new(record, store.record_tag(submitted_as(record))?);
-            if let Some(row) = batch_step::of(record) {
-                holding.steps.insert(StepId::Batch, LiveStep::new(row));
-            }
-            running.insert(record.id, holding);
+    for record in state.running() {
+        let mut holding = ActiveJob::new(record, store.record_tag(submitted_as(record))?);
+        if let Some(row) = batch_step::of(record) {
+            holding.steps.insert(StepId::Batch, LiveStep::new(row));
         }
+        running.insert(record.id, holding);
     }
     for (job, holding) in &mut running {
         for row in store.steps(*job, holding.restart)? {
