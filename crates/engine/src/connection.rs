@@ -1,6 +1,7 @@
 //! Connections: a thread each, which reads calls, hands them to the owner, and writes answers.
 
 use crate::message::{Message, Peer, PendingCall};
+use crate::open_connections::{Admitted, OpenConnections};
 use crate::users::Users;
 use api::{
     Answer, Call, Hello, HelloAnswer, LONGEST_CALL, PROTOCOL, Refusal, VERSION, read_frame,
@@ -15,6 +16,10 @@ use std::time::Duration;
 
 /// Enough for reading a job's JSON; most of it is never touched.
 const STACK: usize = 256 << 10;
+/// Longest wait for a client's first message.
+const LONGEST_HELLO: Duration = Duration::from_secs(10);
+/// Longest wait for a client that does not read its answer.
+const LONGEST_WRITE: Duration = Duration::from_secs(60);
 
 /// What connections share: what every client is greeted with, and who they are.
 #[derive(Debug)]
@@ -37,6 +42,8 @@ impl Greeting {
 /// Accepts connections for ever, on this thread.
 pub(crate) fn accept(listener: &UnixListener, greeting: Greeting, owner: &mpsc::Sender<Message>) {
     let greeting = Arc::new(greeting);
+    let all = OpenConnections::of_process(sys::process::descriptor_limit());
+    let all = Arc::new(all);
     for (number, stream) in (0..).zip(listener.incoming()) {
         let stream = match stream {
             Ok(stream) => stream,
@@ -47,6 +54,8 @@ pub(crate) fn accept(listener: &UnixListener, greeting: Greeting, owner: &mpsc::
                 continue;
             }
         };
+        let stream = Arc::new(stream);
+        let admitted = all.admit(number, &stream);
         let (greeting, owner) = (Arc::clone(&greeting), owner.clone());
         let thread = thread::Builder::new()
             .name("connection".to_owned())
@@ -54,6 +63,7 @@ pub(crate) fn accept(listener: &UnixListener, greeting: Greeting, owner: &mpsc::
             .spawn(move || {
                 let mut connection = Connection {
                     stream,
+                    admitted,
                     owner,
                     number,
                     has_allocation: false,
@@ -71,7 +81,8 @@ pub(crate) fn accept(listener: &UnixListener, greeting: Greeting, owner: &mpsc::
 }
 
 struct Connection {
-    stream: UnixStream,
+    stream: Arc<UnixStream>,
+    admitted: Admitted,
     owner: mpsc::Sender<Message>,
     number: u64,
     /// It asked for a job without a script, which ends with it.
@@ -85,8 +96,12 @@ impl Connection {
             gid: sys::socket::peer_gid(&self.stream)?,
             connection: self.number,
         };
-        let hello: Option<Hello> = read_frame(&mut self.stream, LONGEST_CALL)?;
+        let mut stream = &*self.stream;
+        stream.set_read_timeout(Some(LONGEST_HELLO))?;
+        stream.set_write_timeout(Some(LONGEST_WRITE))?;
+        let hello: Option<Hello> = read_frame(&mut stream, LONGEST_CALL)?;
         let Some(hello) = hello else { return Ok(()) };
+        stream.set_read_timeout(None)?;
         let answer = HelloAnswer {
             version: VERSION.to_owned(),
             protocol: PROTOCOL,
@@ -97,13 +112,17 @@ impl Connection {
                 .then(|| greeting.take_notice())
                 .flatten(),
         };
-        write_frame(&mut self.stream, &answer)?;
+        write_frame(&mut stream, &answer)?;
         if answer.notice.is_some() {
             let _ended = self.owner.send(Message::NoticeShown);
         }
         loop {
-            let frame: Option<serde_json::Value> = read_frame(&mut self.stream, LONGEST_CALL)?;
+            let mut stream = &*self.stream;
+            let frame: Option<serde_json::Value> = read_frame(&mut stream, LONGEST_CALL)?;
             let Some(frame) = frame else { return Ok(()) };
+            if !self.admitted.begin_call() {
+                return Ok(());
+            }
             let answer = match serde_json::from_value::<Call>(frame) {
                 Ok(call @ Call::Handover(_)) => self.ask(call, peer),
                 _ if hello.protocol != PROTOCOL => Answer::Refused(Refusal::Invalid {
@@ -122,7 +141,11 @@ impl Connection {
                     message: format!("call not understood: {error}"),
                 }),
             };
-            write_frame(&mut self.stream, &answer)?;
+            write_frame(&mut &*self.stream, &answer)?;
+            // A job that ends with its connection keeps it.
+            if !self.has_allocation {
+                self.admitted.end_call();
+            }
         }
     }
 

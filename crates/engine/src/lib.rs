@@ -16,6 +16,7 @@ mod log;
 mod message;
 mod messenger;
 mod named_ids;
+mod open_connections;
 mod orphans;
 mod outcome;
 mod own_processes;

@@ -5,16 +5,23 @@ use crate::record;
 use crate::spec::{LISTEN, PidFile, SupervisorAnswer, SupervisorCall};
 use api::EngineFolder;
 use std::collections::BTreeSet;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 use sys::process::PidFd;
 
-/// Longest wait for a supervisor that was asked for but has not begun, and for its answer.
+/// Longest wait for a supervisor that was asked for but has not begun. One that lives and does not
+/// answer is reported after as long, and goes on being asked: it may have been stopped.
 const LONGEST: Duration = Duration::from_secs(10);
+/// Between two looks at what waits.
 const PAUSE: Duration = Duration::from_millis(2);
+/// The same where all that waits has waited for long.
+const LONG_PAUSE: Duration = Duration::from_millis(100);
+/// What has waited for longer than this is looked at less often.
+const SOON: Duration = Duration::from_secs(1);
 
 /// Sends calls to supervisors, to each in order.
 #[derive(Debug)]
@@ -22,12 +29,23 @@ pub(crate) struct Messenger {
     calls: mpsc::Sender<(SupervisorKey, SupervisorCall)>,
 }
 
-/// A word on its way.
+/// A call on its way.
 #[derive(Debug)]
 struct Word {
     key: SupervisorKey,
     call: SupervisorCall,
     since: Instant,
+    /// The connection on which it was sent, and what came of the answer.
+    sent: Option<Sent>,
+    /// That there is no answer was reported.
+    reported: bool,
+}
+
+/// A connection on which a call was sent. Nothing on it waits.
+#[derive(Debug)]
+struct Sent {
+    stream: UnixStream,
+    answer: Vec<u8>,
 }
 
 impl Messenger {
@@ -48,27 +66,26 @@ impl Messenger {
     }
 }
 
-/// Carries words until the engine ends. One that can't be delivered yet waits beside the others,
-/// which are not kept up by it.
+/// Carries calls until the engine ends. One that can't be delivered yet, or that is not answered,
+/// waits beside the others, which are not kept up by it.
 fn carry(engine: &EngineFolder, calls: &mpsc::Receiver<(SupervisorKey, SupervisorCall)>) {
     let mut words: Vec<Word> = Vec::new();
     loop {
-        let next = if words.is_empty() {
-            calls.recv().map_err(|_| RecvTimeoutError::Disconnected)
-        } else {
-            calls.recv_timeout(PAUSE)
+        let next = match pause(&words) {
+            None => calls.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(pause) => calls.recv_timeout(pause),
         };
         let next = match next {
             Ok(next) => Some(next),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        let since = Instant::now();
-        let new = next.into_iter().chain(calls.try_iter());
-        words.extend(new.map(|(key, call)| Word { key, call, since }));
-        // To one supervisor no word may overtake another.
+        for (key, call) in next.into_iter().chain(calls.try_iter()) {
+            take_in(&mut words, key, call);
+        }
+        // To one supervisor no call may overtake another.
         let mut waiting = BTreeSet::new();
-        words.retain(|word| {
+        words.retain_mut(|word| {
             let stays = waiting.contains(&word.key) || !deliver(engine, word);
             if stays {
                 waiting.insert(word.key);
@@ -78,38 +95,95 @@ fn carry(engine: &EngineFolder, calls: &mpsc::Receiver<(SupervisorKey, Superviso
     }
 }
 
-/// Whether a word needs no further attempt.
-fn deliver(engine: &EngineFolder, word: &Word) -> bool {
+/// Until the next look; `None`: nothing waits.
+fn pause(words: &[Word]) -> Option<Duration> {
+    let newest = words.iter().map(|word| word.since.elapsed()).min()?;
+    Some(if newest < SOON { PAUSE } else { LONG_PAUSE })
+}
+
+/// A call that waits already is not sent twice: a supervisor that is stopped for long must not cost
+/// more the more often it is cancelled.
+fn take_in(words: &mut Vec<Word>, key: SupervisorKey, call: SupervisorCall) {
+    let last = words.iter().rev().find(|word| word.key == key);
+    if last.is_some_and(|last| last.sent.is_none() && last.call == call) {
+        return;
+    }
+    words.push(Word {
+        key,
+        call,
+        since: Instant::now(),
+        sent: None,
+        reported: false,
+    });
+}
+
+/// Whether a call needs no further attempt. Waits for nothing.
+fn deliver(engine: &EngineFolder, word: &mut Word) -> bool {
+    if let Some(sent) = &mut word.sent {
+        match sent.read() {
+            Ok(Some(SupervisorAnswer::Unknown)) => {
+                crate::log::line(&format!("{} does not know {:?}", word.key, word.call));
+                return true;
+            }
+            Ok(Some(_)) => return true,
+            Ok(None) => {}
+            // It ended, or another supervisor has the step: the record tells.
+            Err(_) => word.sent = None,
+        }
+    }
+    let late = word.since.elapsed() > LONGEST;
     let error = match record::look(engine, word.key) {
         Some(found) if found.exit.is_some() => return true,
-        Some(found) => match say(&found.socket, &word.call) {
-            Ok(()) => return true,
+        Some(found) if !lives(&found.holder) => return true,
+        Some(_) if word.sent.is_some() => io::ErrorKind::TimedOut.into(),
+        Some(found) => match Sent::new(&found.socket, &word.call) {
+            Ok(sent) => {
+                word.sent = Some(sent);
+                return false;
+            }
             Err(_) if !ask_to_listen(&found.holder) => return true,
             Err(error) => error,
         },
-        None => io::ErrorKind::NotFound.into(),
+        None if late => {
+            crate::log::line(&format!("{} has not begun: it gets no call", word.key));
+            return true;
+        }
+        None => return false,
     };
-    let given_up = word.since.elapsed() > LONGEST;
-    if given_up {
+    if late && !word.reported {
         crate::log::line(&format!("{} does not answer: {error}", word.key));
+        word.reported = true;
     }
-    given_up
+    false
 }
 
-fn say(socket: &Path, call: &SupervisorCall) -> io::Result<()> {
-    let mut stream = sys::socket::connect(socket)?;
-    stream.set_read_timeout(Some(LONGEST))?;
-    let mut line = serde_json::to_vec(call)?;
-    line.push(b'\n');
-    stream.write_all(&line)?;
-    let mut answer = String::new();
-    BufReader::new(stream).read_line(&mut answer)?;
-    if answer.is_empty() {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+impl Sent {
+    fn new(socket: &Path, call: &SupervisorCall) -> io::Result<Sent> {
+        let stream = sys::socket::connect_at_once(socket)?;
+        let mut line = serde_json::to_vec(call)?;
+        line.push(b'\n');
+        // Far smaller than what the socket takes at once.
+        (&stream).write_all(&line)?;
+        let answer = Vec::new();
+        Ok(Sent { stream, answer })
     }
-    match serde_json::from_str(&answer)? {
-        SupervisorAnswer::Unknown => Err(io::ErrorKind::Unsupported.into()),
-        _ => Ok(()),
+
+    /// The answer, once it is there.
+    fn read(&mut self) -> io::Result<Option<SupervisorAnswer>> {
+        let mut chunk = [0; 1024];
+        loop {
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(length) => self.answer.extend_from_slice(&chunk[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+            if self.answer.ends_with(b"\n") {
+                return Ok(Some(serde_json::from_slice(&self.answer)?));
+            }
+        }
+        Ok(None)
     }
 }
 

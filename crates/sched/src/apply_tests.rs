@@ -8,8 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[path = "any_history_tests.rs"]
 mod any_history;
-#[path = "turn_tests.rs"]
-mod turn;
 
 fn machine(cpus: u32) -> Machine {
     Machine {
@@ -557,4 +555,26 @@ fn an_estimate_waits_for_the_ends_of_running_jobs_alone() {
     assert_eq!(at(&world, &exclusive).0, 600);
     // Asking takes no id.
     assert_eq!(world.state.next_id(), 4);
+}
+
+#[test]
+fn a_turn_changes_no_row_of_a_job_that_goes_on_waiting() {
+    let mut world = World::new(1);
+    for _ in 0..10_000 {
+        world.submit(Request::default());
+    }
+    world.state.schedule(world.now);
+    world.state.take_changes();
+    let job = world.state.running().next().unwrap().id;
+    world.state.apply(Event::Gone {
+        job,
+        outcome: Outcome::Completed,
+        at: world.now,
+    });
+    world.state.schedule(world.now);
+    let changes = world.state.take_changes();
+    // The one that started and the next in line, whose reason is another now.
+    assert_eq!((changes.live.len(), changes.ended.len()), (2, 1));
+    let newest = world.state.version() - 3;
+    assert_eq!(world.state.newer(newest).count(), 2);
 }

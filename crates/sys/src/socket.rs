@@ -1,6 +1,7 @@
 //! Unix sockets, at paths of any length.
 
 use rustix::fs::{CWD, Mode, OFlags};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
@@ -34,6 +35,19 @@ pub fn listen(path: &Path) -> io::Result<UnixListener> {
 pub fn connect(path: &Path) -> io::Result<UnixStream> {
     let short = Short::of(path)?;
     UnixStream::connect(&short.path)
+}
+
+/// As [`connect`], for a stream that never waits, nor is waited for: a listener whose queue is full is
+/// an error.
+///
+/// # Errors
+/// What the system says: `WouldBlock` where the listener accepts no connection now.
+pub fn connect_at_once(path: &Path) -> io::Result<UnixStream> {
+    let short = Short::of(path)?;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(&short.path)?)?;
+    Ok(socket.into())
 }
 
 /// The user at the other end.
@@ -103,6 +117,24 @@ mod tests {
         let mut text = String::new();
         server.read_to_string(&mut text).unwrap();
         assert_eq!(text, "x");
+    }
+
+    #[test]
+    fn a_listener_that_accepts_nothing_holds_no_caller_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sock");
+        let listener = listen(&path).unwrap();
+        let mut queued = Vec::new();
+        let error = loop {
+            match connect_at_once(&path) {
+                Ok(stream) => queued.push(stream),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        drop(listener);
+        let error = connect_at_once(&path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
     }
 
     #[test]

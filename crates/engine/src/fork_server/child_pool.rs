@@ -16,6 +16,8 @@ use sys::process::{self, Fork};
 /// array, short enough that an idle engine is small.
 const REST: Duration = Duration::from_secs(1);
 
+const SIGKILL: i32 = 9;
+
 /// The supervisors by process number.
 pub(super) struct ChildPool {
     children: HashMap<u32, Child>,
@@ -51,14 +53,18 @@ impl ChildPool {
     /// The system refused a process.
     pub(super) fn start(&mut self, key: SupervisorKey, spec: &[u8]) -> io::Result<()> {
         while let Some(pid) = self.freshest() {
-            if let Some(child) = self.children.get_mut(&pid) {
+            // One that is stopped would hold the step up until it goes on: it leaves then, for its
+            // connection is closed.
+            let stopped = process::is_stopped(pid);
+            if let Some(child) = self.children.get_mut(&pid).filter(|_| !stopped) {
                 if supervisor::hand_over(&mut child.stream, spec).is_ok() {
                     child.state = ChildState::Holds(key);
                     return Ok(());
                 }
-                // Killed while it rested.
-                self.children.remove(&pid);
+                // Killed while it rested, or unable to read: what it read in part must not begin.
+                let _gone = process::signal(pid, SIGKILL);
             }
+            self.children.remove(&pid);
         }
         let (ours, theirs) = UnixStream::pair()?;
         match process::fork()? {

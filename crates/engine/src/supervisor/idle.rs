@@ -4,18 +4,22 @@ use super::{Supervisor, log};
 use crate::spec::ExitFile;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 use sys::poll::{Interest, Poll};
 use sys::process::{self, Reaped};
 
 const SIGTERM: i32 = 15;
+/// Longest wait for a supervisor that reads its next step.
+const LONGEST_HANDOVER: Duration = Duration::from_secs(1);
 
 /// Hands the next step to a supervisor that rests: its length, and the spec.
 ///
 /// # Errors
-/// The supervisor is gone.
+/// The supervisor is gone, or does not read.
 pub(crate) fn hand_over(supervisor: &mut UnixStream, spec: &[u8]) -> io::Result<()> {
     // A spec may be larger than what the socket holds; the supervisor does nothing but read it.
     supervisor.set_nonblocking(false)?;
+    supervisor.set_write_timeout(Some(LONGEST_HANDOVER))?;
     let length = u64::try_from(spec.len()).map_err(io::Error::other)?;
     let written = supervisor
         .write_all(&length.to_le_bytes())

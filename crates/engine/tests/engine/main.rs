@@ -9,6 +9,7 @@ extern crate yard_engine as engine;
 
 mod bench;
 mod clock;
+mod connections;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod house;
@@ -16,6 +17,7 @@ mod jobs;
 mod kill;
 mod step_requests;
 mod steps;
+mod stopped;
 mod stores;
 mod trouble;
 
@@ -47,6 +49,8 @@ fn main() -> ExitCode {
         trouble::TESTS,
         stores::TESTS,
         clock::TESTS,
+        connections::TESTS,
+        stopped::TESTS,
     ]
     .concat();
     harness::run(tests, &args)

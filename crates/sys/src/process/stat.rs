@@ -28,11 +28,18 @@ pub fn session(pid: u32) -> Option<u32> {
     (!stat.dead).then_some(stat.session)
 }
 
+/// Whether a process was stopped, by a signal or a debugger.
+#[must_use]
+pub fn is_stopped(pid: u32) -> bool {
+    read(pid).is_some_and(|stat| stat.stopped)
+}
+
 /// What is read of `/proc/<pid>/stat`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stat {
     /// Zombie, or about to vanish.
     pub dead: bool,
+    pub stopped: bool,
     pub parent: u32,
     pub session: u32,
     pub start_time: u64,
@@ -54,6 +61,7 @@ fn parse(text: &[u8]) -> Option<Stat> {
     let start_time = fields.nth(15)?.parse().ok()?;
     Some(Stat {
         dead: matches!(state, "Z" | "X" | "x"),
+        stopped: matches!(state, "T" | "t"),
         parent,
         session,
         start_time,
@@ -69,6 +77,7 @@ mod tests {
         let line = b"7 (a) b (c) S 3 7 8 0 -1 4194560 1 2 0 0 0 0 0 0 20 0 1 0 12345 1 1\n";
         let want = Stat {
             dead: false,
+            stopped: false,
             parent: 3,
             session: 8,
             start_time: 12345,

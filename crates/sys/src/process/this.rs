@@ -91,6 +91,13 @@ pub fn oom_score_adj() -> i32 {
         .unwrap_or(0)
 }
 
+/// How many descriptors this process may have open.
+#[must_use]
+pub fn descriptor_limit() -> u64 {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.current.unwrap_or(u64::MAX)
+}
+
 /// Closes every descriptor from 3 on but `keep`: what whoever started this process left open.
 pub fn close_all_but(keep: &[BorrowedFd<'_>]) {
     let mut kept: Vec<u32> = keep
