@@ -7,6 +7,7 @@
 //! Free      what no job holds
 //! place     on which nodes, given what is free; on an idle cluster None is "never"
 //! Share     what a job holds on a node
+//! recorded  what Slurm prints of a job that waits, which is not what it needs
 //! ```
 //! A scheduler keeps an `Arc<Cluster>` and a [`Free`], compiles a demand once, and asks for each
 //! attempt:
@@ -45,6 +46,7 @@ mod demand;
 mod free;
 mod node_set;
 mod place;
+mod recorded;
 mod share;
 
 pub use admit::{
@@ -56,8 +58,11 @@ pub use cluster::{
     NodeId, PartId, Partition, Qos, QosId, SingleNode, Sockets, Trust, UNBOUNDED,
 };
 pub use compiled::Compiled;
-pub use demand::{Defaults, Demand, GresNeed, Layers, Need, NodeRange, Sharing, SocketNeed};
+pub use demand::{
+    Defaults, Demand, GresNeed, Layers, Need, NodeRange, Sharing, SocketNeed, VirtualNeed,
+};
 pub use free::Free;
 pub use node_set::NodeSet;
 pub use place::{Order, Pick, place};
+pub use recorded::{LargestNode, recorded, recorded_of};
 pub use share::Share;

@@ -1,6 +1,7 @@
 //! What there is to give.
 
-use model::{GpuIndex, NodeName};
+use model::{GpuIndex, MemoryRequest, NodeName};
+use resources::Defaults;
 
 /// The machine: node 0, and what its virtual nodes share.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,9 +57,13 @@ impl Machine {
         (1..=self.most_nodes()).contains(&number).then_some(number)
     }
 
-    /// Default memory a CPU in MiB: an even share.
+    /// What a job gets that does not ask for it: an even share of the memory for each CPU.
     #[must_use]
-    pub fn memory_per_cpu(&self) -> u64 {
-        self.memory / u64::from(self.most_nodes().max(1))
+    pub fn defaults(&self) -> Defaults {
+        let each = self.memory / u64::from(self.most_nodes().max(1));
+        Defaults {
+            memory: Some(MemoryRequest::PerCpu(each)),
+            ..Defaults::default()
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! From a request to what each of its nodes must give.
 
 use crate::{Machine, NeverFits};
-use model::{GpuCount, MemoryRequest, NodeName, Request};
+use model::{NodeName, Request};
+use resources::Demand;
 
 /// What a job needs, node by node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,25 +36,22 @@ pub struct NodeNeed {
 /// It could never start here.
 pub fn shape(request: &Request, machine: &Machine) -> Result<Shape, NeverFits> {
     refuse_what_is_not_here(request)?;
-    let names = node_names(request, machine)?;
+    let demand = Demand::of(request, &machine.defaults());
+    let names = node_names(request, &demand, machine)?;
     let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
-    let tasks = tasks_by_node(request, count);
-    let gpus = gpus_by_node(request, &tasks)?;
-    let kind = gpu_request(request).and_then(|gpus| gpus.kind.clone());
-    let mut nodes = Vec::with_capacity(names.len());
-    for (place, node) in names.into_iter().enumerate() {
-        let cpus = cpus_on_node(request, machine, count, place, tasks[place], gpus[place]);
-        nodes.push(NodeNeed {
-            node,
-            tasks: tasks[place],
-            cpus,
-            memory: memory_on_node(request, machine, count, cpus, gpus[place]),
-            gpus: gpus[place],
-            gpu_kind: kind.clone(),
-        });
-    }
+    refuse_too_few_gpus(&demand, count)?;
+    let narrow = |amount: u64| u32::try_from(amount).unwrap_or(u32::MAX);
+    let needs = demand.on_virtual_nodes(count, machine.most_nodes(), machine.memory);
+    let nodes = names.into_iter().zip(needs).map(|(node, need)| NodeNeed {
+        node,
+        tasks: need.tasks,
+        cpus: narrow(need.cpus),
+        memory: need.mem_mib,
+        gpus: narrow(need.gpus),
+        gpu_kind: demand.gpu_kind().map(str::to_owned),
+    });
     let shape = Shape {
-        nodes,
+        nodes: nodes.collect(),
         exclusive: request.exclusive,
     };
     refuse_too_much(request, machine, &shape)?;
@@ -88,8 +86,12 @@ fn refuse_what_is_not_here(request: &Request) -> Result<(), NeverFits> {
     Ok(())
 }
 
-fn node_names(request: &Request, machine: &Machine) -> Result<Vec<NodeName>, NeverFits> {
-    let wanted = node_count(request);
+fn node_names(
+    request: &Request,
+    demand: &Demand,
+    machine: &Machine,
+) -> Result<Vec<NodeName>, NeverFits> {
+    let wanted = demand.fewest_nodes();
     let most = machine.most_nodes();
     if wanted > most {
         return Err(NeverFits::new(
@@ -137,90 +139,17 @@ fn node_names(request: &Request, machine: &Machine) -> Result<Vec<NodeName>, Nev
     Ok(names)
 }
 
-fn node_count(request: &Request) -> u32 {
-    let asked = request.min_nodes.or(request.max_nodes.map(|_| 1));
-    let by_tasks = match (request.tasks, request.tasks_per_node) {
-        (Some(tasks), Some(per_node)) => tasks.div_ceil(per_node.max(1)),
-        _ => 1,
-    };
-    let by_gpus = match (&request.gpus, &request.gpus_per_node) {
-        (Some(all), Some(per_node)) => all.count.div_ceil(per_node.count.max(1)),
-        _ => 1,
-    };
-    // Slurm takes fewer nodes rather than leave one without a task.
-    let most = request.tasks.unwrap_or(u32::MAX).max(1);
-    asked.unwrap_or(by_tasks.max(by_gpus)).clamp(1, most)
-}
-
-fn tasks_by_node(request: &Request, nodes: u32) -> Vec<u32> {
-    let tasks = match (request.tasks, request.tasks_per_node) {
-        (Some(tasks), _) => tasks,
-        (None, Some(per_node)) => per_node.saturating_mul(nodes),
-        (None, None) => nodes,
-    };
-    spread(tasks, nodes)
-}
-
-/// So many over so many, the first ones getting one more.
-fn spread(what: u32, over: u32) -> Vec<u32> {
-    let (each, more) = (what / over, what % over);
-    (0..over)
-        .map(|place| each + u32::from(place < more))
-        .collect()
-}
-
-fn gpu_request(request: &Request) -> Option<&GpuCount> {
-    let gpus = request.gpus.as_ref();
-    gpus.or(request.gpus_per_node.as_ref())
-        .or(request.gpus_per_task.as_ref())
-}
-
-fn gpus_by_node(request: &Request, tasks: &[u32]) -> Result<Vec<u32>, NeverFits> {
-    let nodes = u32::try_from(tasks.len()).unwrap_or(u32::MAX);
-    if let Some(per_node) = &request.gpus_per_node {
-        return Ok(vec![per_node.count; tasks.len()]);
+/// Each node of a job that asks for GPUs in all gets one.
+fn refuse_too_few_gpus(demand: &Demand, nodes: u32) -> Result<(), NeverFits> {
+    let all = demand.job.gpus();
+    if all == 0 || all >= u64::from(nodes) {
+        return Ok(());
     }
-    if let Some(per_task) = &request.gpus_per_task {
-        let each = |tasks: &u32| tasks.saturating_mul(per_task.count);
-        return Ok(tasks.iter().map(each).collect());
-    }
-    let Some(all) = &request.gpus else {
-        return Ok(vec![0; tasks.len()]);
-    };
-    if all.count > 0 && all.count < nodes {
-        return Err(NeverFits::new(
-            format!("--gpus={} on {nodes} nodes", all.count),
-            "each node gets at least one GPU",
-            format!("--nodes={} or --gpus={nodes}", all.count),
-        ));
-    }
-    Ok(spread(all.count, nodes))
-}
-
-fn cpus_on_node(
-    request: &Request,
-    machine: &Machine,
-    nodes: u32,
-    place: usize,
-    tasks: u32,
-    gpus: u32,
-) -> u32 {
-    if request.exclusive {
-        return spread(machine.most_nodes(), nodes)[place];
-    }
-    let by_tasks = tasks.saturating_mul(request.cpus_per_task.unwrap_or(1).max(1));
-    let by_gpus = gpus.saturating_mul(request.cpus_per_gpu.unwrap_or(0));
-    by_tasks.max(by_gpus).max(1)
-}
-
-fn memory_on_node(request: &Request, machine: &Machine, nodes: u32, cpus: u32, gpus: u32) -> u64 {
-    match request.memory {
-        Some(MemoryRequest::PerNode(0)) => machine.memory / u64::from(nodes),
-        Some(MemoryRequest::PerNode(memory)) => memory,
-        Some(MemoryRequest::PerCpu(memory)) => memory.saturating_mul(u64::from(cpus)),
-        Some(MemoryRequest::PerGpu(memory)) => memory.saturating_mul(u64::from(gpus)),
-        None => machine.memory_per_cpu().saturating_mul(u64::from(cpus)),
-    }
+    Err(NeverFits::new(
+        format!("--gpus={all} on {nodes} nodes"),
+        "each node gets at least one GPU",
+        format!("--nodes={all} or --gpus={nodes}"),
+    ))
 }
 
 fn refuse_too_much(request: &Request, machine: &Machine, shape: &Shape) -> Result<(), NeverFits> {
@@ -232,7 +161,7 @@ fn refuse_too_much(request: &Request, machine: &Machine, shape: &Shape) -> Resul
     };
     let gpus: u64 = shape.nodes.iter().map(|need| u64::from(need.gpus)).sum();
     if gpus > 0 {
-        let kind = gpu_request(request).and_then(|gpus| gpus.kind.as_deref());
+        let kind = shape.nodes.iter().find_map(|need| need.gpu_kind.as_deref());
         let have = |gpu: &&crate::Gpu| kind.is_none_or(|kind| gpu.is_kind(kind));
         let there = machine.gpus.iter().filter(have).count();
         if gpus > there as u64 {
@@ -280,6 +209,7 @@ mod tests {
     use super::*;
     use crate::Gpu;
     use expect_test::{Expect, expect};
+    use model::{GpuCount, MemoryRequest};
     use std::sync::Arc;
 
     fn machine() -> Machine {

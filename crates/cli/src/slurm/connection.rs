@@ -73,6 +73,7 @@ pub fn view_facts(client: Option<&mut Client>) -> Result<ViewFacts, CommandError
         node_cpus: 1,
         node_memory: 0,
         memory_per_cpu: 0,
+        recorded: resources::recorded_of,
     };
     if let Some(client) = client {
         let engine = client.facts()?;

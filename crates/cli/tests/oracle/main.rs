@@ -10,6 +10,7 @@ mod lines;
 mod ours;
 mod real;
 
+use resources::{Defaults, Demand, LargestNode, recorded};
 use std::path::Path;
 
 const RECORDED: &str = include_str!("recorded-22.05.8.tsv");

@@ -238,7 +238,7 @@ pub fn answer(line: &str) -> String {
         let partition = fitting.unwrap_or(partitions);
         return format!(
             "rc=0 {before}sbatch: Job <JOB> to start at {moment} using {} processors on nodes <NODES> in partition {partition}\\n",
-            record.cpus(),
+            record.counts().cpus,
         );
     }
     let fields = FIELDS.iter().filter_map(|name| {

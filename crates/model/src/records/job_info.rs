@@ -4,8 +4,8 @@
 //! is decided here, once.
 
 use crate::records::{
-    ArrayTask, Ending, JobRecord, JobState, JobStateName, Outcome, PendingReason, WaitStatus,
-    reason_text,
+    ArrayTask, Ending, JobRecord, JobState, JobStateName, Outcome, PendingReason, Recorded,
+    WaitStatus, reason_text,
 };
 use crate::requests::Request;
 use crate::values::{
@@ -33,6 +33,8 @@ pub struct ViewFacts {
     pub node_memory: u64,
     /// MiB a CPU for jobs that ask for no memory.
     pub memory_per_cpu: u64,
+    /// What a controller with these facts counts of a job that waits: `resources::recorded_of`.
+    pub recorded: fn(&JobRecord, &ViewFacts) -> Recorded,
 }
 
 /// A job as Slurm tells of it.
@@ -191,7 +193,7 @@ impl JobInfo {
     #[must_use]
     pub fn of(record: &JobRecord, facts: &ViewFacts) -> JobInfo {
         let request = &record.request;
-        let shape = Shape::of(record, facts);
+        let counts = Counts::of(record, facts);
         let span = Span::of(record, facts.now);
         let asked = &request.asked;
         // Counts alone are there where no command of Slurm's asked.
@@ -231,33 +233,30 @@ impl JobInfo {
             end: span.end,
             limit: span.limit,
             run_time: span.run_time,
-            nodes: shape
+            nodes: counts
                 .allocation
                 .iter()
                 .flat_map(|allocation| allocation.nodes.iter().map(|share| share.node.clone()))
                 .collect(),
             required_nodes: request.nodelist.to_vec(),
             excluded_nodes: request.exclude.to_vec(),
-            node_count: shape.nodes,
-            max_nodes: shape.max_nodes,
-            cpus: shape.cpus,
-            tasks: shape.tasks,
+            node_count: counts.nodes,
+            max_nodes: counts.max_nodes,
+            cpus: counts.cpus,
+            tasks: counts.tasks,
             cpus_per_task: match request.cpus_per_gpu {
                 Some(_) => request.cpus_per_task,
                 None => Some(request.cpus_per_task.unwrap_or(1)),
             },
             tasks_per_node: request.tasks_per_node.unwrap_or(0),
-            min_cpus_per_node: request
-                .cpus_per_task
-                .unwrap_or(1)
-                .saturating_mul(request.tasks_per_node.unwrap_or(1).max(1)),
+            min_cpus_per_node: counts.min_cpus_per_node,
             memory: request
                 .memory
                 // Beside memory a GPU stands the default a CPU.
                 .filter(|memory| !matches!(memory, MemoryRequest::PerGpu(_)))
                 .unwrap_or(MemoryRequest::PerCpu(facts.memory_per_cpu)),
-            tres: shape.tres_text(request),
-            allocation: shape.allocation,
+            tres: counts.tres_text(request),
+            allocation: counts.allocation,
             tres_bind: asked.bind.clone(),
             tres_freq: asked.frequency.clone(),
             tres_per_job: as_asked(&asked.per_job, &request.gpus),
@@ -310,77 +309,57 @@ impl JobInfo {
     }
 }
 
-/// Nodes, CPUs and tasks: held by a job that runs, estimated for one that waits.
-struct Shape {
+/// Nodes, CPUs and tasks: held by a job that runs, counted by the controller of one that waits.
+struct Counts {
     allocation: Option<Allocation>,
     nodes: u32,
+    /// Nodes in `TRES`.
+    tres_nodes: u32,
     max_nodes: u32,
     cpus: u32,
     tasks: u32,
+    min_cpus_per_node: u32,
     memory: u64,
-    gpus: u32,
+    gpus: u64,
 }
 
-impl Shape {
-    fn of(record: &JobRecord, facts: &ViewFacts) -> Shape {
-        let request = &record.request;
-        let tasks = tasks(request);
-        let cpus_per_task = request.cpus_per_task.unwrap_or(1);
-        let allocation = allocation(&record.state);
-        if let Some(allocation) = allocation {
-            return Shape {
-                nodes: count(allocation.nodes.len()),
-                max_nodes: 0,
-                cpus: count(allocation.cpus()),
-                tasks: tasks.max(allocation.tasks()),
-                memory: allocation.nodes.iter().map(|share| share.memory).sum(),
-                gpus: count(allocation.gpus()),
-                allocation: Some(allocation.clone()),
+impl Counts {
+    fn of(record: &JobRecord, facts: &ViewFacts) -> Counts {
+        let recorded = (facts.recorded)(record, facts);
+        let Some(allocation) = allocation(&record.state) else {
+            return Counts {
+                allocation: None,
+                nodes: recorded.nodes,
+                tres_nodes: recorded.least_nodes,
+                max_nodes: recorded.most_nodes.unwrap_or(0),
+                cpus: recorded.cpus,
+                tasks: recorded.tasks,
+                min_cpus_per_node: recorded.min_cpus_per_node,
+                memory: recorded.mem_mib,
+                gpus: recorded.gpu_count(),
             };
-        }
-        let nodes = request.min_nodes.unwrap_or(1).max(1);
-        let gpus = match (
-            &request.gpus,
-            &request.gpus_per_node,
-            &request.gpus_per_task,
-        ) {
-            (Some(all), _, _) => all.count,
-            (None, Some(each), _) => each.count.saturating_mul(nodes),
-            (None, None, Some(each)) => each.count.saturating_mul(tasks),
-            (None, None, None) => 0,
         };
-        let cpus = tasks
-            .saturating_mul(cpus_per_task)
-            .max(nodes)
-            .max(request.cpus_per_gpu.unwrap_or(0).saturating_mul(gpus));
-        let memory = match request.memory {
-            Some(MemoryRequest::PerNode(0)) => facts.node_memory.saturating_mul(u64::from(nodes)),
-            Some(MemoryRequest::PerNode(mib)) => mib.saturating_mul(u64::from(nodes)),
-            Some(MemoryRequest::PerCpu(mib)) => mib.saturating_mul(u64::from(cpus)),
-            Some(MemoryRequest::PerGpu(mib)) => mib.saturating_mul(u64::from(gpus)),
-            None => facts.memory_per_cpu.saturating_mul(u64::from(cpus)),
-        };
-        Shape {
-            allocation: None,
-            nodes: nodes_to_come(record, facts, tasks, cpus_per_task),
-            max_nodes: request.max_nodes.unwrap_or(0),
-            cpus,
-            tasks,
-            memory,
-            gpus,
+        let nodes = count(allocation.nodes.len());
+        Counts {
+            nodes,
+            tres_nodes: nodes,
+            max_nodes: 0,
+            cpus: count(allocation.cpus()),
+            tasks: recorded.tasks.max(allocation.tasks()),
+            min_cpus_per_node: recorded.min_cpus_per_node,
+            memory: allocation.nodes.iter().map(|share| share.memory).sum(),
+            gpus: allocation.gpus() as u64,
+            allocation: Some(allocation.clone()),
         }
     }
 
     /// Every CPU bills one: the embedded engine has no other weights.
     fn tres_text(&self, request: &Request) -> String {
-        let nodes = match self.allocation {
-            Some(_) => self.nodes,
-            None => request.min_nodes.unwrap_or(1).max(1),
-        };
         let mut text = format!(
             "cpu={cpus},mem={memory},node={nodes},billing={cpus}",
             cpus = self.cpus,
             memory = mebibytes_text(self.memory),
+            nodes = self.tres_nodes,
         );
         if self.gpus > 0 {
             text.push_str(&format!(",gres/gpu={}", self.gpus));
@@ -434,39 +413,6 @@ fn asked_limit(request: &Request) -> Option<Seconds> {
         Some(TimeLimitRequest::Limit(limit)) => Some(limit),
         Some(TimeLimitRequest::Unlimited) | None => None,
     }
-}
-
-fn tasks(request: &Request) -> u32 {
-    let nodes = request.min_nodes.unwrap_or(1).max(1);
-    match (request.tasks, request.tasks_per_node) {
-        (Some(tasks), _) => tasks.max(1),
-        (None, Some(each)) => each.max(1).saturating_mul(nodes),
-        (None, None) => nodes,
-    }
-}
-
-/// How many nodes a job that waits will have at least.
-///
-/// Slurm counts one node too many for a job with several CPUs a task while its scheduler has not
-/// looked at it, which for a held job is always; so do we, because scripts compare.
-fn nodes_to_come(record: &JobRecord, facts: &ViewFacts, tasks: u32, cpus_per_task: u32) -> u32 {
-    let request = &record.request;
-    let least = request.min_nodes.unwrap_or(1).max(1);
-    let node_cpus = facts.node_cpus.max(1);
-    let held = matches!(
-        record.state,
-        JobState::Pending {
-            reason: PendingReason::JobHeldUser
-        }
-    );
-    if let Some(each) = request.tasks_per_node.filter(|each| *each > 0) {
-        return (tasks / each).max(least);
-    }
-    let each = (node_cpus / cpus_per_task.max(1)).max(1);
-    if held && cpus_per_task > 1 {
-        return (tasks / each).max(least) + u32::from(!tasks.is_multiple_of(each));
-    }
-    tasks.div_ceil(each).max(least)
 }
 
 fn allocation(state: &JobState) -> Option<&Allocation> {

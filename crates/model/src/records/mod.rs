@@ -9,6 +9,7 @@ pub(crate) mod job_record;
 pub(crate) mod job_state;
 pub(crate) mod job_state_name;
 pub(crate) mod node_info;
+pub(crate) mod recorded;
 pub(crate) mod step;
 
 pub use array_facts::ArrayFacts;
@@ -18,4 +19,5 @@ pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
 pub use job_state::{Ending, JobState, Outcome, PendingReason, Ran, WaitStatus};
 pub use job_state_name::JobStateName;
 pub use node_info::{SinfoNode, SinfoPartition};
+pub use recorded::Recorded;
 pub use step::{StepRecord, StepState};

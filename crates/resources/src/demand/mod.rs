@@ -2,8 +2,10 @@
 
 mod defaults;
 mod of_request;
+mod virtual_nodes;
 
 pub use defaults::{Defaults, Layers};
+pub use virtual_nodes::VirtualNeed;
 
 use model::{Constraint, NodeName};
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use std::sync::Arc;
 /// GPUs that there is.
 ///
 /// Defaults differ by partition, so that a job which names several has a demand for each. What
-/// Slurm *prints* of a job that waits is not what it needs: that is [`crate::Recorded`].
+/// Slurm *prints* of a job that waits is not what it needs: that is [`crate::recorded`].
 ///
 /// A node serves with `t` tasks and `g` of the GPUs that are asked for the whole job, if it has at
 /// once: `max(node.cpus, t × task.cpus, GPUs × gpu.cpus, 1)` CPUs; `node` + `t × task` + `g`
@@ -29,6 +31,8 @@ pub struct Demand {
     pub node: Need,
     /// What each task needs.
     pub task: Need,
+    /// The CPUs of a task are those of its GPUs, and were not asked for.
+    pub task_cpus_follow: bool,
     /// CPUs and memory beside each GPU.
     pub gpu: Need,
     /// What the job needs in all, wherever it is: every node gives at least one of each.
@@ -64,6 +68,8 @@ pub struct NodeRange {
     pub least: u32,
     /// At most; none leaves it open, and the fewest are taken.
     pub most: Option<u32>,
+    /// Both follow from GPUs in all and of each node, and were not asked for.
+    pub follows: bool,
 }
 
 /// Amounts that are asked.
@@ -135,7 +141,7 @@ pub struct SocketNeed {
 
 impl Demand {
     /// The fewest nodes that it can be on, whatever they have: as many as it asks, and as its
-    /// tasks or GPUs make of the most on each. Never more than it has tasks.
+    /// tasks make of the most on each. Never more than it has tasks or than it allows.
     #[must_use]
     pub fn fewest_nodes(&self) -> u32 {
         let by_tasks = match (self.tasks, self.tasks_per_node) {
@@ -143,7 +149,18 @@ impl Demand {
             _ => 1,
         };
         let most = self.tasks.unwrap_or(u32::MAX).max(1);
+        let most = most.min(self.nodes.most.unwrap_or(u32::MAX)).max(1);
         self.nodes.least.max(by_tasks).clamp(1, most)
+    }
+
+    /// The type of its GPUs, where it names one.
+    #[must_use]
+    pub fn gpu_kind(&self) -> Option<&str> {
+        let all = [&self.job, &self.node, &self.task].into_iter();
+        let mut gpus = all
+            .flat_map(|need| &need.gres)
+            .filter(|gres| gres.is_gpus());
+        gpus.find_map(|gres| gres.kind.as_deref())
     }
 
     /// Tasks in all on so many nodes.

@@ -16,7 +16,11 @@ impl Demand {
             tasks: tasks(request, &gpus),
             tasks_per_node: request.tasks_per_node.map(|each| each.max(1)),
             node: Need {
-                cpus: options.min_cpus.unwrap_or(0),
+                // Tasks that share CPUs share those of one.
+                cpus: match options.overcommit {
+                    true => options.min_cpus.max(request.cpus_per_task).unwrap_or(0),
+                    false => options.min_cpus.unwrap_or(0),
+                },
                 mem_mib: 0,
                 gres: gpus.node,
             },
@@ -28,6 +32,7 @@ impl Demand {
                 mem_mib: 0,
                 gres: gpus.task,
             },
+            task_cpus_follow: cpus_follow(request),
             gpu: Need {
                 cpus: cpus_per_gpu(request, defaults),
                 ..Need::default()
@@ -175,22 +180,35 @@ fn nodes(request: &Request, gpus: &Gpus) -> NodeRange {
     let range = NodeRange {
         least: request.min_nodes.unwrap_or(1).max(1),
         most: request.max_nodes.map(|most| most.max(1)),
+        follows: false,
     };
     // GPUs in all and of each node: as many nodes as they make.
     let of_node = gpus.node.iter().filter(|gres| gres.is_gpus());
     let of_node = of_node.fold(0_u64, |sum, gres| sum.saturating_add(gres.count));
-    match (gpus.of_job.map(u64::from), request.min_nodes) {
-        (Some(all), None) if of_node > 0 => {
-            let count = u32::try_from(all.div_ceil(of_node))
-                .unwrap_or(u32::MAX)
-                .max(1);
-            NodeRange {
-                least: count,
-                most: range.most.or(Some(count)),
-            }
-        }
-        _ => range,
+    let Some(all) = gpus.of_job.map(u64::from).filter(|_| of_node > 0) else {
+        return range;
+    };
+    let count = u32::try_from(all.div_ceil(of_node))
+        .unwrap_or(u32::MAX)
+        .max(1);
+    // sbatch puts that number in where none was asked.
+    let is_asked = (request.min_nodes, request.max_nodes) != (Some(count), Some(count));
+    match request.min_nodes.filter(|_| is_asked) {
+        Some(_) => range,
+        None => NodeRange {
+            least: count,
+            most: Some(range.most.unwrap_or(count).max(count)),
+            follows: true,
+        },
     }
+}
+
+/// Whether sbatch made the CPUs of a task of those of its GPUs.
+fn cpus_follow(request: &Request) -> bool {
+    let of_task = request.gpus_per_task.as_ref();
+    let of_gpus = of_task.zip(request.cpus_per_gpu);
+    of_gpus
+        .is_some_and(|(gpus, each)| request.cpus_per_task == Some(each.saturating_mul(gpus.count)))
 }
 
 fn tasks(request: &Request, gpus: &Gpus) -> Option<u32> {

@@ -1,7 +1,7 @@
 //! Jobs on a node that splits: its virtual nodes share all that it has.
 
 use super::Attempt;
-use crate::cluster::{NodeClass, NodeId, UNBOUNDED};
+use crate::cluster::{NodeClass, NodeId};
 use crate::compiled::amounts;
 use crate::demand::Sharing;
 use crate::{Amounts, NodeSet, Share};
@@ -41,7 +41,7 @@ impl Attempt<'_> {
         shares.collect()
     }
 
-    /// Tasks and amounts of each virtual node, spread evenly, the first ones getting one more.
+    /// Tasks and amounts of each virtual node.
     fn needs_of_splits(&self, class: &NodeClass) -> Option<Vec<(u32, Amounts)>> {
         let demand = &self.compiled.demand;
         let named = u32::try_from(self.compiled.virtual_required.len()).ok()?;
@@ -51,50 +51,23 @@ impl Attempt<'_> {
         if count > class.total.cpus.saturating_sub(excluded) {
             return None;
         }
-        let tasks = even(demand.tasks_on(count).into(), count);
-        let gres: Vec<Vec<u64>> = demand
-            .job
-            .gres
-            .iter()
-            .map(|gres| even(gres.count, count))
-            .collect();
-        if gres.iter().flatten().any(|given| *given == 0) {
-            return None;
-        }
+        let needs = demand.on_virtual_nodes(count, class.total.cpus, class.total.mem_mib.into());
         // The whole of a node is shared out, where the demand would give each all of it.
-        let of_share = crate::Demand {
-            sharing: match demand.sharing {
-                Sharing::Whole => Sharing::Any,
-                other => other,
-            },
-            all_memory: false,
+        let lanes_of = crate::Demand {
+            sharing: Sharing::Any,
             ..demand.clone()
         };
-        let is_whole = demand.sharing == Sharing::Whole && class.total.cpus != UNBOUNDED;
-        let cpus = even(class.total.cpus.into(), count);
-        let each = (0..count as usize).map(|at| {
-            let of_job: Vec<u64> = gres.iter().map(|counts| counts[at]).collect();
-            let tasks = u32::try_from(tasks[at]).ok()?;
-            let mut need = amounts(&of_share, class, tasks, &of_job)?;
-            if is_whole {
-                let own = need.cpus;
-                need.cpus = u32::try_from(cpus[at]).ok()?;
-                // Memory for each CPU is for all that it gets.
-                let more = u64::from(need.cpus.checked_sub(own)?) * demand.mem_per_cpu;
-                need.mem_mib = need.mem_mib.checked_add(u32::try_from(more).ok()?)?;
+        let each = needs.into_iter().map(|need| {
+            if !demand.job.gres.is_empty() && need.of_job.contains(&0) {
+                return None;
             }
-            if demand.all_memory {
-                need.mem_mib = class.total.mem_mib / count;
-            }
-            Some((tasks, need))
+            let lanes = amounts(&lanes_of, class, need.tasks, &need.of_job)?;
+            let cpus = u32::try_from(need.cpus).ok()?;
+            let amounts = lanes
+                .with_cpus(cpus)
+                .with_mem(u32::try_from(need.mem_mib).ok()?);
+            Some((need.tasks, amounts))
         });
         each.collect()
     }
-}
-
-/// So many over so many, the first ones getting one more.
-fn even(all: u64, over: u32) -> Vec<u64> {
-    let over = u64::from(over.max(1));
-    let (each, more) = (all / over, all % over);
-    (0..over).map(|at| each + u64::from(at < more)).collect()
 }

@@ -1,15 +1,13 @@
 //! What a controller records of a job before it has nodes: the fields that `scontrol show job`
 //! prints of a held one.
-//!
-//! The arithmetic is that of 22.05.8's `job_mgr.c`: `_copy_job_desc_to_job_record`,
-//! `job_set_req_tres`, `job_get_tres_mem` and `_pack_default_job_details`.
 
+use crate::{Defaults, Demand, LargestNode, recorded};
 use jiff::tz::TimeZone;
 use model::job_description::JobDescription;
 use model::sbatch::Sbatch;
 use model::{
-    GresList, MemoryRequest, Seconds, Sharing, SignalTarget, TimeLimitRequest, mail_types_text,
-    mebibytes_text, moment_text,
+    GresList, MemoryRequest, Recorded, Seconds, Sharing, SignalTarget, TimeLimitRequest,
+    mail_types_text, mebibytes_text, moment_text,
 };
 
 /// What a controller adds of its own.
@@ -54,114 +52,51 @@ impl<'a> HeldJob<'a> {
         }
     }
 
-    /// Tasks as they were asked for; `None` where the number of nodes stands for them.
-    fn tasks(&self) -> Option<u32> {
-        let each = self.job.tasks_per_node.zip(self.job.min_nodes);
-        self.job
-            .tasks
-            .or(each.map(|(each, nodes)| each.saturating_mul(nodes)))
-    }
-
-    fn cpus_per_task(&self) -> u32 {
-        self.job.cpus_per_task.unwrap_or(1).max(1)
-    }
-
-    fn min_nodes(&self) -> u32 {
-        self.job.min_nodes.unwrap_or(1)
-    }
-
-    /// CPUs in all, at least.
+    /// What a controller counts of it.
     #[must_use]
-    pub fn cpus(&self) -> u32 {
-        let least = self.job.min_cpus;
-        match self.tasks() {
-            Some(tasks) if !self.job.overcommit && tasks > least => {
-                tasks.saturating_mul(self.cpus_per_task())
-            }
-            _ => least,
-        }
-    }
-
-    /// Nodes in all, at least: what tasks need that are bound to a number of each node.
-    #[must_use]
-    pub fn nodes(&self) -> u32 {
-        let tasks = self.tasks().unwrap_or(0);
-        let each = self.cpus_per_task();
-        let of_tasks = match self.job.tasks_per_node {
-            Some(per_node) => tasks / per_node,
-            None if each > 1 => tasks.div_ceil((self.defaults.cpus_per_node / each).max(1)),
-            None => tasks.div_ceil(self.defaults.cpus_per_node.max(1)),
+    pub fn counts(&self) -> Recorded {
+        let defaults = Defaults {
+            memory: Some(MemoryRequest::PerCpu(self.defaults.memory_per_cpu)),
+            ..Defaults::default()
         };
-        of_tasks.max(self.min_nodes())
-    }
-
-    /// Memory in all, in MiB.
-    #[must_use]
-    pub fn memory(&self) -> u64 {
-        let nodes = u64::from(self.min_nodes());
-        let cpus = u64::from(self.cpus());
-        match self.job.memory {
-            None => self.defaults.memory_per_cpu.saturating_mul(cpus),
-            Some(MemoryRequest::PerCpu(mib @ 1..)) => mib.saturating_mul(cpus),
-            Some(MemoryRequest::PerCpu(0) | MemoryRequest::PerNode(0)) => {
-                self.defaults.memory_per_node.saturating_mul(nodes)
-            }
-            Some(MemoryRequest::PerNode(mib)) => mib.saturating_mul(nodes),
-            Some(MemoryRequest::PerGpu(0)) => self.defaults.memory_per_cpu.saturating_mul(cpus),
-            Some(MemoryRequest::PerGpu(mib)) => mib.saturating_mul(self.gpus_for_memory()),
+        let demand = Demand::of(&self.sbatch.request, &defaults);
+        let largest = LargestNode {
+            cpus: self.defaults.cpus_per_node,
+            mem_mib: self.defaults.memory_per_node,
+        };
+        let counts = recorded(&demand, largest, true);
+        // Of no nodes at all a request knows nothing.
+        match self.job.min_nodes {
+            Some(0) => Recorded {
+                nodes: 0,
+                least_nodes: 0,
+                cpus: 0,
+                tasks: 0,
+                ..counts
+            },
+            _ => counts,
         }
-    }
-
-    fn gpus_for_memory(&self) -> u64 {
-        let gpus = self
-            .job
-            .gres_totals
-            .iter()
-            .filter(|total| total.name == "gpu");
-        let nodes = u64::from(self.min_nodes());
-        let each = gpus.map(|total| match total {
-            total if total.per_job > 0 => total.per_job,
-            total if total.per_node > 0 => total.per_node.saturating_mul(nodes),
-            total => total.total,
-        });
-        each.sum()
     }
 
     /// What the job counts for: `cpu=2,mem=200M,node=1,billing=2,gres/gpu=1`.
-    #[must_use]
-    pub fn tres(&self) -> String {
-        let (cpus, nodes) = (self.cpus(), self.min_nodes());
+    fn tres(&self) -> String {
+        let counts = self.counts();
+        let (cpus, nodes) = (counts.cpus, counts.least_nodes);
         if cpus == 0 && nodes == 0 {
             return "(null)".to_owned();
         }
         let mut text = format!(
             "cpu={cpus},mem={},node={nodes},billing={cpus}",
-            mebibytes_text(self.memory())
+            mebibytes_text(counts.mem_mib)
         );
-        let nodes = u64::from(nodes);
-        let gpus = self
-            .job
-            .gres_totals
-            .iter()
-            .filter(|total| total.name == "gpu");
-        let counted: Vec<(Option<&str>, u64)> = gpus
-            .map(|total| {
-                let count = match total {
-                    total if total.per_job > 0 => total.per_job,
-                    total if total.per_node > 0 => total.per_node.saturating_mul(nodes),
-                    total => total.total,
-                };
-                (total.kind.as_deref(), count)
-            })
-            .collect();
-        let sum: u64 = counted.iter().map(|(_, count)| count).sum();
         let is_counted = |name: &str| self.defaults.counted.contains(&name);
+        let sum = counts.gpu_count();
         if sum > 0 && is_counted("gres/gpu") {
             text.push_str(&format!(",gres/gpu={sum}"));
         }
-        let mut kinds: Vec<(&str, u64)> = counted
-            .iter()
-            .filter_map(|(kind, count)| kind.map(|kind| (kind, *count)))
+        let kinds = counts.gpus.iter();
+        let mut kinds: Vec<(&str, u32)> = kinds
+            .filter_map(|gpus| Some((gpus.kind.as_deref()?, gpus.count)))
             .filter(|(kind, _)| is_counted(&format!("gres/gpu:{kind}")))
             .collect();
         kinds.sort_unstable();
@@ -210,16 +145,12 @@ impl<'a> HeldJob<'a> {
             "ReqNodeList" => list_or_null(&job.nodelist),
             "ExcNodeList" => list_or_null(&job.exclude),
             "NumNodes" => match job.max_nodes {
-                Some(most) => format!("{}-{most}", self.nodes().min(most)),
-                None => self.nodes().to_string(),
+                Some(most) => format!("{}-{most}", self.counts().nodes.min(most)),
+                None => self.counts().nodes.to_string(),
             },
-            "NumCPUs" => self.cpus().to_string(),
-            "NumTasks" => self
-                .tasks()
-                .filter(|tasks| *tasks > 0)
-                .unwrap_or(self.min_nodes())
-                .to_string(),
-            "CPUs/Task" => self.cpus_per_task().to_string(),
+            "NumCPUs" => self.counts().cpus.to_string(),
+            "NumTasks" => self.counts().tasks.to_string(),
+            "CPUs/Task" => self.job.cpus_per_task.unwrap_or(1).max(1).to_string(),
             "ReqB:S:C:T" => {
                 let (cores, threads) =
                     (or_star(job.cores_per_socket), or_star(job.threads_per_core));
@@ -238,7 +169,7 @@ impl<'a> HeldJob<'a> {
                 or_star(job.tasks_per_socket),
                 or_star(job.tasks_per_core)
             ),
-            "MinCPUsNode" => self.min_cpus_of_node().to_string(),
+            "MinCPUsNode" => self.counts().min_cpus_per_node.to_string(),
             "MinMemoryNode" => match job.memory {
                 Some(MemoryRequest::PerNode(mib)) => mebibytes_text(mib),
                 // None of it a CPU is all of a node's.
@@ -375,16 +306,6 @@ impl<'a> HeldJob<'a> {
     /// The first partition.
     fn partition(&self) -> &str {
         self.partitions().split(',').next().unwrap_or_default()
-    }
-
-    fn min_cpus_of_node(&self) -> u32 {
-        let asked = self.job.min_cpus_per_node.unwrap_or(1);
-        let each = self
-            .job
-            .tasks_per_node
-            .filter(|_| !self.job.overcommit && self.tasks() > Some(1));
-        let of_tasks = each.map_or(0, |tasks| tasks.saturating_mul(self.cpus_per_task()));
-        asked.max(of_tasks).max(self.cpus_per_task())
     }
 }
 

@@ -2,5 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
 mod admit;
+mod counts;
 mod held_job;
 mod language;
+
+use yard_resources::{Defaults, Demand, LargestNode, recorded};

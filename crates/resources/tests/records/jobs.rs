@@ -1,6 +1,6 @@
 //! Jobs for the tests of what Slurm's commands print.
 
-use yard_model::{
+use model::{
     Allocation, GpuCount, JobId, JobRecord, JobState, NodeName, NodeShare, PendingReason, Request,
     Seconds, TimeLimitRequest, Timestamp, ViewFacts,
 };
@@ -19,6 +19,7 @@ pub fn facts() -> ViewFacts {
         node_cpus: 8,
         node_memory: 16_000,
         memory_per_cpu: 100,
+        recorded: yard_resources::recorded_of,
     }
 }
 

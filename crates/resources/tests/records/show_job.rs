@@ -1,10 +1,8 @@
 //! What `scontrol show job` prints, line by line.
 
-mod jobs;
-
+use crate::jobs::{NOW, allocation, facts, held_job};
 use expect_test::{Expect, expect};
-use jobs::{NOW, allocation, facts, held_job};
-use yard_model::{
+use model::{
     ArrayPlace, ArraySpec, ArrayTask, GpuCount, JobId, JobInfo, JobRecord, JobState, MailEvent,
     MemoryRequest, Outcome, PendingReason, Ran, Seconds, ShowStyle, Timestamp, WaitStatus,
     show_job,

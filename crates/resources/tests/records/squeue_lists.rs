@@ -1,12 +1,8 @@
 //! What `squeue` lists: states, arrays, filters, order.
 
-#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
-
-mod jobs;
-
+use crate::jobs::{NOW, allocation, facts, held_job};
 use expect_test::{Expect, expect};
-use jobs::{NOW, allocation, facts, held_job};
-use yard_model::{
+use model::{
     ArrayPlace, ArraySpec, ArrayTask, Ending, JobId, JobRecord, JobState, Outcome, PendingReason,
     Ran, Seconds, SqueueArgs, Timestamp, WaitStatus,
 };

@@ -1,14 +1,9 @@
 //! `squeue` prints what a real Slurm printed, character for character.
 
-#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+use crate::jobs::{facts, held_job};
+use model::SqueueArgs;
 
-#[expect(dead_code, reason = "other tests use the rest")]
-mod jobs;
-
-use jobs::{facts, held_job};
-use yard_model::SqueueArgs;
-
-const RECORDED: &str = include_str!("data/squeue-22.05.8.tsv");
+const RECORDED: &str = include_str!("../data/squeue-22.05.8.tsv");
 const JOB: u32 = 20_001;
 
 /// Rows that are not met, and why.

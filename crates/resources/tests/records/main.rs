@@ -1,0 +1,7 @@
+//! What Slurm's commands print of jobs, with the counts that a controller records of those that wait.
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+mod jobs;
+mod show_job;
+mod squeue_lists;
+mod squeue_recorded;
