@@ -204,11 +204,11 @@ pub(crate) fn amounts(
     let mut need = Amounts::default();
     let of_task = demand.task.gres.iter().map(|gres| (gres, u64::from(tasks)));
     let of_node = demand.node.gres.iter().map(|gres| (gres, 1));
-    let whole = demand.job.gres.iter().zip(of_job);
+    let of_all = demand.job.gres.iter().zip(of_job);
     let all = of_node
         .chain(of_task)
         .map(|(gres, times)| (gres, gres.count.saturating_mul(times)))
-        .chain(whole.map(|(gres, count)| (gres, *count)));
+        .chain(of_all.map(|(gres, count)| (gres, *count)));
     for (gres, count) in all {
         if gres.is_gpus() {
             gpus = gpus.saturating_add(count);
@@ -223,51 +223,41 @@ pub(crate) fn amounts(
         }
     }
     add(&mut need, 0, gpus)?;
-    need.cpus = cpus(demand, tasks, gpus)?;
+    let cpus = demand.cpus_for(tasks, gpus);
+    need.cpus = u32::try_from(cpus).ok()?;
     if demand
         .max_cpus_per_node
         .is_some_and(|most| need.cpus > most)
     {
         return None;
     }
-    if demand.sharing == Sharing::Whole {
-        let total = &class.total;
-        if !total.fits(&need.with_mem(0)) {
-            return None;
-        }
-        let own = need.cpus;
-        need = total.with_mem(0);
-        // Where nothing is said of its CPUs, those that it asks for.
-        if total.cpus == UNBOUNDED {
-            need.cpus = own;
-        }
+    need.mem_mib = match demand.all_memory {
+        true => class.total.mem_mib,
+        false => u32::try_from(demand.mem_for(cpus, gpus)).ok()?,
+    };
+    match demand.sharing {
+        Sharing::Whole => whole(demand, class, need, gpus),
+        Sharing::Any | Sharing::User | Sharing::Over(_) => Some(need),
     }
-    need.mem_mib = memory(demand, class, tasks, need.cpus, gpus)?;
-    Some(need)
+}
+
+/// All CPUs and counted resources of a node that has what is needed; memory as asked, of that for
+/// each CPU as much as there is.
+fn whole(demand: &Demand, class: &NodeClass, need: Amounts, gpus: u64) -> Option<Amounts> {
+    let total = &class.total;
+    // Where nothing is said of its CPUs, those that it asks for.
+    if !total.fits(&need) || total.cpus == UNBOUNDED {
+        return total.fits(&need).then_some(need);
+    }
+    let mem = demand.mem_for(total.cpus.into(), gpus);
+    let mem = u32::try_from(mem).unwrap_or(u32::MAX).min(total.mem_mib);
+    Some(total.with_mem(mem.max(need.mem_mib)))
 }
 
 fn add(need: &mut Amounts, lane: usize, count: u64) -> Option<()> {
     let sum = u64::from(need.lane(lane)).checked_add(count)?;
     need.set_lane(lane, sum);
     (sum <= u64::from(LANE_MAX)).then_some(())
-}
-
-fn cpus(demand: &Demand, tasks: u32, gpus: u64) -> Option<u32> {
-    let of_tasks = u64::from(tasks).checked_mul(demand.task.cpus.into())?;
-    let of_gpus = gpus.checked_mul(demand.gpu.cpus.into())?;
-    let most = of_tasks.max(of_gpus).max(demand.node.cpus.into()).max(1);
-    u32::try_from(most).ok()
-}
-
-fn memory(demand: &Demand, class: &NodeClass, tasks: u32, cpus: u32, gpus: u64) -> Option<u32> {
-    if demand.all_memory {
-        return Some(class.total.mem_mib);
-    }
-    let of_tasks = demand.task.mem_mib.checked_mul(tasks.into())?;
-    let of_cpus = demand.mem_per_cpu.checked_mul(cpus.into())?;
-    let of_gpus = demand.gpu.mem_mib.checked_mul(gpus)?;
-    let of_node = demand.node.mem_mib.checked_add(of_tasks)?;
-    u32::try_from(of_node.checked_add(of_cpus)?.checked_add(of_gpus)?).ok()
 }
 
 /// The lane that counts a resource other than GPUs.

@@ -135,13 +135,16 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
 /// What few jobs ask; one machine has most of it not, as the option table says.
 fn node_options(reading: &Reading<'_>, job: &JobDescription) -> Option<Box<NodeOptions>> {
     let min_cpus = reading.options.min_cpus;
+    let nodes_follow = reading.options.nodes.is_none() && job.min_nodes.is_some();
     let options = match reading.surroundings.embedded {
         true => NodeOptions {
             min_cpus,
+            nodes_follow,
             ..NodeOptions::default()
         },
         false => NodeOptions {
             min_cpus,
+            nodes_follow,
             tmp_mib: job.tmp_mib,
             sockets_per_node: job.sockets_per_node,
             cores_per_socket: job.cores_per_socket,

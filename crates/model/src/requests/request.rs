@@ -119,6 +119,8 @@ pub struct NodeOptions {
     pub overcommit: bool,
     /// Whether nodes are shared, where it was said.
     pub sharing: Option<Sharing>,
+    /// The number of nodes was not asked for: it follows from GPUs in all and of each node.
+    pub nodes_follow: bool,
 }
 
 /// Who else may have a node of the job: `--exclusive` and `--oversubscribe`.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 ///
 /// A node serves with `t` tasks and `g` of the GPUs that are asked for the whole job, if it has at
 /// once: `max(node.cpus, t × task.cpus, GPUs × gpu.cpus, 1)` CPUs; `node` + `t × task` + `g`
-/// GPUs; `node.mem` + `t × task.mem` + CPUs × `mem_per_cpu` + GPUs × `gpu.mem` memory.
+/// GPUs; `node.mem` + CPUs × `mem_per_cpu` + GPUs × `gpu.mem` memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// How many nodes.
@@ -151,6 +151,26 @@ impl Demand {
         let most = self.tasks.unwrap_or(u32::MAX).max(1);
         let most = most.min(self.nodes.most.unwrap_or(u32::MAX)).max(1);
         self.nodes.least.max(by_tasks).clamp(1, most)
+    }
+
+    /// CPUs of a node with so many of its tasks and GPUs.
+    #[must_use]
+    pub fn cpus_for(&self, tasks: u32, gpus: u64) -> u64 {
+        let of_tasks = u64::from(tasks).saturating_mul(self.task.cpus.into());
+        let of_gpus = gpus.saturating_mul(self.gpu.cpus.into());
+        of_tasks.max(of_gpus).max(self.node.cpus.into()).max(1)
+    }
+
+    /// MiB of a node with so many of its CPUs and GPUs; of a job that takes all of it as asked
+    /// beside that.
+    #[must_use]
+    pub fn mem_for(&self, cpus: u64, gpus: u64) -> u64 {
+        let of_cpus = self.mem_per_cpu.saturating_mul(cpus);
+        let of_gpus = self.gpu.mem_mib.saturating_mul(gpus);
+        self.node
+            .mem_mib
+            .saturating_add(of_cpus)
+            .saturating_add(of_gpus)
     }
 
     /// The type of its GPUs, where it names one.

@@ -12,9 +12,12 @@ impl Demand {
         let options = request.node_options.as_deref().unwrap_or(&none);
         let gpus = Gpus::of(request);
         let mut demand = Demand {
-            nodes: nodes(request, &gpus),
+            nodes: nodes(request, options, &gpus),
             tasks: tasks(request, &gpus),
-            tasks_per_node: request.tasks_per_node.map(|each| each.max(1)),
+            tasks_per_node: request
+                .tasks_per_node
+                .or(gpus.tasks_of_node)
+                .map(|each| each.max(1)),
             node: Need {
                 // Tasks that share CPUs share those of one.
                 cpus: match options.overcommit {
@@ -113,6 +116,8 @@ struct Gpus {
     /// GPUs of the whole job where they are asked, also where they follow from those of its nodes
     /// or tasks.
     of_job: Option<u32>,
+    /// Tasks of a node where GPUs are asked of both.
+    tasks_of_node: Option<u32>,
 }
 
 impl Gpus {
@@ -120,15 +125,24 @@ impl Gpus {
         let asked = &request.asked;
         let mut node = gpus_of(&request.gpus_per_node, &asked.per_node);
         node.extend(others(&asked.per_node));
-        let task = gpus_of(&request.gpus_per_task, &asked.per_task);
+        let mut task = gpus_of(&request.gpus_per_task, &asked.per_task);
         let job = gpus_of(&request.gpus, &asked.per_job);
-        let is_other = |needs: &[GresNeed]| needs.iter().any(GresNeed::is_gpus);
-        let follows = is_other(&node) || is_other(&task);
+        let is_asked = |needs: &[GresNeed]| needs.iter().any(GresNeed::is_gpus);
+        let follows = is_asked(&node) || is_asked(&task);
+        let mut tasks_of_node = None;
+        if let (Some(of_node), Some(of_task)) = (&request.gpus_per_node, &request.gpus_per_task)
+            && is_asked(&node)
+            && is_asked(&task)
+        {
+            tasks_of_node = of_node.count.checked_div(of_task.count);
+            task.clear();
+        }
         Gpus {
             of_job: request.gpus.as_ref().map(|gpus| gpus.count),
             job: if follows { Vec::new() } else { job },
             node,
             task,
+            tasks_of_node,
         }
     }
 }
@@ -176,7 +190,7 @@ fn others(asked: &GresList) -> Vec<GresNeed> {
     others.map(need).collect()
 }
 
-fn nodes(request: &Request, gpus: &Gpus) -> NodeRange {
+fn nodes(request: &Request, options: &NodeOptions, gpus: &Gpus) -> NodeRange {
     let range = NodeRange {
         least: request.min_nodes.unwrap_or(1).max(1),
         most: request.max_nodes.map(|most| most.max(1)),
@@ -191,9 +205,7 @@ fn nodes(request: &Request, gpus: &Gpus) -> NodeRange {
     let count = u32::try_from(all.div_ceil(of_node))
         .unwrap_or(u32::MAX)
         .max(1);
-    // sbatch puts that number in where none was asked.
-    let is_asked = (request.min_nodes, request.max_nodes) != (Some(count), Some(count));
-    match request.min_nodes.filter(|_| is_asked) {
+    match request.min_nodes.filter(|_| !options.nodes_follow) {
         Some(_) => range,
         None => NodeRange {
             least: count,
