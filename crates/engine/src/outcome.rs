@@ -1,7 +1,7 @@
 //! How a job ended, from how its batch script ended and what was decided before.
 
 use crate::spec::{EndedBy, ExitFile};
-use model::{Ending, Outcome, Timestamp, WaitStatus};
+use model::{Ending, Outcome, Timestamp, Usage, WaitStatus};
 
 /// What became of a step on one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,14 @@ impl NodeEnd {
                 statuses.fold(WaitStatus::default(), worst)
             }
             NodeEnd::Lost => WaitStatus::signal(9),
+        }
+    }
+
+    /// What its processes used, where that was counted.
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        match self {
+            NodeEnd::Exit(exit) => exit.usage,
+            NodeEnd::Lost => None,
         }
     }
 
@@ -109,6 +117,7 @@ mod tests {
             tasks: vec![TaskExit { rank: 0, status }],
             launch_error: None,
             ended_by,
+            usage: None,
         })
     }
 

@@ -174,6 +174,7 @@ mod tests {
             tasks: Vec::new(),
             launch_error: Some(launch_error.to_owned()),
             ended_by: None,
+            usage: None,
         }
     }
 

@@ -219,6 +219,7 @@ fn open(
         waiters: Vec::new(),
         gpus: crate::owner::GpuLocks::new(&gpus, no_gpus),
         allocations: std::collections::BTreeMap::new(),
+        has_files: std::collections::BTreeSet::new(),
         sweep_at: None,
         ended_since_sweep: 0,
         keep: crate::owner::Keep::from_env(),

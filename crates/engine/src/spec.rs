@@ -7,7 +7,9 @@
 
 use crate::{BootTime, RecordTag, SupervisorKey};
 use api::StepTask;
-use model::{JobId, NodeName, OpenMode, RestartCount, SignalSpec, StepId, Timestamp, WaitStatus};
+use model::{
+    JobId, NodeName, OpenMode, RestartCount, SignalSpec, StepId, Timestamp, Usage, WaitStatus,
+};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -211,6 +213,9 @@ pub struct ExitFile {
     /// What ended the tasks, if it wasn't themselves.
     #[serde(default)]
     pub ended_by: Option<EndedBy>,
+    /// What the step's processes used that had ended by then.
+    #[serde(default)]
+    pub usage: Option<Usage>,
 }
 
 /// How one task ended.

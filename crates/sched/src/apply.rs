@@ -205,6 +205,7 @@ impl State {
         };
         self.changed.remove(&id);
         self.versions.remove(&(job.record.version, id));
+        self.shown.remove(&id);
         let (target, array_job) = (job.target(), job.array_job());
         let mut record = job.record;
         let ran = match record.state {

@@ -1,6 +1,6 @@
 //! What the scheduler is told, and what it says.
 
-use model::{Ending, JobId, JobRecord, Outcome, Timestamp};
+use model::{Ending, JobId, JobRecord, Outcome, PendingReason, Timestamp};
 
 /// Something that happened. An event that names no live job changes nothing.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,19 +79,28 @@ pub enum Event {
 }
 
 /// What to do, once the rows are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Start the job: its row is `Running` and holds what it got.
-    Start(JobId),
+    Start {
+        /// Which.
+        job: JobId,
+        /// Why it waited last.
+        reason: PendingReason,
+    },
     /// The time limit of an allocation without a batch script is over: end its steps.
     Expire(JobId),
 }
 
-/// Rows that changed since they were last asked for.
+/// What changed since it was last asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// Live jobs; [`crate::State::job`] has their rows.
+    /// Live jobs whose rows are to be written; [`crate::State::job`] has them.
     pub live: Vec<JobId>,
+    /// Live jobs of which only what is derived changed: why they wait, and which elements of an
+    /// array do. Watchers receive it; it is in no row, since [`crate::State::rebuild`] and the pass
+    /// after it lead to the same.
+    pub shown: Vec<JobId>,
     /// Jobs that ended.
     pub ended: Vec<JobRecord>,
 }

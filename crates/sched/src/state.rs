@@ -43,6 +43,10 @@ pub struct State {
     pub(crate) next_id: u32,
     pub(crate) version: u64,
     pub(crate) changed: BTreeSet<JobId>,
+    /// Jobs of which only what is derived changed.
+    pub(crate) shown: BTreeSet<JobId>,
+    /// The job that kept others waiting at the last pass.
+    pub(crate) blocked: Option<JobId>,
     pub(crate) ended: Vec<JobRecord>,
 }
 
@@ -84,6 +88,8 @@ impl State {
             next_id: 1,
             version: 0,
             changed: BTreeSet::new(),
+            shown: BTreeSet::new(),
+            blocked: None,
             ended: Vec::new(),
         }
     }
@@ -225,8 +231,11 @@ impl State {
 
     /// Rows that changed since this was last called.
     pub fn take_changes(&mut self) -> Changes {
+        let live = std::mem::take(&mut self.changed);
+        let shown = std::mem::take(&mut self.shown);
         Changes {
-            live: std::mem::take(&mut self.changed).into_iter().collect(),
+            shown: shown.difference(&live).copied().collect(),
+            live: live.into_iter().collect(),
             ended: std::mem::take(&mut self.ended),
         }
     }
@@ -251,11 +260,15 @@ impl State {
         }
         let mut blocked = None;
         while let Some(key) = self.ready.first().copied() {
-            let Some(started) = self.start_first(key, now) else {
+            let Some(start) = self.start_first(key, now) else {
                 blocked = Some(key.job);
                 break;
             };
-            actions.push(Action::Start(started));
+            actions.push(start);
+        }
+        let former = std::mem::replace(&mut self.blocked, blocked);
+        if let Some(former) = former.filter(|former| Some(*former) != blocked) {
+            self.unblocked(former);
         }
         if let Some(first) = blocked {
             self.set_reason(first, PendingReason::Resources);
@@ -268,9 +281,18 @@ impl State {
         actions
     }
 
+    /// Another job comes first now.
+    fn unblocked(&mut self, former: JobId) {
+        let waits = |job: &Job| matches!(job.derived.place, Place::Ready(_));
+        if self.jobs.get(&former).is_some_and(waits) {
+            self.set_reason(former, PendingReason::Priority);
+        }
+    }
+
     /// Starts the job at the queue's head, or an element of it; `None`: nothing is free for it.
-    fn start_first(&mut self, key: Key, now: Timestamp) -> Option<JobId> {
+    fn start_first(&mut self, key: Key, now: Timestamp) -> Option<Action> {
         let job = &self.jobs[&key.job];
+        let reason = job.reason().cloned().unwrap_or(PendingReason::None);
         let shape = job.derived.shape.as_ref()?;
         let allocation = self.pool.take(shape, &self.machine, &self.barred)?;
         let id = match job.waiting() {
@@ -303,7 +325,7 @@ impl State {
             }
         }
         self.notify_by_name(id, target, now);
-        Some(id)
+        Some(Action::Start { job: id, reason })
     }
 
     /// Gives one of a row's waiting elements a row of its own, filed nowhere yet, and returns its
@@ -337,7 +359,8 @@ impl State {
         };
         job.record.request.array = submitted;
         job.record.array = place;
-        self.touch(row);
+        // What waits of an array is what was submitted without those that have rows.
+        self.show(row);
         self.insert(record);
         self.touch(id);
         id
@@ -369,14 +392,29 @@ impl State {
         self.jobs.insert(id, job);
     }
 
+    /// Something about a job changed that its row holds.
     pub(crate) fn touch(&mut self, id: JobId) {
-        self.version += 1;
-        if let Some(job) = self.jobs.get_mut(&id) {
-            self.versions.remove(&(job.record.version, id));
-            job.record.version = self.version;
-            self.versions.insert((self.version, id));
+        if self.new_version(id) {
             self.changed.insert(id);
         }
+    }
+
+    /// Something about a job changed that no row holds.
+    pub(crate) fn show(&mut self, id: JobId) {
+        if self.new_version(id) {
+            self.shown.insert(id);
+        }
+    }
+
+    /// Whether there is such a job.
+    fn new_version(&mut self, id: JobId) -> bool {
+        self.version += 1;
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return false;
+        };
+        self.versions.remove(&(job.record.version, id));
+        job.record.version = self.version;
+        self.versions.insert((self.version, id))
     }
 
     pub(crate) fn set_reason(&mut self, id: JobId, reason: PendingReason) {
@@ -385,7 +423,7 @@ impl State {
         };
         if job.is_pending() && job.reason() != Some(&reason) {
             job.record.state = JobState::Pending { reason };
-            self.touch(id);
+            self.show(id);
         }
     }
 

@@ -113,7 +113,7 @@ impl Live {
     }
 
     fn reap(&mut self) {
-        while let Reaped::Child(pid, status) = process::reap() {
+        while let Reaped::Child(pid, status, _used) = process::reap() {
             let Some(key) = self.pool.reaped(pid) else {
                 continue;
             };

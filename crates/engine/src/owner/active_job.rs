@@ -3,7 +3,7 @@
 use crate::outcome::NodeEnd;
 use crate::store::StepRow;
 use crate::{RecordTag, SupervisorKey};
-use model::{JobId, JobRecord, Outcome, RestartCount, StepId, StepState, WaitStatus};
+use model::{JobId, JobRecord, Outcome, RestartCount, StepId, StepState, Usage, WaitStatus};
 use std::collections::BTreeMap;
 
 /// What a running job has.
@@ -22,6 +22,8 @@ pub(crate) struct ActiveJob {
     pub(crate) over: Option<Over>,
     /// How its last step ended, if its time limit ended it.
     pub(crate) timed_out: Option<WaitStatus>,
+    /// What its ended steps used, as far as that was counted.
+    pub(crate) usage: Option<Usage>,
     /// Supervisors that were lost: processes may be left that none holds.
     pub(crate) lost: Vec<SupervisorKey>,
 }
@@ -53,6 +55,7 @@ impl ActiveJob {
             next_step: 0,
             over: None,
             timed_out: None,
+            usage: None,
             lost: Vec::new(),
         }
     }
@@ -68,6 +71,15 @@ impl ActiveJob {
             node,
             tag: self.tag,
         }
+    }
+
+    /// What a step used counts for its job.
+    pub(crate) fn note_usage(&mut self, usage: Option<Usage>) {
+        let both = self
+            .usage
+            .zip(usage)
+            .map(|(former, usage)| former.and(usage));
+        self.usage = both.or(self.usage).or(usage);
     }
 
     /// A numbered step ended.

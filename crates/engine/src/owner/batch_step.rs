@@ -1,5 +1,5 @@
-//! The step of a batch script, which follows from its job's row: it is written only where it ended
-//! before other steps of the job, since then the row alone doesn't tell.
+//! The step of a batch script, which follows from its job's row: it is written only where the job
+//! had other steps, since then the row alone doesn't tell when it ended and what it used.
 
 use crate::outcome;
 use crate::store::StepRow;
@@ -37,10 +37,9 @@ pub(super) fn of(record: &JobRecord) -> Option<StepRow> {
             nodes: vec![share],
             since,
             state,
+            usage: None,
         },
         holds: Vec::new(),
-        uid: record.uid,
-        gid: record.gid,
         token: String::new(),
     })
 }

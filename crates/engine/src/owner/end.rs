@@ -10,9 +10,11 @@ use crate::orphans::Orphans;
 use crate::outcome::{self, NodeEnd};
 use crate::record;
 use crate::spec::{Because, ExitFile, SupervisorCall};
+use crate::store::EndedStart;
 use api::EngineFolder;
 use model::{
-    Ending, JobId, JobRecord, JobState, Outcome, StepId, StepState, Timestamp, WaitStatus,
+    Ending, JobId, JobRecord, JobState, JobStateName, Outcome, StepId, StepState, Timestamp, Usage,
+    WaitStatus,
 };
 use sched::Event;
 use std::thread;
@@ -49,8 +51,19 @@ impl Owner {
         crate::log::line(&format!("{key} was not started: {message}"));
         if key.step == StepId::Batch {
             // Nothing ran: the job waits until someone has looked.
-            self.running.remove(&key.job);
             let (job, at) = (key.job, turn.now);
+            if let Some(active) = self.running.remove(&job) {
+                turn.ended_starts.push(EndedStart {
+                    job,
+                    restart: active.restart,
+                    at,
+                    state: JobStateName::Requeued,
+                    outcome: Outcome::LaunchFailed {
+                        message: message.to_owned(),
+                    },
+                    usage: None,
+                });
+            }
             self.state.apply(Event::StartFailed { job, at });
             return;
         }
@@ -60,6 +73,7 @@ impl Owner {
             tasks: Vec::new(),
             launch_error: Some(message.to_owned()),
             ended_by: None,
+            usage: None,
         };
         self.node_ended(key, NodeEnd::Exit(exit), turn);
     }
@@ -122,9 +136,12 @@ impl Owner {
                 status,
                 timed_out: ends.iter().any(NodeEnd::timed_out),
             };
+            let used = ends.iter().filter_map(NodeEnd::usage);
+            step.row.record.usage = used.reduce(Usage::and);
+            holding.note_usage(step.row.record.usage);
             holding.note_end(&step.row.record.state);
             turn.steps.remove(&(key.job, key.step));
-            if key.step != StepId::Batch || !holding.steps.is_empty() {
+            if key.step != StepId::Batch || holding.next_step > 0 {
                 turn.ended_steps.push(step.row);
             }
             if let (StepId::Batch, Some(end)) = (key.step, ends.first()) {
@@ -212,6 +229,18 @@ impl Owner {
             return;
         };
         let outcome = outcome::of_job(ending, over.outcome, over.status);
+        turn.ended_starts.push(EndedStart {
+            job,
+            restart: holding.restart,
+            at: turn.now,
+            state: match (ending, &outcome) {
+                (Some(Ending::Requeue { .. }), Outcome::NodeFail) => JobStateName::NodeFail,
+                (Some(Ending::Requeue { .. }), _) => JobStateName::Requeued,
+                (Some(Ending::End(_)) | None, outcome) => JobStateName::of_outcome(outcome),
+            },
+            outcome: outcome.clone(),
+            usage: holding.usage,
+        });
         if !holding.lost.is_empty() {
             self.kill_orphans(holding);
         }

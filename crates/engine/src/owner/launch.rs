@@ -186,12 +186,21 @@ impl Owner {
     }
 
     /// Has a supervisor started.
-    pub(super) fn launch(&self, spec: &StepSpec) {
-        if let Err(error) = self.fork_server.start(spec) {
+    pub(super) fn launch(&mut self, spec: &StepSpec) {
+        let ready = match spec.step {
+            StepId::Batch => self.write_job_files(spec),
+            StepId::Number(_) => Ok(()),
+        };
+        let started = ready.and_then(|()| {
+            self.fork_server
+                .start(spec)
+                .map_err(|error| error.to_string())
+        });
+        if let Err(message) = started {
             // The owner hears of it as of any other that can't be started.
             let event = ForkServerEvent::Failed {
                 key: spec.key(),
-                message: error.to_string(),
+                message,
             };
             let _owner = self.sender.send(Message::ForkServer(event));
         }

@@ -15,6 +15,7 @@ mod clock;
 mod end;
 mod facts;
 mod gpu_locks;
+mod job_files;
 mod keep;
 mod launch;
 mod read;
@@ -42,7 +43,7 @@ pub(crate) use keep::Keep;
 use model::{JobId, Timestamp};
 use rights::Act;
 use sched::State;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -79,6 +80,8 @@ pub(crate) struct Owner {
     pub(crate) gpus: GpuLocks,
     /// Connections that allocations without a script belong to.
     pub(crate) allocations: BTreeMap<JobId, allocation::Owned>,
+    /// Submissions whose script and environment this engine has written for their supervisors.
+    pub(crate) has_files: BTreeSet<JobId>,
     /// When the next folder of an ended job may go.
     pub(crate) sweep_at: Option<Timestamp>,
     /// Jobs that ended since folders were last removed.

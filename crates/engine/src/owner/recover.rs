@@ -32,6 +32,7 @@ pub(crate) fn read(
             if let StepId::Number(number) = step {
                 holding.next_step = holding.next_step.max(number + 1);
             }
+            holding.note_usage(row.record.usage);
             match row.record.state {
                 StepState::Running => {
                     holding.steps.insert(step, LiveStep::new(row));
@@ -90,9 +91,6 @@ impl Owner {
             })
             .collect();
         let rebooted = start && self.has_rebooted();
-        if rebooted {
-            self.restore_files();
-        }
         let mut unstarted = Vec::new();
         for key in keys {
             let begun = record::look(&self.folder, key).is_some();
@@ -134,23 +132,6 @@ impl Owner {
             Err(error) => {
                 crate::log::line(&format!("the boot can't be noted: {error}"));
                 false
-            }
-        }
-    }
-
-    /// Writes the files of waiting jobs again, which were not flushed before the crash.
-    fn restore_files(&self) {
-        let live = self.state.live();
-        let jobs: std::collections::BTreeSet<JobId> = live.map(submitted_as).collect();
-        for job in jobs {
-            let restored = self.store.files(job).map_err(|error| error.to_string());
-            let restored = restored.and_then(|files| {
-                let environment = files.environment.unwrap_or_default();
-                self.write_files(job, files.script.as_deref(), &environment)
-                    .map_err(|error| error.to_string())
-            });
-            if let Err(error) = restored {
-                crate::log::line(&format!("files of job {job} can't be restored: {error}"));
             }
         }
     }

@@ -66,7 +66,8 @@ impl Owner {
         }
         refuse_unless_allowed(&record)?;
         let array = record.array.as_ref().map(|place| place.array_job);
-        if !self.folder.script(array.unwrap_or(job)).exists() {
+        let script = self.store.has_script(array.unwrap_or(job));
+        if !script.map_err(|error| super::submit::store_refusal(&error))? {
             return Err(Refusal::AlreadyEnded { job });
         }
         // Of an array that is over nothing else remembers the whole.

@@ -49,10 +49,9 @@ impl Owner {
                 nodes: placement.nodes,
                 since: turn.now,
                 state: StepState::Running,
+                usage: None,
             },
             holds: placement.holds,
-            uid: record.uid,
-            gid: record.gid,
             token: name.token,
         };
         let answer = Answer::Step(row.record.clone());

@@ -10,10 +10,6 @@ use model::{
     Timestamp,
 };
 use sched::{Event, NeverFits, priority_of};
-use std::fs::{self, DirBuilder};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
 
 /// The only partition.
 pub(super) const PARTITION: &str = "local";
@@ -48,6 +44,10 @@ impl Owner {
             }
             return Ok(Answer::Submitted { job });
         }
+        let asked = serde_json::to_string(&submission.request);
+        let asked = asked.map_err(|error| Refusal::Invalid {
+            message: format!("request: {error}"),
+        })?;
         let Submission {
             token,
             mut request,
@@ -87,20 +87,16 @@ impl Owner {
             token,
             uid: peer.uid,
             gid: peer.gid,
+            user: self.users.user(peer.uid),
+            group: self.users.group(peer.gid),
             umask,
             arguments: args,
+            command,
+            submit_host,
+            request: asked,
             script,
             environment,
-            elements: elements.clone(),
         };
-        self.write_files(
-            id,
-            submission.script.as_deref().map(str::as_bytes),
-            submission.environment.as_bytes(),
-        )
-        .map_err(|error| Refusal::Store {
-            message: format!("{}: {error}", self.folder.job(id).display()),
-        })?;
         let priority = if request.hold || request.priority == Some(0) {
             0
         } else {
@@ -114,8 +110,8 @@ impl Owner {
             }),
             uid: peer.uid,
             gid: peer.gid,
-            user: self.users.user(peer.uid),
-            group: self.users.group(peer.gid),
+            user: submission.user.clone(),
+            group: submission.group.clone(),
             state: JobState::Pending {
                 reason: PendingReason::None,
             },
@@ -124,8 +120,8 @@ impl Owner {
             priority,
             restarts: 0,
             batch: submission.script.is_some(),
-            command,
-            submit_host,
+            command: submission.command.clone(),
+            submit_host: submission.submit_host.clone(),
             version: 0,
             request,
         };
@@ -182,34 +178,6 @@ impl Owner {
         }
         Ok(())
     }
-
-    /// Writes what the job brought along. Not flushed: the store has it too, and a start after a
-    /// crash of the machine writes it again.
-    pub(super) fn write_files(
-        &self,
-        job: JobId,
-        script: Option<&[u8]>,
-        environment: &[u8],
-    ) -> io::Result<()> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o711)
-            .create(self.folder.job(job))?;
-        if let Some(script) = script {
-            write(&self.folder.script(job), script, 0o755)?;
-        }
-        write(&self.folder.environment(job), environment, 0o600)
-    }
-}
-
-fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(mode)
-        .open(path)?;
-    io::Write::write_all(&mut file, bytes)
 }
 
 pub(super) fn never_fits(refusal: NeverFits) -> Refusal {

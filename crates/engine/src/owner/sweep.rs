@@ -70,6 +70,7 @@ impl Owner {
             self.sweep_at = Some(Timestamp(now.0 + KEEP_MS));
             return;
         }
+        self.forget_job_files(&due);
         let engine = self.folder.clone();
         let due: BTreeSet<JobId> = due.into_iter().collect();
         let thread = thread::Builder::new()

@@ -4,11 +4,11 @@ use super::active_job::ActiveJob;
 use super::{Owner, RETRY_MS};
 use crate::SupervisorKey;
 use crate::spec::{StepSpec, SupervisorCall};
-use crate::store::{Batch, NewSubmission, StepRow};
+use crate::store::{Batch, EndedStart, NewSubmission, StepRow};
 use api::{Answer, Call, Refusal};
-use model::{JobId, JobRecord, StepId, Timestamp};
+use model::{JobId, JobRecord, PendingReason, StepId, Timestamp};
 use sched::Action;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc;
 
 /// What the messages of one turn led to so far.
@@ -22,6 +22,10 @@ pub(crate) struct Turn {
     pub(crate) steps: BTreeSet<(JobId, StepId)>,
     /// Steps that ended.
     pub(crate) ended_steps: Vec<StepRow>,
+    /// Why jobs that are started waited last.
+    pub(crate) reasons: BTreeMap<JobId, PendingReason>,
+    /// Starts of jobs that ended.
+    pub(crate) ended_starts: Vec<EndedStart>,
     /// Supervisors to start.
     pub(crate) launches: Vec<StepSpec>,
     /// Words to supervisors.
@@ -41,6 +45,8 @@ impl Turn {
             submissions: Vec::new(),
             steps: BTreeSet::new(),
             ended_steps: Vec::new(),
+            reasons: BTreeMap::new(),
+            ended_starts: Vec::new(),
             launches: Vec::new(),
             words: Vec::new(),
             reads: Vec::new(),
@@ -61,7 +67,10 @@ impl Owner {
         self.bar_gpus(turn.now);
         for action in self.state.schedule(turn.now) {
             match action {
-                Action::Start(job) => self.start_job(job, &mut turn),
+                Action::Start { job, reason } => {
+                    turn.reasons.insert(job, reason);
+                    self.start_job(job, &mut turn);
+                }
                 Action::Expire(job) => self.expire(job, &mut turn),
             }
         }
@@ -86,6 +95,8 @@ impl Owner {
             clock: &self.clock,
             steps: steps.chain(&turn.ended_steps).collect(),
             submissions: turn.submissions.iter().collect(),
+            reasons: &turn.reasons,
+            ended_starts: &turn.ended_starts,
             jobs,
         };
         let nothing =
@@ -94,7 +105,9 @@ impl Owner {
             self.failed(turn, &error.to_string());
             return;
         }
-        super::watch::wake(&mut self.waiters, &batch.jobs, self.state.version());
+        let shown = changes.shown.iter().filter_map(|id| self.state.job(*id));
+        let changed: Vec<&JobRecord> = batch.jobs.iter().copied().chain(shown).collect();
+        super::watch::wake(&mut self.waiters, &changed, self.state.version());
         for (reply, answer) in turn.answers.drain(..) {
             // A client that is gone asks again, or never will.
             let _gone = reply.send(answer);
@@ -122,10 +135,6 @@ impl Owner {
         let waiting = turn.answers.into_iter().map(|(reply, _answer)| reply);
         for reply in waiting.chain(reads) {
             let _gone = reply.send(refusal());
-        }
-        for submission in turn.submissions {
-            // Nobody will run it; what is left would only take room.
-            let _left = std::fs::remove_dir_all(self.folder.job(submission.job));
         }
         self.retry_at = Some(Timestamp(turn.now.0 + RETRY_MS));
         self.reload(turn.now);

@@ -22,6 +22,7 @@ impl Owner {
             tasks: Vec::new(),
             launch_error: Some("the engine was killed before it started the step".to_owned()),
             ended_by: None,
+            usage: None,
         };
         let claimed: Vec<SupervisorKey> = keys
             .iter()

@@ -73,4 +73,5 @@ DROP INDEX folders_ended;
 -- A new store has no such jobs, and no row here.
 INSERT INTO facts SELECT 'untagged_below', value FROM facts WHERE name = 'next_id';
 ",
+    include_str!("migrate_4.sql"),
 ];

@@ -5,10 +5,13 @@
 //! exit files, which carry the boot id, tell what became of them.
 
 mod committed;
+#[cfg(test)]
+mod migration_tests;
 mod migrations;
 mod open;
 mod prune;
 mod read;
+mod rows;
 mod stock;
 mod store_error;
 mod wal;
@@ -20,7 +23,7 @@ pub(crate) use read::StepRow;
 pub(crate) use stock::Loss;
 use stock::beside;
 pub use store_error::StoreError;
-pub(crate) use write::{Batch, NewSubmission};
+pub(crate) use write::{Batch, EndedStart, NewSubmission};
 
 use rusqlite::Connection;
 use std::path::PathBuf;

@@ -29,14 +29,16 @@ impl Store {
     }
 }
 
-/// Those that still have a folder may be queued again, and stay.
+/// Those that still have a folder may be queued again, and stay. So do the elements of an array of
+/// which others wait: an element without a row of its own is one that waits.
 fn old(
     db: &Connection,
     before: Timestamp,
     below: JobId,
     most: usize,
 ) -> rusqlite::Result<Vec<u32>> {
-    let ended = "SELECT id FROM jobs WHERE live = 0 AND id NOT IN (SELECT job FROM folders)";
+    let ended = "SELECT id FROM jobs WHERE live = 0 AND id NOT IN (SELECT job FROM folders)
+                 AND submission NOT IN (SELECT id FROM jobs WHERE live = 1)";
     let mut found: Vec<u32> = Vec::new();
     for (bound, value) in [("ended_at < ?1", before.0), ("id < ?1", below.0.into())] {
         let left = most - found.len();
@@ -55,20 +57,22 @@ fn old(
 }
 
 fn remove(db: &Connection, job: u32) -> rusqlite::Result<()> {
-    let array: Option<Option<u32>> = db
-        .prepare_cached("SELECT array_job FROM jobs WHERE id = ?1")?
+    let submission: Option<u32> = db
+        .prepare_cached("SELECT submission FROM jobs WHERE id = ?1")?
         .query_row([job], |row| row.get(0))
         .optional()?;
     db.prepare_cached("DELETE FROM jobs WHERE id = ?1")?
+        .execute([job])?;
+    db.prepare_cached("DELETE FROM job_starts WHERE job = ?1")?
         .execute([job])?;
     db.prepare_cached("DELETE FROM steps WHERE job = ?1")?
         .execute([job])?;
     // What was submitted goes with the last job that came of it.
     db.prepare_cached(
         "DELETE FROM submissions WHERE job = ?1
-         AND NOT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 OR array_job = ?1)",
+         AND NOT EXISTS (SELECT 1 FROM jobs WHERE id = ?1 OR submission = ?1 AND task IS NOT NULL)",
     )?
-    .execute([array.flatten().unwrap_or(job)])?;
+    .execute([submission.unwrap_or(job)])?;
     Ok(())
 }
 
@@ -83,19 +87,26 @@ mod tests {
             store
                 .db
                 .execute(
-                    "INSERT INTO jobs VALUES (?1, 0, 0, ?2, ?3, ?4, ?1, NULL, '')",
+                    "INSERT INTO jobs (id, submission, task, uid, name, partition, live, state,
+                         submitted_at, ended_at, restarts, version)
+                     VALUES (?1, coalesce(?2, ?1), ?2, 0, '', '', ?3, '', 0, ?4, 0, ?1)",
                     params![id, array, ended.is_none(), ended],
                 )
                 .unwrap();
             store
                 .db
-                .execute("INSERT INTO steps VALUES (?1, 0, 0, 0, 0, 0, '')", [id])
+                .execute(
+                    "INSERT INTO steps VALUES
+                     (?1, 0, 0, '', '', 0, 0, '', '', '', '', 0, 0, NULL, NULL, NULL)",
+                    [id],
+                )
                 .unwrap();
             if array.is_none_or(|array| array == *id) {
                 store
                     .db
                     .execute(
-                        "INSERT INTO submissions VALUES (?1, ?1, 0, 0, 0, '', NULL, NULL, NULL)",
+                        "INSERT INTO submissions VALUES
+                         (?1, ?1, 0, 0, '', '', 0, '', NULL, '', 1, '', NULL, NULL)",
                         [id],
                     )
                     .unwrap();

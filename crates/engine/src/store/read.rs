@@ -1,6 +1,6 @@
 //! Reading: what a start needs, and what clients ask for of ended jobs.
 
-use super::{Store, StoreError};
+use super::{Store, StoreError, rows};
 use crate::RecordTag;
 use crate::owner::Clock;
 use model::{
@@ -8,24 +8,21 @@ use model::{
 };
 use rusqlite::{OptionalExtension, Params};
 use sched::{Finished, Saved};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 
+/// More versions than one engine gives to what it writes into no row.
+const UNWRITTEN: u64 = 1 << 32;
+
 /// A step as the table holds it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StepRow {
     /// What clients know.
     pub(crate) record: StepRecord,
     /// What no other step of the job may hold meanwhile.
-    #[serde(default)]
     pub(crate) holds: Vec<NodeShare>,
-    /// Owner.
-    pub(crate) uid: u32,
-    /// Owner's group.
-    pub(crate) gid: u32,
     /// What the request that made it is recognised by; empty for a batch script's step, and where
     /// none may be answered with this one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) token: String,
 }
 
@@ -58,7 +55,7 @@ impl Store {
 
     /// All that the scheduler's state is rebuilt from.
     pub(crate) fn saved(&self) -> Result<Saved, StoreError> {
-        let live: Vec<JobRecord> = self.rows("SELECT record FROM jobs WHERE live = 1", [])?;
+        let live = self.jobs("jobs.live = 1", [])?;
         let mut arrays = Vec::new();
         let array_jobs = live.iter().filter_map(|record| record.array.as_ref());
         let array_jobs: BTreeSet<JobId> = array_jobs.map(|place| place.array_job).collect();
@@ -73,7 +70,8 @@ impl Store {
         }
         Ok(Saved {
             next_id: self.fact("next_id")?.unwrap_or(1),
-            version: self.version,
+            // What is in no row had versions too: a client's cursor must be older than what comes.
+            version: self.version.saturating_add(UNWRITTEN),
             live,
             arrays,
             history,
@@ -118,13 +116,14 @@ impl Store {
         let text: Option<Option<String>> = self
             .db
             .query_row(
-                "SELECT elements FROM submissions WHERE job = ?1",
+                "SELECT request -> '$.array' FROM submissions WHERE job = ?1",
                 [array_job.0],
                 |row| row.get(0),
             )
             .optional()
             .map_err(|error| self.failed(&error))?;
-        text.flatten().map(|text| self.parse(&text)).transpose()
+        let spec = text.flatten().map(|text| self.parse(&text)).transpose()?;
+        Ok(spec.flatten())
     }
 
     /// What became of ended jobs that a dependency names.
@@ -145,34 +144,26 @@ impl Store {
 
     /// Ended jobs of this id: the job, or the elements of the array.
     pub(crate) fn ended_by_id(&self, id: JobId) -> Result<Vec<JobRecord>, StoreError> {
-        self.rows(
-            "SELECT record FROM jobs WHERE live = 0 AND (id = ?1 OR array_job = ?1) ORDER BY id",
+        self.jobs(
+            "jobs.live = 0 AND (jobs.id = ?1 OR jobs.submission = ?1 AND jobs.task IS NOT NULL)",
             [id.0],
         )
     }
 
     /// Jobs that ended at or after a moment.
     pub(crate) fn ended_since(&self, since: Timestamp) -> Result<Vec<JobRecord>, StoreError> {
-        self.rows(
-            "SELECT record FROM jobs WHERE ended_at >= ?1 ORDER BY id",
-            [since.0],
-        )
+        self.jobs("jobs.live = 0 AND jobs.ended_at >= ?1", [since.0])
     }
 
     /// Ended jobs with this comment.
     pub(crate) fn ended_by_comment(&self, comment: &str) -> Result<Vec<JobRecord>, StoreError> {
-        self.rows(
-            "SELECT record FROM jobs WHERE comment = ?1 AND live = 0 ORDER BY id",
-            [comment],
-        )
+        self.jobs("jobs.live = 0 AND jobs.comment = ?1", [comment])
     }
 
     /// Ended jobs whose rows are newer than a version.
     pub(crate) fn ended_newer(&self, version: u64) -> Result<Vec<JobRecord>, StoreError> {
-        self.rows(
-            "SELECT record FROM jobs WHERE version > ?1 AND live = 0 ORDER BY id",
-            [i64::try_from(version).unwrap_or(i64::MAX)],
-        )
+        let version = i64::try_from(version).unwrap_or(i64::MAX);
+        self.jobs("jobs.live = 0 AND jobs.version > ?1", [version])
     }
 
     /// The job that a token was answered with, and its owner.
@@ -223,16 +214,36 @@ impl Store {
             .map_err(|error| self.failed(&error))
     }
 
+    /// Whether a submission's script is still there: its jobs can be queued again.
+    pub(crate) fn has_script(&self, submitted: JobId) -> Result<bool, StoreError> {
+        let sql = "SELECT script IS NOT NULL FROM submissions WHERE job = ?1";
+        let found = self.db.query_row(sql, [submitted.0], |row| row.get(0));
+        found
+            .optional()
+            .map(Option::unwrap_or_default)
+            .map_err(|error| self.failed(&error))
+    }
+
     /// Steps of one of a job's starts.
     pub(crate) fn steps(
         &self,
         job: JobId,
         restart: RestartCount,
     ) -> Result<Vec<StepRow>, StoreError> {
-        self.rows(
-            "SELECT row FROM steps WHERE job = ?1 AND restart = ?2 ORDER BY step",
-            [job.0, restart],
-        )
+        let read = || -> rusqlite::Result<Vec<StepRow>> {
+            let sql = "SELECT * FROM steps WHERE job = ?1 AND restart = ?2 ORDER BY step";
+            let mut statement = self.db.prepare_cached(sql)?;
+            let steps = statement.query_map([job.0, restart], |row| {
+                let (record, holds) = rows::read_step(row)?;
+                Ok(StepRow {
+                    record,
+                    holds,
+                    token: row.get("token")?,
+                })
+            })?;
+            steps.collect()
+        };
+        read().map_err(|error| rows::read_error(self, &error))
     }
 
     /// Folders whose jobs ended before a moment or are not among so many that ended last; and when
@@ -257,20 +268,30 @@ impl Store {
         Ok((due.into_iter().map(|(job, _)| job).collect(), next))
     }
 
-    fn rows<T: DeserializeOwned>(
-        &self,
-        sql: &str,
-        params: impl Params,
-    ) -> Result<Vec<T>, StoreError> {
+    /// Jobs for which a condition holds, in ascending id.
+    fn jobs(&self, condition: &str, params: impl Params) -> Result<Vec<JobRecord>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM {} WHERE {condition} ORDER BY jobs.id",
+            rows::JOB_COLUMNS,
+            rows::JOBS
+        );
+        let read = || -> rusqlite::Result<Vec<JobRecord>> {
+            let mut statement = self.db.prepare_cached(&sql)?;
+            let jobs = statement.query_map(params, |row| {
+                rows::read_job(row, |array| self.own_rows(array))
+            })?;
+            jobs.collect()
+        };
+        read().map_err(|error| rows::read_error(self, &error))
+    }
+
+    /// The elements of an array that have rows of their own.
+    fn own_rows(&self, array: JobId) -> rusqlite::Result<BTreeSet<u32>> {
         let mut statement = self
             .db
-            .prepare_cached(sql)
-            .map_err(|error| self.failed(&error))?;
-        let texts = statement
-            .query_map(params, |row| row.get::<_, String>(0))
-            .and_then(Iterator::collect::<rusqlite::Result<Vec<String>>>)
-            .map_err(|error| self.failed(&error))?;
-        texts.iter().map(|text| self.parse(text)).collect()
+            .prepare_cached("SELECT task FROM jobs WHERE submission = ?1 AND task IS NOT NULL")?;
+        let tasks = statement.query_map([array.0], |row| row.get(0))?;
+        tasks.collect()
     }
 
     fn parse<T: DeserializeOwned>(&self, text: &str) -> Result<T, StoreError> {

@@ -1,9 +1,14 @@
 //! Writing: one transaction for all that happened since the last.
 
+use super::rows::{self, PARTITION, to_json as json};
 use super::{StepRow, Store, StoreError};
 use crate::owner::Clock;
-use model::{JobId, JobRecord, JobState, StepId};
+use model::{
+    ArrayTask, JobId, JobRecord, JobState, JobStateName, Outcome, PendingReason, RestartCount,
+    Timestamp, Usage,
+};
 use rusqlite::{Transaction, TransactionBehavior, params};
+use std::collections::BTreeMap;
 
 /// All that one transaction writes.
 #[derive(Debug)]
@@ -15,30 +20,41 @@ pub(crate) struct Batch<'a> {
     pub(crate) jobs: Vec<&'a JobRecord>,
     pub(crate) steps: Vec<&'a StepRow>,
     pub(crate) submissions: Vec<&'a NewSubmission>,
+    /// Why jobs that were started waited last.
+    pub(crate) reasons: &'a BTreeMap<JobId, PendingReason>,
+    pub(crate) ended_starts: &'a [EndedStart],
 }
 
-/// What a submission brings along besides its row.
+/// What a submission brought along, the same for all elements of an array.
 #[derive(Debug)]
 pub(crate) struct NewSubmission {
     pub(crate) job: JobId,
     pub(crate) token: String,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
+    pub(crate) user: String,
+    pub(crate) group: String,
     pub(crate) umask: u32,
     pub(crate) arguments: Vec<String>,
+    pub(crate) command: Option<String>,
+    pub(crate) submit_host: String,
+    /// As the client asked, in JSON.
+    pub(crate) request: String,
     pub(crate) script: Option<String>,
-    /// JSON, as the file holds it.
+    /// JSON: pairs of name and value.
     pub(crate) environment: String,
-    /// An array's elements as submitted.
-    pub(crate) elements: Option<model::ArraySpec>,
 }
 
-/// The number that stands for a step in the table.
-fn step_number(step: StepId) -> i64 {
-    match step {
-        StepId::Batch => -1,
-        StepId::Number(number) => i64::from(number),
-    }
+/// The end of a job's start.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct EndedStart {
+    pub(crate) job: JobId,
+    pub(crate) restart: RestartCount,
+    pub(crate) at: Timestamp,
+    pub(crate) state: JobStateName,
+    /// How the job ended, or would have without the requeue.
+    pub(crate) outcome: Outcome,
+    pub(crate) usage: Option<Usage>,
 }
 
 impl Store {
@@ -83,19 +99,25 @@ impl Store {
                 .prepare_cached("INSERT OR REPLACE INTO facts VALUES ('clock', ?1)")?
                 .execute([json(batch.clock)?])?;
         }
+        for submission in &batch.submissions {
+            write_submission(&transaction, submission)?;
+        }
+        for ended in batch.ended_starts {
+            write_ended_start(&transaction, ended)?;
+        }
         for record in &batch.jobs {
             write_job(&transaction, record)?;
+            if let JobState::Running { .. } = record.state {
+                write_start(&transaction, record, batch.reasons.get(&record.id))?;
+            }
         }
         for row in &batch.steps {
             write_step(&transaction, row)?;
         }
-        for submission in &batch.submissions {
-            write_submission(&transaction, submission)?;
-        }
         transaction.commit()
     }
 
-    /// Notes the boot that this engine runs in; returns the one that was noted before.
+    /// Notes the boot that this engine runs in.
     pub(crate) fn note_boot(&mut self, boot_id: &str) -> Result<Option<String>, StoreError> {
         let former = self.fact("boot_id")?;
         self.db
@@ -127,30 +149,70 @@ impl Store {
 }
 
 fn write_job(transaction: &Transaction<'_>, record: &JobRecord) -> rusqlite::Result<()> {
-    let ended_at = match &record.state {
-        JobState::Ended { at, .. } => Some(at.0),
-        JobState::Pending { .. } | JobState::Running { .. } => None,
+    let request = &record.request;
+    let ran = rows::ran(&record.state);
+    let (ended_at, outcome) = match &record.state {
+        JobState::Ended { at, outcome, .. } => (Some(at.0), Some(json(outcome)?)),
+        JobState::Pending { .. } | JobState::Running { .. } => (None, None),
     };
-    let array_job = record.array.as_ref().map(|place| place.array_job.0);
+    let ending = match &record.state {
+        JobState::Running { ending, .. } => ending.as_ref().map(json).transpose()?,
+        JobState::Pending { .. } | JobState::Ended { .. } => None,
+    };
+    let (submission, task, waiting) = match &record.array {
+        None => (record.id, None, None),
+        Some(place) => match &place.task {
+            ArrayTask::One(task) => (place.array_job, Some(*task), None),
+            ArrayTask::Waiting(spec) => {
+                // From then on rows of other elements may be forgotten.
+                let ended = ended_at.is_some() || record.restarts > 0;
+                let text = ended.then(|| model::array_elements_text(&spec.indices, None, true));
+                (place.array_job, None, text)
+            }
+        },
+    };
     transaction
         .prepare_cached(
-            // Whose a job is and of which array never changes: those indexes are left alone.
-            "INSERT INTO jobs
-             (id, uid, gid, array_job, live, ended_at, version, comment, record)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-             ON CONFLICT (id) DO UPDATE SET live = excluded.live, ended_at = excluded.ended_at,
-             version = excluded.version, record = excluded.record",
+            // Whose a job is and what it is called never changes: those indexes are left alone.
+            "INSERT INTO jobs (id, submission, task, waiting, uid, name, account, partition, qos,
+                 comment, live, state, submitted_at, eligible_at, not_before, dependency, hold,
+                 started_at, ended_at, node_list, restarts, ending, outcome, version)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+                 ?18, ?19, ?20, ?21, ?22, ?23, ?24)
+             ON CONFLICT (id) DO UPDATE SET task = excluded.task, waiting = excluded.waiting,
+                 live = excluded.live, state = excluded.state,
+                 submitted_at = excluded.submitted_at, eligible_at = excluded.eligible_at,
+                 not_before = excluded.not_before, dependency = excluded.dependency,
+                 hold = excluded.hold, started_at = excluded.started_at,
+                 ended_at = excluded.ended_at, node_list = excluded.node_list,
+                 restarts = excluded.restarts, ending = excluded.ending,
+                 outcome = excluded.outcome, version = excluded.version",
         )?
         .execute(params![
             record.id.0,
+            submission.0,
+            task,
+            waiting,
             record.uid,
-            record.gid,
-            array_job,
+            request.name,
+            request.account,
+            PARTITION,
+            request.qos,
+            request.comment,
             ended_at.is_none(),
+            rows::state_name(&record.state),
+            record.submitted.0,
+            record.eligible.map(|at| at.0),
+            request.begin.map(|at| at.0),
+            request.dependency,
+            rows::hold(record),
+            ran.map(|(since, ..)| since.0),
             ended_at,
+            ran.map(|(_, allocation, _)| rows::node_list(&allocation.nodes)),
+            record.restarts,
+            ending,
+            outcome,
             i64::try_from(record.version).unwrap_or(i64::MAX),
-            record.request.comment,
-            json(record)?,
         ])?;
     match ended_at {
         Some(at) => transaction
@@ -165,21 +227,106 @@ fn write_job(transaction: &Transaction<'_>, record: &JobRecord) -> rusqlite::Res
     Ok(())
 }
 
-fn write_step(transaction: &Transaction<'_>, row: &StepRow) -> rusqlite::Result<()> {
-    let record = &row.record;
+/// A job was started, or something changed while it runs: its start moves where the clock was set.
+fn write_start(
+    transaction: &Transaction<'_>,
+    record: &JobRecord,
+    reason: Option<&PendingReason>,
+) -> rusqlite::Result<()> {
+    let Some((since, allocation, limit)) = rows::ran(&record.state) else {
+        return Ok(());
+    };
+    let Some(reason) = reason else {
+        transaction
+            .prepare_cached(
+                "UPDATE job_starts SET started_at = ?3 WHERE job = ?1 AND restart = ?2",
+            )?
+            .execute(params![record.id.0, record.restarts, since.0])?;
+        return Ok(());
+    };
     transaction
         .prepare_cached(
-            "INSERT INTO steps VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT DO UPDATE SET live = excluded.live, row = excluded.row",
+            "INSERT OR REPLACE INTO job_starts (job, restart, partition, qos, state, submitted_at,
+                 eligible_at, started_at, time_limit, node_list, shares, priority, reason)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        )?
+        .execute(params![
+            record.id.0,
+            record.restarts,
+            PARTITION,
+            record.request.qos,
+            JobStateName::Running.long(),
+            record.submitted.0,
+            record.eligible.map(|at| at.0),
+            since.0,
+            limit.map(|limit| number(limit.0)),
+            rows::node_list(&allocation.nodes),
+            json(&allocation.nodes)?,
+            record.priority,
+            model::reason_text(&JobState::Pending {
+                reason: reason.clone()
+            }),
+        ])?;
+    Ok(())
+}
+
+fn write_ended_start(transaction: &Transaction<'_>, ended: &EndedStart) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "UPDATE job_starts SET state = ?3, ended_at = ?4, exit_status = ?5, user_cpu = ?6,
+                 system_cpu = ?7, peak_memory = ?8
+             WHERE job = ?1 AND restart = ?2",
+        )?
+        .execute(params![
+            ended.job.0,
+            ended.restart,
+            ended.state.long(),
+            ended.at.0,
+            rows::exit_status(&ended.outcome),
+            ended.usage.map(|usage| number(usage.user)),
+            ended.usage.map(|usage| number(usage.system)),
+            ended.usage.map(|usage| number(usage.peak_memory)),
+        ])?;
+    Ok(())
+}
+
+fn write_step(transaction: &Transaction<'_>, row: &StepRow) -> rusqlite::Result<()> {
+    let record = &row.record;
+    let (ended_at, status, timed_out) = match record.state {
+        model::StepState::Running => (None, None, false),
+        model::StepState::Ended {
+            at,
+            status,
+            timed_out,
+        } => (Some(at.0), Some(status.0), timed_out),
+    };
+    transaction
+        .prepare_cached(
+            "INSERT INTO steps (job, restart, step, name, state, started_at, ended_at, node_list,
+                 shares, holds, token, exit_status, timed_out, user_cpu, system_cpu, peak_memory)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+             ON CONFLICT DO UPDATE SET state = excluded.state, started_at = excluded.started_at,
+                 ended_at = excluded.ended_at, token = excluded.token,
+                 exit_status = excluded.exit_status, timed_out = excluded.timed_out, user_cpu = excluded.user_cpu,
+                 system_cpu = excluded.system_cpu, peak_memory = excluded.peak_memory",
         )?
         .execute(params![
             record.job.0,
             record.restart,
-            step_number(record.step),
-            row.uid,
-            row.gid,
-            matches!(record.state, model::StepState::Running),
-            json(row)?,
+            rows::step_number(record.step),
+            record.name,
+            rows::step_state_name(&record.state),
+            record.since.0,
+            ended_at,
+            rows::node_list(&record.nodes),
+            json(&record.nodes)?,
+            json(&row.holds)?,
+            row.token,
+            status,
+            timed_out,
+            record.usage.map(|usage| number(usage.user)),
+            record.usage.map(|usage| number(usage.system)),
+            record.usage.map(|usage| number(usage.peak_memory)),
         ])?;
     Ok(())
 }
@@ -188,24 +335,32 @@ fn write_submission(
     transaction: &Transaction<'_>,
     submission: &NewSubmission,
 ) -> rusqlite::Result<()> {
-    let elements = submission.elements.as_ref().map(json).transpose()?;
     transaction
-        .prepare_cached("INSERT INTO submissions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
+        .prepare_cached(
+            "INSERT INTO submissions (job, token, uid, gid, user_name, group_name, umask,
+                 arguments, command, submit_host, batch, request, script, environment)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        )?
         .execute(params![
             submission.job.0,
             submission.token,
             submission.uid,
             submission.gid,
+            submission.user,
+            submission.group,
             submission.umask,
             json(&submission.arguments)?,
+            submission.command,
+            submission.submit_host,
+            submission.script.is_some(),
+            submission.request,
             submission.script.as_deref().map(str::as_bytes),
             submission.environment.as_bytes(),
-            elements,
         ])?;
     Ok(())
 }
 
-fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
-    serde_json::to_string(value)
-        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+/// A count in a column: SQLite's integers have a sign.
+fn number(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }

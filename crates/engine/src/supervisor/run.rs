@@ -11,7 +11,7 @@ use crate::spec::{
     Because, EndedBy, ExitFile, LISTEN, Reach, StepSpec, SupervisorAnswer, TaskExit,
 };
 use api::step_io::FromSupervisor;
-use model::{Timestamp, WaitStatus};
+use model::{Timestamp, Usage, WaitStatus};
 use std::fs::File;
 use std::time::Duration;
 use sys::poll::{Interest, Poll};
@@ -39,6 +39,8 @@ pub(super) struct Run<'a> {
     messages: Option<File>,
     ending: Ending,
     ended_by: Option<EndedBy>,
+    /// What ended processes used.
+    usage: Usage,
 }
 
 #[derive(Clone, Copy)]
@@ -65,6 +67,7 @@ impl<'a> Run<'a> {
             messages,
             ending: Ending::of(spec),
             ended_by: None,
+            usage: Usage::default(),
         }
     }
 
@@ -102,6 +105,7 @@ impl<'a> Run<'a> {
             tasks: self.exits(),
             launch_error,
             ended_by: self.ended_by,
+            usage: Some(self.usage),
         }
     }
 
@@ -114,7 +118,14 @@ impl<'a> Run<'a> {
     fn reap(&mut self) -> bool {
         loop {
             let (pid, status) = match process::reap() {
-                Reaped::Child(pid, status) => (pid, WaitStatus(status)),
+                Reaped::Child(pid, status, used) => {
+                    self.usage = self.usage.and(Usage {
+                        user: used.user,
+                        system: used.system,
+                        peak_memory: used.peak_memory,
+                    });
+                    (pid, WaitStatus(status))
+                }
                 Reaped::AllLive => return true,
                 Reaped::NoChildren => return false,
             };

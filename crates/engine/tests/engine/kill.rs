@@ -224,6 +224,7 @@ fn supervisors_of_a_former_version() {
         }],
         launch_error: None,
         ended_by: None,
+        usage: None,
     };
     let json = serde_json::to_vec(&exit).unwrap();
     std::fs::write(former.join("exit"), json).unwrap();

@@ -428,6 +428,7 @@ mod tests {
             nodes: vec![share("n1", 0..2, &[0], 1), share("n2", 0..2, &[2], 1)],
             since: Timestamp(0),
             state: StepState::Running,
+            usage: None,
         };
         with_job(|job| {
             let all = step_variables(job, &step);

@@ -95,7 +95,9 @@ impl JobStateName {
         }
     }
 
-    fn of_outcome(outcome: &Outcome) -> JobStateName {
+    /// The name of an end.
+    #[must_use]
+    pub fn of_outcome(outcome: &Outcome) -> JobStateName {
         match outcome {
             Outcome::Completed => Name::Completed,
             Outcome::Failed { .. } | Outcome::LaunchFailed { .. } => Name::Failed,

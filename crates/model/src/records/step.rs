@@ -1,7 +1,7 @@
 //! A step, and what became of it.
 
 use crate::records::WaitStatus;
-use crate::values::{JobId, NodeShare, RestartCount, StepId, Timestamp};
+use crate::values::{JobId, NodeShare, RestartCount, StepId, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 
 /// A step as the engine tells of it.
@@ -21,6 +21,9 @@ pub struct StepRecord {
     pub since: Timestamp,
     /// Where it stands.
     pub state: StepState,
+    /// What its processes used, once it ended and where that was counted.
+    #[serde(default)]
+    pub usage: Option<Usage>,
 }
 
 /// Where a step stands.

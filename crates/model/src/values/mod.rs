@@ -29,6 +29,7 @@ pub(crate) mod signal_spec;
 pub(crate) mod slurm_version;
 pub(crate) mod time_limit;
 pub(crate) mod timestamp;
+pub(crate) mod usage;
 pub(crate) mod variables;
 pub(crate) mod wrap;
 
@@ -58,6 +59,7 @@ pub use signal_spec::{SignalSpec, SignalTarget, parse_signal, signal_name};
 pub use slurm_version::{NoSlurmVersion, SlurmVersion};
 pub use time_limit::TimeLimitRequest;
 pub use timestamp::{Seconds, Timestamp};
+pub use usage::Usage;
 pub(crate) use variables::Setter;
 pub use variables::Variables;
 pub use wrap::{WIDEST, wrap, wrap_within};

@@ -15,7 +15,7 @@ pub use descendants::{all, children, descendants, descendants_where};
 pub use fork::{Fork, exit_now, fork};
 pub use own::OwnProcesses;
 pub use pid_fd::PidFd;
-pub use reap::{Reaped, reap, wait};
+pub use reap::{Reaped, Used, reap, wait};
 pub use spawn::{Spawn, User};
 pub use stat::{is_same, is_stopped, parent, session, start_time};
 pub use this::{

@@ -5,24 +5,56 @@ use std::io;
 /// What became of the children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaped {
-    /// This one ended; the number is its `wait` status.
-    Child(u32, i32),
+    /// This one ended, with this `wait` status; what it used, with those of its own children that
+    /// it waited for.
+    Child(u32, i32, Used),
     /// There are some, and all live.
     AllLive,
     /// There are none.
     NoChildren,
 }
 
+/// What an ended child used, as `wait4` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// CPU time in its own code, in microseconds.
+    pub user: u64,
+    /// CPU time in the kernel, in microseconds.
+    pub system: u64,
+    /// Most bytes of memory at once.
+    pub peak_memory: u64,
+}
+
+impl Used {
+    fn of(usage: &libc::rusage) -> Used {
+        let micros = |time: libc::timeval| {
+            let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+            let micros = u64::try_from(time.tv_usec).unwrap_or(0);
+            seconds.saturating_mul(1_000_000).saturating_add(micros)
+        };
+        Used {
+            user: micros(usage.ru_utime),
+            system: micros(usage.ru_stime),
+            // KiB on Linux.
+            peak_memory: u64::try_from(usage.ru_maxrss)
+                .unwrap_or(0)
+                .saturating_mul(1024),
+        }
+    }
+}
+
 /// Takes one ended child of this process, whichever; does not wait.
 #[must_use]
 pub fn reap() -> Reaped {
     let mut status = 0;
+    // SAFETY: all of its fields are numbers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
-        // SAFETY: `status` lives here; -1 and WNOHANG ask for any child without waiting.
-        let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
+        // SAFETY: `status` and `usage` live here; -1 and WNOHANG ask for any child without waiting.
+        let pid = unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut usage) };
         match u32::try_from(pid) {
             Ok(0) => return Reaped::AllLive,
-            Ok(pid) => return Reaped::Child(pid, status),
+            Ok(pid) => return Reaped::Child(pid, status, Used::of(&usage)),
             Err(_) if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
             Err(_) => return Reaped::NoChildren,
         }

@@ -207,6 +207,7 @@ mod tests {
             nodes: vec![node("n1", 3), node("n2", 2)],
             since: Timestamp(0),
             state: StepState::Running,
+            usage: None,
         })
     }
 

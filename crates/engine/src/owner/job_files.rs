@@ -1,0 +1,64 @@
+//! The files that the supervisor of a batch step needs: script and environment, which a submission
+//! left in the store. They are written at the first start, so that a submission costs none.
+
+use super::Owner;
+use crate::spec::StepSpec;
+use model::JobId;
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+impl Owner {
+    /// Writes what the batch step of a spec needs, unless this engine has done so. What a former
+    /// one left is replaced: it may have been killed, or the machine may have lost power.
+    ///
+    /// # Errors
+    /// What the store or the system says, for a person.
+    pub(super) fn write_job_files(&mut self, spec: &StepSpec) -> Result<(), String> {
+        let submitted = spec.array.map_or(spec.job, |(array, _)| array);
+        if self.has_files.contains(&submitted) {
+            return Ok(());
+        }
+        let files = self.store.files(submitted).map_err(|it| it.to_string())?;
+        let script = self.folder.script(submitted);
+        let environment = self.folder.environment(submitted);
+        let write_both = || -> io::Result<()> {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o711)
+                .create(self.folder.job(submitted))?;
+            if let Some(bytes) = &files.script {
+                replace(&script, bytes, 0o755)?;
+            }
+            match &files.environment {
+                Some(bytes) => replace(&environment, bytes, 0o600),
+                None => Ok(()),
+            }
+        };
+        write_both().map_err(|error| format!("{}: {error}", script.display()))?;
+        self.has_files.insert(submitted);
+        Ok(())
+    }
+
+    /// The files of these submissions are about to be removed.
+    pub(super) fn forget_job_files(&mut self, submitted: &[JobId]) {
+        for job in submitted {
+            self.has_files.remove(job);
+        }
+    }
+}
+
+/// In one act for whoever reads it. Not flushed: the store has it too.
+fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(mode)
+        .open(&new)?;
+    file.write_all(bytes)?;
+    drop(file);
+    fs::rename(&new, path)
+}

@@ -1,0 +1,176 @@
+//! Stores of earlier versions, opened by this one. `tests/engine/schema3/make` made the store.
+
+use super::{StepRow, Store, StoreError};
+use expect_test::{Expect, expect};
+use model::{ArrayTask, JobId, JobRecord, JobState, Timestamp};
+use rusqlite::Connection;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+const SCHEMA_3: &[u8] = include_bytes!("../../tests/engine/schema3/store.sqlite");
+
+fn copy(folder: &Path) -> PathBuf {
+    let path = folder.join("store.sqlite");
+    std::fs::write(&path, SCHEMA_3).unwrap();
+    path
+}
+
+/// All that a store knows of its jobs, a line each.
+fn all(store: &Store) -> String {
+    let mut jobs = store.saved().unwrap().live;
+    jobs.extend(store.ended_since(Timestamp(0)).unwrap());
+    jobs.sort_by_key(|job| job.id);
+    let mut text = String::new();
+    for job in &jobs {
+        writeln!(text, "{}", line(job)).unwrap();
+        for step in store.steps(job.id, job.restarts).unwrap() {
+            let StepRow { record, holds, .. } = step;
+            let nodes = &record.nodes[0].node;
+            writeln!(
+                text,
+                "  {} {} {nodes} {:?} {}",
+                record.step,
+                record.name,
+                record.state,
+                holds.len()
+            )
+            .unwrap();
+        }
+    }
+    text
+}
+
+fn line(job: &JobRecord) -> String {
+    let request = &job.request;
+    let task = job.array.as_ref().map(|place| match &place.task {
+        ArrayTask::One(task) => format!("{}_{task}", place.array_job),
+        ArrayTask::Waiting(spec) => {
+            format!("{}_{:?}%{:?}", place.array_job, spec.indices, spec.throttle)
+        }
+    });
+    let state = match &job.state {
+        JobState::Pending { reason } => format!("{reason:?}"),
+        JobState::Running {
+            allocation,
+            limit,
+            ending,
+            ..
+        } => {
+            format!(
+                "runs on {:?} for {limit:?} {ending:?}",
+                allocation.nodes[0].cpus
+            )
+        }
+        JobState::Ended { outcome, ran, .. } => {
+            format!(
+                "{outcome:?} {:?}",
+                ran.as_ref().map(|ran| &ran.allocation.nodes[0].cpus)
+            )
+        }
+    };
+    format!(
+        "{} {} {task:?} {state}; {}; {:?} {:?} {:?} {:?} {:?} {:?} {}",
+        job.id,
+        request.name,
+        job.priority,
+        request.account,
+        request.qos,
+        request.comment,
+        request.dependency,
+        request.begin.is_some(),
+        job.eligible.is_some(),
+        job.restarts,
+    )
+}
+
+#[track_caller]
+fn check(store: &Store, want: Expect) {
+    want.assert_eq(&all(store));
+}
+
+#[test]
+fn a_store_of_schema_3_keeps_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = copy(folder.path());
+    let store = Store::open(&path, None).unwrap();
+    check(&store, expect![[r#"
+        1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
+          0 true box Ended { at: Timestamp(1795353971013), status: WaitStatus(0), timed_out: false } 1
+        2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
+        3 requeued None Completed Some([0]); 2147483646; None None None None true true 1
+        4 cancelled None Cancelled { by: 0, status: WaitStatus(0) } None; 0; None None None None false false 0
+        5 sweep Some("5_[2, 3]%Some(1)") None; 2147483646; None None None None false true 0
+        6 sweep Some("5_0") Completed Some([0]); 2147483646; None None None None false true 0
+        7 sweep Some("5_1") runs on [0] for Some(Seconds(3600)) None; 2147483646; None None None None false true 0
+        8 steps None runs on [1] for Some(Seconds(172800)) None; 2147483646; None None None None false true 0
+          0 true box Ended { at: Timestamp(1795353972105), status: WaitStatus(0), timed_out: false } 0
+          1 sleep box Running 0
+        9 held None None; 0; None None Some("run-two") None false false 0
+        10 depends None None; 2147483646; None None None Some("afterany:8") false false 0
+        11 later None None; 2147483646; None None None None true false 0
+        12 waits None None; 2147483646; None None None None false true 0
+        13 behind None None; 2147483646; None None None None false true 0
+    "#]]);
+    assert_eq!(store.uuid(), "5bc1720903d1196f520f551ca4c2558c");
+    assert_eq!(store.saved().unwrap().next_id, 14);
+    let brought = store.brought(JobId(1)).unwrap().unwrap();
+    assert_eq!(
+        (brought.umask, brought.arguments),
+        (0o022, vec!["one".to_owned(), "two words".to_owned()])
+    );
+    let files = store.files(JobId(5)).unwrap();
+    assert!(files.script.unwrap().starts_with(b"#!/bin/sh\n[ "));
+    assert!(files.environment.unwrap().starts_with(b"[[\"PATH\","));
+    let elements = store.elements(JobId(5)).unwrap().unwrap();
+    assert_eq!(
+        (elements.indices, elements.throttle),
+        (vec![0, 1, 2, 3], Some(1))
+    );
+    let token = "sbatch-box-12-1795353970993-400e7c893ff501e4";
+    assert_eq!(store.by_token(token).unwrap(), Some((JobId(1), 0)));
+    assert!(store.record_tag(JobId(1)).unwrap().is_some());
+    drop(store);
+    // Opened again it is the same store.
+    assert_eq!(
+        Store::open(&path, None)
+            .unwrap()
+            .saved()
+            .unwrap()
+            .live
+            .len(),
+        8
+    );
+}
+
+/// What a migration that fails half way leaves: the store as it was.
+#[test]
+fn a_store_that_can_t_be_migrated_is_refused_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = copy(folder.path());
+    let db = Connection::open(&path).unwrap();
+    // Read last: all other tables are made and filled by then.
+    db.execute("UPDATE steps SET row = '{\"record\":' WHERE job = 8", [])
+        .unwrap();
+    drop(db);
+    let error = Store::open(&path, None).unwrap_err();
+    assert!(matches!(error, StoreError::Garbage { .. }), "{error}");
+    let db = Connection::open(&path).unwrap();
+    let version: u32 = db
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .unwrap();
+    let jobs: u32 = db
+        .query_row("SELECT count(record) FROM jobs", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!((version, jobs), (3, 13));
+    db.execute("DELETE FROM steps WHERE job = 8", []).unwrap();
+    drop(db);
+    assert_eq!(
+        Store::open(&path, None)
+            .unwrap()
+            .saved()
+            .unwrap()
+            .live
+            .len(),
+        8
+    );
+}
