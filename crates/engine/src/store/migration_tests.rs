@@ -93,7 +93,9 @@ fn a_store_of_schema_3_keeps_everything() {
     let folder = tempfile::tempdir().unwrap();
     let path = copy(folder.path());
     let store = Store::open(&path, None).unwrap();
-    check(&store, expect![[r#"
+    check(
+        &store,
+        expect![[r#"
         1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
           0 true box Ended { at: Timestamp(1795353971013), status: WaitStatus(0), timed_out: false } 1
         2 failed None Failed { status: WaitStatus(768) } Some([1]); 2147483639; None None None None false true 0
@@ -110,7 +112,8 @@ fn a_store_of_schema_3_keeps_everything() {
         11 later None None; 2147483646; None None None None true false 0
         12 waits None None; 2147483646; None None None None false true 0
         13 behind None None; 2147483646; None None None None false true 0
-    "#]]);
+    "#]],
+    );
     assert_eq!(store.uuid(), "5bc1720903d1196f520f551ca4c2558c");
     assert_eq!(store.saved().unwrap().next_id, 14);
     let brought = store.brought(JobId(1)).unwrap().unwrap();
