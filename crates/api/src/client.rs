@@ -113,8 +113,14 @@ impl Client {
     /// # Errors
     /// As [`Client::connect`].
     pub fn connect_to_look(engine_dir: &Path) -> Result<Option<Client>, ConnectError> {
-        if let Some(client) = Client::connect_running(engine_dir)? {
-            return Ok(Some(client));
+        match Client::connect_running(engine_dir)? {
+            Some(client) if client.engine.protocol == PROTOCOL => return Ok(Some(client)),
+            // An older one understands nothing but to hand over.
+            Some(client) => {
+                drop(client);
+                return Client::connect(engine_dir).map(Some);
+            }
+            None => {}
         }
         if !EngineFolder::new(engine_dir).store().exists() {
             return Ok(None);
@@ -407,6 +413,9 @@ impl Client {
     /// # Errors
     /// The connection broke.
     pub fn stop(mut self) -> Result<(), CallError> {
+        if self.engine.protocol != PROTOCOL {
+            return Ok(hand_over(&mut self.stream)?);
+        }
         self.done(&Call::Stop, false)
     }
 

@@ -47,6 +47,10 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
         Verb::Stop => {
             match Client::connect_running(&dir)? {
+                Some(client) if is_older(&client) => {
+                    client.stop()?;
+                    printer.show_line("engine stopped; running jobs keep running");
+                }
                 Some(client) => {
                     let facts = stop(client)?;
                     printer.show_line(&stopped(&facts));
@@ -56,6 +60,15 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             Ok(exit_code::DONE)
         }
         Verb::Status { json } => match Client::connect_running(&dir)? {
+            Some(client) if is_older(&client) && !json => {
+                let engine = client.engine();
+                printer.show_line(&format!(
+                    "engine {} · process {} · older than this yard, which replaces it at its next \
+                     command for jobs; running jobs keep running",
+                    engine.version, engine.pid
+                ));
+                Ok(exit_code::DONE)
+            }
             Some(mut client) => {
                 let facts = client.facts()?;
                 if json {
@@ -77,6 +90,11 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             }
         },
     }
+}
+
+/// Whether the engine understands no more than to hand over.
+fn is_older(client: &Client) -> bool {
+    client.engine().protocol < api::PROTOCOL
 }
 
 fn stop(mut client: Client) -> Result<EngineFacts, Failure> {

@@ -3,8 +3,8 @@
 use crate::Test;
 use crate::house::{House, ended, program};
 use api::{
-    Answer, Call, Client, Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, PROTOCOL,
-    Refusal, read_frame, write_frame,
+    Answer, Call, Client, EngineFolder, Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER,
+    LONGEST_CALL, PROTOCOL, Refusal, read_frame, write_frame,
 };
 use model::{JobId, Outcome};
 use std::os::unix::fs::PermissionsExt;
@@ -16,6 +16,18 @@ pub const TESTS: &[Test] = &[
     ("trouble::a_full_disk", full_disk),
     ("trouble::handover", handover),
     ("trouble::another_protocol", another_protocol),
+    (
+        "trouble::an_older_engine_is_replaced",
+        an_older_engine_is_replaced,
+    ),
+    (
+        "trouble::a_look_replaces_an_older_engine",
+        a_look_replaces_an_older_engine,
+    ),
+    (
+        "trouble::an_older_engine_is_stopped",
+        an_older_engine_is_stopped,
+    ),
 ];
 
 #[track_caller]
@@ -123,6 +135,65 @@ fn handover() {
     // Its lock is free, so the next one comes without waiting.
     let next = house.client();
     assert_ne!(next.engine().pid, first);
+}
+
+/// An engine of a former version, as far as the messages that never change go: it answers `hello`,
+/// and hands over. Returns what it was asked after that.
+fn former_engine(house: &House) -> std::thread::JoinHandle<String> {
+    let folder = EngineFolder::new(house.dir());
+    std::fs::create_dir_all(house.dir()).unwrap();
+    let lock = sys::lock::FileLock::try_acquire(&folder.lock())
+        .unwrap()
+        .unwrap();
+    let listener = sys::socket::listen(&folder.socket()).unwrap();
+    std::thread::spawn(move || {
+        loop {
+            let (mut stream, _) = listener.accept().unwrap();
+            let hello: serde_json::Value = read_frame(&mut stream, LONGEST_CALL).unwrap().unwrap();
+            assert!(hello["protocol"].as_u64() > Some(u64::from(PROTOCOL - 1)));
+            let answer = serde_json::json!({
+                "version": "0.0.1", "protocol": PROTOCOL - 1, "pid": 1, "store": "",
+            });
+            write_frame(&mut stream, &answer).unwrap();
+            let Some(call) = read_frame::<serde_json::Value>(&mut stream, LONGEST_CALL).unwrap()
+            else {
+                continue;
+            };
+            std::fs::remove_file(folder.socket()).unwrap();
+            drop(lock);
+            let answer = serde_json::json!({ "answer": "handed_over" });
+            write_frame(&mut stream, &answer).unwrap();
+            return call.to_string();
+        }
+    })
+}
+
+fn an_older_engine_is_replaced() {
+    let asked = format!(r#"{{"call":"handover","to":"{}"}}"#, api::VERSION);
+    let house = House::new();
+    let former = former_engine(&house);
+    let job = house.submit(&mut house.client(), "true");
+    assert_eq!(former.join().unwrap(), asked);
+    assert_eq!(ended(&mut house.client(), job).0, Outcome::Completed);
+}
+
+/// A look starts no engine, but it can't speak with an older one.
+fn a_look_replaces_an_older_engine() {
+    let asked = format!(r#"{{"call":"handover","to":"{}"}}"#, api::VERSION);
+    let house = House::new();
+    let former = former_engine(&house);
+    let mut client = Client::connect_to_look(&house.dir()).unwrap().unwrap();
+    assert!(client.jobs(JobFilter::default()).unwrap().is_empty());
+    assert_eq!(former.join().unwrap(), asked);
+}
+
+fn an_older_engine_is_stopped() {
+    let asked = format!(r#"{{"call":"handover","to":"{}"}}"#, api::VERSION);
+    let house = House::new();
+    let former = former_engine(&house);
+    let client = Client::connect_running(&house.dir()).unwrap().unwrap();
+    client.stop().unwrap();
+    assert_eq!(former.join().unwrap(), asked);
 }
 
 fn another_protocol() {
