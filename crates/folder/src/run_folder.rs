@@ -255,6 +255,12 @@ impl RunFolder {
         }
     }
 
+    /// Whether [`RunFolder::claim_comeback`] was called for the start.
+    #[must_use]
+    pub fn is_comeback_claimed(&self, attempt: Attempt) -> bool {
+        self.links().join(format!("{attempt}.comeback")).exists()
+    }
+
     fn names_in_links(&self) -> Result<Vec<String>, FolderError> {
         let folder = self.links();
         let read = || -> io::Result<Vec<String>> {

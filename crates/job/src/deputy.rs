@@ -2,7 +2,7 @@
 //! agent, and where they are gone too, a rank's wrapper.
 
 use crate::conductor::{BatchStep, ClusterWord};
-use folder::{Attempt, Event, EventTail, RunFolder};
+use folder::{Attempt, ComingBack, Event, EventTail, RunFolder};
 use std::time::{Duration, Instant};
 
 /// How long one answer of the cluster is waited for.
@@ -13,6 +13,9 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from
 /// gone as well.
 const DEPUTIES: u32 = 3;
 const NEXT_DEPUTY: Duration = Duration::from_secs(1);
+/// How long a cluster that does not answer is asked: the job is being ended, and what is left of it
+/// has no more than its `KillWait`.
+const LONGEST_SILENCE: Duration = Duration::from_secs(60);
 
 /// One that may act.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +32,17 @@ pub struct Deputy<'a> {
     pub after: Duration,
     /// How long a batch step that seems to live is given before nothing is done.
     pub doubt: Duration,
+    /// What it means that the conductor was at the end of its job.
+    pub stopping: Stopping,
+}
+
+/// What it means to a deputy that the conductor was about to stop the ranks or to come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopping {
+    /// Another looks after the run.
+    IsSettled,
+    /// It may have been killed over it.
+    IsDoubt,
 }
 
 impl Deputy<'_> {
@@ -43,16 +57,17 @@ impl Deputy<'_> {
         while !self.others_act() {
             if begun.elapsed() >= ask_after {
                 let word = ClusterWord::ask(self.attempt.job, ANSWER);
-                match word.map(|word| word.batch_step()) {
+                let patience = match word.map(|word| word.batch_step()) {
                     Some(BatchStep::Killed) => {
                         return self.run.claim_comeback(self.attempt).unwrap_or(false);
                     }
                     Some(BatchStep::Ended) => return false,
-                    Some(BatchStep::Lives) | None => {}
+                    Some(BatchStep::Lives) => self.doubt,
+                    None => LONGEST_SILENCE,
+                };
+                if begun.elapsed() >= ask_after + patience {
+                    return false;
                 }
-            }
-            if begun.elapsed() >= ask_after + self.doubt {
-                return false;
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(PAUSES.1);
@@ -64,16 +79,22 @@ impl Deputy<'_> {
     fn others_act(&self) -> bool {
         let events = EventTail::new(self.run.events(self.attempt)).read();
         let events = events.unwrap_or_default();
-        events.iter().skip(self.events_before).any(|line| {
-            matches!(
-                line.event,
+        let said = events
+            .iter()
+            .skip(self.events_before)
+            .any(|line| match &line.event {
                 Event::Lost { .. }
-                    | Event::Stopping { .. }
-                    | Event::ComingBack { .. }
-                    | Event::Terminated { .. }
-                    | Event::Finished { .. }
-                    | Event::Failed { .. }
-            )
-        })
+                | Event::Terminated { .. }
+                | Event::Finished { .. }
+                | Event::Failed { .. }
+                | Event::ComingBack {
+                    how: ComingBack::Successor { .. },
+                } => true,
+                Event::Stopping { .. } | Event::ComingBack { .. } => {
+                    self.stopping == Stopping::IsSettled
+                }
+                _ => false,
+            });
+        said || self.run.is_comeback_claimed(self.attempt)
     }
 }

@@ -37,7 +37,7 @@ pub fn node_folders(
         };
         let one = Leftover::new(local.path(), verdict);
         if one.goes(force) && !dry_run {
-            local.remove();
+            let _left = local.remove();
         }
         left.push(one);
     }

@@ -326,7 +326,7 @@ impl LocalFolder {
             }
             if let Some(_held) = other.take() {
                 if kept::in_folder(&other).is_empty() {
-                    other.remove();
+                    let _left = other.remove();
                 } else {
                     other.remove_bulk();
                 }
@@ -335,12 +335,31 @@ impl LocalFolder {
     }
 
     /// Removes it: everything is saved.
-    pub fn remove(&self) {
-        let _ = fs::remove_dir_all(self.path());
-        let _ = fs::remove_file(self.lock_of(&self.name));
+    ///
+    /// # Errors
+    /// What the system says; another try goes on from there.
+    pub fn remove(&self) -> io::Result<()> {
+        for removed in [
+            fs::remove_dir_all(self.path()),
+            fs::remove_file(self.lock_of(&self.name)),
+        ] {
+            match removed {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
         // Only when no other job of the user is here.
-        let _ = fs::remove_dir(&self.root);
+        let _others = fs::remove_dir(&self.root);
+        Ok(())
     }
+}
+
+/// Whether an agent holds the folder at `path`; also where that can't be known.
+#[must_use]
+pub fn has_agent(path: &Path) -> bool {
+    let mut lock = path.as_os_str().to_owned();
+    lock.push(LOCK);
+    File::open(Path::new(&lock)).map_or(true, |file| file.try_lock_shared().is_err())
 }
 
 fn make_private(folder: &Path) -> io::Result<()> {
@@ -371,9 +390,13 @@ mod tests {
         let first = local.make().unwrap();
         let second = local.make().unwrap();
         assert!(first._lock.is_some() && second._lock.is_none());
+        assert!(has_agent(&local.path()));
+        drop(first);
+        assert!(!has_agent(&local.path()));
         let mode = fs::metadata(local.path()).unwrap().mode() & 0o777;
         assert_eq!(mode, 0o700);
-        local.remove();
+        local.remove().unwrap();
+        local.remove().unwrap();
         assert_eq!(fs::read_dir(disk.path()).unwrap().count(), 0);
     }
 

@@ -89,7 +89,8 @@ pub enum Order {
         /// Whether they ended by themselves and well: then what stands there is whole.
         finished: bool,
     },
-    /// End; with `clean`, remove the node-local folders first.
+    /// Do nothing any more, and end with the orders; with `clean`, remove the node-local folders. An
+    /// agent stays until it is said what becomes of the run: it may have to say so itself.
     Finish {
         /// Whether all that was complete is saved.
         clean: bool,
@@ -184,6 +185,8 @@ pub enum Report {
         /// The order's number.
         round: u32,
     },
+    /// The order to finish is carried out.
+    Finished,
     /// Something that a person should read.
     Note {
         /// In words.
@@ -253,6 +256,7 @@ impl Report {
             | Report::Complete { .. }
             | Report::Part { .. }
             | Report::NoPart { .. }
+            | Report::Finished
             | Report::Drained { .. } => None,
         }
     }

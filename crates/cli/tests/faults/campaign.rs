@@ -74,8 +74,13 @@ impl Results {
                 });
                 let Some(kept) = kept else {
                     let lost = verdict.steps_lost;
+                    let how = if verdict.explained {
+                        "ended early, explained"
+                    } else {
+                        "survived"
+                    };
                     say(&format!(
-                        "{begin}: survived, {kills} killed, {lost} steps lost: {scenario}"
+                        "{begin}: {how}, {kills} killed, {lost} steps lost: {scenario}"
                     ));
                     return;
                 };

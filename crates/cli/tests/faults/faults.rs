@@ -26,8 +26,9 @@ pub struct Faults<'a> {
     /// Processes that were killed, with when that was.
     pub log: Vec<String>,
     pub kills: u32,
-    /// Whether the batch step's first process was killed while no agent lived: to the cluster it is a
-    /// script that failed, and no process of the run is left that could tell otherwise.
+    /// Whether the batch step's first process was killed while no agent and no rank wrapper lived: to
+    /// the cluster it is a script that failed, and no process of the run is left that could tell
+    /// otherwise.
     pub none_left: bool,
     stranger: Option<Stranger>,
 }
@@ -121,8 +122,9 @@ impl<'a> Faults<'a> {
                 let done = !killed.is_empty() || late > LOOKED_FOR;
                 if done {
                     let parent = killed.iter().any(|(target, _)| *target == Target::Parent);
+                    let none = |target| processes::find(target, self.environment).is_empty();
                     self.none_left |=
-                        parent && processes::find(Target::Agent, self.environment).is_empty();
+                        parent && [Target::Agent, Target::RankWrapper].into_iter().all(none);
                     self.kills += u32::try_from(killed.len()).unwrap();
                     self.log.push(format!("{} killed {killed:?}", sys::now()));
                 }

@@ -1,7 +1,7 @@
 //! Whether a run that was disturbed is what it would have been undisturbed. Pure.
 
 use crate::progress::Progress;
-use crate::scenario::Training;
+use crate::scenario::{Promise, Training};
 
 /// What was found about a run that is over.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ pub fn parameters(steps: u32) -> u64 {
 }
 
 /// Judges.
-pub fn judge(training: &Training, evidence: &Evidence) -> Verdict {
+pub fn judge(training: &Training, promise: Promise, evidence: &Evidence) -> Verdict {
     let Evidence {
         progress,
         state,
@@ -87,6 +87,14 @@ pub fn judge(training: &Training, evidence: &Evidence) -> Verdict {
             ));
         }
     }
+    if steps_lost > 0 && promise < Promise::SinceCopied {
+        findings.push(format!(
+            "{steps_lost} steps before a complete checkpoint were computed again"
+        ));
+    }
+    if promise == Promise::Nothing {
+        findings.extend(losses(progress).map(|words| format!("a start was lost: {words}")));
+    }
     let all_starts = progress.journals.iter().flat_map(|journal| &journal.starts);
     for ended in all_ended_well {
         let mut later = all_starts.clone().map(|(start, _)| &start.attempt);
@@ -124,6 +132,13 @@ fn computed_twice(progress: &Progress) -> impl Iterator<Item = String> + '_ {
     let ranks = progress.journals.iter().enumerate();
     let twice = ranks.filter(|(_, journal)| journal.twice);
     twice.map(|(rank, _)| format!("rank {rank} was computed twice at the same time"))
+}
+
+/// Why starts were lost, in the conductor's words.
+fn losses(progress: &Progress) -> impl Iterator<Item = String> + '_ {
+    let events = progress.events.iter().flat_map(|(_, events)| events);
+    let lost = events.filter(|event| event["event"] == "lost");
+    lost.map(|event| event["cause"].as_str().unwrap_or_default().to_owned())
 }
 
 /// The newest checkpoint that an earlier start announced.
@@ -181,7 +196,12 @@ mod tests {
 
     #[track_caller]
     fn check(evidence: &Evidence, steps_lost: u32, words: &[&str]) {
-        let verdict = judge(&TRAINING, evidence);
+        check_promise(Promise::SinceCopied, evidence, steps_lost, words);
+    }
+
+    #[track_caller]
+    fn check_promise(promise: Promise, evidence: &Evidence, steps_lost: u32, words: &[&str]) {
+        let verdict = judge(&TRAINING, promise, evidence);
         assert_eq!(verdict.steps_lost, steps_lost);
         assert_eq!(verdict.findings.len(), words.len(), "{verdict:?}");
         for (finding, words) in verdict.findings.iter().zip(words) {
@@ -194,6 +214,16 @@ mod tests {
         check(&evidence(10), 0, &[]);
         check(&evidence(5), 5, &[]);
         check(&evidence(0), 10, &["checkpoint 5 was announced"]);
+        let again = ["5 steps before a complete checkpoint"];
+        check_promise(Promise::SinceComplete, &evidence(5), 5, &again);
+        let mut lost = evidence(10);
+        lost.progress.events[0]
+            .1
+            .push(json!({"event": "lost", "cause": "the agents' step ended"}));
+        check(&lost, 0, &[]);
+        check_promise(Promise::SinceComplete, &lost, 0, &[]);
+        let words = ["a start was lost: the agents' step ended"];
+        check_promise(Promise::Nothing, &lost, 0, &words);
         let mut again = evidence(10);
         again.all_ended_well.push("1.0".to_owned());
         check(&again, 0, &["1.1 ran again"]);
@@ -202,6 +232,6 @@ mod tests {
         failed.left.push("a folder".to_owned());
         check(&failed, 0, &["the run is failed", "a folder"]);
         failed.none_left = true;
-        assert!(judge(&TRAINING, &failed).explained);
+        assert!(judge(&TRAINING, Promise::SinceCopied, &failed).explained);
     }
 }

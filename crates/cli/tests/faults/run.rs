@@ -63,7 +63,7 @@ pub fn run(scenario: &Scenario, python: &Path) -> Became {
         let faults = Faults::new(&scenario.fault, &root, disks.as_ref(), stranger);
         disturb(&environment, scenario, faults, &mut log)
     };
-    let verdict = judge(&scenario.training, &evidence);
+    let verdict = judge(&scenario.training, scenario.promise(), &evidence);
     let kept = (!verdict.findings.is_empty()).then(|| {
         log.extend(
             verdict

@@ -140,6 +140,17 @@ pub enum Fault {
     Stranger,
 }
 
+/// What a run may lose by a fault, as docs/what-survives.md says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Promise {
+    /// Nothing: no start is lost.
+    Nothing,
+    /// What was trained after the newest checkpoint that was complete on the node.
+    SinceComplete,
+    /// What was trained after the newest checkpoint that was copied.
+    SinceCopied,
+}
+
 /// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -157,29 +168,6 @@ pub enum Kind {
     Disk,
     /// Another user.
     Stranger,
-}
-
-impl Kind {
-    /// Whether it is proven to hold: a failure in CI is then a fault that is new.
-    pub fn in_ci(self) -> bool {
-        matches!(self, Kind::One | Kind::Several | Kind::Everything)
-    }
-}
-
-impl Target {
-    /// Whether its loss is proven to be survived.
-    pub fn in_ci(self) -> bool {
-        matches!(
-            self,
-            Target::Conductor
-                | Target::Agent
-                | Target::AgentsSrun
-                | Target::RanksSrun
-                | Target::RankWrapper
-                | Target::Engine
-                | Target::ForkServer
-        )
-    }
 }
 
 impl Scenario {
@@ -245,16 +233,20 @@ impl Scenario {
         }
     }
 
-    /// Whether every part of it is proven.
-    pub fn in_ci(&self) -> bool {
-        let targets = match &self.fault {
-            Fault::Kills { waves, .. } => waves.iter().all(|wave| {
-                let mut targets = wave.targets.iter();
-                targets.all(|target| target.in_ci())
-            }),
-            Fault::Disk { .. } | Fault::Stranger => true,
+    /// What it may lose.
+    pub fn promise(&self) -> Promise {
+        let waves = match &self.fault {
+            Fault::Kills { waves, .. } => waves,
+            // A program that can't save there has no complete checkpoint to lose.
+            Fault::Disk { .. } => return Promise::SinceComplete,
+            Fault::Stranger => return Promise::Nothing,
         };
-        self.kind().in_ci() && targets
+        let of_waves = waves.iter().map(|wave| promise(&wave.targets));
+        match of_waves.max() {
+            // The second may kill what copies after the first.
+            Some(Promise::SinceComplete) if waves.len() > 1 => Promise::SinceCopied,
+            promise => promise.unwrap_or(Promise::Nothing),
+        }
     }
 
     /// What of ours is under attack, for the table.
@@ -274,6 +266,28 @@ impl Scenario {
             Fault::Stranger => vec!["Stranger".to_owned()],
         }
     }
+}
+
+/// What a run may lose by the loss of these processes at once.
+fn promise(targets: &[Target]) -> Promise {
+    let of_one = |target: &Target| match target {
+        Target::Engine | Target::ForkServer => Promise::Nothing,
+        Target::Parent
+        | Target::Conductor
+        | Target::Agent
+        | Target::AgentsSrun
+        | Target::RanksSrun
+        | Target::RankWrapper => Promise::SinceComplete,
+        Target::BatchSupervisor | Target::AgentsSupervisor | Target::RanksSupervisor => {
+            Promise::SinceCopied
+        }
+    };
+    // Without the parent no process starts other agents.
+    let agents = [Target::Agent, Target::AgentsSrun];
+    if targets.contains(&Target::Parent) && agents.iter().any(|agent| targets.contains(agent)) {
+        return Promise::SinceCopied;
+    }
+    targets.iter().map(of_one).max().unwrap_or(Promise::Nothing)
 }
 
 fn kills(kind: Kind, waves: Vec<Wave>) -> Fault {
@@ -377,6 +391,17 @@ impl fmt::Display for Moment {
         } = self;
         write!(out, "at {counter:?} +{rises_by} +{delay_ms} ms")
     }
+}
+
+#[test]
+fn what_is_promised() {
+    use Target::{Agent, AgentsSupervisor, Conductor, Engine, ForkServer, Parent};
+    let check = |targets: &[Target], want: Promise| assert_eq!(promise(targets), want);
+    check(&[Engine, ForkServer], Promise::Nothing);
+    check(&[Engine, Parent], Promise::SinceComplete);
+    check(&[Conductor, Agent], Promise::SinceComplete);
+    check(&[Conductor, Agent, Parent], Promise::SinceCopied);
+    check(&[AgentsSupervisor], Promise::SinceCopied);
 }
 
 #[test]

@@ -27,11 +27,12 @@ pub(super) struct Task {
 
 /// Opens the streams and starts every task. When it fails, tasks may have been started; the
 /// message is for the user. Returns where the supervisor writes for the user when that is not
-/// `srun`: the first task's stderr.
+/// `srun`: the first task's stderr. `stop` ends the wait for a disk.
 pub(super) fn launch(
     spec: &StepSpec,
     mut relay: Option<&mut Relay>,
     tasks: &mut Vec<Task>,
+    stop: &dyn Fn() -> bool,
 ) -> Result<Option<File>, String> {
     let environment = environment(&spec.environment)?;
     let environment = task_environment::of_step(environment, spec);
@@ -42,7 +43,7 @@ pub(super) fn launch(
     sys::process::set_umask(spec.umask);
     let elsewhere = sys::process::as_user(user.as_ref(), || enter(&spec.chdir))
         .map_err(|error| format!("could not become {}: {}", spec.user, words(&error)))?;
-    let streams = task_streams::open(spec, user.as_ref(), relay.as_deref_mut());
+    let streams = task_streams::open(spec, user.as_ref(), relay.as_deref_mut(), stop);
     // What the supervisor writes from now on is its own.
     sys::process::set_umask(0o077);
     let streams = streams?;

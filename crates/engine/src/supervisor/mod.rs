@@ -110,6 +110,11 @@ pub(crate) fn live(
     }
 }
 
+/// Whether someone wants something of a step that has no task yet: to end it, mostly.
+fn is_called(signals: &SignalFd) -> bool {
+    std::iter::from_fn(|| signals.next()).any(|signal| signal != run::SIGCHLD)
+}
+
 impl Supervisor {
     fn new(engine: &Path, boot_id: String) -> io::Result<Supervisor> {
         process::become_subreaper()?;
@@ -139,7 +144,9 @@ impl Supervisor {
             Err(message) => (None, Err(message)),
         };
         if result.is_ok() {
-            result = launch::launch(spec, relay.as_mut(), &mut tasks);
+            result = launch::launch(spec, relay.as_mut(), &mut tasks, &|| {
+                is_called(&self.signals)
+            });
         }
         let (messages, launch_error) = match result {
             Ok(messages) => (messages, None),

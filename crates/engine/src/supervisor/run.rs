@@ -18,7 +18,7 @@ use sys::poll::{Interest, Poll};
 use sys::process::{self, Reaped};
 use sys::signals::SignalFd;
 
-const SIGCHLD: i32 = 17;
+pub(super) const SIGCHLD: i32 = 17;
 const SIGCONT: i32 = 18;
 const SIGTERM: i32 = 15;
 const SIGKILL: i32 = 9;

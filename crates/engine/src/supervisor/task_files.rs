@@ -9,6 +9,8 @@ use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use sys::disk_errors;
 use sys::lock::FileLock;
 use sys::named_file;
 use sys::process::User;
@@ -19,6 +21,8 @@ pub(super) struct TaskFiles<'a> {
     /// Whom to become for it.
     owner: Option<&'a User>,
     open_mode: OpenMode,
+    /// How long a disk that takes nothing is waited for, and what ends the waiting.
+    patience: (Duration, &'a dyn Fn() -> bool),
     open: HashMap<PathBuf, File>,
 }
 
@@ -27,11 +31,13 @@ impl<'a> TaskFiles<'a> {
         spec: &'a StepSpec,
         owner: Option<&'a User>,
         open_mode: OpenMode,
+        patience: (Duration, &'a dyn Fn() -> bool),
     ) -> TaskFiles<'a> {
         TaskFiles {
             spec,
             owner,
             open_mode,
+            patience,
             open: HashMap::new(),
         }
     }
@@ -45,9 +51,12 @@ impl<'a> TaskFiles<'a> {
         if let Some(file) = self.open.get(&path) {
             return file.try_clone().map_err(|error| complaint(&path, &error));
         }
-        let file = self
-            .as_owner(|| self.make_folders(name, &path))
-            .and_then(|()| self.open_output(pattern, &path))
+        let open = || {
+            self.as_owner(|| self.make_folders(name, &path))
+                .and_then(|()| self.open_output(pattern, &path))
+        };
+        let (patience, stop) = self.patience;
+        let file = disk_errors::patiently(patience, stop, open)
             .map_err(|error| complaint(&path, &error))?;
         let copy = file.try_clone().map_err(|error| complaint(&path, &error))?;
         self.open.insert(path, copy);
@@ -153,6 +162,8 @@ pub(super) fn words(error: &io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    const AT_ONCE: (Duration, &dyn Fn() -> bool) = (Duration::ZERO, &|| false);
+
     use super::*;
     use crate::supervisor::test_spec::spec;
     use std::io::Write;
@@ -177,7 +188,7 @@ mod tests {
 
     impl Step {
         fn write(&self, mode: OpenMode, pattern: &str, text: &str) -> Result<(), String> {
-            let mut files = TaskFiles::new(&self.spec, None, mode);
+            let mut files = TaskFiles::new(&self.spec, None, mode, AT_ONCE);
             for _ in 0..2 {
                 let mut file = files.output(pattern, &self.spec.tasks[0])?;
                 file.write_all(text.as_bytes()).unwrap();
@@ -243,7 +254,7 @@ mod tests {
         let _given = std::os::unix::fs::chown(pipe(&step), Some(1), None);
         let error = step.write(OpenMode::Append, "pipe", "").unwrap_err();
         assert!(error.contains("is a pipe of user"), "{error}");
-        let files = TaskFiles::new(&step.spec, None, OpenMode::Append);
+        let files = TaskFiles::new(&step.spec, None, OpenMode::Append, AT_ONCE);
         let error = files.input("pipe", &step.spec.tasks[0]).unwrap_err();
         assert!(error.contains("is a pipe of user"), "{error}");
     }
@@ -272,7 +283,7 @@ mod tests {
         std::fs::create_dir(&secret).unwrap();
         mode(&secret, 0o700);
         std::fs::write(secret.join("in"), "x").unwrap();
-        let mut files = TaskFiles::new(&step.spec, Some(&owner), OpenMode::Truncate);
+        let mut files = TaskFiles::new(&step.spec, Some(&owner), OpenMode::Truncate, AT_ONCE);
         let task = &step.spec.tasks[0];
         let file = files.output("logs/out", task).unwrap();
         let owner_of = |facts: std::fs::Metadata| std::os::unix::fs::MetadataExt::uid(&facts);

@@ -8,7 +8,12 @@ use api::step_io::TaskStream;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 use sys::process::User;
+
+/// How long a disk that is full or read-only may keep a batch script from being started. Of an `srun`
+/// a person may wait for the message.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// The task's ends of its streams.
 pub(super) struct TaskStreams {
@@ -37,6 +42,7 @@ pub(super) fn open(
     spec: &StepSpec,
     owner: Option<&User>,
     relay: Option<&mut Relay>,
+    stop: &dyn Fn() -> bool,
 ) -> Result<Vec<TaskStreams>, String> {
     match (&spec.streams, relay) {
         (
@@ -48,7 +54,7 @@ pub(super) fn open(
             },
             _,
         ) => {
-            let mut files = TaskFiles::new(spec, owner, *open_mode);
+            let mut files = TaskFiles::new(spec, owner, *open_mode, (LONGEST_WAIT, stop));
             let open = |task| {
                 let input = match input {
                     Some(pattern) => files.input(pattern, task)?.into(),
@@ -79,7 +85,7 @@ pub(super) fn open(
             },
             Some(relay),
         ) => {
-            let mut files = TaskFiles::new(spec, owner, *open_mode);
+            let mut files = TaskFiles::new(spec, owner, *open_mode, (Duration::ZERO, stop));
             let places = Places {
                 input: Place::of(input.as_deref()),
                 output: Place::of(output.as_deref()),

@@ -193,7 +193,7 @@ fn allocation_past_its_limit() {
     let house = House::new();
     let mut client = house.client();
     // The job's limit, which Slurm rounds up to minutes, and the step's own.
-    for (jobs, steps) in [(Some(1), None), (Some(60), Some(1))] {
+    for (jobs, steps) in [(Some(3), None), (Some(60), Some(1))] {
         let mut submission = house.script("");
         submission.script = None;
         let limit = jobs.map(|seconds| model::TimeLimitRequest::Limit(model::Seconds(seconds)));

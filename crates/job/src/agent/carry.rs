@@ -61,7 +61,7 @@ impl Agent {
                 }
             }
             if all {
-                earlier.remove();
+                let _left = earlier.remove();
             }
         }
         self.local.remove_earlier_locks();

@@ -36,6 +36,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
+use sys::disk_errors::patiently;
 use thiserror::Error;
 use train::{Notify, Plan, Shape};
 use watcher::Watcher;
@@ -118,6 +119,8 @@ struct Agent {
     count: u64,
 }
 
+/// How long a disk that takes nothing may keep the node-local folder from being removed.
+const LONGEST_REMOVAL: Duration = Duration::from_secs(5);
 /// How often `{checkpoints}` is looked at; a look that takes long is made less often.
 const LOOK: Duration = Duration::from_millis(100);
 const RAREST_LOOK: Duration = Duration::from_secs(2);
@@ -255,12 +258,10 @@ impl Agent {
         loop {
             match hear.recv_timeout(wait) {
                 Ok(Message::Order(Order::Finish { clean })) => {
-                    // One that does not copy shares the folder of one that does.
-                    if self.copier && clean && kept::in_folder(&self.local).is_empty() {
-                        self.local.remove();
-                    } else if self.copier {
-                        self.local.remove_bulk();
-                    }
+                    self.finish(clean);
+                    say(Report::Finished)?;
+                    while !matches!(hear.recv(), Ok(Message::NoMoreOrders) | Err(_)) {}
+                    self.left_alone(events_before);
                     return Ok(());
                 }
                 Ok(Message::Order(order)) => self.obey(order)?,
@@ -273,6 +274,24 @@ impl Agent {
                     wait = (begun.elapsed() * 10).clamp(LOOK, RAREST_LOOK);
                 }
             }
+        }
+    }
+
+    fn finish(&self, clean: bool) {
+        // That one is saved could not be noted on a disk that is full or read-only.
+        let is_saved = |kept: &kept::Kept| {
+            let (name, path) = (&kept.record.name, &kept.path);
+            tree::tree(path).is_ok_and(|tree| rescue::is_out(&self.at.run, name, path, &tree))
+        };
+        // One that does not copy shares the folder of one that does.
+        if self.copier && clean && kept::in_folder(&self.local).iter().all(is_saved) {
+            // A disk that is read-only for a while would keep it.
+            let removed = patiently(LONGEST_REMOVAL, || false, || self.local.remove());
+            if let Err(error) = removed {
+                let _ = writeln!(io::stderr(), "note: a folder is left on the node: {error}");
+            }
+        } else if self.copier {
+            self.local.remove_bulk();
         }
     }
 

@@ -5,9 +5,9 @@
 use super::rescue::is_out;
 use super::{Agent, AgentError, LOOK, copy_out, tree};
 use crate::conductor;
-use crate::deputy::Deputy;
+use crate::deputy::{Deputy, Stopping};
 use crate::trained;
-use folder::{Event, EventLog, IncomingPart};
+use folder::{Event, EventLog, EventTail, IncomingPart};
 use model::Timestamp;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -19,31 +19,52 @@ const LONGEST_DOUBT: Duration = Duration::from_secs(60);
 const LAST_LOOKS: Duration = Duration::from_secs(5);
 
 impl Agent {
+    /// The orders have ended after the last one: what becomes of the run is written down, unless the
+    /// batch step was killed right before.
+    pub(super) fn left_alone(&mut self, events_before: usize) {
+        let trained = trained::is_done(&self.at.run, self.at.attempt);
+        if self.must_act(events_before) {
+            self.bring_back(trained);
+        }
+    }
+
+    fn bring_back(&self, trained: bool) {
+        let cause = "the batch step was killed".to_owned();
+        let (folder, attempt) = (self.at.run.path(), self.at.attempt);
+        if let Err(error) = conductor::without_batch_step(folder, attempt, cause, trained) {
+            // The log of the agents' step is what is left to say it in.
+            let _ = writeln!(io::stderr(), "the run could not be brought back: {error}");
+        }
+    }
+
     /// The orders have ended without the last one.
     pub(super) fn orphaned(&mut self, events_before: usize) -> Result<(), AgentError> {
         // Before the ranks are ended by others: then their ends tell nothing.
         let trained = trained::is_done(&self.at.run, self.at.attempt);
         if !self.must_act(events_before) {
+            // The last orders went to an srun that was killed.
+            if self.is_done() {
+                self.save_alone(true);
+            }
             return Ok(());
         }
-        let cause = "the batch step was killed".to_owned();
-        let (folder, attempt) = (self.at.run.path().to_owned(), self.at.attempt);
-        let bring_back = |cause| conductor::without_batch_step(&folder, attempt, cause, trained);
         // A run that comes back is first of all brought back: little time may be left. One that is
         // done is so when its last checkpoint is out.
-        let result = if trained {
+        if trained {
             self.save_alone(trained);
-            bring_back(cause)
+            self.bring_back(trained);
         } else {
-            let result = bring_back(cause);
+            self.bring_back(trained);
             self.save_alone(trained);
-            result
-        };
-        if let Err(error) = result {
-            // The log of the agents' step is what is left to say it in.
-            let _ = writeln!(io::stderr(), "the run could not be brought back: {error}");
         }
         Ok(())
+    }
+
+    /// Whether the run is: then it needs nothing of the node but a checkpoint that is here only.
+    fn is_done(&self) -> bool {
+        let events = EventTail::new(self.at.run.events(self.at.attempt)).read();
+        let mut events = events.unwrap_or_default().into_iter();
+        events.any(|line| matches!(line.event, Event::Finished { .. }))
     }
 
     fn must_act(&self, events_before: usize) -> bool {
@@ -54,6 +75,7 @@ impl Agent {
             place: self.at.node_index,
             after: Duration::ZERO,
             doubt: LONGEST_DOUBT,
+            stopping: Stopping::IsDoubt,
         };
         deputy.must_act()
     }
@@ -96,7 +118,8 @@ impl Agent {
             }
         }
         if all_out {
-            self.local.remove();
+            // What stays is removed by the run's next start here.
+            let _left = self.local.remove();
         }
     }
 

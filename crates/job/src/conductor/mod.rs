@@ -184,8 +184,8 @@ impl Conductor {
                 result => result,
             };
             if let Some(code) = result? {
-                if let Some(agents) = &self.agents {
-                    agents.abort();
+                if let Some(agents) = self.agents.take() {
+                    agents.end();
                 }
                 return Ok(code);
             }

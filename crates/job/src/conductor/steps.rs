@@ -20,7 +20,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
+use sys::process::PidFd;
 use train::Plan;
+
+/// How long agents that have finished may take to end.
+const LEAVE: Duration = Duration::from_secs(1);
 
 /// Starts steps and tells the loop how they end.
 #[derive(Debug)]
@@ -53,9 +57,13 @@ impl AgentsStep {
             .and_then(|()| self.orders.flush());
     }
 
-    /// Ends the step without waiting for the agents.
-    pub fn abort(&self) {
-        let _ = sys::process::signal(self.pid, SIGTERM);
+    /// Ends the step: agents that have finished end with their orders, others are not waited for.
+    pub fn end(self) {
+        drop(self.orders);
+        let ended = PidFd::open(self.pid).map(|srun| srun.wait_exit(Some(LEAVE)));
+        if !matches!(ended, Ok(Ok(true)) | Err(_)) {
+            let _ = sys::process::signal(self.pid, SIGTERM);
+        }
     }
 }
 
@@ -76,7 +84,7 @@ impl Steps {
         let mut command = self.yard("agent");
         command.push(self.run.path().into());
         let args = srun::agents(self.nodes(), self.allocation.gpus > 0, &command);
-        let mut child = start(&args, Stdio::piped(), Stdio::piped())?;
+        let mut child = self.start(&args, Stdio::piped(), Stdio::piped())?;
         let (Some(orders), Some(reports)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("srun has no pipes"));
         };
@@ -117,7 +125,7 @@ impl Steps {
         let args = srun::stage(self.nodes(), self.allocation.cpus_on_node, &command);
         let heard = self.heard.clone();
         let log = self.run.conductor_log(self.allocation.attempt.job);
-        match start(&args, Stdio::null(), Stdio::piped()) {
+        match self.start(&args, Stdio::null(), Stdio::piped()) {
             Ok(mut child) => {
                 let pid = child.id();
                 std::thread::spawn(move || {
@@ -218,7 +226,7 @@ impl Steps {
                 },
             );
         };
-        match start(&args, Stdio::null(), Stdio::inherit()) {
+        match self.start(&args, Stdio::null(), Stdio::inherit()) {
             Ok(child) => {
                 let pid = child.id();
                 std::thread::spawn(move || {
@@ -234,11 +242,33 @@ impl Steps {
         }
     }
 
+    /// srun's own words go to the conductor's log.
+    fn start(&self, args: &[OsString], input: Stdio, output: Stdio) -> io::Result<Child> {
+        let mut command = Command::new("srun");
+        command
+            .args(args)
+            .stdin(input)
+            .stdout(output)
+            .stderr(Stdio::inherit());
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(srun::is_scrubbed) {
+                command.env_remove(name);
+            }
+        }
+        if std::env::current_dir().is_err() {
+            // Its file system was mounted anew: the run folder is there again, and not for srun.
+            command.current_dir(self.run.path());
+        }
+        // A signal to the batch step's group is for the conductor: srun would end its step at once.
+        command.process_group(0).spawn()
+    }
+
     /// Asks for the job's requeue. A controller that is busy is asked again.
     pub fn requeue(&self) {
         const TRIES: u32 = 5;
         const PAUSE: Duration = Duration::from_secs(2);
         let (name, heard) = (self.allocation.requeue_name.clone(), self.heard.clone());
+        let (run, attempt) = (self.run.clone(), self.allocation.attempt);
         std::thread::spawn(move || {
             let mut result = Err(String::new());
             for attempt in 0..TRIES {
@@ -249,6 +279,10 @@ impl Steps {
                 if result.is_ok() {
                     break;
                 }
+            }
+            if result.is_ok() {
+                // Without it the agents ask the cluster whether the batch step was killed.
+                let _claimed = run.claim_comeback(attempt);
             }
             tell(&heard, StateEvent::Requeued(result));
         });
@@ -295,23 +329,6 @@ fn labelled_event(line: &str) -> Option<Event> {
     serde_json::from_str(line.split_once(':')?.1).ok()
 }
 
-/// srun's own words go to the conductor's log.
-fn start(args: &[OsString], input: Stdio, output: Stdio) -> io::Result<Child> {
-    let mut command = Command::new("srun");
-    command
-        .args(args)
-        .stdin(input)
-        .stdout(output)
-        .stderr(Stdio::inherit());
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(srun::is_scrubbed) {
-            command.env_remove(name);
-        }
-    }
-    // A signal to the batch step's group is for the conductor: srun would end its step at once.
-    command.process_group(0).spawn()
-}
-
 /// The exit code, and the signal that ended srun itself.
 fn wait(mut child: Child) -> (i32, Option<i32>) {
     child.wait().map_or((1, None), |status| {
@@ -329,7 +346,12 @@ pub fn requeue(name: &str) -> Result<(), String> {
     if answer.status.success() {
         return Ok(());
     }
-    Err(last_words("scontrol", &answer))
+    let words = last_words("scontrol", &answer);
+    // Asked by a conductor that was killed over it.
+    if words.contains("Job is pending execution") {
+        return Ok(());
+    }
+    Err(words)
 }
 
 /// The last line that a program complained with.

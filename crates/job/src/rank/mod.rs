@@ -8,9 +8,9 @@ mod program;
 
 use crate::agent::RankProcess;
 use crate::conductor;
-use crate::deputy::Deputy;
+use crate::deputy::{Deputy, Stopping};
 use crate::exit_code;
-use crate::trained;
+use crate::local_folder;
 use folder::{Attempt, FolderError, LaunchFile, RankExit, RunFolder};
 use model::Timestamp;
 use prelude::PreludeError;
@@ -90,6 +90,10 @@ impl RankError {
 const SIGNAL_ON_ITS_WAY: Duration = Duration::from_millis(50);
 /// How long the agents may take to bring a run back.
 const AGENTS_FIRST: Duration = Duration::from_secs(1);
+/// How long a batch step that seems to live is asked after: its end is on its way to the cluster
+/// where its processes and the agents were killed, and the step of the ranks waits for its wrappers
+/// where they were not.
+const LONGEST_DOUBT: Duration = Duration::from_secs(5);
 
 /// What the wrapper finds out about its own task.
 struct Place {
@@ -149,8 +153,15 @@ pub fn run(attempt: Attempt, folder: &RunFolder, local: &Path) -> Result<u8, Ran
         // Into the rank's own log, where the program's words stand.
         let _ = writeln!(io::stderr(), "note: {error}");
     }
-    if is_told(&exit) {
-        bring_back(folder, attempt, place.task);
+    // The agent of this node outlives its ranks: where it is gone, the batch step may be, too.
+    let has_agent = local_folder::has_agent(local);
+    if is_told(&exit) || !has_agent {
+        let stopping = if has_agent {
+            Stopping::IsSettled
+        } else {
+            Stopping::IsDoubt
+        };
+        bring_back(folder, attempt, place.task, stopping);
     }
     status.map(|_| u8::try_from(code).unwrap_or(1))
 }
@@ -161,8 +172,9 @@ fn is_told(exit: &RankExit) -> bool {
 }
 
 /// SIGTERM comes when the job is ended, also where its batch step was killed. Where no agent is left
-/// either, one of the wrappers brings the run back.
-fn bring_back(folder: &RunFolder, attempt: Attempt, task: u32) {
+/// either, one of the wrappers brings the run back; also one whose training is done, since the next
+/// start copies what is not copied yet.
+fn bring_back(folder: &RunFolder, attempt: Attempt, task: u32, stopping: Stopping) {
     let failed = folder
         .read_exits(attempt)
         .is_ok_and(|exits| exits.iter().any(|exit| exit.status != 0 && !is_told(exit)));
@@ -172,13 +184,13 @@ fn bring_back(folder: &RunFolder, attempt: Attempt, task: u32) {
         events_before: 0,
         place: task,
         after: AGENTS_FIRST,
-        doubt: Duration::ZERO,
+        doubt: LONGEST_DOUBT,
+        stopping,
     };
     // A rank that failed takes the others along: then nothing was lost.
     if !failed && deputy.must_act() {
         let cause = "the batch step and the agents were killed".to_owned();
-        let trained = trained::is_done(folder, attempt);
-        let back = conductor::without_batch_step(folder.path(), attempt, cause, trained);
+        let back = conductor::without_batch_step(folder.path(), attempt, cause, false);
         if let Err(error) = back {
             let _ = writeln!(io::stderr(), "the run could not be brought back: {error}");
         }

@@ -1,4 +1,5 @@
-//! The end: agents go home, the run is done, has failed, or comes back.
+//! The end: agents finish, the run is done, has failed, or comes back. Until that is written down,
+//! and the cluster has it, the agents stay: they bring the run back where the batch step is killed.
 
 use super::{ConductorState, Effect, Phase, Why, later};
 use crate::protocol::Order;
@@ -9,7 +10,7 @@ use train::ResumeBy;
 
 /// Exit code after SIGTERM.
 const TERMINATED: u8 = 143;
-/// How long agents may take to remove their folders and end.
+/// How long agents may take to remove their folders.
 const AGENTS_LEAVE: Duration = Duration::from_secs(10);
 /// So many starts in a row may be lost without a new checkpoint; then it is no accident.
 pub(in crate::conductor) const LOST_IN_A_ROW: u32 = 3;
@@ -50,7 +51,7 @@ impl ConductorState {
         self.part(why, true, now, effects);
     }
 
-    /// Sends the agents home; `clean`: all is saved, nothing needs to stay on the nodes.
+    /// Has the agents finish; `clean`: all is saved, nothing needs to stay on the nodes.
     pub(super) fn part(
         &mut self,
         why: Why,
@@ -65,22 +66,31 @@ impl ConductorState {
             (Some(at), Why::Limit | Why::Lost { .. }) => last.min(Timestamp(now.0.max(at.leave.0))),
             _ => last,
         };
-        let gone = false;
-        self.phase = Phase::Closing { why, until, gone };
+        let waiting = (0..self.facts.nodes).collect();
+        self.phase = Phase::Closing {
+            why,
+            until,
+            waiting,
+        };
     }
 
     pub(super) fn agents_gone(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
-        if let Phase::Closing { gone, .. } = &mut self.phase {
-            *gone = true;
+        if let Phase::Closing { waiting, .. } = &mut self.phase {
+            waiting.clear();
         }
         self.parted(now, effects);
     }
 
     pub(super) fn parted(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
-        let Phase::Closing { why, until, gone } = &self.phase else {
+        let Phase::Closing {
+            why,
+            until,
+            waiting,
+        } = &self.phase
+        else {
             return;
         };
-        if self.unexplained.is_some() || (!gone && now < *until) {
+        if self.unexplained.is_some() || (!waiting.is_empty() && now < *until) {
             return;
         }
         match why.clone() {

@@ -5,7 +5,7 @@
 //! Running ──ranks ended──────────────────────────────────▶ Draining(Last)
 //! Running ──limit near, SIGTERM──▶ Draining(Saving) ─▶ (Stopping) ─▶ (Killing) ─▶ (Last)
 //! Running, Draining ─agents lost─▶ Rescuing ─fresh agents, ranks gone─▶ Draining(Last)
-//! Draining(Last) ─all is saved, or no time is left─▶ Closing ─agents gone─▶ ComingBack ─▶ over
+//! Draining(Last) ─all is saved, or no time is left─▶ Closing ─agents finished─▶ ComingBack ─▶ over
 //! ```
 //! Every phase can fail, which leads to Closing too. Each phase has a file of its own.
 
@@ -78,8 +78,8 @@ enum Phase {
     Closing {
         why: Why,
         until: Timestamp,
-        /// Whether the agents have gone.
-        gone: bool,
+        /// Agents that have not finished.
+        waiting: BTreeSet<AgentId>,
     },
     ComingBack {
         /// Why requeueing did not do.
@@ -311,6 +311,11 @@ impl ConductorState {
                     && round == self.round
                 {
                     draining.waiting.remove(&agent);
+                }
+            }
+            Report::Finished => {
+                if let Phase::Closing { waiting, .. } = &mut self.phase {
+                    waiting.remove(&agent);
                 }
             }
             Report::Note { text } => effects.push(Effect::Record(Event::Note { text })),

@@ -23,6 +23,53 @@ fn a_rank_that_fails_ends_the_job_with_its_code() {
     );
 }
 
+/// They stay: were the batch step killed now, they would bring the run back.
+#[test]
+fn what_becomes_of_the_run_is_said_before_the_agents_leave() {
+    check_running(
+        facts(),
+        "9 ranks 0
+         9 drained 1
+         9.1 finished 0",
+        expect![[r#"
+            9 ranks 0
+                event {"event":"ranks-ended","status":0,"first_failed":null}
+                send {"order":"drain","round":1,"until":14000,"ranks_gone":true,"finished":true}
+            9 drained 1
+                send {"order":"finish","clean":true}
+            9.1 finished 0
+                event {"event":"finished","status":0}
+                Exit(0)
+        "#]],
+    );
+    check_running(
+        facts(),
+        "90 tick
+         90 drained 1
+         91 ranks 143
+         91 drained 2
+         91 finished 0
+         92 requeued",
+        expect![[r#"
+            90 tick
+                event {"event":"stopping","reason":"limit","left":9}
+                send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
+            90 drained 1
+                send {"order":"signal","kill":false}
+            91 ranks 143
+                event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
+                send {"order":"drain","round":2,"until":96000,"ranks_gone":true,"finished":false}
+            91 drained 2
+                send {"order":"finish","clean":true}
+            91 finished 0
+                event {"event":"coming-back","how":"requeue"}
+                Requeue
+            92 requeued
+                Exit(0)
+        "#]],
+    );
+}
+
 #[test]
 fn cancelled_or_preempted() {
     check_running(

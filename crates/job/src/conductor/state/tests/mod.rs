@@ -151,6 +151,7 @@ fn event(words: &[&str]) -> StateEvent {
                 cause: format!("rank 1 ended with {status}"),
             }
         }
+        "finished" => StateEvent::Report(words[1].parse().unwrap(), Report::Finished),
         "agents" => StateEvent::AgentsEnded(words[1].parse().unwrap()),
         "wrapper-killed" => StateEvent::RanksEnded {
             status: 137,
