@@ -3,7 +3,8 @@
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{
-    OptionalActions, Termios, Winsize, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
+    LocalModes, OptionalActions, Termios, Winsize, isatty, tcgetattr, tcgetwinsize, tcsetattr,
+    tcsetwinsize,
 };
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -57,6 +58,13 @@ pub fn columns(terminal: &impl AsFd) -> Option<u16> {
     (size.ws_col > 0).then_some(size.ws_col)
 }
 
+/// Whether a program reads the terminal letter by letter, as a shell does that edits its lines. False
+/// where it is no terminal.
+#[must_use]
+pub fn is_raw(terminal: &impl AsFd) -> bool {
+    tcgetattr(terminal).is_ok_and(|modes| !modes.local_modes.contains(LocalModes::ICANON))
+}
+
 /// Sets a terminal's size; its program gets SIGWINCH.
 ///
 /// # Errors
@@ -107,7 +115,6 @@ impl<T: AsFd> Drop for Raw<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::termios::LocalModes;
 
     #[test]
     fn a_pair_has_a_size_and_raw_mode_ends() {

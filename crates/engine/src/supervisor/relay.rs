@@ -34,6 +34,10 @@ pub(super) struct Relay {
     sinks: Vec<Sink>,
     /// The terminal of task 0, beside its place among sources and sinks.
     terminal: Option<std::fs::File>,
+    /// Whether its program read letter by letter when it was last looked at.
+    raw: bool,
+    /// Whether the last input was no whole line.
+    in_line: bool,
     /// Input that came and was not reported as taken.
     untaken: usize,
     ended: bool,
@@ -45,6 +49,11 @@ struct Source {
     rank: u32,
     stream: TaskStream,
 }
+
+/// What a terminal's user types to end the input: Ctrl-D.
+const END_OF_INPUT: u8 = 4;
+/// How often a terminal is looked at whose input has ended.
+const TERMINAL_LOOK: Duration = Duration::from_millis(100);
 
 /// Our end of a stream that a task reads.
 struct Sink {
@@ -89,6 +98,8 @@ impl Relay {
             sources: Vec::new(),
             sinks: Vec::new(),
             terminal: None,
+            raw: false,
+            in_line: false,
             untaken: 0,
             ended: false,
         };
@@ -291,6 +302,7 @@ impl Relay {
         match frame {
             ToSupervisor::Input(bytes) => {
                 self.untaken += bytes.len();
+                self.in_line = bytes.last().is_some_and(|last| *last != b'\n');
                 for sink in &mut self.sinks {
                     sink.waiting.extend(&bytes);
                 }
@@ -306,14 +318,41 @@ impl Relay {
         }
     }
 
-    fn end_input(&mut self) {
-        self.ended = true;
-        for sink in &mut self.sinks {
-            if sink.is_terminal {
-                // What a terminal's user types to end the input.
-                sink.waiting.push_back(4);
-            }
+    /// When a terminal is to be looked at again.
+    pub(super) fn next_look(&self) -> Option<Duration> {
+        (self.ended && self.terminal.is_some()).then_some(TERMINAL_LOOK)
+    }
+
+    /// The end of a terminal's input is said anew to a program that began to read letter by letter:
+    /// the one that was typed before means nothing then.
+    pub(super) fn look_at_terminal(&mut self) {
+        let Some(terminal) = self.terminal.as_ref().filter(|_| self.ended) else {
+            return;
+        };
+        let was_raw = std::mem::replace(&mut self.raw, terminal::is_raw(terminal));
+        if self.raw && !was_raw {
+            self.type_end();
         }
+    }
+
+    /// What a terminal's user types to end the input.
+    fn type_end(&mut self) {
+        for sink in self.sinks.iter_mut().filter(|sink| sink.is_terminal) {
+            sink.waiting.push_back(END_OF_INPUT);
+        }
+    }
+
+    fn end_input(&mut self) {
+        if self.ended {
+            return;
+        }
+        self.ended = true;
+        if self.in_line {
+            // Of a line that is not whole the first one only hands on what there is.
+            self.type_end();
+        }
+        self.type_end();
+        self.raw = self.terminal.as_ref().is_some_and(terminal::is_raw);
         self.sinks
             .retain(|sink| sink.is_terminal || !sink.waiting.is_empty());
     }

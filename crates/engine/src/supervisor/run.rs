@@ -210,7 +210,8 @@ impl<'a> Run<'a> {
             let millis = next.since(BootTime::now()).min(LONGEST_SLEEP_MS);
             Duration::from_millis(u64::try_from(millis).unwrap_or(0))
         });
-        if let Err(error) = poll.wait(sleep) {
+        let look = self.relay.as_ref().and_then(Relay::next_look);
+        if let Err(error) = poll.wait(sleep.into_iter().chain(look).min()) {
             super::log(&format!("poll: {error}"));
             std::thread::sleep(Duration::from_millis(100));
             return;
@@ -230,7 +231,10 @@ impl<'a> Run<'a> {
         drop(poll);
         control.answer(&callers, self);
         let wishes = match &mut self.relay {
-            Some(relay) => relay.go_on(&streams),
+            Some(relay) => {
+                relay.look_at_terminal();
+                relay.go_on(&streams)
+            }
             None => Vec::new(),
         };
         for wish in wishes {
