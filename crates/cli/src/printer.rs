@@ -57,6 +57,12 @@ impl Printer {
         self.terminal
     }
 
+    /// Whether data goes to a terminal, and not into a pipe or a file.
+    #[must_use]
+    pub fn writes_to_terminal(&self) -> bool {
+        self.shown.is_some()
+    }
+
     /// Writes data, as it is.
     pub fn data(&self, text: &str) {
         self.bytes(text.as_bytes());

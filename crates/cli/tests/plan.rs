@@ -293,7 +293,7 @@ fn a_script_is_planned_for_the_engine_here() {
           time           5 min    line 3: --time=5
           partition      local    local's default
           in the queue   1 job    no limit known
-          start          at once  if running jobs use their whole time limit
+          start          at once  by the engine, just now
     "#]]
     .assert_eq(&plan);
     let refused = env

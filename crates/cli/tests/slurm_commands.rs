@@ -538,3 +538,31 @@ fn looking_starts_no_engine() {
         "slurm_load_jobs error: Invalid job id specified\n"
     );
 }
+
+/// A shell that edits its lines reads letter by letter: the end of input that came before it did
+/// means nothing to it.
+#[test]
+fn a_terminal_ends_with_the_input_that_is_piped_into_srun() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let cases: [(&[&str], &str, &str); 3] = [
+        (&["bash", "--norc", "-i"], "echo $((40+2))\n", "42"),
+        (&["cat"], "a line\n", "a line"),
+        (&["cat"], "no whole line", "no whole line"),
+    ];
+    for (program, input, want) in cases {
+        let mut args = vec!["slurm", "srun", "--pty"];
+        args.extend(program);
+        let file = env.root().join("output");
+        let mut command = env.command(&args);
+        command
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::fs::File::create(&file).unwrap());
+        let mut srun = command.spawn().unwrap();
+        let mut stdin = srun.stdin.take().unwrap();
+        std::io::Write::write_all(&mut stdin, input.as_bytes()).unwrap();
+        drop(stdin);
+        testkit::wait_until("srun has ended", || srun.try_wait().unwrap().is_some());
+        let output = std::fs::read_to_string(&file).unwrap();
+        assert!(output.contains(want), "{program:?}: {output}");
+    }
+}

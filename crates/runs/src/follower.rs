@@ -111,6 +111,12 @@ impl Follower {
         self.has_more
     }
 
+    /// The job that speaks for the run now.
+    #[must_use]
+    pub fn job(&self) -> Option<JobId> {
+        self.current
+    }
+
     /// How many starts there were.
     #[must_use]
     pub fn starts(&self) -> usize {

@@ -39,7 +39,7 @@ pub use make::{Submitted, submit};
 pub use plain_jobs::{PlainJob, plain_jobs};
 use program::pin_program;
 pub use reach::{engines, open};
-pub use reason_words::say_reason;
+pub use reason_words::{hold_remedy, say_reason};
 pub use requeue::{Requeued, requeue};
 pub use run::{Run, Start, ask_for};
 pub use run_request::{GivenResource, Planned, RunRequest, user};

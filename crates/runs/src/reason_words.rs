@@ -1,11 +1,30 @@
 //! Slurm's words for why a job waits, said so that one who never read them understands.
 
+use model::JobId;
+
 /// Why a job waits: in words where they are known, and Slurm's own.
 #[must_use]
 pub fn say_reason(reason: &str) -> String {
     match reason_words(reason) {
         Some(words) => format!("{words} ({reason})"),
         None => reason.to_owned(),
+    }
+}
+
+/// What a person has to do about a job that waits for a person, for ever; `None` for reasons that
+/// pass by themselves.
+#[must_use]
+pub fn hold_remedy(reason: &str, job: JobId) -> Option<String> {
+    // Slurm writes some with blanks, and since 23.11 with underscores.
+    match reason.replace('_', " ").as_str() {
+        "JobHeldUser" | "launch failed requeued held" | "job requeued in held state" => {
+            Some(format!("scontrol release {job} lets it start"))
+        }
+        // A controller that was killed over a launch leaves it so, too.
+        "JobHeldAdmin" => Some(format!(
+            "scontrol release {job} lets it start, or ask the site why it is held"
+        )),
+        _ => None,
     }
 }
 
@@ -22,7 +41,7 @@ fn reason_words(reason: &str) -> Option<&'static str> {
         "DependencyNeverSatisfied" => "the job that it depends on did not end as required",
         "BeginTime" => "its begin time is not reached, or it was requeued a moment ago",
         "JobHeldUser" => "held; scontrol release starts it",
-        "JobHeldAdmin" => "held by an administrator",
+        "JobHeldAdmin" => "held by an administrator, or after a launch that failed",
         "JobArrayTaskLimit" => "its array runs as many elements as its limit allows",
         "PartitionDown" => "its partition starts no jobs now",
         "PartitionInactive" => "its partition takes no jobs now",
@@ -65,9 +84,10 @@ fn reason_words(reason: &str) -> Option<&'static str> {
         "AssocMaxWallDurationPerJobLimit" | "AssociationTimeLimit" => {
             "your account doesn't allow so long a time"
         }
-        "launch failed requeued held" => {
+        "launch failed requeued held" | "launch_failed_requeued_held" => {
             "it could not be started and is held: scontrol release tries again"
         }
+        "job requeued in held state" | "job_requeued_in_held_state" => "it was requeued and held",
         _ => return None,
     };
     Some(words)
@@ -77,6 +97,21 @@ fn reason_words(reason: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use model::{JobState, PendingReason, reason_text};
+
+    #[test]
+    fn a_hold_says_what_lets_the_job_start() {
+        let check = |reason: &str, words: &str| {
+            let remedy = hold_remedy(reason, JobId(7)).unwrap_or_default();
+            assert!(remedy.starts_with(words), "{reason}: {remedy}");
+            assert_eq!(remedy.is_empty(), words.is_empty(), "{reason}: {remedy}");
+        };
+        check("JobHeldUser", "scontrol release 7");
+        check("JobHeldAdmin", "scontrol release 7 lets it start, or ask");
+        check("launch failed requeued held", "scontrol release 7");
+        check("launch_failed_requeued_held", "scontrol release 7");
+        check("Resources", "");
+        check("None", "");
+    }
 
     #[test]
     fn every_reason_of_ours_has_words() {

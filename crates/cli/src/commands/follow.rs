@@ -7,7 +7,7 @@ use crate::printer::Printer;
 use crate::words;
 use backend::Poller;
 use model::TimeLimitRequest;
-use runs::{FILE_PAUSE, Follower, RunEvent, RunState, Submitted, say_reason};
+use runs::{FILE_PAUSE, Follower, RunEvent, RunState, Submitted, hold_remedy, say_reason};
 use std::time::{Duration, Instant};
 
 /// How following ended.
@@ -53,7 +53,15 @@ pub fn follow(
         }
         for seen in follower.poll(poller)? {
             match seen {
-                RunEvent::Waiting { reason } => waits = Some(reason),
+                RunEvent::Waiting { reason } => {
+                    // A person must know: it passes by no time.
+                    let remedy = follower.job().and_then(|job| hold_remedy(&reason, job));
+                    if let Some(remedy) = remedy {
+                        let text = format!("{}: {remedy}", say_reason(&reason));
+                        printer.show_line(&row("held", &text));
+                    }
+                    waits = Some(reason);
+                }
                 RunEvent::Event {
                     ordinal,
                     submitted,

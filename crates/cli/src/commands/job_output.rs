@@ -7,6 +7,7 @@ use crate::slurm::connection;
 use api::JobFilter;
 use folder::FileTail;
 use model::{ArrayTaskInfo, JobId, JobInfo, JobRecord, Timestamp, ViewFacts};
+use runs::FILE_PAUSE;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -46,6 +47,30 @@ pub fn job_infos(job: JobId, element: Option<u32>) -> Result<Vec<JobInfo>, Failu
     let mut infos: Vec<JobInfo> = infos.filter(|info| is_of(info, element)).collect();
     infos.sort_by_key(|info| (first_element(info), info.id));
     Ok(infos)
+}
+
+/// Shows what a job, or an array's elements, write, until all have ended.
+pub fn follow_job(job: JobId, element: Option<u32>, printer: &Printer) -> Result<(), Failure> {
+    let failure = |failure: connection::CommandError| {
+        Failure::new(exit_code::UNREACHABLE, failure.to_string())
+    };
+    let mut client = connection::connect().map_err(failure)?;
+    let facts = connection::view_facts(Some(&mut client)).map_err(failure)?;
+    let show = |line: &str| printer.line(line);
+    let mut output = JobOutput::new(facts.clone());
+    loop {
+        let mut records = client.jobs(JobFilter::of(&[job]))?;
+        records.retain(|record| is_of(&JobInfo::of(record, &facts), element));
+        for record in &records {
+            output.see(record);
+        }
+        if !records.iter().any(|record| record.state.is_live()) {
+            output.finish(&show);
+            return Ok(());
+        }
+        output.show_news(&show);
+        std::thread::sleep(FILE_PAUSE);
+    }
 }
 
 fn is_of(info: &JobInfo, element: Option<u32>) -> bool {

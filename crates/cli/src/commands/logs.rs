@@ -1,7 +1,7 @@
 //! `yard logs`
 
 use super::follow::{outage, outage_over};
-use super::job_output::{files, has_begun, job_infos, show_whole};
+use super::job_output::{files, follow_job, has_begun, job_infos, show_whole};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -28,7 +28,7 @@ pub struct Args {
     /// Go on until the run is over
     #[arg(short, long)]
     follow: bool,
-    /// Of this rank alone
+    /// Of this rank alone; into a pipe or a file its bytes as they are
     #[arg(short, long)]
     rank: Option<u32>,
     /// Of the last start alone
@@ -40,7 +40,7 @@ pub struct Args {
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut selected = super::selected(select(&args.run), printer)?;
     let Some(run) = selected.run.take() else {
-        return job_output(&selected, printer);
+        return job_output(args, &selected, printer);
     };
     let starts = match args.last || args.follow {
         true => run.starts.last().map_or(&[][..], std::slice::from_ref),
@@ -49,6 +49,11 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     check_rank(args.rank, &run, starts)?;
     if args.follow {
         return follow(args, &run, selected.transport, printer);
+    }
+    if let Some(rank) = args.rank
+        && !printer.writes_to_terminal()
+    {
+        return copy_rank(rank, &run, starts, printer);
     }
     for start in starts {
         let mut tail = LogTail::new(&run.folder, start.attempt);
@@ -62,6 +67,22 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             if !tail.has_more() {
                 break;
             }
+        }
+    }
+    Ok(exit_code::DONE)
+}
+
+/// What a rank wrote, byte by byte, for whatever reads it: its starts one after the other.
+fn copy_rank(rank: u32, run: &Run, starts: &[Start], printer: &Printer) -> Outcome {
+    for start in starts {
+        let path = run.folder.rank_log(start.attempt, rank);
+        match copy(&path, printer) {
+            // One that was lost before its ranks were started.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            result => result.map_err(|error| {
+                let path = path.display();
+                Failure::new(exit_code::IO, format!("{path} can't be read: {error}"))
+            })?,
         }
     }
     Ok(exit_code::DONE)
@@ -93,14 +114,25 @@ fn no_such_rank(rank: u32, ranks: u32, run: &Run) -> Failure {
 }
 
 /// What a job that is no run wrote, where its script said.
-fn job_output(selected: &Selected, printer: &Printer) -> Outcome {
+fn job_output(args: &Args, selected: &Selected, printer: &Printer) -> Outcome {
     let job = selected.job()?;
+    if let Some(rank) = args.rank {
+        let words = format!("{} is not a run of yard: it has no ranks", selected.name());
+        return Err(Failure::new(exit_code::USAGE, words)
+            .asked(format!("-r {rank}"))
+            .there("the job's output, one file for all that it runs")
+            .todo("leave -r out"));
+    }
     if !selected.transport.is_embedded() {
         return Err(Failure::new(
             exit_code::USAGE,
             format!("{} is not a run of yard", selected.name()),
         )
         .todo(format!("scontrol show job {job} names its output's file")));
+    }
+    if args.follow {
+        follow_job(job, selected.element, printer)?;
+        return Ok(exit_code::DONE);
     }
     let infos = job_infos(job, selected.element)?;
     let is_array = selected.element.is_none() && infos.iter().any(|info| info.array.is_some());

@@ -183,9 +183,10 @@ fn start_row(at: Timestamp, transport: &dyn Transport) -> Row {
             ..SOON => "at once".to_owned(),
             wait => format!("in {}", words::length(wait)),
         },
-        why: match transport.is_embedded() {
-            true => "if running jobs use their whole time limit".to_owned(),
-            false => "by sbatch --test-only, just now".to_owned(),
+        why: match (transport.is_embedded(), wait) {
+            (true, ..SOON) => "by the engine, just now".to_owned(),
+            (true, _) => "if running jobs use their whole time limit".to_owned(),
+            (false, _) => "by sbatch --test-only, just now".to_owned(),
         },
     }
 }

@@ -1,0 +1,63 @@
+//! `yard logs`, of runs and of jobs that are no runs.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use std::process::Stdio;
+use testkit::{TestEnv, wait_until};
+
+#[test]
+fn the_bytes_of_a_rank_go_into_a_pipe_as_they_are() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let bytes = r"printf 'a\377b\r50%%\r100%%\r\n\033[1mno end'";
+    env.yard(&["run", "--", "sh", "-c", bytes]).success();
+    let output = env.command(&["logs", "@", "-r", "0"]).output().unwrap();
+    assert_eq!(output.stdout, b"a\xffb\r50%\r100%\r\n\x1b[1mno end");
+}
+
+#[test]
+fn a_job_that_is_no_run_is_followed_and_has_no_ranks() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let script = "#!/bin/sh\necho first\nwhile [ ! -e go ]; do sleep 0.02; done\necho last\n";
+    env.write("job.sh", script);
+    env.slurm("sbatch", &["job.sh"]).success();
+    let refused = env.yard(&["logs", "1", "-r", "0"]).code(2);
+    assert!(
+        refused.stderr.contains("it has no ranks"),
+        "{}",
+        refused.stderr
+    );
+    let file = env.root().join("followed");
+    let mut command = env.command(&["logs", "-f", "1"]);
+    command.stdout(Stdio::from(std::fs::File::create(&file).unwrap()));
+    let mut follows = command.spawn().unwrap();
+    let followed = || std::fs::read_to_string(&file).unwrap();
+    wait_until("the first line is shown", || followed() == "first\n");
+    env.write("go", "");
+    assert!(follows.wait().unwrap().success());
+    assert_eq!(followed(), "first\nlast\n");
+}
+
+#[test]
+fn a_run_whose_job_is_held_says_what_lets_it_start() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.write(
+        "yard.toml",
+        "name = \"held\"\ncommand = [\"true\"]\n[resources]\nsbatch = [\"--hold\"]\n",
+    );
+    let file = env.root().join("run.out");
+    let mut command = env.command(&["run", "--on", "local"]);
+    command.stderr(Stdio::from(std::fs::File::create(&file).unwrap()));
+    command.stdout(Stdio::from(file_to_append(&file)));
+    let mut run = command.spawn().unwrap();
+    let said = || std::fs::read_to_string(&file).unwrap();
+    wait_until("it says why it waits", || {
+        said().contains("scontrol release 1 lets it start") || run.try_wait().unwrap().is_some()
+    });
+    env.slurm("scontrol", &["release", "1"]).success();
+    assert!(run.wait().unwrap().success(), "{}", said());
+    assert_eq!(said().matches("JobHeldUser").count(), 1, "{}", said());
+}
+
+fn file_to_append(path: &std::path::Path) -> std::fs::File {
+    std::fs::File::options().append(true).open(path).unwrap()
+}
