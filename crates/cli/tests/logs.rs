@@ -40,19 +40,20 @@ fn a_job_that_is_no_run_is_followed_and_has_no_ranks() {
 #[test]
 fn a_run_whose_job_is_held_says_what_lets_it_start() {
     let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
-    env.write(
-        "yard.toml",
-        "name = \"held\"\ncommand = [\"true\"]\n[resources]\nsbatch = [\"--hold\"]\n",
-    );
+    let waits = "touch begun; while [ ! -e go ]; do sleep 0.02; done";
+    let waits = format!("cd {} && {waits}", env.work().display());
     let file = env.root().join("run.out");
-    let mut command = env.command(&["run", "--on", "local"]);
+    let mut command = env.command(&["run", "--", "sh", "-c", &waits]);
     command.stderr(Stdio::from(std::fs::File::create(&file).unwrap()));
     command.stdout(Stdio::from(file_to_append(&file)));
     let mut run = command.spawn().unwrap();
     let said = || std::fs::read_to_string(&file).unwrap();
+    wait_until("it runs", || env.work().join("begun").exists());
+    env.slurm("scontrol", &["requeuehold", "1"]).success();
     wait_until("it says why it waits", || {
         said().contains("scontrol release 1 lets it start") || run.try_wait().unwrap().is_some()
     });
+    env.write("go", "");
     env.slurm("scontrol", &["release", "1"]).success();
     assert!(run.wait().unwrap().success(), "{}", said());
     assert_eq!(said().matches("JobHeldUser").count(), 1, "{}", said());
