@@ -15,6 +15,9 @@ pub struct LaunchFile {
     pub cwd: PathBuf,
     /// What is done before the command.
     pub preludes: Vec<Prelude>,
-    /// One for each task of the step, in the order of `SLURM_PROCID`.
+    /// What the first node runs where it is one process there that starts the ranks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<RankCommand>,
+    /// One for each rank: in the order of `SLURM_PROCID`, or with a head of MPI's.
     pub ranks: Vec<RankCommand>,
 }

@@ -3,8 +3,9 @@
 use crate::agent::{self, Surroundings};
 use crate::conductor::{self, Allocation, AllocationError};
 use crate::local_folder::LocalFolder;
+use crate::rank::{Numbered, RankError};
 use crate::{engine_watch, rank, stage};
-use folder::{Event, RunFolder, RunJson};
+use folder::{Attempt, Event, RunFolder, RunJson};
 use model::Timestamp;
 use std::error::Error;
 use std::ffi::OsString;
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 ///   has that number; `conduct` is what it starts.
 /// - `agent RUN_FOLDER`, `stage RUN_FOLDER`: one task a node.
 /// - `rank JOB.RESTART RUN_FOLDER LOCAL_FOLDER`: one task a rank.
+/// - `head`, with the same: the only task of a step, whose program starts an `mpi-rank` for each rank.
 ///
 /// Returns the exit code of what it stood for; 2 for other arguments.
 #[must_use]
@@ -47,14 +49,14 @@ pub fn main(args: &[OsString]) -> ExitCode {
             run_agent(folder)
         }
         [what, folder] if *what == Path::new("stage") => run_stage(folder),
-        [what, attempt, folder, local] if *what == Path::new("rank") => {
+        [what, attempt, folder, local] if rank_part(what).is_some() => {
             let attempt = attempt.to_str().and_then(|text| text.parse().ok());
-            let Some(attempt) = attempt else {
+            let (Some(part), Some(attempt)) = (rank_part(what), attempt) else {
                 return ended(Err(wrong_usage()));
             };
             engine_watch::start();
             return ended(
-                rank::run(attempt, &RunFolder::at(folder), local).map_err(|error| {
+                part(attempt, &RunFolder::at(folder), local).map_err(|error| {
                     let code = error.code();
                     (boxed(error), code)
                 }),
@@ -63,6 +65,18 @@ pub fn main(args: &[OsString]) -> ExitCode {
         _ => return ended(Err(wrong_usage())),
     };
     ended(result.map_err(|error| (error, 1)))
+}
+
+/// A task of the ranks' step.
+type RankPart = fn(Attempt, &RunFolder, &Path) -> Result<u8, RankError>;
+
+fn rank_part(what: &Path) -> Option<RankPart> {
+    match what.to_str()? {
+        "rank" => Some(|attempt, run, local| rank::run(Numbered::BySlurm, attempt, run, local)),
+        "mpi-rank" => Some(|attempt, run, local| rank::run(Numbered::ByMpi, attempt, run, local)),
+        "head" => Some(rank::head),
+        _ => None,
+    }
 }
 
 type Failure = Box<dyn Error>;

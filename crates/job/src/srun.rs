@@ -1,5 +1,6 @@
 //! The one place that knows how srun is called: arguments and environment of the inner steps. Pure.
 
+use model::NodeName;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -65,16 +66,32 @@ pub fn stage(nodes: u32, cpus_per_node: Option<u32>, command: &[OsString]) -> Ve
     args
 }
 
-/// The ranks' step. `output` is a pattern for both streams; `folder` is where the ranks start.
+/// What the ranks' step needs to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Ranks<'a> {
+    /// Its tasks.
+    pub shape: Shape,
+    /// Where its only task runs, which starts the ranks of all nodes.
+    pub first_node: Option<&'a NodeName>,
+    /// Whether the job has GPUs.
+    pub gpus: bool,
+    /// A pattern for both streams.
+    pub output: &'a Path,
+    /// Where the ranks start.
+    pub folder: &'a Path,
+}
+
+/// The ranks' step.
 #[must_use]
-pub fn ranks(
-    shape: Shape,
-    gpus: bool,
-    output: &Path,
-    folder: &Path,
-    command: &[OsString],
-) -> Vec<OsString> {
-    let mut args = step(shape);
+pub fn ranks(ranks: &Ranks<'_>, command: &[OsString]) -> Vec<OsString> {
+    let mut args = step(ranks.shape);
+    if let Some(node) = ranks.first_node {
+        // Rank 0 writes into the same file.
+        push(
+            &mut args,
+            &[&format!("--nodelist={node}"), "--open-mode=append"],
+        );
+    }
     // Beside the agents, which hold the same CPUs: without it the step would wait for ever.
     push(
         &mut args,
@@ -85,13 +102,13 @@ pub fn ranks(
             "--distribution=block",
         ],
     );
-    if gpus {
+    if ranks.gpus {
         // Each rank sees all GPUs of its node and takes the one of its local rank; hidden peers
         // break direct copies between GPUs.
         push(&mut args, &["--gpu-bind=none"]);
     }
-    args.push(glued("--output=", output.as_os_str()));
-    args.push(glued("--chdir=", folder.as_os_str()));
+    args.push(glued("--output=", ranks.output.as_os_str()));
+    args.push(glued("--chdir=", ranks.folder.as_os_str()));
     args.extend_from_slice(command);
     args
 }
@@ -190,11 +207,28 @@ mod tests {
             per_node: 4,
             cpus: Some(6),
         };
-        let (output, folder) = (Path::new("/r/logs/7.0.%t"), Path::new("/r/code"));
+        let mut of_ranks = Ranks {
+            shape,
+            first_node: None,
+            gpus: true,
+            output: Path::new("/r/logs/7.0.%t"),
+            folder: Path::new("/r/code"),
+        };
         check(
-            &ranks(shape, true, output, folder, &command),
+            &ranks(&of_ranks, &command),
             expect![
                 "--nodes 2 --ntasks 8 --ntasks-per-node=4 --cpus-per-task=6 --overlap --kill-on-bad-exit=1 --input=none --distribution=block --gpu-bind=none --output=/r/logs/7.0.%t --chdir=/r/code yard job agent"
+            ],
+        );
+        let first = NodeName::new("n1");
+        of_ranks.first_node = Some(&first);
+        of_ranks.gpus = false;
+        of_ranks.shape.nodes = 1;
+        of_ranks.shape.per_node = 1;
+        check(
+            &ranks(&of_ranks, &command),
+            expect![
+                "--nodes 1 --ntasks 1 --ntasks-per-node=1 --cpus-per-task=6 --nodelist=n1 --open-mode=append --overlap --kill-on-bad-exit=1 --input=none --distribution=block --output=/r/logs/7.0.%t --chdir=/r/code yard job agent"
             ],
         );
     }

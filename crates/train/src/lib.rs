@@ -11,8 +11,7 @@ mod environment_plan;
 mod fit;
 mod input_variables;
 mod keys;
-mod launch;
-mod launcher;
+mod launchers;
 mod new_run_file;
 mod overlay;
 mod overrides;
@@ -38,8 +37,7 @@ pub use keys::{
     Flag, KeyDefault, KeyRow, SectionRow, Value, config_keys, is_of_one_run, key_sections,
     resource_keys, top_keys,
 };
-pub use launch::launch;
-pub use launcher::{Launcher, Shape};
+pub use launchers::{Launch, Launcher, Meeting, Shape, command_line, launch};
 pub use model::{Problem, render};
 pub use new_run_file::{NewRunFile, NewValue, ScriptStart, from_script, toml_text, toml_texts};
 pub use overrides::{OverrideProblem, Overrides};

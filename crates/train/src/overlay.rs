@@ -17,6 +17,7 @@ impl Sections {
         self.resources.overlay(upper.resources);
         overlay!(self, upper, name);
         overlay!(self, upper, launcher);
+        overlay!(self, upper, launcher_options);
         overlay!(self, upper, command);
         overlay!(self, upper, repeat);
         overlay!(self, upper, environment.python);

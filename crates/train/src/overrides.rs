@@ -57,7 +57,7 @@ impl Overrides {
         let raw = Raw::Flag(text, flag.len() + 1);
         match key {
             "name" => self.name = keys::name(&mut reader, raw),
-            "launcher" => self.launcher = keys::launcher(&mut reader, raw),
+            "launcher" => self.launcher = reader.word(&keys::LAUNCHER, raw),
             "sbatch" => self.add_sbatch(&mut reader, flag, text),
             _ => match ResourceSection::key(key) {
                 Some(known) => known.read_into(&mut self.resources, &mut reader, raw),

@@ -80,8 +80,8 @@ fn unknown_keys_name_the_nearest() {
                --> yard.toml:1:1
                1 │ comand = ["x"]
                  │ ^^^^^^ did you mean command?
-              help: a run file takes name, launcher, command, repeat, resources, environment, data, checkpoints,
-                    resume, notify, cluster
+              help: a run file takes name, launcher, launcher_options, command, repeat, resources, environment,
+                    data, checkpoints, resume, notify, cluster
 
             error: unknown key gpus_per_nodes
                --> yard.toml:3:1
@@ -135,8 +135,8 @@ fn a_key_of_a_section_above_it() {
                --> yard.toml:2:2
                2 │ [resource]
                  │  ^^^^^^^^ did you mean resources?
-              help: a run file takes name, launcher, command, repeat, resources, environment, data, checkpoints,
-                    resume, notify, cluster
+              help: a run file takes name, launcher, launcher_options, command, repeat, resources, environment,
+                    data, checkpoints, resume, notify, cluster
         "#]],
     );
 }
@@ -207,7 +207,7 @@ fn types() {
             error: launcher is a whole number
                --> yard.toml:2:12
                2 │ launcher = 3
-                 │            ^ expected text, such as one of srun, none, torchrun, lightning, jax
+                 │            ^ expected text, such as one of srun, none, torchrun, lightning, jax, mpi, horovod, accelerate, deepspeed
 
             error: nodes is 0
                --> yard.toml:4:9
@@ -270,7 +270,7 @@ fn words() {
                --> yard.toml:1:12
                1 │ launcher = "torchrum"
                  │            ^^^^^^^^^^ did you mean torchrun?
-              help: launcher is one of srun, none, torchrun, lightning, jax
+              help: launcher is one of srun, none, torchrun, lightning, jax, mpi, horovod, accelerate, deepspeed
 
             error: unknown on "timeuot"
                --> yard.toml:3:7
@@ -297,16 +297,7 @@ fn words() {
               help: write marker = "NAME", the file that the program writes last
         "#]],
     );
-    check(
-        "launcher = \"horovod\"\n",
-        expect![[r#"
-            error: the launcher horovod is not supported yet
-               --> yard.toml:1:12
-               1 │ launcher = "horovod"
-                 │            ^^^^^^^^^
-              help: use srun with torch's own data parallelism
-        "#]],
-    );
+    check("launcher = \"horovod\"\n", expect![""]);
     check(
         "repeat = 5\n[environment]\ncontainer = \"x.sif\"\n",
         expect![[r#"
@@ -383,8 +374,8 @@ fn clusters_take_the_same_keys() {
                --> yard.toml:3:1
                3 │ cluster = 1
                  │ ^^^^^^^
-              help: [cluster.ibex] takes name, launcher, command, repeat, resources, environment, data,
-                    checkpoints, resume, notify
+              help: [cluster.ibex] takes name, launcher, launcher_options, command, repeat, resources,
+                    environment, data, checkpoints, resume, notify
         "#]],
     );
 }

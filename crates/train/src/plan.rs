@@ -19,6 +19,9 @@ pub struct Plan {
     pub embedded: bool,
     /// Who starts the ranks.
     pub launcher: Resolved<Launcher>,
+    /// Further options of the launcher's own command line.
+    #[serde(default = "no_options")]
+    pub launcher_options: Resolved<Vec<String>>,
     /// Program and arguments, placeholders unreplaced; never empty.
     pub command: Resolved<Vec<String>>,
     /// Which of the repeats this is, from 1.
@@ -27,8 +30,7 @@ pub struct Plan {
     pub nodes: Resolved<u32>,
     /// Training processes on each node, at least 1.
     pub ranks_per_node: Resolved<u32>,
-    /// Tasks of the ranks' step on each node: `ranks_per_node`, or 1 where the launcher's agent
-    /// starts them.
+    /// Tasks of the job on each node: `ranks_per_node`, or 1 where the launcher's agent starts them.
     pub tasks_per_node: Resolved<u32>,
     /// CPUs of one rank, at least 1.
     pub cpus_per_rank: Resolved<u32>,
@@ -114,6 +116,11 @@ pub struct ResumePlan {
 /// What plans said before there was another way.
 fn by_requeue() -> Resolved<ResumeBy> {
     Resolved::new(ResumeBy::Requeue, Source::default("the only way there was"))
+}
+
+/// What plans had before there was the key.
+fn no_options() -> Resolved<Vec<String>> {
+    Resolved::new(Vec::new(), Source::default("none"))
 }
 
 impl Plan {

@@ -113,11 +113,10 @@ pub(crate) fn plan_sections(
                 ),
             });
     check_one_process(&launcher, &nodes, &ranks_per_node)?;
+    check_started_once(&launcher, &command)?;
+    let launcher_options = launcher_options(&launcher, asked.launcher_options)?;
     let idle = gpus_per_node.value > ranks_per_node.value
-        && matches!(
-            launcher.value,
-            Launcher::Srun | Launcher::Lightning | Launcher::Torchrun
-        );
+        && !matches!(launcher.value, Launcher::None | Launcher::Jax);
     if idle {
         notes.push(format!(
             "{} ranks per node for {} GPUs: the other GPUs are idle unless a rank uses several",
@@ -125,7 +124,9 @@ pub(crate) fn plan_sections(
         ));
     }
     let tasks_per_node = match launcher.value.shape() {
-        Shape::Ranks => Resolved::new(ranks_per_node.value, Source::launcher("one task per rank")),
+        Shape::Ranks | Shape::Head => {
+            Resolved::new(ranks_per_node.value, Source::launcher("one task per rank"))
+        }
         Shape::Agents => {
             let why = format!(
                 "{} starts {} ranks in each task",
@@ -175,6 +176,7 @@ pub(crate) fn plan_sections(
         cluster: facts.name.clone(),
         embedded: facts.embedded,
         launcher,
+        launcher_options,
         command,
         repeat: asked.repeat.unwrap_or_else(|| or(1, "the first")),
         nodes,
@@ -377,8 +379,68 @@ fn check_one_process(
             "launcher = \"none\" ({}), {what} = {} ({})",
             launcher.source, count.value, count.source
         ),
-        there: "srun, torchrun, lightning and jax start several".to_owned(),
+        there: "every other launcher starts several".to_owned(),
         todo: "launcher = \"srun\" for a rank a GPU, or one node and one rank".to_owned(),
+    })
+}
+
+/// A command that starts its launcher itself would start it in each rank.
+fn check_started_once(
+    launcher: &Resolved<Launcher>,
+    command: &Resolved<Vec<String>>,
+) -> Result<(), Refusal> {
+    let Some(starter) = launcher.value.started_by(&command.value) else {
+        return Ok(());
+    };
+    let todo = match launcher.value.takes_options() {
+        true => {
+            "leave it out of the command, which begins with python or the program; options that \
+                 it is to have beside ours go into launcher_options"
+        }
+        false => "leave it out of the command, which begins with python or the program",
+    };
+    Err(Refusal {
+        kind: RefusalKind::Usage,
+        message: format!(
+            "the command starts {starter}, which launcher {} stands for",
+            launcher.value
+        ),
+        asked: format!(
+            "launcher = \"{}\" ({}), command = {:?} ({})",
+            launcher.value,
+            launcher.source,
+            command.value.join(" "),
+            command.source
+        ),
+        there: "the launcher starts the ranks, with all that they need to find each other"
+            .to_owned(),
+        todo: todo.to_owned(),
+    })
+}
+
+/// Options for a launcher that has a command line.
+fn launcher_options(
+    launcher: &Resolved<Launcher>,
+    asked: Option<Resolved<Vec<String>>>,
+) -> Result<Resolved<Vec<String>>, Refusal> {
+    let asked = asked.unwrap_or_else(|| or(Vec::new(), "none"));
+    if asked.value.is_empty() || launcher.value.takes_options() {
+        return Ok(asked);
+    }
+    let able = Launcher::ALL.into_iter();
+    let able: Vec<&str> = able
+        .filter(|launcher| launcher.takes_options())
+        .map(Launcher::word)
+        .collect();
+    Err(Refusal {
+        kind: RefusalKind::Usage,
+        message: format!("launcher {} has no options", launcher.value),
+        asked: format!(
+            "launcher = \"{}\" ({}), launcher_options = {:?} ({})",
+            launcher.value, launcher.source, asked.value, asked.source
+        ),
+        there: format!("{} have a command line of their own", able.join(", ")),
+        todo: "leave launcher_options out; the program's own arguments stand in command".to_owned(),
     })
 }
 

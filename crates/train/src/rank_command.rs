@@ -40,6 +40,9 @@ pub struct JobShape {
     pub nodes: Vec<NodeName>,
     /// GPUs that the job has on each of them, in the same order.
     pub gpus: Vec<u32>,
+    /// An address of each of them that all others reach, in the same order, without brackets around
+    /// IPv6.
+    pub addresses: Vec<String>,
 }
 
 /// Where the ranks meet.

@@ -23,6 +23,8 @@ pub struct Sections {
     pub name: Option<Resolved<String>>,
     /// `launcher`
     pub launcher: Option<Resolved<Launcher>>,
+    /// `launcher_options`
+    pub launcher_options: Option<Resolved<Vec<String>>>,
     /// `command`, placeholders unreplaced; never empty.
     pub command: Option<Resolved<Vec<String>>>,
     /// `repeat`

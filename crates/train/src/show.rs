@@ -1,7 +1,10 @@
 //! A plan as a person reads it.
 
 use crate::fit::{describe, describe_machine};
-use crate::{Keep, Plan, Resolved, ResumeBy, Source, say_limit, say_mebibytes, say_seconds};
+use crate::{
+    Keep, Launcher, Plan, Resolved, ResumeBy, Source, command_line, say_limit, say_mebibytes,
+    say_seconds,
+};
 use model::{ClusterFacts, TimeLimitRequest, WIDEST, wrap};
 use std::fmt::Write as _;
 
@@ -89,6 +92,12 @@ impl Plan {
             self.command.value.join(" "),
             &self.command.source,
         );
+        if self.launcher.value != Launcher::None
+            && let Ok(line) = command_line(self)
+        {
+            let why = format!("what {} becomes", self.launcher.value);
+            add("command line", line, &Source::launcher(why));
+        }
         add("nodes", self.nodes.value.to_string(), &self.nodes.source);
         if self.gpus_per_node.value > 0 {
             let kind = self

@@ -15,6 +15,7 @@ mod recognise;
 mod rescue;
 mod restore;
 mod scan;
+mod store;
 mod tree;
 mod watcher;
 mod work;
@@ -38,7 +39,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use sys::disk_errors::patiently;
 use thiserror::Error;
-use train::{Notify, Plan, Shape};
+use train::{Meeting, Notify, Plan, Shape};
 use watcher::Watcher;
 use work::{Work, Worked};
 
@@ -318,7 +319,7 @@ impl Agent {
                 }
             }
             Order::Watch { resume } => {
-                self.port = None;
+                self.open_port();
                 self.watching = self.copier;
                 if resume.is_none() && self.copier {
                     restore::clear(&self.local.resume()).map_err(|source| AgentError::System {
@@ -374,6 +375,17 @@ impl Agent {
             Order::Finish { .. } => {}
         }
         Ok(())
+    }
+
+    /// The port is for the ranks now, or for what they ask here.
+    fn open_port(&mut self) {
+        let meeting = self.at.plan.launcher.value.meeting();
+        if let Some(port) = self.port.take()
+            && meeting == Meeting::Store
+            && self.at.node_index == 0
+        {
+            store::serve(port);
+        }
     }
 
     fn give(&self, work: Work) {

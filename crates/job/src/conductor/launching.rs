@@ -6,7 +6,7 @@ use folder::{Event, LaunchFile};
 use model::Timestamp;
 use std::sync::atomic::Ordering;
 use sys::disk_errors::patiently;
-use train::{EnvChange, JobShape, Notify, Rendezvous, Values};
+use train::{EnvChange, JobShape, Launch, Notify, Rendezvous, Values};
 
 impl Conductor {
     pub(super) fn start_ranks(
@@ -34,6 +34,7 @@ impl Conductor {
             restart: allocation.attempt.restart,
             nodes: allocation.nodes.clone(),
             gpus: vec![allocation.gpus; allocation.nodes.len()],
+            addresses: hellos.iter().map(|hello| hello.address.clone()).collect(),
         };
         let values = Values {
             data: local.data(),
@@ -43,7 +44,15 @@ impl Conductor {
             logs: self.run.tensorboard(),
             run: self.run.id().to_owned(),
         };
-        let mut ranks = train::launch(plan, &shape, &rendezvous, &values)?;
+        let Launch {
+            mut head,
+            mut ranks,
+        } = train::launch(plan, &shape, &rendezvous, &values)?;
+        if let Some(head) = &mut head {
+            let own = self.steps.rank_wrapper("mpi-rank", &local.path());
+            let own = own.iter().map(|word| word.to_string_lossy().into_owned());
+            head.argv.extend(own);
+        }
         if plan.resume.notify.value == Notify::File {
             let stop = EnvChange::Set(local.stop_file().display().to_string());
             for rank in &mut ranks {
@@ -60,6 +69,7 @@ impl Conductor {
             attempt: allocation.attempt,
             cwd: self.run.code().join(&self.json.code.subfolder),
             preludes: plan.environment.preludes(made),
+            head,
             ranks,
         };
         let count = u32::try_from(launch.ranks.len()).unwrap_or(u32::MAX);

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 use sys::process::PidFd;
-use train::Plan;
+use train::{Plan, Shape};
 
 /// How long agents that have finished may take to end.
 const LEAVE: Duration = Duration::from_secs(1);
@@ -74,6 +74,17 @@ impl Steps {
 
     fn yard(&self, what: &str) -> Vec<OsString> {
         vec![self.yard.clone().into(), "job".into(), what.into()]
+    }
+
+    /// The words that start a wrapper of the ranks' step.
+    pub fn rank_wrapper(&self, what: &str, local: &Path) -> Vec<OsString> {
+        let mut command = self.yard(what);
+        command.extend([
+            self.allocation.attempt.to_string().into(),
+            self.run.path().into(),
+            local.into(),
+        ]);
+        command
     }
 
     /// Starts the agents.
@@ -163,24 +174,29 @@ impl Steps {
     /// Starts the ranks; returns srun's process, by which they can be aborted.
     pub fn ranks(&self, plan: &Plan, folder: &Path, local: &Path) -> Option<u32> {
         let attempt = self.allocation.attempt;
-        let mut command = self.yard("rank");
-        command.extend([
-            attempt.to_string().into(),
-            self.run.path().into(),
-            local.into(),
-        ]);
-        let per_node = plan.tasks_per_node.value;
+        let has_head = plan.launcher.value.shape() == Shape::Head;
+        let command = self.rank_wrapper(if has_head { "head" } else { "rank" }, local);
+        let (nodes, per_node) = match has_head {
+            true => (1, 1),
+            false => (self.nodes(), plan.tasks_per_node.value),
+        };
         // Where one task starts the node's ranks it gets all of their CPUs.
         let cpus = plan.cpus_per_rank.value * plan.ranks_per_node.value / per_node.max(1);
         let shape = srun::Shape {
-            nodes: self.nodes(),
+            nodes,
             per_node,
             cpus: Some(cpus.max(1)),
         };
-        let output = PathBuf::from(self.run.rank_log_pattern(attempt));
-        let args = srun::ranks(shape, self.allocation.gpus > 0, &output, folder, &command);
+        let ranks = srun::Ranks {
+            shape,
+            first_node: self.allocation.nodes.first().filter(|_| has_head),
+            gpus: self.allocation.gpus > 0,
+            output: &PathBuf::from(self.run.rank_log_pattern(attempt)),
+            folder,
+        };
+        let args = srun::ranks(&ranks, &command);
         let (heard, run) = (self.heard.clone(), self.run.clone());
-        let tasks = shape.nodes * shape.per_node;
+        let tasks = self.nodes() * plan.tasks_per_node.value;
         let told_to_end = Arc::clone(&self.told_to_end);
         let ended = move |status: i32, killed: Option<i32>, why: Option<String>| {
             // At once: ranks that lost their srun are about to be ended too.

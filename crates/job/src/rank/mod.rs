@@ -3,8 +3,11 @@
 //! It finds the task's command in the launch file, makes its environment, starts it, hands signals
 //! on, and writes down how it ended.
 
+mod head;
 mod prelude;
 mod program;
+
+pub use head::head;
 
 use crate::agent::RankProcess;
 use crate::conductor;
@@ -46,10 +49,12 @@ pub enum RankError {
     Launch(#[from] FolderError),
     /// Started outside a step, or by another srun.
     #[error(
-        "SLURM_PROCID is {there:?}, the launch file has {ranks} ranks; start this with srun only"
+        "{variable} is {there:?}, the launch file has {ranks} ranks; this is no command for people"
     )]
     Task {
-        /// What the variable holds.
+        /// The variable with a rank's number.
+        variable: &'static str,
+        /// What it holds.
         there: Option<String>,
         /// How many the file has.
         ranks: usize,
@@ -101,32 +106,69 @@ struct Place {
     node_index: u32,
 }
 
-/// Runs the task whose number is in `SLURM_PROCID`; returns its exit code, and writes it down in
-/// the run folder. `local` is the node-local folder, where the node's agent looks for processes to
+/// Whose number a task has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbered {
+    /// srun's.
+    BySlurm,
+    /// mpirun's: all of its ranks have the Slurm variables of one task. Their output goes into the
+    /// ranks' logs, past mpirun, which would mix it.
+    ByMpi,
+}
+
+impl Numbered {
+    /// The variables that have the number, the first that is set.
+    fn variables(self) -> &'static [&'static str] {
+        match self {
+            Numbered::BySlurm => &["SLURM_PROCID"],
+            Numbered::ByMpi => &["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"],
+        }
+    }
+}
+
+/// Runs the task whose number is in its variable; returns its exit code, and writes it down in the
+/// run folder. `local` is the node-local folder, where the node's agent looks for processes to
 /// signal.
 ///
 /// # Errors
 /// It could not be started.
-pub fn run(attempt: Attempt, folder: &RunFolder, local: &Path) -> Result<u8, RankError> {
+pub fn run(
+    numbered: Numbered,
+    attempt: Attempt,
+    folder: &RunFolder,
+    local: &Path,
+) -> Result<u8, RankError> {
     let launch = folder.read_launch(attempt)?;
     let variable = |name: &str| std::env::var(name).ok();
-    let procid = variable("SLURM_PROCID");
-    let wanted = procid.as_ref().and_then(|text| text.parse().ok());
+    let names = numbered.variables();
+    let number = names.iter().find_map(|name| variable(name));
+    let wanted = number.as_ref().and_then(|text| text.parse().ok());
     let Some(rank) = launch.ranks.iter().find(|rank| Some(rank.task) == wanted) else {
         return Err(RankError::Task {
-            there: procid,
+            variable: names[0],
+            there: number,
             ranks: launch.ranks.len(),
         });
     };
-    let node_index = variable("SLURM_NODEID")
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(rank.node);
+    let node_index = match numbered {
+        Numbered::BySlurm => variable("SLURM_NODEID")
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(rank.node),
+        Numbered::ByMpi => {
+            let log = folder.rank_log(attempt, rank.task);
+            sys::process::write_output_to(&log).map_err(|source| RankError::System {
+                what: "opening the rank's log",
+                source,
+            })?;
+            rank.node
+        }
+    };
     let place = Place {
         task: rank.task,
         node_index,
     };
     let told_to_end = Arc::new(AtomicBool::new(false));
-    let status = start_and_wait(&launch, rank, &place, local, &told_to_end);
+    let status = start_and_wait(&launch, rank, Some((&place, local)), &told_to_end);
     if status.is_err() {
         // A rank that failed ends the others: each must come so far as to say why.
         let _ = signal_hook::flag::register(SIGTERM, Arc::clone(&told_to_end));
@@ -212,8 +254,7 @@ fn write_exit(folder: &RunFolder, launch: &LaunchFile, exit: &RankExit) -> Resul
 fn start_and_wait(
     launch: &LaunchFile,
     rank: &RankCommand,
-    place: &Place,
-    local: &Path,
+    of_rank: Option<(&Place, &Path)>,
     told_to_end: &Arc<AtomicBool>,
 ) -> Result<std::process::ExitStatus, RankError> {
     let mut variables: Variables = std::env::vars_os().collect();
@@ -234,7 +275,9 @@ fn start_and_wait(
     let mut child = spawn(&program, rank, launch, &variables)?;
     let pid = child.id();
     prefer_to_kill(pid);
-    write_down(pid, place, local);
+    if let Some((place, local)) = of_rank {
+        write_down(pid, place, local);
+    }
     std::thread::spawn(move || {
         for signal in signals.forever() {
             // A program that has ended needs none.
@@ -255,6 +298,8 @@ fn spawn(
 ) -> Result<Child, RankError> {
     let mut command = Command::new(program);
     command
+        // As a shell has it: mpirun with a whole path puts its own folder before all of PATH.
+        .arg0(&rank.argv[0])
         .args(&rank.argv[1..])
         .current_dir(&launch.cwd)
         .env_clear()

@@ -4,6 +4,7 @@ use rustix::process::{getpid, getppid, set_child_subreaper, setsid};
 use std::ffi::CString;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::Path;
 
 /// Becomes the parent of descendants whose own parent ends, so that no descendant is lost.
 ///
@@ -148,4 +149,17 @@ pub fn leave_stdio() -> io::Result<()> {
         .open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     Ok(rustix::stdio::dup2_stdout(&null)?)
+}
+
+/// Makes stdout and stderr a file, at whose end both write; it is made where it is missing.
+///
+/// # Errors
+/// It can't be opened.
+pub fn write_output_to(path: &Path) -> io::Result<()> {
+    let file = std::fs::File::options()
+        .append(true)
+        .create(true)
+        .open(path)?;
+    rustix::stdio::dup2_stdout(&file)?;
+    Ok(rustix::stdio::dup2_stderr(&file)?)
 }

@@ -15,13 +15,7 @@ pub(super) fn words<T: Choice>() -> Vec<&'static str> {
 }
 
 impl Choice for Launcher {
-    const WORDS: &'static [(&'static str, Launcher)] = &[
-        ("srun", Launcher::Srun),
-        ("none", Launcher::None),
-        ("torchrun", Launcher::Torchrun),
-        ("lightning", Launcher::Lightning),
-        ("jax", Launcher::Jax),
-    ];
+    const WORDS: &'static [(&'static str, Launcher)] = &Launcher::WORDS;
 }
 
 impl Choice for CompleteWord {

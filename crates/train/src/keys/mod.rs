@@ -20,7 +20,7 @@ pub(crate) use config_only::ON;
 pub use key_row::{Flag, KeyDefault, KeyRow, Value};
 pub(crate) use sections::{SECTIONS, section_of};
 pub use sections::{SectionRow, config_keys, is_of_one_run, key_sections, top_keys};
-pub(crate) use top::{launcher, name};
+pub(crate) use top::{LAUNCHER, name};
 
 use crate::reader::{Raw, Reader};
 

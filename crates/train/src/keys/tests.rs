@@ -1,8 +1,8 @@
 //! The table says what the parser does.
 
-use super::{Choice, KeyDefault, KeyRow, key_sections, top_keys};
+use super::{KeyDefault, KeyRow, key_sections, top_keys};
 use crate::env_vars::OF_SBATCH;
-use crate::{INPUT_VARIABLES, Launcher, RunFile};
+use crate::{INPUT_VARIABLES, RunFile};
 use std::collections::BTreeSet;
 
 /// Each key with its section; none above the first.
@@ -106,12 +106,4 @@ fn every_variable_of_sbatch_sets_a_key_that_has_a_flag() {
         assert!(said.starts_with(&format!("Sets `{key}`")), "{said}");
     }
     assert_eq!(OF_SBATCH.len(), INPUT_VARIABLES.len());
-}
-
-#[test]
-fn launchers_have_one_word_each() {
-    let words: Vec<_> = Launcher::ALL
-        .map(|launcher| (launcher.word(), launcher))
-        .into();
-    assert_eq!(words, Launcher::WORDS);
 }

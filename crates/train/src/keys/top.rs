@@ -2,7 +2,7 @@
 
 use super::choices::words;
 use super::{Flag, Key, KeyDefault, KeyRow, Section, Value};
-use crate::reader::{From, Raw, Reader, span};
+use crate::reader::{Raw, Reader, span};
 use crate::{Launcher, Resolved, Sections};
 
 impl Section for Sections {
@@ -13,7 +13,19 @@ impl Section for Sections {
         },
         Key {
             row: LAUNCHER,
-            read: |_, own, reader, raw| own.launcher = launcher(reader, raw),
+            read: |row, own, reader, raw| own.launcher = reader.word(row, raw),
+        },
+        Key {
+            row: KeyRow {
+                name: "launcher_options",
+                value: Value::Texts,
+                default: KeyDefault::Is("[]"),
+                flag: None,
+                doc: "Further options of the launcher's own command line: of `torchrun`, `accelerate \
+                      launch` or `mpirun`.",
+                example: "[\"--max_restarts=3\"]",
+            },
+            read: |row, own, reader, raw| own.launcher_options = reader.texts(row, raw),
         },
         Key {
             row: KeyRow {
@@ -50,7 +62,7 @@ const NAME: KeyRow = KeyRow {
     example: "\"resnet50\"",
 };
 
-const LAUNCHER: KeyRow = KeyRow {
+pub(crate) const LAUNCHER: KeyRow = KeyRow {
     name: "launcher",
     value: Value::OneOf(words::<Launcher>),
     default: KeyDefault::Described(
@@ -59,7 +71,7 @@ const LAUNCHER: KeyRow = KeyRow {
     flag: Flag::own(
         "launcher",
         "LAUNCHER",
-        "What starts the ranks: srun, none, torchrun, lightning, jax",
+        "What starts the ranks: srun, none, torchrun, lightning, jax, mpi, horovod, accelerate, deepspeed",
     ),
     doc: "What starts the ranks, and how they find each other.",
     example: "\"torchrun\"",
@@ -83,32 +95,6 @@ pub(crate) fn name(reader: &mut Reader<'_>, raw: Raw<'_>) -> Option<Resolved<Str
         return None;
     }
     Some(name)
-}
-
-pub(crate) fn launcher(reader: &mut Reader<'_>, raw: Raw<'_>) -> Option<Resolved<Launcher>> {
-    const NOT_YET: [(&str, &str); 4] = [
-        ("horovod", "use srun with torch's own data parallelism"),
-        ("mpi", "use srun: it starts a rank a GPU"),
-        (
-            "accelerate",
-            "use srun: Accelerate reads RANK, WORLD_SIZE and LOCAL_RANK; or torchrun",
-        ),
-        (
-            "deepspeed",
-            "use srun or torchrun: DeepSpeed reads the same variables as torch",
-        ),
-    ];
-    let flag = String::new();
-    let mut quiet = Reader::new("", From::Flag { flag });
-    if let Some(word) = quiet.text(&LAUNCHER, raw).map(|word| word.value) {
-        let not_yet = |(name, _): &&(&str, &str)| name.eq_ignore_ascii_case(&word);
-        if let Some((name, instead)) = NOT_YET.iter().find(not_yet) {
-            let message = format!("the launcher {name} is not supported yet");
-            reader.complain(span(raw), message, "", *instead);
-            return None;
-        }
-    }
-    reader.word(&LAUNCHER, raw)
 }
 
 fn command(row: &KeyRow, reader: &mut Reader<'_>, raw: Raw<'_>) -> Option<Resolved<Vec<String>>> {

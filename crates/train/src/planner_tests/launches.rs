@@ -1,15 +1,20 @@
 //! What each rank is started with, by every launcher.
 
 use super::*;
-use crate::{EnvChange, JobShape, PLACEHOLDERS, RankCommand, Rendezvous, Values, env_vars, launch};
+use crate::{
+    EnvChange, JobShape, Launch, Launcher, PLACEHOLDERS, RankCommand, Rendezvous, Values,
+    command_line, env_vars, launch,
+};
 use model::NodeName;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 /// The environment that differs between tasks, and the commands, one table a launcher.
 #[track_caller]
 fn check_launch(text: &str, facts: &ClusterFacts, resume: Option<&str>, want: Expect) {
     let mut shown = String::new();
-    for rank in ranks(text, facts, resume) {
+    let Launch { head, ranks } = launched(text, facts, resume, "127.0.0.1");
+    for rank in head.into_iter().chain(ranks) {
         shown += &format!(
             "task {} on node {}: {}\n",
             rank.task,
@@ -32,6 +37,10 @@ fn check_launch(text: &str, facts: &ClusterFacts, resume: Option<&str>, want: Ex
 }
 
 fn ranks(text: &str, facts: &ClusterFacts, resume: Option<&str>) -> Vec<RankCommand> {
+    launched(text, facts, resume, "127.0.0.1").ranks
+}
+
+fn launched(text: &str, facts: &ClusterFacts, resume: Option<&str>, address: &str) -> Launch {
     let plan = planned(text, &[], facts).unwrap();
     let nodes = plan.nodes.value;
     let shape = JobShape {
@@ -41,9 +50,10 @@ fn ranks(text: &str, facts: &ClusterFacts, resume: Option<&str>) -> Vec<RankComm
             .map(|n| NodeName::from(format!("n{n}")))
             .collect(),
         gpus: vec![plan.gpus_per_node.value; nodes as usize],
+        addresses: (1..=nodes).map(|n| format!("10.0.0.{n}")).collect(),
     };
     let rendezvous = Rendezvous {
-        address: "127.0.0.1".to_owned(),
+        address: address.to_owned(),
         port: 41_733,
     };
     let values = Values {
@@ -319,43 +329,43 @@ fn torchrun_agents() {
         &laptop(8, vec![]),
         None,
         expect![[r#"
-        task 0 on node 0: python3.11 -m torch.distributed.run --nnodes=2 --node_rank=0 --nproc_per_node=2 --master_addr=127.0.0.1 --master_port=41733 t.py 4
-          LOCAL_RANK removed
-          LOCAL_WORLD_SIZE removed
-          MASTER_ADDR removed
-          MASTER_PORT removed
-          NODE_RANK removed
-          OMP_NUM_THREADS ?= 2
-          PET_NNODES removed
-          PYTHONUNBUFFERED ?= 1
-          RANK removed
-          WORLD_SIZE removed
-          YARD_CHECKPOINTS = /l/checkpoints
-          YARD_COORDINATOR = 127.0.0.1:41733
-          YARD_DATA = /l/data
-          YARD_GPUS_PER_NODE = 0
-          YARD_LOCAL_PROCESS_ID = 0
-          YARD_LOGS = /r/tensorboard
-          YARD_NODES = 2
-          YARD_NUM_PROCESSES = 2
-          YARD_PROCESS_ID = 0
-          YARD_REPEAT = 1
-          YARD_RESUME = /l/resume
-          YARD_RESUME_FILE removed
-          YARD_RUN = digits-k3f9
-          YARD_WORLD_SIZE = 4
-        task 1 on node 1: python3.11 -m torch.distributed.run --nnodes=2 --node_rank=1 --nproc_per_node=2 --master_addr=127.0.0.1 --master_port=41733 t.py 4
-          LOCAL_RANK removed
-          LOCAL_WORLD_SIZE removed
-          MASTER_ADDR removed
-          MASTER_PORT removed
-          NODE_RANK removed
-          OMP_NUM_THREADS ?= 2
-          PET_NNODES removed
-          PYTHONUNBUFFERED ?= 1
-          RANK removed
-          WORLD_SIZE removed
-    "#]],
+            task 0 on node 0: python3.11 -m torch.distributed.run --nnodes=2 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint=127.0.0.1:41733 --rdzv_id=17.1 --rdzv_conf=is_host=1 t.py 4
+              LOCAL_RANK removed
+              LOCAL_WORLD_SIZE removed
+              MASTER_ADDR removed
+              MASTER_PORT removed
+              NODE_RANK removed
+              OMP_NUM_THREADS ?= 2
+              PET_NNODES removed
+              PYTHONUNBUFFERED ?= 1
+              RANK removed
+              WORLD_SIZE removed
+              YARD_CHECKPOINTS = /l/checkpoints
+              YARD_COORDINATOR = 127.0.0.1:41733
+              YARD_DATA = /l/data
+              YARD_GPUS_PER_NODE = 0
+              YARD_LOCAL_PROCESS_ID = 0
+              YARD_LOGS = /r/tensorboard
+              YARD_NODES = 2
+              YARD_NUM_PROCESSES = 2
+              YARD_PROCESS_ID = 0
+              YARD_REPEAT = 1
+              YARD_RESUME = /l/resume
+              YARD_RESUME_FILE removed
+              YARD_RUN = digits-k3f9
+              YARD_WORLD_SIZE = 4
+            task 1 on node 1: python3.11 -m torch.distributed.run --nnodes=2 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint=127.0.0.1:41733 --rdzv_id=17.1 --rdzv_conf=is_host=0 t.py 4
+              LOCAL_RANK removed
+              LOCAL_WORLD_SIZE removed
+              MASTER_ADDR removed
+              MASTER_PORT removed
+              NODE_RANK removed
+              OMP_NUM_THREADS ?= 2
+              PET_NNODES removed
+              PYTHONUNBUFFERED ?= 1
+              RANK removed
+              WORLD_SIZE removed
+        "#]],
     );
     let commands = [
         r#"["python", "-u", "t.py"]"#,
@@ -366,32 +376,276 @@ fn torchrun_agents() {
     ];
     let shown = commands.map(|command| {
         let text = format!("launcher = \"torchrun\"\ncommand = {command}\n");
-        let plan = planned(&text, &[], &laptop(2, vec![])).unwrap();
-        let shape = JobShape {
-            job: 1,
-            restart: 0,
-            nodes: vec![NodeName::new("n1")],
-            gpus: vec![0],
-        };
-        let rendezvous = Rendezvous {
-            address: "::1".to_owned(),
-            port: 1,
-        };
-        let values = Values {
-            data: PathBuf::new(),
-            checkpoints: PathBuf::new(),
-            resume: PathBuf::new(),
-            resume_file: None,
-            logs: PathBuf::new(),
-            run: String::new(),
-        };
-        let commands = launch(&plan, &shape, &rendezvous, &values).unwrap();
-        commands[0].argv.join(" ")
+        let launch = launched(&text, &laptop(2, vec![]), None, "::1");
+        launch.ranks[0].argv.join(" ")
     });
     expect![[r#"
-        python -m torch.distributed.run --nnodes=1 --node_rank=0 --nproc_per_node=1 --master_addr=[::1] --master_port=1 t.py
-        /opt/bin/python -m torch.distributed.run --nnodes=1 --node_rank=0 --nproc_per_node=1 --master_addr=[::1] --master_port=1 -m my.module -x
-        torchrun --nnodes=1 --node_rank=0 --nproc_per_node=1 --master_addr=[::1] --master_port=1 --no_python python -X dev t.py
-        torchrun --nnodes=1 --node_rank=0 --nproc_per_node=1 --master_addr=[::1] --master_port=1 --no_python ./train --fast
-        torchrun --nnodes=1 --node_rank=0 --nproc_per_node=1 --master_addr=[::1] --master_port=1 --no_python python -u -O t.py"#]].assert_eq(&shown.join("\n"));
+        python -m torch.distributed.run --nnodes=1 --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=[::1]:41733 --rdzv_id=17.1 --rdzv_conf=is_host=1 t.py
+        /opt/bin/python -m torch.distributed.run --nnodes=1 --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=[::1]:41733 --rdzv_id=17.1 --rdzv_conf=is_host=1 -m my.module -x
+        torchrun --nnodes=1 --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=[::1]:41733 --rdzv_id=17.1 --rdzv_conf=is_host=1 --no_python python -X dev t.py
+        torchrun --nnodes=1 --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=[::1]:41733 --rdzv_id=17.1 --rdzv_conf=is_host=1 --no_python ./train --fast
+        torchrun --nnodes=1 --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=[::1]:41733 --rdzv_id=17.1 --rdzv_conf=is_host=1 --no_python python -u -O t.py"#]].assert_eq(&shown.join("\n"));
+}
+
+/// What a table of launchers would repeat: only what differs from launcher `srun`.
+#[track_caller]
+fn check_others(launcher: &str, more: &str, want: Expect) {
+    let text = |launcher: &str, more: &str| {
+        format!(
+            "launcher = \"{launcher}\"\ncommand = [\"python\", \"t.py\", \"--lr\", \"1\"]\n{more}\n[resources]\nnodes = 2\nranks_per_node = 2\n"
+        )
+    };
+    let facts = laptop(8, vec![]);
+    let plain = ranks(&text("srun", ""), &facts, None);
+    let Launch { head, ranks } = launched(&text(launcher, more), &facts, None, "127.0.0.1");
+    let mut shown = String::new();
+    for (title, rank) in head
+        .iter()
+        .map(|head| ("head", head))
+        .chain(ranks.iter().map(|rank| ("task", rank)))
+    {
+        shown += &format!(
+            "{title} {} on node {}: {}\n",
+            rank.task,
+            rank.node,
+            rank.argv.join(" ")
+        );
+        let of_srun = plain
+            .iter()
+            .find(|plain| plain.task == rank.task && title == "task")
+            .map(|plain| &plain.env);
+        for (name, change) in &rank.env {
+            if of_srun.and_then(|env| env.get(name)) != Some(change) {
+                let _ = writeln!(shown, "  {name} {change:?}");
+            }
+        }
+    }
+    want.assert_eq(&shown);
+}
+
+#[test]
+fn horovod_ranks() {
+    check_others(
+        "horovod",
+        "",
+        expect![[r#"
+        task 0 on node 0: python t.py --lr 1
+          HOROVOD_CONTROLLER Set("gloo")
+          HOROVOD_CPU_OPERATIONS Set("gloo")
+          HOROVOD_CROSS_RANK Set("0")
+          HOROVOD_CROSS_SIZE Set("2")
+          HOROVOD_GLOO_IFACE Default("lo")
+          HOROVOD_GLOO_RENDEZVOUS_ADDR Set("127.0.0.1")
+          HOROVOD_GLOO_RENDEZVOUS_PORT Set("41733")
+          HOROVOD_HOSTNAME Set("n1")
+          HOROVOD_LOCAL_RANK Set("0")
+          HOROVOD_LOCAL_SIZE Set("2")
+          HOROVOD_RANK Set("0")
+          HOROVOD_SIZE Set("4")
+          OMPI_COMM_WORLD_RANK Remove
+          PMIX_RANK Remove
+          PMI_RANK Remove
+        task 1 on node 0: python t.py --lr 1
+          HOROVOD_CONTROLLER Set("gloo")
+          HOROVOD_CPU_OPERATIONS Set("gloo")
+          HOROVOD_CROSS_RANK Set("0")
+          HOROVOD_CROSS_SIZE Set("2")
+          HOROVOD_GLOO_IFACE Default("lo")
+          HOROVOD_GLOO_RENDEZVOUS_ADDR Set("127.0.0.1")
+          HOROVOD_GLOO_RENDEZVOUS_PORT Set("41733")
+          HOROVOD_HOSTNAME Set("n1")
+          HOROVOD_LOCAL_RANK Set("1")
+          HOROVOD_LOCAL_SIZE Set("2")
+          HOROVOD_RANK Set("1")
+          HOROVOD_SIZE Set("4")
+          OMPI_COMM_WORLD_RANK Remove
+          PMIX_RANK Remove
+          PMI_RANK Remove
+        task 2 on node 1: python t.py --lr 1
+          HOROVOD_CONTROLLER Set("gloo")
+          HOROVOD_CPU_OPERATIONS Set("gloo")
+          HOROVOD_CROSS_RANK Set("1")
+          HOROVOD_CROSS_SIZE Set("2")
+          HOROVOD_GLOO_IFACE Default("lo")
+          HOROVOD_GLOO_RENDEZVOUS_ADDR Set("127.0.0.1")
+          HOROVOD_GLOO_RENDEZVOUS_PORT Set("41733")
+          HOROVOD_HOSTNAME Set("n2")
+          HOROVOD_LOCAL_RANK Set("0")
+          HOROVOD_LOCAL_SIZE Set("2")
+          HOROVOD_RANK Set("2")
+          HOROVOD_SIZE Set("4")
+          OMPI_COMM_WORLD_RANK Remove
+          PMIX_RANK Remove
+          PMI_RANK Remove
+        task 3 on node 1: python t.py --lr 1
+          HOROVOD_CONTROLLER Set("gloo")
+          HOROVOD_CPU_OPERATIONS Set("gloo")
+          HOROVOD_CROSS_RANK Set("1")
+          HOROVOD_CROSS_SIZE Set("2")
+          HOROVOD_GLOO_IFACE Default("lo")
+          HOROVOD_GLOO_RENDEZVOUS_ADDR Set("127.0.0.1")
+          HOROVOD_GLOO_RENDEZVOUS_PORT Set("41733")
+          HOROVOD_HOSTNAME Set("n2")
+          HOROVOD_LOCAL_RANK Set("1")
+          HOROVOD_LOCAL_SIZE Set("2")
+          HOROVOD_RANK Set("3")
+          HOROVOD_SIZE Set("4")
+          OMPI_COMM_WORLD_RANK Remove
+          PMIX_RANK Remove
+          PMI_RANK Remove
+    "#]],
+    );
+}
+
+#[test]
+fn mpi_ranks() {
+    check_others(
+        "mpi",
+        "launcher_options = [\"--tag-output\"]",
+        expect![[r#"
+            head 0 on node 0: mpirun -np 4 --map-by slot --bind-to none --tag-output
+              OMPI_ALLOW_RUN_AS_ROOT Default("1")
+              OMPI_ALLOW_RUN_AS_ROOT_CONFIRM Default("1")
+              SLURM_CPUS_PER_TASK Set("4")
+              SLURM_GPU_BIND Set("none")
+              SLURM_JOB_NODELIST Set("n1,n2")
+              SLURM_JOB_NUM_NODES Set("2")
+              SLURM_MPI_TYPE Remove
+              SLURM_NNODES Set("2")
+              SLURM_NODELIST Set("n1,n2")
+              SLURM_NPROCS Remove
+              SLURM_NTASKS Set("4")
+              SLURM_NTASKS_PER_NODE Remove
+              SLURM_OVERLAP Set("1")
+              SLURM_TASKS_PER_NODE Set("2(x2)")
+              SRUN_CPUS_PER_TASK Set("4")
+            task 0 on node 0: python t.py --lr 1
+            task 1 on node 0: python t.py --lr 1
+            task 2 on node 1: python t.py --lr 1
+            task 3 on node 1: python t.py --lr 1
+        "#]],
+    );
+}
+
+#[test]
+fn accelerate_agents() {
+    check_others(
+        "accelerate",
+        "launcher_options = [\"--config_file=c.yaml\"]",
+        expect![[r#"
+            task 0 on node 0: python -m accelerate.commands.launch --multi_gpu --num_machines=2 --num_processes=4 --machine_rank=0 --main_process_ip=127.0.0.1 --main_process_port=41733 --mixed_precision=no --dynamo_backend=no --config_file=c.yaml t.py --lr 1
+              LOCAL_RANK Remove
+              LOCAL_WORLD_SIZE Remove
+              MASTER_ADDR Remove
+              MASTER_PORT Remove
+              NODE_RANK Remove
+              RANK Remove
+              WORLD_SIZE Remove
+              YARD_NUM_PROCESSES Set("2")
+            task 1 on node 1: python -m accelerate.commands.launch --multi_gpu --num_machines=2 --num_processes=4 --machine_rank=1 --main_process_ip=127.0.0.1 --main_process_port=41733 --mixed_precision=no --dynamo_backend=no --config_file=c.yaml t.py --lr 1
+              LOCAL_RANK Remove
+              LOCAL_WORLD_SIZE Remove
+              MASTER_ADDR Remove
+              MASTER_PORT Remove
+              NODE_RANK Remove
+              RANK Remove
+              WORLD_SIZE Remove
+              YARD_LOCAL_PROCESS_ID Set("0")
+              YARD_NUM_PROCESSES Set("2")
+        "#]],
+    );
+}
+
+#[test]
+fn deepspeed_ranks() {
+    check_others(
+        "deepspeed",
+        "",
+        expect![[r#"
+        task 0 on node 0: python t.py --local_rank=0 --lr 1
+          CROSS_RANK Set("0")
+          CROSS_SIZE Set("2")
+          LOCAL_SIZE Set("2")
+        task 1 on node 0: python t.py --local_rank=1 --lr 1
+          CROSS_RANK Set("0")
+          CROSS_SIZE Set("2")
+          LOCAL_SIZE Set("2")
+        task 2 on node 1: python t.py --local_rank=0 --lr 1
+          CROSS_RANK Set("1")
+          CROSS_SIZE Set("2")
+          LOCAL_SIZE Set("2")
+        task 3 on node 1: python t.py --local_rank=1 --lr 1
+          CROSS_RANK Set("1")
+          CROSS_SIZE Set("2")
+          LOCAL_SIZE Set("2")
+    "#]],
+    );
+}
+
+/// As the page of launchers shows them.
+#[test]
+fn command_lines() {
+    let mut shown = String::new();
+    for launcher in Launcher::ALL {
+        for command in [
+            r#"["train.py", "--to", "{checkpoints}"]"#,
+            r#"["./train", "a b"]"#,
+        ] {
+            let nodes = if launcher == Launcher::None { 1 } else { 2 };
+            let text = format!(
+                "launcher = \"{launcher}\"\ncommand = {command}\n[resources]\nnodes = {nodes}\n"
+            );
+            let plan = planned(&text, &[], &laptop(8, vec![])).unwrap();
+            let _ = writeln!(shown, "{launcher}: {}", command_line(&plan).unwrap());
+        }
+    }
+    expect![[r#"
+        srun: srun -N 2 -n 2 python3 train.py --to {checkpoints}
+        srun: srun -N 2 -n 2 ./train 'a b'
+        none: srun -N 1 -n 1 python3 train.py --to {checkpoints}
+        none: srun -N 1 -n 1 ./train 'a b'
+        torchrun: srun -N 2 -n 2 python3 -m torch.distributed.run --nnodes=2 --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=FIRST_NODE:PORT --rdzv_id=JOB.RESTART --rdzv_conf=is_host=1 train.py --to {checkpoints}
+        torchrun: srun -N 2 -n 2 torchrun --nnodes=2 --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=FIRST_NODE:PORT --rdzv_id=JOB.RESTART --rdzv_conf=is_host=1 --no_python ./train 'a b'
+        lightning: srun -N 2 -n 2 python3 train.py --to {checkpoints}
+        lightning: srun -N 2 -n 2 ./train 'a b'
+        jax: srun -N 2 -n 2 python3 train.py --to {checkpoints}
+        jax: srun -N 2 -n 2 ./train 'a b'
+        mpi: mpirun -np 2 --map-by slot --bind-to none python3 train.py --to {checkpoints}
+        mpi: mpirun -np 2 --map-by slot --bind-to none ./train 'a b'
+        horovod: srun -N 2 -n 2 python3 train.py --to {checkpoints}
+        horovod: srun -N 2 -n 2 ./train 'a b'
+        accelerate: srun -N 2 -n 2 python3 -m accelerate.commands.launch --multi_gpu --num_machines=2 --num_processes=2 --machine_rank=0 --main_process_ip=FIRST_NODE --main_process_port=PORT --mixed_precision=no --dynamo_backend=no train.py --to {checkpoints}
+        accelerate: srun -N 2 -n 2 accelerate launch --multi_gpu --num_machines=2 --num_processes=2 --machine_rank=0 --main_process_ip=FIRST_NODE --main_process_port=PORT --mixed_precision=no --dynamo_backend=no --no_python ./train 'a b'
+        deepspeed: srun -N 2 -n 2 python3 train.py --local_rank=0 --to {checkpoints}
+        deepspeed: srun -N 2 -n 2 ./train 'a b'
+    "#]].assert_eq(&shown);
+}
+
+#[test]
+fn a_script_runs_with_the_environments_python_under_every_launcher() {
+    for launcher in Launcher::ALL {
+        for (environment, python) in [
+            ("", "python3"),
+            ("[environment]\nvenv = \"v\"\n", "python"),
+            ("[environment]\nmodules = [\"python/3.11\"]\n", "python"),
+        ] {
+            let text =
+                format!("launcher = \"{launcher}\"\ncommand = [\"sub/train.py\"]\n{environment}");
+            for rank in ranks(&text, &laptop(2, vec![]), None) {
+                assert_eq!(rank.argv[0], python, "{launcher} {environment}");
+                assert!(!rank.argv.iter().any(|word| word == "--no_python"));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_launcher_has_one_row() {
+    for launcher in Launcher::ALL {
+        assert!(!launcher.word().is_empty());
+        let same = Launcher::ALL.iter().filter(|other| **other == launcher);
+        assert_eq!(same.count(), 1, "{launcher}");
+        let stored = serde_json::to_value(launcher).unwrap();
+        assert_eq!(stored, launcher.word());
+    }
 }

@@ -15,6 +15,9 @@ fn digits_on_a_laptop() {
               command         python train.py --read-checkpoints-from {resume} --write-checkpoints-to
                               {checkpoints}
                                                             from yard.toml:2
+              command line    srun -N 1 -n 2 python train.py --read-checkpoints-from {resume}
+                              --write-checkpoints-to {checkpoints}
+                                                            what jax becomes
               nodes           1                             default: 1 node
               ranks per node  2                             from yard.toml:4
               cpus per rank   1                             this machine's 2 CPUs for 2 ranks
@@ -45,6 +48,9 @@ fn flags_are_the_strongest_layer() {
               command         python train.py --read-checkpoints-from {resume} --write-checkpoints-to
                               {checkpoints}
                                                             from yard.toml:2
+              command line    srun -N 2 -n 2 python train.py --read-checkpoints-from {resume}
+                              --write-checkpoints-to {checkpoints}
+                                                            what jax becomes
               nodes           2                             from --nodes
               ranks per node  1                             from --ntasks-per-node
               cpus per rank   1                             this machine's 2 CPUs for 2 ranks
@@ -68,6 +74,10 @@ fn resnet_on_a_cluster() {
 
               launcher        torchrun                      from yard.toml:2
               command         python train.py --data-dir {data}/imagenet  from yard.toml:3
+              command line    srun -N 2 -n 2 python -m torch.distributed.run --nnodes=2 --nproc_per_node=2
+                              --rdzv_backend=c10d --rdzv_endpoint=FIRST_NODE:PORT --rdzv_id=JOB.RESTART
+                              --rdzv_conf=is_host=1 train.py --data-dir {data}/imagenet
+                                                            what torchrun becomes
               nodes           2                             from yard.toml:5
               gpus per node   2 v100                        from yard.toml:6
               ranks per node  2                             torchrun: one rank per GPU
@@ -134,6 +144,7 @@ fn a_command_without_a_run_file() {
 
           launcher        srun                          there is more than one rank
           command         hostname                      from command line
+          command line    srun -N 1 -n 2 hostname       what srun becomes
           nodes           1                             default: 1 node
           ranks per node  2                             from --ntasks-per-node
           cpus per rank   2                             this machine's 4 CPUs for 2 ranks

@@ -86,7 +86,7 @@ fn refusals() {
 
         launcher none is one process, and nodes is 2
           asked   launcher = "none" (yard.toml:1), nodes = 2 (yard.toml:4)
-          there   srun, torchrun, lightning and jax start several
+          there   every other launcher starts several
           do      launcher = "srun" for a rank a GPU, or one node and one rank
 
         there is no command to run

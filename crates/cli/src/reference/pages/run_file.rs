@@ -155,7 +155,10 @@ fn launchers() -> String {
         vec![word, launcher.doc().to_owned()]
     };
     let rows: Vec<Vec<String>> = Launcher::ALL.iter().map(row).collect();
-    table(&["launcher", "what it does"], &rows)
+    format!(
+        "{}The [launchers](launchers.md) have a page, with the command line that each becomes.\n\n",
+        table(&["launcher", "what it does"], &rows)
+    )
 }
 
 fn placeholders() -> String {

@@ -1,6 +1,6 @@
 //! What is checked in is what the program says, and the program says enough.
 
-use super::{commands, run_file, slurm_commands};
+use super::{commands, launchers, run_file, slurm_commands};
 use crate::commands::{command, example_calls};
 use crate::reference::{built, man_pages, shown};
 use clap::Command;
@@ -37,6 +37,11 @@ fn the_page_of_commands_is_up_to_date() {
 }
 
 #[test]
+fn the_page_of_launchers_is_up_to_date() {
+    check("launchers.md", &launchers::page());
+}
+
+#[test]
 fn the_page_of_slurms_commands_is_up_to_date() {
     check("slurm-commands.md", &slurm_commands::page());
 }
@@ -55,6 +60,7 @@ fn links_lead_somewhere() {
     let docs = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"));
     for page in [
         run_file::page(),
+        launchers::page(),
         commands::page(command()),
         slurm_commands::page(),
     ] {

@@ -1,0 +1,228 @@
+//! `docs/launchers.md`
+
+use super::table;
+use model::{ClusterFacts, Comeback, GpuGroup, Internet, NodeGroup, Seconds};
+use std::path::{Path, PathBuf};
+use train::{
+    Launch, Launcher, Overrides, Plan, PlanInput, Rendezvous, RunFile, Shape, Values, Variables,
+    command_line, launch, plan,
+};
+
+/// The page.
+pub fn page() -> String {
+    let mut page = INTRO.to_owned();
+    let row = |launcher: &Launcher| {
+        let word = format!("[`{launcher}`](#{launcher})");
+        let tasks = match launcher.shape() {
+            Shape::Ranks if *launcher == Launcher::None => "one",
+            Shape::Ranks => "a rank",
+            Shape::Agents => "one a node",
+            Shape::Head => "one, on the first node",
+        };
+        let options = match launcher.takes_options() {
+            true => "yes",
+            false => "",
+        };
+        vec![
+            word,
+            tasks.to_owned(),
+            options.to_owned(),
+            launcher.doc().to_owned(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = Launcher::ALL.iter().map(row).collect();
+    let head = [
+        "launcher",
+        "tasks of `srun`",
+        "`launcher_options`",
+        "what it does",
+    ];
+    page.push_str(&table(&head, &rows));
+    page.push_str(COMMON);
+    for launcher in Launcher::ALL {
+        page.push_str(&section(launcher));
+    }
+    page
+}
+
+const INTRO: &str = r#"# Launchers
+
+<!-- Made of the launchers' own table (crates/train/src/launchers):
+     UPDATE_EXPECT=1 cargo test --release -p yard-cli --bin yard reference -->
+
+`launcher` in a [run file](run-file.md) says what starts the ranks of a training and how they find each
+other. It sets the tasks of each node, the ranks' variables and the command line; the command itself
+stays what one would write on a laptop: `command = ["train.py", "--lr", "0.1"]`. `yard plan` shows the
+command line that a run becomes.
+
+"#;
+
+const COMMON: &str = r#"With every launcher:
+
+- A command that begins with a `.py` file runs with the environment's Python; the file needs no `#!` line.
+- `srun` is told nodes and tasks, CPUs for each task, and `--gpu-bind=none`: each rank sees all GPUs of
+  its node that are the job's, as NCCL's direct copies need it, and takes the one of its local rank.
+  `CUDA_DEVICE_ORDER` is `PCI_BUS_ID` and `OMP_NUM_THREADS` the CPUs of a rank, unless they are set.
+- Ranks meet at an address of the job's first node and at a port that was free there and was held until
+  they started, so that two jobs on one node do not meet each other. `YARD_COORDINATOR` has it, for
+  programs that have a way of their own.
+- A rank that fails ends the others: `srun` runs with `--kill-on-bad-exit=1`. The first that failed is
+  named, with its node, its exit code and what it said last.
+- A command that starts the launcher itself (`torchrun train.py` with `launcher = "torchrun"`) is refused:
+  each rank would start it once more.
+
+Below, each on two nodes with four GPUs. `FIRST_NODE`, `PORT` and `JOB.RESTART` stand for what only a
+job knows; of a launcher with a task a node it is the first node's.
+
+"#;
+
+/// What one has to know beside the table, and its command line.
+fn section(launcher: Launcher) -> String {
+    let more = match launcher {
+        Launcher::Srun => {
+            "For programs that call `torch.distributed.init_process_group(\"env://\")`, and for those \
+             that read Slurm's own variables."
+        }
+        Launcher::None => "It takes one node and one rank, and all GPUs that are asked for.",
+        Launcher::Torchrun => {
+            "`launcher_options = [\"--max_restarts=3\"]` restarts all ranks within the job when one \
+             fails. The agents meet by `c10d`, and each is told whether it hosts the store, so none \
+             has to guess it by names. `PET_…` variables of the shell that would change the launch are \
+             removed. Torch 1.13 on Python 3.11 starts only with `PET_REDIRECTS=9:3 PET_TEE=9:3`."
+        }
+        Launcher::Lightning => {
+            "`Trainer(num_nodes=…, devices=…)` must say what the run file says: `YARD_NODES` and \
+             `YARD_GPUS_PER_NODE` have it. The run comes back by itself, so Lightning's own requeue \
+             has nothing to do; with `[resume] notify = \"SIGUSR1\"` switch it off with \
+             `SLURMEnvironment(auto_requeue=False)`."
+        }
+        Launcher::Jax => {
+            "A rank with several GPUs gets its share in `JAX_LOCAL_DEVICE_IDS`. JAX's own reading of \
+             node lists is not used, as it is wrong for names with two brackets."
+        }
+        Launcher::Mpi => {
+            "`mpirun` comes from the run's environment and is Open MPI's. It runs in a task on the \
+             first node and starts its daemons through `srun`; ranks stand node by node and write into \
+             their own logs. They find torch's variables too. As root `OMPI_ALLOW_RUN_AS_ROOT` is set."
+        }
+        Launcher::Horovod => {
+            "What `horovodrun --gloo` does, without it and without ssh: the first node's agent serves \
+             the key-value store. For Horovod that was built with MPI alone use `mpi`."
+        }
+        Launcher::Accelerate => {
+            "All that differs between nodes is said, so that a configuration file of the user can't \
+             contradict; `launcher_options = [\"--config_file=fsdp.yaml\"]` and `--mixed_precision=bf16` \
+             come after it and hold. Without GPUs the ranks use Gloo."
+        }
+        Launcher::Deepspeed => {
+            "`deepspeed.init_distributed()` finds torch's variables and asks no MPI. `--local_rank` \
+             stands before the script's own arguments, where `deepspeed` puts it; a script that does \
+             not take it runs with `launcher = \"srun\"`."
+        }
+    };
+    let plan = sample(launcher);
+    let line = command_line(&plan).unwrap_or_default();
+    format!(
+        "## `{launcher}`\n\n{}\n\n```\n{line}\n```\n\n{}\n",
+        more,
+        variables(&plan)
+    )
+}
+
+/// The variables of rank 1 that are not every launcher's.
+fn variables(plan: &Plan) -> String {
+    let shape = train::JobShape {
+        job: 17,
+        restart: 0,
+        nodes: (1..=plan.nodes.value)
+            .map(|node| model::NodeName::from(format!("n{node}")))
+            .collect(),
+        gpus: vec![plan.gpus_per_node.value; plan.nodes.value as usize],
+        addresses: (1..=plan.nodes.value)
+            .map(|node| format!("10.0.0.{node}"))
+            .collect(),
+    };
+    let rendezvous = Rendezvous {
+        address: "10.0.0.1".to_owned(),
+        port: 41_733,
+    };
+    let nowhere = PathBuf::new;
+    let values = Values {
+        data: nowhere(),
+        checkpoints: nowhere(),
+        resume: nowhere(),
+        resume_file: None,
+        logs: nowhere(),
+        run: String::new(),
+    };
+    let Ok(Launch { ranks, .. }) = launch(plan, &shape, &rendezvous, &values) else {
+        return String::new();
+    };
+    let of_all = |name: &str| {
+        name.starts_with("YARD_")
+            || ["OMP_NUM_THREADS", "PYTHONUNBUFFERED", "CUDA_DEVICE_ORDER"].contains(&name)
+    };
+    // The first task of the second node says most.
+    let task = ranks.iter().find(|rank| rank.node == 1).or(ranks.first());
+    let env = task.into_iter().flat_map(|rank| &rank.env);
+    let set: Vec<String> = env
+        .filter(|(name, _)| !of_all(name))
+        .filter_map(|(name, change)| match change {
+            train::EnvChange::Set(value) | train::EnvChange::Default(value) => {
+                Some(format!("`{name}={value}`"))
+            }
+            train::EnvChange::Remove => None,
+        })
+        .collect();
+    if set.is_empty() {
+        return String::new();
+    }
+    let whose = match ranks.len() {
+        2 => "task 1, on the second node,",
+        _ => "rank 4, the first of the second node,",
+    };
+    format!(
+        "Job 17 sets for {whose} where the first node is 10.0.0.1: {}.\n",
+        set.join(", ")
+    )
+}
+
+fn sample(launcher: Launcher) -> Plan {
+    let shape = match launcher {
+        Launcher::None => "",
+        _ => "nodes = 2\ngpus_per_node = 4\n",
+    };
+    let text = format!(
+        "launcher = \"{launcher}\"\ncommand = [\"train.py\", \"--write-to\", \"{{checkpoints}}\"]\n[resources]\n{shape}"
+    );
+    let (file, _) = RunFile::parse(&text, "yard.toml");
+    let facts = ClusterFacts {
+        name: "cluster".to_owned(),
+        embedded: false,
+        nodes: vec![NodeGroup {
+            count: 4,
+            cpus: 32,
+            memory_mib: 1 << 18,
+            gpus: vec![GpuGroup {
+                kind: Some("v100".to_owned()),
+                count: 4,
+                memory_mib: Some(32_768),
+            }],
+        }],
+        node_local: PathBuf::from("/tmp"),
+        internet: Internet::Compute,
+        default_time: None,
+        time_granularity: Seconds(60),
+        comeback: Comeback::default(),
+    };
+    let planned = plan(&PlanInput {
+        user_config: None,
+        run_file: Some(&file),
+        variables: &Variables::default(),
+        overrides: &Overrides::default(),
+        facts: &facts,
+        base: Path::new("/"),
+        default_name: "sample",
+    });
+    planned.expect("the sample fits its cluster")
+}

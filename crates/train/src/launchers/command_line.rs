@@ -1,0 +1,64 @@
+//! The command line that a launcher becomes, as a person would write it.
+
+use super::Shape;
+use super::launch::{Launch, launch_at};
+use super::task::MeetingPlace;
+use crate::environment_plan::quoted;
+use crate::placeholders::{UnknownPlaceholder, Values};
+use crate::{JobShape, Plan};
+use model::NodeName;
+use std::path::PathBuf;
+
+/// What starts the ranks of a run that begins: of a task a node, the first node's. What only a job
+/// knows is in capitals, and placeholders of folders are as they were written.
+///
+/// # Errors
+/// A placeholder that isn't known: a plan that was made here has none.
+pub fn command_line(plan: &Plan) -> Result<String, UnknownPlaceholder> {
+    let nodes = plan.nodes.value;
+    let shape = JobShape {
+        job: 0,
+        restart: 0,
+        nodes: (1..=nodes)
+            .map(|node| NodeName::from(format!("NODE{node}")))
+            .collect(),
+        gpus: vec![plan.gpus_per_node.value; nodes as usize],
+        addresses: Vec::new(),
+    };
+    let meeting = MeetingPlace {
+        address: "FIRST_NODE",
+        port: "PORT",
+        id: "JOB.RESTART",
+    };
+    let named = |name: &str| PathBuf::from(format!("{{{name}}}"));
+    let values = Values {
+        data: named("data"),
+        checkpoints: named("checkpoints"),
+        resume: named("resume"),
+        resume_file: None,
+        logs: named("logs"),
+        run: "{run}".to_owned(),
+    };
+    let Launch { head, ranks } = launch_at(plan, &shape, meeting, &values)?;
+    let rank = ranks.first().map(|rank| rank.argv.as_slice());
+    let rank = rank.unwrap_or_default().iter().map(String::as_str);
+    let head = head.map(|head| head.argv).unwrap_or_default();
+    let words = head.iter().map(String::as_str).chain(rank).map(shown);
+    let line = words.collect::<Vec<_>>().join(" ");
+    Ok(match plan.launcher.value.shape() {
+        Shape::Head => line,
+        Shape::Ranks | Shape::Agents => {
+            let tasks = nodes * plan.tasks_per_node.value;
+            format!("srun -N {nodes} -n {tasks} {line}")
+        }
+    })
+}
+
+/// A word as a shell takes it; placeholders stay as they are.
+fn shown(word: &str) -> String {
+    if word.contains('{') {
+        word.to_owned()
+    } else {
+        quoted(word)
+    }
+}

@@ -1,0 +1,33 @@
+//! Horovod's Gloo controller, without `horovodrun` and its ssh.
+
+use super::task::{Env, Task, remove, set, set_default};
+
+/// A rank, with what `horovodrun --gloo` would set. The store at the rendezvous' address is the
+/// first node's agent's. `HOROVOD_HOSTNAME` must be one on each node and another on every other.
+pub(super) fn rank(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
+    let node = task.shape.nodes.get(task.node as usize);
+    set(
+        env,
+        "HOROVOD_HOSTNAME",
+        node.map_or("", |node| node.as_str()),
+    );
+    set(env, "HOROVOD_RANK", task.number);
+    set(env, "HOROVOD_SIZE", task.tasks);
+    set(env, "HOROVOD_LOCAL_RANK", task.local);
+    set(env, "HOROVOD_LOCAL_SIZE", task.per_node());
+    set(env, "HOROVOD_CROSS_RANK", task.node);
+    set(env, "HOROVOD_CROSS_SIZE", task.nodes());
+    set(env, "HOROVOD_CONTROLLER", "gloo");
+    set(env, "HOROVOD_CPU_OPERATIONS", "gloo");
+    set(env, "HOROVOD_GLOO_RENDEZVOUS_ADDR", task.meeting.address);
+    set(env, "HOROVOD_GLOO_RENDEZVOUS_PORT", task.meeting.port);
+    if task.meeting.address == "127.0.0.1" {
+        // All nodes are this machine, whose own name may stand for an address that is not there.
+        set_default(env, "HOROVOD_GLOO_IFACE", "lo");
+    }
+    // Horovod would take these for an outer mpirun.
+    for name in ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"] {
+        remove(env, name);
+    }
+    command
+}

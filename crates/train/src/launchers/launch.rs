@@ -1,0 +1,115 @@
+//! From a plan and an allocation to the command of each task.
+
+use super::Shape;
+use super::command::with_interpreter;
+use super::mpi;
+use super::task::{Env, MeetingPlace, Task, text};
+use crate::placeholders::{UnknownPlaceholder, Values, fill};
+use crate::{JobShape, Plan, Python, RankCommand, Rendezvous};
+use std::collections::BTreeMap;
+
+/// What the ranks of one start of a job are started with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// With [`Shape::Head`]: what runs on the first node. The words that start a rank's wrapper
+    /// follow its own.
+    pub head: Option<RankCommand>,
+    /// Each task of the ranks' step, in the order of `SLURM_PROCID`: tasks are counted node by node
+    /// (`--distribution=block`). With [`Shape::Head`] the ranks, in MPI's order.
+    pub ranks: Vec<RankCommand>,
+}
+
+/// What each task is started with.
+///
+/// # Errors
+/// A placeholder that isn't known: a plan that was made here has none.
+pub fn launch(
+    plan: &Plan,
+    shape: &JobShape,
+    rendezvous: &Rendezvous,
+    values: &Values,
+) -> Result<Launch, UnknownPlaceholder> {
+    let meeting = MeetingPlace {
+        address: &rendezvous.address,
+        port: &rendezvous.port.to_string(),
+        id: &format!("{}.{}", shape.job, shape.restart),
+    };
+    launch_at(plan, shape, meeting, values)
+}
+
+/// The same, with the place where the ranks meet in words.
+pub(super) fn launch_at(
+    plan: &Plan,
+    shape: &JobShape,
+    meeting: MeetingPlace<'_>,
+    values: &Values,
+) -> Result<Launch, UnknownPlaceholder> {
+    let row = plan.launcher.value.row();
+    let command = command(plan, values)?;
+    let tasks_per_node = plan.tasks_per_node.value;
+    let nodes = u32::try_from(shape.nodes.len()).unwrap_or(u32::MAX);
+    let task = |node: u32, local: u32| Task {
+        plan,
+        shape,
+        meeting,
+        tasks: nodes * tasks_per_node,
+        number: node * tasks_per_node + local,
+        node,
+        local,
+    };
+    let started = |task: &Task<'_>, env: Env, argv: Vec<String>| RankCommand {
+        task: task.number,
+        node: task.node,
+        env,
+        argv,
+    };
+    let head = (row.shape == Shape::Head).then(|| {
+        let task = task(0, 0);
+        let mut env = Env::new();
+        let argv = mpi::head(&task, &mut env);
+        started(&task, env, argv)
+    });
+    let of_node = |node: u32| (0..tasks_per_node).map(move |local| (node, local));
+    let rank = |(node, local)| {
+        let task = task(node, local);
+        let mut env = task.common(values);
+        let argv = (row.start)(&task, &mut env, command.clone());
+        started(&task, env, argv)
+    };
+    let ranks = (0..nodes).flat_map(of_node).map(rank).collect();
+    Ok(Launch { head, ranks })
+}
+
+/// The person's command with placeholders replaced, and with the arguments for resuming where
+/// there is something to resume.
+fn command(plan: &Plan, values: &Values) -> Result<Vec<String>, UnknownPlaceholder> {
+    let known = known(plan, values);
+    let resume: &[String] = match values.resume_file {
+        Some(_) => &plan.resume.args.value,
+        None => &[],
+    };
+    let words = plan.command.value.iter().chain(resume);
+    let words = words.map(|word| fill(word, &known));
+    let python = match plan.environment.python.value {
+        // Debian's Python has no other name; environments have both.
+        Python::AsItIs if plan.environment.modules.value.is_empty() => "python3",
+        _ => "python",
+    };
+    Ok(with_interpreter(words.collect::<Result<_, _>>()?, python))
+}
+
+fn known<'a>(plan: &Plan, values: &Values) -> BTreeMap<&'a str, String> {
+    let resume_file = values.resume_file.as_deref().map(text).unwrap_or_default();
+    BTreeMap::from([
+        ("data", text(&values.data)),
+        ("checkpoints", text(&values.checkpoints)),
+        ("resume", text(&values.resume)),
+        ("resume_file", resume_file),
+        ("logs", text(&values.logs)),
+        ("run", values.run.clone()),
+        ("nodes", plan.nodes.value.to_string()),
+        ("gpus_per_node", plan.gpus_per_node.value.to_string()),
+        ("world_size", plan.world_size().to_string()),
+        ("repeat", plan.repeat.value.to_string()),
+    ])
+}

@@ -1,0 +1,74 @@
+//! torchrun on each node.
+
+use super::command::{python_of, target_of};
+use super::task::{Env, Task, remove, set};
+use super::torch;
+
+/// Every option of torchrun also comes from `PET_…`, and a person's shell may hold some. Those that
+/// say where output goes (`PET_LOG_DIR`, `PET_REDIRECTS`, `PET_TEE`) change no launch and stay: torch
+/// 1.13 on Python 3.11 starts only with the last two set.
+const OPTIONS: [&str; 20] = [
+    "NNODES",
+    "NPROC_PER_NODE",
+    "RDZV_BACKEND",
+    "RDZV_ENDPOINT",
+    "RDZV_ID",
+    "RDZV_CONF",
+    "STANDALONE",
+    "MAX_RESTARTS",
+    "MONITOR_INTERVAL",
+    "START_METHOD",
+    "ROLE",
+    "MODULE",
+    "NO_PYTHON",
+    "RUN_PATH",
+    "NODE_RANK",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "LOGS_SPECS",
+    "VIRTUAL_LOCAL_RANK",
+    "SHUTDOWN_TIMEOUT",
+];
+
+/// torchrun, whose agents meet at the first node's address. Each is told whether it hosts the store:
+/// they would guess by names and addresses, and all be wrong where the address is of another
+/// interface. A restart of all ranks (`--max_restarts`) needs this way to meet; with a static one
+/// the other nodes would never hear of it. Options are written with underscores, which every version
+/// takes.
+pub(super) fn agent(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
+    for option in OPTIONS {
+        remove(env, &format!("PET_{option}"));
+    }
+    torch::clear(env);
+    if let Some(own) = task.shape.addresses.get(task.node as usize) {
+        // The ranks would be given the first node's name, which not every node can resolve. As a
+        // variable, since torch before 2.0 has no such option.
+        set(env, "PET_LOCAL_ADDR", own);
+    }
+    let mut argv = program(&command);
+    let options = [
+        ("nnodes", task.nodes().to_string()),
+        ("nproc_per_node", task.plan.ranks_per_node.value.to_string()),
+        ("rdzv_backend", "c10d".to_owned()),
+        ("rdzv_endpoint", task.endpoint()),
+        ("rdzv_id", task.meeting.id.to_owned()),
+        (
+            "rdzv_conf",
+            format!("is_host={}", u32::from(task.node == 0)),
+        ),
+    ];
+    argv.extend(options.map(|(name, value)| format!("--{name}={value}")));
+    argv.extend(task.plan.launcher_options.value.iter().cloned());
+    argv.extend(target_of(command));
+    argv
+}
+
+/// torchrun by the interpreter that the command names: the one on `PATH` may be another.
+fn program(command: &[String]) -> Vec<String> {
+    match python_of(command) {
+        Some(python) => [python, "-m", "torch.distributed.run"]
+            .map(str::to_owned)
+            .to_vec(),
+        None => vec!["torchrun".to_owned()],
+    }
+}
