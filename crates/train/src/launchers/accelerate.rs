@@ -4,32 +4,41 @@ use super::command::{python_of, target_of};
 use super::task::{Env, Task};
 use super::torch;
 
-/// `accelerate launch`, which counts processes over all nodes, where one process a node isn't all:
-/// its own configuration file may say something else, so all is said. Options of the user come last,
-/// so that they hold.
+/// Options by which the user says what kind of training it is; beside `--multi_gpu` they are refused,
+/// or a configuration file's kind is passed over.
+const KINDS: [&str; 5] = ["--config_file", "--use_", "--multi_gpu", "--cpu", "--tpu"];
+
+/// `accelerate launch`, which counts processes over all nodes. What differs between nodes is always
+/// said, since a configuration file has one node's. Options of the user come last, so that they hold.
 pub(super) fn agent(task: &Task<'_>, env: &mut Env, command: Vec<String>) -> Vec<String> {
     torch::clear(env);
+    let own = &task.plan.launcher_options.value;
     let mut argv = match python_of(&command) {
         Some(python) => [python, "-m", "accelerate.commands.launch"]
             .map(str::to_owned)
             .to_vec(),
         None => vec!["accelerate".to_owned(), "launch".to_owned()],
     };
+    let says_kind = own
+        .iter()
+        .any(|option| KINDS.iter().any(|kind| option.starts_with(kind)));
+    if !says_kind {
+        if task.plan.world_size() > 1 {
+            // Without GPUs too: it starts ranks that find each other, and these then use Gloo.
+            argv.push("--multi_gpu".to_owned());
+        }
+        // The user's default configuration file may say something else.
+        argv.extend(["--mixed_precision=no", "--dynamo_backend=no"].map(str::to_owned));
+    }
     let options = [
         ("num_machines", task.nodes().to_string()),
         ("num_processes", task.plan.world_size().to_string()),
         ("machine_rank", task.node.to_string()),
         ("main_process_ip", task.meeting.address.to_owned()),
         ("main_process_port", task.meeting.port.to_owned()),
-        ("mixed_precision", "no".to_owned()),
-        ("dynamo_backend", "no".to_owned()),
     ];
-    if task.plan.world_size() > 1 {
-        // Without GPUs too: it starts ranks that find each other, and these then use Gloo.
-        argv.push("--multi_gpu".to_owned());
-    }
     argv.extend(options.map(|(name, value)| format!("--{name}={value}")));
-    argv.extend(task.plan.launcher_options.value.iter().cloned());
+    argv.extend(own.iter().cloned());
     argv.extend(target_of(command));
     argv
 }

@@ -533,7 +533,7 @@ fn accelerate_agents() {
         "accelerate",
         "launcher_options = [\"--config_file=c.yaml\"]",
         expect![[r#"
-            task 0 on node 0: python -m accelerate.commands.launch --multi_gpu --num_machines=2 --num_processes=4 --machine_rank=0 --main_process_ip=127.0.0.1 --main_process_port=41733 --mixed_precision=no --dynamo_backend=no --config_file=c.yaml t.py --lr 1
+            task 0 on node 0: python -m accelerate.commands.launch --num_machines=2 --num_processes=4 --machine_rank=0 --main_process_ip=127.0.0.1 --main_process_port=41733 --config_file=c.yaml t.py --lr 1
               LOCAL_RANK Remove
               LOCAL_WORLD_SIZE Remove
               MASTER_ADDR Remove
@@ -542,7 +542,7 @@ fn accelerate_agents() {
               RANK Remove
               WORLD_SIZE Remove
               YARD_NUM_PROCESSES Set("2")
-            task 1 on node 1: python -m accelerate.commands.launch --multi_gpu --num_machines=2 --num_processes=4 --machine_rank=1 --main_process_ip=127.0.0.1 --main_process_port=41733 --mixed_precision=no --dynamo_backend=no --config_file=c.yaml t.py --lr 1
+            task 1 on node 1: python -m accelerate.commands.launch --num_machines=2 --num_processes=4 --machine_rank=1 --main_process_ip=127.0.0.1 --main_process_port=41733 --config_file=c.yaml t.py --lr 1
               LOCAL_RANK Remove
               LOCAL_WORLD_SIZE Remove
               MASTER_ADDR Remove
@@ -614,8 +614,8 @@ fn command_lines() {
         mpi: mpirun -np 2 --map-by slot --bind-to none ./train 'a b'
         horovod: srun -N 2 -n 2 python3 train.py --to {checkpoints}
         horovod: srun -N 2 -n 2 ./train 'a b'
-        accelerate: srun -N 2 -n 2 python3 -m accelerate.commands.launch --multi_gpu --num_machines=2 --num_processes=2 --machine_rank=0 --main_process_ip=FIRST_NODE --main_process_port=PORT --mixed_precision=no --dynamo_backend=no train.py --to {checkpoints}
-        accelerate: srun -N 2 -n 2 accelerate launch --multi_gpu --num_machines=2 --num_processes=2 --machine_rank=0 --main_process_ip=FIRST_NODE --main_process_port=PORT --mixed_precision=no --dynamo_backend=no --no_python ./train 'a b'
+        accelerate: srun -N 2 -n 2 python3 -m accelerate.commands.launch --multi_gpu --mixed_precision=no --dynamo_backend=no --num_machines=2 --num_processes=2 --machine_rank=0 --main_process_ip=FIRST_NODE --main_process_port=PORT train.py --to {checkpoints}
+        accelerate: srun -N 2 -n 2 accelerate launch --multi_gpu --mixed_precision=no --dynamo_backend=no --num_machines=2 --num_processes=2 --machine_rank=0 --main_process_ip=FIRST_NODE --main_process_port=PORT --no_python ./train 'a b'
         deepspeed: srun -N 2 -n 2 python3 train.py --local_rank=0 --to {checkpoints}
         deepspeed: srun -N 2 -n 2 ./train 'a b'
     "#]].assert_eq(&shown);

@@ -32,6 +32,18 @@ fn refusals() {
             "launcher = \"none\"\ncommand = [\"x\"]\n[resources]\nnodes = 2\n",
             &local,
         ),
+        (
+            "launcher = \"torchrun\"\ncommand = [\"torchrun\", \"--nproc_per_node=4\", \"t.py\"]\n",
+            &local,
+        ),
+        (
+            "launcher = \"srun\"\ncommand = [\"/usr/bin/srun\", \"./train\"]\n",
+            &local,
+        ),
+        (
+            "launcher = \"jax\"\nlauncher_options = [\"--fast\"]\ncommand = [\"t.py\"]\n",
+            &local,
+        ),
         ("launcher = \"srun\"\n[resources]\nnodes = 2\n", &local),
         (
             "command = [\"x\"]\n[resources]\ntime = \"1m\"\n[resume]\ngrace = \"2m\"\n",
@@ -88,6 +100,21 @@ fn refusals() {
           asked   launcher = "none" (yard.toml:1), nodes = 2 (yard.toml:4)
           there   every other launcher starts several
           do      launcher = "srun" for a rank a GPU, or one node and one rank
+
+        the command starts torchrun, which launcher torchrun stands for
+          asked   launcher = "torchrun" (yard.toml:1), command = "torchrun --nproc_per_node=4 t.py" (yard.toml:2)
+          there   the launcher starts the ranks, with all that they need to find each other
+          do      leave it out of the command, which begins with python or the program; options that it is to have beside ours go into launcher_options
+
+        the command starts srun, which launcher srun stands for
+          asked   launcher = "srun" (yard.toml:1), command = "/usr/bin/srun ./train" (yard.toml:2)
+          there   the launcher starts the ranks, with all that they need to find each other
+          do      leave it out of the command, which begins with python or the program
+
+        launcher jax has no options
+          asked   launcher = "jax" (yard.toml:1), launcher_options = ["--fast"] (yard.toml:2)
+          there   torchrun, mpi, accelerate have a command line of their own
+          do      leave launcher_options out; the program's own arguments stand in command
 
         there is no command to run
           asked   a run file that sets launcher (yard.toml:1)

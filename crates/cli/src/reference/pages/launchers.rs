@@ -110,9 +110,10 @@ fn section(launcher: Launcher) -> String {
              the key-value store. For Horovod that was built with MPI alone use `mpi`."
         }
         Launcher::Accelerate => {
-            "All that differs between nodes is said, so that a configuration file of the user can't \
-             contradict; `launcher_options = [\"--config_file=fsdp.yaml\"]` and `--mixed_precision=bf16` \
-             come after it and hold. Without GPUs the ranks use Gloo."
+            "What differs between nodes is always given. `launcher_options = \
+             [\"--config_file=fsdp.yaml\"]`, `--use_fsdp` or `--use_deepspeed` say what kind of \
+             training it is, in place of `--multi_gpu` without mixed precision. Without GPUs the ranks \
+             use Gloo."
         }
         Launcher::Deepspeed => {
             "`deepspeed.init_distributed()` finds torch's variables and asks no MPI. `--local_rank` \
@@ -123,7 +124,7 @@ fn section(launcher: Launcher) -> String {
     let plan = sample(launcher);
     let line = command_line(&plan).unwrap_or_default();
     format!(
-        "## `{launcher}`\n\n{}\n\n```\n{line}\n```\n\n{}\n",
+        "## `{launcher}`\n\n{}\n\n```\n{line}\n```\n\n{}",
         more,
         variables(&plan)
     )
@@ -182,7 +183,7 @@ fn variables(plan: &Plan) -> String {
         _ => "rank 4, the first of the second node,",
     };
     format!(
-        "Job 17 sets for {whose} where the first node is 10.0.0.1: {}.\n",
+        "Job 17 sets for {whose} where the first node is 10.0.0.1: {}.\n\n",
         set.join(", ")
     )
 }
