@@ -30,7 +30,7 @@ const OPTIONS: [&str; 20] = [
     "SHUTDOWN_TIMEOUT",
 ];
 
-/// torchrun, whose agents meet at the first node's address. Each is told whether it hosts the store:
+/// torchrun, whose agents meet at the first node's address. Each knows from us whether it hosts the store:
 /// they would guess by names and addresses, and all be wrong where the address is of another
 /// interface. A restart of all ranks (`--max_restarts`) needs this way to meet; with a static one
 /// the other nodes would never hear of it. Options are written with underscores, which every version

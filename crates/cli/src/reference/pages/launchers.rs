@@ -60,7 +60,7 @@ command line that a run becomes.
 const COMMON: &str = r#"With every launcher:
 
 - A command that begins with a `.py` file runs with the environment's Python; the file needs no `#!` line.
-- `srun` is told nodes and tasks, CPUs for each task, and `--gpu-bind=none`: each rank sees all GPUs of
+- `srun` gets nodes and tasks, CPUs for each task, and `--gpu-bind=none`: each rank sees all GPUs of
   its node that are the job's, as NCCL's direct copies need it, and takes the one of its local rank.
   `CUDA_DEVICE_ORDER` is `PCI_BUS_ID` and `OMP_NUM_THREADS` the CPUs of a rank, unless they are set.
 - Ranks meet at an address of the job's first node and at a port that was free there and was held until
@@ -86,7 +86,7 @@ fn section(launcher: Launcher) -> String {
         Launcher::None => "It takes one node and one rank, and all GPUs that are asked for.",
         Launcher::Torchrun => {
             "`launcher_options = [\"--max_restarts=3\"]` restarts all ranks within the job when one \
-             fails. The agents meet by `c10d`, and each is told whether it hosts the store, so none \
+             fails. The agents meet by `c10d`, and each knows whether it hosts the store, so none \
              has to guess it by names. `PET_…` variables of the shell that would change the launch are \
              removed. Torch 1.13 on Python 3.11 starts only with `PET_REDIRECTS=9:3 PET_TEE=9:3`."
         }
