@@ -6,7 +6,10 @@ use crate::{
     Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, PROTOCOL, Refusal, Startup, StepLaunch,
     StepRequestName, Submission, VERSION, Watched, WouldStart, read_frame, write_frame,
 };
-use model::{JobId, JobRecord, Request, RestartCount, StepId, StepRecord, StepRequest, WaitStatus};
+use model::{
+    JobHistory, JobId, JobRecord, Request, RestartCount, StepId, StepRecord, StepRequest,
+    WaitStatus,
+};
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -262,6 +265,17 @@ impl Client {
     pub fn steps(&mut self, job: JobId) -> Result<Vec<StepRecord>, CallError> {
         match self.call_again(&Call::Steps { job })? {
             Answer::Steps { steps } => Ok(steps),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// Jobs with all of their starts and steps, in ascending id.
+    ///
+    /// # Errors
+    /// No engine.
+    pub fn histories(&mut self, filter: JobFilter) -> Result<Vec<JobHistory>, CallError> {
+        match self.call_again(&Call::Histories(filter))? {
+            Answer::Histories { jobs } => Ok(jobs),
             other => Err(confused(&other)),
         }
     }

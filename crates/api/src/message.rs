@@ -2,8 +2,8 @@
 //! (`u32`, big endian) and so many bytes. A connection carries any number of calls, one at a time.
 
 use model::{
-    GpuIndex, JobId, JobRecord, NodeName, OpenMode, Request, RestartCount, StepId, StepRecord,
-    StepRequest, Timestamp, WaitStatus,
+    GpuIndex, JobHistory, JobId, JobRecord, NodeName, OpenMode, Request, RestartCount, StepId,
+    StepRecord, StepRequest, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -71,6 +71,8 @@ pub enum Call {
         /// Whose.
         job: JobId,
     },
+    /// Jobs with all of their starts and steps. Answer: `histories`.
+    Histories(JobFilter),
     /// `scancel`. Answer: `done`.
     Cancel(CancelRequest),
     /// Several `scancel` at once, in one transaction. Answer: `cancelled`.
@@ -163,6 +165,11 @@ pub enum Answer {
     Steps {
         /// In ascending step id.
         steps: Vec<StepRecord>,
+    },
+    /// To `histories`.
+    Histories {
+        /// In ascending id.
+        jobs: Vec<JobHistory>,
     },
     /// To `create_step`: its supervisors are being started.
     Step(StepRecord),

@@ -362,7 +362,7 @@ fn a_question_is_answered_as_slurm_does_and_queues_nothing() {
 fn commands_that_are_not_here_say_what_is() {
     let env = env();
     for name in [
-        "salloc", "sinfo", "sacct", "sacctmgr", "sattach", "sstat", "sprio", "sdiag",
+        "salloc", "sinfo", "sacctmgr", "sattach", "sstat", "sprio", "sdiag",
     ] {
         let said = env.slurm(name, &["-n", "1"]).code(1).stderr;
         let lines: Vec<&str> = said.lines().collect();
@@ -565,4 +565,76 @@ fn a_terminal_ends_with_the_input_that_is_piped_into_srun() {
         let output = std::fs::read_to_string(&file).unwrap();
         assert!(output.contains(want), "{program:?}: {output}");
     }
+}
+
+#[test]
+fn sacct_shows_each_start_of_a_requeued_job_and_what_was_used() {
+    let env = env();
+    env.write(
+        "twice.sh",
+        "#!/bin/bash\n[ \"$SLURM_RESTART_COUNT\" ] || { scontrol requeue $SLURM_JOB_ID; sleep 60; }\n\
+         srun true\nfor i in {1..20000}; do :; done\nexit 3\n",
+    );
+    let job = submit(
+        &env,
+        &["-c1", "--mem=100", "-t5", "--comment=of two", "twice.sh"],
+    );
+    wait_for_state(&env, &job, "F");
+    let sacct = |args: &[&str]| {
+        let mut all = vec!["-n", "-P", "-j", &job];
+        all.extend(args);
+        env.slurm("sacct", &all).success()
+    };
+    expect![[r#"
+        1|REQUEUED|0:15|1|billing=1,cpu=1,mem=100M,node=1|00:05:00
+        1.batch|CANCELLED|0:15|1|cpu=1,mem=100M,node=1|
+        1|FAILED|3:0|1|billing=1,cpu=1,mem=100M,node=1|00:05:00
+        1.batch|FAILED|3:0|1|cpu=1,mem=100M,node=1|
+        1.0|COMPLETED|0:0|1|cpu=1,mem=100M,node=1|
+    "#]]
+    .assert_eq(&sacct(&[
+        "-D",
+        "-o",
+        "jobid,state,exitcode,alloccpus,alloctres,timelimit",
+    ]));
+    assert_eq!(
+        sacct(&["-X", "-o", "jobid,state,comment"]),
+        "1|FAILED|of two\n"
+    );
+    assert_eq!(sacct(&["-X", "-s", "completed"]), "");
+    let used = sacct(&["-o", "jobid,maxrss,totalcpu,priority,reason"]);
+    let lines: Vec<Vec<&str>> = used.lines().map(|line| line.split('|').collect()).collect();
+    let [start, batch, step] = &lines[..] else {
+        panic!("{used}");
+    };
+    assert_eq!(start[1], "", "{used}");
+    assert_ne!(start[3], "0", "{used}");
+    for row in [batch, step] {
+        let kib: u64 = row[1].trim_end_matches(['K', 'M']).parse().unwrap();
+        assert!(kib > 0, "{used}");
+    }
+    assert_ne!(batch[2], "00:00.000", "{used}");
+    let waiting = submit(&env, &["-H", "twice.sh"]);
+    let row = env.slurm(
+        "sacct",
+        &[
+            "-n",
+            "-P",
+            "-j",
+            &waiting,
+            "-o",
+            "state,start,reason,alloctres",
+        ],
+    );
+    assert_eq!(row.success(), "PENDING|Unknown|JobHeldUser|\n");
+    env.slurm("scancel", &[&waiting]).success();
+    wait_for_state(&env, &waiting, "CA");
+    let row = env.slurm(
+        "sacct",
+        &["-X", "-n", "-P", "-j", &waiting, "-o", "state%8,elapsed"],
+    );
+    assert!(
+        row.success().starts_with("CANCELLED by "),
+        "a job that never started"
+    );
 }

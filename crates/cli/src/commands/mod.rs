@@ -67,7 +67,7 @@ enum Command {
     Simulate(simulate::Args),
     Completions(completions::Args),
     Man(man::Args),
-    /// Slurm's own commands: sbatch, squeue, scancel, srun, scontrol
+    /// Slurm's own commands: sbatch, squeue, scancel, srun, scontrol, sacct
     #[command(name = "slurm")]
     Slurm {
         /// The command and its arguments

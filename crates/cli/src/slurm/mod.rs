@@ -4,6 +4,7 @@
 pub mod connection;
 mod login_environment;
 mod not_here;
+mod sacct;
 pub mod sbatch;
 pub mod sbatch_wait;
 mod scancel;
@@ -21,7 +22,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Slurm's commands that this program answers to.
-pub const NAMES: &[&str] = &["sbatch", "squeue", "scancel", "srun", "scontrol"];
+pub const NAMES: &[&str] = &["sbatch", "squeue", "scancel", "srun", "scontrol", "sacct"];
 
 /// The command and its arguments, when this call is for one of Slurm's.
 #[must_use]
@@ -51,6 +52,7 @@ pub fn help_of(name: &str) -> String {
         "sbatch" => sbatch::help(),
         "squeue" => squeue::HELP.to_owned(),
         "scancel" => scancel::HELP.to_owned(),
+        "sacct" => sacct::HELP.to_owned(),
         "srun" => srun::help(),
         "scontrol" => scontrol::HELP.to_owned(),
         other => panic!("{other} has no help"),
@@ -101,6 +103,7 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
         "sbatch" => sbatch::run(&args, printer),
         "squeue" => squeue::run(&args, printer),
         "scancel" => scancel::run(&args, printer),
+        "sacct" => sacct::run(&args, printer),
         "scontrol" => scontrol::run(&args, printer),
         "srun" => srun::run(&args, printer),
         other => not_here::refuse(other, &args, printer).unwrap_or(1),

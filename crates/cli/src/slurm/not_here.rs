@@ -23,11 +23,6 @@ const ROWS: &[Row] = &[
         "scontrol show node, and scontrol show partition",
     ),
     (
-        "sacct",
-        "no accounting database; jobs that ended are kept with their states",
-        "squeue --states=all, or scontrol show job ID",
-    ),
-    (
         "sacctmgr",
         "no accounting database: no accounts, users or QOS to manage",
         "leave it out; yard cluster show NAME shows what a cluster file says of them",
@@ -35,7 +30,7 @@ const ROWS: &[Row] = &[
     (
         "sstat",
         "use of running steps is not gathered here",
-        "top or nvidia-smi on this machine",
+        "sacct for steps that ended; top or nvidia-smi on this machine",
     ),
     (
         "sprio",

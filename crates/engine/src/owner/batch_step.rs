@@ -3,7 +3,9 @@
 
 use crate::outcome;
 use crate::store::StepRow;
-use model::{JobRecord, JobState, NodeShare, StepId, StepRecord, StepState};
+use model::{
+    JobId, JobRecord, JobStart, JobState, JobStateName, NodeShare, StepId, StepRecord, StepState,
+};
 
 /// The batch step of a job that has one and was started.
 pub(super) fn of(record: &JobRecord) -> Option<StepRow> {
@@ -41,5 +43,34 @@ pub(super) fn of(record: &JobRecord) -> Option<StepRow> {
         },
         holds: Vec::new(),
         token: String::new(),
+    })
+}
+
+/// The batch step of a start, where `steps` of the job have no row of it: then it had no other step.
+pub(super) fn of_start(job: JobId, start: &JobStart, steps: &[StepRecord]) -> Option<StepRecord> {
+    let mut of_start = steps.iter().filter(|step| step.restart == start.restart);
+    if of_start.any(|step| step.step == StepId::Batch) {
+        return None;
+    }
+    let first = start.nodes.first()?;
+    Some(StepRecord {
+        job,
+        restart: start.restart,
+        step: StepId::Batch,
+        name: "batch".to_owned(),
+        nodes: vec![NodeShare {
+            tasks: 1,
+            ..first.clone()
+        }],
+        since: start.since,
+        state: match start.ended {
+            None => StepState::Running,
+            Some(at) => StepState::Ended {
+                at,
+                status: start.status,
+                timed_out: start.state == JobStateName::Timeout,
+            },
+        },
+        usage: start.usage,
     })
 }

@@ -176,7 +176,11 @@ impl Owner {
             }
             Call::Stop => return Some(Leaving::Requested(reply, Answer::Done)),
             // What only reads is answered after the transaction, from what it wrote.
-            Call::Jobs(_) | Call::Watch { .. } | Call::Steps { .. } | Call::Facts => {
+            Call::Jobs(_)
+            | Call::Watch { .. }
+            | Call::Steps { .. }
+            | Call::Histories(_)
+            | Call::Facts => {
                 turn.reads.push((call, reply));
                 return None;
             }

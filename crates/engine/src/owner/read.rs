@@ -4,7 +4,7 @@ use super::watch::Waiter;
 use super::{Owner, batch_step};
 use crate::store::StoreError;
 use api::{Answer, Call, JobFilter, Refusal, Watched};
-use model::{JobId, JobRecord, JobState, StepId, Timestamp};
+use model::{JobHistory, JobId, JobRecord, JobState, StepId, StepRecord, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::mpsc;
 
@@ -17,6 +17,9 @@ impl Owner {
         let answer = match call {
             Call::Jobs(filter) => self.jobs(&filter).map(|jobs| Answer::Jobs { jobs }),
             Call::Steps { job } => self.steps(job),
+            Call::Histories(filter) => self
+                .histories(&filter)
+                .map(|jobs| Answer::Histories { jobs }),
             Call::Facts => Ok(Answer::Facts(Box::new(self.facts()))),
             Call::Watch {
                 filter,
@@ -118,6 +121,23 @@ impl Owner {
         newer.retain(|record| super::watch::is_wanted(filter, record));
         newer.sort_unstable_by_key(|record| record.id);
         Ok(newer)
+    }
+
+    fn histories(&self, filter: &JobFilter) -> Result<Vec<JobHistory>, StoreError> {
+        let jobs = self.jobs(filter)?.into_iter();
+        jobs.map(|job| {
+            let starts = self.store.starts(job.id)?;
+            let rows = self.store.steps_of_all_starts(job.id)?;
+            let mut steps: Vec<StepRecord> = rows.into_iter().map(|row| row.record).collect();
+            let batch = starts.iter().filter(|_| job.batch);
+            let batch: Vec<StepRecord> = batch
+                .filter_map(|start| batch_step::of_start(job.id, start, &steps))
+                .collect();
+            steps.extend(batch);
+            steps.sort_by_key(|step| (step.restart, step.step));
+            Ok(JobHistory { job, starts, steps })
+        })
+        .collect()
     }
 
     fn steps(&self, job: JobId) -> Result<Answer, StoreError> {

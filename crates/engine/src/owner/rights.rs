@@ -45,6 +45,7 @@ impl Act {
             Call::Jobs(_)
             | Call::Watch { .. }
             | Call::Steps { .. }
+            | Call::Histories(_)
             | Call::Facts
             | Call::Test(_) => Act::See,
             Call::Cancel(_)

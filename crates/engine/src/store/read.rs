@@ -4,7 +4,8 @@ use super::{Store, StoreError, rows};
 use crate::RecordTag;
 use crate::owner::Clock;
 use model::{
-    ArraySpec, Dependency, JobId, JobRecord, NodeShare, RestartCount, StepRecord, Timestamp,
+    ArraySpec, Dependency, JobId, JobRecord, JobStart, NodeShare, RestartCount, StepRecord,
+    Timestamp,
 };
 use rusqlite::{OptionalExtension, Params};
 use sched::{Finished, Saved};
@@ -230,10 +231,30 @@ impl Store {
         job: JobId,
         restart: RestartCount,
     ) -> Result<Vec<StepRow>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<StepRow>> {
-            let sql = "SELECT * FROM steps WHERE job = ?1 AND restart = ?2 ORDER BY step";
+        let sql = "SELECT * FROM steps WHERE job = ?1 AND restart = ?2 ORDER BY step";
+        self.step_rows(sql, [job.0, restart])
+    }
+
+    /// Steps of all of a job's starts.
+    pub(crate) fn steps_of_all_starts(&self, job: JobId) -> Result<Vec<StepRow>, StoreError> {
+        let sql = "SELECT * FROM steps WHERE job = ?1 ORDER BY restart, step";
+        self.step_rows(sql, [job.0])
+    }
+
+    /// A job's starts, the first one first.
+    pub(crate) fn starts(&self, job: JobId) -> Result<Vec<JobStart>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<JobStart>> {
+            let sql = "SELECT * FROM job_starts WHERE job = ?1 ORDER BY restart";
             let mut statement = self.db.prepare_cached(sql)?;
-            let steps = statement.query_map([job.0, restart], |row| {
+            statement.query_map([job.0], rows::read_start)?.collect()
+        };
+        read().map_err(|error| rows::read_error(self, &error))
+    }
+
+    fn step_rows(&self, sql: &str, params: impl Params) -> Result<Vec<StepRow>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<StepRow>> {
+            let mut statement = self.db.prepare_cached(sql)?;
+            let steps = statement.query_map(params, |row| {
                 let (record, holds) = rows::read_step(row)?;
                 Ok(StepRow {
                     record,

@@ -2,9 +2,9 @@
 
 use super::StoreError;
 use model::{
-    Allocation, ArrayPlace, ArraySpec, ArrayTask, Ending, JobId, JobRecord, JobState, JobStateName,
-    NodeName, NodeShare, Outcome, PendingReason, Ran, Request, Seconds, StepId, StepRecord,
-    StepState, Timestamp, Usage, WaitStatus,
+    Allocation, ArrayPlace, ArraySpec, ArrayTask, Ending, JobId, JobRecord, JobStart, JobState,
+    JobStateName, NodeName, NodeShare, Outcome, PendingReason, Ran, Request, Seconds, StepId,
+    StepRecord, StepState, Timestamp, Usage, WaitStatus,
 };
 use rusqlite::Row;
 use serde::{Serialize, de::DeserializeOwned};
@@ -209,6 +209,26 @@ pub(super) fn read_step(row: &Row<'_>) -> rusqlite::Result<(StepRecord, Vec<Node
         usage: usage(row)?,
     };
     Ok((record, json(row, "holds")?))
+}
+
+/// A start, of the columns of `job_starts`.
+pub(super) fn read_start(row: &Row<'_>) -> rusqlite::Result<JobStart> {
+    let state: String = row.get("state")?;
+    let status: Option<i32> = row.get("exit_status")?;
+    Ok(JobStart {
+        restart: row.get("restart")?,
+        state: JobStateName::parse(&state).unwrap_or(JobStateName::NodeFail),
+        submitted: Timestamp(row.get("submitted_at")?),
+        eligible: row.get::<_, Option<i64>>("eligible_at")?.map(Timestamp),
+        since: Timestamp(row.get("started_at")?),
+        ended: row.get::<_, Option<i64>>("ended_at")?.map(Timestamp),
+        limit: count(row, "time_limit")?.map(Seconds),
+        nodes: json(row, "shares")?,
+        priority: row.get("priority")?,
+        reason: row.get("reason")?,
+        status: WaitStatus(status.unwrap_or(0)),
+        usage: usage(row)?,
+    })
 }
 
 /// What was used, where it is known.

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use sys::env_vars::TRAINYARD_BASH_ENV;
 
 /// Commands of which there are links.
-pub(crate) const NAMES: &[&str] = &["sbatch", "squeue", "scancel", "srun", "scontrol"];
+pub(crate) const NAMES: &[&str] = &["sbatch", "squeue", "scancel", "srun", "scontrol", "sacct"];
 /// The file that bash reads, beside the pinned program.
 const BASH_ENV_FILE: &str = "trainyard-bash-env";
 /// The same for jobs with a `BASH_ENV` of their own, or with our functions.

@@ -1,6 +1,7 @@
 //! The arguments and the output of Slurm's commands.
 
 pub(crate) mod lost_submission;
+pub(crate) mod sacct;
 pub mod scancel;
 pub mod scontrol;
 pub(crate) mod scontrol_show_job;
@@ -10,6 +11,7 @@ pub(crate) mod squeue_args;
 pub(crate) mod squeue_order;
 
 pub use lost_submission::{FIND_BY_COMMENT, answer_was_lost, job_with_comment};
+pub use sacct::{Parsable, SacctArgs, SacctColumn, SacctShow, sacct_columns_text};
 pub use scontrol_show_job::{ShowStyle, show_job};
 pub use sinfo::{SINFO_FORMAT, SINFO_LONG, SINFO_SUMMARY, sinfo_lines};
 pub use squeue::Printed;

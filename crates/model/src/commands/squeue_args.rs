@@ -413,7 +413,7 @@ fn states(text: &str) -> Result<StateFilter, SqueueUsageError> {
     Ok(StateFilter::Only(names?))
 }
 
-fn job_names(text: &str) -> Result<Vec<JobName>, SqueueUsageError> {
+pub(crate) fn job_names(text: &str) -> Result<Vec<JobName>, SqueueUsageError> {
     words(text)
         .into_iter()
         .map(|word| job_name(&word).ok_or(SqueueUsageError::JobId(word)))

@@ -11,37 +11,50 @@ use std::sync::Arc;
 /// What one job asks for. A field that is `None` was not asked for; whoever places the job
 /// chooses its default.
 ///
-/// Stored as JSON in the engine's store: a new field needs `#[serde(default)]`.
+/// Stored and sent as JSON, in which only what was asked for stands: a new field needs a default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Request {
     /// `--job-name`; the script's file name or `wrap` where not given.
     pub name: String,
     /// `--account`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
     /// `--partition`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<String>,
     /// `--qos`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub qos: Option<String>,
     /// `--nodes`: least number of nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_nodes: Option<u32>,
     /// `--nodes`: greatest number of nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_nodes: Option<u32>,
     /// `--ntasks`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u32>,
     /// `--ntasks-per-node`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks_per_node: Option<u32>,
     /// `--cpus-per-task`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus_per_task: Option<u32>,
     /// `--mem`, `--mem-per-cpu`, `--mem-per-gpu`: one of the three.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryRequest>,
     /// `--gpus`, for the whole job.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gpus: Option<GpuCount>,
     /// `--gpus-per-node`, or `--gres=gpu:…`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gpus_per_node: Option<GpuCount>,
     /// `--gpus-per-task`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gpus_per_task: Option<GpuCount>,
     /// `--cpus-per-gpu`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus_per_gpu: Option<u32>,
     /// The same in the words in which it was asked for.
     #[serde(skip_serializing_if = "AskedTres::is_empty")]
@@ -49,50 +62,72 @@ pub struct Request {
     /// `--exclusive`
     pub exclusive: bool,
     /// `--time`; `None` is the partition's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeLimitRequest>,
     /// `--begin`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub begin: Option<Timestamp>,
     /// `--hold`
     pub hold: bool,
     /// `--nice`
     pub nice: i64,
     /// `--priority`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
     /// `--dependency` in Slurm's own syntax, validated.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub dependency: Option<String>,
     /// `--array`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub array: Option<ArraySpec>,
     /// `--signal`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<SignalSpec>,
     /// `--requeue` or `--no-requeue`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub requeue: Option<bool>,
     /// `--output` as written, `%` patterns unexpanded.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
     /// `--error` as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// `--input` as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     /// `--open-mode`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub open_mode: Option<OpenMode>,
     /// `--chdir`, absolute.
     pub chdir: PathBuf,
     /// `--comment`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
     /// `--constraint` as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub constraint: Option<String>,
     /// `--nodelist`, expanded; shared, as it may be of a million names.
+    #[serde(skip_serializing_if = "is_empty_list")]
     pub nodelist: Arc<Vec<NodeName>>,
     /// `--exclude`, expanded.
+    #[serde(skip_serializing_if = "is_empty_list")]
     pub exclude: Arc<Vec<NodeName>>,
     /// `--reservation`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reservation: Option<String>,
     /// `--mail-type`
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mail_types: Vec<MailEvent>,
     /// `--mail-user`
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mail_user: Option<String>,
     /// What else it asks of its nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_options: Option<Box<NodeOptions>>,
+}
+
+fn is_empty_list(list: &Arc<Vec<NodeName>>) -> bool {
+    list.is_empty()
 }
 
 /// What few jobs ask of their nodes beside how many and how large.

@@ -1,0 +1,45 @@
+//! A start of a job, and what became of it: a requeued job has several.
+
+use crate::records::{JobRecord, JobStateName, StepRecord, WaitStatus};
+use crate::values::{NodeShare, RestartCount, Seconds, Timestamp, Usage};
+use serde::{Deserialize, Serialize};
+
+/// One start of a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobStart {
+    /// Which, counted from 0.
+    pub restart: RestartCount,
+    /// How it ended, or that it runs.
+    pub state: JobStateName,
+    /// The submission or requeue that led to it.
+    pub submitted: Timestamp,
+    /// Since when it could have been.
+    pub eligible: Option<Timestamp>,
+    /// When it was.
+    pub since: Timestamp,
+    /// Its end.
+    pub ended: Option<Timestamp>,
+    /// Its time limit; `None` is unlimited.
+    pub limit: Option<Seconds>,
+    /// What it holds or held.
+    pub nodes: Vec<NodeShare>,
+    /// The job's priority at the start, where it is known.
+    pub priority: Option<u32>,
+    /// Why the job waited last, by Slurm's name; `None` where that is not known.
+    pub reason: Option<String>,
+    /// What `wait` said of the batch script.
+    pub status: WaitStatus,
+    /// What its ended steps used, where that was counted.
+    pub usage: Option<Usage>,
+}
+
+/// A job with all of its starts and steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobHistory {
+    /// As it stands.
+    pub job: JobRecord,
+    /// Its starts, the first one first.
+    pub starts: Vec<JobStart>,
+    /// The steps of all of them.
+    pub steps: Vec<StepRecord>,
+}
