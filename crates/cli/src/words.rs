@@ -2,22 +2,8 @@
 
 use std::borrow::Cow;
 
+pub use model::say_length as length;
 pub use train::say_bytes as bytes;
-
-/// A length of time: `12 ms`, `3.4 s`, `71 s`, `4 min`, `2 h 10`, `3 d 4 h`.
-#[must_use]
-pub fn length(ms: i64) -> String {
-    let ms = ms.max(0);
-    let seconds = ms / 1000;
-    match seconds {
-        0 => format!("{ms} ms"),
-        1..10 => format!("{:.1} s", ms as f64 / 1000.0),
-        10..120 => format!("{seconds} s"),
-        120..3600 => format!("{} min", seconds / 60),
-        3600..86_400 => format!("{} h {:02}", seconds / 3600, seconds % 3600 / 60),
-        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3600),
-    }
-}
 
 /// A text cut to so many characters, the last one an ellipsis where it was cut.
 #[must_use]

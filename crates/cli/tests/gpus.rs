@@ -6,6 +6,7 @@
 use expect_test::expect;
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use testkit::{Outcome, TestEnv, gpus_missing, skip, wait_until};
 
 const TESLA: &str = "Tesla V100-SXM2-32GB";
@@ -376,4 +377,52 @@ fn a_driver_that_does_not_answer_is_said() {
     env.yard(&["engine", "start"]).success();
     let text = env.yard(&["engine", "status"]).success();
     assert!(text.contains("nvidia-smi"), "{text}");
+}
+
+#[test]
+fn a_run_samples_its_gpus_and_one_that_is_lost_is_no_end() {
+    let test = "a_run_samples_its_gpus_and_one_that_is_lost_is_no_end";
+    let Some((mut env, _)) = env(test, &[TESLA, TESLA]) else {
+        return;
+    };
+    let in_use = env.write("use", "87 41 30123 250500 61 1380 2\nlost\n");
+    env.set_var("PRETENDED_USE", &in_use);
+    env.write(
+        "yard.toml",
+        "name = \"loop\"\ncommand = [\"sh\", \"-c\", \"until grep -q 'gpu 1' $YARD_LOGS/../monitor/*.csv; do \
+         sleep 0.1; done\"]\n[resources]\ngpus_per_node = 2\nranks_per_node = 1\n",
+    );
+    env.yard(&["run", "--on", "local"]).success();
+    let mut samples = Vec::new();
+    let shown = env.yard(&["show", "--json"]).success();
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let folder = Path::new(shown["folder"].as_str().unwrap());
+    for file in fs::read_dir(folder.join("monitor")).unwrap() {
+        let mut reader = watch::CsvReader::default();
+        let text = fs::read(file.unwrap().path()).unwrap();
+        reader.read(&text, |sample| samples.push(sample));
+    }
+    let of = |gpu| {
+        let is_it = |sample: &&watch::Sample| sample.subject == watch::Subject::Gpu(gpu);
+        samples.iter().find(is_it).unwrap()
+    };
+    use watch::Measure::{
+        Busy, Clock, Ecc, GpuMemory, GpuMemoryTotal, MemoryBusy, MemoryClock, Power,
+    };
+    let first = [
+        Busy,
+        MemoryBusy,
+        GpuMemory,
+        GpuMemoryTotal,
+        Power,
+        Clock,
+        Ecc,
+    ];
+    let values = first.map(|measure| of(0).get(measure).unwrap());
+    assert_eq!(values, [87.0, 41.0, 30_123.0, 81_920.0, 250.5, 1380.0, 2.0]);
+    assert_eq!(of(0).get(MemoryClock), None);
+    assert_eq!(
+        [Busy, Power, Clock].map(|measure| of(1).get(measure)),
+        [None; 3]
+    );
 }

@@ -438,6 +438,27 @@ impl RunFolder {
         self.root.join("monitor")
     }
 
+    /// `monitor/<node>.csv`
+    #[must_use]
+    pub fn monitor_file(&self, node: &str) -> PathBuf {
+        // A host's name has no slash; what calls itself otherwise still writes below `monitor/`.
+        let node = node.replace('/', "_");
+        self.monitor().join(format!("{node}.csv"))
+    }
+
+    /// The files below `monitor/` by their nodes, in order; none where nothing was sampled.
+    #[must_use]
+    pub fn monitor_files(&self) -> Vec<(String, PathBuf)> {
+        let entries = fs::read_dir(self.monitor()).into_iter().flatten().flatten();
+        let files = entries.filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            Some((name.strip_suffix(".csv")?.to_owned(), entry.path()))
+        });
+        let mut files: Vec<(String, PathBuf)> = files.collect();
+        files.sort();
+        files
+    }
+
     /// `report.html`
     #[must_use]
     pub fn report(&self) -> PathBuf {

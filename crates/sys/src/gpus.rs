@@ -37,15 +37,22 @@ pub struct GpusError {
 /// # Errors
 /// A driver is installed and NVML fails.
 pub fn ask() -> Result<Vec<Gpu>, GpusError> {
+    match load()? {
+        Some(nvml) => read(&nvml).map_err(|error| failed(&error)),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The driver's library; none without a driver.
+pub(crate) fn load() -> Result<Option<Nvml>, GpusError> {
     // The library is loaded at run time: the same program runs where there is none. Its name with
     // the version is what the driver installs; the plain one comes with development files.
     let path = OsStr::new("libnvidia-ml.so.1");
-    let nvml = match Nvml::builder().lib_path(path).init() {
-        Ok(nvml) => nvml,
-        Err(NvmlError::LibloadingError(_) | NvmlError::DriverNotLoaded) => return Ok(Vec::new()),
-        Err(error) => return Err(failed(&error)),
-    };
-    read(&nvml).map_err(|error| failed(&error))
+    match Nvml::builder().lib_path(path).init() {
+        Ok(nvml) => Ok(Some(nvml)),
+        Err(NvmlError::LibloadingError(_) | NvmlError::DriverNotLoaded) => Ok(None),
+        Err(error) => Err(failed(&error)),
+    }
 }
 
 fn read(nvml: &Nvml) -> Result<Vec<Gpu>, NvmlError> {
@@ -71,7 +78,7 @@ fn product(name: String) -> String {
     }
 }
 
-fn failed(error: &NvmlError) -> GpusError {
+pub(crate) fn failed(error: &NvmlError) -> GpusError {
     GpusError {
         message: error.to_string(),
     }

@@ -2,17 +2,21 @@
  * This pretends to be NVIDIA's management library, and is no part of it: a stand-in for tests on
  * machines without GPUs, built by them as libnvidia-ml.so.1 and found through LD_LIBRARY_PATH.
  *
- * It has the functions that `sys::gpus` calls, with the signatures of NVIDIA's nvml.h, and answers
- * from one variable:
+ * It has the functions that crate `sys` calls, with the signatures of NVIDIA's nvml.h, and answers
+ * from a variable:
  *
  *   PRETENDED_GPUS=UUID,MIB,NAME;UUID,MIB,NAME;...   the GPUs, in order
  *   PRETENDED_GPUS=broken                            a driver that does not answer
+ *
+ * What they do stands in the file that PRETENDED_USE names, read at each question: a line a GPU,
+ * "PERCENT MEMORY_PERCENT USED_MIB MILLIWATTS CELSIUS SM_MHZ ERRORS", or
+ * "lost": then nothing but its memory is known.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUCCESS = 0, INVALID_ARGUMENT = 2, INSUFFICIENT_SIZE = 7, DRIVER_NOT_LOADED = 9, UNKNOWN = 999 };
+enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, INSUFFICIENT_SIZE = 7, DRIVER_NOT_LOADED = 9, GPU_IS_LOST = 15, UNKNOWN = 999 };
 
 struct gpu {
     char uuid[96];
@@ -82,11 +86,80 @@ int nvmlDeviceGetName(struct gpu *device, char *text, unsigned int length) {
     return snprintf(text, length, "%s", device->name) < (int)length ? SUCCESS : INSUFFICIENT_SIZE;
 }
 
+struct use {
+    unsigned int percent, memory_percent, mib, milliwatts, celsius, mhz, errors;
+};
+
+static int used(struct gpu *device, struct use *use) {
+    memset(use, 0, sizeof *use);
+    const char *path = getenv("PRETENDED_USE");
+    FILE *file = path == NULL ? NULL : fopen(path, "r");
+    if (file == NULL)
+        return NOT_SUPPORTED;
+    char line[256];
+    int known = NOT_SUPPORTED;
+    for (long at = 0; fgets(line, sizeof line, file) != NULL; at++) {
+        if (at != device - gpus)
+            continue;
+        int read = sscanf(line, "%u %u %u %u %u %u %u", &use->percent, &use->memory_percent,
+                          &use->mib, &use->milliwatts, &use->celsius, &use->mhz, &use->errors);
+        known = read == 7 ? SUCCESS : GPU_IS_LOST;
+    }
+    fclose(file);
+    return known;
+}
+
 int nvmlDeviceGetMemoryInfo_v2(struct gpu *device, struct memory *memory) {
     if (memory->version != (sizeof(struct memory) | 2u << 24))
         return INVALID_ARGUMENT;
     memory->total = device->mib << 20;
-    memory->reserved = memory->used = 0;
-    memory->free = memory->total;
+    struct use use;
+    memory->reserved = 0;
+    memory->used = used(device, &use) == SUCCESS ? (unsigned long long)use.mib << 20 : 0;
+    memory->free = memory->total - memory->used;
     return SUCCESS;
+}
+
+/* nvmlUtilization_t */
+struct rates {
+    unsigned int gpu, memory;
+};
+
+int nvmlDeviceGetUtilizationRates(struct gpu *device, struct rates *rates) {
+    struct use use;
+    int known = used(device, &use);
+    rates->gpu = use.percent;
+    rates->memory = use.memory_percent;
+    return known;
+}
+
+int nvmlDeviceGetPowerUsage(struct gpu *device, unsigned int *answer) {
+    struct use use;
+    int known = used(device, &use);
+    *answer = use.milliwatts;
+    return known;
+}
+
+int nvmlDeviceGetTemperature(struct gpu *device, int sensor, unsigned int *answer) {
+    (void)sensor;
+    struct use use;
+    int known = used(device, &use);
+    *answer = use.celsius;
+    return known;
+}
+
+/* Clock 1 is that of the processors. */
+int nvmlDeviceGetClockInfo(struct gpu *device, int clock, unsigned int *answer) {
+    struct use use;
+    int known = used(device, &use);
+    *answer = use.mhz;
+    return clock == 1 ? known : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetTotalEccErrors(struct gpu *device, int kind, int counter, unsigned long long *answer) {
+    (void)kind, (void)counter;
+    struct use use;
+    int known = used(device, &use);
+    *answer = use.errors;
+    return known;
 }

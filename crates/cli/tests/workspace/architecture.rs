@@ -16,7 +16,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("lint", &["cluster_file", "model", "resources"]),
     ("sys", &[]),
     ("folder", &["model", "sys", "train"]),
-    ("job", &["folder", "model", "sys", "train"]),
+    ("watch", &["model"]),
+    ("job", &["folder", "model", "sys", "train", "watch"]),
     ("api", &["model", "sys"]),
     ("engine", &["api", "model", "sched", "sys"]),
     ("backend", &["api", "model", "sys"]),
@@ -31,6 +32,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "resources",
             "sys",
             "train",
+            "watch",
         ],
     ),
     (
@@ -49,6 +51,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "sched",
             "sys",
             "train",
+            "watch",
         ],
     ),
     ("testkit", &["sys"]),
@@ -62,6 +65,7 @@ const PURE: &[&str] = &[
     "sched",
     "train",
     "lint",
+    "watch",
 ];
 const PURE_MAY_USE: &[&str] = &["csv", "jiff", "serde", "serde_json", "thiserror", "toml"];
 

@@ -9,6 +9,7 @@ mod carry;
 mod copy_out;
 mod hold;
 pub mod kept;
+mod monitor;
 mod orphan;
 mod ranks;
 mod recognise;
@@ -176,6 +177,8 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
         count: 0,
     };
     agent.hello().map_err(broken)?;
+    let monitored = agent.monitored();
+    std::thread::spawn(move || monitor::run(&monitored, |text| say(Report::Note { text })));
     let result = agent.work_on(&hear).map_err(broken);
     drop(owned);
     result
@@ -293,6 +296,19 @@ impl Agent {
             }
         } else if self.copier {
             self.local.remove_bulk();
+        }
+    }
+
+    fn monitored(&self) -> monitor::Monitored {
+        let plan = &self.at.plan;
+        monitor::Monitored {
+            file: self.at.run.monitor_file(&self.at.node),
+            local: self.local.path(),
+            attempt: self.at.attempt,
+            node: self.at.node.clone(),
+            node_index: self.at.node_index,
+            has_gpus: plan.gpus_per_node.value > 0,
+            cpus_per_rank: plan.cpus_per_rank.value,
         }
     }
 

@@ -40,6 +40,15 @@ impl RankProcess {
     }
 }
 
+/// The living ranks of one node by their numbers: tasks of the ranks' step.
+#[must_use]
+pub fn numbered(local: &Path, node_index: u32) -> Vec<(u32, RankProcess)> {
+    let mut ranks = read(local);
+    ranks.retain(|(_, rank)| rank.node_index == node_index);
+    ranks.sort_unstable_by_key(|(number, _)| *number);
+    ranks
+}
+
 /// The living ranks of one node.
 #[must_use]
 pub fn on_node(local: &Path, node_index: u32) -> Vec<RankProcess> {
@@ -51,14 +60,21 @@ pub fn on_node(local: &Path, node_index: u32) -> Vec<RankProcess> {
 /// The living ranks of all nodes that share a disk, and so a machine.
 #[must_use]
 pub fn on_disk(local: &Path) -> Vec<RankProcess> {
+    read(local).into_iter().map(|(_, rank)| rank).collect()
+}
+
+fn read(local: &Path) -> Vec<(u32, RankProcess)> {
     let entries = fs::read_dir(local.join(FOLDER))
         .into_iter()
         .flatten()
         .flatten();
-    entries
-        .filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
-        .filter(RankProcess::is_alive)
-        .collect()
+    let ranks = entries.filter_map(|entry| {
+        // One that is being written has another name, which is no number.
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        let rank: RankProcess = serde_json::from_slice(&fs::read(entry.path()).ok()?).ok()?;
+        rank.is_alive().then_some((number, rank))
+    });
+    ranks.collect()
 }
 
 /// Whether any rank of any node that shares the folder lives.

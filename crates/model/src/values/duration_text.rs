@@ -6,6 +6,21 @@ use jiff::tz::TimeZone;
 /// Longest length that `squeue` prints: a year.
 const LONGEST: i64 = 365 * 86_400;
 
+/// A length of time: `12 ms`, `3.4 s`, `71 s`, `4 min`, `2 h 10`, `3 d 4 h`.
+#[must_use]
+pub fn say_length(ms: i64) -> String {
+    let ms = ms.max(0);
+    let seconds = ms / 1000;
+    match seconds {
+        0 => format!("{ms} ms"),
+        1..10 => format!("{:.1} s", ms as f64 / 1000.0),
+        10..120 => format!("{seconds} s"),
+        120..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h {:02}", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
 /// A length as `squeue` prints it: `0:05`, `2:03:04`, `1-02:03:04`; `INVALID` below zero and above
 /// a year.
 #[must_use]

@@ -42,7 +42,7 @@ pub use constraint::Constraint;
 pub use counted::counted;
 pub use dependency::{Condition, DependedJob, Dependency, DependencyKind, Element};
 pub use distribution::{Dealing, Distribution, Levels};
-pub use duration_text::{elapsed_text, moment_text, padded_elapsed_text};
+pub use duration_text::{elapsed_text, moment_text, padded_elapsed_text, say_length};
 pub use export::Export;
 pub use gpu_count::GpuCount;
 pub use gpu_names::{counted_gpus, is_gpu_kind};

@@ -9,6 +9,7 @@ mod reap;
 mod spawn;
 mod stat;
 mod this;
+mod tree_usage;
 
 pub use as_user::as_user;
 pub use descendants::{all, children, descendants, descendants_where};
@@ -22,6 +23,7 @@ pub use this::{
     become_subreaper, close_all_but, descriptor_limit, end_with_parent, leads_a_group, leave_stdio,
     new_session, oom_score_adj, parent_of_this, set_name, set_umask, umask, user, write_output_to,
 };
+pub use tree_usage::{TreeUsage, tree_usage};
 
 use std::io;
 

@@ -43,6 +43,8 @@ pub(super) struct Stat {
     pub parent: u32,
     pub session: u32,
     pub start_time: u64,
+    /// CPU time of itself and of its children that have ended, in ticks.
+    pub cpu_ticks: u64,
 }
 
 pub(super) fn read(pid: u32) -> Option<Stat> {
@@ -58,13 +60,20 @@ fn parse(text: &[u8]) -> Option<Stat> {
     let parent = fields.next()?.parse().ok()?;
     // Field 6 of the line, and 22; state is field 3, the parent's is field 4.
     let session = fields.nth(1)?.parse().ok()?;
-    let start_time = fields.nth(15)?.parse().ok()?;
+    // Fields 14 to 17.
+    let mut cpu_ticks = 0;
+    let times = fields.by_ref().skip(7).take(4);
+    for time in times {
+        cpu_ticks += time.parse::<i64>().ok()?.max(0).cast_unsigned();
+    }
+    let start_time = fields.nth(4)?.parse().ok()?;
     Some(Stat {
         dead: matches!(state, "Z" | "X" | "x"),
         stopped: matches!(state, "T" | "t"),
         parent,
         session,
         start_time,
+        cpu_ticks,
     })
 }
 
@@ -74,13 +83,14 @@ mod tests {
 
     #[test]
     fn names_with_parentheses() {
-        let line = b"7 (a) b (c) S 3 7 8 0 -1 4194560 1 2 0 0 0 0 0 0 20 0 1 0 12345 1 1\n";
+        let line = b"7 (a) b (c) S 3 7 8 0 -1 4194560 1 2 0 0 11 5 3 1 20 0 1 0 12345 1 1\n";
         let want = Stat {
             dead: false,
             stopped: false,
             parent: 3,
             session: 8,
             start_time: 12345,
+            cpu_ticks: 20,
         };
         assert_eq!(parse(line), Some(want));
     }

@@ -1,0 +1,19 @@
+//! What was measured of a run, and what it means: samples of nodes, ranks and GPUs and their file,
+//! scalars of TensorBoard's event files, findings in words, and the report as a page.
+//!
+//! **Invariant:** pure. Bytes, times and samples come in; values and text go out.
+
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
+
+mod csv;
+mod finding;
+mod measure;
+mod sample;
+pub mod tensorboard;
+mod usage;
+
+pub use csv::{CsvReader, HEADER, csv_row};
+pub use finding::{Finding, findings};
+pub use measure::Measure;
+pub use sample::{Sample, Subject};
+pub use usage::{Extent, Track, Usage};
