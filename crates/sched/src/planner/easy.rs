@@ -23,6 +23,29 @@ pub struct Blocked<R> {
     later: R,
     /// What is free both now and then beside it: for those that would still run then.
     both: R,
+    /// Kinds of jobs that did not fit: while nothing is given back, none of them does.
+    full: Kinds,
+    /// The same of those that would still run when the first is expected to start.
+    full_then: Kinds,
+}
+
+/// Kinds of jobs, a bit each.
+#[derive(Clone, Debug, Default)]
+struct Kinds(Vec<u64>);
+
+impl Kinds {
+    fn has(&self, kind: u32) -> bool {
+        let word = self.0.get(kind as usize / 64);
+        word.is_some_and(|word| word & (1 << (kind % 64)) != 0)
+    }
+
+    fn add(&mut self, kind: u32) {
+        let at = kind as usize / 64;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, 0);
+        }
+        self.0[at] |= 1 << (kind % 64);
+    }
 }
 
 /// Starts what can start, in order; then, behind the first that can't, what does not delay it.
@@ -123,6 +146,8 @@ where
         shadow,
         later,
         both,
+        full: Kinds::default(),
+        full_then: Kinds::default(),
     }
 }
 
@@ -134,14 +159,25 @@ pub fn try_one<R: Room>(
     blocked: &mut Blocked<R>,
     candidate: Candidate<'_, R::Need>,
 ) -> Option<R::Held> {
-    if now.saturating_add(candidate.limit) <= blocked.shadow {
-        let held = free.find(candidate.need)?;
+    let Candidate { need, kind, limit } = candidate;
+    let is_over = now.saturating_add(limit) <= blocked.shadow;
+    if blocked.full.has(kind) || (!is_over && blocked.full_then.has(kind)) {
+        return None;
+    }
+    if is_over {
+        let Some(held) = free.find(need) else {
+            blocked.full.add(kind);
+            return None;
+        };
         free.take(&held);
         blocked.both.clone_from(free);
         blocked.both.keep(&blocked.later);
         return Some(held);
     }
-    let held = blocked.both.find(candidate.need)?;
+    let Some(held) = blocked.both.find(need) else {
+        blocked.full_then.add(kind);
+        return None;
+    };
     free.take(&held);
     blocked.later.take(&held);
     blocked.both.take(&held);

@@ -10,13 +10,15 @@ mod room;
 
 pub use conservative::conservative_pass;
 pub use easy::{Backfill, Blocked, easy_pass, try_one};
-pub use room::{Nodes, OneNode, Room};
+pub use room::{NeedOfNodes, Nodes, OneNode, Room};
 
 /// A job as the policies see it. Moments and lengths are in milliseconds.
 #[derive(Debug)]
 pub struct Candidate<'a, N> {
     /// What it needs.
     pub need: &'a N,
+    /// Jobs that need the same have the same number: where one does not fit, none does.
+    pub kind: u32,
     /// How long it may run.
     pub limit: i64,
 }

@@ -1,6 +1,6 @@
 //! What is free at some moment, as the policies reckon with it.
 
-use resources::{Amounts, Cluster, Compiled, Free, Pick, Share, place};
+use resources::{Amounts, Cluster, Compiled, Free, Pick, Share, Sharing, place};
 
 /// What is free at some moment. A policy keeps several: now, when the first job in the queue is
 /// expected to start, at each end that comes.
@@ -77,15 +77,65 @@ impl Room for OneNode {
 pub struct Nodes<'a> {
     cluster: &'a Cluster,
     free: Free,
+    /// What is free on all of them together.
+    total: Total,
+}
+
+/// CPUs and GPUs of several nodes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Total {
+    cpus: u64,
+    gpus: u64,
+}
+
+impl Total {
+    /// Of some shares.
+    fn of(shares: &[Share]) -> Total {
+        Total {
+            cpus: shares.iter().map(|share| u64::from(share.cpus())).sum(),
+            gpus: shares
+                .iter()
+                .map(|share| u64::from(share.gpu_count()))
+                .sum(),
+        }
+    }
+}
+
+/// What a job needs of a cluster of nodes.
+#[derive(Clone, Debug)]
+pub struct NeedOfNodes {
+    compiled: Compiled,
+    /// Less than this in all is not enough, on whichever nodes it is.
+    least: Total,
+}
+
+impl NeedOfNodes {
+    /// A demand, and what it would be given of the idle cluster. Of whole nodes it is
+    /// given what the nodes have, and nothing is known in all.
+    #[must_use]
+    pub fn new(compiled: Compiled, idle: &[Share]) -> NeedOfNodes {
+        let is_whole = compiled.demand.sharing == Sharing::Whole;
+        let least = if is_whole {
+            Total::default()
+        } else {
+            Total::of(idle)
+        };
+        NeedOfNodes { compiled, least }
+    }
 }
 
 impl<'a> Nodes<'a> {
     /// All of a cluster, idle.
     #[must_use]
     pub fn idle(cluster: &'a Cluster) -> Nodes<'a> {
+        let classes = || cluster.nodes().map(|node| cluster.class(node).total);
         Nodes {
             cluster,
             free: Free::idle(cluster),
+            total: Total {
+                cpus: classes().map(|total| u64::from(total.cpus)).sum(),
+                gpus: classes().map(|total| u64::from(total.lane(0))).sum(),
+            },
         }
     }
 }
@@ -94,39 +144,56 @@ impl<'a> Nodes<'a> {
 #[derive(Clone, Debug)]
 pub struct HeldNodes {
     shares: Vec<Share>,
-    sharing: resources::Sharing,
+    sharing: Sharing,
+    total: Total,
 }
 
 impl Room for Nodes<'_> {
-    type Need = Compiled;
+    type Need = NeedOfNodes;
     type Held = HeldNodes;
 
-    fn find(&self, need: &Compiled) -> Option<HeldNodes> {
-        let shares = place(self.cluster, need, &self.free, Pick::default())?;
+    fn find(&self, need: &NeedOfNodes) -> Option<HeldNodes> {
+        if !self.may_fit(&need.least) {
+            return None;
+        }
+        let compiled = &need.compiled;
+        let shares = place(self.cluster, compiled, &self.free, Pick::default())?;
         Some(HeldNodes {
+            total: Total::of(&shares),
             shares,
-            sharing: need.demand.sharing,
+            sharing: compiled.demand.sharing,
         })
     }
 
     fn take(&mut self, held: &HeldNodes) {
         self.free.take(self.cluster, &held.shares, held.sharing, 0);
+        self.total.cpus = self.total.cpus.saturating_sub(held.total.cpus);
+        self.total.gpus = self.total.gpus.saturating_sub(held.total.gpus);
     }
 
     fn give(&mut self, held: &HeldNodes) {
         self.free.give(self.cluster, &held.shares, held.sharing, 0);
+        self.total.cpus = self.total.cpus.saturating_add(held.total.cpus);
+        self.total.gpus = self.total.gpus.saturating_add(held.total.gpus);
     }
 
+    /// The least of the totals is a bound: what is free in both on each node may be less.
     fn keep(&mut self, other: &Self) {
         self.free.keep(self.cluster, &other.free);
+        self.total.cpus = self.total.cpus.min(other.total.cpus);
+        self.total.gpus = self.total.gpus.min(other.total.gpus);
     }
 
-    /// Nothing is known of several jobs at once.
-    type Least = ();
+    type Least = Total;
 
-    fn least(_need: &Compiled, _behind: Option<&()>) {}
+    fn least(need: &NeedOfNodes, behind: Option<&Total>) -> Total {
+        behind.map_or(need.least, |behind| Total {
+            cpus: need.least.cpus.min(behind.cpus),
+            gpus: need.least.gpus.min(behind.gpus),
+        })
+    }
 
-    fn may_fit(&self, _least: &()) -> bool {
-        true
+    fn may_fit(&self, least: &Total) -> bool {
+        self.total.cpus >= least.cpus && self.total.gpus >= least.gpus
     }
 }

@@ -39,13 +39,27 @@ pub struct Start {
     pub backfilled: bool,
 }
 
-/// Plays a trace. `needs` tells what each job needs; none is a job that could never run.
+/// What the jobs of a trace need.
+pub(crate) struct Needs<N> {
+    /// Of each job, by its place in the trace: which of the needs is its own.
+    pub kinds: Vec<u32>,
+    /// The needs; none for jobs that could never run.
+    pub needs: Vec<Option<N>>,
+}
+
+impl<N> Needs<N> {
+    fn of(&self, slot: u32) -> Option<&N> {
+        self.needs[self.kinds[slot as usize] as usize].as_ref()
+    }
+}
+
+/// Plays a trace.
 /// `progress` is told how many jobs have started, from time to time.
 pub(crate) fn play<'a, R: Room>(
     trace: &'a Trace,
     rules: Rules,
     idle: R,
-    needs: &[Option<R::Need>],
+    needs: &Needs<R::Need>,
     progress: &mut dyn FnMut(usize),
 ) -> Played<'a>
 where
@@ -109,7 +123,7 @@ where
 struct Play<'a, R: Room> {
     rules: Rules,
     trace: &'a Trace,
-    needs: &'a [Option<R::Need>],
+    needs: &'a Needs<R::Need>,
     /// In milliseconds.
     limits: Vec<i64>,
     free: R,
@@ -167,11 +181,11 @@ where
     }
 
     fn submit(&mut self, now: i64, job: usize) {
-        if self.needs[job].is_none() {
+        let slot = job as u32;
+        if self.needs.of(slot).is_none() {
             self.never.push(job);
             return;
         }
-        let slot = job as u32;
         let place = match self.rules.order {
             Order::Fcfs => self.queue.len(),
             order => {
@@ -273,11 +287,12 @@ where
     }
 }
 
-fn candidate<'a, N>(needs: &'a [Option<N>], limits: &[i64], slot: u32) -> Candidate<'a, N> {
+fn candidate<'a, N>(needs: &'a Needs<N>, limits: &[i64], slot: u32) -> Candidate<'a, N> {
     Candidate {
-        need: needs[slot as usize]
-            .as_ref()
+        need: needs
+            .of(slot)
             .expect("invariant: only what can run is queued"),
+        kind: needs.kinds[slot as usize],
         limit: limits[slot as usize],
     }
 }

@@ -1,8 +1,8 @@
 //! What the jobs of a trace need of the machine on which it is played.
 
-use super::driver::play;
+use super::driver::{Needs, play};
 use super::{Played, Rules, Trace, TraceJob};
-use crate::planner::{Nodes, OneNode};
+use crate::planner::{NeedOfNodes, Nodes, OneNode};
 use model::{GpuCount, MemoryRequest, NodeName, Request};
 use resources::{Amounts, Cluster, Compiled, Demand, Free, Pick, SingleNode, place};
 use std::collections::HashMap;
@@ -47,8 +47,8 @@ pub fn replay<'a>(
         );
     }
     let needs = each(trace, |job| {
-        let (compiled, _) = shares(cluster, job)?;
-        Some(compiled)
+        let (compiled, shares) = shares(cluster, job)?;
+        Some(NeedOfNodes::new(compiled, &shares))
     });
     play(trace, rules, Nodes::idle(cluster), &needs, progress)
 }
@@ -64,13 +64,20 @@ fn shares(cluster: &Cluster, job: &TraceJob) -> Option<(Compiled, Vec<resources:
 }
 
 /// Jobs that ask the same share what is worked out.
-fn each<N: Clone>(trace: &Trace, need: impl Fn(&TraceJob) -> Option<N>) -> Vec<Option<N>> {
-    let mut known: HashMap<(u32, u32, Option<&str>, u64), Option<N>> = HashMap::new();
-    let needs = trace.jobs.iter().map(|job| {
+fn each<N>(trace: &Trace, need: impl Fn(&TraceJob) -> Option<N>) -> Needs<N> {
+    let mut known: HashMap<(u32, u32, Option<&str>, u64), u32> = HashMap::new();
+    let mut needs = Vec::new();
+    let kinds = trace.jobs.iter().map(|job| {
         let asked = (job.cpus, job.gpus, job.gpu_type.as_deref(), job.memory);
-        known.entry(asked).or_insert_with(|| need(job)).clone()
+        *known.entry(asked).or_insert_with(|| {
+            needs.push(need(job));
+            (needs.len() - 1) as u32
+        })
     });
-    needs.collect()
+    Needs {
+        kinds: kinds.collect(),
+        needs,
+    }
 }
 
 /// What a job would ask for. With GPUs it is one task a node, on as few nodes as can have them.

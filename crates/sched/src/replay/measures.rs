@@ -33,7 +33,8 @@ pub struct Measures {
     /// From the first submission to the last end.
     pub length: f64,
     /// Share of the processors' time that jobs held, from the first submission to the last end;
-    /// `None` where there are none.
+    /// `None` where there are none, or the log does not
+    /// say what jobs used.
     pub cpu_use: Option<f64>,
     /// The same of the GPUs.
     pub gpu_use: Option<f64>,
@@ -113,8 +114,9 @@ impl Measures {
         let last = starts().map(|(job, start)| start.at.0 + job.run).max();
         let length = seconds(last.unwrap_or(first) - first);
         let used = |time: fn(&Job<'_>) -> f64, there: u64| {
-            let share = || jobs.iter().map(time).sum::<f64>() / (there as f64 * length);
-            (there > 0 && length > 0.0).then(share)
+            let sum: f64 = jobs.iter().map(time).sum();
+            // A log that does not say what jobs used says nothing of the machine's use.
+            (there > 0 && length > 0.0 && sum > 0.0).then(|| sum / (there as f64 * length))
         };
         let backfilled = played
             .starts
