@@ -49,6 +49,7 @@ impl Amounts {
     ///
     /// # Panics
     /// There is no such lane.
+    #[inline]
     #[must_use]
     pub fn lane(&self, lane: usize) -> u16 {
         let word = self.lanes[lane / 4] >> (lane % 4 * 16);
@@ -67,6 +68,7 @@ impl Amounts {
     }
 
     /// Whether each amount is at least that of `need`.
+    #[inline]
     #[must_use]
     pub fn fits(&self, need: &Amounts) -> bool {
         let holds = |have: u64, need: u64| ((have | GUARDS) - need) & GUARDS == GUARDS;
@@ -77,12 +79,14 @@ impl Amounts {
     }
 
     /// Takes what [`Amounts::fits`]; of an amount that is not there, what there is.
+    #[inline]
     pub fn take(&mut self, need: &Amounts) {
         self.cpus = self.cpus.saturating_sub(need.cpus);
         self.mem_mib = self.mem_mib.saturating_sub(need.mem_mib);
-        for lane in 0..LANES {
-            let left = self.lane(lane).saturating_sub(need.lane(lane));
-            self.set_lane(lane, left.into());
+        for (own, taken) in self.lanes.iter_mut().zip(need.lanes) {
+            if taken != 0 {
+                *own = by_lane(*own, taken, u64::saturating_sub);
+            }
         }
     }
 
@@ -90,21 +94,37 @@ impl Amounts {
     #[must_use]
     pub fn least(&self, other: &Amounts) -> Amounts {
         let mut least = Amounts::new(self.cpus.min(other.cpus), self.mem_mib.min(other.mem_mib));
-        for lane in 0..LANES {
-            least.set_lane(lane, self.lane(lane).min(other.lane(lane)).into());
+        for (lanes, (own, other)) in least
+            .lanes
+            .iter_mut()
+            .zip(self.lanes.iter().zip(other.lanes))
+        {
+            if *own != 0 && other != 0 {
+                *lanes = by_lane(*own, other, u64::min);
+            }
         }
         least
     }
 
     /// Gives back what was taken.
+    #[inline]
     pub fn give(&mut self, back: &Amounts) {
         self.cpus = self.cpus.saturating_add(back.cpus);
         self.mem_mib = self.mem_mib.saturating_add(back.mem_mib);
-        for lane in 0..LANES {
-            let sum = u64::from(self.lane(lane)) + u64::from(back.lane(lane));
-            self.set_lane(lane, sum);
+        for (own, given) in self.lanes.iter_mut().zip(back.lanes) {
+            if given != 0 {
+                *own = by_lane(*own, given, |own, given| (own + given).min(LANE_MAX.into()));
+            }
         }
     }
+}
+
+/// A word of which each lane is that of two words.
+fn by_lane(one: u64, other: u64, of: impl Fn(u64, u64) -> u64) -> u64 {
+    let lane = |word: u64, shift: u32| word >> shift & u64::from(LANE_MAX);
+    [0, 16, 32, 48].into_iter().fold(0, |word, shift| {
+        word | of(lane(one, shift), lane(other, shift)) << shift
+    })
 }
 
 #[cfg(test)]

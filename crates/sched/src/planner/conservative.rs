@@ -3,6 +3,24 @@
 //! Slurm does).
 
 use super::{Candidate, Release, Room};
+use std::collections::VecDeque;
+
+/// So many promises are looked through for a bound of the next.
+const BOUNDS: usize = 32;
+
+/// A promise that was made.
+struct Bound<'a, N> {
+    need: &'a N,
+    limit: i64,
+    at: i64,
+}
+
+impl<N> Bound<'_, N> {
+    /// Whether a job needs at least as much for at least as long.
+    fn covers<R: Room<Need = N>>(&self, candidate: &Candidate<'_, N>) -> bool {
+        self.limit <= candidate.limit && R::needs_as_much(candidate.need, self.need)
+    }
+}
 
 /// What is free from some moment to the next.
 struct Step<R> {
@@ -57,15 +75,27 @@ pub fn conservative_pass<'a, R: Room>(
         }
     }
     let mut overtakes = false;
+    // Promises only take: who needs as much for as long as one before can't be earlier than it.
+    let mut bounds: VecDeque<Bound<'_, R::Need>> = VecDeque::with_capacity(BOUNDS);
     for (index, slot) in queue.iter().enumerate() {
         if !may_start(free, index) {
             return;
         }
         let candidate = job(*slot);
-        let Some((at, held)) = earliest(&steps, &candidate) else {
+        let covered = bounds.iter().filter(|bound| bound.covers::<R>(&candidate));
+        let from = covered.map(|bound| bound.at).max().unwrap_or(now);
+        let Some((at, held)) = earliest(&steps, &candidate, from) else {
             overtakes = true;
             continue;
         };
+        if at > now {
+            bounds.truncate(BOUNDS - 1);
+            bounds.push_front(Bound {
+                need: candidate.need,
+                limit: candidate.limit,
+                at,
+            });
+        }
         reserve(&mut steps, at, candidate.limit, &held);
         if at == now {
             free.take(&held);
@@ -76,12 +106,14 @@ pub fn conservative_pass<'a, R: Room>(
     }
 }
 
-/// The first step from which a job fits for as long as it may run, and what it gets.
+/// The first step, not before a moment, from which a job fits for as long as it may run, and what
+/// it gets.
 fn earliest<R: Room>(
     steps: &[Step<R>],
     candidate: &Candidate<'_, R::Need>,
+    not_before: i64,
 ) -> Option<(i64, R::Held)> {
-    let mut from = 0;
+    let mut from = steps.partition_point(|step| step.at < not_before);
     'next: while from < steps.len() {
         let begin = &steps[from];
         if !begin.free.fits(candidate.need) {
@@ -98,7 +130,9 @@ fn earliest<R: Room>(
                 from = index + 1;
                 continue 'next;
             }
-            whole.keep(&step.free);
+            if !R::IS_TOTAL {
+                whole.keep(&step.free);
+            }
         }
         if let Some(held) = whole.find(candidate.need) {
             return Some((begin.at, held));

@@ -10,6 +10,12 @@ pub trait Room: Clone {
     /// What a job holds.
     type Held;
 
+    /// What is free is a total: a job that fits at each of some moments fits for all the time.
+    const IS_TOTAL: bool;
+
+    /// Whether one job fits nowhere where another does not; false where that is not known.
+    fn needs_as_much(one: &Self::Need, other: &Self::Need) -> bool;
+
     /// What a job would be given; `None` where it does not fit.
     fn find(&self, need: &Self::Need) -> Option<Self::Held>;
 
@@ -44,6 +50,12 @@ pub struct OneNode(pub Amounts);
 impl Room for OneNode {
     type Need = Amounts;
     type Held = Amounts;
+
+    const IS_TOTAL: bool = true;
+
+    fn needs_as_much(one: &Amounts, other: &Amounts) -> bool {
+        one.fits(other)
+    }
 
     fn find(&self, need: &Amounts) -> Option<Amounts> {
         self.0.fits(need).then_some(*need)
@@ -151,6 +163,12 @@ pub struct HeldNodes {
 impl Room for Nodes<'_> {
     type Need = NeedOfNodes;
     type Held = HeldNodes;
+
+    const IS_TOTAL: bool = false;
+
+    fn needs_as_much(one: &NeedOfNodes, other: &NeedOfNodes) -> bool {
+        std::ptr::eq(one, other)
+    }
 
     fn find(&self, need: &NeedOfNodes) -> Option<HeldNodes> {
         if !self.may_fit(&need.least) {
