@@ -186,20 +186,23 @@ impl RunFolder {
         self.links().join("cancelled")
     }
 
-    /// Writes `links/<job>.<restart>.launch.json`.
+    /// Writes `links/<job>.<restart>.launch.<n>.json`, all of them.
     ///
     /// # Errors
     /// It can't be written.
     pub fn write_launch(&self, launch: &LaunchFile) -> Result<(), FolderError> {
-        json_file::write(&self.launch(launch.attempt), launch)
+        let mut files = launch.files();
+        files.try_for_each(|(number, file)| {
+            json_file::write(&self.launch(launch.attempt, number), &file)
+        })
     }
 
-    /// Reads `links/<job>.<restart>.launch.json`.
+    /// Reads what a task is started with, and some others beside it.
     ///
     /// # Errors
     /// It can't be read.
-    pub fn read_launch(&self, attempt: Attempt) -> Result<LaunchFile, FolderError> {
-        json_file::read(&self.launch(attempt))
+    pub fn read_launch(&self, attempt: Attempt, task: u32) -> Result<LaunchFile, FolderError> {
+        json_file::read(&self.launch(attempt, LaunchFile::number_of(task)))
     }
 
     /// Writes `links/<job>.<restart>.exit.<rank>`.
@@ -316,10 +319,11 @@ impl RunFolder {
         self.links().join(format!("{attempt}.events"))
     }
 
-    /// `links/<job>.<restart>.launch.json`
+    /// `links/<job>.<restart>.launch.<number>.json`
     #[must_use]
-    pub fn launch(&self, attempt: Attempt) -> PathBuf {
-        self.links().join(format!("{attempt}.launch.json"))
+    pub fn launch(&self, attempt: Attempt, number: u32) -> PathBuf {
+        let name = format!("{attempt}.launch.{number}.json");
+        self.links().join(name)
     }
 
     /// `links/<job>.<restart>.exit.<rank>`
@@ -544,6 +548,35 @@ mod tests {
     }
 
     #[test]
+    fn a_rank_reads_no_more_than_a_few() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(scratch.path(), "shop", "x").unwrap();
+        let attempt = Attempt { job: 7, restart: 1 };
+        let rank = |task| train::RankCommand {
+            task,
+            node: task / 8,
+            env: std::collections::BTreeMap::new(),
+            argv: vec![format!("rank {task}")],
+        };
+        let launch = LaunchFile {
+            attempt,
+            cwd: "/work".into(),
+            preludes: Vec::new(),
+            count: 1000,
+            head: None,
+            ranks: (0..1000).map(rank).collect(),
+        };
+        folder.write_launch(&launch).unwrap();
+        for task in [0, 15, 16, 999] {
+            let read = folder.read_launch(attempt, task).unwrap();
+            assert!(read.ranks.len() <= 16);
+            assert!(read.ranks.contains(&rank(task)));
+            assert_eq!((read.count, read.cwd), (1000, launch.cwd.clone()));
+        }
+        assert!(folder.read_launch(attempt, 1010).is_err());
+    }
+
+    #[test]
     fn attempts_are_those_with_events() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(scratch.path(), "shop", "x").unwrap();
@@ -551,7 +584,7 @@ mod tests {
             "12.0.events",
             "7.10.events",
             "7.2.events",
-            "7.2.launch.json",
+            "7.2.launch.0.json",
             "1.json",
         ] {
             fs::write(folder.links().join(name), "").unwrap();

@@ -9,13 +9,13 @@ pub const DONE_BEFORE: &str = "the training was done when the start before this 
 /// Whether all ranks of a start ended by themselves and with 0. What can't be read is no evidence.
 #[must_use]
 pub fn is_done(run: &RunFolder, attempt: Attempt) -> bool {
-    let (Ok(launch), Ok(exits)) = (run.read_launch(attempt), run.read_exits(attempt)) else {
+    let (Ok(launch), Ok(exits)) = (run.read_launch(attempt, 0), run.read_exits(attempt)) else {
         return false;
     };
     let Ok(events) = EventTail::new(run.events(attempt)).read() else {
         return false;
     };
-    let tasks: Vec<u32> = launch.ranks.iter().map(|rank| rank.task).collect();
+    let tasks: Vec<u32> = (0..launch.count).collect();
     let told = |event: &Event| matches!(event, Event::Stopping { .. } | Event::Terminated { .. });
     let told_to_end = events.iter().any(|line| told(&line.event));
     judge(&tasks, &exits, told_to_end)

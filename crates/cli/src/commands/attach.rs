@@ -86,7 +86,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 /// before the ranks are started.
 fn beside_ranks(run: &Run) -> Vec<OsString> {
     let last = run.starts.last();
-    let Some(launch) = last.and_then(|start| run.folder.read_launch(start.attempt).ok()) else {
+    let Some(launch) = last.and_then(|start| run.folder.read_launch(start.attempt, 0).ok()) else {
         return Vec::new();
     };
     let variables = launch.ranks.first().into_iter().flat_map(|rank| &rank.env);

@@ -65,14 +65,15 @@ impl Conductor {
             .environment
             .as_ref()
             .map(|made| made.path.as_path());
+        let count = u32::try_from(ranks.len()).unwrap_or(u32::MAX);
         let launch = LaunchFile {
             attempt: allocation.attempt,
+            count,
             cwd: self.run.code().join(&self.json.code.subfolder),
             preludes: plan.environment.preludes(made),
             head,
             ranks,
         };
-        let count = u32::try_from(launch.ranks.len()).unwrap_or(u32::MAX);
         let folder = self.run.path().to_owned();
         let told_to_end = || self.steps.told_to_end.load(Ordering::Relaxed);
         patiently(self.patience, told_to_end, || {

@@ -15,12 +15,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// # Errors
 /// It could not be started.
 pub fn head(attempt: Attempt, folder: &RunFolder, _local: &Path) -> Result<u8, RankError> {
-    let launch = folder.read_launch(attempt)?;
+    let launch = folder.read_launch(attempt, 0)?;
     let Some(head) = &launch.head else {
         return Err(RankError::Task {
             variable: "SLURM_PROCID",
             there: None,
-            ranks: launch.ranks.len(),
+            ranks: launch.count,
         });
     };
     let told_to_end = Arc::new(AtomicBool::new(false));

@@ -57,7 +57,7 @@ pub enum RankError {
         /// What it holds.
         there: Option<String>,
         /// How many the file has.
-        ranks: usize,
+        ranks: u32,
     },
     /// The environment can't be made.
     #[error(transparent)]
@@ -138,16 +138,16 @@ pub fn run(
     folder: &RunFolder,
     local: &Path,
 ) -> Result<u8, RankError> {
-    let launch = folder.read_launch(attempt)?;
     let variable = |name: &str| std::env::var(name).ok();
     let names = numbered.variables();
     let number = names.iter().find_map(|name| variable(name));
     let wanted = number.as_ref().and_then(|text| text.parse().ok());
+    let launch = folder.read_launch(attempt, wanted.unwrap_or(0))?;
     let Some(rank) = launch.ranks.iter().find(|rank| Some(rank.task) == wanted) else {
         return Err(RankError::Task {
             variable: names[0],
             there: number,
-            ranks: launch.ranks.len(),
+            ranks: launch.count,
         });
     };
     let node_index = match numbered {
