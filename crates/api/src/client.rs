@@ -1,5 +1,6 @@
 //! A client of one engine.
 
+use crate::read_answer::read_answer;
 use crate::start_engine::start_engine;
 use crate::{
     Answer, Call, CallError, CancelRequest, ConnectError, EngineFacts, EngineFolder, Handover,
@@ -155,8 +156,7 @@ impl Client {
         self.stream
             .set_read_timeout(Some(LONGEST_CALL_TIME.saturating_add(own_wait)))?;
         write_frame(&mut self.stream, call)?;
-        read_frame(&mut self.stream, LONGEST_ANSWER)?
-            .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        read_answer(&mut self.stream)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     /// Sends a call that may be carried out twice without harm: reconnects and sends it again

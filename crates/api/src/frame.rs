@@ -33,6 +33,15 @@ pub fn read_frame<T: DeserializeOwned>(
     stream: &mut impl Read,
     longest: usize,
 ) -> io::Result<Option<T>> {
+    let body = read_bytes(stream, longest)?;
+    Ok(body.as_deref().map(serde_json::from_slice).transpose()?)
+}
+
+/// Reads one frame's bytes; `None` when the other side closed between two frames.
+///
+/// # Errors
+/// As [`read_frame`].
+pub(crate) fn read_bytes(stream: &mut impl Read, longest: usize) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; 4];
     let mut got = 0;
     while got < length.len() {
@@ -57,7 +66,7 @@ pub fn read_frame<T: DeserializeOwned>(
     if body.len() < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    Ok(Some(serde_json::from_slice(&body)?))
+    Ok(Some(body))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod connect_error;
 mod engine_folder;
 mod frame;
 mod message;
+mod read_answer;
 mod start_engine;
 mod startup;
 pub mod step_io;

@@ -1,0 +1,64 @@
+//! Reading answers.
+
+use crate::frame::read_bytes;
+use crate::{Answer, LONGEST_ANSWER};
+use model::JobRecord;
+use serde::Deserialize;
+use std::io::{self, Read};
+
+/// How an answer to `jobs` begins.
+const JOBS: &[u8] = br#"{"answer":"jobs","#;
+/// How an answer to `watch` begins.
+const WATCHED: &[u8] = br#"{"answer":"watched","#;
+
+#[derive(Deserialize)]
+struct Jobs {
+    jobs: Vec<JobRecord>,
+}
+
+/// Reads one answer; `None` when the engine closed the connection before it.
+///
+/// # Errors
+/// As [`crate::read_frame`].
+pub(crate) fn read_answer(stream: &mut impl Read) -> io::Result<Option<Answer>> {
+    let bytes = read_bytes(stream, LONGEST_ANSWER)?;
+    Ok(bytes.as_deref().map(parse).transpose()?)
+}
+
+/// Many jobs are read as what they are: for a tagged enum serde would make a tree of all of it first.
+fn parse(bytes: &[u8]) -> serde_json::Result<Answer> {
+    if bytes.starts_with(JOBS) {
+        let Jobs { jobs } = serde_json::from_slice(bytes)?;
+        Ok(Answer::Jobs { jobs })
+    } else if bytes.starts_with(WATCHED) {
+        serde_json::from_slice(bytes).map(Answer::Watched)
+    } else {
+        serde_json::from_slice(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+    use super::*;
+    use crate::{Watched, write_frame};
+    use model::JobId;
+
+    #[track_caller]
+    fn check(answer: &Answer, begins: &[u8]) {
+        let mut frame = Vec::new();
+        write_frame(&mut frame, answer).unwrap();
+        assert!(frame[4..].starts_with(begins), "the quick way is taken");
+        let read = read_answer(&mut frame.as_slice()).unwrap().unwrap();
+        assert_eq!(format!("{read:?}"), format!("{answer:?}"));
+    }
+
+    #[test]
+    fn an_answer_is_read_as_it_was_written() {
+        let jobs = Vec::new();
+        check(&Answer::Jobs { jobs: jobs.clone() }, JOBS);
+        check(&Answer::Watched(Watched { jobs, version: 7 }), WATCHED);
+        check(&Answer::Submitted { job: JobId(3) }, b"{");
+        check(&Answer::Done, b"{");
+    }
+}
