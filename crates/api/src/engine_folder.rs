@@ -54,6 +54,12 @@ impl EngineFolder {
         self.root.join("engine.log")
     }
 
+    /// What stood in the log before it was put aside for its size.
+    #[must_use]
+    pub fn older_log(&self) -> PathBuf {
+        self.root.join("engine.log.1")
+    }
+
     /// The store.
     #[must_use]
     pub fn store(&self) -> PathBuf {

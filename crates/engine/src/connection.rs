@@ -49,7 +49,7 @@ pub(crate) fn accept(listener: &UnixListener, greeting: Greeting, owner: &mpsc::
             Ok(stream) => stream,
             Err(error) => {
                 // Out of descriptors, say: others end meanwhile.
-                crate::log::line(&format!("a connection was not accepted: {error}"));
+                tracing::warn!("a connection was not accepted: {error}");
                 thread::sleep(Duration::from_millis(100));
                 continue;
             }
@@ -75,7 +75,7 @@ pub(crate) fn accept(listener: &UnixListener, greeting: Greeting, owner: &mpsc::
                 }
             });
         if let Err(error) = thread {
-            crate::log::line(&format!("a connection got no thread: {error}"));
+            tracing::warn!("a connection got no thread: {error}");
         }
     }
 }

@@ -122,7 +122,7 @@ fn deliver(engine: &EngineFolder, word: &mut Word) -> bool {
     if let Some(sent) = &mut word.sent {
         match sent.read() {
             Ok(Some(SupervisorAnswer::Unknown)) => {
-                crate::log::line(&format!("{} does not know {:?}", word.key, word.call));
+                tracing::warn!(step = %word.key, "the supervisor does not know {:?}", word.call);
                 return true;
             }
             Ok(Some(_)) => return true,
@@ -145,13 +145,13 @@ fn deliver(engine: &EngineFolder, word: &mut Word) -> bool {
             Err(error) => error,
         },
         None if late => {
-            crate::log::line(&format!("{} has not begun: it gets no call", word.key));
+            tracing::warn!(step = %word.key, "it has not begun: it gets no call");
             return true;
         }
         None => return false,
     };
     if late && !word.reported {
-        crate::log::line(&format!("{} does not answer: {error}", word.key));
+        tracing::warn!(step = %word.key, "the supervisor does not answer: {error}");
         word.reported = true;
     }
     false

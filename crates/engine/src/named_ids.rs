@@ -17,8 +17,8 @@ pub(crate) fn highest(engine: &EngineFolder) -> Option<JobId> {
     let folders = folders.iter().filter_map(|name| name.parse().ok());
     let records = names(&engine.steps());
     let records = records.iter().filter_map(|name| of_key(name));
-    let log = end_of(&engine.log());
-    let log = log.lines().filter_map(of_line);
+    let logs = [engine.older_log(), engine.log()].map(|log| end_of(&log));
+    let log = logs.iter().flat_map(|log| log.lines()).filter_map(of_line);
     let all = folders.chain(records).chain(log);
     all.filter(|id| *id <= HIGHEST).max().map(JobId)
 }
@@ -38,9 +38,18 @@ fn of_key(text: &str) -> Option<u32> {
     job.parse().ok()
 }
 
-/// A line of the log that begins with a job or a step.
+/// A line of the log that has a job or a step among its fields, or begins with one, as those of yard
+/// 0.1.0 do.
 fn of_line(line: &str) -> Option<u32> {
-    let (_time, text) = line.split_once(" engine: ")?;
+    let (_before, text) = line.split_once(" engine: ")?;
+    let of_field = |word: &str| match word.split_once('=')? {
+        ("job", id) => id.parse().ok(),
+        ("step", key) => of_key(key),
+        _ => None,
+    };
+    if let Some(id) = text.split(' ').find_map(of_field) {
+        return Some(id);
+    }
     let text = text.strip_prefix("files of ").unwrap_or(text);
     let mut words = text.split([' ', ':']);
     match words.next()? {
@@ -89,6 +98,13 @@ mod tests {
         assert_eq!(highest(&engine), Some(JobId(7)));
         log("files of job 8 can't be restored");
         assert_eq!(highest(&engine), Some(JobId(8)));
+        log("a supervisor was lost job=9 step=9.0.batch.0");
+        assert_eq!(highest(&engine), Some(JobId(9)));
+        log("it was not started step=10.0.batch.0.0");
+        assert_eq!(highest(&engine), Some(JobId(10)));
+        std::fs::write(engine.older_log(), "t WARN engine: x job=11\n").unwrap();
+        assert_eq!(highest(&engine), Some(JobId(11)));
+        std::fs::remove_file(engine.older_log()).unwrap();
         for text in ["job 4294967295: x", "4 jobs", "the store of job 9", "1.2"] {
             log(text);
             assert_eq!(highest(&engine), Some(JobId(5)), "{text}");

@@ -16,7 +16,7 @@ impl OwnProcesses {
         let path = engine.processes();
         let entered = process::OwnProcesses::open(&path)
             .and_then(|own| own.join().map(|()| own))
-            .inspect_err(|error| crate::log::line(&format!("{}: {error}", path.display())));
+            .inspect_err(|error| tracing::warn!("{}: {error}", path.display()));
         OwnProcesses {
             entered: entered.ok(),
         }
@@ -25,7 +25,7 @@ impl OwnProcesses {
     /// Stays entered when this process executes another program.
     pub(crate) fn keep(&self) {
         if let Some(Err(error)) = self.entered.as_ref().map(process::OwnProcesses::keep) {
-            crate::log::line(&error.to_string());
+            tracing::warn!("{error}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::connection::{self, Greeting};
 use crate::fork_server::{self, ForkServer, ForkServerEvents};
+use crate::log::Process;
 use crate::message::Message;
 use crate::messenger::Messenger;
 use crate::named_ids;
@@ -47,10 +48,11 @@ pub fn serve(dir: &Path) -> ExitCode {
     let _leads = sys::process::new_session();
     // `srun` blocks signals, SIGTERM among them, and may be what started this.
     sys::signals::unblock_all();
+    crate::log::start(&EngineFolder::new(dir));
     match try_serve(dir) {
         Ok(()) => ExitCode::SUCCESS,
         Err(CantServe { asked, there, todo }) => {
-            crate::log::line(&format!("{asked}: {there}; {todo}"));
+            tracing::error!("{asked}: {there}; {todo}");
             say(&Startup::Failed { asked, there, todo });
             ExitCode::FAILURE
         }
@@ -93,10 +95,11 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
     };
     private::files(&folder).map_err(|error| system(&error))?;
     if let Some(warning) = private::warning(&dir) {
-        crate::log::line(&warning);
+        tracing::warn!("{warning}");
     }
     // Before the first thread, and before the store fills memory that each fork would copy.
     let (fork_server, events) = fork_server::fork(&dir).map_err(|error| system(&error))?;
+    crate::log::write_as(Process::Engine);
     let leaving = match open(&folder, &binary, fork_server, own) {
         Ok((owner, messages)) => live(owner, &messages, events).map_err(|error| system(&error))?,
         Err((error, fork_server)) => {
@@ -115,13 +118,13 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
         }
         Leaving::Signal => {}
         Leaving::ForkServerLost => {
-            crate::log::line("the fork server was lost: another engine takes over");
+            tracing::warn!("the fork server was lost: another engine takes over");
             if let Err(error) = start_another(&binary, &dir) {
-                crate::log::line(&format!("it can't be started: {error}"));
+                tracing::error!("it can't be started: {error}");
             }
         }
     }
-    crate::log::line("ended; running jobs keep running");
+    tracing::info!("ended; running jobs keep running");
     Ok(())
 }
 
@@ -179,7 +182,7 @@ fn open(
     let (gpus, no_gpus) = match sys::gpus::ask() {
         Ok(gpus) => (gpus, "no NVIDIA driver answers".to_owned()),
         Err(error) => {
-            crate::log::line(&error.to_string());
+            tracing::warn!("{error}");
             (Vec::new(), error.to_string())
         }
     };
@@ -283,7 +286,7 @@ fn live(
         }
     })?;
     say(&Startup::Ready);
-    crate::log::line(&format!("{} serves", api::VERSION));
+    tracing::info!("{} serves", api::VERSION);
     remove_old_programs(&owner);
     Ok(owner.live(messages))
 }

@@ -54,7 +54,7 @@ fn learn(names: &Mutex<Names>, number: u32, ask: impl FnOnce(u32) -> io::Result<
             lock(names).insert(number, name);
         }
         // Asked again by the next connection that needs it.
-        Err(error) => crate::log::line(&format!("the name of {number} is not known: {error}")),
+        Err(error) => tracing::warn!("the name of {number} is not known: {error}"),
     }
 }
 

@@ -29,6 +29,9 @@ variables! {
     /// How many jobs, the newest, the embedded engine remembers: 1000000 unless it is set where the
     /// engine is started.
     TRAINYARD_KEEP_JOBS;
+    /// How much the embedded engine writes to its log: `error`, `warn`, `info`, `debug` or `trace`;
+    /// `info` unless it is set where the engine is started.
+    TRAINYARD_LOG;
 }
 
 variables! {

@@ -84,6 +84,7 @@ impl ChildPool {
                 sys::signals::unblock_all();
                 // Out of the fork server's session, so that none of its signals come here.
                 let _ = process::new_session();
+                crate::log::write_as(crate::log::Process::Supervisor);
                 let (boot_id, engine) = (self.boot_id.clone(), self.engine.clone());
                 let lived = std::panic::catch_unwind(move || {
                     supervisor::live(theirs, spec, boot_id, &engine)

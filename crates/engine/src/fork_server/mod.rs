@@ -69,8 +69,9 @@ pub fn fork(engine: &Path) -> io::Result<(ForkServer, ForkServerEvents)> {
     match process::fork()? {
         Fork::Child => {
             drop(ours);
+            crate::log::write_as(crate::log::Process::ForkServer);
             if let Err(error) = live::live(theirs, engine) {
-                let _ = writeln!(io::stderr(), "fork server: {error}");
+                tracing::error!("{error}");
             }
             process::exit_now(0)
         }

@@ -61,7 +61,7 @@ impl Owner {
         }
         let mut turn = Turn::new(self.clock.now());
         if let Some(by_ms) = jump {
-            crate::log::line(&format!("the clock was set by {by_ms} ms: limits stay"));
+            tracing::info!("the clock was set by {by_ms} ms: limits stay");
             self.clock_set(by_ms, &mut turn);
         }
         turn

@@ -48,7 +48,7 @@ impl Owner {
         if !self.is_awaited(key) {
             return;
         }
-        crate::log::line(&format!("{key} was not started: {message}"));
+        tracing::error!(step = %key, "it was not started: {message}");
         if key.step == StepId::Batch {
             // Nothing ran: the job waits until someone has looked.
             let (job, at) = (key.job, turn.now);
@@ -110,7 +110,7 @@ impl Owner {
                 let _owner = sender.send(Message::Gone(key));
             });
         if let Err(error) = &thread {
-            crate::log::line(&format!("can't wait for process {}: {error}", pid.pid));
+            tracing::warn!("can't wait for process {}: {error}", pid.pid);
         }
         true
     }
@@ -167,7 +167,7 @@ impl Owner {
         } else {
             Ending::End(Outcome::NodeFail)
         };
-        crate::log::line(&format!("job {job}: a supervisor was lost"));
+        tracing::warn!(job = job.0, step = %key, "a supervisor was lost");
         self.decide(job, ending, turn);
     }
 
@@ -267,9 +267,7 @@ impl Owner {
             own: &self.own,
         }
         .kill();
-        crate::log::line(&format!(
-            "job {job}: {killed} processes left behind were killed"
-        ));
+        tracing::warn!(job = job.0, "{killed} processes left behind were killed");
     }
 
     /// When the time of a running job is over.

@@ -85,7 +85,7 @@ impl Owner {
 
     fn losses(&self) -> Vec<Loss> {
         self.store.losses().unwrap_or_else(|error| {
-            crate::log::line(&error.to_string());
+            tracing::warn!("{error}");
             Vec::new()
         })
     }

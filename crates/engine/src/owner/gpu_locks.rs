@@ -64,7 +64,7 @@ impl GpuLocks {
         for error in &locking.passed_over {
             let text = error.to_string();
             if !self.passed_over.contains(&text) {
-                crate::log::line(&text);
+                tracing::warn!("{text}");
                 self.passed_over.insert(text);
             }
         }
@@ -107,7 +107,7 @@ impl Owner {
                         barred.insert(index);
                     }
                     Err(error) => {
-                        crate::log::line(&format!("GPU {index} can't be locked: {error}"));
+                        tracing::warn!("GPU {index} can't be locked: {error}");
                         barred.insert(index);
                     }
                 }
@@ -144,8 +144,8 @@ impl Owner {
                 Ok(Some(lock)) => {
                     self.gpus.held.insert(index, lock);
                 }
-                Ok(None) => crate::log::line(&format!("GPU {index} is locked by another")),
-                Err(error) => crate::log::line(&format!("GPU {index} can't be locked: {error}")),
+                Ok(None) => tracing::warn!("GPU {index} is locked by another"),
+                Err(error) => tracing::warn!("GPU {index} can't be locked: {error}"),
             }
         }
     }

@@ -152,7 +152,7 @@ impl Owner {
             },
             Message::NoticeShown => {
                 if let Err(error) = self.store.losses_shown() {
-                    crate::log::line(&format!("what was lost will be reported again: {error}"));
+                    tracing::warn!("what was lost will be reported again: {error}");
                 }
             }
             Message::Gone(key) => self.supervisor_gone(key, turn),
@@ -171,7 +171,7 @@ impl Owner {
         }
         let result = match call {
             Call::Handover(handover) => {
-                crate::log::line(&format!("handing over to {}", handover.to));
+                tracing::info!("handing over to {}", handover.to);
                 return Some(Leaving::Requested(reply, Answer::HandedOver));
             }
             Call::Stop => return Some(Leaving::Requested(reply, Answer::Done)),

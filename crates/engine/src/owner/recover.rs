@@ -75,7 +75,7 @@ impl Owner {
                 }
             }
             // Nothing is accepted until it can be read: it is tried again with the next turn.
-            Err(error) => crate::log::line(&format!("the store can't be read again: {error}")),
+            Err(error) => tracing::error!("the store can't be read again: {error}"),
         }
     }
 
@@ -130,7 +130,7 @@ impl Owner {
         match self.store.note_boot(&boot_id) {
             Ok(former) => former.is_some_and(|former| former != boot_id),
             Err(error) => {
-                crate::log::line(&format!("the boot can't be noted: {error}"));
+                tracing::warn!("the boot can't be noted: {error}");
                 false
             }
         }

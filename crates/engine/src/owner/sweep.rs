@@ -46,7 +46,7 @@ impl Owner {
         let (due, next) = match found {
             Ok(found) => found,
             Err(error) => {
-                crate::log::line(&format!("old folders can't be looked for: {error}"));
+                tracing::warn!("old folders can't be looked for: {error}");
                 self.sweep_at = Some(Timestamp(now.0 + KEEP_MS));
                 return;
             }
@@ -66,7 +66,7 @@ impl Owner {
         }
         // Before the exit files go: what they said must be on disk.
         if let Err(error) = self.store.forget_folders(&due) {
-            crate::log::line(&format!("old folders stay: {error}"));
+            tracing::warn!("old folders stay: {error}");
             self.sweep_at = Some(Timestamp(now.0 + KEEP_MS));
             return;
         }
@@ -78,7 +78,7 @@ impl Owner {
             .stack_size(128 << 10)
             .spawn(move || remove(&engine, &due));
         if let Err(error) = thread {
-            crate::log::line(&format!("old folders stay: {error}"));
+            tracing::warn!("old folders stay: {error}");
         }
     }
 }
@@ -93,7 +93,7 @@ impl Owner {
                 self.sweep_at = Some(Timestamp(now.0 + ROWS_PAUSE_MS));
             }
             Ok(_) => {}
-            Err(error) => crate::log::line(&format!("old jobs stay: {error}")),
+            Err(error) => tracing::warn!("old jobs stay: {error}"),
         }
     }
 }

@@ -99,6 +99,12 @@ impl Owner {
             ended_starts: &turn.ended_starts,
             jobs,
         };
+        for submission in &turn.submissions {
+            tracing::debug!(job = submission.job.0, "submitted");
+        }
+        for record in &changes.ended {
+            tracing::debug!(job = record.id.0, state = ?record.state, "ended");
+        }
         let nothing =
             batch.jobs.is_empty() && batch.steps.is_empty() && batch.submissions.is_empty();
         if !nothing && let Err(error) = self.store.write(&batch) {
@@ -116,6 +122,7 @@ impl Owner {
             self.read(call, reply, turn.now);
         }
         for spec in &turn.launches {
+            tracing::debug!(step = %spec.key(), "a supervisor is asked for");
             self.launch(spec);
         }
         for (key, call) in turn.words {
@@ -125,7 +132,7 @@ impl Owner {
 
     /// The turn could not be written: nothing of it happened.
     fn failed(&mut self, turn: Turn, message: &str) {
-        crate::log::line(&format!("nothing was accepted: {message}"));
+        tracing::error!("nothing was accepted: {message}");
         let refusal = || {
             Answer::Refused(Refusal::Store {
                 message: message.to_owned(),

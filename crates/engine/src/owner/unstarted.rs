@@ -29,7 +29,7 @@ impl Owner {
             .filter(|key| match self.claim_ended(**key, &exit) {
                 Ok(()) => true,
                 Err(error) => {
-                    crate::log::line(&format!("{key} is not given up: {error}"));
+                    tracing::warn!(step = %key, "it is not given up: {error}");
                     false
                 }
             })

@@ -99,7 +99,7 @@ impl Store {
     }
 
     fn note_loss(&mut self, text: &str) -> Result<(), StoreError> {
-        crate::log::line(text);
+        tracing::warn!("{text}");
         let mut losses = self.losses()?;
         losses.push(Loss {
             at: Timestamp(sys::wall_clock()),
@@ -149,9 +149,7 @@ impl Store {
         };
         // What is committed stays so: without this word a loss is noticed by fewer signs.
         if let Err(error) = self.committed.write(&committed) {
-            crate::log::line(&format!(
-                "how far the store has come can't be noted: {error}"
-            ));
+            tracing::warn!("how far the store has come can't be noted: {error}");
         }
     }
 }

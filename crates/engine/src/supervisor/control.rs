@@ -62,7 +62,7 @@ impl Control {
         match listener.and_then(|listener| listener.set_nonblocking(true).map(|()| listener)) {
             Ok(listener) => self.listener = Some(listener),
             // Who asked will ask again.
-            Err(error) => super::log(&format!("{}: {error}", self.path.display())),
+            Err(error) => tracing::warn!("{}: {error}", self.path.display()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Between two steps: the end of one goes to the fork server, and the next may come.
 
-use super::{Supervisor, log};
+use super::Supervisor;
 use crate::spec::ExitFile;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -47,7 +47,7 @@ impl Supervisor {
         // Out of the last step's working directory: a file system must not be busy for this.
         let _ = std::env::set_current_dir("/");
         self.next_spec(fork_server)
-            .inspect_err(|error| log(&format!("no next step: {error}")))
+            .inspect_err(|error| tracing::warn!("no next step: {error}"))
             .ok()?
     }
 

@@ -37,7 +37,7 @@ pub(super) fn launch(
     let environment = environment(&spec.environment)?;
     let environment = task_environment::of_step(environment, spec);
     if let Err(error) = slurm_links::prepare(&spec.binary) {
-        super::log(&format!("links beside {}: {error}", spec.binary.display()));
+        tracing::warn!("links beside {}: {error}", spec.binary.display());
     }
     let user = user(spec);
     sys::process::set_umask(spec.umask);
@@ -111,7 +111,7 @@ pub(super) fn say(text: &str, relay: Option<&mut Relay>, messages: Option<&File>
             let _ = std::io::Write::write_all(&mut file, format!("{line}\n").as_bytes());
         }
         (None, Some(relay)) => relay.send(&api::step_io::FromSupervisor::Say(line)),
-        (None, None) => super::log(&line),
+        (None, None) => tracing::warn!("{line}"),
     }
 }
 

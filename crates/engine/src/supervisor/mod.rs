@@ -31,7 +31,7 @@ use control::Control;
 pub(crate) use idle::hand_over;
 use relay::Relay;
 use run::Run;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
@@ -66,7 +66,7 @@ pub fn main(spec: &StepSpec) -> ExitCode {
     match held {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            log(&format!("{}: {error}", spec.key()));
+            tracing::warn!(step = %spec.key(), "{error}");
             ExitCode::FAILURE
         }
     }
@@ -83,7 +83,7 @@ pub(crate) fn live(
     let mut supervisor = match Supervisor::new(engine, boot_id) {
         Ok(supervisor) => supervisor,
         Err(error) => {
-            log(&error.to_string());
+            tracing::warn!("{error}");
             return false;
         }
     };
@@ -95,7 +95,7 @@ pub(crate) fn live(
         let (exit, spec) = match held {
             Ok(held) => held,
             Err(error) => {
-                log(&format!("a step was not held: {error}"));
+                tracing::warn!("a step was not held: {error}");
                 return false;
             }
         };
@@ -184,11 +184,11 @@ fn share_gpus(spec: &StepSpec) -> Vec<GpuLock> {
     let share = |uuid: &String| match sys::gpus::share(uuid).map(|locking| locking.lock) {
         Ok(Some(lock)) => Some(lock),
         Ok(None) => {
-            log(&format!("{}: {uuid} is locked by another", spec.key()));
+            tracing::warn!(step = %spec.key(), "GPU {uuid} is locked by another");
             None
         }
         Err(error) => {
-            log(&format!("{}: {uuid} can't be locked: {error}", spec.key()));
+            tracing::warn!(step = %spec.key(), "GPU {uuid} can't be locked: {error}");
             None
         }
     };
@@ -217,11 +217,6 @@ fn tell_engine(spec: &StepSpec) {
                 .map_err(|error| error.to_string())
         });
     if let Err(error) = told {
-        log(&format!("step {}.{} ended: {error}", spec.job, spec.step));
+        tracing::warn!(step = %spec.key(), "it ended, and no engine heard of it: {error}");
     }
-}
-
-/// Writes a line to the engine's log, which is every supervisor's stderr.
-fn log(text: &str) {
-    let _ = writeln!(io::stderr(), "supervisor: {text}");
 }

@@ -18,7 +18,7 @@ pub(super) fn send(pid: u32, signal: i32) {
     match process::signal(pid, signal) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => super::log(&format!("signal {signal} to process {pid}: {error}")),
+        Err(error) => tracing::warn!("signal {signal} to process {pid}: {error}"),
     }
 }
 

@@ -283,7 +283,7 @@ impl Relay {
                 Ok(Some(frame)) => self.obey(frame, wishes),
                 Ok(None) => return,
                 Err(error) => {
-                    super::log(&error.to_string());
+                    tracing::warn!("{error}");
                     return self.gone(wishes);
                 }
             }

@@ -212,7 +212,7 @@ impl<'a> Run<'a> {
         });
         let look = self.relay.as_ref().and_then(Relay::next_look);
         if let Err(error) = poll.wait(sleep.into_iter().chain(look).min()) {
-            super::log(&format!("poll: {error}"));
+            tracing::warn!("poll: {error}");
             std::thread::sleep(Duration::from_millis(100));
             return;
         }

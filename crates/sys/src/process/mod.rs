@@ -21,7 +21,8 @@ pub use spawn::{Spawn, User};
 pub use stat::{is_same, is_stopped, parent, session, start_time};
 pub use this::{
     become_subreaper, close_all_but, descriptor_limit, end_with_parent, leads_a_group, leave_stdio,
-    new_session, oom_score_adj, parent_of_this, set_name, set_umask, umask, user, write_output_to,
+    new_session, oom_score_adj, parent_of_this, set_name, set_umask, umask, user, write_errors_to,
+    write_output_to,
 };
 pub use tree_usage::{TreeUsage, tree_usage};
 

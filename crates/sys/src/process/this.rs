@@ -92,6 +92,14 @@ pub fn oom_score_adj() -> i32 {
         .unwrap_or(0)
 }
 
+/// From now on standard error is this file.
+///
+/// # Errors
+/// What the system says.
+pub fn write_errors_to(file: &std::fs::File) -> io::Result<()> {
+    Ok(rustix::stdio::dup2_stderr(file)?)
+}
+
 /// How many descriptors this process may have open.
 #[must_use]
 pub fn descriptor_limit() -> u64 {
