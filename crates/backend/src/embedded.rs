@@ -94,7 +94,7 @@ impl Transport for EmbeddedTransport {
         Ok(jobs.iter().find(is_meant).map(JobView::from))
     }
 
-    fn recent_jobs(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError> {
+    fn snapshot(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError> {
         let filter = JobFilter {
             ended_since: Some(since),
             ..JobFilter::default()

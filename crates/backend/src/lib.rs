@@ -8,6 +8,7 @@ mod embedded;
 mod facts;
 mod job_view;
 mod poller;
+mod shared_queue;
 mod slurm;
 mod transport;
 
@@ -15,5 +16,6 @@ pub use embedded::{EmbeddedTransport, LOCAL};
 pub use facts::node_local;
 pub use job_view::{JobView, ViewState};
 pub use poller::{Look, Poller, Reach};
+pub use shared_queue::{INTERVAL, SharedQueue, Snapshot};
 pub use slurm::{Discovered, SlurmTransport, discover, slurm_here};
 pub use transport::{NewJob, TestedJob, Transport, TransportError};

@@ -1,9 +1,11 @@
 //! A cluster asked about jobs beside everything else, in a thread: a question that hangs keeps no
-//! one from Ctrl-C, and all that follow runs in this process share one question.
+//! one from Ctrl-C, and all that follow runs share one question: in this process, and on a real
+//! Slurm among all processes of the user.
 
 use crate::job_view::JobView;
+use crate::shared_queue::{SharedQueue, Snapshot};
 use crate::transport::{Transport, TransportError};
-use model::JobId;
+use model::{JobId, Timestamp};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -44,6 +46,7 @@ pub struct Look {
 #[derive(Debug)]
 pub struct Poller {
     cluster: String,
+    is_embedded: bool,
     shared: Arc<Shared>,
     stop: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -57,15 +60,15 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The jobs of all that follow runs.
-    wanted: Vec<JobId>,
+    /// The jobs of all that follow runs, each with the moment since which it is known to be there.
+    wanted: Vec<(JobId, Timestamp)>,
     /// Something is to be asked before its time.
     hurry: bool,
     /// Since when there is no news.
     quiet_since: Option<Instant>,
     /// The question that is under way.
     asking_since: Option<Instant>,
-    /// When the last one began.
+    /// When the last answer was asked for, or a question failed.
     asked: Option<Instant>,
     /// The questions in a row that failed.
     failing: Option<Failing>,
@@ -86,12 +89,12 @@ struct Failing {
 impl State {
     /// How long to leave until the next question: the longer nothing changed, and the longer an
     /// outage lasts, the longer.
-    fn pause(&self, transport: &dyn Transport) -> Duration {
+    fn pause(&self, asker: &Asker) -> Duration {
         let since = match &self.failing {
             Some(failing) => Some(failing.since),
             None => self.quiet_since,
         };
-        transport.pause(since.map_or(Duration::ZERO, |since| since.elapsed()))
+        asker.pause(since.map_or(Duration::ZERO, |since| since.elapsed()))
     }
 }
 
@@ -101,20 +104,22 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the next question is due, and says of which jobs; `None` at the end.
-    fn next(&self, transport: &dyn Transport) -> Option<Vec<JobId>> {
+    /// Waits until the next question is due, and says of which jobs, and how old an answer may be;
+    /// `None` at the end.
+    fn next(&self, asker: &Asker) -> Option<(Vec<JobId>, Duration)> {
         let mut state = self.lock();
         loop {
             if state.ended {
                 return None;
             }
-            let pause = state.pause(transport);
+            let pause = state.pause(asker);
             let waited = state.asked.map_or(pause, |asked| asked.elapsed());
             if !state.wanted.is_empty() && (state.hurry || waited >= pause) {
                 state.hurry = false;
                 state.asked = Some(Instant::now());
                 state.asking_since = state.asked;
-                return Some(state.wanted.clone());
+                let jobs = state.wanted.iter().map(|(job, _)| *job);
+                return Some((jobs.collect(), pause));
             }
             let left = if state.wanted.is_empty() {
                 LONGEST_WAIT
@@ -127,16 +132,17 @@ impl Shared {
     }
 
     /// Takes an answer; whether there will be more questions.
-    fn take(
-        &self,
-        asked: Vec<JobId>,
-        answer: Result<Vec<JobView>, TransportError>,
-        is_embedded: bool,
-    ) -> bool {
+    fn take(&self, answer: Result<Snapshot, NoAnswer>) -> bool {
         let mut state = self.lock();
         state.asking_since = None;
         match answer {
-            Ok(jobs) => {
+            Ok(Snapshot { at, jobs }) => {
+                let age = u64::try_from(sys::now().saturating_sub(at.0)).unwrap_or(0);
+                state.asked = Instant::now().checked_sub(Duration::from_millis(age));
+                let is_known = |job: &JobId| jobs.iter().any(|view| view.id == *job);
+                let asked = state.wanted.iter();
+                let asked = asked.filter(|(job, since)| *since <= at || is_known(job));
+                let asked = asked.map(|(job, _)| *job).collect();
                 state.failing = None;
                 let last = state.look.take();
                 let number = last.as_ref().map_or(0, |look| look.number) + 1;
@@ -150,13 +156,11 @@ impl Shared {
                 });
                 true
             }
-            // The client has started an engine again, or waited for one, before it says so.
-            Err(error) if is_embedded => {
+            Err(NoAnswer::ForGood(error)) => {
                 state.fatal = Some(error);
                 false
             }
-            Err(error) => {
-                let why = error.to_string();
+            Err(NoAnswer::Outage(why)) => {
                 let failing = state.failing.get_or_insert(Failing {
                     since: Instant::now(),
                     times: 0,
@@ -170,26 +174,74 @@ impl Shared {
     }
 }
 
-fn ask(shared: &Shared, mut transport: Box<dyn Transport>) {
-    while let Some(jobs) = shared.next(&*transport) {
-        let answer = transport.jobs(&jobs);
-        if !shared.take(jobs, answer, transport.is_embedded()) {
+/// Why there is no answer.
+enum NoAnswer {
+    /// The embedded engine: the client has started one again, or waited for one, before it says so.
+    ForGood(TransportError),
+    /// Of a cluster that may answer later.
+    Outage(String),
+}
+
+/// What asks.
+struct Asker {
+    transport: Box<dyn Transport>,
+    /// Where the answer is shared with other processes.
+    queue: Option<SharedQueue>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Asker {
+    fn pause(&self, unchanged_for: Duration) -> Duration {
+        match &self.queue {
+            Some(queue) => queue.pause(unchanged_for),
+            None => self.transport.pause(unchanged_for),
+        }
+    }
+
+    fn ask(&mut self, jobs: &[JobId], oldest: Duration) -> Result<Snapshot, NoAnswer> {
+        let transport = &mut *self.transport;
+        if let Some(queue) = &self.queue {
+            let ask = || transport.snapshot(Timestamp(0));
+            let answer = queue.snapshot(oldest, &self.stop, ask);
+            return answer.map_err(NoAnswer::Outage);
+        }
+        let at = Timestamp(sys::now());
+        match transport.jobs(jobs) {
+            Ok(jobs) => Ok(Snapshot { at, jobs }),
+            Err(error) if transport.is_embedded() => Err(NoAnswer::ForGood(error)),
+            Err(error) => Err(NoAnswer::Outage(error.to_string())),
+        }
+    }
+}
+
+fn ask(shared: &Shared, mut asker: Asker) {
+    while let Some((jobs, oldest)) = shared.next(&asker) {
+        let answer = asker.ask(&jobs, oldest);
+        if !shared.take(answer) {
             return;
         }
     }
 }
 
 impl Poller {
-    /// Begins to ask through that transport, once there are jobs.
+    /// Begins to ask through that transport, once there are jobs. `queue`: where other processes of
+    /// the user share the answer.
     #[must_use]
-    pub fn start(transport: Box<dyn Transport>) -> Poller {
+    pub fn start(transport: Box<dyn Transport>, queue: Option<SharedQueue>) -> Poller {
         let shared = Arc::new(Shared::default());
         let stop = transport.stop();
         let cluster = transport.cluster().to_owned();
+        let is_embedded = transport.is_embedded();
         let of_thread = Arc::clone(&shared);
-        let thread = std::thread::spawn(move || ask(&of_thread, transport));
+        let asker = Asker {
+            transport,
+            queue,
+            stop: Arc::clone(&stop),
+        };
+        let thread = std::thread::spawn(move || ask(&of_thread, asker));
         Poller {
             cluster,
+            is_embedded,
             shared,
             stop,
             thread: Some(thread),
@@ -202,12 +254,18 @@ impl Poller {
         &self.cluster
     }
 
+    /// Whether it asks the embedded engine.
+    #[must_use]
+    pub fn is_embedded(&self) -> bool {
+        self.is_embedded
+    }
+
     /// From now on these jobs are asked about too.
     pub fn watch(&self, jobs: &[JobId]) {
         let mut state = self.shared.lock();
         for job in jobs {
-            if !state.wanted.contains(job) {
-                state.wanted.push(*job);
+            if !state.wanted.iter().any(|(known, _)| known == job) {
+                state.wanted.push((*job, Timestamp(sys::now())));
                 state.hurry = true;
             }
         }

@@ -64,7 +64,7 @@ pub trait Transport: Send {
     fn element(&mut self, array: JobId, element: u32) -> Result<Option<JobView>, TransportError>;
 
     /// All live jobs of this user, and those that ended since then and are still known.
-    fn recent_jobs(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError>;
+    fn snapshot(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError>;
 
     /// Set to end a question that is under way, from another thread.
     fn stop(&self) -> Arc<AtomicBool> {

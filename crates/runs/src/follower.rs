@@ -74,6 +74,10 @@ pub struct Follower {
     has_more: bool,
     /// Since when the cluster does not answer, where that was said.
     outage: Option<Instant>,
+    /// Whether the files were read before: what comes later happens now.
+    has_read: bool,
+    /// A conductor has said how the run ended, since this follows it.
+    has_ended: bool,
 }
 
 /// One start.
@@ -101,6 +105,8 @@ impl Follower {
             reason: None,
             has_more: false,
             outage: None,
+            has_read: false,
+            has_ended: false,
         }
     }
 
@@ -141,7 +147,13 @@ impl Follower {
         self.waiting(&mut seen);
         let last = self.attempts.last().map_or(&[][..], |last| &last.seen[..]);
         let state = run_state(Some(&self.link), last, self.view.as_ref());
-        if answered && !self.has_more && !state.is_live() && !self.job_lives() {
+        // A shared cluster is asked seldom: what the files say has to do. The engine here is asked
+        // often enough to wait for the job's own end too.
+        let is_over = match self.has_ended && !poller.is_embedded() {
+            true => true,
+            false => answered && !self.job_lives(),
+        };
+        if is_over && !self.has_more && !state.is_live() {
             seen.push(RunEvent::Over { state });
         }
         Ok(seen)
@@ -246,6 +258,7 @@ impl Follower {
             seen.extend(lines.into_iter().map(|line| RunEvent::Output { line }));
             let redrawn = followed.logs.redrawn().into_iter();
             seen.extend(redrawn.map(|line| RunEvent::Redrawn { line }));
+            self.has_ended |= self.has_read && events.iter().any(|line| ends_run(&line.event));
             followed.seen.extend(events);
             if followed.logs.has_more() {
                 self.has_more = true;
@@ -254,6 +267,7 @@ impl Follower {
             }
             seen.extend(followed.held.drain(..).map(|line| tell(&line)));
         }
+        self.has_read = true;
         Ok(())
     }
 
@@ -268,6 +282,11 @@ impl Follower {
             seen.extend(reason.map(|reason| RunEvent::Waiting { reason }));
         }
     }
+}
+
+/// After this event no job of the run starts again by itself.
+fn ends_run(event: &Event) -> bool {
+    matches!(event, Event::Finished { .. } | Event::Failed { .. })
 }
 
 /// After this event the ranks write nothing more.

@@ -38,7 +38,7 @@ pub use known_runs::{engine_dir, indexed_runs, places};
 pub use make::{Submitted, submit};
 pub use plain_jobs::{PlainJob, plain_jobs};
 use program::pin_program;
-pub use reach::{engines, open};
+pub use reach::{engines, open, poller};
 pub use reason_words::{hold_remedy, say_reason};
 pub use requeue::{Requeued, requeue};
 pub use run::{Run, Start, ask_for};

@@ -2,7 +2,9 @@
 
 use crate::failure::{Failure, FailureKind};
 use crate::known_runs::engine_dir;
-use backend::{EmbeddedTransport, LOCAL, SlurmTransport, Transport};
+use crate::user_config::user_config;
+use backend::{EmbeddedTransport, INTERVAL, LOCAL, Poller, SharedQueue, SlurmTransport, Transport};
+use std::time::Duration;
 use sys::Places;
 
 /// The transport to the cluster of a run or job that is there already; it need not answer now.
@@ -36,4 +38,20 @@ pub fn engines(places: &Places) -> (Vec<Box<dyn Transport>>, Vec<String>) {
         Err(error) => problems.push(Failure::from(error).line()),
     }
     (engines, problems)
+}
+
+/// Begins to ask a cluster about jobs that are followed. What a real Slurm answers is shared with all
+/// of the user's processes on this machine, and asked for as seldom as their config says.
+#[must_use]
+pub fn poller(transport: Box<dyn Transport>, places: &Places) -> Poller {
+    if transport.is_embedded() {
+        return Poller::start(transport, None);
+    }
+    // A config with a mistake is refused where something is planned by it.
+    let config = user_config(places).ok().flatten();
+    let poll = config.and_then(|config| config.poll);
+    let interval = poll.map_or(INTERVAL, |poll| Duration::from_secs(poll.value.0));
+    let folder = places.state.join(&places.host).join("slurm");
+    let queue = SharedQueue::new(&folder.join(transport.cluster()), interval);
+    Poller::start(transport, Some(queue))
 }

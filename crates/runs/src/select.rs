@@ -53,6 +53,15 @@ impl Selected {
         })
     }
 
+    /// The jobs of which its cluster must be asked.
+    #[must_use]
+    pub fn jobs(&self) -> Vec<JobId> {
+        match &self.run {
+            Some(run) => run.live_jobs(),
+            None => self.job.into_iter().collect(),
+        }
+    }
+
     /// What the cluster says of its job now; of an array's elements, a live one where one is.
     pub fn view(&mut self) -> Result<Option<JobView>, Failure> {
         if let Some(run) = &mut self.run {
@@ -319,7 +328,7 @@ impl<'a> Search<'a> {
             if !name.is_on(&cluster) {
                 continue;
             }
-            let recent = match engine.recent_jobs(Timestamp(0)) {
+            let recent = match engine.snapshot(Timestamp(0)) {
                 Ok(recent) => recent,
                 Err(error) => {
                     problems.push(Failure::from(error).line());

@@ -28,6 +28,7 @@ pub mod named_file;
 mod nonblocking;
 mod now;
 pub mod odd_text;
+pub mod own_file;
 mod places;
 pub mod poll;
 pub mod private_folder;

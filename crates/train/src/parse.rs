@@ -1,6 +1,6 @@
 //! Reads a run file.
 
-use crate::keys::{ON, SECTIONS, Section, is_of_one_run, section_of};
+use crate::keys::{ON, POLL, SECTIONS, Section, is_of_one_run, section_of};
 use crate::reader::{From, Raw, Reader, Whose};
 use crate::{CompleteWord, Problem, RunFile, Sections};
 use std::path::Path;
@@ -61,7 +61,7 @@ fn read_document(run_file: &mut RunFile, reader: &mut Reader<'_>, document: &DeT
         false => "a run file",
     };
     let beside: &[&str] = match reader.is_user_config() {
-        true => &["cluster", ON.name],
+        true => &["cluster", ON.name, POLL.name],
         false => &["cluster"],
     };
     read_sections(&mut run_file.body, reader, document, place, beside);
@@ -69,6 +69,11 @@ fn read_document(run_file: &mut RunFile, reader: &mut Reader<'_>, document: &DeT
         && let Some((_, on)) = document.iter().find(|(key, _)| key.get_ref() == ON.name)
     {
         run_file.on = reader.text(&ON, Raw::Toml(on));
+    }
+    if reader.is_user_config()
+        && let Some((_, poll)) = document.iter().find(|(key, _)| key.get_ref() == POLL.name)
+    {
+        run_file.poll = reader.length(&POLL, Raw::Toml(poll));
     }
     let Some((_, clusters)) = document.iter().find(|(key, _)| key.get_ref() == "cluster") else {
         return;

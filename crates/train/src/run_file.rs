@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 pub struct RunFile {
     /// `on`, of the user's config alone: the cluster that runs go to.
     pub on: Option<Resolved<String>>,
+    /// `poll`, of the user's config alone: the least time between two questions to a Slurm.
+    pub poll: Option<Resolved<Seconds>>,
     /// What holds everywhere.
     pub body: Sections,
     /// `[cluster.NAME]`: only what differs there.

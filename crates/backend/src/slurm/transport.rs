@@ -5,6 +5,7 @@ use super::commands;
 use super::discover::{Discovered, is_here, name_here};
 use super::query::{FORMAT, parse_line};
 use crate::job_view::JobView;
+use crate::shared_queue::INTERVAL;
 use crate::transport::{NewJob, TestedJob, Transport, TransportError};
 use model::{JobId, RestartCount, Timestamp};
 use std::os::unix::process::CommandExt;
@@ -170,7 +171,7 @@ impl Transport for SlurmTransport {
         Ok(views.into_iter().next())
     }
 
-    fn recent_jobs(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError> {
+    fn snapshot(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError> {
         // Slurm forgets ended jobs soon (MinJobAge).
         let mut jobs = self.squeue(&["--me".to_owned()])?;
         jobs.retain(|job| job.is_recent(since));
@@ -182,7 +183,7 @@ impl Transport for SlurmTransport {
     }
 
     fn pause(&self, unchanged_for: Duration) -> Duration {
-        (unchanged_for / 4).clamp(Duration::from_secs(2), Duration::from_secs(60))
+        (unchanged_for / 4).clamp(INTERVAL, Duration::from_secs(60))
     }
 
     fn cancel(&mut self, job: JobId, element: Option<u32>) -> Result<(), TransportError> {

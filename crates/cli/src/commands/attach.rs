@@ -7,7 +7,7 @@ use crate::printer::Printer;
 use backend::JobView;
 use clap::Args as ClapArgs;
 use runs::Run;
-use runs::{FailureKind, Selected, select_live};
+use runs::{FILE_PAUSE, FailureKind, Selected, select_live};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
@@ -101,25 +101,23 @@ fn beside_ranks(run: &Run) -> Vec<OsString> {
 
 /// What its cluster says of the job, once it answers.
 fn answered(selected: &mut Selected, printer: &Printer) -> Result<Option<JobView>, Failure> {
-    let begun = Instant::now();
-    let mut outage_since = None;
-    loop {
-        match selected.view() {
-            Err(error)
-                if error.kind == FailureKind::Unreachable && !selected.transport.is_embedded() =>
-            {
-                if outage_since.is_none() {
-                    printer.say(&outage(selected.transport.cluster(), &error.line()));
-                    outage_since = Some(Instant::now());
-                }
-            }
-            view => {
-                if let Some(since) = outage_since {
-                    printer.say(&outage_over(selected.transport.cluster(), since.elapsed()));
-                }
-                return Ok(view?);
-            }
+    let failure = match selected.view() {
+        Err(failure)
+            if failure.kind == FailureKind::Unreachable && !selected.transport.is_embedded() =>
+        {
+            failure
         }
-        std::thread::sleep(selected.transport.pause(begun.elapsed()));
+        view => return Ok(view?),
+    };
+    let cluster = selected.transport.cluster().to_owned();
+    printer.say(&outage(&cluster, &failure.line()));
+    let begun = Instant::now();
+    let places = runs::places()?;
+    let poller = runs::poller(runs::open(&places, &cluster)?, &places);
+    poller.watch(&selected.jobs());
+    while poller.look(0)?.is_none() {
+        std::thread::sleep(FILE_PAUSE);
     }
+    printer.say(&outage_over(&cluster, begun.elapsed()));
+    Ok(selected.view()?)
 }

@@ -5,7 +5,7 @@ use super::job_output::{files, follow_job, has_begun, job_infos, show_whole};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
-use backend::{Poller, Transport};
+use backend::Transport;
 use clap::Args as ClapArgs;
 use folder::{Event, LogLine, LogTail};
 use model::JobInfo;
@@ -196,7 +196,7 @@ fn follow(args: &Args, run: &Run, transport: Box<dyn Transport>, printer: &Print
     let (Some(job), Some(at)) = (run.job(), run.submitted()) else {
         return Ok(exit_code::DONE);
     };
-    let poller = Poller::start(transport);
+    let poller = runs::poller(transport, &runs::places()?);
     let mut follower = Follower::new(run.folder.clone(), job, at);
     loop {
         for seen in follower.poll(&poller)? {

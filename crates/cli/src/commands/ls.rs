@@ -108,7 +108,7 @@ fn rows(args: &Args) -> Result<(Vec<Row>, Vec<String>), Failure> {
             match runs::open(&places, &cluster) {
                 Ok(mut transport) => {
                     let answers = ask_for(&mut *transport, &asked)
-                        .and_then(|views| Ok((views, transport.recent_jobs(since)?)));
+                        .and_then(|views| Ok((views, transport.snapshot(since)?)));
                     match answers {
                         Ok(answers) => (views, recent) = answers,
                         Err(error) if transport.is_embedded() => return Err(error.into()),

@@ -10,7 +10,6 @@ use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::words;
-use backend::Poller;
 use clap::Args as ClapArgs;
 use runs::places;
 use runs::{Planned, RunRequest, Submitted};
@@ -83,7 +82,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         return Ok(exit_code::DONE);
     }
     let time = planned.plan.time.as_ref().map(|time| time.value);
-    let poller = Poller::start(planned.target.transport);
+    let poller = runs::poller(planned.target.transport, &places);
     match follow::follow(&submitted, time, &poller, &interrupt, printer)? {
         Ended::Over(summary) => {
             let took =

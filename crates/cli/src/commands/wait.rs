@@ -11,7 +11,8 @@ use model::JobId;
 use runs::{FILE_PAUSE, FailureKind, Run, RunState};
 use runs::{Selected, select_live};
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use sys::Places;
 
 /// Wait until runs or jobs are over; exit 0 if all of them were done
 #[derive(Debug, ClapArgs)]
@@ -24,6 +25,7 @@ pub struct Args {
 /// Runs `yard wait`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     // All are asked about from the start: one question a cluster.
+    let places = runs::places()?;
     let mut pollers = BTreeMap::new();
     let waited: Result<Vec<Waited>, Failure> = args
         .runs
@@ -32,6 +34,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             Ok(Waited::of(
                 super::selected(select_live(text), printer)?,
                 &mut pollers,
+                &places,
             ))
         })
         .collect();
@@ -56,6 +59,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     Ok(code)
 }
 
+/// How often the files of a run are read whose cluster is asked seldom.
+const READ_PAUSE: Duration = Duration::from_millis(250);
+
 /// One that is waited for.
 struct Waited {
     name: String,
@@ -64,18 +70,25 @@ struct Waited {
     job: Option<JobId>,
     /// A job of no run of the embedded engine, which may be an array.
     array: Option<JobId>,
+    /// It was over already, and what its cluster said of it then.
+    over: Option<Option<JobView>>,
     /// An element of an array, asked for by itself: its id changes when it starts.
     element: Option<Selected>,
 }
 
 impl Waited {
-    fn of(selected: Selected, pollers: &mut BTreeMap<String, Poller>) -> Waited {
+    fn of(
+        mut selected: Selected,
+        pollers: &mut BTreeMap<String, Poller>,
+        places: &Places,
+    ) -> Waited {
         let mut one = Waited {
             name: selected.name(),
             cluster: selected.transport.cluster().to_owned(),
             run: selected.run.clone(),
             job: selected.job,
             array: None,
+            over: None,
             element: None,
         };
         if selected.element.is_some() {
@@ -85,10 +98,11 @@ impl Waited {
         if one.run.is_none() && selected.transport.is_embedded() {
             one.array = one.job;
         }
+        one.over = is_over(&mut selected);
         let transport = selected.transport;
         let poller = pollers
             .entry(one.cluster.clone())
-            .or_insert_with(|| Poller::start(transport));
+            .or_insert_with(|| runs::poller(transport, places));
         poller.watch(&one.jobs());
         one
     }
@@ -99,6 +113,19 @@ impl Waited {
             None => self.job.into_iter().collect(),
         }
     }
+}
+
+/// What its cluster says of a run whose files say that it is over, where its job is over too. The
+/// answer that all share may be older than that.
+fn is_over(selected: &mut Selected) -> Option<Option<JobView>> {
+    let run = selected.run.as_ref();
+    let is_settled = run.is_some_and(|run| !run.needs_cluster());
+    if !is_settled || selected.transport.is_embedded() {
+        return None;
+    }
+    let view = selected.view().ok()?;
+    let lives = view.as_ref().is_some_and(|view| view.state.is_live());
+    (!lives).then_some(view)
 }
 
 /// Waits for a plain job of the embedded engine, or for all elements of an array.
@@ -132,7 +159,12 @@ fn wait_for(
     let Some(poller) = pollers.get(&one.cluster).filter(|_| one.element.is_none()) else {
         return wait_for_element(one);
     };
+    if let Some(view) = one.over.take() {
+        return ended(one, view);
+    }
     let (mut looks, mut outage_since) = (0, None);
+    let mut read = Instant::now();
+    let mut was_over = one.run.as_ref().is_some_and(|run| !run.needs_cluster());
     loop {
         match (poller.reach(), outage_since) {
             (Reach::DoesNotAnswer { since, why }, None) => {
@@ -148,6 +180,19 @@ fn wait_for(
         let jobs = one.jobs();
         if jobs.is_empty() {
             return ended(one, None);
+        }
+        // A shared cluster is asked seldom: the end is in the files first.
+        if let Some(run) = &mut one.run
+            && !poller.is_embedded()
+            && read.elapsed() > READ_PAUSE
+        {
+            read = Instant::now();
+            *run = Run::read(run.entry.clone())?;
+            let is_over = !run.needs_cluster();
+            if is_over && !was_over {
+                return ended(one, None);
+            }
+            was_over = is_over;
         }
         if let Some(look) = poller.look(looks)? {
             looks = look.number;

@@ -87,7 +87,7 @@ pub fn top_keys() -> Vec<&'static KeyRow> {
 /// The keys that the user's config alone has, above its first section.
 #[must_use]
 pub fn config_keys() -> Vec<&'static KeyRow> {
-    vec![&super::ON]
+    vec![&super::ON, &super::POLL]
 }
 
 /// The sections with their keys.
