@@ -47,6 +47,18 @@ pub(crate) struct Choice {
     pub groups: Vec<(NodeSet, u32)>,
 }
 
+impl Choice {
+    /// Numbers of nodes with features ask for no more nodes: of a job that has fewer all are of the
+    /// first groups, as a 22.05 has it.
+    fn cap_groups(&mut self, nodes: u32) {
+        let mut left = nodes;
+        for (_, count) in &mut self.groups {
+            *count = (*count).min(left);
+            left -= *count;
+        }
+    }
+}
+
 impl Compiled {
     /// Works a demand out against the nodes of a partition, or of the whole cluster.
     #[must_use]
@@ -73,9 +85,13 @@ impl Compiled {
             required.dedup();
             required
         });
+        let mut choices = choices(cluster, &nodes, demand.constraint.as_ref());
+        choices
+            .iter_mut()
+            .for_each(|choice| choice.cap_groups(demand.fewest_nodes()));
         let mut compiled = Compiled {
             form: form(&demand),
-            choices: choices(cluster, &nodes, demand.constraint.as_ref()),
+            choices,
             required,
             virtual_required: numbers(&demand.required),
             virtual_excluded: numbers(&demand.excluded),
@@ -94,6 +110,16 @@ impl Compiled {
     #[must_use]
     pub fn least(&self, class: ClassId) -> Option<&Amounts> {
         self.least.get(class.0 as usize)?.as_ref()
+    }
+
+    /// The nodes that its names and features leave, whatever they have.
+    #[must_use]
+    pub fn candidates(&self) -> NodeSet {
+        let mut all = NodeSet::default();
+        self.choices
+            .iter()
+            .for_each(|choice| all.add(&choice.nodes));
+        all
     }
 
     fn least_of(&self, cluster: &Cluster, class: &NodeClass) -> Option<Amounts> {
@@ -115,6 +141,10 @@ impl Compiled {
         if class.tmp_mib.is_some_and(|there| there < demand.tmp_mib)
             || tasks > most_tasks(demand, class)
         {
+            return None;
+        }
+        // A node with fewer CPUs than the most tasks of one need is none, however many it would have.
+        if demand.min_cpus_of_node() > u64::from(class.total.cpus) {
             return None;
         }
         let needs = &demand.node.gres;

@@ -50,7 +50,7 @@ mod recorded;
 mod share;
 
 pub use admit::{
-    Admission, Denial, Fate, GpuTypes, Refusal, admission, admit, fewest_nodes, gpu_types, refusals,
+    Admission, Denial, Fate, Given, GpuTypes, Refusal, admission, admit, given, gpu_types, refusals,
 };
 pub use amounts::{Amounts, LANE_MAX, LANES};
 pub use cluster::{

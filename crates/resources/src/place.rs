@@ -8,6 +8,7 @@ use crate::cluster::{Cluster, NodeId};
 use crate::compiled::{Choice, Compiled, Form, amounts};
 use crate::demand::Sharing;
 use crate::{Amounts, Free, NodeSet, Share};
+use std::cmp::Reverse;
 
 /// Which of the nodes that could serve are taken, and for whom.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +29,7 @@ pub enum Order {
     Named,
     /// Fewest free GPUs first, then fewest free CPUs: large holes stay.
     Pack,
-    /// Most free CPUs first.
+    /// Most free GPUs first where the job needs some, then most free CPUs: the fewest nodes.
     LeastLoaded,
 }
 
@@ -163,7 +164,11 @@ impl Attempt<'_> {
                 (weight(node), gpus, free(node).cpus, *node)
             }),
             Order::LeastLoaded => {
-                nodes.sort_by_key(|node| (weight(node), std::cmp::Reverse(free(node).cpus), *node))
+                let has_gpus = self.compiled.demand.gpus_on(1) > 0;
+                nodes.sort_by_key(|node| {
+                    let gpus = if has_gpus { free(node).lane(0) } else { 0 };
+                    (weight(node), Reverse(gpus), Reverse(free(node).cpus), *node)
+                });
             }
         }
     }

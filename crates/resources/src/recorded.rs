@@ -35,7 +35,7 @@ pub fn recorded(demand: &Demand, largest: LargestNode, is_held: bool) -> Recorde
         most_nodes: demand.nodes.most,
         cpus,
         tasks: counted.unwrap_or(least),
-        min_cpus_per_node: cpus_of_node(demand, counted),
+        min_cpus_per_node: u32::try_from(demand.min_cpus_of_node()).unwrap_or(u32::MAX),
         mem_mib: memory(demand, largest, cpus, all_gpus),
         gpus,
     }
@@ -94,14 +94,6 @@ fn nodes(demand: &Demand, largest: LargestNode, is_held: bool) -> u32 {
         true => (tasks / each).max(least).saturating_add(is_short),
         false => tasks.div_ceil(each).max(least),
     }
-}
-
-fn cpus_of_node(demand: &Demand, tasks: Option<u32>) -> u32 {
-    let of_task = demand.task.cpus.max(1);
-    let each = demand.tasks_per_node;
-    let each = each.filter(|_| !demand.overcommit && tasks > Some(1));
-    let of_tasks = each.map_or(0, |each| each.saturating_mul(of_task));
-    demand.node.cpus.max(of_tasks).max(of_task)
 }
 
 /// GPUs in all by type.

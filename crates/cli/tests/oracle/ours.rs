@@ -9,7 +9,7 @@ use model::{
     Request, Seconds, Severity, Show, SlurmVersion, Surroundings, TimeLimitRequest, Timestamp,
     first_error, moment_text, sbatch,
 };
-use resources::{Fate, Refusal};
+use resources::{Cluster, Compiled, Demand, Fate, Free, Pick, Refusal, Share, Trust, place};
 use std::path::Path;
 
 /// The nodes and partitions of the real Slurm.
@@ -43,6 +43,7 @@ sockets = 1
 cores_per_socket = 8
 threads_per_core = 1
 memory = "16000M"
+tmp_disk = "0M"
 features = ["v100", "cuda"]
 gpu = { type = "v100", model = "v100", count = 4 }
 
@@ -53,6 +54,7 @@ sockets = 1
 cores_per_socket = 8
 threads_per_core = 1
 memory = "16000M"
+tmp_disk = "0M"
 features = ["a100", "cuda"]
 gpu = { type = "a100", model = "a100", count = 4 }
 
@@ -238,7 +240,7 @@ pub fn answer(line: &str) -> String {
         let partition = fitting.unwrap_or(partitions);
         return format!(
             "rc=0 {before}sbatch: Job <JOB> to start at {moment} using {} processors on nodes <NODES> in partition {partition}\\n",
-            record.counts().cpus,
+            cpus_of_place(&file, &job.request, partition),
         );
     }
     let fields = FIELDS.iter().filter_map(|name| {
@@ -246,4 +248,14 @@ pub fn answer(line: &str) -> String {
         Some(format!("{name}={value}"))
     });
     fields.collect::<Vec<_>>().join(" ")
+}
+
+/// CPUs that a job would have on the cluster without others.
+fn cpus_of_place(file: &ClusterFile, request: &Request, partition: &str) -> u32 {
+    let cluster = Cluster::build(file, Trust::All);
+    let partition = cluster.find_partition(partition);
+    let demand = Demand::of(request, cluster.defaults(partition));
+    let compiled = Compiled::new(&cluster, partition, demand);
+    let shares = place(&cluster, &compiled, &Free::idle(&cluster), Pick::default());
+    shares.unwrap_or_default().iter().map(Share::cpus).sum()
 }

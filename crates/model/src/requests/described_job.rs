@@ -153,8 +153,12 @@ fn node_options(reading: &Reading<'_>, job: &JobDescription) -> Option<Box<NodeO
             tasks_per_core: job.tasks_per_core,
             contiguous: job.contiguous,
             overcommit: job.overcommit,
-            // The whole node is in the request itself.
-            sharing: job.sharing.filter(|sharing| *sharing != Sharing::Nobody),
+            sharing: match job.reboot {
+                // All of a node that boots is taken.
+                true => Some(Sharing::Nobody),
+                // The whole node is in the request itself.
+                false => job.sharing.filter(|sharing| *sharing != Sharing::Nobody),
+            },
         },
     };
     (options != NodeOptions::default()).then(|| Box::new(options))

@@ -1,9 +1,9 @@
 //! What to ask for instead: the values at which the nodes would serve.
 
-use super::asked::Asked;
+use super::describe::describe;
 use super::nodes::Place;
-use super::offer::{Trust, describe};
 use super::sent::is_sent;
+use crate::Demand;
 use model::{GpuCount, MemoryRequest, Request, mebibytes_option};
 
 /// So many values are told, of those that each make it fit.
@@ -26,25 +26,28 @@ struct Value {
 impl Place<'_> {
     /// What would be served instead: another type of GPUs, the greatest value that fits, more
     /// nodes; else what the largest node has.
-    pub fn advice(&self, request: &Request, asked: &Asked) -> String {
-        if let Some(types) = self.other_type(asked) {
+    pub fn advice(&self, request: &Request, demand: &Demand) -> String {
+        if let Some(types) = self.other_type(demand) {
             return types;
         }
-        if asked.gpus > 0 && self.sets.iter().all(|set| set.nodes.gpus.is_empty()) {
+        let has_gpus = demand.gpus_on(demand.nodes.least) > 0;
+        if has_gpus && self.sets.iter().all(|set| set.nodes.gpus.is_empty()) {
             return WITH_GPUS.to_owned();
         }
         let mut told: Vec<String> = Vec::new();
-        if let [(kind, count), ..] = &asked.kinds_of_node[..]
-            && asked.kinds_of_node.len() > 1
-        {
-            let one = with_gpus_of_node(request, Some(kind), *count);
+        let of_node = demand.node.gres.iter().filter(|gres| gres.is_gpus());
+        let kinds: Vec<_> = of_node
+            .filter_map(|gres| Some((gres.kind.as_ref()?, gres.count)))
+            .collect();
+        if let [(kind, count), _, ..] = kinds[..] {
+            let one = with_gpus_of_node(request, Some(kind), count);
             if self.takes(request, &one) {
                 told.push(format!(
                     "GPUs of one type a node, such as gpu:{kind}:{count}"
                 ));
             }
         }
-        told.extend(self.more_nodes(request, asked));
+        told.extend(self.more_nodes(request));
         told.extend(
             values(request)
                 .iter()
@@ -67,14 +70,14 @@ impl Place<'_> {
     }
 
     /// The types that there are, where none of them is the one that is asked for.
-    fn other_type(&self, asked: &Asked) -> Option<String> {
-        let kind = asked.kind.as_ref()?;
+    fn other_type(&self, demand: &Demand) -> Option<String> {
+        let kind = demand.gpu_kind()?;
         let gpus = || self.sets.iter().flat_map(|set| &set.nodes.gpus);
         let mut types: Vec<&str> = gpus()
             .filter_map(|gpu| Some(gpu.kind.as_ref()?.as_str()))
             .collect();
         types.dedup();
-        if types.contains(&kind.as_str()) {
+        if types.contains(&kind) {
             return None;
         }
         let mut models: Vec<&str> = gpus()
@@ -101,20 +104,19 @@ impl Place<'_> {
     }
 
     /// More nodes, where fewer are asked for than hold it.
-    fn more_nodes(&self, request: &Request, asked: &Asked) -> Option<String> {
-        request.max_nodes?;
+    fn more_nodes(&self, request: &Request) -> Option<String> {
+        let most = request.max_nodes.filter(|most| *most > 1)?;
         // With them there are more tasks, and more of what each asks.
         if request.tasks_per_node.is_some() && request.tasks.is_some() {
             return None;
         }
-        let needed = self.needed(asked, Trust::All)?;
-        let count = u32::try_from(needed.nodes).ok()?;
+        let count = self.fewest(request)?;
         let wider = Request {
             min_nodes: Some(count),
             max_nodes: Some(count),
             ..request.clone()
         };
-        let helps = needed.nodes > asked.most_nodes && self.takes(request, &wider);
+        let helps = count > most && self.takes(request, &wider);
         helps.then(|| format!("--nodes={count}"))
     }
 

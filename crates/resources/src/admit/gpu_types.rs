@@ -1,10 +1,10 @@
 //! Which GPUs a job could get that names no type.
 
-use super::asked::Asked;
+use super::idle::Idle;
 use super::nodes::Place;
-use super::offer::{Trust, has_features};
-use cluster_file::{ClusterFile, Named, NodeSet, Partition};
-use model::Request;
+use crate::{NodeSet, Trust};
+use cluster_file::{ClusterFile, Named, Nodes, Partition};
+use model::{Constraint, Request};
 
 /// The types of GPUs among which Slurm chooses for a job that names none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,41 +23,57 @@ pub fn gpu_types<'a>(
     partition: Option<&Named<Partition>>,
     request: &Request,
 ) -> GpuTypes<'a> {
-    let asked = Asked::of(request);
     let mut types = GpuTypes::default();
-    if asked.gpus == 0 || asked.kind.is_some() || !asked.kinds_of_node.is_empty() {
+    let idle = Idle::new(file);
+    let name = partition.map(|partition| partition.name.as_str());
+    let demand = idle.demand(name, request);
+    if demand.gpus_on(demand.nodes.least) == 0 || demand.gpu_kind().is_some() {
         return types;
     }
-    // The partition's place must live as long as the file.
-    let partition = partition.and_then(|partition| file.partition(&partition.name));
-    let place = Place::of(file, partition, request);
-    let sets = place.sets.iter();
-    let meant = sets.filter(|set| has_features(set.nodes, place.features.as_ref(), Trust::All));
-    let features = place.features.as_ref().map(|wanted| wanted.names());
-    for gpu in meant.flat_map(|set| &set.nodes.gpus) {
-        // A constraint that asks for the GPUs' own feature asks for their type.
-        if let (Some(own), Some(asked)) = (&gpu.feature, &features)
-            && asked.contains(&own.as_str())
-        {
-            return GpuTypes::default();
-        }
-        let Some(name) = gpu.name() else { continue };
-        if types.serving.contains(&name) || types.refusing.contains(&name) {
+    let cluster = idle.cluster(Trust::All);
+    let of_group = |nodes: &Named<Nodes>| -> NodeSet {
+        let names = file.names_of(nodes);
+        names.iter().filter_map(|name| cluster.node(name)).collect()
+    };
+    let groups: Vec<(&'a Named<Nodes>, NodeSet)> = file
+        .nodes
+        .iter()
+        .map(|nodes| (nodes, of_group(nodes)))
+        .collect();
+    let candidates = idle.candidates(name, demand);
+    let features = request.constraint.as_deref().and_then(Constraint::parse);
+    let features = features.as_ref().map(Constraint::names);
+    let place = Place::of(&idle, partition.and_then(|one| file.partition(&one.name)));
+    for (nodes, own) in &groups {
+        let mut own = own.clone();
+        own.keep(&candidates);
+        if own.is_empty() {
             continue;
         }
-        let is_of_type =
-            |set: &NodeSet<'_>| set.nodes.gpus.iter().any(|own| own.name() == Some(name));
-        let all = place.sets.iter().cloned().zip(place.excluded.clone());
-        let (sets, excluded) = all.filter(|(set, _)| is_of_type(set)).unzip();
-        let of_type = Place {
-            partition,
-            sets,
-            excluded,
-            features: place.features.clone(),
-        };
-        match of_type.serves(request) {
-            true => types.serving.push(name),
-            false => types.refusing.push(name),
+        for gpu in &nodes.gpus {
+            // A constraint that asks for the GPUs' own feature asks for their type.
+            if let (Some(own), Some(asked)) = (&gpu.feature, &features)
+                && asked.contains(&own.as_str())
+            {
+                return GpuTypes::default();
+            }
+            let Some(name) = gpu.name() else { continue };
+            if types.serving.contains(&name) || types.refusing.contains(&name) {
+                continue;
+            }
+            let has_it = |(nodes, _): &&(&'a Named<Nodes>, NodeSet)| {
+                nodes.gpus.iter().any(|own| own.name() == Some(name))
+            };
+            let mut without = candidates.clone();
+            groups
+                .iter()
+                .filter(has_it)
+                .for_each(|(_, own)| without.drop_all(own));
+            if place.serves_without(request, &without) {
+                types.serving.push(name);
+            } else {
+                types.refusing.push(name);
+            }
         }
     }
     types

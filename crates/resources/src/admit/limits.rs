@@ -4,12 +4,12 @@
 //! jobs at once are always refused.
 
 use super::account::Who;
-use super::asked::Asked;
 use super::{Denial, Fate, Refusal};
 use super::{Door, has_flag, listed, refusal, seconds};
+use crate::{LargestNode, recorded};
 use cluster_file::named;
 use cluster_file::{Named, Partition, Qos, Sourced, Tres};
-use model::{TimeLimitRequest, mebibytes_option};
+use model::{Recorded, TimeLimitRequest, mebibytes_option};
 
 impl Door<'_, '_> {
     /// Limits of accounts and QOS.
@@ -52,6 +52,25 @@ impl Door<'_, '_> {
         self.association_limits(partition, who);
     }
 
+    /// What the job counts for in a partition.
+    fn counts(&self, partition: Option<&Named<Partition>>) -> Counts {
+        let name = partition.map(|partition| partition.name.as_str());
+        let demand = self.idle.demand(name, self.request);
+        let least = demand.nodes.least;
+        // The size of the nodes counts only where all of their memory does.
+        let largest = LargestNode {
+            cpus: u32::MAX,
+            mem_mib: 0,
+        };
+        let recorded = recorded(&demand, largest, false);
+        let is_asked = self.request.memory.is_some() && !demand.all_memory;
+        Counts {
+            cpus: demand.cpus_for(demand.tasks_on(least), demand.gpus_on(least)),
+            mem_mib: is_asked.then_some(recorded.mem_mib),
+            recorded,
+        }
+    }
+
     fn time_asked(&self, partition: Option<&Named<Partition>>) -> Option<TimeLimitRequest> {
         let default = || {
             let partition = partition?;
@@ -73,7 +92,7 @@ impl Door<'_, '_> {
         let name = &qos.name;
         let path = |key: &str| format!("qos.{name}.{key}");
         let strict = has_flag(qos, "DenyOnLimit");
-        let asked = Asked::of(self.request);
+        let asked = self.counts(partition);
         if let Some(limit) = &qos.max_tres_per_job {
             self.tres(
                 limit,
@@ -156,7 +175,7 @@ impl Door<'_, '_> {
             .file
             .account_value(account, |account| account.max_tres_per_job.as_ref());
         if let Some(limit) = tres.or(above) {
-            let asked = Asked::of(self.request);
+            let asked = self.counts(partition);
             let path = format!("account.{account}.max_tres_per_job");
             self.tres(limit, &asked, Per::Job, &path, false, "Assoc");
         }
@@ -254,14 +273,14 @@ impl Door<'_, '_> {
     fn tres(
         &mut self,
         limit: &Sourced<Tres>,
-        asked: &Asked,
+        asked: &Counts,
         per: Per,
         path: &str,
         strict: bool,
         who: &str,
     ) {
         for (name, most) in &limit.value.0 {
-            let Some(wanted) = asked.tres(name).filter(|wanted| wanted > most) else {
+            let Some(wanted) = asked.of(name).filter(|wanted| wanted > most) else {
                 continue;
             };
             let reason = reason_of(who, name, per);
@@ -282,6 +301,33 @@ impl Door<'_, '_> {
                 )
                 .at(path.to_owned(), limit)
             });
+        }
+    }
+}
+
+/// What a job counts for, by Slurm's names.
+struct Counts {
+    recorded: Recorded,
+    /// CPUs that it needs, which those of its GPUs may make more than are recorded.
+    cpus: u64,
+    /// Memory where it was asked for and is a number.
+    mem_mib: Option<u64>,
+}
+
+impl Counts {
+    fn of(&self, name: &str) -> Option<u64> {
+        match name {
+            "cpu" => Some(self.cpus.max(self.recorded.cpus.into())),
+            "node" => Some(self.recorded.least_nodes.into()),
+            "mem" => self.mem_mib,
+            "gres/gpu" => Some(self.recorded.gpu_count()),
+            name => {
+                let kind = name.strip_prefix("gres/gpu:")?;
+                let gpus = self.recorded.gpus.iter();
+                let of_kind = gpus.filter(|gpus| gpus.kind.as_deref() == Some(kind));
+                let counts = of_kind.map(|gpus| u64::from(gpus.count));
+                counts.reduce(u64::saturating_add)
+            }
         }
     }
 }

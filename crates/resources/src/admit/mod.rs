@@ -7,26 +7,26 @@
 mod account;
 mod advice;
 mod asked;
-mod features;
-mod fewest;
+mod describe;
+mod given;
 mod gpu_types;
+mod idle;
 mod limits;
 mod nodes;
-mod offer;
 mod one_type;
 mod partition;
 mod refusal;
 mod sent;
 
+pub use given::{Given, given};
 pub use gpu_types::{GpuTypes, gpu_types};
-pub use nodes::fewest_nodes;
 pub use refusal::{Denial, Fate, Refusal};
 
 use account::Who;
 use advice::WITH_GPUS;
 use cluster_file::{ClusterFile, EnforcePartLimits, List, Named, Partition, Qos, Sourced};
-use features::wanted;
-use model::{NodeName, Request, TimeLimitRequest};
+use idle::Idle;
+use model::{Constraint, NodeName, Request, TimeLimitRequest};
 use nodes::{Place, no_nodes};
 use partition::is_for_all;
 
@@ -64,8 +64,10 @@ pub fn admission<'a>(
     request: &Request,
     user: Option<&str>,
 ) -> Admission<'a> {
+    let idle = Idle::new(file);
     let mut door = Door {
         file,
+        idle: &idle,
         request,
         found: Vec::new(),
         seeks: false,
@@ -100,7 +102,7 @@ pub fn admission<'a>(
     match meant.goes {
         Goes::Nowhere => door.found.truncate(of_partitions),
         Goes::Somewhere => {
-            let of_nodes = placed.and_then(|request| no_nodes(file, None, &request));
+            let of_nodes = placed.and_then(|request| no_nodes(&idle, None, &request));
             door.rest(None, &who, of_features, of_nodes);
         }
         Goes::There => {
@@ -183,6 +185,7 @@ enum Features {
 /// What is found on the way in.
 struct Door<'a, 'r> {
     file: &'a ClusterFile,
+    idle: &'r Idle<'a>,
     request: &'r Request,
     found: Vec<Refusal>,
     /// It is asked only whether there is anything against it.
@@ -245,7 +248,7 @@ impl<'a> Door<'a, '_> {
     ) -> Judged {
         let before = self.found.len();
         self.partition(partition, who);
-        let mut of_nodes = placed.and_then(|request| no_nodes(self.file, Some(partition), request));
+        let mut of_nodes = placed.and_then(|request| no_nodes(self.idle, Some(partition), request));
         if let Some(refusal) = &mut of_nodes
             && let Some(other) = self.other_partition(&partition.name, who)
         {
@@ -272,9 +275,11 @@ impl<'a> Door<'a, '_> {
         self.accounting(partition, who);
         self.node_names(&self.request.exclude, "--exclude");
         self.found.extend(of_features);
-        match of_nodes {
-            Some(of_nodes) => self.found.push(of_nodes),
-            None => self.one_gpu_type(),
+        // The site's own rule says more than that no node has several types.
+        let before = self.found.len();
+        self.one_gpu_type();
+        if self.found.len() == before {
+            self.found.extend(of_nodes);
         }
     }
 
@@ -396,7 +401,7 @@ impl<'a> Door<'a, '_> {
             let most = partition.max_nodes.as_ref();
             is_for_all(partition)
                 && most.is_none_or(|most| most.value >= least)
-                && Place::of(self.file, Some(partition), self.request).serves(self.request)
+                && Place::of(self.idle, Some(partition)).serves(self.request)
         };
         let mut all = self.file.partitions.iter();
         match all.find(serves) {
@@ -429,7 +434,12 @@ impl<'a> Door<'a, '_> {
 
     /// A feature that no node has: where that is sure, looking at nodes says nothing more.
     fn features(&mut self) -> Features {
-        let Some(constraint) = wanted(self.request) else {
+        let Some(constraint) = self
+            .request
+            .constraint
+            .as_deref()
+            .and_then(Constraint::parse)
+        else {
             return Features::Known;
         };
         let stated = self

@@ -1,8 +1,8 @@
 //! What a partition demands of a job: `_part_access_check` of 22.05's `job_mgr.c`.
 
 use super::account::Who;
+use super::describe::spare;
 use super::nodes::Place;
-use super::offer::spare;
 use super::{Denial, Fate, Refusal};
 use super::{Door, has_flag, listed, refusal, say_nodes, seconds};
 use cluster_file::{EnforcePartLimits, PartitionState};
@@ -218,13 +218,13 @@ impl Door<'_, '_> {
         let takes = |partition: &&Named<Partition>| {
             let mut door = Door {
                 file: self.file,
+                idle: self.idle,
                 request: self.request,
                 found: Vec::new(),
                 seeks: true,
             };
             door.partition(partition, who);
-            door.found.is_empty()
-                && Place::of(self.file, Some(partition), self.request).serves(self.request)
+            door.found.is_empty() && Place::of(self.idle, Some(partition)).serves(self.request)
         };
         let mut others = self.file.partitions.iter();
         let found = others.find(|other| other.name != but && is_for_all(other) && takes(other));

@@ -89,12 +89,13 @@ impl Cluster {
         cluster
     }
 
-    /// Nodes of a class that have no name of their own.
+    /// Nodes of a class that have no name of their own: none of them can be asked for by name.
     fn add_unnamed(&mut self, group: &str, class: super::ClassId, count: u32) -> NodeSet {
         let first = self.node_count();
-        let name = |number: u32| NodeName::from(format!("{group} {}", first + number));
-        let nodes = (0..count).map(|number| self.add_node(name(number), class));
-        nodes.collect()
+        let name = NodeName::new(group);
+        self.names.extend((0..count).map(|_| name.clone()));
+        self.class_of.extend((0..count).map(|_| class));
+        (first..first + count).map(super::NodeId).collect()
     }
 
     /// A partition that is said to have more nodes than its list names has as many more, of each

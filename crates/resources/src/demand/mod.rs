@@ -153,6 +153,19 @@ impl Demand {
         self.nodes.least.max(by_tasks).clamp(1, most)
     }
 
+    /// CPUs that a node must have to be one of the job's (`MinCPUsNode`): for a task, and for as many
+    /// as one node may have.
+    #[must_use]
+    pub fn min_cpus_of_node(&self) -> u64 {
+        let least = self.nodes.least;
+        let of_nodes = self.tasks_per_node.map(|each| each.saturating_mul(least));
+        let is_one = self.tasks.or(of_nodes).is_none_or(|tasks| tasks <= 1);
+        let each = self.tasks_per_node.filter(|_| !self.overcommit && !is_one);
+        let of_task = u64::from(self.task.cpus.max(1));
+        let of_tasks = of_task.saturating_mul(each.unwrap_or(1).into());
+        of_tasks.max(self.node.cpus.into())
+    }
+
     /// CPUs of a node with so many of its tasks and GPUs.
     #[must_use]
     pub fn cpus_for(&self, tasks: u32, gpus: u64) -> u64 {
