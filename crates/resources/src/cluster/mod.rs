@@ -1,11 +1,13 @@
 //! What there is: the nodes of a cluster in classes, and the rules by which they are given.
 
 mod build;
+mod merge;
 mod node;
 mod partition;
 mod single;
 
 pub use build::Trust;
+pub use merge::{Difference, Merged, merge};
 pub use node::{ClassId, GpuGroup, GpuKind, Lane, NodeClass, NodeId, Sockets, UNBOUNDED};
 pub use partition::{Account, AccountId, Counted, Limits, PartId, Partition, Qos, QosId};
 pub use single::SingleNode;
