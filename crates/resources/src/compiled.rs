@@ -143,8 +143,10 @@ impl Compiled {
         {
             return None;
         }
-        // A node with fewer CPUs than the most tasks of one need is none, however many it would have.
-        if demand.min_cpus_of_node() > u64::from(class.total.cpus) {
+        // A node with fewer CPUs than the most tasks of one need is none, however many it would have;
+        // nor is one with fewer than a GPU brings, though none is asked.
+        let cpus = demand.min_cpus_of_node().max(demand.gpu.cpus.into());
+        if cpus > u64::from(class.total.cpus) {
             return None;
         }
         let needs = &demand.node.gres;

@@ -240,7 +240,10 @@ pub fn answer(line: &str) -> String {
         let partition = fitting.unwrap_or(partitions);
         return format!(
             "rc=0 {before}sbatch: Job <JOB> to start at {moment} using {} processors on nodes <NODES> in partition {partition}\\n",
-            cpus_of_place(&file, &job.request, partition),
+            match job.description.min_nodes {
+                Some(0) => 0,
+                _ => cpus_of_place(&file, &job.request, partition),
+            },
         );
     }
     let fields = FIELDS.iter().filter_map(|name| {
