@@ -5,8 +5,8 @@ use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Found, LintInput, Severity};
 use cluster_file::GpuKind;
-use model::GpuCount;
 use model::option_table::Key;
+use model::{GpuCount, Request};
 
 /// Y103.
 pub const RULE: Rule = Rule {
@@ -50,6 +50,17 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         let Some(given) = keys.iter().find_map(|key| script.last(*key)) else {
             continue;
         };
+        // Of GPUs of the whole job one is looked for: how many there are in all is another finding.
+        let alone = Request {
+            gpus_per_node: Some(GpuCount {
+                kind: gpus.kind.clone(),
+                count: if of_a_node { gpus.count } else { 1 },
+            }),
+            ..Request::default()
+        };
+        if site::no_node(input, partition, alone).is_none() {
+            continue;
+        }
         let kinds = cluster.gpus(Some(partition));
         // GPUs of which the file names neither type nor model may be those that are meant.
         let named = |kind: &&GpuKind<'_>| {

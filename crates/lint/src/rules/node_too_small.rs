@@ -4,9 +4,8 @@ use super::site;
 use crate::rule::{Holds, Rule};
 use crate::script::Script;
 use crate::{Found, LintInput, Severity};
-use model::MemoryRequest;
-use model::mebibytes_text;
 use model::option_table::Key;
+use model::{Given, MemoryRequest, Request, mebibytes_text};
 
 /// Y107.
 pub const RULE: Rule = Rule {
@@ -45,7 +44,13 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         let asked = each.saturating_mul(request.tasks_per_node.unwrap_or(1).max(1));
         let keys = [Key::CpusPerTask, Key::TasksPerNode];
         let given = keys.into_iter().find_map(|key| script.last(key));
-        if let Some(given) = given.filter(|_| asked > most.value) {
+        let of_cpus = || Request {
+            cpus_per_task: request.cpus_per_task,
+            tasks_per_node: request.tasks_per_node,
+            ..Request::default()
+        };
+        let too_many = |_: &&Given| site::no_node(input, partition, of_cpus()).is_some();
+        if let Some(given) = given.filter(too_many) {
             let finding = script.finding(
                 RULE.code,
                 RULE.severity,
@@ -61,9 +66,14 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         }
     }
     let memory = memory.collect::<Option<Vec<_>>>().unwrap_or_default();
+    let of_memory = || Request {
+        memory: request.memory,
+        ..Request::default()
+    };
+    let too_much = |_: &&Given| site::no_node(input, partition, of_memory()).is_some();
     if let Some(most) = memory.into_iter().max_by_key(|memory| memory.value)
         && let Some(MemoryRequest::PerNode(asked)) = request.memory
-        && let Some(given) = script.last(Key::Mem).filter(|_| asked > most.value.0)
+        && let Some(given) = script.last(Key::Mem).filter(too_much)
     {
         let finding = script.finding(
             RULE.code,

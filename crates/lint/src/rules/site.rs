@@ -78,6 +78,21 @@ pub(crate) fn refusal(
     refusals.into_iter().find(fits)
 }
 
+/// Why no node of a partition has what a request asks for, as admission judges it.
+pub(crate) fn no_node(
+    input: &LintInput<'_>,
+    partition: &Named<Partition>,
+    request: Request,
+) -> Option<Refusal> {
+    let request = Request {
+        partition: Some(partition.name.clone()),
+        ..request
+    };
+    let refusals = resources::refusals(input.cluster?, &request, input.user);
+    let is_of_nodes = |refusal: &Refusal| refusal.denial == Denial::NodeConfig;
+    refusals.into_iter().find(is_of_nodes)
+}
+
 /// What rests on a list that need not be whole is a note, and says so.
 pub(crate) fn as_sure_as(mut finding: Finding, refusal: &Refusal, list: &str) -> Finding {
     if refusal.assumed {

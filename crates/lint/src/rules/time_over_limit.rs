@@ -6,6 +6,7 @@ use crate::script::Script;
 use crate::{Found, LintInput, Severity};
 use model::TimeLimitRequest;
 use model::option_table::Key;
+use resources::{Denial, Refusal};
 
 /// Y101.
 pub const RULE: Rule = Rule {
@@ -36,6 +37,15 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     else {
         return;
     };
+    let is_of_time = |refusal: &Refusal| match refusal.denial {
+        Denial::TimeLimit => true,
+        Denial::Policy => refusal.asked.starts_with("--time="),
+        _ => false,
+    };
+    let refusals = resources::refusals(cluster, script.request(), input.user);
+    if !refusals.iter().any(is_of_time) {
+        return;
+    }
     let qos = script.value(Key::Qos).and_then(|name| cluster.qos(name));
     let Some((path, limit)) = cluster.longest(site::partition(script, input), qos) else {
         return;
