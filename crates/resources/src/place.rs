@@ -2,6 +2,8 @@
 
 mod gpus;
 mod split;
+
+pub(crate) use spread::greatest;
 mod spread;
 
 use crate::cluster::{Cluster, NodeId};

@@ -26,8 +26,8 @@ pub struct Given {
     pub is_whole: bool,
 }
 
-/// What a job would be given in a partition, or in the whole cluster. Where there is no place for
-/// it, what it asks for.
+/// What a job would be given in a partition, or in the whole cluster; where there are too few nodes,
+/// as if there were more, and where none of them would do what it asks for.
 #[must_use]
 pub fn given(file: &ClusterFile, partition: Option<&Named<Partition>>, request: &Request) -> Given {
     let idle = Idle::new(file);
@@ -37,7 +37,8 @@ pub fn given(file: &ClusterFile, partition: Option<&Named<Partition>>, request: 
     let most = demand.nodes.most.unwrap_or(u32::MAX);
     let fewest = place
         .fewest(request)
-        .unwrap_or_else(|| demand.fewest_nodes());
+        .or_else(|| place.fewest_of_more(request, &demand));
+    let fewest = fewest.unwrap_or_else(|| demand.fewest_nodes());
     // More than it allows it never gets, whatever it would need.
     let nodes = fewest.min(most).max(1);
     let tasks = demand.tasks_on(nodes);

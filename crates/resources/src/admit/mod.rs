@@ -275,9 +275,11 @@ impl<'a> Door<'a, '_> {
         self.accounting(partition, who);
         self.node_names(&self.request.exclude, "--exclude");
         self.found.extend(of_features);
-        // The site's own rule says more than that no node has several types.
+        // Of GPUs of the whole job the site's own rule says more than that no node has several types.
         let before = self.found.len();
-        self.one_gpu_type();
+        if of_nodes.is_none() || self.request.asked.per_job.has_several_kinds() {
+            self.one_gpu_type();
+        }
         if self.found.len() == before {
             self.found.extend(of_nodes);
         }

@@ -4,9 +4,10 @@ use super::asked::asked_text;
 use super::describe::describe;
 use super::idle::Idle;
 use super::{Denial, Fate, Refusal, refusal};
+use crate::place::greatest;
 use crate::{Demand, Order, Share, Trust};
 use cluster_file::{List, Named, NodeSet, Partition};
-use model::{Request, node_list};
+use model::{GpuCount, Request, node_list};
 use std::sync::Arc;
 
 /// The nodes among which a job's are: those of a partition, or of the whole cluster.
@@ -129,6 +130,39 @@ impl<'a> Place<'a> {
             u32::try_from(shares.len()).ok()
         });
         counts.min()
+    }
+}
+
+impl Place<'_> {
+    /// The fewest nodes that would hold it if there were more of them: as many as its tasks and its
+    /// GPUs make of the most on one; none where no node has any.
+    pub fn fewest_of_more(&self, request: &Request, demand: &Demand) -> Option<u32> {
+        let fits = |tasks: Option<u32>, gpus: Option<GpuCount>| {
+            let one = Request {
+                min_nodes: Some(1),
+                max_nodes: Some(1),
+                tasks,
+                gpus,
+                ..request.clone()
+            };
+            self.serves(&one)
+        };
+        let narrow = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        let mut nodes = demand.fewest_nodes();
+        if let Some(tasks) = demand.tasks {
+            let each = greatest(tasks.into(), |tasks| fits(Some(narrow(tasks)), None))?;
+            nodes = nodes.max(tasks.div_ceil(narrow(each)));
+        }
+        if let Some(gpus) = request.gpus.as_ref().filter(|_| demand.job.gpus() > 0) {
+            let kind = &gpus.kind;
+            let each = greatest(gpus.count.into(), |count| {
+                let kind = kind.clone();
+                let count = narrow(count);
+                fits(None, Some(GpuCount { kind, count }))
+            })?;
+            nodes = nodes.max(gpus.count.div_ceil(narrow(each)));
+        }
+        Some(nodes)
     }
 }
 

@@ -169,7 +169,7 @@ fn block(all: u64, caps: &[u64]) -> Option<Vec<u64>> {
 }
 
 /// The greatest number up to `most` that fits, where fewer always do; none where 1 doesn't.
-fn greatest(most: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
+pub(crate) fn greatest(most: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
     if most == 0 || !fits(1) {
         return None;
     }
