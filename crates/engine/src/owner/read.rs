@@ -5,7 +5,6 @@ use super::{Owner, batch_step};
 use crate::store::StoreError;
 use api::{Answer, Call, JobFilter, Refusal, Watched};
 use model::{JobHistory, JobId, JobRecord, JobState, StepId, StepRecord, Timestamp};
-use std::collections::BTreeMap;
 use std::sync::mpsc;
 
 /// Longest that a watcher waits.
@@ -55,36 +54,29 @@ impl Owner {
     }
 
     fn jobs(&self, filter: &JobFilter) -> Result<Vec<JobRecord>, StoreError> {
-        let mut found: BTreeMap<JobId, JobRecord> = BTreeMap::new();
-        let mut add = |record: JobRecord| {
-            found.insert(record.id, record);
-        };
         let has_comment = |record: &JobRecord| {
             let comment = filter.comment.as_deref();
             comment.is_none_or(|comment| record.request.comment.as_deref() == Some(comment))
         };
+        let mut found = Vec::new();
         match &filter.ids {
             Some(ids) => {
                 for id in ids {
                     let rows = self.state.rows_of_array(*id).chain(self.state.job(*id));
-                    rows.cloned().for_each(&mut add);
+                    found.extend(rows.cloned());
                     if filter.ended_since.is_some() {
-                        self.store.ended_by_id(*id)?.into_iter().for_each(&mut add);
+                        found.extend(self.store.ended_by_id(*id)?);
                     }
                 }
             }
             None => {
                 let live = self.state.live().filter(|record| has_comment(record));
-                live.cloned().for_each(&mut add);
+                found.extend(live.cloned());
                 match (filter.ended_since, &filter.comment) {
                     (Some(_), Some(comment)) => {
-                        let ended = self.store.ended_by_comment(comment)?;
-                        ended.into_iter().for_each(&mut add);
+                        found.extend(self.store.ended_by_comment(comment)?);
                     }
-                    (Some(since), None) => {
-                        let ended = self.store.ended_since(since)?;
-                        ended.into_iter().for_each(&mut add);
-                    }
+                    (Some(since), None) => found.extend(self.store.ended_since(since)?),
                     (None, _) => {}
                 }
             }
@@ -93,10 +85,11 @@ impl Owner {
             JobState::Ended { at, .. } => filter.ended_since.is_some_and(|since| *at >= since),
             JobState::Pending { .. } | JobState::Running { .. } => true,
         };
-        let all = found.into_values();
-        Ok(all
-            .filter(|record| wanted(record) && has_comment(record))
-            .collect())
+        found.retain(|record| wanted(record) && has_comment(record));
+        found.sort_by_key(|record| record.id);
+        // An array's own row goes by two names, and a job may be asked for twice.
+        found.dedup_by_key(|record| record.id);
+        Ok(found)
     }
 
     /// Rows of a watcher's filter that are newer than `after`. From 0 a watcher of named jobs sees

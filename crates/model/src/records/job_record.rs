@@ -11,6 +11,7 @@ pub struct JobRecord {
     /// Its number.
     pub id: JobId,
     /// Its place in an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<ArrayPlace>,
     /// Owner.
     pub uid: u32,
@@ -27,6 +28,7 @@ pub struct JobRecord {
     /// Submission, or the last requeue.
     pub submitted: Timestamp,
     /// Since when it may start; `None` while held or dependent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eligible: Option<Timestamp>,
     /// 0 is held.
     pub priority: u32,
@@ -35,6 +37,7 @@ pub struct JobRecord {
     /// Whether it has a batch script; an allocation (`salloc`, `srun`) has none.
     pub batch: bool,
     /// The script's path as given, for `Command=` of `scontrol show job`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// Host name of the submission.
     pub submit_host: String,
