@@ -5,7 +5,13 @@ use crate::environment::half_made;
 use crate::local_folder::LocalFolder;
 use folder::{Leftover, Standing, Verdict};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The folder below `node_local` that holds this user's node-local folders.
+#[must_use]
+pub fn node_local_root(node_local: &Path) -> PathBuf {
+    LocalFolder::root_in(node_local)
+}
 
 /// Goes through the node-local folders of this user below `node_local`, and removes what is of no use
 /// unless it is only asked what would be (`dry_run`). `force`: also the only copies of checkpoints.

@@ -60,6 +60,19 @@ impl RunState {
         )
     }
 
+    /// All words for a column.
+    pub const WORDS: [&'static str; 9] = [
+        "not submitted",
+        "refused",
+        "waiting",
+        "running",
+        "resuming",
+        "done",
+        "failed",
+        "cancelled",
+        "unknown",
+    ];
+
     /// One word for a column.
     #[must_use]
     pub fn word(&self) -> &'static str {

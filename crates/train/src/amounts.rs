@@ -28,6 +28,14 @@ pub(crate) fn time_limit(text: &str) -> Result<TimeLimitRequest, AmountProblem> 
     Ok(TimeLimitRequest::Limit(length))
 }
 
+/// A length of time as a run file has it.
+///
+/// # Errors
+/// It is none, with what to write.
+pub fn parse_length(text: &str) -> Result<Seconds, String> {
+    seconds(text).map_err(|problem| format!("{}: {}", problem.message, problem.help))
+}
+
 /// `25s`, `10m`, `24h`, `2d`, `1h30m`, and Slurm's `M:S`, `H:M:S`, `D-H`, `D-H:M`, `D-H:M:S`.
 pub(crate) fn seconds(text: &str) -> Result<Seconds, AmountProblem> {
     let text = text.trim();

@@ -29,7 +29,7 @@ mod show;
 pub mod site;
 mod unsaved;
 
-pub use amounts::{say_bytes, say_limit, say_mebibytes, say_seconds};
+pub use amounts::{parse_length, say_bytes, say_limit, say_mebibytes, say_seconds};
 pub use cluster_names::check_cluster_names;
 pub use environment_plan::{CONDA_HOOK, EnvironmentPlan, Prelude, Python};
 pub use input_variables::{INPUT_VARIABLES, Variables};

@@ -8,6 +8,7 @@
 mod csv;
 mod finding;
 mod measure;
+mod report;
 mod sample;
 pub mod tensorboard;
 mod usage;
@@ -15,5 +16,6 @@ mod usage;
 pub use csv::{CsvReader, HEADER, csv_row};
 pub use finding::{Finding, findings};
 pub use measure::Measure;
+pub use report::{Asked, Mark, MarkKind, RunFacts, StartFacts, page};
 pub use sample::{Sample, Subject};
 pub use usage::{Extent, Track, Usage};

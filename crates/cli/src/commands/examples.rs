@@ -95,6 +95,19 @@ const EXAMPLES: &[Examples] = &[
         ],
     ),
     (
+        "report",
+        &[
+            (
+                "yard report",
+                "a page about the newest run, in its run folder",
+            ),
+            (
+                "yard report --compare digits-vfjk digits-k3f9 -o both.html",
+                "two runs beside each other",
+            ),
+        ],
+    ),
+    (
         "wait",
         &[(
             "yard wait digits-vfjk 17",
@@ -124,6 +137,17 @@ const EXAMPLES: &[Examples] = &[
                 "when each job starts and ends",
             ),
         ],
+    ),
+    (
+        "rm",
+        &[(
+            "yard rm digits-vfjk digits-k3f9",
+            "two runs that are over, with all that their folders hold",
+        )],
+    ),
+    (
+        "du",
+        &[("yard du", "what each run and cache holds, the largest last")],
     ),
     (
         "clean",

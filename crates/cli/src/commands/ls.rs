@@ -6,7 +6,7 @@ use crate::printer::Printer;
 use crate::words;
 use backend::JobView;
 use clap::Args as ClapArgs;
-use model::{JobId, Timestamp};
+use model::{JobId, Seconds, Timestamp};
 use runs::{PlainJob, plain_jobs};
 use runs::{Run, RunState, ask_for, say_reason};
 use runs::{indexed_runs, places};
@@ -19,6 +19,21 @@ pub struct Args {
     /// Only runs that can still change
     #[arg(long)]
     live: bool,
+    /// Only in these states
+    #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = RunState::WORDS)]
+    state: Vec<String>,
+    /// Only on these clusters
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    cluster: Vec<String>,
+    /// Only with this text in the name or id
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+    /// Only made within so long, such as 2d
+    #[arg(long, value_name = "LENGTH", value_parser = train::parse_length)]
+    newer: Option<Seconds>,
+    /// Only made longer ago, such as 30d
+    #[arg(long, value_name = "LENGTH", value_parser = train::parse_length)]
+    older: Option<Seconds>,
     /// Also jobs of scripts that ended more than a day ago
     #[arg(long)]
     all: bool,
@@ -54,18 +69,19 @@ enum What {
 /// Runs `yard ls`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let (mut rows, problems) = rows(args)?;
-    if args.live {
-        rows.retain(|row| row.state.is_live());
-    }
+    let all = rows.len();
+    let now = Timestamp(sys::now());
+    rows.retain(|row| args.takes(row, now));
     if args.json {
         let rows: Vec<_> = rows.iter().map(row_json).collect();
         printer.line(&json!({ "runs": rows, "problems": problems }).to_string());
     } else if rows.is_empty() && args.live {
         printer.show_line("nothing waits or runs; yard ls shows what has ended");
+    } else if rows.is_empty() && all > 0 {
+        printer.show_line("none of them; yard ls shows all");
     } else if rows.is_empty() {
         printer.show_line("no runs yet; yard run FILE starts one");
     } else {
-        let now = Timestamp(sys::now());
         let cells: Vec<_> = rows.iter().map(|row| row_cells(row, now)).collect();
         printer.shown(&table(&cells, printer.width()));
     }
@@ -75,6 +91,26 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
     }
     Ok(exit_code::DONE)
+}
+
+impl Args {
+    /// Whether a row is asked for.
+    fn takes(&self, row: &Row, now: Timestamp) -> bool {
+        let one_of =
+            |asked: &[String], own: &str| asked.is_empty() || asked.iter().any(|one| one == own);
+        let (made, names) = match &row.what {
+            What::Run { run, .. } => (run.entry.created, [run.entry.id.as_str(), &run.entry.name]),
+            What::Job(job) => (job.submitted, [job.name.as_str(), ""]),
+        };
+        let age = Seconds(u64::try_from(now.since(made) / 1000).unwrap_or(0));
+        let has = |text: &String| names.iter().any(|name| name.contains(text.as_str()));
+        (!self.live || row.state.is_live())
+            && one_of(&self.state, row.state.word())
+            && one_of(&self.cluster, &row.cluster)
+            && self.name.as_ref().is_none_or(has)
+            && self.newer.is_none_or(|length| age <= length)
+            && self.older.is_none_or(|length| age > length)
+    }
 }
 
 /// All lines, the newest last; and what could not be asked, in words.

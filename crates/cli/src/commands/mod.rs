@@ -5,6 +5,7 @@ mod cancel;
 mod clean;
 mod cluster;
 mod completions;
+mod du;
 mod engine;
 mod examples;
 mod follow;
@@ -17,8 +18,10 @@ mod ls;
 mod man;
 mod plan;
 mod port;
+mod report;
 mod requeue;
 mod resource_flags;
+mod rm;
 mod run;
 mod run_request;
 mod script;
@@ -59,6 +62,9 @@ enum Command {
     Wait(wait::Args),
     Cancel(cancel::Args),
     Requeue(requeue::Args),
+    Report(report::Args),
+    Rm(rm::Args),
+    Du(du::Args),
     Clean(clean::Args),
     Attach(attach::Args),
     Engine(engine::Args),
@@ -147,7 +153,10 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Logs(args) => logs::run(&args, printer),
         Command::Wait(args) => wait::run(&args, printer),
         Command::Cancel(args) => cancel::run(&args, printer),
+        Command::Rm(args) => rm::run(&args, printer),
+        Command::Du(args) => du::run(&args, printer),
         Command::Clean(args) => clean::run(&args, printer),
+        Command::Report(args) => report::run(&args, printer),
         Command::Requeue(args) => requeue::run(&args, printer),
         Command::Attach(args) => attach::run(&args, printer),
         Command::Engine(args) => engine::run(&args, printer),

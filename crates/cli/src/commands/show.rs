@@ -11,8 +11,8 @@ use backend::JobView;
 use clap::Args as ClapArgs;
 use folder::Event;
 use model::Timestamp;
-use runs::select;
 use runs::{Run, RunState, Start, say_reason};
+use runs::{run_findings, select};
 use serde_json::json;
 
 /// Show one run: where it stands, its jobs, its checkpoints, its last lines
@@ -28,6 +28,8 @@ pub struct Args {
 
 /// How many of the checkpoints that were not saved are shown: the newest.
 const UNSAVED: usize = 3;
+/// How many things that stand out in its samples are shown.
+const FINDINGS: usize = 5;
 /// How many last lines of rank 0 are shown.
 const LAST_LINES: usize = 5;
 
@@ -96,6 +98,9 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
     let unsaved = run.unsaved_checkpoints();
     for (name, why) in unsaved.iter().rev().take(UNSAVED).rev() {
         add("not saved", &format!("{name}: {why}"));
+    }
+    for finding in run_findings(run, &state, now).iter().take(FINDINGS) {
+        add("note", finding);
     }
     add("folder", &run.entry.folder.display().to_string());
     for line in last_lines(run) {

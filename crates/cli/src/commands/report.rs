@@ -1,0 +1,74 @@
+//! `yard report`
+
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use clap::Args as ClapArgs;
+use jiff::tz::TimeZone;
+use model::Timestamp;
+use runs::{report_facts, select};
+use std::path::PathBuf;
+use watch::RunFacts;
+
+/// Write a page about a run: asked and used, scalars, checkpoints, what to ask next time
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// A run, by id or name, or @ for the newest one
+    #[arg(value_name = "RUN", default_value = "@")]
+    run: String,
+    /// Several runs beside each other
+    #[arg(long, value_name = "RUN", num_args = 2.., conflicts_with = "run")]
+    compare: Vec<String>,
+    /// Where the page goes: report.html in the run folder, or here where runs are compared
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Runs `yard report`.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    let mut output = args.output.clone();
+    let mut runs = Vec::new();
+    if args.compare.is_empty() {
+        let (facts, in_folder) = facts(&args.run, printer)?;
+        runs.push(facts);
+        output.get_or_insert(in_folder);
+    } else {
+        for text in &args.compare {
+            runs.push(facts(text, printer)?.0);
+        }
+    }
+    let output = output.unwrap_or_else(|| PathBuf::from("report.html"));
+    let zone = TimeZone::system();
+    let now = model::moment_text(Timestamp(sys::now()), &zone).replace('T', " ");
+    let made = format!("made by yard {} on {now}", env!("CARGO_PKG_VERSION"));
+    let html = watch::page(&runs, &made);
+    sys::atomic::write_relaxed(&output, html.as_bytes()).map_err(|error| {
+        Failure::new(
+            exit_code::IO,
+            format!("the report can't be written: {error}"),
+        )
+        .asked(output.display().to_string())
+        .todo("name another file with --output")
+    })?;
+    printer.show_line(&output.display().to_string());
+    Ok(exit_code::DONE)
+}
+
+/// What there is to say of a run, and where its report goes.
+fn facts(text: &str, printer: &Printer) -> Result<(RunFacts, PathBuf), Failure> {
+    let mut selected = super::selected(select(text), printer)?;
+    let (view, note) = selected.view_or_note()?;
+    if let Some(note) = note {
+        printer.say(&format!("note: {note}"));
+    }
+    let Some(run) = &selected.run else {
+        let what = format!("{} is no run: nothing of it was measured", selected.name());
+        return Err(Failure::new(exit_code::USAGE, what)
+            .asked(text)
+            .todo("yard show and yard logs say what is known of it"));
+    };
+    let state = run.state(view.as_ref());
+    let now = Timestamp(sys::now());
+    let facts = report_facts(run, &state, &TimeZone::system(), now)?;
+    Ok((facts, run.folder.report()))
+}

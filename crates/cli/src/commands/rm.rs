@@ -1,0 +1,68 @@
+//! `yard rm`
+
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use crate::words;
+use clap::Args as ClapArgs;
+use model::{Timestamp, counted};
+use runs::{Run, select};
+use std::collections::BTreeSet;
+use std::io::{BufRead, IsTerminal, stdin};
+
+/// Remove runs that are over, with their checkpoints, logs and everything else in their folders
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// Runs, by id or name
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+    /// Without asking
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// Runs `yard rm`. Nothing is removed unless all can be.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    let now = Timestamp(sys::now());
+    let mut doomed: Vec<Run> = Vec::new();
+    let mut known = BTreeSet::new();
+    for text in &args.runs {
+        let mut selected = super::selected(select(text), printer)?;
+        let run = runs::to_remove(&mut selected, now)?;
+        if known.insert(run.entry.id.clone()) {
+            doomed.push(run);
+        }
+    }
+    let sizes: Vec<u64> = doomed
+        .iter()
+        .map(|run| sys::tree_size(&run.entry.folder))
+        .collect();
+    if !args.yes {
+        for (run, size) in doomed.iter().zip(&sizes) {
+            let (id, folder) = (&run.entry.id, run.entry.folder.display());
+            printer.say(&format!("  {id}  {:>8}  {folder}", words::bytes(*size)));
+        }
+        if !stdin().is_terminal() {
+            let what = "there is no terminal to ask on, so nothing was removed";
+            return Err(Failure::new(exit_code::USAGE, what).todo("add --yes"));
+        }
+        let all = words::bytes(sizes.iter().sum());
+        let count = counted(doomed.len(), "run");
+        printer.say(&format!("remove {count} ({all}) for good? [y/N]"));
+        let mut answer = String::new();
+        let read = stdin().lock().read_line(&mut answer);
+        if read.is_err() || !answer.trim_start().starts_with(['y', 'Y']) {
+            printer.say("nothing was removed");
+            return Ok(exit_code::FAILED);
+        }
+    }
+    for (run, size) in doomed.iter().zip(sizes) {
+        runs::remove(run)?;
+        printer.show_line(&format!(
+            "{} removed ({})",
+            run.entry.id,
+            words::bytes(size)
+        ));
+    }
+    Ok(exit_code::DONE)
+}

@@ -1,0 +1,160 @@
+//! Removes runs that are over, with all that their folders hold.
+
+use crate::failure::{Failure, FailureKind, unusable};
+use crate::known_runs::places;
+use crate::run::Run;
+use crate::run_state::RunState;
+use crate::select::Selected;
+use backend::ViewState;
+use folder::{Index, RunFolder};
+use std::fs;
+
+/// Why a run stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stays {
+    /// A job of it waits or runs.
+    Live,
+    /// Its cluster can't say whether a job of it runs.
+    NotAnswered,
+    /// It was made a moment ago, and may be about to be submitted.
+    JustMade,
+}
+
+/// A run that was made so long ago and never submitted never will be, in milliseconds.
+const SUBMISSION_MS: i64 = 3_600_000;
+
+/// Whether a run may be removed that stands there, of whose job its cluster says `job`, and that was
+/// made `age_ms` ago.
+///
+/// # Errors
+/// Why it stays.
+fn removable(state: &RunState, job: Option<&ViewState>, age_ms: i64) -> Result<(), Stays> {
+    match (state, job) {
+        (_, Some(ViewState::NotAnswered)) => Err(Stays::NotAnswered),
+        (_, Some(job)) if job.is_live() => Err(Stays::Live),
+        (state, _) if state.is_live() => Err(Stays::Live),
+        (RunState::NotSubmitted, _) if age_ms < SUBMISSION_MS => Err(Stays::JustMade),
+        _ => Ok(()),
+    }
+}
+
+/// The run that may be removed, of what a person selected.
+///
+/// # Errors
+/// It is no run, or it stays.
+pub fn to_remove(selected: &mut Selected, now: model::Timestamp) -> Result<Run, Failure> {
+    let name = selected.name();
+    let refused = |why: &str, todo: &str| {
+        Err(Failure::new(
+            FailureKind::Refused,
+            format!("{name} is not removed: {why}"),
+        )
+        .todo(todo))
+    };
+    let (view, _) = selected.view_or_note()?;
+    let Some(run) = selected.run.clone() else {
+        return refused(
+            "it is a job of no run",
+            "its engine forgets it by itself after a while",
+        );
+    };
+    let state = run.state(view.as_ref());
+    let age = now.since(run.entry.created);
+    match removable(&state, view.as_ref().map(|view| &view.state), age) {
+        Ok(()) => Ok(run),
+        Err(Stays::Live) => refused("it waits or runs", "yard cancel it first, then again"),
+        Err(Stays::NotAnswered) => refused(
+            "its cluster does not answer, and a job of it may run there",
+            "again when the cluster answers",
+        ),
+        Err(Stays::JustMade) => refused(
+            "it was made a moment ago and is perhaps about to be submitted",
+            "again in an hour; yard clean removes what submissions left behind",
+        ),
+    }
+}
+
+/// Removes a run's folder, and then its place in the index, so that one which could not be removed
+/// whole is still found.
+///
+/// # Errors
+/// Something can't be removed.
+pub fn remove(run: &Run) -> Result<(), Failure> {
+    let path = run.entry.folder.as_path();
+    // What a damaged index names may be any folder.
+    if path.exists() && RunFolder::open(path).is_ok_and(|(_, json)| json.id == run.entry.id) {
+        // What it is goes last: until then it can be removed again.
+        for entry in fs::read_dir(path).map_err(unusable(path))?.flatten() {
+            let own = entry.path();
+            if own != run.folder.run_json() {
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                let removed = if is_folder {
+                    fs::remove_dir_all(&own)
+                } else {
+                    fs::remove_file(&own)
+                };
+                removed.map_err(unusable(&own))?;
+            }
+        }
+        fs::remove_dir_all(path).map_err(unusable(path))?;
+        if let Some(project) = path.parent() {
+            // Where other runs are in it, it stays.
+            let _ = fs::remove_dir(project);
+        }
+    } else if path.exists() {
+        let what = format!(
+            "{} is not removed: its folder is not that of this run",
+            run.entry.id
+        );
+        return Err(Failure::new(FailureKind::Refused, what)
+            .there(path.display().to_string())
+            .todo("look at that folder, and remove it by hand"));
+    }
+    Index::new(&places()?.index).remove(&run.entry);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Timestamp;
+
+    #[track_caller]
+    fn check(state: RunState, job: Option<ViewState>, want: Result<(), Stays>) {
+        assert_eq!(
+            removable(&state, job.as_ref(), 10),
+            want,
+            "{state:?} {job:?}"
+        );
+    }
+
+    #[test]
+    fn what_may_run_stays() {
+        let done = || RunState::Done { at: Timestamp(0) };
+        let running = || ViewState::Running {
+            since: None,
+            nodes: String::new(),
+        };
+        let unknown = || RunState::Unknown {
+            what: String::new(),
+        };
+        check(done(), None, Ok(()));
+        check(RunState::Cancelled, None, Ok(()));
+        check(RunState::Running { since: None }, None, Err(Stays::Live));
+        // It says that it is done, and its job still cleans up.
+        check(done(), Some(running()), Err(Stays::Live));
+        // Its folder is gone and its job runs.
+        check(unknown(), Some(running()), Err(Stays::Live));
+        check(
+            unknown(),
+            Some(ViewState::NotAnswered),
+            Err(Stays::NotAnswered),
+        );
+        check(unknown(), None, Ok(()));
+        check(RunState::NotSubmitted, None, Err(Stays::JustMade));
+        assert_eq!(
+            removable(&RunState::NotSubmitted, None, SUBMISSION_MS),
+            Ok(())
+        );
+    }
+}
