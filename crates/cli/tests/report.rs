@@ -31,7 +31,7 @@ fn a_run_is_reported_counted_and_removed() {
     let page = fs::read_to_string(printed.trim()).unwrap();
     assert_eq!(PathBuf::from(printed.trim()), folder.join("report.html"));
     assert!(
-        page.contains("CPUs of the ranks") && page.contains("no event file"),
+        page.contains("Memory of the ranks") && page.contains("no event file"),
         "{page}"
     );
     assert!(
@@ -56,7 +56,8 @@ fn a_run_is_reported_counted_and_removed() {
             .contains(id)
     );
     // Without a terminal nothing is asked, and nothing goes.
-    env.yard(&["rm", id]).code(2);
+    let said = env.yard(&["rm", id]).code(2).stderr;
+    assert!(said.contains("add --yes"), "{said}");
     assert!(folder.exists());
     env.yard(&["rm", "--yes", id, "small"]).success();
     assert!(!folder.exists());
