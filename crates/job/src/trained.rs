@@ -2,6 +2,7 @@
 //! when whoever would have said so was killed.
 
 use folder::{Attempt, Event, EventTail, RankExit, RunFolder};
+use model::Timestamp;
 
 /// What a start notes that has nothing to train any more.
 pub const DONE_BEFORE: &str = "the training was done when the start before this one was lost";
@@ -17,49 +18,74 @@ pub fn is_done(run: &RunFolder, attempt: Attempt) -> bool {
     };
     let tasks: Vec<u32> = (0..launch.count).collect();
     let told = |event: &Event| matches!(event, Event::Stopping { .. } | Event::Terminated { .. });
-    let told_to_end = events.iter().any(|line| told(&line.event));
-    judge(&tasks, &exits, told_to_end)
+    let told = events.iter().find(|line| told(&line.event));
+    let told = told.map(|line| EndDecided {
+        at: line.at,
+        host: events.iter().find_map(|line| match &line.event {
+            Event::Started { nodes, .. } => nodes.first().map(String::as_str),
+            _ => None,
+        }),
+    });
+    judge(&tasks, &exits, told.as_ref())
 }
 
-/// A program that ends with 0 because it was signalled to end is not done.
-fn judge(tasks: &[u32], exits: &[RankExit], told_to_end: bool) -> bool {
-    let ended_well = |task: &u32| {
-        exits
-            .iter()
-            .any(|exit| exit.rank == *task && exit.status == 0 && !exit.told_to_end)
+/// When the ranks were about to be ended, by the clock of the conductor's node.
+struct EndDecided<'a> {
+    at: Timestamp,
+    host: Option<&'a str>,
+}
+
+/// A program that ends with 0 because it was signalled to end is not done. One that had ended before
+/// is, where the same clock says so.
+fn judge(tasks: &[u32], exits: &[RankExit], told: Option<&EndDecided<'_>>) -> bool {
+    let was_before = |exit: &RankExit| {
+        told.is_none_or(|told| told.host == Some(exit.host.as_str()) && exit.at < told.at)
     };
-    !tasks.is_empty() && !told_to_end && tasks.iter().all(ended_well)
+    let ended_well = |task: &u32| {
+        exits.iter().any(|exit| {
+            exit.rank == *task && exit.status == 0 && !exit.told_to_end && was_before(exit)
+        })
+    };
+    !tasks.is_empty() && tasks.iter().all(ended_well)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Timestamp;
 
-    /// Ranks that wrote down how they ended: status, and whether SIGTERM had come before.
+    /// Ranks that wrote down how they ended, at second 5: status, and whether SIGTERM had come
+    /// before. `told`: where and at which second the ranks were about to be ended.
     #[track_caller]
-    fn check(exits: &[(i32, bool)], told: bool, want: bool) {
+    fn check(exits: &[(i32, bool)], told: Option<(&str, i64)>, want: bool) {
         let exits: Vec<RankExit> = (0..)
             .zip(exits)
             .map(|(rank, (status, told_to_end))| RankExit {
                 rank,
                 status: *status,
                 signal: None,
-                at: Timestamp(0),
+                at: Timestamp(5),
                 host: "n1".to_owned(),
                 told_to_end: *told_to_end,
             })
             .collect();
-        assert_eq!(judge(&[0, 1], &exits, told), want, "{exits:?} {told}");
+        let as_told = told.map(|(host, at)| EndDecided {
+            at: Timestamp(at),
+            host: Some(host),
+        });
+        let done = judge(&[0, 1], &exits, as_told.as_ref());
+        assert_eq!(done, want, "{exits:?} {told:?}");
     }
 
     #[test]
     fn done_is_what_all_ranks_ended_well_by_themselves() {
-        check(&[(0, false), (0, false)], false, true);
-        check(&[(0, false)], false, false);
-        check(&[(0, false), (1, false)], false, false);
-        check(&[(0, false), (0, true)], false, false);
-        check(&[(0, false), (0, false)], true, false);
-        check(&[], false, false);
+        check(&[(0, false), (0, false)], None, true);
+        check(&[(0, false)], None, false);
+        check(&[(0, false), (1, false)], None, false);
+        check(&[(0, false), (0, true)], None, false);
+        check(&[(0, false), (0, false)], Some(("n1", 4)), false);
+        check(&[(0, false), (0, false)], Some(("n1", 6)), true);
+        // Another node's clock may be wrong.
+        check(&[(0, false), (0, false)], Some(("n2", 6)), false);
+        check(&[], None, false);
     }
 }

@@ -3,7 +3,7 @@
 use crate::disks::Disks;
 use crate::processes;
 use crate::progress::Progress;
-use crate::scenario::{Counter, Fault, Moment, Target, Wave};
+use crate::scenario::{Counter, Fault, Moment, TARGETS, Target, Wave};
 use crate::stranger::Stranger;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -30,6 +30,9 @@ pub struct Faults<'a> {
     /// the cluster it is a script that failed, and no process of the run is left that could tell
     /// otherwise.
     pub none_left: bool,
+    /// Whether the engine was killed while no process of the run lived, between two starts: the next
+    /// command starts another.
+    pub stands: bool,
     stranger: Option<Stranger>,
 }
 
@@ -95,6 +98,7 @@ impl<'a> Faults<'a> {
             log: Vec::new(),
             kills: 0,
             none_left: false,
+            stands: false,
             stranger,
         }
     }
@@ -125,6 +129,8 @@ impl<'a> Faults<'a> {
                     let none = |target| processes::find(target, self.environment).is_empty();
                     self.none_left |=
                         parent && [Target::Agent, Target::RankWrapper].into_iter().all(none);
+                    let engine = killed.iter().any(|(target, _)| *target == Target::Engine);
+                    self.stands |= engine && TARGETS.into_iter().all(none);
                     self.kills += u32::try_from(killed.len()).unwrap();
                     self.log.push(format!("{} killed {killed:?}", sys::now()));
                 }

@@ -44,6 +44,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         900_047,
         "a node's disk that is read-only when its folder is removed",
     ),
+    (
+        1_100_041,
+        "a training that had ended well before its job was ended was run again",
+    ),
     (900_340, "the run folder mounted anew under the conductor"),
     (2021, "everything killed twice while it trains"),
     (

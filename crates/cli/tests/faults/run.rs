@@ -172,11 +172,11 @@ fn disturb(
     }
     log.extend(std::mem::take(&mut faults.log));
     log.push(format!("{} over", sys::now()));
-    let (kills, none_left) = (faults.kills, faults.none_left);
+    let (kills, none_left, stands) = (faults.kills, faults.none_left, faults.stands);
     // Disks are well again from here on, and no other user is there.
     faults.end();
     let state = state(environment);
-    if state == "done" && !by_itself {
+    if state == "done" && !by_itself && !stands {
         found.push("no process took the run on until a command looked at it".to_owned());
     }
     if ended_within(environment, "engine stop").is_none() {
@@ -307,18 +307,27 @@ fn leftovers(environment: &TestEnv, run: Option<&Path>) -> Vec<String> {
     left
 }
 
-/// Starts of which every rank's end is written down and is 0. One that had SIGTERM by then is no
-/// evidence: it may have ended well because it was told to.
+/// Starts of which every rank's end is written down and is 0. One that had SIGTERM by then, or ended
+/// once its end was decided, is no evidence: it may have ended well because it was told to.
 fn all_ended_well(run: &Path, ranks: u32) -> Vec<String> {
     let links = run.join("links");
     let names = fs::read_dir(&links).into_iter().flatten().flatten();
     let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let attempts = names.filter_map(|name| Some(name.strip_suffix(".events")?.to_owned()));
     let ended_well = |attempt: &String| {
+        let events = fs::read_to_string(links.join(format!("{attempt}.events")));
+        let events = events.unwrap_or_default();
+        let mut events = events
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let told =
+            events.find(|event| event["event"] == "stopping" || event["event"] == "terminated");
+        let told = told.and_then(|event| event["at"].as_i64());
         (0..ranks).all(|rank| {
             let text = fs::read(links.join(format!("{attempt}.exit.{rank}")));
             let exit: Value = serde_json::from_slice(&text.unwrap_or_default()).unwrap_or_default();
-            exit["status"] == 0 && exit["told_to_end"] != true
+            let before = told.is_none_or(|told| exit["at"].as_i64().is_some_and(|at| at < told));
+            exit["status"] == 0 && exit["told_to_end"] != true && before
         })
     };
     attempts.filter(ended_well).collect()

@@ -169,6 +169,7 @@ pub fn run(
     };
     let told_to_end = Arc::new(AtomicBool::new(false));
     let status = start_and_wait(&launch, rank, Some((&place, local)), &told_to_end);
+    let ended_at = Timestamp(sys::now());
     if status.is_err() {
         // A rank that failed ends the others: each must come so far as to say why.
         let _ = signal_hook::flag::register(SIGTERM, Arc::clone(&told_to_end));
@@ -186,7 +187,7 @@ pub fn run(
         rank: place.task,
         status: code,
         signal,
-        at: Timestamp(sys::now()),
+        at: ended_at,
         host: variable("SLURMD_NODENAME").unwrap_or_else(sys::host_name),
         told_to_end: told_to_end.load(Ordering::Relaxed),
     };

@@ -4,7 +4,7 @@ use super::session::Event;
 use api::step_io::{FrameReader, FromSupervisor};
 use std::fs::DirBuilder;
 use std::io::{self, Read};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::SyncSender;
@@ -21,18 +21,23 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Listens in a new folder below the engine's.
+    /// Listens in a new folder below the engine's, or in one of the user's own where the engine is
+    /// another's.
     ///
     /// # Errors
     /// What the system says.
     pub fn below(engine: &Path) -> io::Result<Listening> {
-        let all = engine.join("srun");
+        let owner = std::fs::metadata(engine)?.uid();
+        let all = if owner == sys::process::user() {
+            engine.join("srun")
+        } else {
+            let name = format!("trainyard-srun-{}", sys::process::user());
+            sys::private_folder::of_user(&std::env::temp_dir(), &name)
+        };
+        sys::private_folder::make(&all).map_err(io::Error::other)?;
         sweep(&all);
         let folder = all.join(format!("{}-{}", std::process::id(), sys::now()));
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)?;
+        DirBuilder::new().mode(0o700).create(&folder)?;
         let listener = sys::socket::listen(&folder.join("sock"))?;
         Ok(Listening { folder, listener })
     }
