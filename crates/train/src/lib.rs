@@ -27,6 +27,7 @@ mod run_file;
 mod script;
 mod show;
 pub mod site;
+mod slurms_words;
 mod unsaved;
 
 pub use amounts::{parse_length, say_bytes, say_limit, say_mebibytes, say_seconds};

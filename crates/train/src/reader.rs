@@ -3,6 +3,7 @@
 use crate::amounts::{AmountProblem, mebibytes, seconds, time_limit};
 use crate::keys::{Choice, KeyRow, Section};
 use crate::placeholders::{self, PLACEHOLDERS};
+use crate::slurms_words::slurms_word;
 use crate::{GpuMemory, MemorySize, Problem, Resolved, Source};
 use model::{Seconds, TimeLimitRequest, count_lines, nearest};
 use std::ops::Range;
@@ -94,11 +95,13 @@ impl<'a> Reader<'a> {
         self.complain(span, problem.message, "", problem.help);
     }
 
-    /// An unknown key: the nearest one, and all of them.
+    /// An unknown key: what it is called here where it is one of Slurm's words, else the nearest one;
+    /// and all of them.
     pub fn unknown_key(&mut self, span: Range<usize>, key: &str, place: &str, known: &[&str]) {
-        let label = match nearest(key, known.iter().copied()) {
-            Some(near) => format!("did you mean {near}?"),
-            None => String::new(),
+        let label = match (slurms_word(key), nearest(key, known.iter().copied())) {
+            (Some(ours), _) => format!("Slurm's {key} is {ours} here"),
+            (None, Some(near)) => format!("did you mean {near}?"),
+            (None, None) => String::new(),
         };
         let help = format!("{place} takes {}", known.join(", "));
         self.complain(span, format!("unknown key {key}"), label, help);

@@ -1,5 +1,6 @@
 //! Which rank failed first, and what it said last.
 
+use super::torchruns::{self, RootCause};
 use folder::{Attempt, RankExit, RunFolder};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -90,12 +91,27 @@ pub fn cause(run: &RunFolder, attempt: Attempt, status: i32, first: Option<&Rank
             run.conductor_log(attempt.job)
         );
     };
-    let how = match signal {
+    let tail = tail(&run.rank_log(attempt, *rank)).unwrap_or_default();
+    if let Some(RootCause { rank, status, said }) = torchruns::root_cause(&tail) {
+        let signal = (status < 0).then(|| status.saturating_neg());
+        return format!(
+            "rank {rank} on {host} {}{}",
+            how(status, signal),
+            said_last(&said)
+        );
+    }
+    format!(
+        "rank {rank} on {host} {}{}",
+        how(*status, *signal),
+        said_last(&tail)
+    )
+}
+
+fn how(status: i32, signal: Option<i32>) -> String {
+    match signal {
         Some(signal) => format!("was ended by signal {signal}"),
         None => format!("ended with exit code {status}"),
-    };
-    let tail = tail(&run.rank_log(attempt, *rank)).unwrap_or_default();
-    format!("rank {rank} on {host} {how}{}", said_last(&tail))
+    }
 }
 
 /// What a log's end says of the end: a complaint as it is; where there is none, its last line as no

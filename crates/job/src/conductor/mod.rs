@@ -19,6 +19,7 @@ mod opening;
 mod state;
 mod steps;
 mod succession;
+mod torchruns;
 
 pub use allocation::{Allocation, AllocationError};
 pub use checkpoints::publish;

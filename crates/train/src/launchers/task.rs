@@ -74,6 +74,9 @@ impl Task<'_> {
     pub fn common(&self, values: &Values) -> Env {
         let mut env = Env::new();
         set(&mut env, var::YARD_DATA, text(&values.data));
+        // Programs for clusters of the Digital Research Alliance of Canada find their data there, at
+        // the paths below the folder that they were staged from.
+        set_default(&mut env, "SLURM_TMPDIR", text(&values.data));
         set(&mut env, var::YARD_CHECKPOINTS, text(&values.checkpoints));
         set(&mut env, var::YARD_RESUME, text(&values.resume));
         match &values.resume_file {

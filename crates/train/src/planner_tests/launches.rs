@@ -115,6 +115,7 @@ fn jax_ranks() {
               SLURM_NTASKS = 2
               SLURM_PROCID = 0
               SLURM_STEP_NODELIST ?= n1
+              SLURM_TMPDIR ?= /l/data
               YARD_CHECKPOINTS = /l/checkpoints
               YARD_COORDINATOR = 127.0.0.1:41733
               YARD_DATA = /l/data
@@ -140,6 +141,7 @@ fn jax_ranks() {
               SLURM_NTASKS = 2
               SLURM_PROCID = 1
               SLURM_STEP_NODELIST ?= n1
+              SLURM_TMPDIR ?= /l/data
         "#]],
     );
 }
@@ -165,6 +167,7 @@ fn jax_with_several_gpus_a_rank() {
               SLURM_NTASKS = 2
               SLURM_PROCID = 0
               SLURM_STEP_NODELIST ?= n1
+              SLURM_TMPDIR ?= /l/data
               YARD_CHECKPOINTS = /l/checkpoints
               YARD_COORDINATOR = 127.0.0.1:41733
               YARD_DATA = /l/data
@@ -192,6 +195,7 @@ fn jax_with_several_gpus_a_rank() {
               SLURM_NTASKS = 2
               SLURM_PROCID = 1
               SLURM_STEP_NODELIST ?= n1
+              SLURM_TMPDIR ?= /l/data
         "#]],
     );
 }
@@ -204,41 +208,43 @@ fn torch_ranks() {
         &laptop(2, vec![]),
         None,
         expect![[r#"
-        task 0 on node 0: python t.py
-          LOCAL_RANK = 0
-          LOCAL_WORLD_SIZE = 1
-          MASTER_ADDR = 127.0.0.1
-          MASTER_PORT = 41733
-          NODE_RANK = 0
-          OMP_NUM_THREADS ?= 1
-          PYTHONUNBUFFERED ?= 1
-          RANK = 0
-          WORLD_SIZE = 2
-          YARD_CHECKPOINTS = /l/checkpoints
-          YARD_COORDINATOR = 127.0.0.1:41733
-          YARD_DATA = /l/data
-          YARD_GPUS_PER_NODE = 0
-          YARD_LOCAL_PROCESS_ID = 0
-          YARD_LOGS = /r/tensorboard
-          YARD_NODES = 2
-          YARD_NUM_PROCESSES = 2
-          YARD_PROCESS_ID = 0
-          YARD_REPEAT = 1
-          YARD_RESUME = /l/resume
-          YARD_RESUME_FILE removed
-          YARD_RUN = digits-k3f9
-          YARD_WORLD_SIZE = 2
-        task 1 on node 1: python t.py
-          LOCAL_RANK = 0
-          LOCAL_WORLD_SIZE = 1
-          MASTER_ADDR = 127.0.0.1
-          MASTER_PORT = 41733
-          NODE_RANK = 1
-          OMP_NUM_THREADS ?= 1
-          PYTHONUNBUFFERED ?= 1
-          RANK = 1
-          WORLD_SIZE = 2
-    "#]],
+            task 0 on node 0: python t.py
+              LOCAL_RANK = 0
+              LOCAL_WORLD_SIZE = 1
+              MASTER_ADDR = 127.0.0.1
+              MASTER_PORT = 41733
+              NODE_RANK = 0
+              OMP_NUM_THREADS ?= 1
+              PYTHONUNBUFFERED ?= 1
+              RANK = 0
+              SLURM_TMPDIR ?= /l/data
+              WORLD_SIZE = 2
+              YARD_CHECKPOINTS = /l/checkpoints
+              YARD_COORDINATOR = 127.0.0.1:41733
+              YARD_DATA = /l/data
+              YARD_GPUS_PER_NODE = 0
+              YARD_LOCAL_PROCESS_ID = 0
+              YARD_LOGS = /r/tensorboard
+              YARD_NODES = 2
+              YARD_NUM_PROCESSES = 2
+              YARD_PROCESS_ID = 0
+              YARD_REPEAT = 1
+              YARD_RESUME = /l/resume
+              YARD_RESUME_FILE removed
+              YARD_RUN = digits-k3f9
+              YARD_WORLD_SIZE = 2
+            task 1 on node 1: python t.py
+              LOCAL_RANK = 0
+              LOCAL_WORLD_SIZE = 1
+              MASTER_ADDR = 127.0.0.1
+              MASTER_PORT = 41733
+              NODE_RANK = 1
+              OMP_NUM_THREADS ?= 1
+              PYTHONUNBUFFERED ?= 1
+              RANK = 1
+              SLURM_TMPDIR ?= /l/data
+              WORLD_SIZE = 2
+        "#]],
     );
 }
 
@@ -251,45 +257,47 @@ fn lightning_ranks() {
         &laptop(2, vec![]),
         None,
         expect![[r#"
-        task 0 on node 0: python t.py
-          LOCAL_RANK = 0
-          LOCAL_WORLD_SIZE = 1
-          MASTER_ADDR = 127.0.0.1
-          MASTER_PORT = 41733
-          NODE_RANK = 0
-          OMP_NUM_THREADS ?= 1
-          PYTHONUNBUFFERED ?= 1
-          RANK = 0
-          SLURM_NODELIST = n1,n2
-          SLURM_NTASKS_PER_NODE = 1
-          WORLD_SIZE = 2
-          YARD_CHECKPOINTS = /l/checkpoints
-          YARD_COORDINATOR = 127.0.0.1:41733
-          YARD_DATA = /l/data
-          YARD_GPUS_PER_NODE = 0
-          YARD_LOCAL_PROCESS_ID = 0
-          YARD_LOGS = /r/tensorboard
-          YARD_NODES = 2
-          YARD_NUM_PROCESSES = 2
-          YARD_PROCESS_ID = 0
-          YARD_REPEAT = 1
-          YARD_RESUME = /l/resume
-          YARD_RESUME_FILE removed
-          YARD_RUN = digits-k3f9
-          YARD_WORLD_SIZE = 2
-        task 1 on node 1: python t.py
-          LOCAL_RANK = 0
-          LOCAL_WORLD_SIZE = 1
-          MASTER_ADDR = 127.0.0.1
-          MASTER_PORT = 41733
-          NODE_RANK = 1
-          OMP_NUM_THREADS ?= 1
-          PYTHONUNBUFFERED ?= 1
-          RANK = 1
-          SLURM_NODELIST = n1,n2
-          SLURM_NTASKS_PER_NODE = 1
-          WORLD_SIZE = 2
-    "#]],
+            task 0 on node 0: python t.py
+              LOCAL_RANK = 0
+              LOCAL_WORLD_SIZE = 1
+              MASTER_ADDR = 127.0.0.1
+              MASTER_PORT = 41733
+              NODE_RANK = 0
+              OMP_NUM_THREADS ?= 1
+              PYTHONUNBUFFERED ?= 1
+              RANK = 0
+              SLURM_NODELIST = n1,n2
+              SLURM_NTASKS_PER_NODE = 1
+              SLURM_TMPDIR ?= /l/data
+              WORLD_SIZE = 2
+              YARD_CHECKPOINTS = /l/checkpoints
+              YARD_COORDINATOR = 127.0.0.1:41733
+              YARD_DATA = /l/data
+              YARD_GPUS_PER_NODE = 0
+              YARD_LOCAL_PROCESS_ID = 0
+              YARD_LOGS = /r/tensorboard
+              YARD_NODES = 2
+              YARD_NUM_PROCESSES = 2
+              YARD_PROCESS_ID = 0
+              YARD_REPEAT = 1
+              YARD_RESUME = /l/resume
+              YARD_RESUME_FILE removed
+              YARD_RUN = digits-k3f9
+              YARD_WORLD_SIZE = 2
+            task 1 on node 1: python t.py
+              LOCAL_RANK = 0
+              LOCAL_WORLD_SIZE = 1
+              MASTER_ADDR = 127.0.0.1
+              MASTER_PORT = 41733
+              NODE_RANK = 1
+              OMP_NUM_THREADS ?= 1
+              PYTHONUNBUFFERED ?= 1
+              RANK = 1
+              SLURM_NODELIST = n1,n2
+              SLURM_NTASKS_PER_NODE = 1
+              SLURM_TMPDIR ?= /l/data
+              WORLD_SIZE = 2
+        "#]],
     );
 }
 
@@ -303,6 +311,7 @@ fn one_process() {
             task 0 on node 0: ./train
               OMP_NUM_THREADS ?= 2
               PYTHONUNBUFFERED ?= 1
+              SLURM_TMPDIR ?= /l/data
               YARD_CHECKPOINTS = /l/checkpoints
               YARD_COORDINATOR = 127.0.0.1:41733
               YARD_DATA = /l/data
@@ -339,6 +348,7 @@ fn torchrun_agents() {
               PET_NNODES removed
               PYTHONUNBUFFERED ?= 1
               RANK removed
+              SLURM_TMPDIR ?= /l/data
               WORLD_SIZE removed
               YARD_CHECKPOINTS = /l/checkpoints
               YARD_COORDINATOR = 127.0.0.1:41733
@@ -364,6 +374,7 @@ fn torchrun_agents() {
               PET_NNODES removed
               PYTHONUNBUFFERED ?= 1
               RANK removed
+              SLURM_TMPDIR ?= /l/data
               WORLD_SIZE removed
         "#]],
     );

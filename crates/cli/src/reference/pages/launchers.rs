@@ -66,6 +66,7 @@ const COMMON: &str = r#"With every launcher:
 - Ranks meet at an address of the job's first node and at a port that was free there and was held until
   they started, so that two jobs on one node do not meet each other. `YARD_COORDINATOR` has it, for
   programs that have a way of their own.
+- `SLURM_TMPDIR` is `{data}`, where a site does not set it itself: what `[data] stage` names lies there.
 - A rank that fails ends the others: `srun` runs with `--kill-on-bad-exit=1`. The first that failed is
   named, with its node, its exit code and what it said last.
 - A command that starts the launcher itself (`torchrun train.py` with `launcher = "torchrun"`) is refused:
@@ -161,7 +162,13 @@ fn variables(plan: &Plan) -> String {
     };
     let of_all = |name: &str| {
         name.starts_with("YARD_")
-            || ["OMP_NUM_THREADS", "PYTHONUNBUFFERED", "CUDA_DEVICE_ORDER"].contains(&name)
+            || [
+                "OMP_NUM_THREADS",
+                "PYTHONUNBUFFERED",
+                "CUDA_DEVICE_ORDER",
+                "SLURM_TMPDIR",
+            ]
+            .contains(&name)
     };
     // The first task of the second node says most.
     let task = ranks.iter().find(|rank| rank.node == 1).or(ranks.first());
