@@ -72,7 +72,7 @@ fn check(launcher: &str, venv: &str, modules: &str, script: &str) {
     if !there(Command::new(&python).args(["-c", &format!("import {modules}")]))
         || !there(Command::new(program).arg("--version"))
     {
-        println!("skipped: {launcher} needs {modules} of Python, and {program}");
+        eprintln!("skipped: {launcher} needs {modules} of Python, and {program}");
         return;
     }
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
