@@ -4,7 +4,7 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use testkit::TestEnv;
+use testkit::{TestEnv, skip};
 
 const TORCH: &str = "\
 import torch, torch.distributed as dist
@@ -72,7 +72,10 @@ fn check(launcher: &str, venv: &str, modules: &str, script: &str) {
     if !there(Command::new(&python).args(["-c", &format!("import {modules}")]))
         || !there(Command::new(program).arg("--version"))
     {
-        eprintln!("skipped: {launcher} needs {modules} of Python, and {program}");
+        skip(
+            launcher,
+            &format!("{modules} of Python and {program} are needed"),
+        );
         return;
     }
     let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
