@@ -214,8 +214,8 @@ fn folders_and_run_files() {
           --> jobs/yard.toml:2:1
            2 │ comand = ["true"]
              │ ^^^^^^ did you mean command?
-          help: a run file takes name, launcher, command, repeat, resources, environment, data, checkpoints,
-                resume, notify, cluster
+          help: a run file takes name, launcher, launcher_options, command, repeat, resources, environment,
+                data, checkpoints, resume, notify, cluster
 
         2 errors · yard lint --explain Y001
         -- stderr
