@@ -102,6 +102,66 @@ fn a_target_is_stated_and_does_not_move_by_itself() {
         .success();
 }
 
+/// The stand-in's nodes as a cluster file has them.
+const FAKE_FILE: &str = r#"
+[nodes.all]
+names = "node1"
+cpus = 4
+memory = "16000M"
+[partition.main]
+default = true
+nodes = "node1"
+max_time = "1:00:00"
+"#;
+
+#[test]
+fn run_refuses_what_plan_refuses_by_the_cluster_file() {
+    let mut env = env();
+    let slurm = FakeSlurm::start(&mut env);
+    let file = env.trainyard_home().join("config/clusters/fake.toml");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, FAKE_FILE).unwrap();
+    for (asked, refused) in [
+        ("--time=30m", None),
+        ("--time=2h", Some("PartitionTimeLimit")),
+        ("--nodes=2", Some("fake has 1 such nodes")),
+        (
+            "--partition=other",
+            Some("Invalid partition name specified"),
+        ),
+    ] {
+        let code = if refused.is_some() { 3 } else { 0 };
+        let all = ["--on", "fake", asked, "--", "true"];
+        let plan = env.yard(&[&["plan"], &all[..]].concat()).code(code);
+        let before = slurm.asked("sbatch");
+        let run = env
+            .yard(&[&["run", "--detach"], &all[..]].concat())
+            .code(code);
+        let Some(refused) = refused else { continue };
+        let shown = format!("{}{}", plan.stdout, plan.stderr);
+        assert!(shown.contains(refused), "{asked}: {shown}");
+        assert!(run.stderr.contains(refused), "{asked}: {}", run.stderr);
+        assert_eq!(
+            slurm.asked("sbatch"),
+            before,
+            "{asked}: nothing was submitted"
+        );
+    }
+}
+
+#[test]
+fn what_a_cluster_reports_goes_before_its_file() {
+    let mut env = env();
+    let _slurm = FakeSlurm::start(&mut env);
+    let file = env.trainyard_home().join("config/clusters/fake.toml");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, FAKE_FILE.replace("1:00:00", "30:00")).unwrap();
+    let args = ["run", "--detach", "--on", "fake", "--time=1h", "--", "true"];
+    let said = env.yard(&args).success();
+    let difference = "partition main: MaxTime: 00:30:00 in the file, 01:00:00 reported";
+    assert!(said.contains(difference), "{said}");
+}
+
 #[test]
 fn jobs_of_every_engine_have_names() {
     let mut env = env();

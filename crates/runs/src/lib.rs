@@ -10,6 +10,7 @@ pub mod cluster_files;
 mod failure;
 mod follower;
 pub mod input_file;
+mod known_cluster;
 mod known_runs;
 mod lost_work;
 mod make;

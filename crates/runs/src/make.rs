@@ -32,6 +32,7 @@ pub fn submit(
     places: &Places,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<Submitted, Failure> {
+    planned.check()?;
     let yard = pin_program(&places.scratch)?;
     let random = random_text()?;
     let (suffix, token) = random.split_at(4);

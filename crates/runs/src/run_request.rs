@@ -2,11 +2,13 @@
 
 use crate::failure::{Failure, FailureKind};
 use crate::input_file;
+use crate::known_cluster::KnownCluster;
 use crate::target::{Target, target};
 use crate::user_config::user_config;
 use crate::{plan_inputs, plan_notes};
 use cluster_file::ClusterFile;
-use model::ClusterFacts;
+use model::{ClusterFacts, counted};
+use resources::{Difference, Fate, Refusal as Denied};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
@@ -60,6 +62,38 @@ pub struct Planned {
     pub target: Target,
     /// The command line that asked for it.
     pub command_line: Vec<String>,
+    /// What the cluster would not take, by its cluster file: empty where it would, or where there is
+    /// no file.
+    pub refusals: Vec<Denied>,
+}
+
+impl Planned {
+    /// Refuses what the cluster would not take: nothing may be submitted of it.
+    ///
+    /// # Errors
+    /// It would not.
+    pub fn check(&self) -> Result<(), Failure> {
+        let Some(first) = self.refusals.first() else {
+            return Ok(());
+        };
+        let name = &self.target.facts.name;
+        let what = match first.fate {
+            Fate::Refused => format!("{name} would refuse it: {}", first.denial.words()),
+            Fate::Waits(reason) => format!("it would wait for ever on {name}: {reason}"),
+            Fate::Cut => format!("{name} would end it at its limit"),
+        };
+        let there = match &first.at {
+            Some(at) => format!("{} ({at})", first.there),
+            None => first.there.clone(),
+        };
+        let others = self.refusals.iter().skip(1);
+        let others = others.map(|one| format!("error: {}: {}\n", one.asked, one.there));
+        Err(Failure::new(FailureKind::Refused, what)
+            .asked(first.asked.clone())
+            .there(there)
+            .todo(first.todo.clone())
+            .mistakes(others.collect()))
+    }
 }
 
 impl RunRequest {
@@ -97,9 +131,13 @@ impl RunRequest {
     pub fn plan(&self, places: &Places) -> Result<Planned, Failure> {
         let layers = self.layers(places)?;
         let config = layers.user_config.as_ref();
-        let target = target(places, self.on.as_deref(), config)?;
+        let mut target = target(places, self.on.as_deref(), config)?;
         plan_inputs::check_clusters(layers.files(), places, &target.facts.name)?;
-        let mut plan = train::plan(&layers.input(&target.facts)).map_err(refused)?;
+        let known = KnownCluster::of(&target, places)?;
+        let (mut plan, refusals) = match known {
+            Some(known) => plan_of_known(&layers, &known, &mut target)?,
+            None => (plan_here(&layers, &target)?, Vec::new()),
+        };
         plan_inputs::check(&mut plan)?;
         plan_notes::add(&mut plan, &layers.base);
         Ok(Planned {
@@ -108,6 +146,7 @@ impl RunRequest {
             base: layers.base,
             target,
             command_line: self.command_line.clone(),
+            refusals,
         })
     }
 
@@ -118,11 +157,7 @@ impl RunRequest {
     pub fn plan_for(&self, file: &ClusterFile, places: &Places) -> Result<SitePlan, Failure> {
         let layers = self.layers(places)?;
         plan_inputs::check_clusters(layers.files(), places, &file.name)?;
-        let facts = file.facts(None);
-        let user = user();
-        let input = layers.input(&facts);
-        let mut site = train::site::plan_for(&input, file, user.as_deref(), &sys::machine())
-            .map_err(refused)?;
+        let mut site = site_plan(&layers, file).map_err(refused)?;
         plan_inputs::check_requirements(&site.plan)?;
         plan_notes::add(&mut site.plan, &layers.base);
         Ok(site)
@@ -250,6 +285,56 @@ impl RunRequest {
             None => Ok(overrides),
         }
     }
+}
+
+/// The plan with nothing known of the cluster but what it answers.
+fn plan_here(layers: &Layers, target: &Target) -> Result<Plan, Failure> {
+    train::plan(&layers.input(&target.facts)).map_err(refused)
+}
+
+fn site_plan(layers: &Layers, file: &ClusterFile) -> Result<SitePlan, Refusal> {
+    let facts = file.facts(None);
+    let user = user();
+    let input = layers.input(&facts);
+    train::site::plan_for(&input, file, user.as_deref(), &sys::machine())
+}
+
+/// The plan by the cluster's file, and what it refuses for sure. Where the cluster reports
+/// otherwise than its file, that is noted, and the file refuses nothing.
+fn plan_of_known(
+    layers: &Layers,
+    known: &KnownCluster,
+    target: &mut Target,
+) -> Result<(Plan, Vec<Denied>), Failure> {
+    let name = &target.facts.name;
+    let is_believed = known.differences.is_empty();
+    let notes = difference_notes(name, &known.differences);
+    let site = match site_plan(layers, &known.file) {
+        Ok(site) => site,
+        Err(refusal) if is_believed => return Err(refused(refusal)),
+        Err(_) => {
+            let mut plan = plan_here(layers, target)?;
+            plan.notes.extend(notes);
+            return Ok((plan, Vec::new()));
+        }
+    };
+    let mut plan = site.plan;
+    plan.notes.extend(notes);
+    target.facts.node_local = site.facts.node_local;
+    target.facts.internet = site.facts.internet;
+    let sure = site.refusals.into_iter().filter(|it| !it.assumed);
+    Ok((plan, sure.filter(|_| is_believed).collect()))
+}
+
+/// So many differences between a cluster and its file are told, one each; of the others how many.
+const TOLD: usize = 3;
+
+fn difference_notes(name: &str, differences: &[Difference]) -> Vec<String> {
+    let told = differences.iter().take(TOLD);
+    let told = told.map(|one| format!("{name} is not as its cluster file has it: {one}"));
+    let more = differences.len().saturating_sub(TOLD);
+    let more = (more > 0).then(|| format!("{} more of the kind", counted(more, "difference")));
+    told.chain(more).collect()
 }
 
 /// Everything that a person said, before it meets a cluster.

@@ -4,7 +4,7 @@ use crate::SLURM;
 use crate::failure::{Failure, FailureKind};
 use crate::known_runs::engine_dir;
 use crate::target_choice::{self, Given, Why};
-use backend::{Discovered, EmbeddedTransport, LOCAL, SlurmTransport, Transport};
+use backend::{Discovered, EmbeddedTransport, LOCAL, ReportedNodes, SlurmTransport, Transport};
 use model::ClusterFacts;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -22,6 +22,8 @@ pub struct Target {
     pub scheduler: String,
     /// Why it is this one.
     pub why: Why,
+    /// What a Slurm reports of its nodes; empty for the embedded engine.
+    pub nodes: Vec<ReportedNodes>,
 }
 
 /// The cluster that new runs go to, by the rule of [`crate::target_choice`].
@@ -98,6 +100,7 @@ fn local(places: &Places, why: Why) -> Result<Target, Failure> {
         facts,
         scheduler,
         why,
+        nodes: Vec::new(),
     })
 }
 
@@ -120,6 +123,7 @@ fn of_slurm(found: &Discovered, why: Why) -> Target {
         facts: found.facts.clone(),
         scheduler: found.scheduler(),
         why,
+        nodes: found.nodes.clone(),
     }
 }
 

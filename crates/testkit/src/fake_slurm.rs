@@ -12,7 +12,10 @@ pub const FAKE_CLUSTER: &str = "fake";
 
 /// Each command's part after what all have.
 const COMMANDS: [(&str, &str); 6] = [
-    ("sinfo", "echo 'main*|1|4|16000|(null)|1:00:00|OFF'"),
+    (
+        "sinfo",
+        "echo 'main*|1|4|16000|(null)|1:00:00|OFF|1:00:00|node1'",
+    ),
     (
         "scontrol",
         "printf 'ClusterName = fake\\nSLURM_VERSION = 22.05.8\\nKillWait = 30 sec\\n'",

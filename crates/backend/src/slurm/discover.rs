@@ -15,6 +15,25 @@ pub struct Discovered {
     pub version: String,
     /// What it is and has.
     pub facts: ClusterFacts,
+    /// Its nodes by partition, as it reports them.
+    pub nodes: Vec<ReportedNodes>,
+}
+
+/// Nodes of one partition that have the same, as `sinfo` reports them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportedNodes {
+    /// The partition.
+    pub partition: String,
+    /// Jobs that name none go there.
+    pub is_default: bool,
+    /// The nodes, as a list of Slurm's.
+    pub names: String,
+    /// What each of them has.
+    pub group: NodeGroup,
+    /// Their CPUs or memory differ, and `group` has the least.
+    pub differ: bool,
+    /// The partition's longest limit.
+    pub max_time: Option<TimeLimitRequest>,
 }
 
 impl Discovered {
@@ -34,10 +53,11 @@ pub fn discover() -> Result<Option<Discovered>, TransportError> {
         return Ok(None);
     };
     match read_facts(&bin) {
-        Ok((version, facts)) => Ok(Some(Discovered {
+        Ok((version, facts, nodes)) => Ok(Some(Discovered {
             bin,
             version,
             facts,
+            nodes,
         })),
         Err(error) if is_unconfigured(&error) => Ok(None),
         Err(error) => Err(TransportError::Unreachable {
@@ -83,15 +103,18 @@ pub fn is_here(bin: &Path, cluster: &str) -> bool {
     name_here(bin).map_or(true, |name| name.as_deref() == Some(cluster))
 }
 
-fn read_facts(bin: &Path) -> Result<(String, ClusterFacts), TransportError> {
+fn read_facts(bin: &Path) -> Result<(String, ClusterFacts, Vec<ReportedNodes>), TransportError> {
     let mut config = slurm_command(&bin.join("scontrol"));
     config.args(["show", "config"]);
     let config = ask_ok(config)?;
     let mut nodes = slurm_command(&bin.join("sinfo"));
-    nodes.args(["--noheader", "--format=%P|%D|%c|%m|%G|%L|%M"]);
+    nodes.args(["--noheader", "--format=%P|%D|%c|%m|%G|%L|%M|%l|%N"]);
     let nodes = ask_ok(nodes)?;
     let version = config_value(&config, "SLURM_VERSION").unwrap_or_default();
-    Ok((version.to_owned(), facts_of(&config, &nodes)?))
+    let rows: Vec<Row> = nodes.lines().map(parse_row).collect::<Result<_, _>>()?;
+    let facts = facts_of(&config, &rows)?;
+    let nodes = rows.into_iter().map(|row| row.nodes).collect();
+    Ok((version.to_owned(), facts, nodes))
 }
 
 /// One value of `scontrol show config`.
@@ -102,21 +125,20 @@ fn config_value<'a>(config: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// Reads the answers of `scontrol show config` and `sinfo`.
-fn facts_of(config: &str, sinfo: &str) -> Result<ClusterFacts, TransportError> {
+/// Reads the answer of `scontrol show config` beside that of `sinfo`.
+fn facts_of(config: &str, rows: &[Row]) -> Result<ClusterFacts, TransportError> {
     let name = config_value(config, "ClusterName").ok_or_else(|| TransportError::Answer {
         command: "scontrol show config".to_owned(),
         line: config.lines().next().unwrap_or_default().to_owned(),
     })?;
-    let rows: Vec<Row> = sinfo.lines().map(parse_row).collect::<Result<_, _>>()?;
     // A job that names no partition goes to the default one.
-    let default: Vec<&Row> = rows.iter().filter(|row| row.is_default).collect();
+    let default: Vec<&Row> = rows.iter().filter(|row| row.nodes.is_default).collect();
     let chosen: Vec<&Row> = if default.is_empty() {
         rows.iter().collect()
     } else {
         default
     };
-    let mut nodes: Vec<NodeGroup> = chosen.iter().map(|row| row.group.clone()).collect();
+    let mut nodes: Vec<NodeGroup> = chosen.iter().map(|row| row.nodes.group.clone()).collect();
     nodes.sort_by_key(|group| std::cmp::Reverse(group.count));
     Ok(ClusterFacts {
         name: name.to_owned(),
@@ -145,10 +167,9 @@ fn comeback(config: &str, partitions: &[&Row]) -> Comeback {
     }
 }
 
-/// One line of `sinfo --format=%P|%D|%c|%m|%G|%L|%M`.
+/// One line of `sinfo --format=%P|%D|%c|%m|%G|%L|%M|%l|%N`.
 struct Row {
-    is_default: bool,
-    group: NodeGroup,
+    nodes: ReportedNodes,
     default_time: Option<TimeLimitRequest>,
     preempt_mode: String,
 }
@@ -167,6 +188,8 @@ fn parse_row(line: &str) -> Result<Row, TransportError> {
         gres,
         default_time,
         preempt_mode,
+        max_time,
+        names,
     ] = fields[..]
     else {
         return Err(wrong());
@@ -175,12 +198,18 @@ fn parse_row(line: &str) -> Result<Row, TransportError> {
     let number = |text: &str| text.trim_end_matches('+').parse().map_err(|_| wrong());
     let memory_mib = memory.trim_end_matches('+').parse().map_err(|_| wrong())?;
     Ok(Row {
-        is_default: partition.ends_with('*'),
-        group: NodeGroup {
-            count: number(count)?,
-            cpus: number(cpus)?,
-            memory_mib,
-            gpus: gpus_of(gres),
+        nodes: ReportedNodes {
+            partition: partition.trim_end_matches('*').to_owned(),
+            is_default: partition.ends_with('*'),
+            names: names.to_owned(),
+            group: NodeGroup {
+                count: number(count)?,
+                cpus: number(cpus)?,
+                memory_mib,
+                gpus: gpus_of(gres),
+            },
+            differ: cpus.ends_with('+') || memory.ends_with('+'),
+            max_time: TimeLimitRequest::parse(max_time),
         },
         default_time: TimeLimitRequest::parse(default_time),
         preempt_mode: preempt_mode.to_owned(),
@@ -222,7 +251,8 @@ mod tests {
     fn check(sinfo: &str, want: Expect) {
         let config =
             "Configuration data as of 2026-11-21T12:00:00\nClusterName             = lab\n";
-        let text = match facts_of(config, sinfo) {
+        let rows: Result<Vec<Row>, TransportError> = sinfo.lines().map(parse_row).collect();
+        let text = match rows.and_then(|rows| facts_of(config, &rows)) {
             Ok(facts) => {
                 let group = |group: &NodeGroup| {
                     let gpus = group.gpus.iter().map(|gpus| {
@@ -245,7 +275,7 @@ mod tests {
     #[test]
     fn default_partition_alone_counts() {
         check(
-            "gpu*|3|8|16000|gpu:v100:4|1:00:00|OFF\ngpu*|1|8+|16000+|gpu:a100:4(S:0-1)|1:00:00|OFF\ncpu|2|8|16000|(null)|30:00|OFF",
+            "gpu*|3|8|16000|gpu:v100:4|1:00:00|OFF|infinite|n[1-3]\ngpu*|1|8+|16000+|gpu:a100:4(S:0-1)|1:00:00|OFF|infinite|n4\ncpu|2|8|16000|(null)|30:00|OFF|1-00:00:00|c[1-2]",
             expect!["lab 3: 8 CPUs 16000 MiB 4×v100; 1: 8 CPUs 16000 MiB 4×a100"],
         );
     }
@@ -262,7 +292,10 @@ mod tests {
 
     #[track_caller]
     fn check_comeback(config: &str, mode: &str, want: (bool, u64)) {
-        let row = parse_row(&format!("main*|2|8|16000|(null)|30:00|{mode}")).unwrap();
+        let row = parse_row(&format!(
+            "main*|2|8|16000|(null)|30:00|{mode}|1:00:00|n[1-2]"
+        ))
+        .unwrap();
         let found = comeback(config, &[&row]);
         assert_eq!((found.no_requeue.is_some(), found.kill_wait.0), want);
     }

@@ -6,5 +6,5 @@ mod discover;
 mod query;
 mod transport;
 
-pub use discover::{Discovered, discover, slurm_here};
+pub use discover::{Discovered, ReportedNodes, discover, slurm_here};
 pub use transport::SlurmTransport;

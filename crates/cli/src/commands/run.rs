@@ -70,6 +70,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     for note in &planned.plan.notes {
         printer.show_line(&row("note", note));
     }
+    planned.check()?;
     let environment = environment(&planned, &places, &interrupt, printer)?;
     let submitted = runs::submit(&mut planned, environment, &places, &|| !interrupt.asked())?;
     planned.target.remember(&places);

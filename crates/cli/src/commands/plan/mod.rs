@@ -103,7 +103,12 @@ fn cluster_file(on: Option<&str>, places: &Places) -> Result<Option<ClusterFile>
 
 /// The plan for the engine that would run it, which is asked whether it would.
 fn show_here(args: &Shown, planned: Planned, places: &Places, printer: &Printer) -> Outcome {
-    let Planned { plan, target, .. } = planned;
+    let Planned {
+        plan,
+        target,
+        refusals,
+        ..
+    } = planned;
     let Target {
         mut transport,
         facts,
@@ -111,12 +116,15 @@ fn show_here(args: &Shown, planned: Planned, places: &Places, printer: &Printer)
     } = target;
     let place = RunPlace::of(&plan, &places.scratch);
     let script = plan.script(&place.job());
-    let answer = transport.test(&TestedJob {
-        request: &plan.request(&place.job()),
-        script: &script,
-        flags: &[],
-    });
-    let (refusals, start) = refusals_of(answer)?;
+    // What its file refuses for sure is not asked.
+    let (refusals, start) = match refusals.is_empty() {
+        false => (refusals, None),
+        true => refusals_of(transport.test(&TestedJob {
+            request: &plan.request(&place.job()),
+            script: &script,
+            flags: &[],
+        }))?,
+    };
     let start = start.map(|at| start_row(at, &*transport));
     if args.json {
         let json = json::of_run_here(&plan, &facts, &refusals, &script, start.as_ref());

@@ -1,0 +1,172 @@
+//! A Slurm of which there is a cluster file: what the file says of a run, where the Slurm itself
+//! does not say otherwise.
+
+use crate::cluster_files;
+use crate::failure::Failure;
+use crate::target::Target;
+use backend::ReportedNodes;
+use cluster_file::ClusterFile;
+use model::{NodeName, node_list};
+use resources::{Difference, merge};
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use sys::Places;
+
+/// A cluster file of the Slurm that a run goes to.
+pub(crate) struct KnownCluster {
+    pub file: ClusterFile,
+    /// What the Slurm reports otherwise: it counts, and the file refuses nothing.
+    pub differences: Vec<Difference>,
+}
+
+impl KnownCluster {
+    /// The file that has the name of the target, or says that its `ClusterName` is that. None for
+    /// the embedded engine.
+    ///
+    /// # Errors
+    /// The file of that name can't be read.
+    pub fn of(target: &Target, places: &Places) -> Result<Option<KnownCluster>, Failure> {
+        if target.facts.embedded {
+            return Ok(None);
+        }
+        let name = target.facts.name.as_str();
+        let (texts, _) = cluster_files::all(places);
+        let named = texts.iter().find(|text| text.name == name);
+        let file = match named {
+            Some(text) => Some(text.parse()?),
+            None => texts.iter().find_map(|text| {
+                let file = text.parse().ok()?;
+                let own = file.cluster_name.as_ref()?;
+                (own.value == name).then_some(file)
+            }),
+        };
+        Ok(file.map(|file| {
+            let reported = reported(name, &target.nodes);
+            let differences = reported.map(|reported| merge(&file, &reported).differences);
+            KnownCluster {
+                file,
+                differences: differences.unwrap_or_default(),
+            }
+        }))
+    }
+}
+
+/// What `sinfo` reports, as a cluster file has it; none where it can't be put so.
+fn reported(name: &str, rows: &[ReportedNodes]) -> Option<ClusterFile> {
+    let mut text = String::new();
+    let mut told: HashSet<NodeName> = HashSet::new();
+    let mut partitions: Vec<(&ReportedNodes, Vec<NodeName>)> = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        let names = node_list::expand(&row.names).ok()?;
+        match partitions
+            .iter_mut()
+            .find(|(first, _)| first.partition == row.partition)
+        {
+            Some((_, nodes)) => nodes.extend(names.iter().cloned()),
+            None => partitions.push((row, names.clone())),
+        }
+        // A node is told of once, in whichever partition it stands first.
+        let new: Vec<NodeName> = names
+            .into_iter()
+            .filter(|name| told.insert(name.clone()))
+            .collect();
+        if new.is_empty() {
+            continue;
+        }
+        let list = node_list::fold(&new);
+        let _ = writeln!(text, "[nodes.kind{index}]\nnames = {list:?}");
+        // Of CPUs and memory that differ only the least is told.
+        if !row.differ {
+            let (cpus, memory) = (row.group.cpus, row.group.memory_mib);
+            let _ = writeln!(text, "cpus = {cpus}\nmemory = \"{memory}M\"");
+        }
+        for gpu in &row.group.gpus {
+            let _ = writeln!(text, "[[nodes.kind{index}.gpu]]\ncount = {}", gpu.count);
+            if let Some(kind) = &gpu.kind {
+                let _ = writeln!(text, "type = {kind:?}");
+            }
+        }
+    }
+    for (row, nodes) in partitions {
+        let list = node_list::fold(&nodes);
+        let _ = writeln!(text, "[partition.{:?}]\nnodes = {list:?}", row.partition);
+        if let Some(limit) = row.max_time {
+            let _ = writeln!(text, "max_time = \"{limit}\"");
+        }
+    }
+    ClusterFile::parse(name, &text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use model::{GpuGroup, NodeGroup, Seconds, TimeLimitRequest};
+
+    fn row(partition: &str, names: &str, cpus: u32, gpus: u32) -> ReportedNodes {
+        ReportedNodes {
+            partition: partition.to_owned(),
+            is_default: partition == "gpu",
+            names: names.to_owned(),
+            group: NodeGroup {
+                count: 1,
+                cpus,
+                memory_mib: 16_000,
+                gpus: (gpus > 0)
+                    .then(|| GpuGroup {
+                        kind: Some("v100".to_owned()),
+                        count: gpus,
+                        memory_mib: None,
+                    })
+                    .into_iter()
+                    .collect(),
+            },
+            differ: false,
+            max_time: Some(TimeLimitRequest::Limit(Seconds(7200))),
+        }
+    }
+
+    const FILE: &str = r#"
+        [nodes.gpu]
+        names = "n[1-4]"
+        cpus = 8
+        memory = "16000M"
+        gpu = { type = "v100", count = 4 }
+        [partition.gpu]
+        nodes = "n[1-4]"
+        max_time = "2:00:00"
+    "#;
+
+    #[track_caller]
+    fn check(rows: &[ReportedNodes], want: Expect) {
+        let file = ClusterFile::parse("lab", FILE).unwrap();
+        let reported = reported("lab", rows).unwrap();
+        let differences = merge(&file, &reported).differences;
+        let lines: Vec<String> = differences.iter().map(ToString::to_string).collect();
+        want.assert_eq(&lines.join("\n"));
+    }
+
+    #[test]
+    fn what_is_reported_is_held_against_the_file() {
+        check(&[row("gpu", "n[1-4]", 8, 4)], expect![""]);
+        check(
+            &[row("gpu", "n[1-2]", 8, 4), row("gpu", "n[3-4]", 16, 2)],
+            expect![[r#"
+                n[3-4]: CPUs: 8 in the file, 16 reported
+                n[3-4]: GPUs: 4 v100 in the file, 2 v100 reported"#]],
+        );
+        check(
+            &[row("gpu", "n[1-4]", 8, 4), row("all", "n[3-4]", 8, 4)],
+            expect!["partition all: not there in the file, there reported"],
+        );
+        let differ = ReportedNodes {
+            differ: true,
+            max_time: Some(TimeLimitRequest::Unlimited),
+            ..row("gpu", "n[1-4]", 1, 4)
+        };
+        check(
+            &[differ],
+            expect!["partition gpu: MaxTime: 02:00:00 in the file, UNLIMITED reported"],
+        );
+    }
+}
