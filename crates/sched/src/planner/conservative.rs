@@ -61,9 +61,10 @@ pub fn conservative_pass<'a, R: Room>(
         free: free.clone(),
     }];
     for release in releases {
-        let at = match release.at > now {
-            true => release.at,
-            false => now.saturating_add(overdue),
+        let at = if release.at > now {
+            release.at
+        } else {
+            now.saturating_add(overdue)
         };
         let place = steps.partition_point(|step| step.at < at);
         if steps.get(place).is_none_or(|step| step.at != at) {

@@ -2,6 +2,7 @@
 //! starts before it must not delay it (Lifka, 1995).
 
 use super::{Candidate, Release, Room};
+use std::borrow::Cow;
 
 /// In which order those behind the first are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,23 +82,16 @@ where
     }
     let (first, behind) = rest.split_first()?;
     let mut blocked = promise(now, free, job(*first).need, releases, started);
-    match backfill {
-        Backfill::None => {}
-        Backfill::InOrder => {
-            for slot in behind {
-                if let Some(held) = try_one(now, free, &mut blocked, job(*slot)) {
-                    start(*slot, held, true);
-                }
-            }
-        }
-        Backfill::ShortestFirst => {
-            let mut behind = behind.to_vec();
-            behind.sort_by_key(|slot| job(*slot).limit);
-            for slot in behind {
-                if let Some(held) = try_one(now, free, &mut blocked, job(slot)) {
-                    start(slot, held, true);
-                }
-            }
+    let mut tried = match backfill {
+        Backfill::None => Cow::Borrowed(&[][..]),
+        Backfill::InOrder | Backfill::ShortestFirst => Cow::Borrowed(behind),
+    };
+    if backfill == Backfill::ShortestFirst {
+        tried.to_mut().sort_by_key(|slot| job(*slot).limit);
+    }
+    for slot in tried.iter() {
+        if let Some(held) = try_one(now, free, &mut blocked, job(*slot)) {
+            start(*slot, held, true);
         }
     }
     Some(blocked)
