@@ -35,14 +35,14 @@ use std::io::{self, BufRead, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use sys::disk_errors::patiently;
 use thiserror::Error;
 use train::{Meeting, Notify, Plan, Shape};
 use watcher::Watcher;
-use work::{Work, Worked};
+use work::{Work, Worked, Workplace};
 
 /// Why an agent ended before it was ordered to.
 #[derive(Debug, Error)]
@@ -141,17 +141,25 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
     };
     let terminated = ignore_signals().map_err(broken)?;
     let local = LocalFolder::new(&at.plan.node_local.value, at.run.id(), at.attempt);
-    let owned = local.make().map_err(AgentError::from).map_err(broken)?;
+    let patience = Duration::from_secs(at.plan.resume.grace.value.0);
+    let stop = || terminated.load(Ordering::Relaxed);
+    let owned = patiently(patience, stop, || local.make())
+        .map_err(AgentError::from)
+        .map_err(broken)?;
     let (heard, hear) = channel();
     let (work, works) = channel();
     listen(heard.clone());
-    let (run, resume) = (at.run.clone(), local.resume());
+    let workplace = Workplace {
+        run: at.run.clone(),
+        resume: local.resume(),
+        patience,
+        terminated: Arc::clone(&terminated),
+    };
     std::thread::spawn(move || {
+        let note = |text| drop(say(Report::Note { text }));
         for one in works {
-            if heard
-                .send(Message::Worked(work::perform(one, &run, &resume)))
-                .is_err()
-            {
+            let worked = work::perform(one, &workplace, note);
+            if heard.send(Message::Worked(worked)).is_err() {
                 return;
             }
         }
@@ -338,10 +346,13 @@ impl Agent {
                 self.open_port();
                 self.watching = self.copier;
                 if resume.is_none() && self.copier {
-                    restore::clear(&self.local.resume()).map_err(|source| AgentError::System {
-                        what: "emptying {resume}",
-                        source,
-                    })?;
+                    let resume = self.local.resume();
+                    patiently(LONGEST_REMOVAL, || false, || restore::clear(&resume)).map_err(
+                        |source| AgentError::System {
+                            what: "emptying {resume}",
+                            source,
+                        },
+                    )?;
                 }
                 if let Some(name) = resume
                     && self.copier

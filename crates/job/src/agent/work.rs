@@ -5,7 +5,10 @@ use super::copy_out::{CopyOutError, copy_out};
 use super::restore::{RestoreError, restore, restore_kept};
 use folder::{IncomingPart, RunFolder};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use sys::disk_errors::{may_pass, patiently};
 
 /// Something to do.
 #[derive(Debug)]
@@ -49,8 +52,44 @@ pub enum Worked {
     },
 }
 
-/// Does it.
-pub fn perform(work: Work, run: &RunFolder, resume: &Path) -> Worked {
+/// Where a worker works, and for how long it waits there.
+#[derive(Debug)]
+pub struct Workplace {
+    /// The run folder.
+    pub run: RunFolder,
+    /// The folder `{resume}` of this node.
+    pub resume: PathBuf,
+    /// How long a disk of the node that takes nothing is waited for before the ranks start.
+    pub patience: Duration,
+    /// Whether SIGTERM came: then nothing is waited for.
+    pub terminated: Arc<AtomicBool>,
+}
+
+impl Workplace {
+    /// Tries again while the node's disk takes nothing, which `note` is told once.
+    fn wait_for_disk(
+        &self,
+        note: impl Fn(String),
+        mut attempt: impl FnMut() -> Result<(), RestoreError>,
+    ) -> Result<(), RestoreError> {
+        let mut waits = false;
+        let stop = || self.terminated.load(Ordering::Relaxed);
+        patiently(self.patience, stop, || {
+            let result = attempt();
+            if let Err(error) = &result
+                && may_pass(error)
+                && !std::mem::replace(&mut waits, true)
+            {
+                note(format!("waiting for the node's disk: {error}"));
+            }
+            result
+        })
+    }
+}
+
+/// Does it. `note` takes a sentence for the run's events.
+pub fn perform(work: Work, at: &Workplace, note: impl Fn(String)) -> Worked {
+    let (run, resume) = (&at.run, at.resume.as_path());
     match work {
         Work::CopyOut {
             name,
@@ -67,11 +106,75 @@ pub fn perform(work: Work, run: &RunFolder, resume: &Path) -> Worked {
             }
         }
         Work::Restore { name, kept } => {
-            let result = match kept {
-                Some(kept) => restore_kept(&kept, &name, resume),
-                None => restore(run, &name, resume),
-            };
+            let result = at.wait_for_disk(note, || bring(run, &name, kept.as_deref(), resume));
             Worked::Restored { name, result }
         }
+    }
+}
+
+fn bring(
+    run: &RunFolder,
+    name: &str,
+    kept: Option<&Path>,
+    resume: &Path,
+) -> Result<(), RestoreError> {
+    match kept {
+        Some(kept) => restore_kept(kept, name, resume),
+        None => restore(run, name, resume),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::{Cell, RefCell};
+    use std::io;
+
+    fn full() -> RestoreError {
+        RestoreError::Disk {
+            name: "ckpt-200".to_owned(),
+            asked: 4096,
+            there: 0,
+            folder: PathBuf::from("/node/resume"),
+            source: io::Error::from_raw_os_error(28),
+        }
+    }
+
+    /// So many tries find a full disk; wanted: tries, notes, whether it came.
+    #[track_caller]
+    fn check(patience: Duration, terminated: bool, full_tries: u32, want: (u32, usize, bool)) {
+        let root = tempfile::tempdir().unwrap();
+        let at = Workplace {
+            run: RunFolder::at(root.path()),
+            resume: root.path().join("resume"),
+            patience,
+            terminated: Arc::new(AtomicBool::new(terminated)),
+        };
+        let (tries, notes) = (Cell::new(0), RefCell::new(Vec::new()));
+        let result = at.wait_for_disk(
+            |text| notes.borrow_mut().push(text),
+            || {
+                tries.set(tries.get() + 1);
+                match tries.get() <= full_tries {
+                    true => Err(full()),
+                    false => Ok(()),
+                }
+            },
+        );
+        let notes = notes.into_inner();
+        assert_eq!(
+            (tries.get(), notes.len(), result.is_ok()),
+            want,
+            "{notes:?}"
+        );
+    }
+
+    #[test]
+    fn a_node_whose_disk_is_full_for_a_while_gets_its_checkpoint() {
+        let long = Duration::from_secs(600);
+        check(long, false, 0, (1, 0, true));
+        check(long, false, 2, (3, 1, true));
+        check(Duration::ZERO, false, 2, (1, 1, false));
+        check(long, true, 2, (1, 1, false));
     }
 }
