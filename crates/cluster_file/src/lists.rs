@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_is_assumed_is_not_sure() {
-        let nodes = "[partition.a]\nnodes = { value = \"ALL\", assumed = \"nobody says\" }\n";
+        let nodes = "[partition.a]\nnodes = { value = \"ALL\", assumed = \"no page says\" }\n";
         check(nodes, List::Partitions, false);
         check("[nodes.a]\ncpus = 2\n", List::Features, false);
         check("[nodes.a]\nfeatures = [\"ib\"]\n", List::Features, true);

@@ -25,7 +25,7 @@ pub struct NodeSet<'a> {
 }
 
 impl ClusterFile {
-    /// A partition by name. Names are told apart by case, as in Slurm.
+    /// A partition by name. Case tells names apart, as in Slurm.
     #[must_use]
     pub fn partition(&self, name: &str) -> Option<&Named<Partition>> {
         named(&self.partitions, name)

@@ -20,12 +20,12 @@ pub struct NodeIndex<'a> {
     /// Which of those lists have a node.
     nodes: HashMap<NodeName, Vec<usize>>,
     /// What lists of partitions came to.
-    asked: RefCell<HashMap<&'a str, Rc<Asked>>>,
+    asked: RefCell<HashMap<&'a str, Rc<Resolved>>>,
 }
 
 /// What of a list is there.
 #[derive(Debug, Default)]
-struct Asked {
+struct Resolved {
     /// Groups and how many of their nodes, in the groups' order.
     groups: Vec<(usize, u32)>,
     unknown: Vec<NodeName>,
@@ -106,7 +106,7 @@ impl<'a> NodeIndex<'a> {
         self.asked(list).unknown.clone()
     }
 
-    fn asked(&self, list: &'a str) -> Rc<Asked> {
+    fn asked(&self, list: &'a str) -> Rc<Resolved> {
         if let Some(known) = self.asked.borrow().get(list) {
             return Rc::clone(known);
         }
@@ -130,7 +130,7 @@ impl<'a> NodeIndex<'a> {
         };
         let mut groups: Vec<(usize, u32)> = counts.into_iter().flat_map(of_list).collect();
         groups.sort_unstable();
-        let asked = Rc::new(Asked { groups, unknown });
+        let asked = Rc::new(Resolved { groups, unknown });
         self.asked.borrow_mut().insert(list, Rc::clone(&asked));
         asked
     }

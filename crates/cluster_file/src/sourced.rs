@@ -24,7 +24,7 @@ pub enum Source {
     Stated,
     /// A document, a table or a configuration file says it: a short reference to the place.
     Quote(String),
-    /// Nobody says it; why it was taken. A rule that rests on it is a note, never an error.
+    /// No source says it; why it was taken. A rule that rests on it is a note, never an error.
     Assumed(String),
 }
 
@@ -48,7 +48,7 @@ impl<T> Sourced<T> {
         }
     }
 
-    /// Nobody says it: what rests on it is a note.
+    /// No source says it: what rests on it is a note.
     #[must_use]
     pub fn is_assumed(&self) -> bool {
         matches!(self.source, Source::Assumed(_))

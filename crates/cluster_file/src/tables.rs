@@ -433,7 +433,7 @@ section! {
         home: String,
         /// For large files that can be made again.
         scratch: String,
-        /// Files on scratch that nobody touched for so many days are deleted.
+        /// Files on scratch that no process touched for so many days are deleted.
         scratch_purge_days: u32,
         /// For a project's members together.
         project: String,

@@ -8,7 +8,7 @@ use toml::de::DeValue;
 
 /// A value that a key can take.
 pub(super) trait Value: Sized + Clone + PartialEq {
-    /// What a person is told to write.
+    /// What a person should write.
     const TAKES: &'static str;
     fn read(value: &DeValue<'_>) -> Result<Self, Wrong>;
     /// As TOML, so that it reads back the same.

@@ -171,14 +171,14 @@ mod tests {
     #[test]
     fn what_goes_on_from_the_first_component_is_said_once() {
         check(
-            "#SBATCH -A nobody -t 1:00:00\n#SBATCH hetjob\n#SBATCH -n 2\n",
+            "#SBATCH -A ghost -t 1:00:00\n#SBATCH hetjob\n#SBATCH -n 2\n",
             &[],
         );
         check(
-            "#SBATCH -t 1:00:00\n#SBATCH hetjob\n#SBATCH -n 2 -A nobody\n",
+            "#SBATCH -t 1:00:00\n#SBATCH hetjob\n#SBATCH -n 2 -A ghost\n",
             &[(
                 "Y102",
-                "component 1: ada is not known to have account nobody on test",
+                "component 1: ada is not known to have account ghost on test",
             )],
         );
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 pub enum Severity {
     /// Worth knowing; also what rests on a value that is only assumed.
     Note,
-    /// Probably not what was meant.
+    /// Probably a mistake.
     Warning,
     /// Slurm refuses it, or drops what was asked.
     Error,

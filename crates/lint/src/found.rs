@@ -2,10 +2,10 @@
 
 use crate::Finding;
 
-/// So many findings of a code are told one by one.
+/// So many findings of a code are listed one by one.
 const MOST: usize = 1000;
 
-/// What is found in a script. Findings of a code past the first thousand are told together: a
+/// What is found in a script. Findings of a code past the first thousand are counted together: a
 /// generated script may have hundreds of thousands.
 #[derive(Debug, Default)]
 pub struct Found {
@@ -60,7 +60,7 @@ impl Found {
         &mut self.all[from..]
     }
 
-    /// All that is told.
+    /// All that is listed.
     #[must_use]
     pub fn told(mut self) -> Vec<Finding> {
         for (code, index) in self.more {

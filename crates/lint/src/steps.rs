@@ -186,7 +186,7 @@ pub fn may_launch(script: &Script<'_>) -> bool {
     code.any(|line| LAUNCHERS.iter().any(|word| line.contains(word)))
 }
 
-/// The launcher that a command is which starts processes on its own node alone, unless it is told of
+/// The launcher that a command is which starts processes on its own node alone, unless it knows of
 /// others.
 #[must_use]
 pub fn node_launcher(words: &[Word<'_>]) -> Option<&'static str> {
@@ -337,7 +337,7 @@ const QUIET: &[&str] = &[
     "env",
 ];
 
-/// Programs that compute, in one process unless they are told otherwise.
+/// Programs that compute, in one process unless their options say otherwise.
 const WORK: &[&str] = &[
     "python", "python2", "python3", "Rscript", "R", "julia", "matlab",
 ];

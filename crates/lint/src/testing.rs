@@ -42,7 +42,7 @@ nodes = ["v100"]
 max_time = "12:00:00"
 [partition.long]
 nodes = ["cpu"]
-max_time = { value = "48:00:00", assumed = "nobody says it" }
+max_time = { value = "48:00:00", assumed = "no source says it" }
 [partition.wide]
 nodes = ["cpu"]
 min_nodes = 4

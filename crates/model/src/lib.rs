@@ -9,7 +9,7 @@
 //! | `options` | the options of Slurm's commands: the table, getopt, how their values are read, and what is said of a wrong one |
 //! | `scripts` | batch scripts: their `#SBATCH` lines, and those of other schedulers |
 //! | `requests` | what is asked for once command line, environment and script were put together |
-//! | `records` | what is told of jobs, steps, nodes and partitions that are there |
+//! | `records` | what is known of jobs, steps, nodes and partitions that are there |
 //! | `fields` | the fields in which they are printed: letters, names and widths |
 //! | `commands` | the arguments and the output of Slurm's commands |
 //!

@@ -13,7 +13,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use train::Plan;
 use watch::tensorboard::{Broken, Point, Scalars, is_event_file};
-use watch::{Asked, Extent, Mark, MarkKind, RunFacts, StartFacts};
+use watch::{Extent, Mark, MarkKind, Requested, RunFacts, StartFacts};
 
 /// Folders of event files are looked for so deep.
 const DEEPEST: u32 = 8;
@@ -83,13 +83,13 @@ fn extent(run: &Run, state: &RunState, now: Timestamp) -> Extent {
     }
 }
 
-fn asked(plan: &Plan) -> Asked {
+fn asked(plan: &Plan) -> Requested {
     let time = plan.time.as_ref().and_then(|time| match time.value {
         TimeLimitRequest::Limit(limit) => Some(limit.0),
         TimeLimitRequest::Unlimited => None,
     });
     let memory = plan.memory.as_ref().map(|memory| memory.value);
-    Asked {
+    Requested {
         nodes: plan.nodes.value,
         ranks_per_node: plan.ranks_per_node.value,
         cpus_per_rank: plan.cpus_per_rank.value,

@@ -326,7 +326,7 @@ fn plan_of_known(
     Ok((plan, sure.filter(|_| is_believed).collect()))
 }
 
-/// So many differences between a cluster and its file are told, one each; of the others how many.
+/// So many differences between a cluster and its file are shown, one each; of the others how many.
 const TOLD: usize = 3;
 
 fn difference_notes(name: &str, differences: &[Difference]) -> Vec<String> {

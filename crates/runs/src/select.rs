@@ -144,7 +144,7 @@ pub fn select(text: &str) -> Result<Selected, Failure> {
 /// lives.
 ///
 /// # Errors
-/// As of [`select`]; and of several that live none is meant more than another.
+/// As of [`select`]; and several that live are ambiguous.
 pub fn select_live(text: &str) -> Result<Selected, Failure> {
     search(text, Several::TheLiveOne)
 }

@@ -1,4 +1,4 @@
-//! What the scheduler is told, and what it says.
+//! What the scheduler receives, and what it answers.
 
 use model::{Ending, JobId, JobRecord, Outcome, PendingReason, Timestamp};
 

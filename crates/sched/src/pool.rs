@@ -29,7 +29,7 @@ impl Pool {
     }
 
     /// Takes what a shape needs; `None`, and nothing taken, when it isn't free. GPUs in `barred`
-    /// are in use by somebody else.
+    /// are in use by other users.
     pub(crate) fn take(
         &mut self,
         shape: &Shape,

@@ -33,7 +33,7 @@ pub struct State {
     pub(crate) expiries: BTreeSet<(Timestamp, JobId)>,
     /// Who waits for a job.
     pub(crate) dependents: BTreeMap<JobId, BTreeSet<JobId>>,
-    /// What became of ended jobs for which somebody waits.
+    /// What became of ended jobs for which another job waits.
     pub(crate) finished: BTreeMap<JobId, BTreeSet<Finished>>,
     /// Live jobs by user and name, for `singleton`.
     pub(crate) names: BTreeMap<(u32, String), BTreeSet<JobId>>,

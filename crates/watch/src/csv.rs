@@ -1,7 +1,7 @@
 //! `monitor/<node>.csv`: a line a sample, appended by one agent.
 //!
 //! Columns go by their names, so that a file of another version is read as far as it is known. A
-//! line that is none is passed over: a disk that was full leaves half lines.
+//! line that is no row is passed over: a disk that was full leaves half lines.
 
 use crate::{Measure, Sample, Subject};
 use model::Timestamp;

@@ -16,6 +16,6 @@ mod usage;
 pub use csv::{CsvReader, HEADER, csv_row};
 pub use finding::{Finding, findings};
 pub use measure::Measure;
-pub use report::{Asked, Mark, MarkKind, RunFacts, StartFacts, page};
+pub use report::{Mark, MarkKind, Requested, RunFacts, StartFacts, page};
 pub use sample::{Sample, Subject};
 pub use usage::{Extent, Track, Usage};

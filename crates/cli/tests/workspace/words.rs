@@ -7,8 +7,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates whose texts and names are looked at.
-const CRATES: [&str; 8] = [
-    "api", "backend", "cli", "engine", "folder", "job", "sys", "train",
+const CRATES: [&str; 15] = [
+    "api",
+    "backend",
+    "cli",
+    "cluster_file",
+    "engine",
+    "folder",
+    "job",
+    "lint",
+    "model",
+    "resources",
+    "runs",
+    "sched",
+    "sys",
+    "train",
+    "watch",
 ];
 
 /// What no text says, in small letters, and what to write.

@@ -194,7 +194,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A limit on GPUs of a type that nobody has.
+    /// A limit on GPUs of a type that no node has.
     fn tres(&mut self, limit: &Sourced<Tres>, types: &Names<'_>) {
         for (name, _) in &limit.value.0 {
             let Some(kind) = name.strip_prefix("gres/gpu:") else {

@@ -196,7 +196,7 @@ impl Imported {
 
 /// Files that are included deeper than this are not read.
 const DEEPEST: usize = 8;
-/// No more are read than so many files, and bytes of them together: nobody has as many.
+/// No more are read than so many files, and bytes of them together: no site has as many.
 const MOST_INCLUDED: usize = 1000;
 const MOST_INCLUDED_BYTES: usize = 64 << 20;
 /// For so many unknown options the nearest known one is looked for.

@@ -66,7 +66,7 @@ pub struct Workplace {
 }
 
 impl Workplace {
-    /// Tries again while the node's disk takes nothing, which `note` is told once.
+    /// Tries again while the node's disk takes nothing, and says so once through `note`.
     fn wait_for_disk(
         &self,
         note: impl Fn(String),

@@ -25,7 +25,7 @@ pub(super) struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum User {
     /// The folder has no user's name in it.
-    Nobody,
+    Unnamed,
     /// Of whoever runs the script, written so.
     Whoever(String),
     /// Of the person of that name, who may be another.
@@ -52,7 +52,7 @@ pub(super) fn find(text: &str, folder: &str) -> Vec<Place> {
             }
             let rest = &text[from..];
             let (user, length) = match after {
-                None => (User::Nobody, 0),
+                None => (User::Unnamed, 0),
                 Some(after) => {
                     let Some((user, length)) = user_of(rest) else {
                         continue;
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(user("/home/ann/a"), Some(User::Named("ann".to_owned())));
         assert_eq!(user("/home/"), None);
         let folder = find("/data/x", "/data").pop().map(|place| place.user);
-        assert_eq!(folder, Some(User::Nobody));
+        assert_eq!(folder, Some(User::Unnamed));
     }
 
     #[track_caller]

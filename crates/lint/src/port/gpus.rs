@@ -8,7 +8,7 @@ use model::{Constraint, Given};
 use resources::Denial;
 
 /// The GPUs that a script means where it runs now.
-enum Meant<'a> {
+enum RequestedGpus<'a> {
     /// These kinds of the first cluster.
     Kinds(Vec<GpuKind<'a>>),
     /// Of this name, which the first cluster's file doesn't have.
@@ -38,8 +38,8 @@ impl<'a> Porter<'a> {
             return self.constraint(None);
         }
         let line = options.first().and_then(|given| self.line(given));
-        let target = match self.meant(&options) {
-            Meant::Kinds(kinds) => {
+        let target = match self.requested(&options) {
+            RequestedGpus::Kinds(kinds) => {
                 let machines = kinds.iter().map(|kind| kind.nodes.architecture.as_ref());
                 self.machine = one(machines.map(|machine| machine.map(|m| m.value.clone())));
                 let models = kinds.iter().map(|kind| kind.gpu.model.as_ref());
@@ -54,7 +54,7 @@ impl<'a> Porter<'a> {
                     }
                 }
             }
-            Meant::Open(why) => {
+            RequestedGpus::Open(why) => {
                 let why = match self.replaced_gpu() {
                     Some((gpu, line, by)) => {
                         format!("line {line} says {gpu}, but line {by} replaces it: {why}")
@@ -65,7 +65,7 @@ impl<'a> Porter<'a> {
                 self.which(line, why);
                 None
             }
-            Meant::Name(name) => {
+            RequestedGpus::Name(name) => {
                 self.machine = one(self.nodes_now().map(|machine| machine.map(str::to_owned)));
                 self.model = Some(name.clone());
                 self.target(&name, line)
@@ -117,7 +117,7 @@ impl<'a> Porter<'a> {
 
     /// The GPUs that the script means where it runs now: by type, by a feature that names them,
     /// else all that its partition has.
-    fn meant(&self, options: &[&Given]) -> Meant<'a> {
+    fn requested(&self, options: &[&Given]) -> RequestedGpus<'a> {
         let from: &'a ClusterFile = self.from;
         let named: Vec<String> = options.iter().flat_map(|given| types(given)).collect();
         let all = from.gpus(None);
@@ -129,8 +129,8 @@ impl<'a> Porter<'a> {
             });
             // A type that the file doesn't know is a name for GPUs all the same.
             return match kinds.is_empty() {
-                true => Meant::Name(first.clone()),
-                false => Meant::Kinds(kinds),
+                true => RequestedGpus::Name(first.clone()),
+                false => RequestedGpus::Kinds(kinds),
             };
         }
         let wanted = self
@@ -145,7 +145,7 @@ impl<'a> Porter<'a> {
         };
         if kinds.iter().any(by_feature) {
             kinds.retain(by_feature);
-            return Meant::Kinds(kinds);
+            return RequestedGpus::Kinds(kinds);
         }
         // Where features name GPUs, one that the file doesn't have can name others.
         let names_gpus = all.iter().any(|kind| kind.gpu.feature.is_some());
@@ -154,25 +154,25 @@ impl<'a> Porter<'a> {
         let unknown: Vec<&&str> = features.iter().filter(unknown).collect();
         let name = &from.name;
         match unknown.iter().find(|name| is_gpu(name)) {
-            Some(gpu) if names_gpus => return Meant::Name((**gpu).to_owned()),
+            Some(gpu) if names_gpus => return RequestedGpus::Name((**gpu).to_owned()),
             _ => {}
         }
         match unknown.first() {
-            Some(feature) if names_gpus => Meant::Open(format!(
+            Some(feature) if names_gpus => RequestedGpus::Open(format!(
                 "{feature} may name GPUs of {name}, and its file doesn't know it"
             )),
-            _ if kinds.is_empty() => Meant::Open(format!(
+            _ if kinds.is_empty() => RequestedGpus::Open(format!(
                 "which GPUs the script takes, {name}'s file doesn't say"
             )),
-            _ if !from.knows_all(List::Nodes) => Meant::Open(format!(
+            _ if !from.knows_all(List::Nodes) => RequestedGpus::Open(format!(
                 "on {name} the script takes any GPU, and its file knows only some: {}",
                 models_of(&kinds).join(", ")
             )),
-            _ => Meant::Kinds(kinds),
+            _ => RequestedGpus::Kinds(kinds),
         }
     }
 
-    /// Which of the other cluster's GPUs, where it is not clear which are meant?
+    /// Which of the other cluster's GPUs, where it is not clear which of them?
     fn which(&mut self, line: Option<usize>, about: String) {
         let there = models(self.to);
         let about = match &there[..] {

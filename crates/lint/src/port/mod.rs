@@ -147,7 +147,7 @@ fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
             ported.questions.push(Question {
                 line: mistake.line,
                 about: format!("sbatch of {} refuses it: {}", to.name, mistake.words),
-                ask: "what is meant there?".to_owned(),
+                ask: "which value belongs there?".to_owned(),
                 covers: None,
             });
         }

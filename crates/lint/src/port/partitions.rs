@@ -247,7 +247,7 @@ impl<'a> Porter<'a> {
     }
 }
 
-/// Whether nobody said how long its jobs may take.
+/// Whether no source says how long its jobs may take.
 fn is_guess(partition: &Partition) -> bool {
     let most = partition.max_time.as_ref();
     most.is_some_and(Sourced::is_assumed)

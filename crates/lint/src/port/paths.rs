@@ -55,7 +55,7 @@ enum Fate {
     /// It becomes this.
     Becomes(String),
     /// It stays, and this is asked: what is known, what to decide.
-    Asked(String, String),
+    Question(String, String),
 }
 
 impl Porter<'_> {
@@ -87,8 +87,8 @@ impl Porter<'_> {
                         self.replace(range, new, self.why(kind));
                     }
                     // What becomes of a variable is asked once, of all its forms.
-                    Fate::Asked(..) if folder.starts_with('$') => {}
-                    Fate::Asked(about, ask) => {
+                    Fate::Question(..) if folder.starts_with('$') => {}
+                    Fate::Question(about, ask) => {
                         // What stands in twenty lines is asked once.
                         if !asked.contains(&&text[range.clone()]) {
                             asked.push(&text[range.clone()]);
@@ -145,7 +145,7 @@ impl Porter<'_> {
         match &place.user {
             User::Named(_) => None,
             User::Whoever(form) => own.then(|| to.replace("$USER", form)),
-            User::Nobody => (!own || kind == Kind::NodeLocal).then(|| to.value.clone()),
+            User::Unnamed => (!own || kind == Kind::NodeLocal).then(|| to.value.clone()),
         }
     }
 
@@ -160,12 +160,12 @@ impl Porter<'_> {
             Before::Mount => return Fate::Stays,
             Before::Host => {
                 let about = format!("{written} behind a colon is on another machine, so it stays");
-                return Fate::Asked(about, format!("can jobs of {cluster} reach it?"));
+                return Fate::Question(about, format!("can jobs of {cluster} reach it?"));
             }
         }
         if self.is_of_ssh(start) {
             let about = format!("{written} is on the machine that ssh goes to, so it stays");
-            return Fate::Asked(about, format!("can jobs of {cluster} reach it?"));
+            return Fate::Question(about, format!("can jobs of {cluster} reach it?"));
         }
         let Some(to) = kind.of(self.to) else {
             // Every Linux has a /tmp.
@@ -173,7 +173,7 @@ impl Porter<'_> {
                 return Fate::Stays;
             }
             let about = format!("{written} is {what} of {from}");
-            return Fate::Asked(
+            return Fate::Question(
                 about,
                 format!("where is it on {cluster}? its file doesn't say"),
             );
@@ -187,11 +187,11 @@ impl Porter<'_> {
                 "whose is it, and where are those files on {cluster}? yours are in {to}",
                 to = to.value
             );
-            return Fate::Asked(about, ask);
+            return Fate::Question(about, ask);
         }
         let Some(new) = self.counterpart(kind, folder, place) else {
             let (about, ask) = match (kind, &place.user) {
-                (Kind::NodeLocal, User::Nobody) => (
+                (Kind::NodeLocal, User::Unnamed) => (
                     format!(
                         "{written} is a folder of the job alone; {cluster} has {}",
                         to.value
@@ -210,7 +210,7 @@ impl Porter<'_> {
                     "which folder in it is yours?",
                 ),
             };
-            return Fate::Asked(about, ask.to_owned());
+            return Fate::Question(about, ask.to_owned());
         };
         if new.contains('$') && !written.contains(['$', '`']) {
             let line = self.script.lines.number(start);
@@ -218,12 +218,12 @@ impl Porter<'_> {
             let shown = self.script.lines.line(line);
             if shown.starts_with("#SBATCH") {
                 let about = format!("{written} in a directive, where nothing is expanded");
-                return Fate::Asked(about, format!("write {} with your own name", to.value));
+                return Fate::Question(about, format!("write {} with your own name", to.value));
             }
             let is_text = self.script.shell.is_text(start) || !self.script.shell.sound;
             if !self.script.is_shell || is_text || !expands(shown, start - begin) {
                 let about = format!("{written} stands where {new} may not be expanded");
-                return Fate::Asked(about, "which folder there?".to_owned());
+                return Fate::Question(about, "which folder there?".to_owned());
             }
         }
         if written.contains('$')
@@ -234,7 +234,7 @@ impl Porter<'_> {
                 .starts_with("#SBATCH")
         {
             let about = format!("{written} in a directive, where nothing is expanded");
-            return Fate::Asked(about, format!("write {} with your own name", to.value));
+            return Fate::Question(about, format!("write {} with your own name", to.value));
         }
         Fate::Becomes(new)
     }
@@ -257,7 +257,7 @@ impl Porter<'_> {
         commands.any(|command| command.name() == "ssh" && command.range.contains(&at))
     }
 
-    /// What a job leaves on a disk that nobody wipes.
+    /// What a job leaves on a disk that no job wipes.
     fn left_behind(&mut self) {
         let stays = self
             .to

@@ -1,4 +1,4 @@
-//! Options that the script gives twice: the first counts for nothing, and nobody sees it.
+//! Options that the script gives twice: the first counts for nothing, unseen.
 
 use super::features::names;
 use super::porter::Porter;
@@ -7,7 +7,7 @@ use model::Given;
 use model::option_table::{Effect, Key};
 
 impl<'a> Porter<'a> {
-    /// Asks what was meant by options that others replace: they stay in the script, and come alive
+    /// Asks which to keep where options replace others: they stay in the script, and come alive
     /// with whoever takes out the last.
     pub(super) fn replaced(&mut self) {
         let script = self.script;
@@ -26,7 +26,7 @@ impl<'a> Porter<'a> {
                 Effect::Sets(Key::Constraint) => {
                     "are both meant? write them in one, joined with &, or take this line out"
                 }
-                _ => "which of them is meant? take the other out",
+                _ => "which of them do you want? take the other out",
             };
             self.ask(self.line(first), about, ask);
         }

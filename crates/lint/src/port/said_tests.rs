@@ -242,7 +242,7 @@ fn gpus_of_the_job_are_not_those_of_a_node() {
 }
 
 #[test]
-fn a_variable_that_nobody_sets_there_is_asked_about() {
+fn a_variable_that_is_not_set_there_is_asked_about() {
     check_said(
         "cedar",
         "ibex",
@@ -464,7 +464,7 @@ fn an_image_is_asked_about_once() {
 }
 
 #[test]
-fn modules_that_nobody_knows_are_asked_about_together() {
+fn unknown_modules_are_asked_about_together() {
     check_said(
         "wilson",
         "cedar",

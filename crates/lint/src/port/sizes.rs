@@ -414,7 +414,7 @@ impl<'a> Porter<'a> {
 struct Wanted {
     amount: u64,
     why: String,
-    /// The file says it, and of the GPUs that are meant.
+    /// The file says it, and of the requested GPUs.
     sure: bool,
 }
 
@@ -431,7 +431,7 @@ impl Share<'_> {
     }
 }
 
-/// What a reason says of a value that nobody said.
+/// What a reason says of a value without a source.
 fn assumed<T>(value: &Sourced<T>) -> &'static str {
     if value.is_assumed() {
         ", which is assumed"

@@ -162,7 +162,7 @@ fn ibex_to_cedar() {
     );
 }
 
-/// One `--constraint` replaces the other: nobody sees it, and with the last taken out the first
+/// One `--constraint` replaces the other unseen, and with the last taken out the first
 /// would count again.
 #[test]
 fn a_constraint_that_another_replaces_is_asked_about() {

@@ -1,4 +1,4 @@
-//! Variables that a site sets: what a script does where nobody sets them.
+//! Variables that a site sets: what a script does where no site sets them.
 
 use super::porter::{Porter, lines_words};
 use std::ops::Range;
@@ -15,7 +15,7 @@ struct Use {
     /// From the `$` to its end.
     range: Range<usize>,
     name: String,
-    /// `${X:-a}`: the script says itself what holds where nobody sets it.
+    /// `${X:-a}`: the script says itself what holds where no site sets it.
     has_default: bool,
 }
 
@@ -113,7 +113,7 @@ impl Porter<'_> {
         self.script.lines.line(line).starts_with("#SBATCH")
     }
 
-    /// `[ -z "$X" ]` is there for where nobody sets it.
+    /// `[ -z "$X" ]` is there for where no site sets it.
     fn is_tested(&self, used: &Range<usize>) -> bool {
         let mut commands = self.script.shell.commands.iter();
         commands.any(|command| {

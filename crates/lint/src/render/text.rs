@@ -1,5 +1,5 @@
 //! Findings for people. Words go on in the next line where one is full, lines of the script are cut
-//! round the place that is meant; the name of a file stays whole.
+//! round the place in question; the name of a file stays whole.
 
 use super::Counts;
 use crate::{Finding, Label, Lines};

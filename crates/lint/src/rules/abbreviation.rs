@@ -55,7 +55,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     }
 }
 
-/// Which of two was meant only a person can tell.
+/// Only a person knows which of two it stands for.
 fn per_node(mut finding: Finding, given: &Given) -> Finding {
     let value = given.value.as_deref().unwrap_or_default();
     finding.severity = Severity::Warning;

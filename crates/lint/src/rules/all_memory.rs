@@ -14,7 +14,7 @@ pub const RULE: Rule = Rule {
     summary: "--mem=0 without --exclusive: all of a node's memory, but not the node",
     page: "--mem=0 asks for all memory of each node. No other job fits beside it, so it starts only where
 a whole node is free, while its CPUs and GPUs are counted for what was asked. Say --exclusive too if
-the whole node is meant, or the memory that is needed. Where a partition gives whole nodes anyway
+you want the whole node, or the memory that you need. Where a partition gives whole nodes anyway
 it makes no difference.
 
 ```

@@ -15,7 +15,7 @@ pub const RULE: Rule = Rule {
     summary: "an option that is given twice: only the last one counts",
     page: "The last of two counts, and nothing is said. Two --constraint do not add up: the job can get
 any node that fits the second. Write both in one: --constraint='v100&cpu_intel_gold_6142'. Two
---gres do not add up either: --gres=gpu:1,nvme:1. What was meant with two -n may have been -N for
+--gres do not add up either: --gres=gpu:1,nvme:1. Of two -n one should perhaps be -N for
 one of them.
 
 ```
@@ -118,7 +118,7 @@ fn finding(script: &Script<'_>, input: &LintInput<'_>, first: &Given, last: &Giv
             Some(number) => finding.fix([script.without_line(number)]),
             None => finding,
         },
-        _ => finding.help("keep the one that is meant"),
+        _ => finding.help("keep the one that you want"),
     }
 }
 

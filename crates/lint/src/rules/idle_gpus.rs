@@ -31,7 +31,7 @@ Source: srun's manual page, --ntasks; torchrun's documentation, --nproc-per-node
     check,
 };
 
-/// Words of a command line by which a program takes several GPUs, or is told which.
+/// Words of a command line by which a program takes several GPUs, or learns which.
 const SPREADS: &[&str] = &[
     "gpu",
     "device",

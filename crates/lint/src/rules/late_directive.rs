@@ -13,8 +13,8 @@ pub const RULE: Rule = Rule {
     summary: "directives behind the first command are not read",
     page: "sbatch stops reading directives at the first line that is neither blank nor a comment: module
 load, set -e, export, anything. What stands behind is a comment for Slurm and for the shell. The job
-runs with defaults instead, without a word. Lines in a here-document, with which a script writes
-another one, are not meant.
+runs with defaults instead, without a message. Lines in a here-document, with which a script writes
+another one, are not counted.
 
 ```
 #!/bin/bash

@@ -13,7 +13,7 @@ pub const RULE: Rule = Rule {
     summary: "a word of --mail-type is not known and is left out",
     page:
         "The words are NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, STAGE_OUT, TIME_LIMIT,
-TIME_LIMIT_90, TIME_LIMIT_80, TIME_LIMIT_50 and ARRAY_TASKS. A word that is none of them is passed
+TIME_LIMIT_90, TIME_LIMIT_80, TIME_LIMIT_50 and ARRAY_TASKS. Any other word is passed
 over in silence as long as another one is known.
 
 ```

@@ -1,4 +1,4 @@
-//! Y013: a comment that was meant as a directive.
+//! Y013: a comment that is nearly a directive.
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;

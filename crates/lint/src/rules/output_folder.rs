@@ -14,7 +14,7 @@ pub const RULE: Rule = Rule {
     name: "output-folder",
     severity: Severity::Warning,
     summary: "the folder of an output file is not there",
-    page: "Before Slurm 23.02 nobody makes the folder of --output or --error: the job fails as it starts,
+    page: "Before Slurm 23.02 nothing makes the folder of --output or --error: the job fails as it starts,
 with exit code 0:53 and without a log to say why. A mkdir in the script comes too late. Codes in the
 folder (%x, %u) are filled in at the start. From 23.02 on the folder is made.
 
@@ -118,7 +118,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     }
 }
 
-/// Whether a name has the job's number in it, which nobody knows before: %j, %J, %A.
+/// Whether a name has the job's number in it, which is not known before: %j, %J, %A.
 fn is_of_a_job(name: &str) -> bool {
     name.split('%').skip(1).any(|rest| {
         let code = rest.trim_start_matches(|c: char| c.is_ascii_digit());

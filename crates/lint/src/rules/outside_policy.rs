@@ -15,10 +15,10 @@ pub const RULE: Rule = Rule {
     severity: Severity::Warning,
     summary: "CPUs or memory for each GPU outside of the site's policy",
     page: "A node's CPUs and memory are shared by those who use its GPUs. A job that takes more of them than
-its GPUs' part leaves GPUs that nobody can use; one that takes less waits for its own data. The
+its GPUs' part leaves GPUs that no job can use; one that takes less waits for its own data. The
 policy is what the site's documents ask for. Of GPUs without a type the policies of all kinds
 count that the job could get: it is a note where only some of them ask for something else. Where
-GPUs have no type and are told apart by features of their nodes, a job without --constraint gets
+GPUs have no type and differ by features of their nodes, a job without --constraint gets
 any of them.
 
 ```
@@ -158,7 +158,7 @@ fn words<'s>(script: &'s Script<'_>) -> Vec<&'s str> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// GPUs without a word of which, where the site tells them apart by features: any kind may come.
+/// GPUs of no stated kind, where the site tells them apart by features: any kind may come.
 fn any_gpu(script: &Script<'_>, input: &LintInput<'_>, words: &[&str]) -> Option<Finding> {
     let cluster = input.cluster?;
     let request = script.request();

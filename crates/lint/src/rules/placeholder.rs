@@ -1,4 +1,4 @@
-//! Y017: a gap of a template that nobody filled in.
+//! Y017: an unfilled gap of a template.
 
 use crate::rule::{Holds, Rule};
 use crate::script::Script;

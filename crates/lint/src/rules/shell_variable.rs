@@ -12,7 +12,7 @@ pub const RULE: Rule = Rule {
     name: "shell-variable",
     severity: Severity::Warning,
     summary: "a variable in a directive is never expanded",
-    page: "Directives are comments of the shell and words of sbatch: nobody puts a value in the place of
+    page: "Directives are comments of the shell and words of sbatch: no program puts a value in the place of
 $USER, ${NAME} or `date`. A file is called \"$USER.out\" then, and a number is refused. For file
 names there are %u, %x, %j and others; everything else can be given on the command line:
 sbatch --account=\"$ACCOUNT\" job.sh.

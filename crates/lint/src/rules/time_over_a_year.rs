@@ -13,7 +13,7 @@ pub const RULE: Rule = Rule {
     severity: Severity::Warning,
     summary: "a time of more than a year",
     page: "A limit of more than a year is longer than partitions allow: the job is refused or waits for
-ever (PartitionTimeLimit). Often a number was meant as minutes and is hours.
+ever (PartitionTimeLimit). Often a number of minutes is read as hours.
 
 ```
 #!/bin/bash

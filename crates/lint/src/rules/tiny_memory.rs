@@ -60,7 +60,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
                     format!("{} asks for {size} MiB", given.written),
                     "no unit: MiB",
                 )
-                .help(format!("{size}G if gigabytes are meant")),
+                .help(format!("{size}G for gigabytes")),
         );
     }
 }

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_that_nobody_would_close_stays() {
+    fn a_quote_without_its_end_stays() {
         fixes_not(&RULE, "#SBATCH -J Ada«\u{2019}»s\n");
         fixes(
             &RULE,

@@ -15,7 +15,7 @@ pub const RULE: Rule = Rule {
     severity: Severity::Error,
     summary: "no node of the cluster has a feature that --constraint names",
     page: "slurmctld refuses a job whose --constraint names a feature that no node has (\"Invalid feature
-specification\"). Names are told apart by case.
+specification\"). Case tells names apart.
 
 ```
 #!/bin/bash

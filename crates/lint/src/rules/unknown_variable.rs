@@ -10,9 +10,9 @@ pub const RULE: Rule = Rule {
     code: "Y074",
     name: "unknown-variable",
     severity: Severity::Warning,
-    summary: "a SLURM_… variable that nobody sets is one letter away from one that Slurm sets",
+    summary: "a SLURM_… variable that no program sets is one letter away from one that Slurm sets",
     page: "An unset variable is empty: $SLURM_NTASKS_PER_NOD is nothing at all, and what was to be a number
-is a gap. Variables that sites set (SLURM_TMPDIR) are not meant.
+is a gap. Variables that sites set (SLURM_TMPDIR) are not counted.
 
 ```
 #!/bin/bash

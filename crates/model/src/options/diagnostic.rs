@@ -25,7 +25,7 @@ pub struct Diagnostic {
 pub enum Severity {
     /// Worth knowing: an option has no effect here.
     Note,
-    /// Probably not what was meant.
+    /// Probably a mistake.
     Warning,
     /// Slurm refuses it.
     Error,

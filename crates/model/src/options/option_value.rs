@@ -519,7 +519,7 @@ fn priority(text: &str) -> Result<u32, Wrong> {
     number.ok_or_else(|| invalid(format!("Priority must be < {MOST}")))
 }
 
-/// `--switches=COUNT[@TIME]`; a time that is none is no error to Slurm.
+/// `--switches=COUNT[@TIME]`; an invalid time is no error to Slurm.
 fn switches(text: &str, version: SlurmVersion) -> Result<(u32, Option<u64>), Wrong> {
     let (count, wait) = match text.split_once('@') {
         Some((count, wait)) => (count, TimeLimitRequest::parse(wait)),

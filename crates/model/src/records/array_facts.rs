@@ -1,6 +1,6 @@
 use crate::values::ArraySpec;
 
-/// What the elements of an array are told of the whole: `SLURM_ARRAY_TASK_COUNT`, `_MIN`, `_MAX`
+/// What the elements of an array know of the whole: `SLURM_ARRAY_TASK_COUNT`, `_MIN`, `_MAX`
 /// and `_STEP`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayFacts {

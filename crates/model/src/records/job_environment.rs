@@ -26,7 +26,7 @@ pub struct StartedJob<'a> {
     pub limit: Option<Seconds>,
     /// The cluster's name.
     pub cluster: &'a str,
-    /// The machine has GPUs: a job without any is told so by an empty `CUDA_VISIBLE_DEVICES`.
+    /// The machine has GPUs: a job without any gets an empty `CUDA_VISIBLE_DEVICES`.
     pub has_gpus: bool,
 }
 

@@ -97,7 +97,7 @@ pub enum PendingReason {
 pub enum Outcome {
     /// Exit status 0.
     Completed,
-    /// A non-zero exit, or a signal that nobody of ours sent.
+    /// A non-zero exit, or a signal from outside.
     Failed {
         /// What `wait` said of the batch script.
         status: WaitStatus,

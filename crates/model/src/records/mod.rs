@@ -1,4 +1,4 @@
-//! What is told of jobs, steps, nodes and partitions that are there.
+//! What is known of jobs, steps, nodes and partitions that are there.
 
 pub(crate) mod array_facts;
 pub mod job_environment;

@@ -52,7 +52,7 @@ pub struct SinfoNode {
     pub memory_mib: u64,
     /// Memory of jobs, in MiB.
     pub used_memory_mib: u64,
-    /// Memory that nobody uses, in MiB.
+    /// Memory that no process uses, in MiB.
     pub free_memory_mib: u64,
     /// Temporary disk, in MiB.
     pub disk_mib: u64,

@@ -69,7 +69,7 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
     job
 }
 
-/// Where a list of generic resources stands that is none; the whole where all are.
+/// Where a list of generic resources is invalid; the whole where all of it is.
 fn unreadable_list(reading: &Reading<'_>) -> Span {
     const OF_GPUS: [Key; 4] = [
         Key::Gpus,

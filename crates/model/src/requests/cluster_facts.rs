@@ -40,7 +40,7 @@ pub struct Comeback {
 }
 
 impl Default for Comeback {
-    /// What Slurm is where nobody configured it otherwise; 30 s is its default `KillWait`.
+    /// What Slurm is where it is not configured otherwise; 30 s is its default `KillWait`.
     fn default() -> Comeback {
         Comeback {
             no_requeue: None,

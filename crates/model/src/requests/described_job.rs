@@ -52,7 +52,7 @@ pub(crate) fn describe(o: &GivenOptions) -> JobDescription {
         overcommit: o.overcommit,
         contiguous: o.contiguous,
         sharing: o.exclusive.map(|exclusive| match exclusive {
-            Exclusive::Yes => Sharing::Nobody,
+            Exclusive::Yes => Sharing::Exclusive,
             Exclusive::User => Sharing::User,
             Exclusive::Mcs => Sharing::Mcs,
             Exclusive::No => Sharing::Anybody,
@@ -155,9 +155,9 @@ fn node_options(reading: &Reading<'_>, job: &JobDescription) -> Option<Box<NodeO
             overcommit: job.overcommit,
             sharing: match job.reboot {
                 // All of a node that boots is taken.
-                true => Some(Sharing::Nobody),
+                true => Some(Sharing::Exclusive),
                 // The whole node is in the request itself.
-                false => job.sharing.filter(|sharing| *sharing != Sharing::Nobody),
+                false => job.sharing.filter(|sharing| *sharing != Sharing::Exclusive),
             },
         },
     };

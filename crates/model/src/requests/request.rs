@@ -163,7 +163,7 @@ pub struct NodeOptions {
 #[serde(rename_all = "snake_case")]
 pub enum Sharing {
     /// `--exclusive`
-    Nobody,
+    Exclusive,
     /// `--exclusive=user`
     User,
     /// `--exclusive=mcs`

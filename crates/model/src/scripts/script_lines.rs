@@ -17,7 +17,7 @@ pub enum LineKind {
     Separator,
     /// `#PBS …` or `#BSUB …`: 22.05 translates it.
     Foreign,
-    /// A comment that was meant as a directive, perhaps: not read.
+    /// A comment that is perhaps a directive: not read.
     NearMiss(NearMiss),
     /// Any other comment before the first command.
     Comment,

@@ -11,7 +11,7 @@ pub struct ArraySpec {
     /// the start of each of its elements.
     #[serde(with = "crate::values::array_spec::indices_as_text")]
     pub indices: Vec<u32>,
-    /// The step that was written, `2` in `1-5:2`; 1 where none was. Jobs are told of it.
+    /// The step that was written, `2` in `1-5:2`; 1 where none was. Jobs know it.
     pub step: u32,
     /// `%N`: at most so many at once.
     pub throttle: Option<u32>,

@@ -36,7 +36,7 @@ impl Export {
         }
     }
 
-    /// Whether it is the default, so that nobody needs to be told.
+    /// Whether it is the default, so that it needs no mention.
     #[must_use]
     pub fn is_all(&self) -> bool {
         matches!(self.form(), Form::All)

@@ -14,7 +14,7 @@ pub struct SlurmVersion {
 }
 
 impl SlurmVersion {
-    /// 22.05, the oldest that is told apart: an option "since 22.05" may be older.
+    /// 22.05, the oldest that differs here: an option "since 22.05" may be older.
     pub const V22_05: SlurmVersion = SlurmVersion::new(22, 5);
     /// 23.02
     pub const V23_02: SlurmVersion = SlurmVersion::new(23, 2);
@@ -29,7 +29,7 @@ impl SlurmVersion {
     /// 25.11, the newest that is known.
     pub const V25_11: SlurmVersion = SlurmVersion::new(25, 11);
 
-    /// All that are told apart, ascending.
+    /// All that differ here, ascending.
     pub const KNOWN: [SlurmVersion; 7] = [
         SlurmVersion::V22_05,
         SlurmVersion::V23_02,

@@ -1,7 +1,7 @@
 //! By which account and QOS a job runs, and whether its user may.
 
 use super::{Denial, Refusal};
-use super::{Door, listed, refusal};
+use super::{Judge, listed, refusal};
 use cluster_file::named;
 use cluster_file::{ClusterFile, List, Named, Qos, Source, Sourced, User};
 use model::Request;
@@ -20,15 +20,15 @@ impl<'a> Who<'a> {
         file: &'a ClusterFile,
         request: &Request,
         user: Option<&str>,
-        door: &mut Door<'a, '_>,
+        judge: &mut Judge<'a, '_>,
     ) -> Who<'a> {
         let known = user.map_or_else(|| named(&file.users, "*"), |user| file.user(user));
         let account = request
             .account
             .clone()
             .or_else(|| Some(known?.default_account.as_ref()?.value.clone()));
-        door.account(known, request.account.as_deref(), user);
-        let qos = door.qos(known, account.as_deref());
+        judge.account(known, request.account.as_deref(), user);
+        let qos = judge.qos(known, account.as_deref());
         Who {
             user: known,
             account,
@@ -55,7 +55,7 @@ fn own_qos<'a>(
     of_account.or_else(|| user?.qos.as_ref()).or_else(above)
 }
 
-impl<'a> Door<'a, '_> {
+impl<'a> Judge<'a, '_> {
     fn account(&mut self, user: Option<&Named<User>>, asked: Option<&str>, name: Option<&str>) {
         let file = self.file;
         let enforced = file

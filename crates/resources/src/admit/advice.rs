@@ -6,7 +6,7 @@ use super::sent::is_sent;
 use crate::Demand;
 use model::{GpuCount, MemoryRequest, Request, mebibytes_option};
 
-/// So many values are told, of those that each make it fit.
+/// So many values are shown, of those that each make it fit.
 const TOLD: usize = 2;
 
 /// So many values below the greatest that fits are tried on sbatch's own checks.
@@ -139,7 +139,7 @@ impl Place<'_> {
     }
 }
 
-/// The numbers of a request, in the order in which they are told.
+/// The numbers of a request, in the order in which they are shown.
 fn values(request: &Request) -> Vec<Value> {
     let mut all = Vec::new();
     let mut add = |now: Option<u64>, with, words| {

@@ -5,13 +5,13 @@
 
 use super::account::Who;
 use super::{Denial, Fate, Refusal};
-use super::{Door, has_flag, listed, refusal, seconds};
+use super::{Judge, has_flag, listed, refusal, seconds};
 use crate::{LargestNode, recorded};
 use cluster_file::named;
 use cluster_file::{Named, Partition, Qos, Sourced, Tres};
 use model::{Recorded, TimeLimitRequest, mebibytes_option};
 
-impl Door<'_, '_> {
+impl Judge<'_, '_> {
     /// Limits of accounts and QOS.
     pub(super) fn accounting(&mut self, partition: Option<&Named<Partition>>, who: &Who<'_>) {
         let enforce = &self.file.limits.enforce;

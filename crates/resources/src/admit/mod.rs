@@ -65,26 +65,26 @@ pub fn admission<'a>(
     user: Option<&str>,
 ) -> Admission<'a> {
     let idle = Idle::new(file);
-    let mut door = Door {
+    let mut judge = Judge {
         file,
         idle: &idle,
         request,
         found: Vec::new(),
         seeks: false,
     };
-    door.node_names(&request.nodelist, "--nodelist");
-    let meant = door.partitions();
-    if let (Goes::Nowhere, [] | [_]) = (meant.goes, &meant.known[..]) {
+    judge.node_names(&request.nodelist, "--nodelist");
+    let choice = judge.partitions();
+    if let (Reach::Nowhere, [] | [_]) = (choice.reach, &choice.known[..]) {
         return Admission {
-            partition: meant.known.first().copied(),
-            refusals: door.found,
+            partition: choice.known.first().copied(),
+            refusals: judge.found,
         };
     }
-    let of_partitions = door.found.len();
-    let who = Who::of(file, request, user, &mut door);
-    let before = door.found.len();
-    let features = door.features();
-    let of_features = door.found.split_off(before);
+    let of_partitions = judge.found.len();
+    let who = Who::of(file, request, user, &mut judge);
+    let before = judge.found.len();
+    let features = judge.features();
+    let of_features = judge.found.split_off(before);
     // A held job is not placed until it is released; with a feature that nobody has it never is.
     let placed = (!request.hold && features != Features::Unknown).then(|| Request {
         constraint: request
@@ -93,37 +93,37 @@ pub fn admission<'a>(
             .filter(|_| features == Features::Known),
         ..request.clone()
     });
-    let known = meant.known.iter();
+    let known = choice.known.iter();
     let judged: Vec<Judged> = known
-        .map(|partition| door.judge(partition, &who, placed.as_ref()))
+        .map(|partition| judge.judge(partition, &who, placed.as_ref()))
         .collect();
     let chosen = best(&judged);
-    let partition = chosen.and_then(|chosen| meant.known.get(chosen).copied());
-    match meant.goes {
-        Goes::Nowhere => door.found.truncate(of_partitions),
-        Goes::Somewhere => {
+    let partition = chosen.and_then(|chosen| choice.known.get(chosen).copied());
+    match choice.reach {
+        Reach::Nowhere => judge.found.truncate(of_partitions),
+        Reach::Somewhere => {
             let of_nodes = placed.and_then(|request| no_nodes(&idle, None, &request));
-            door.rest(None, &who, of_features, of_nodes);
+            judge.rest(None, &who, of_features, of_nodes);
         }
-        Goes::There => {
+        Reach::There => {
             let must_all = file.limits.enforce_partition_limits.as_ref();
             let must_all = must_all.is_some_and(|enforce| enforce.value == EnforcePartLimits::All);
             let mut of_nodes = None;
             // A job that names several partitions starts where it can, unless all must take it.
             for (index, one) in judged.into_iter().enumerate() {
                 if Some(index) == chosen {
-                    door.found.extend(one.of_partition);
+                    judge.found.extend(one.of_partition);
                     of_nodes = one.of_nodes;
                 } else if must_all {
-                    door.found.extend(one.of_partition);
+                    judge.found.extend(one.of_partition);
                 }
             }
-            door.rest(partition, &who, of_features, of_nodes);
+            judge.rest(partition, &who, of_features, of_nodes);
         }
     }
     Admission {
         partition,
-        refusals: door.found,
+        refusals: judge.found,
     }
 }
 
@@ -139,14 +139,14 @@ pub struct Admission<'a> {
 }
 
 /// The partitions that a job is for.
-struct Meant<'a> {
+struct PartitionChoice<'a> {
     /// Those of them that the file knows.
     known: Vec<&'a Named<Partition>>,
-    goes: Goes,
+    reach: Reach,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Goes {
+enum Reach {
     /// To those that are known.
     There,
     /// To one that the file need not know, or has none of.
@@ -183,7 +183,7 @@ enum Features {
 }
 
 /// What is found on the way in.
-struct Door<'a, 'r> {
+struct Judge<'a, 'r> {
     file: &'a ClusterFile,
     idle: &'r Idle<'a>,
     request: &'r Request,
@@ -237,7 +237,7 @@ impl Refusal {
     }
 }
 
-impl<'a> Door<'a, '_> {
+impl<'a> Judge<'a, '_> {
     /// What one partition has against the job; `placed` is what its nodes must hold, where that is
     /// looked at.
     fn judge(
@@ -327,22 +327,22 @@ impl<'a> Door<'a, '_> {
     }
 
     /// The partitions that the job is for.
-    fn partitions(&mut self) -> Meant<'a> {
+    fn partitions(&mut self) -> PartitionChoice<'a> {
         let file = self.file;
-        let mut meant = Meant {
+        let mut choice = PartitionChoice {
             known: Vec::new(),
-            goes: Goes::There,
+            reach: Reach::There,
         };
         if file.partitions.is_empty() {
-            meant.goes = Goes::Somewhere;
-            return meant;
+            choice.reach = Reach::Somewhere;
+            return choice;
         }
         let names: Vec<&str> = file.partitions.iter().map(|p| p.name.as_str()).collect();
         let there = file.list_words(List::Partitions, &names);
         let Some(asked) = &self.request.partition else {
             if let Some(default) = file.default_partition() {
-                meant.known.push(default);
-                return meant;
+                choice.known.push(default);
+                return choice;
             }
             // A document that marks none as the default need not mean that there is none.
             let silent = file
@@ -358,19 +358,19 @@ impl<'a> Door<'a, '_> {
                     self.serving(),
                 )
             });
-            meant.goes = match silent {
-                true => Goes::Somewhere,
-                false => Goes::Nowhere,
+            choice.reach = match silent {
+                true => Reach::Somewhere,
+                false => Reach::Nowhere,
             };
-            return meant;
+            return choice;
         };
         for name in asked.split(',').filter(|name| !name.is_empty()) {
             if let Some(partition) = file.partition(name) {
-                meant.known.push(partition);
+                choice.known.push(partition);
                 continue;
             }
             // The first that there isn't is told.
-            if meant.goes != Goes::There {
+            if choice.reach != Reach::There {
                 continue;
             }
             let near = model::nearest(name, names.iter().copied());
@@ -388,12 +388,12 @@ impl<'a> Door<'a, '_> {
                     },
                 )
             });
-            meant.goes = match assumed {
-                true => Goes::Somewhere,
-                false => Goes::Nowhere,
+            choice.reach = match assumed {
+                true => Reach::Somewhere,
+                false => Reach::Nowhere,
             };
         }
-        meant
+        choice
     }
 
     /// The first partition for everyone whose nodes can serve.

@@ -66,7 +66,7 @@ impl<'a> Place<'a> {
     }
 
     /// What is asked of these nodes. More of them than the partition has or gives, and nodes that
-    /// it does not have, are told where its limits are looked at.
+    /// it does not have, are reported where its limits are judged.
     fn demand(&self, request: &Request, trust: Trust) -> Demand {
         let mut demand = self.asked(request, trust);
         let most = self

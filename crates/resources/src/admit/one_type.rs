@@ -1,9 +1,9 @@
 //! GPUs of several types, where a site gives a job those of one alone.
 
-use super::{Denial, Door, refusal};
+use super::{Denial, Judge, refusal};
 use model::GresList;
 
-impl Door<'_, '_> {
+impl Judge<'_, '_> {
     /// `limits.one_gpu_type`: several types in one job are refused.
     pub(super) fn one_gpu_type(&mut self) {
         let file = self.file;

@@ -4,12 +4,12 @@ use super::account::Who;
 use super::describe::spare;
 use super::nodes::Place;
 use super::{Denial, Fate, Refusal};
-use super::{Door, has_flag, listed, refusal, say_nodes, seconds};
+use super::{Judge, has_flag, listed, refusal, say_nodes, seconds};
 use cluster_file::{EnforcePartLimits, PartitionState};
 use cluster_file::{List, Named, Nodes, Partition, PartitionNodes, Sourced};
 use model::NodeName;
 
-/// Whether ordinary jobs can be meant for it.
+/// Whether ordinary jobs can be for it.
 pub(super) fn is_for_all(partition: &Partition) -> bool {
     let is_set = |flag: &Option<Sourced<bool>>| flag.as_ref().is_some_and(|flag| flag.value);
     !is_set(&partition.hidden)
@@ -17,7 +17,7 @@ pub(super) fn is_for_all(partition: &Partition) -> bool {
         && !is_set(&partition.needs_reservation)
 }
 
-impl Door<'_, '_> {
+impl Judge<'_, '_> {
     fn enforced(&self) -> Option<EnforcePartLimits> {
         let enforce = self.file.limits.enforce_partition_limits.as_ref()?;
         (enforce.value != EnforcePartLimits::No).then_some(enforce.value)
@@ -216,15 +216,15 @@ impl Door<'_, '_> {
             return None;
         }
         let takes = |partition: &&Named<Partition>| {
-            let mut door = Door {
+            let mut judge = Judge {
                 file: self.file,
                 idle: self.idle,
                 request: self.request,
                 found: Vec::new(),
                 seeks: true,
             };
-            door.partition(partition, who);
-            door.found.is_empty() && Place::of(self.idle, Some(partition)).serves(self.request)
+            judge.partition(partition, who);
+            judge.found.is_empty() && Place::of(self.idle, Some(partition)).serves(self.request)
         };
         let mut others = self.file.partitions.iter();
         let found = others.find(|other| other.name != but && is_for_all(other) && takes(other));

@@ -63,7 +63,7 @@ pub fn merge(file: &ClusterFile, reported: &ClusterFile) -> Merged {
     }
 }
 
-/// Nodes that differ in the same way are told of together, in the order of the file.
+/// Nodes that differ in the same way are reported together, in the order of the file.
 fn nodes(own: &Cluster, theirs: &Cluster, found: &mut Vec<Difference>) {
     let mut groups: Vec<(Difference, Vec<NodeName>)> = Vec::new();
     let mut tell = |names: &NodeName, difference: Difference| match groups

@@ -254,7 +254,7 @@ fn sharing(request: &Request, options: &NodeOptions, defaults: &Defaults) -> Sha
         Some(model::Sharing::User) => Sharing::User,
         _ if defaults.one_user => Sharing::User,
         Some(model::Sharing::Anybody) => over(true),
-        Some(model::Sharing::Nobody) => Sharing::Whole,
+        Some(model::Sharing::Exclusive) => Sharing::Whole,
         _ if request.exclusive => Sharing::Whole,
         Some(model::Sharing::Mcs) | None => over(false),
     }

@@ -189,7 +189,7 @@ impl<'a> HeldJob<'a> {
             "OverSubscribe" => match job.sharing {
                 // All of the nodes are taken.
                 _ if job.reboot => "NO",
-                Some(Sharing::Nobody) => "NO",
+                Some(Sharing::Exclusive) => "NO",
                 Some(Sharing::User) => "USER",
                 Some(Sharing::Mcs) => "MCS",
                 Some(Sharing::Anybody) => "YES",

@@ -1,5 +1,5 @@
-//! Conservative backfill: every job that waits has a promise, made anew in each pass, and nobody
-//! starts who would delay the promise of one ahead (Mu'alem and Feitelson, 2001; replanned, as
+//! Conservative backfill: every job that waits has a promise, made anew in each pass, and no job
+//! starts that would delay the promise of one ahead (Mu'alem and Feitelson, 2001; replanned, as
 //! Slurm does).
 
 use super::{Candidate, Release, Room};

@@ -98,7 +98,7 @@ where
 }
 
 /// When the first job is expected to start. One that would not fit even when all is over has a
-/// promise at the end of time, and delays nobody.
+/// promise at the end of time, and delays no job.
 fn promise<'a, R: Room>(
     now: i64,
     free: &R,

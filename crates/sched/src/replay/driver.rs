@@ -54,7 +54,7 @@ impl<N> Needs<N> {
 }
 
 /// Plays a trace.
-/// `progress` is told how many jobs have started, from time to time.
+/// `progress` receives how many jobs have started, from time to time.
 pub(crate) fn play<'a, R: Room>(
     trace: &'a Trace,
     rules: Rules,

@@ -19,7 +19,7 @@ pub fn flat_machine(processors: u32) -> Cluster {
     })
 }
 
-/// Plays a trace on a cluster, all of whose nodes are one partition. `progress` is told how many
+/// Plays a trace on a cluster, all of whose nodes are one partition. `progress` receives how many
 /// jobs have started, from time to time.
 #[must_use]
 pub fn replay<'a>(

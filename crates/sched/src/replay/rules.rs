@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// The first in the queue, and nobody before it.
+    /// The first in the queue, and none before it.
     Fifo,
     /// EASY backfill: a promise to the first, others may start where they don't delay it.
     Easy,

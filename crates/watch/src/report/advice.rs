@@ -1,4 +1,4 @@
-//! Asked against used, and what to ask next time.
+//! Requested against used, and what to ask next time.
 
 use super::facts::RunFacts;
 use super::html::number;

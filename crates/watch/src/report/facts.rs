@@ -18,7 +18,7 @@ pub struct RunFacts {
     /// From its first start to its end, or to now.
     pub extent: Extent,
     /// What each of its jobs asked for.
-    pub asked: Asked,
+    pub asked: Requested,
     /// Its starts, in order.
     pub starts: Vec<StartFacts>,
     /// What happened meanwhile.
@@ -33,7 +33,7 @@ pub struct RunFacts {
 
 /// What a job of a run asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct Requested {
     /// Nodes.
     pub nodes: u32,
     /// Training processes on each node.

@@ -7,5 +7,5 @@ mod html;
 mod page;
 mod timeline;
 
-pub use facts::{Asked, Mark, MarkKind, RunFacts, StartFacts};
+pub use facts::{Mark, MarkKind, Requested, RunFacts, StartFacts};
 pub use page::page;

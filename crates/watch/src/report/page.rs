@@ -79,8 +79,8 @@ fn one(html: &mut String, run: &RunFacts) {
     }
     let rows = advice::rows(run);
     if !rows.is_empty() {
-        html.push_str("<h2>Asked and used</h2>\n<div class=scroll><table>");
-        html.push_str("<tr><th>What<th>Asked<th>Used<th>Next time</tr>");
+        html.push_str("<h2>Requested and used</h2>\n<div class=scroll><table>");
+        html.push_str("<tr><th>What<th>Requested<th>Used<th>Next time</tr>");
         for row in &rows {
             html.push_str(&asked_row(row));
         }
@@ -99,7 +99,7 @@ fn one(html: &mut String, run: &RunFacts) {
 
 fn several(html: &mut String, runs: &[RunFacts]) {
     html.push_str(
-        "<h1>Runs compared</h1>\n<h2>Asked and used</h2>\n<div class=scroll><table><tr><th>",
+        "<h1>Runs compared</h1>\n<h2>Requested and used</h2>\n<div class=scroll><table><tr><th>",
     );
     for run in runs {
         write!(html, "<th>{}", escaped(&run.id)).expect(STRING);

@@ -79,7 +79,7 @@ fn lists_are_folded_by_the_prefixes_that_they_have() {
 }
 
 #[test]
-fn brackets_that_nobody_closes() {
+fn brackets_without_an_end() {
     let many = "[".repeat(1 << 20);
     assert_eq!(expand(&many).unwrap().len(), 1);
     assert_eq!(expand(&format!("a]{many},b")).unwrap().len(), 2);
