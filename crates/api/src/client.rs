@@ -3,9 +3,9 @@
 use crate::read_answer::read_answer;
 use crate::start_engine::start_engine;
 use crate::{
-    Answer, Call, CallError, CancelRequest, ConnectError, EngineFacts, EngineFolder, Handover,
-    Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, PROTOCOL, Refusal, Startup, StepLaunch,
-    StepRequestName, Submission, VERSION, Watched, WouldStart, read_frame, write_frame,
+    Answer, Call, CallError, CancelRequest, ClusterReport, ConnectError, EngineFacts, EngineFolder,
+    Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, PROTOCOL, Refusal, Startup,
+    StepLaunch, StepRequestName, Submission, VERSION, Watched, WouldStart, read_frame, write_frame,
 };
 use model::{
     JobHistory, JobId, JobRecord, Request, RestartCount, StepId, StepRecord, StepRequest,
@@ -418,6 +418,17 @@ impl Client {
     pub fn facts(&mut self) -> Result<EngineFacts, CallError> {
         match self.call_again(&Call::Facts)? {
             Answer::Facts(facts) => Ok(*facts),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// The nodes and partitions of the engine's cluster, and their use.
+    ///
+    /// # Errors
+    /// No engine.
+    pub fn cluster(&mut self) -> Result<ClusterReport, CallError> {
+        match self.call_again(&Call::Cluster)? {
+            Answer::Cluster(report) => Ok(*report),
             other => Err(confused(&other)),
         }
     }

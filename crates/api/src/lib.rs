@@ -6,6 +6,7 @@
 
 mod call_error;
 mod client;
+mod cluster_report;
 mod connect_error;
 mod engine_folder;
 mod frame;
@@ -18,6 +19,9 @@ mod version;
 
 pub use call_error::CallError;
 pub use client::Client;
+pub use cluster_report::{
+    ClusterReport, GpuReport, GresReport, NodeReason, NodeReport, PartitionReport,
+};
 pub use connect_error::ConnectError;
 pub use engine_folder::EngineFolder;
 pub use frame::{LONGEST_ANSWER, LONGEST_CALL, read_frame, write_frame};

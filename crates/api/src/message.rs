@@ -1,6 +1,7 @@
 //! What client and engine say to each other: one JSON value a frame, a frame being a length
 //! (`u32`, big endian) and so many bytes. A connection carries any number of calls, one at a time.
 
+use crate::ClusterReport;
 use model::{
     GpuIndex, JobHistory, JobId, JobRecord, NodeName, OpenMode, Request, RestartCount, StepId,
     StepRecord, StepRequest, Timestamp, WaitStatus,
@@ -137,6 +138,8 @@ pub enum Call {
     },
     /// What the engine is and has. Answer: `facts`.
     Facts,
+    /// Its nodes, partitions and their use. Answer: `cluster`.
+    Cluster,
     /// Ends the engine; running jobs go on. Answer: `done`.
     Stop,
 }
@@ -180,6 +183,8 @@ pub enum Answer {
     },
     /// To `facts`.
     Facts(Box<EngineFacts>),
+    /// To `cluster`.
+    Cluster(Box<ClusterReport>),
     /// Done, on disk.
     Done,
     /// Refused; nothing changed.

@@ -12,6 +12,7 @@ mod allocation;
 mod batch_step;
 mod cancel;
 mod clock;
+mod cluster_report;
 mod end;
 mod facts;
 mod gpu_locks;
@@ -180,7 +181,8 @@ impl Owner {
             | Call::Watch { .. }
             | Call::Steps { .. }
             | Call::Histories(_)
-            | Call::Facts => {
+            | Call::Facts
+            | Call::Cluster => {
                 turn.reads.push((call, reply));
                 return None;
             }

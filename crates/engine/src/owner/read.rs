@@ -20,6 +20,7 @@ impl Owner {
                 .histories(&filter)
                 .map(|jobs| Answer::Histories { jobs }),
             Call::Facts => Ok(Answer::Facts(Box::new(self.facts()))),
+            Call::Cluster => Ok(Answer::Cluster(Box::new(self.cluster_report()))),
             Call::Watch {
                 filter,
                 after,

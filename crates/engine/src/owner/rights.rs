@@ -47,6 +47,7 @@ impl Act {
             | Call::Steps { .. }
             | Call::Histories(_)
             | Call::Facts
+            | Call::Cluster
             | Call::Test(_) => Act::See,
             Call::Cancel(_)
             | Call::CancelEach { .. }

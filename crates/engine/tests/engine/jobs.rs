@@ -24,6 +24,7 @@ pub const TESTS: &[Test] = &[
     ("jobs::requeued_from_within", requeued_from_within),
     ("jobs::time_limit", time_limit),
     ("jobs::what_never_fits_is_refused", never_fits),
+    ("jobs::the_cluster_shows_its_use", the_cluster_shows_its_use),
     ("jobs::dependency", dependency),
     ("jobs::two_clients_one_engine", two_clients_one_engine),
     ("jobs::two_virtual_nodes", two_virtual_nodes),
@@ -226,6 +227,35 @@ fn time_limit() {
     assert!(matches!(outcome, Outcome::Timeout { .. }), "{outcome:?}");
     let text = house.text(&format!("slurm-{job}.out"));
     assert!(text.contains("warned"), "{text}");
+}
+
+fn the_cluster_shows_its_use() {
+    let house = House::new();
+    let mut client = house.client();
+    let cluster = client.cluster().unwrap();
+    let node = &cluster.nodes[0];
+    assert_eq!(node.state.long(), "idle");
+    assert_eq!(
+        cluster.partitions[0].nodes,
+        std::slice::from_ref(&node.name)
+    );
+    let mut submission = house.script("sleep 600");
+    submission.request.cpus_per_task = Some(node.cpus);
+    let job = client.submit(submission).unwrap();
+    let node = client.cluster().unwrap().nodes.remove(0);
+    assert_eq!((node.state.long(), node.jobs), ("allocated", 1));
+    let request = CancelRequest {
+        selector: Selector::Job(job),
+        signal: None,
+        batch: false,
+        full: false,
+    };
+    client.cancel(request).unwrap();
+    assert!(matches!(
+        ended(&mut client, job).0,
+        Outcome::Cancelled { .. }
+    ));
+    assert_eq!(client.cluster().unwrap().nodes[0].state.long(), "idle");
 }
 
 fn never_fits() {

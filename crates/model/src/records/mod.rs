@@ -10,6 +10,7 @@ pub(crate) mod job_start;
 pub(crate) mod job_state;
 pub(crate) mod job_state_name;
 pub(crate) mod node_info;
+pub(crate) mod node_state;
 pub(crate) mod recorded;
 pub(crate) mod step;
 
@@ -21,5 +22,6 @@ pub use job_start::{JobHistory, JobStart};
 pub use job_state::{Ending, JobState, Outcome, PendingReason, Ran, WaitStatus};
 pub use job_state_name::JobStateName;
 pub use node_info::{SinfoNode, SinfoPartition};
+pub use node_state::{NodeState, NodeUse};
 pub use recorded::Recorded;
 pub use step::{StepRecord, StepState};

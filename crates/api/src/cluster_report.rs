@@ -1,0 +1,137 @@
+//! What `cluster` answers: an engine's cluster as it is now, from which `sinfo` and
+//! `scontrol show node|partition` are printed.
+
+use model::{GpuIndex, NodeName, NodeState, Seconds, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// A cluster as it is now.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClusterReport {
+    /// `ClusterName`
+    pub name: String,
+    /// Nodes in the cluster's own order. This machine is one node: its virtual ones share it and
+    /// are not among them.
+    pub nodes: Vec<NodeReport>,
+    /// Partitions in the cluster's own order.
+    pub partitions: Vec<PartitionReport>,
+    /// Its nodes are pretended: they share this machine's CPUs, and their GPUs are numbers.
+    pub is_pretended: bool,
+}
+
+/// A node and its use.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NodeReport {
+    /// Its name.
+    pub name: NodeName,
+    /// Its state.
+    pub state: NodeState,
+    /// Why it is down or drained, by whom and since when.
+    pub reason: Option<NodeReason>,
+    /// CPUs that jobs can have.
+    pub cpus: u32,
+    /// CPUs that jobs hold.
+    pub cpus_used: u32,
+    /// MiB that jobs can have.
+    pub memory: u64,
+    /// MiB that jobs hold.
+    pub memory_used: u64,
+    /// Sockets, cores a socket and threads a core, where they are known.
+    pub sockets: Option<[u32; 3]>,
+    /// MiB of temporary disk, where it is known.
+    pub tmp_disk: Option<u64>,
+    /// `Weight`
+    pub weight: u32,
+    /// Features, in the order of their names.
+    pub features: Vec<String>,
+    /// GPUs by type.
+    pub gpus: Vec<GpuReport>,
+    /// Other generic resources.
+    pub gres: Vec<GresReport>,
+    /// How many jobs hold a part of it.
+    pub jobs: u32,
+}
+
+/// GPUs of one type in a node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GpuReport {
+    /// The GRES type, or the product of a real one.
+    pub kind: Option<String>,
+    /// How many.
+    pub count: u32,
+    /// Indices of those that jobs hold, ascending.
+    pub used: Vec<GpuIndex>,
+}
+
+/// A generic resource other than GPUs in a node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GresReport {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: Option<String>,
+    /// How many.
+    pub count: u64,
+    /// How many jobs hold.
+    pub used: u64,
+}
+
+/// Why a node is down or drained.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NodeReason {
+    /// What was said.
+    pub text: String,
+    /// Who said it.
+    pub user: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A partition. What is `None` is no limit, or not said.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PartitionReport {
+    /// Its name.
+    pub name: String,
+    /// Where a job goes that names none.
+    pub is_default: bool,
+    /// `up`, `down`, `drain` or `inactive`.
+    pub state: String,
+    /// Its nodes, in the cluster's order.
+    pub nodes: Vec<NodeName>,
+    /// `MaxTime`
+    pub max_time: Option<Seconds>,
+    /// The limit of a job that asks for none.
+    pub default_time: Option<Seconds>,
+    /// `MinNodes`
+    pub min_nodes: u32,
+    /// `MaxNodes`
+    pub max_nodes: Option<u32>,
+    /// `PriorityTier`
+    pub tier: u32,
+    /// `PriorityJobFactor`
+    pub factor: u32,
+    /// `MaxCPUsPerNode`
+    pub max_cpus_per_node: Option<u32>,
+    /// `DefMemPerCPU`, MiB.
+    pub default_memory_per_cpu: Option<u64>,
+    /// `DefMemPerNode`, MiB.
+    pub default_memory_per_node: Option<u64>,
+    /// `MaxMemPerCPU`, MiB.
+    pub max_memory_per_cpu: Option<u64>,
+    /// `OverSubscribe=EXCLUSIVE`
+    pub whole_nodes: bool,
+    /// `ExclusiveUser`
+    pub one_user: bool,
+    /// Jobs on a CPU, where it is given more than once, and whether those get it too that don't ask
+    /// (`OverSubscribe=YES:4`, `FORCE:4`).
+    pub layers: Option<(u32, bool)>,
+    /// The QOS whose limits hold for all jobs here.
+    pub qos: Option<String>,
+    /// `GraceTime`
+    pub grace_time: Seconds,
+}
