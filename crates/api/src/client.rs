@@ -195,13 +195,14 @@ impl Client {
 
     /// Queues a job; the token makes a repetition harmless. Returns its id: on disk.
     ///
-    /// A job without a script belongs to its connection: the job ends when this client is dropped.
+    /// A job without a script belongs to its connection, unless it was asked to stay: the job ends when
+    /// this client is dropped.
     ///
     /// # Errors
     /// Refused, or no engine.
     pub fn submit(&mut self, submission: Submission) -> Result<JobId, CallError> {
         let submission = Box::new(submission);
-        let allocation = submission.script.is_none().then(|| submission.clone());
+        let allocation = submission.ends_with_client().then(|| submission.clone());
         match self.call_again(&Call::Submit(submission))? {
             Answer::Submitted { job } => {
                 if let Some(submission) = allocation {

@@ -246,8 +246,8 @@ pub struct Submission {
     pub token: String,
     /// What it asks for.
     pub request: Request,
-    /// The batch script, or `None` for an allocation that ends by `release` or when this
-    /// connection closes.
+    /// The batch script, or `None` for an allocation that ends by `release` or, unless it was asked
+    /// to stay, when this connection closes.
     pub script: Option<String>,
     /// Arguments after the script's name.
     pub args: Vec<String>,
@@ -259,6 +259,14 @@ pub struct Submission {
     pub umask: u32,
     /// The client's host name.
     pub submit_host: String,
+}
+
+impl Submission {
+    /// True for an allocation that lives as long as its client.
+    #[must_use]
+    pub fn ends_with_client(&self) -> bool {
+        self.script.is_none() && !self.request.no_shell
+    }
 }
 
 /// What runs in a step.

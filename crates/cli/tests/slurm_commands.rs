@@ -361,9 +361,7 @@ fn a_question_is_answered_as_slurm_does_and_queues_nothing() {
 #[test]
 fn commands_that_are_not_here_say_what_is() {
     let env = env();
-    for name in [
-        "salloc", "sinfo", "sacctmgr", "sattach", "sstat", "sprio", "sdiag",
-    ] {
+    for name in ["sinfo", "sacctmgr", "sattach", "sstat", "sprio", "sdiag"] {
         let said = env.slurm(name, &["-n", "1"]).code(1).stderr;
         let lines: Vec<&str> = said.lines().collect();
         assert_eq!(lines.len(), 4, "{said}");

@@ -151,7 +151,7 @@ impl Connection {
 
     fn ask(&mut self, call: Call, peer: Peer) -> Answer {
         if let Call::Submit(submission) = &call {
-            self.has_allocation |= submission.script.is_none();
+            self.has_allocation |= submission.ends_with_client();
         }
         let (reply, answer) = mpsc::channel();
         let asked = PendingCall { call, peer, reply };

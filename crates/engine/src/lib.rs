@@ -33,6 +33,7 @@ mod supervisor_key;
 mod users;
 
 pub use boot_time::BootTime;
+pub use pinned::add_slurm_commands;
 pub use record_tag::RecordTag;
 pub use serve::serve;
 pub use supervisor_key::SupervisorKey;

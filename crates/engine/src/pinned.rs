@@ -44,6 +44,25 @@ pub(crate) fn pin(folder: &EngineFolder, program: &Path) -> io::Result<PathBuf> 
     Ok(pinned)
 }
 
+/// Has Slurm's commands found in an environment, as jobs of this engine find them: for a command that
+/// holds an allocation outside of it. Does nothing where the engine left no program to link to.
+/// `terminal`: also by a login shell that someone types into.
+pub fn add_slurm_commands(
+    environment: &mut Vec<(String, String)>,
+    folder: &EngineFolder,
+    terminal: bool,
+) {
+    let entries = fs::read_dir(folder.bin()).into_iter().flatten().flatten();
+    let of_version = entries.filter(|entry| {
+        let name = entry.file_name();
+        name.to_string_lossy().starts_with(&format!("{VERSION}-"))
+    });
+    let newest = of_version.max_by_key(|entry| entry.metadata().and_then(|it| it.modified()).ok());
+    if let Some(place) = newest {
+        slurm_links::add_to(environment, &place.path().join("yard"), terminal);
+    }
+}
+
 /// Removes pinned programs other than `keep` that no process runs from.
 pub(crate) fn remove_others(folder: &EngineFolder, keep: &Path, used: &dyn Fn(&Path) -> bool) {
     let Ok(entries) = fs::read_dir(folder.bin()) else {

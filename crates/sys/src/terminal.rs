@@ -1,10 +1,11 @@
 //! Terminals: pairs of them, their size, and raw mode.
 
 use rustix::fs::{CWD, Mode, OFlags};
+use rustix::process::Pid;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{
-    LocalModes, OptionalActions, Termios, Winsize, isatty, tcgetattr, tcgetwinsize, tcsetattr,
-    tcsetwinsize,
+    LocalModes, OptionalActions, Termios, Winsize, isatty, tcgetattr, tcgetpgrp, tcgetwinsize,
+    tcsetattr, tcsetpgrp, tcsetwinsize,
 };
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -83,6 +84,24 @@ pub fn set_size(terminal: &impl AsFd, size: Size) -> io::Result<()> {
 #[must_use]
 pub fn is_terminal(fd: &impl AsFd) -> bool {
     isatty(fd)
+}
+
+/// The process group that a terminal's keys reach; `None` where it is not this session's.
+#[must_use]
+pub fn foreground(terminal: &impl AsFd) -> Option<u32> {
+    let group = tcgetpgrp(terminal).ok()?;
+    u32::try_from(group.as_raw_nonzero().get()).ok()
+}
+
+/// Hands a terminal to a process group of this session: its keys reach that one. The caller has SIGTTOU
+/// blocked, or stops where it is in the background itself.
+///
+/// # Errors
+/// It is not this session's terminal, or there is no such group.
+pub fn set_foreground(terminal: &impl AsFd, group: u32) -> io::Result<()> {
+    let group = i32::try_from(group).ok().and_then(Pid::from_raw);
+    let group = group.ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(tcsetpgrp(terminal, group)?)
 }
 
 /// Raw mode, until this is dropped: every key goes to the reader as it is.

@@ -1,10 +1,12 @@
 //! Slurm's own commands, by name: `sbatch …`, or `yard slurm sbatch …`. They speak to the embedded
 //! engine alone: inside a job to the job's own, elsewhere to the user's.
 
+mod allocation_wait;
 pub mod connection;
 mod login_environment;
 mod not_here;
 mod sacct;
+mod salloc;
 pub mod sbatch;
 pub mod sbatch_wait;
 mod scancel;
@@ -17,12 +19,15 @@ mod token;
 use crate::printer::Printer;
 use api::{Refusal, WouldStart};
 use model::Show;
+use model::option_table::{Command, options_of};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Slurm's commands that this program answers to.
-pub const NAMES: &[&str] = &["sbatch", "squeue", "scancel", "srun", "scontrol", "sacct"];
+pub const NAMES: &[&str] = &[
+    "sbatch", "squeue", "scancel", "srun", "scontrol", "sacct", "salloc",
+];
 
 /// The command and its arguments, when this call is for one of Slurm's.
 #[must_use]
@@ -54,6 +59,7 @@ pub fn help_of(name: &str) -> String {
         "scancel" => scancel::HELP.to_owned(),
         "sacct" => sacct::HELP.to_owned(),
         "srun" => srun::help(),
+        "salloc" => salloc::help(),
         "scontrol" => scontrol::HELP.to_owned(),
         other => panic!("{other} has no help"),
     }
@@ -85,6 +91,39 @@ fn shown(show: Show, usage: &str, help: fn() -> String, printer: &Printer) -> u8
     0
 }
 
+/// Help of a command from the option table, every option a line, after `head`.
+fn option_help(command: Command, head: &str) -> String {
+    let mut text = head.to_owned();
+    for option in options_of(command) {
+        let letter = match option.short {
+            Some(letter) => format!("-{letter},"),
+            None => "   ".to_owned(),
+        };
+        text.push_str(&format!(
+            "  {letter} --{:<24} {}\n",
+            option.long, option.help
+        ));
+    }
+    text
+}
+
+/// What the system says of an error, without its number: as Slurm's commands print it.
+fn system_words(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let end = text.find(" (os error").unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
+/// Whether `--clusters` names another cluster than the engine's: then why the command can't go on.
+fn refuse_other_clusters(command: &str, clusters: Option<&str>) -> Result<(), String> {
+    match clusters {
+        None | Some("local" | "all") => Ok(()),
+        Some(name) => Err(format!(
+            "No cluster '{name}' known: this {command} submits to the embedded engine, whose cluster is `local`; leave --clusters out"
+        )),
+    }
+}
+
 /// Why a job can't run in a folder.
 fn unusable(folder: &Path) -> Option<String> {
     folder.to_str().is_none().then(|| {
@@ -106,6 +145,7 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
         "sacct" => sacct::run(&args, printer),
         "scontrol" => scontrol::run(&args, printer),
         "srun" => srun::run(&args, printer),
+        "salloc" => salloc::run(&args, printer),
         other => not_here::refuse(other, &args, printer).unwrap_or(1),
     };
     // What Slurm's commands end with where they fail themselves.

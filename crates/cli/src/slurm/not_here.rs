@@ -8,11 +8,6 @@ type Row = (&'static str, &'static str, &'static str);
 
 const ROWS: &[Row] = &[
     (
-        "salloc",
-        "the embedded engine gives an allocation to a script or to a step, not to a shell",
-        "srun --pty bash for a shell with its own resources, or sbatch for a script",
-    ),
-    (
         "sattach",
         "the output of a step goes where srun's options say, and to no second terminal",
         "yard attach RUN follows a run; tail -f the job's output file",

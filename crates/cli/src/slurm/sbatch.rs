@@ -6,7 +6,7 @@ use super::script_source::{FoundScript, from_file, from_stdin};
 use super::token::token;
 use crate::printer::Printer;
 use api::{Client, Submission};
-use model::option_table::{Command, options_of};
+use model::option_table::Command;
 use model::sbatch::{Sbatch, ScriptSource, resolve, script_source};
 use model::{Diagnostic, JobId, Show, Surroundings, Timestamp, first_error};
 use std::fs;
@@ -123,7 +123,10 @@ fn submit(args: &[String], printer: &Printer) -> Result<Queued, Stop> {
             "sbatch: error: Improperly formed environment variable ({word})"
         ));
     }
-    refuse_other_clusters(&asked, printer)?;
+    super::refuse_other_clusters("sbatch", asked.clusters.as_deref()).map_err(|why| {
+        printer.say(&format!("sbatch: error: {why}"));
+        Stop::Status(1)
+    })?;
     let mut client = connect()?;
     if asked.test_only {
         return match client.test(asked.request) {
@@ -190,18 +193,6 @@ fn script_text(found: &FoundScript, printer: &Printer) -> String {
     text.into_owned()
 }
 
-fn refuse_other_clusters(asked: &Sbatch, printer: &Printer) -> Result<(), Stop> {
-    match asked.clusters.as_deref() {
-        None | Some("local" | "all") => Ok(()),
-        Some(name) => {
-            printer.say(&format!(
-                "sbatch: error: No cluster '{name}' known: this sbatch submits to the embedded engine, whose cluster is `local`; leave --clusters out"
-            ));
-            Err(Stop::Status(1))
-        }
-    }
-}
-
 /// What `--export` leaves of the caller's environment, or of the file that `--export-file` names.
 fn environment(
     asked: &Sbatch,
@@ -264,19 +255,7 @@ fn shown(show: Show, printer: &Printer) -> Result<Queued, Stop> {
 
 /// Every option, from the table.
 pub(super) fn help() -> String {
-    let mut text = String::from(
-        "Usage: sbatch [OPTIONS] SCRIPT [ARGUMENT ...]\n       sbatch [OPTIONS] --wrap COMMAND\n\
-         Queues a batch script on Trainyard's embedded engine as Slurm's sbatch does on a cluster.\n\n",
-    );
-    for option in options_of(Command::Sbatch) {
-        let letter = match option.short {
-            Some(letter) => format!("-{letter},"),
-            None => "   ".to_owned(),
-        };
-        text.push_str(&format!(
-            "  {letter} --{:<24} {}\n",
-            option.long, option.help
-        ));
-    }
-    text
+    let head = "Usage: sbatch [OPTIONS] SCRIPT [ARGUMENT ...]\n       sbatch [OPTIONS] --wrap COMMAND\n\
+         Queues a batch script on Trainyard's embedded engine as Slurm's sbatch does on a cluster.\n\n";
+    super::option_help(Command::Sbatch, head)
 }

@@ -1,5 +1,5 @@
 //! Allocations without a batch script (`salloc`, `srun` outside a job): they belong to the
-//! connection that asked for them.
+//! connection that asked for them, unless `salloc --no-shell` did.
 
 use super::Owner;
 use super::active_job::Over;
@@ -31,7 +31,8 @@ impl Owner {
 
     /// After a start of the engine: clients of allocations must come again.
     pub(super) fn abandon_allocations(&mut self, now: Timestamp) {
-        let live = self.state.live().filter(|record| !record.batch);
+        let live = self.state.live();
+        let live = live.filter(|record| !record.batch && !record.request.no_shell);
         let until = Timestamp(now.0 + ABANDONED_MS);
         for record in live {
             let owned = self.allocations.entry(record.id);

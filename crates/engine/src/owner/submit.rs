@@ -39,7 +39,7 @@ impl Owner {
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
         if let Some(job) = self.answered_before(&submission, peer, turn)? {
-            if submission.script.is_none() {
+            if submission.ends_with_client() {
                 self.own_allocation(job, peer.connection);
             }
             return Ok(Answer::Submitted { job });
@@ -48,6 +48,7 @@ impl Owner {
         let asked = asked.map_err(|error| Refusal::Invalid {
             message: format!("request: {error}"),
         })?;
+        let ends_with_client = submission.ends_with_client();
         let Submission {
             token,
             mut request,
@@ -125,7 +126,7 @@ impl Owner {
             version: 0,
             request,
         };
-        if submission.script.is_none() {
+        if ends_with_client {
             self.own_allocation(id, peer.connection);
         }
         self.state.apply(Event::Submitted {

@@ -5,11 +5,9 @@ use super::task_files::words;
 use super::{slurm_links, task_environment, task_streams};
 use crate::spec::{Environment, Program, StepSpec, Streams};
 use model::{StepId, WaitStatus};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use sys::process::{Spawn, User};
 
@@ -156,25 +154,11 @@ fn program(program: &Program, environment: &[(String, String)]) -> Executable {
             let path = environment.iter().find(|(name, _)| name == "PATH");
             let path = path.map_or("/usr/local/bin:/usr/bin:/bin", |(_, path)| path);
             Executable {
-                file: find(&name, path),
+                // Executing what is not found says what is wrong.
+                file: sys::process::find_program(&name, path)
+                    .map_or_else(|| name.clone(), OsString::from),
                 args: words.iter().map(|word| bytes(word)).collect(),
             }
         }
     }
-}
-
-/// The file that a command's name means; the name itself where none is found, so that executing it
-/// says what is wrong.
-fn find(name: &OsStr, path: &str) -> OsString {
-    if name.as_bytes().contains(&b'/') {
-        return name.into();
-    }
-    let found = path
-        .split(':')
-        .map(|folder| Path::new(if folder.is_empty() { "." } else { folder }).join(name))
-        .find(|file| {
-            let facts = std::fs::metadata(file);
-            facts.is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
-        });
-    found.map_or_else(|| name.into(), OsString::from)
 }

@@ -22,7 +22,9 @@ use std::path::{Path, PathBuf};
 use sys::env_vars::TRAINYARD_BASH_ENV;
 
 /// Commands of which there are links.
-pub(crate) const NAMES: &[&str] = &["sbatch", "squeue", "scancel", "srun", "scontrol", "sacct"];
+pub(crate) const NAMES: &[&str] = &[
+    "sbatch", "squeue", "scancel", "srun", "scontrol", "sacct", "salloc", "sattach", "sbcast",
+];
 /// The file that bash reads, beside the pinned program.
 const BASH_ENV_FILE: &str = "trainyard-bash-env";
 /// The same for jobs with a `BASH_ENV` of their own, or with our functions.
@@ -52,7 +54,7 @@ pub(crate) fn prepare(program: &Path) -> std::io::Result<()> {
 
 /// Changes a job's environment so that the links are found; `terminal`: by a login shell, too, that
 /// someone types into.
-pub(super) fn add_to(environment: &mut Vec<(String, String)>, program: &Path, terminal: bool) {
+pub(crate) fn add_to(environment: &mut Vec<(String, String)>, program: &Path, terminal: bool) {
     let links = links_of(program);
     let (Some(links), Some(folder)) = (links.to_str(), program.parent().and_then(Path::to_str))
     else {

@@ -66,6 +66,8 @@ pub(crate) struct GivenOptions {
     pub(crate) input: Option<String>,
     pub(crate) job: Option<JobId>,
     pub(crate) job_name: Option<String>,
+    /// `--kill-command`: a signal's number.
+    pub(crate) kill_command: Option<i32>,
     pub(crate) kill_on_bad_exit: Option<bool>,
     pub(crate) label: bool,
     pub(crate) licenses: Option<String>,

@@ -94,7 +94,7 @@ pub const OPTIONS: &[Opt] = &[
     row("interactive", ' ', No, SRUN, Sets(Key::Interactive), "", "Step that salloc starts its shell in"),
     row("jobid", ' ', Required, SRUN, Sets(Key::JobId), "SLURM_JOB_ID", "Start the step in this job"),
     row("job-name", 'J', Required, ALL, Sets(Key::JobName), "SBATCH_JOB_NAME SLURM_JOB_NAME", "Name of the job"),
-    row("kill-command", 'K', Optional, SALLOC, Nothing("the command is ended with SIGTERM"), "SALLOC_KILL_CMD", "Signal that ends the command of salloc when its time is over").key(Key::KillCommand),
+    row("kill-command", 'K', Optional, SALLOC, Sets(Key::KillCommand), "SALLOC_KILL_CMD", "Signal that ends the command of salloc when the allocation is gone"),
     row("kill-on-bad-exit", 'K', Optional, SRUN, Sets(Key::KillOnBadExit), "SLURM_KILL_BAD_EXIT", "End the step when a task ends badly"),
     row("kill-on-invalid-dep", ' ', Required, SBATCH, Sets(Key::KillOnInvalidDep), "", "End the job when its dependency can no longer be met (yes or no)"),
     row("label", 'l', No, SRUN, Sets(Key::Label), "SLURM_LABELIO", "Put the number of the task before each line"),

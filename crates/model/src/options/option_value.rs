@@ -15,6 +15,9 @@ use crate::values::{
 };
 use std::sync::Arc;
 
+/// What `--kill-command` sends where it names nothing.
+const SIGTERM: i32 = 15;
+
 /// What is wrong with a value: a diagnostic's code, Slurm's words, and the exit status of its
 /// command.
 pub(crate) struct Wrong(pub(crate) &'static str, pub(crate) String, pub(crate) u8);
@@ -134,9 +137,10 @@ impl Reading<'_> {
             Key::JobId => o.job = number(1)?.map(JobId),
             Key::JobName => o.job_name = owned(),
             Key::KillCommand => {
-                if value.is_some() && signal_spec::parse_signal(text).is_none() {
-                    return Err(invalid());
-                }
+                o.kill_command = match value {
+                    Some(text) => Some(signal_spec::parse_signal(text).ok_or_else(invalid)?),
+                    None => Some(SIGTERM),
+                };
             }
             Key::KillOnBadExit => {
                 o.kill_on_bad_exit = match value {

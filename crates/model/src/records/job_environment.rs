@@ -30,11 +30,22 @@ pub struct StartedJob<'a> {
     pub has_gpus: bool,
 }
 
-/// The variables of an allocation: what `salloc`'s command, and every `srun` in the job, reads.
+/// The variables that `salloc` sets for its command; a later `srun` reads its job's from them. The
+/// controller's answer has less of the job than a node gets, so that who and when are missing.
 #[must_use]
-pub fn allocation_variables(job: &StartedJob<'_>) -> Variables {
+pub fn salloc_variables(job: &StartedJob<'_>) -> Variables {
+    const OF_NODES: [&str; 7] = [
+        "SLURM_JOB_UID",
+        "SLURM_JOB_USER",
+        "SLURM_JOB_GID",
+        "SLURM_JOB_GROUP",
+        "SLURM_JOB_START_TIME",
+        "SLURM_JOB_END_TIME",
+        "SLURM_RESTART_COUNT",
+    ];
     let mut set = Setter::default();
     set.allocation(job);
+    set.0.retain(|(name, _)| !OF_NODES.contains(&name.as_str()));
     set.0
 }
 
@@ -431,10 +442,12 @@ mod tests {
             usage: None,
         };
         with_job(|job| {
+            let mut of_allocation = Setter::default();
+            of_allocation.allocation(job);
             let all = step_variables(job, &step);
             let of_step: Variables = all
                 .into_iter()
-                .filter(|pair| !allocation_variables(job).contains(pair))
+                .filter(|pair| !of_allocation.0.contains(pair))
                 .collect();
             check(
                 &of_step,

@@ -7,6 +7,7 @@ pub mod gres_check;
 pub mod job_description;
 pub(crate) mod refused_together;
 pub(crate) mod request;
+pub mod salloc;
 pub mod sbatch;
 pub mod srun;
 pub(crate) mod step_request;

@@ -98,6 +98,9 @@ pub struct Request {
     /// `--open-mode`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_mode: Option<OpenMode>,
+    /// `--no-shell`: the allocation stays when the client that asked for it is gone.
+    #[serde(skip_serializing_if = "is_false")]
+    pub no_shell: bool,
     /// `--chdir`, absolute.
     pub chdir: PathBuf,
     /// `--comment`
@@ -124,6 +127,15 @@ pub struct Request {
     /// What else it asks of its nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_options: Option<Box<NodeOptions>>,
+}
+
+/// Serde asks by reference.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde calls"
+)]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn is_empty_list(list: &Arc<Vec<NodeName>>) -> bool {

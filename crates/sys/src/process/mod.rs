@@ -2,6 +2,7 @@
 
 mod as_user;
 mod descendants;
+mod find_program;
 mod fork;
 mod own;
 mod pid_fd;
@@ -13,6 +14,7 @@ mod tree_usage;
 
 pub use as_user::as_user;
 pub use descendants::{all, children, descendants, descendants_where};
+pub use find_program::find_program;
 pub use fork::{Fork, exit_now, fork};
 pub use own::OwnProcesses;
 pub use pid_fd::PidFd;
@@ -20,9 +22,9 @@ pub use reap::{Reaped, Used, reap, wait};
 pub use spawn::{Spawn, User};
 pub use stat::{is_same, is_stopped, parent, session, start_time};
 pub use this::{
-    become_subreaper, close_all_but, descriptor_limit, end_with_parent, leads_a_group, leave_stdio,
-    new_session, oom_score_adj, parent_of_this, set_name, set_umask, umask, user, write_errors_to,
-    write_output_to,
+    become_subreaper, close_all_but, descriptor_limit, end_with_parent, group_of_this,
+    leads_a_group, leave_stdio, new_session, oom_score_adj, parent_of_this, set_name, set_umask,
+    umask, user, write_errors_to, write_output_to,
 };
 pub use tree_usage::{TreeUsage, tree_usage};
 

@@ -59,6 +59,15 @@ pub fn parent_of_this() -> u32 {
     getppid().map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs())
 }
 
+/// This process's group.
+#[must_use]
+pub fn group_of_this() -> u32 {
+    rustix::process::getpgrp()
+        .as_raw_nonzero()
+        .get()
+        .unsigned_abs()
+}
+
 /// The user that this process is.
 #[must_use]
 pub fn user() -> u32 {

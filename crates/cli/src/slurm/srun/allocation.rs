@@ -3,14 +3,11 @@
 use super::call::StepCall;
 use super::step;
 use crate::printer::Printer;
+use crate::slurm::allocation_wait::{self, Waited};
 use crate::slurm::token::token;
-use api::{CallError, CancelRequest, Client, JobFilter, Refusal, Selector, Submission};
-use model::{JobId, JobRecord, JobState, Outcome};
-use std::time::{Duration, Instant};
+use api::{CallError, Client, Refusal, Submission};
+use model::{JobId, Outcome};
 use sys::signals::SignalFd;
-
-/// Longest wait for a change before signals are looked at again.
-const LOOK: Duration = Duration::from_millis(200);
 
 /// A job that ran its step, and what ended it.
 pub fn run(call: &StepCall, client: &mut Client, printer: &Printer, signals: SignalFd) -> u8 {
@@ -61,55 +58,36 @@ fn wait_until_running(
     printer: &Printer,
     signals: &SignalFd,
 ) -> bool {
-    let filter = JobFilter::of(&[job]);
-    let begun = Instant::now();
-    let (mut after, mut told) = (0, false);
-    loop {
-        let watched = match client.watch(filter.clone(), after, LOOK) {
-            Ok(watched) => watched,
-            Err(error) => {
-                refuse(&error, printer);
-                return false;
-            }
-        };
-        after = watched.version;
-        match watched.jobs.last().map(|record| &record.state) {
-            Some(JobState::Running { .. }) => {
-                if told && !call.quiet {
-                    printer.say(&format!("srun: job {job} has been allocated resources"));
-                }
-                return true;
-            }
-            Some(JobState::Ended { outcome, .. }) => {
-                say_revoked(job, outcome, printer);
-                return false;
-            }
-            Some(JobState::Pending { .. }) | None => {}
+    let say = |text: &str| {
+        if !call.quiet {
+            printer.say(text);
         }
-        let waits = watched.jobs.last().is_some_and(is_pending) || after > 0;
-        if waits && !told && begun.elapsed() >= LOOK {
-            told = true;
-            if !call.quiet {
-                printer.say(&format!("srun: job {job} queued and waiting for resources"));
+    };
+    let mut queued = || say(&format!("srun: job {job} queued and waiting for resources"));
+    match allocation_wait::wait_until_running(job, call.immediate, client, signals, &mut queued) {
+        Waited::Running { told, .. } => {
+            if told {
+                say(&format!("srun: job {job} has been allocated resources"));
             }
+            true
         }
-        let late = call.immediate.is_some_and(|most| begun.elapsed() >= most);
-        let signal = step::pause_for(Duration::ZERO, signals);
-        if late || signal.is_some() {
-            cancel(job, client);
-            printer.say(&match late {
-                true => {
-                    "srun: error: Unable to allocate resources: Requested nodes are busy".to_owned()
-                }
-                false => format!("srun: Job allocation {job} has been revoked"),
-            });
-            return false;
+        Waited::Ended(outcome) => {
+            say_revoked(job, &outcome, printer);
+            false
+        }
+        Waited::Late => {
+            printer.say("srun: error: Unable to allocate resources: Requested nodes are busy");
+            false
+        }
+        Waited::Interrupted => {
+            printer.say(&format!("srun: Job allocation {job} has been revoked"));
+            false
+        }
+        Waited::Failed(error) => {
+            refuse(&error, printer);
+            false
         }
     }
-}
-
-fn is_pending(record: &JobRecord) -> bool {
-    matches!(record.state, JobState::Pending { .. })
 }
 
 fn say_revoked(job: JobId, outcome: &Outcome, printer: &Printer) {
@@ -117,16 +95,6 @@ fn say_revoked(job: JobId, outcome: &Outcome, printer: &Printer) {
         printer.say(&format!("srun: error: {message}"));
     }
     printer.say(&format!("srun: Force Terminated job {job}"));
-}
-
-fn cancel(job: JobId, client: &mut Client) {
-    // When it fails, the job ends with this connection.
-    let _ = client.cancel(CancelRequest {
-        selector: Selector::Job(job),
-        signal: None,
-        batch: false,
-        full: false,
-    });
 }
 
 fn refuse(error: &CallError, printer: &Printer) {

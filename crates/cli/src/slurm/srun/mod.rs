@@ -18,7 +18,7 @@ use super::connection;
 use crate::printer::Printer;
 use arguments::Caller;
 use call::StepCall;
-use model::option_table::{Command, options_of};
+use model::option_table::Command;
 use model::srun::{Srun, resolve};
 use model::{Surroundings, Timestamp, first_error};
 use std::ffi::OsString;
@@ -128,20 +128,8 @@ fn test(asked: Srun, zone: &jiff::tz::TimeZone, printer: &Printer) -> u8 {
 
 /// Every option, from the table.
 pub(super) fn help() -> String {
-    let mut text = String::from(
-        "Usage: srun [OPTIONS] COMMAND [ARGUMENT ...]\n\
+    let head = "Usage: srun [OPTIONS] COMMAND [ARGUMENT ...]\n\
          Runs tasks in the job around it, or in a job of their own, on Trainyard's embedded engine\n\
-         as Slurm's srun does on a cluster.\n\n",
-    );
-    for option in options_of(Command::Srun) {
-        let letter = match option.short {
-            Some(letter) => format!("-{letter},"),
-            None => "   ".to_owned(),
-        };
-        text.push_str(&format!(
-            "  {letter} --{:<24} {}\n",
-            option.long, option.help
-        ));
-    }
-    text
+         as Slurm's srun does on a cluster.\n\n";
+    super::option_help(Command::Srun, head)
 }

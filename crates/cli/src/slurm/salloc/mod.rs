@@ -1,0 +1,245 @@
+//! `salloc`: holds an allocation beside a command, the user's shell where none is named.
+
+mod command;
+
+use super::allocation_wait::{Waited, wait_until_running};
+use super::connection::{CommandError, connect};
+use super::token::token;
+use crate::printer::Printer;
+use api::{CallError, Client, Refusal, Submission};
+use command::Held;
+use model::job_environment::{StartedJob, salloc_variables};
+use model::option_table::Command;
+use model::salloc::{Salloc, resolve};
+use model::submission_environment::submission_variables;
+use model::{JobId, JobRecord, JobState, Outcome, Surroundings, Timestamp, Variables, first_error};
+use std::path::Path;
+use std::time::Duration;
+use sys::signals::SignalFd;
+
+/// Signals that `salloc` reads: HUP, INT, QUIT, USR1, USR2, TERM, CONT, and those of a background
+/// process that touches the terminal.
+const SIGNALS: &[i32] = &[1, 2, 3, 10, 12, 15, 18, 21, 22];
+
+/// Runs it; returns its exit status.
+pub fn run(args: &[String], printer: &Printer) -> u8 {
+    let cwd = match std::env::current_dir() {
+        Ok(cwd) => cwd,
+        Err(error) => {
+            printer.say(&format!("salloc: error: getcwd failed: {error}"));
+            return 1;
+        }
+    };
+    let zone = sys::local_zone();
+    let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd);
+    let (asked, said) = resolve(args, &super::variable, &surroundings);
+    if let Some(show) = asked.show {
+        let usage = "Usage: salloc [OPTIONS(0)...] [command(0) [args(0)...]]";
+        return super::shown(show, usage, help, printer);
+    }
+    if let Some(error) = first_error(&said) {
+        printer.say(error.printed(Command::Salloc).trim_end());
+        return error.exit;
+    }
+    if !asked.quiet {
+        for remark in &said {
+            printer.say(remark.printed(Command::Salloc).trim_end());
+        }
+    }
+    let before_allocation = super::refuse_other_clusters("salloc", asked.clusters.as_deref())
+        .and_then(|()| enter(asked.chdir.as_deref()))
+        .and_then(|()| super::unusable(&asked.request.chdir).map_or(Ok(()), Err));
+    if let Err(why) = before_allocation {
+        printer.say(&format!("salloc: error: {why}"));
+        return 1;
+    }
+    // Before the first thread: all of them must have the signals blocked.
+    let signals = match SignalFd::block(SIGNALS) {
+        Ok(signals) => signals,
+        Err(error) => {
+            printer.say(&format!("salloc: error: signals: {error}"));
+            return 1;
+        }
+    };
+    hold(&asked, &cwd, printer, signals).unwrap_or_else(|failure| {
+        failure.say("salloc", printer);
+        1
+    })
+}
+
+/// Goes to the folder of `--chdir`, as `salloc` itself does.
+fn enter(folder: Option<&Path>) -> Result<(), String> {
+    let Some(folder) = folder else { return Ok(()) };
+    std::env::set_current_dir(folder).map_err(|error| {
+        let words = super::system_words(&error);
+        format!("chdir({}): {words}", folder.display())
+    })
+}
+
+/// Asks for the allocation and holds it until its command ends.
+fn hold(
+    asked: &Salloc,
+    cwd: &Path,
+    printer: &Printer,
+    signals: SignalFd,
+) -> Result<u8, CommandError> {
+    let mut client = connect()?;
+    let say = |text: &str| {
+        if !asked.quiet {
+            printer.say(&format!("salloc: {text}"));
+        }
+    };
+    let job = match client.submit(submission(asked, cwd)) {
+        Ok(job) => job,
+        Err(CallError::Refused(refusal)) => {
+            let prefix = "salloc: error: Job submit/allocate failed: ";
+            super::say_refusal("salloc", prefix, &refusal, printer);
+            return Ok(1);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let revoked = format!("Job allocation {job} has been revoked.");
+    let mut queued = || {
+        say(&format!("Pending job allocation {job}"));
+        say(&format!("job {job} queued and waiting for resources"));
+    };
+    let immediate = asked
+        .immediate
+        .map(|count| Duration::from_secs(count.into()));
+    let record = match wait_until_running(job, immediate, &mut client, &signals, &mut queued) {
+        Waited::Running { record, told } => {
+            if told {
+                say(&format!("job {job} has been allocated resources"));
+            }
+            record
+        }
+        Waited::Late => {
+            say(&revoked);
+            printer.say("salloc: error: Unable to allocate resources: Requested nodes are busy");
+            return Ok(1);
+        }
+        Waited::Interrupted => {
+            say(&revoked);
+            say("Job aborted due to signal");
+            return Ok(1);
+        }
+        Waited::Ended(outcome) => {
+            if let Outcome::LaunchFailed { message } = outcome {
+                printer.say(&format!("salloc: error: {message}"));
+            }
+            say(&revoked);
+            return Ok(1);
+        }
+        Waited::Failed(error) => return Err(error.into()),
+    };
+    say(&format!("Granted job allocation {job}"));
+    if asked.request.no_shell {
+        return Ok(0);
+    }
+    let environment = environment(&record, cwd, &mut client)?;
+    let held = Held {
+        job,
+        environment: &environment,
+        kill_command: asked.kill_command,
+        say: &say,
+        complain: &|text| printer.say(&format!("salloc: error: {text}")),
+    };
+    let ended = held.run(&asked.command, client, signals);
+    if !ended.revoked {
+        say(&format!("Relinquishing job allocation {job}"));
+        // The other connection belongs to the thread that watches.
+        release(job, &ended, printer)?;
+    }
+    Ok(ended.code)
+}
+
+fn submission(asked: &Salloc, cwd: &Path) -> Submission {
+    let mut environment = sys::odd_text::environment();
+    let umask = sys::process::umask();
+    let host = sys::host_name();
+    set_all(
+        &mut environment,
+        submission_variables(&asked.request, &host, cwd, umask),
+    );
+    Submission {
+        token: token("salloc"),
+        request: asked.request.clone(),
+        script: None,
+        args: Vec::new(),
+        command: asked.command.first().cloned(),
+        environment,
+        umask,
+        submit_host: host,
+    }
+}
+
+/// What the command gets: the caller's environment and the allocation's variables, with Slurm's
+/// commands to be found.
+fn environment(
+    record: &JobRecord,
+    cwd: &Path,
+    client: &mut Client,
+) -> Result<Variables, CommandError> {
+    let mut environment = sys::odd_text::environment();
+    let cluster = client.facts()?.cluster;
+    if let JobState::Running {
+        since,
+        allocation,
+        limit,
+        ..
+    } = &record.state
+    {
+        let variables = salloc_variables(&StartedJob {
+            record,
+            array: None,
+            allocation,
+            since: *since,
+            limit: *limit,
+            cluster: &cluster,
+            has_gpus: false,
+        });
+        set_all(&mut environment, variables);
+    }
+    let folder = client.folder().root().to_string_lossy().into_owned();
+    let own = [
+        ("SLURM_SUBMIT_DIR", cwd.to_string_lossy().into_owned()),
+        ("SLURM_SUBMIT_HOST", sys::host_name()),
+        (sys::env_vars::TRAINYARD_ENGINE, folder),
+    ];
+    set_all(
+        &mut environment,
+        own.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+    );
+    let terminal = sys::terminal::is_terminal(&std::io::stdin());
+    engine::add_slurm_commands(&mut environment, client.folder(), terminal);
+    Ok(environment)
+}
+
+fn set_all(environment: &mut Variables, variables: Variables) {
+    environment.retain(|(name, _)| !variables.iter().any(|(known, _)| known == name));
+    environment.extend(variables);
+}
+
+fn release(job: JobId, ended: &command::Ended, printer: &Printer) -> Result<(), CommandError> {
+    match connect()?.release(job, ended.status) {
+        Ok(()) => {}
+        // It was cancelled, or met its limit, as its command ended.
+        Err(error)
+            if matches!(
+                error.refusal(),
+                Some(Refusal::AlreadyEnded { .. } | Refusal::NotRunning { .. })
+            ) => {}
+        Err(error) => printer.say(&format!(
+            "salloc: error: job {job} was not released: {error}"
+        )),
+    }
+    Ok(())
+}
+
+/// Every option, from the table.
+pub(super) fn help() -> String {
+    let head = "Usage: salloc [OPTIONS] [COMMAND [ARGUMENT ...]]\n\
+         Takes an allocation of Trainyard's embedded engine and runs a command beside it, the user's\n\
+         shell where none is named, as Slurm's salloc does on a cluster.\n\n";
+    super::option_help(Command::Salloc, head)
+}

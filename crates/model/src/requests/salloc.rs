@@ -1,0 +1,160 @@
+//! `salloc`'s command line and environment, put together.
+
+use crate::options::diagnostic::{Diagnostic, Span};
+use crate::options::getopt::Word;
+use crate::options::given::Origin;
+use crate::options::option_table::Command;
+use crate::options::reading::Reading;
+use crate::options::{Show, Surroundings, getopt};
+use crate::requests::{Request, asked_job, described_job};
+use std::path::PathBuf;
+
+/// What `salloc` was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Salloc {
+    /// The allocation.
+    pub request: Request,
+    /// The command beside it; empty for the user's shell.
+    pub command: Vec<String>,
+    /// `--chdir`, absolute: `salloc` itself goes there.
+    pub chdir: Option<PathBuf>,
+    /// `--clusters`
+    pub clusters: Option<String>,
+    /// `--immediate`: seconds to wait for resources.
+    pub immediate: Option<u32>,
+    /// `--kill-command`: the signal that the command gets when the allocation is gone.
+    pub kill_command: Option<i32>,
+    /// `--quiet`
+    pub quiet: bool,
+    /// Something to print instead.
+    pub show: Option<Show>,
+}
+
+/// Puts together what was asked for: the command line goes before the environment.
+///
+/// `args` are the words after the command's name; `variables` looks up a name. Where an error is
+/// among the diagnostics, Slurm would refuse, and stop at the first one.
+#[must_use]
+pub fn resolve(
+    args: &[String],
+    variables: &dyn Fn(&str) -> Option<String>,
+    surroundings: &Surroundings<'_>,
+) -> (Salloc, Vec<Diagnostic>) {
+    let words: Vec<Word> = args
+        .iter()
+        .enumerate()
+        .map(|(index, text)| Word {
+            text: text.clone(),
+            span: Span::Argument(index),
+        })
+        .collect();
+    let dialect = surroundings.dialect();
+    let taken = getopt::take(Command::Salloc, dialect, Origin::Arguments, &words);
+    let mut reading = Reading::new(Command::Salloc, surroundings);
+    reading.environment(variables);
+    reading.read(taken.read);
+    let command = args[taken.used..].to_vec();
+    let description = asked_job::settle(&mut reading);
+    // 22.05 names them so, whatever the command is called.
+    let name = match reading.options.no_shell {
+        true => "no-shell",
+        false => "interactive",
+    };
+    let o = &reading.options;
+    let salloc = Salloc {
+        request: Request {
+            no_shell: o.no_shell,
+            ..described_job::request(&reading, &description, name)
+        },
+        command,
+        chdir: o.chdir.clone(),
+        clusters: o.clusters.clone(),
+        immediate: o.immediate,
+        kill_command: o.kill_command,
+        quiet: o.quiet,
+        show: o.show,
+    };
+    (salloc, reading.into_remarks().0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::Timestamp;
+    use jiff::tz::TimeZone;
+    use std::path::Path;
+
+    fn read(line: &str, variables: &[(&str, &str)]) -> (Salloc, Vec<Diagnostic>) {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let lookup = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let zone = TimeZone::UTC;
+        let surroundings = Surroundings::embedded(Timestamp(0), &zone, Path::new("/work"));
+        resolve(&args, &lookup, &surroundings)
+    }
+
+    #[test]
+    fn a_command_and_its_allocation() {
+        let (salloc, said) = read("-N2 -n4 -D sub -I5 -K srun -n2 hostname", &[]);
+        assert_eq!(said, []);
+        assert_eq!(salloc.command, ["srun", "-n2", "hostname"]);
+        assert_eq!(
+            (salloc.request.min_nodes, salloc.request.tasks),
+            (Some(2), Some(4))
+        );
+        assert_eq!(salloc.request.name, "interactive");
+        assert_eq!(salloc.chdir.as_deref(), Some(Path::new("/work/sub")));
+        assert_eq!((salloc.immediate, salloc.kill_command), (Some(5), Some(15)));
+        assert_eq!(read("-KINT sh", &[]).0.kill_command, Some(2));
+    }
+
+    #[test]
+    fn variables_are_its_own() {
+        let variables = [
+            ("SALLOC_TIMELIMIT", "5"),
+            ("SBATCH_TIMELIMIT", "6"),
+            ("SALLOC_KILL_CMD", "9"),
+        ];
+        let (salloc, _) = read("", &variables);
+        assert_eq!(
+            salloc
+                .request
+                .time
+                .map(|time| format!("{time:?}"))
+                .as_deref(),
+            Some("Limit(Seconds(300))")
+        );
+        assert_eq!(salloc.kill_command, Some(9));
+        assert_eq!(salloc.command, [""; 0]);
+    }
+
+    #[test]
+    fn an_allocation_that_stays() {
+        let (salloc, _) = read("--no-shell", &[]);
+        assert!(salloc.request.no_shell);
+        assert_eq!(salloc.request.name, "no-shell");
+    }
+
+    #[track_caller]
+    fn check_refused(line: &str, want: &str) {
+        let (_, diagnostics) = read(line, &[]);
+        let error = crate::options::first_error(&diagnostics);
+        let said = error.map(|error| error.printed(Command::Salloc));
+        assert_eq!(said, Some(format!("{want}\n")));
+    }
+
+    #[test]
+    fn slurms_words() {
+        check_refused(
+            "-n 0 true",
+            "salloc: error: Invalid numeric value \"0\" for --ntasks.",
+        );
+        check_refused(
+            "-K=NOSIG true",
+            "salloc: error: Invalid --kill-command specification",
+        );
+        check_refused("-t x true", "salloc: error: Invalid --time specification");
+    }
+}
