@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 /// A question without an answer for so long counts as an outage: the controller may still answer.
 const SLOW: Duration = Duration::from_secs(10);
+/// Between two questions about all jobs: an answer may be long.
+const LIST_PAUSE: Duration = Duration::from_millis(500);
 /// A wait that a change ends before its time.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// So that a pause that is just over does not spin.
@@ -114,17 +116,18 @@ impl Shared {
             }
             let pause = state.pause(asker);
             let waited = state.asked.map_or(pause, |asked| asked.elapsed());
-            if !state.wanted.is_empty() && (state.hurry || waited >= pause) {
+            let has_question = asker.remembered.is_some() || !state.wanted.is_empty();
+            if has_question && (state.hurry || waited >= pause) {
                 state.hurry = false;
                 state.asked = Some(Instant::now());
                 state.asking_since = state.asked;
                 let jobs = state.wanted.iter().map(|(job, _)| *job);
                 return Some((jobs.collect(), pause));
             }
-            let left = if state.wanted.is_empty() {
-                LONGEST_WAIT
-            } else {
+            let left = if has_question {
                 pause.saturating_sub(waited)
+            } else {
+                LONGEST_WAIT
             };
             let woken = self.changed.wait_timeout(state, left.max(SHORTEST_WAIT));
             state = woken.unwrap_or_else(PoisonError::into_inner).0;
@@ -187,28 +190,50 @@ struct Asker {
     transport: Box<dyn Transport>,
     /// Where the answer is shared with other processes.
     queue: Option<SharedQueue>,
+    /// Where all of the user's jobs are asked about: how long ago one may have ended.
+    remembered: Option<Duration>,
     stop: Arc<AtomicBool>,
 }
 
 impl Asker {
     fn pause(&self, unchanged_for: Duration) -> Duration {
-        match &self.queue {
+        let pause = match &self.queue {
             Some(queue) => queue.pause(unchanged_for),
             None => self.transport.pause(unchanged_for),
+        };
+        match self.remembered {
+            Some(_) => pause.max(LIST_PAUSE),
+            None => pause,
         }
     }
 
+    /// Those jobs, and where all are asked about, these too.
+    fn jobs(&mut self, jobs: &[JobId]) -> Result<Vec<JobView>, TransportError> {
+        let Some(remembered) = self.remembered else {
+            return self.transport.jobs(jobs);
+        };
+        let remembered = i64::try_from(remembered.as_millis()).unwrap_or(i64::MAX);
+        let since = Timestamp(sys::now().saturating_sub(remembered));
+        let mut all = self.transport.snapshot(since)?;
+        let is_missing = |job: &&JobId| all.iter().all(|view| view.id != **job);
+        let missing: Vec<JobId> = jobs.iter().filter(is_missing).copied().collect();
+        if !missing.is_empty() {
+            all.extend(self.transport.jobs(&missing)?);
+        }
+        Ok(all)
+    }
+
     fn ask(&mut self, jobs: &[JobId], oldest: Duration) -> Result<Snapshot, NoAnswer> {
-        let transport = &mut *self.transport;
         if let Some(queue) = &self.queue {
+            let transport = &mut self.transport;
             let ask = || transport.snapshot(Timestamp(0));
             let answer = queue.snapshot(oldest, &self.stop, ask);
             return answer.map_err(NoAnswer::Outage);
         }
         let at = Timestamp(sys::now());
-        match transport.jobs(jobs) {
+        match self.jobs(jobs) {
             Ok(jobs) => Ok(Snapshot { at, jobs }),
-            Err(error) if transport.is_embedded() => Err(NoAnswer::ForGood(error)),
+            Err(error) if self.transport.is_embedded() => Err(NoAnswer::ForGood(error)),
             Err(error) => Err(NoAnswer::Outage(error.to_string())),
         }
     }
@@ -228,6 +253,24 @@ impl Poller {
     /// the user share the answer.
     #[must_use]
     pub fn start(transport: Box<dyn Transport>, queue: Option<SharedQueue>) -> Poller {
+        Poller::begin(transport, queue, None)
+    }
+
+    /// Begins to ask about all of the user's jobs, those included that ended so long ago.
+    #[must_use]
+    pub fn start_for_all(
+        transport: Box<dyn Transport>,
+        queue: Option<SharedQueue>,
+        remembered: Duration,
+    ) -> Poller {
+        Poller::begin(transport, queue, Some(remembered))
+    }
+
+    fn begin(
+        transport: Box<dyn Transport>,
+        queue: Option<SharedQueue>,
+        remembered: Option<Duration>,
+    ) -> Poller {
         let shared = Arc::new(Shared::default());
         let stop = transport.stop();
         let cluster = transport.cluster().to_owned();
@@ -236,6 +279,7 @@ impl Poller {
         let asker = Asker {
             transport,
             queue,
+            remembered,
             stop: Arc::clone(&stop),
         };
         let thread = std::thread::spawn(move || ask(&of_thread, asker));

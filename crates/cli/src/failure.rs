@@ -60,15 +60,6 @@ impl Failure {
         self
     }
 
-    /// All of it in one line, for a list of notes.
-    #[must_use]
-    pub fn line(&self) -> String {
-        let more = [&self.asked, &self.there, &self.todo];
-        let more = more.into_iter().flatten().map(String::as_str);
-        let parts: Vec<&str> = std::iter::once(self.what.as_str()).chain(more).collect();
-        parts.join("; ")
-    }
-
     /// Prints it and returns its exit code.
     pub fn report(&self, printer: &Printer) -> u8 {
         for text in &self.before {

@@ -31,6 +31,13 @@ impl FileTail {
         FileTail::from(path, 0)
     }
 
+    /// From about so many bytes before its end on: its first line may lack its beginning.
+    #[must_use]
+    pub fn near_end(path: PathBuf, bytes: u64) -> FileTail {
+        let length = std::fs::metadata(&path).map_or(0, |facts| facts.len());
+        FileTail::from(path, length.saturating_sub(bytes))
+    }
+
     /// From this byte on.
     #[must_use]
     pub(crate) fn from(path: PathBuf, offset: u64) -> FileTail {

@@ -20,6 +20,22 @@ pub struct IndexEntry {
     pub created: Timestamp,
 }
 
+/// `<index>/<cluster>/<run>.removed`: jobs that an engine still lists and whose run is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemovedRun {
+    /// The run's id.
+    pub id: String,
+    /// The cluster's name.
+    pub cluster: String,
+    /// Its jobs.
+    pub jobs: Vec<u32>,
+    /// When it was removed.
+    pub at: Timestamp,
+}
+
+/// Engines forget a job after a year.
+const REMEMBERED_MS: i64 = 366 * 24 * 3600 * 1000;
+
 /// The index of one user: a file a run, outside scratch.
 #[derive(Clone, Debug)]
 pub struct Index {
@@ -50,6 +66,44 @@ impl Index {
     pub fn remove(&self, entry: &IndexEntry) {
         let name = format!("{}.json", entry.id);
         let _ = std::fs::remove_file(self.root.join(&entry.cluster).join(name));
+    }
+
+    /// Notes that a run was removed whose jobs an engine may still list. Old notes go.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn note_removed(&self, removed: &RemovedRun) -> io::Result<()> {
+        let folder = self.root.join(&removed.cluster);
+        crate::run_folder::own_folders(&folder, 0o700)?;
+        for old in self.removed()? {
+            if removed.at.since(old.at) > REMEMBERED_MS {
+                let _gone = std::fs::remove_file(self.removed_file(&old));
+            }
+        }
+        let text = serde_json::to_vec_pretty(removed)?;
+        sys::atomic::write(&self.removed_file(removed), &text)
+    }
+
+    /// The runs that were removed, in no order.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn removed(&self) -> io::Result<Vec<RemovedRun>> {
+        let mut removed = Vec::new();
+        for cluster in folder_entries(&self.root)? {
+            for path in folder_entries(&cluster)? {
+                if path.extension().is_some_and(|ending| ending == "removed") {
+                    let text = std::fs::read(&path)?;
+                    removed.extend(serde_json::from_slice::<RemovedRun>(&text).ok());
+                }
+            }
+        }
+        Ok(removed)
+    }
+
+    fn removed_file(&self, removed: &RemovedRun) -> PathBuf {
+        let name = format!("{}.removed", removed.id);
+        self.root.join(&removed.cluster).join(name)
     }
 
     /// All runs, the oldest first. A file that is no entry is passed over: it is not ours.
@@ -137,6 +191,23 @@ mod tests {
             folder: PathBuf::from("/scratch").join(id),
             created: Timestamp(created),
         }
+    }
+
+    #[test]
+    fn a_removed_run_is_noted_and_no_entry() {
+        let root = tempfile::tempdir().unwrap();
+        let index = Index::new(root.path());
+        let removed = |id: &str, at| RemovedRun {
+            id: id.to_owned(),
+            cluster: "local".to_owned(),
+            jobs: vec![7, 9],
+            at: Timestamp(at),
+        };
+        index.note_removed(&removed("old-aa11", 0)).unwrap();
+        let new = removed("new-bb22", REMEMBERED_MS + 1);
+        index.note_removed(&new).unwrap();
+        assert_eq!(index.removed().unwrap(), [new]);
+        assert_eq!(index.all().unwrap(), []);
     }
 
     #[test]

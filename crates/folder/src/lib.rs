@@ -36,7 +36,7 @@ pub use exit_file::RankExit;
 pub use file_tail::FileTail;
 pub use folder_error::FolderError;
 pub use incoming_part::IncomingPart;
-pub use index::{Index, IndexEntry};
+pub use index::{Index, IndexEntry, RemovedRun};
 pub use last_lines::last_lines;
 pub use launch_file::LaunchFile;
 pub use leftovers::{Leftover, Standing, Verdict, half_runs};

@@ -44,14 +44,30 @@ pub fn engines(places: &Places) -> (Vec<Box<dyn Transport>>, Vec<String>) {
 /// of the user's processes on this machine, and asked for as seldom as their config says.
 #[must_use]
 pub fn poller(transport: Box<dyn Transport>, places: &Places) -> Poller {
+    let queue = queue(&*transport, places);
+    Poller::start(transport, queue)
+}
+
+/// Begins to ask a cluster about all of the user's jobs, those included that ended so long ago.
+pub(crate) fn poller_of_all(
+    transport: Box<dyn Transport>,
+    places: &Places,
+    remembered: Duration,
+) -> Poller {
+    let queue = queue(&*transport, places);
+    Poller::start_for_all(transport, queue, remembered)
+}
+
+/// Where what a real Slurm answers is shared.
+fn queue(transport: &dyn Transport, places: &Places) -> Option<SharedQueue> {
     if transport.is_embedded() {
-        return Poller::start(transport, None);
+        return None;
     }
     // A config with a mistake is refused where something is planned by it.
     let config = user_config(places).ok().flatten();
     let poll = config.and_then(|config| config.poll);
     let interval = poll.map_or(INTERVAL, |poll| Duration::from_secs(poll.value.0));
     let folder = places.state.join(&places.host).join("slurm");
-    let queue = SharedQueue::new(&folder.join(transport.cluster()), interval);
-    Poller::start(transport, Some(queue))
+    let folder = folder.join(transport.cluster());
+    Some(SharedQueue::new(&folder, interval))
 }

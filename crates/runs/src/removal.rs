@@ -6,7 +6,9 @@ use crate::run::Run;
 use crate::run_state::RunState;
 use crate::select::Selected;
 use backend::ViewState;
-use folder::{Index, RunFolder};
+use folder::{Index, RemovedRun, RunFolder};
+use model::Timestamp;
+use std::collections::BTreeSet;
 use std::fs;
 
 /// Why a run stays.
@@ -81,6 +83,7 @@ pub fn to_remove(selected: &mut Selected, now: model::Timestamp) -> Result<Run, 
 /// Something can't be removed.
 pub fn remove(run: &Run) -> Result<(), Failure> {
     let path = run.entry.folder.as_path();
+    let jobs: BTreeSet<u32> = run.jobs().map(|job| job.0).collect();
     // What a damaged index names may be any folder.
     if path.exists() && RunFolder::open(path).is_ok_and(|(_, json)| json.id == run.entry.id) {
         // What it is goes last: until then it can be removed again.
@@ -110,14 +113,22 @@ pub fn remove(run: &Run) -> Result<(), Failure> {
             .there(path.display().to_string())
             .todo("look at that folder, and remove it by hand"));
     }
-    Index::new(&places()?.index).remove(&run.entry);
+    let index = Index::new(&places()?.index);
+    let removed = RemovedRun {
+        id: run.entry.id.clone(),
+        cluster: run.entry.cluster.clone(),
+        jobs: jobs.into_iter().collect(),
+        at: Timestamp(sys::now()),
+    };
+    // Without it its jobs are listed as others are.
+    let _ = index.note_removed(&removed);
+    index.remove(&run.entry);
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Timestamp;
 
     #[track_caller]
     fn check(state: RunState, job: Option<ViewState>, want: Result<(), Stays>) {

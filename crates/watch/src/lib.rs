@@ -8,6 +8,7 @@
 mod csv;
 mod finding;
 mod measure;
+mod recent;
 mod report;
 mod sample;
 pub mod tensorboard;
@@ -16,6 +17,7 @@ mod usage;
 pub use csv::{CsvReader, HEADER, csv_row};
 pub use finding::{Finding, findings};
 pub use measure::Measure;
+pub use recent::{Latest, Recent};
 pub use report::{Mark, MarkKind, Requested, RunFacts, StartFacts, page};
 pub use sample::{Sample, Subject};
 pub use usage::{Extent, Track, Usage};

@@ -77,6 +77,13 @@ const EXAMPLES: &[Examples] = &[
         ],
     ),
     (
+        "top",
+        &[
+            ("yard top", "what waits and runs, as it changes"),
+            ("yard top --all", "with what has ended"),
+        ],
+    ),
+    (
         "show",
         &[
             ("yard show", "the newest run"),

@@ -1,17 +1,14 @@
 //! `yard ls`
 
+use super::listed_cells::cells;
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::printer::Printer;
 use crate::words;
-use backend::JobView;
 use clap::Args as ClapArgs;
-use model::{JobId, Seconds, Timestamp};
-use runs::{PlainJob, plain_jobs};
-use runs::{Run, RunState, ask_for, say_reason};
-use runs::{indexed_runs, places};
+use model::{Seconds, Timestamp};
+use runs::{Listed, ListedKind, Listing, Run, RunState, list, places};
 use serde_json::json;
-use std::collections::BTreeMap;
 
 /// List runs, and other jobs
 #[derive(Debug, ClapArgs)]
@@ -44,33 +41,19 @@ pub struct Args {
 
 /// So much of a note stands always.
 const LEAST_NOTE: usize = 24;
-/// So much of a job's name, which may be a thousand characters: a run's is shorter.
-const LONGEST_NAME: usize = 48;
 
 /// A job of a script that ended is shown so long.
 const REMEMBERED_MS: i64 = 24 * 3600 * 1000;
 
-/// One line.
-struct Row {
-    what: What,
-    cluster: String,
-    state: RunState,
-}
-
-/// A run, or another job.
-enum What {
-    Run {
-        run: Box<Run>,
-        view: Option<JobView>,
-    },
-    Job(PlainJob),
-}
-
 /// Runs `yard ls`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
-    let (mut rows, problems) = rows(args)?;
-    let all = rows.len();
     let now = Timestamp(sys::now());
+    let since = match args.all {
+        true => Timestamp(0),
+        false => Timestamp(now.0.saturating_sub(REMEMBERED_MS)),
+    };
+    let Listing { mut rows, problems } = list(&places()?, since)?;
+    let all = rows.len();
     rows.retain(|row| args.takes(row, now));
     if args.json {
         let rows: Vec<_> = rows.iter().map(row_json).collect();
@@ -82,7 +65,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     } else if rows.is_empty() {
         printer.show_line("no runs yet; yard run FILE starts one");
     } else {
-        let cells: Vec<_> = rows.iter().map(|row| row_cells(row, now)).collect();
+        let cells: Vec<_> = rows.iter().map(|row| cells(row, now)).collect();
         printer.shown(&table(&cells, printer.width()));
     }
     if !args.json {
@@ -95,14 +78,14 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 
 impl Args {
     /// Whether a row is asked for.
-    fn takes(&self, row: &Row, now: Timestamp) -> bool {
+    fn takes(&self, row: &Listed, now: Timestamp) -> bool {
         let one_of =
             |asked: &[String], own: &str| asked.is_empty() || asked.iter().any(|one| one == own);
-        let (made, names) = match &row.what {
-            What::Run { run, .. } => (run.entry.created, [run.entry.id.as_str(), &run.entry.name]),
-            What::Job(job) => (job.submitted, [job.name.as_str(), ""]),
+        let names = match &row.what {
+            ListedKind::Run { run, .. } => [run.entry.id.as_str(), &run.entry.name],
+            ListedKind::Job { job, .. } => [job.name.as_str(), ""],
         };
-        let age = Seconds(u64::try_from(now.since(made) / 1000).unwrap_or(0));
+        let age = Seconds(u64::try_from(now.since(row.made()) / 1000).unwrap_or(0));
         let has = |text: &String| names.iter().any(|name| name.contains(text.as_str()));
         (!self.live || row.state.is_live())
             && one_of(&self.state, row.state.word())
@@ -110,113 +93,6 @@ impl Args {
             && self.name.as_ref().is_none_or(has)
             && self.newer.is_none_or(|length| age <= length)
             && self.older.is_none_or(|length| age > length)
-    }
-}
-
-/// All lines, the newest last; and what could not be asked, in words.
-fn rows(args: &Args) -> Result<(Vec<Row>, Vec<String>), Failure> {
-    let places = places()?;
-    let entries = indexed_runs(&places)?;
-    let mut problems = Vec::new();
-    let mut by_cluster: BTreeMap<String, Vec<Run>> = BTreeMap::new();
-    for entry in entries {
-        let id = entry.id.clone();
-        match Run::read(entry) {
-            Ok(run) => by_cluster
-                .entry(run.entry.cluster.clone())
-                .or_default()
-                .push(run),
-            Err(error) => problems.push(format!("{id}: {}", error.line())),
-        }
-    }
-    by_cluster.entry(backend::LOCAL.to_owned()).or_default();
-    let since = match args.all {
-        true => Timestamp(0),
-        false => Timestamp(sys::now().saturating_sub(REMEMBERED_MS)),
-    };
-    let mut rows = Vec::new();
-    for (cluster, runs) in by_cluster {
-        let asked: Vec<&Run> = runs.iter().filter(|run| run.needs_cluster()).collect();
-        // One question a cluster, and none where nothing can have changed.
-        let mut views = Vec::new();
-        let mut recent = Vec::new();
-        if !asked.is_empty() || cluster == backend::LOCAL {
-            match runs::open(&places, &cluster) {
-                Ok(mut transport) => {
-                    let answers = ask_for(&mut *transport, &asked)
-                        .and_then(|views| Ok((views, transport.snapshot(since)?)));
-                    match answers {
-                        Ok(answers) => (views, recent) = answers,
-                        Err(error) if transport.is_embedded() => return Err(error.into()),
-                        Err(error) => {
-                            let why = Failure::from(error).line();
-                            problems.push(format!("{cluster} does not answer: {why}"));
-                            let jobs = asked.iter().flat_map(|run| run.live_jobs());
-                            views = jobs.map(JobView::not_answered).collect();
-                        }
-                    }
-                }
-                Err(failure) => problems.push(failure.line()),
-            }
-        }
-        for job in plain_jobs(&recent, &runs) {
-            rows.push(Row {
-                cluster: cluster.clone(),
-                state: job.state.clone(),
-                what: What::Job(job),
-            });
-        }
-        for run in runs {
-            let view = run.view(&views);
-            rows.push(Row {
-                cluster: cluster.clone(),
-                state: run.state(view.as_ref()),
-                what: What::Run {
-                    run: Box::new(run),
-                    view,
-                },
-            });
-        }
-    }
-    rows.sort_by_key(|row| match &row.what {
-        What::Run { run, .. } => run.entry.created,
-        What::Job(job) => job.submitted,
-    });
-    Ok((rows, problems))
-}
-
-impl Row {
-    fn run(&self) -> Option<&Run> {
-        match &self.what {
-            What::Run { run, .. } => Some(run),
-            What::Job(_) => None,
-        }
-    }
-
-    fn job(&self) -> Option<JobId> {
-        match &self.what {
-            What::Run { run, view } => view.as_ref().map(|view| view.id).or(run.job()),
-            What::Job(job) => Some(job.id),
-        }
-    }
-
-    /// Since when it stands where it stands.
-    fn since(&self) -> Option<Timestamp> {
-        let waits = matches!(
-            self.state,
-            RunState::Waiting { .. } | RunState::Resuming { .. }
-        );
-        match (&self.state, &self.what) {
-            (RunState::Running { since: Some(since) }, _) => Some(*since),
-            (RunState::Done { at }, _) => Some(*at),
-            (_, What::Run { run, view }) => {
-                let submitted = view.as_ref().and_then(|view| view.submitted);
-                let last = run.last_events().last().map(|line| line.at);
-                let told = if waits { submitted } else { last };
-                told.or(Some(run.entry.created))
-            }
-            (_, What::Job(job)) => Some(job.submitted),
-        }
     }
 }
 
@@ -287,55 +163,12 @@ fn cut_notes(head: &[&str], rows: &mut [Vec<String>], width: usize) {
     }
 }
 
-fn row_cells(row: &Row, now: Timestamp) -> Vec<String> {
-    let dash = || "–".to_owned();
-    let name = match &row.what {
-        What::Run { run, .. } => run.entry.id.clone(),
-        What::Job(job) if job.rows > 1 => {
-            format!(
-                "({}) × {}",
-                words::shortened(&job.name, LONGEST_NAME),
-                job.rows
-            )
-        }
-        What::Job(job) => format!("({})", words::shortened(&job.name, LONGEST_NAME)),
-    };
-    let since = row.since();
-    let since = since.map_or_else(dash, |at| words::length(now.since(at)));
-    let progress = row.run().and_then(|run| {
-        let (name, step, _) = run.last_checkpoint()?;
-        Some(step.map_or_else(|| name.to_owned(), |step| format!("step {step}")))
-    });
-    vec![
-        name,
-        row.job().map_or_else(dash, |job| job.to_string()),
-        row.cluster.clone(),
-        row.state.word().to_owned(),
-        since,
-        progress.unwrap_or_else(dash),
-        note(&row.state),
-    ]
-}
-
-fn note(state: &RunState) -> String {
-    match state {
-        RunState::Waiting { reason } | RunState::Resuming { reason } => say_reason(reason),
-        RunState::Refused { why } => why.clone(),
-        RunState::Failed { cause } => cause.clone(),
-        RunState::Unknown { what } => what.clone(),
-        RunState::NotSubmitted
-        | RunState::Running { .. }
-        | RunState::Done { .. }
-        | RunState::Cancelled => String::new(),
-    }
-}
-
-fn row_json(row: &Row) -> serde_json::Value {
+fn row_json(row: &Listed) -> serde_json::Value {
     let run = row.run();
     let checkpoint = run.and_then(Run::last_checkpoint);
     let job_name = match &row.what {
-        What::Run { view, .. } => view.as_ref().map(|view| &view.name),
-        What::Job(job) => Some(&job.name),
+        ListedKind::Run { view, .. } => view.as_ref().map(|view| &view.name),
+        ListedKind::Job { job, .. } => Some(&job.name),
     };
     json!({
         "run": run.map(|run| &run.entry.id),
@@ -344,7 +177,7 @@ fn row_json(row: &Row) -> serde_json::Value {
         "job_name": job_name,
         "cluster": row.cluster,
         "state": row.state.word(),
-        "note": note(&row.state),
+        "note": row.note(),
         "since": row.since(),
         "starts": run.map(|run| run.starts.len()),
         "checkpoint": checkpoint.map(|(name, ..)| name),

@@ -13,6 +13,7 @@ mod init;
 mod interrupt;
 mod job_output;
 mod lint;
+mod listed_cells;
 mod logs;
 mod ls;
 mod man;
@@ -29,6 +30,7 @@ mod show;
 mod show_job;
 mod simulate;
 mod story;
+mod top;
 mod wait;
 
 #[cfg(test)]
@@ -57,6 +59,7 @@ enum Command {
     Init(init::Args),
     Lint(lint::Args),
     Ls(ls::Args),
+    Top(top::Args),
     Show(show::Args),
     Logs(logs::Args),
     Wait(wait::Args),
@@ -148,6 +151,7 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Plan(args) => plan::run(args, printer),
         Command::Init(args) => init::run(&args, printer),
         Command::Lint(args) => lint::run(&args, printer),
+        Command::Top(args) => top::run(&args, printer),
         Command::Ls(args) => ls::run(&args, printer),
         Command::Show(args) => show::run(&args, printer),
         Command::Logs(args) => logs::run(&args, printer),

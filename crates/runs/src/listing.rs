@@ -1,0 +1,238 @@
+//! Runs and other jobs in one list, each with where it stands.
+
+use crate::failure::Failure;
+use crate::known_runs::{indexed_runs, unreadable_index};
+use crate::plain_jobs::{PlainJob, plain_jobs};
+use crate::reason_words::say_reason;
+use crate::run::{Run, ask_for};
+use crate::run_state::RunState;
+use backend::{JobView, LOCAL};
+use folder::{Index, RemovedRun};
+use model::{JobId, Timestamp};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use sys::Places;
+
+/// A run or another job.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// What it is.
+    pub what: ListedKind,
+    /// Its cluster.
+    pub cluster: String,
+    /// Where it stands.
+    pub state: RunState,
+}
+
+/// What is listed.
+#[derive(Clone, Debug)]
+pub enum ListedKind {
+    /// A run.
+    Run {
+        /// As its folder shows it.
+        run: Arc<Run>,
+        /// What its cluster says of it.
+        view: Option<JobView>,
+    },
+    /// A job of no run.
+    Job {
+        /// The job.
+        job: PlainJob,
+        /// The run that it was of, where that was removed.
+        removed: Option<String>,
+    },
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// The newest last.
+    pub rows: Vec<Listed>,
+    /// What could not be asked or read, in words.
+    pub problems: Vec<String>,
+}
+
+impl Listed {
+    /// The run, where it is one.
+    #[must_use]
+    pub fn run(&self) -> Option<&Run> {
+        match &self.what {
+            ListedKind::Run { run, .. } => Some(run),
+            ListedKind::Job { .. } => None,
+        }
+    }
+
+    /// The job that speaks for it.
+    #[must_use]
+    pub fn job(&self) -> Option<JobId> {
+        match &self.what {
+            ListedKind::Run { run, view } => view.as_ref().map(|view| view.id).or(run.job()),
+            ListedKind::Job { job, .. } => Some(job.id),
+        }
+    }
+
+    /// What a command takes for it: a run's id, or its cluster and number.
+    #[must_use]
+    pub fn key(&self) -> String {
+        match &self.what {
+            ListedKind::Run { run, .. } => run.entry.id.clone(),
+            ListedKind::Job { job, .. } => format!("{}:{}", self.cluster, job.id),
+        }
+    }
+
+    /// When it was made.
+    #[must_use]
+    pub fn made(&self) -> Timestamp {
+        match &self.what {
+            ListedKind::Run { run, .. } => run.entry.created,
+            ListedKind::Job { job, .. } => job.submitted,
+        }
+    }
+
+    /// Since when it stands where it stands.
+    #[must_use]
+    pub fn since(&self) -> Option<Timestamp> {
+        let waits = matches!(
+            self.state,
+            RunState::Waiting { .. } | RunState::Resuming { .. }
+        );
+        match (&self.state, &self.what) {
+            (RunState::Running { since: Some(since) }, _) => Some(*since),
+            (RunState::Done { at }, _) => Some(*at),
+            (_, ListedKind::Run { run, view }) => {
+                let submitted = view.as_ref().and_then(|view| view.submitted);
+                let last = run.last_events().last().map(|line| line.at);
+                let known = if waits { submitted } else { last };
+                known.or(Some(run.entry.created))
+            }
+            (_, ListedKind::Job { job, .. }) => Some(job.submitted),
+        }
+    }
+
+    /// Why it stands there, where there is more to say.
+    #[must_use]
+    pub fn note(&self) -> String {
+        let note = match &self.state {
+            RunState::Waiting { reason } | RunState::Resuming { reason } => say_reason(reason),
+            RunState::Refused { why } => why.clone(),
+            RunState::Failed { cause } => cause.clone(),
+            RunState::Unknown { what } => what.clone(),
+            RunState::NotSubmitted
+            | RunState::Running { .. }
+            | RunState::Done { .. }
+            | RunState::Cancelled => String::new(),
+        };
+        match &self.what {
+            ListedKind::Job {
+                removed: Some(id), ..
+            } if note.is_empty() => format!("its run {id} was removed"),
+            ListedKind::Job {
+                removed: Some(id), ..
+            } => format!("{note} (its run {id} was removed)"),
+            _ => note,
+        }
+    }
+}
+
+/// What one cluster said: of the runs' jobs, and all that are recent.
+pub(crate) struct Answer<'a> {
+    pub(crate) views: &'a [JobView],
+    pub(crate) recent: &'a [JobView],
+}
+
+/// The lines of one cluster.
+pub(crate) fn listed(
+    cluster: &str,
+    runs: &[Arc<Run>],
+    answer: &Answer<'_>,
+    removed: &[RemovedRun],
+) -> Vec<Listed> {
+    let mut rows = Vec::new();
+    for job in plain_jobs(answer.recent, runs.iter().map(Arc::as_ref)) {
+        let of = |run: &&RemovedRun| run.cluster == cluster && run.jobs.contains(&job.id.0);
+        rows.push(Listed {
+            cluster: cluster.to_owned(),
+            state: job.state.clone(),
+            what: ListedKind::Job {
+                removed: removed.iter().find(of).map(|run| run.id.clone()),
+                job,
+            },
+        });
+    }
+    for run in runs {
+        let view = run.view(answer.views);
+        rows.push(Listed {
+            cluster: cluster.to_owned(),
+            state: run.state(view.as_ref()),
+            what: ListedKind::Run {
+                run: Arc::clone(run),
+                view,
+            },
+        });
+    }
+    rows
+}
+
+/// The runs that were removed.
+pub(crate) fn removed_runs(places: &Places) -> Result<Vec<RemovedRun>, Failure> {
+    let removed = Index::new(&places.index).removed();
+    removed.map_err(|error| unreadable_index(places, &error))
+}
+
+/// Asks once, one question a cluster, and none where nothing can have changed. Jobs of no run are
+/// listed that live or ended since then.
+///
+/// # Errors
+/// The index can't be read, or the embedded engine does not answer; what another cluster does not
+/// answer is a problem of the listing.
+pub fn list(places: &Places, since: Timestamp) -> Result<Listing, Failure> {
+    let mut listing = Listing::default();
+    let mut by_cluster: BTreeMap<String, Vec<Arc<Run>>> = BTreeMap::new();
+    for entry in indexed_runs(places)? {
+        let id = entry.id.clone();
+        match Run::read(entry) {
+            Ok(run) => by_cluster
+                .entry(run.entry.cluster.clone())
+                .or_default()
+                .push(Arc::new(run)),
+            Err(error) => listing.problems.push(format!("{id}: {}", error.line())),
+        }
+    }
+    by_cluster.entry(LOCAL.to_owned()).or_default();
+    let removed = removed_runs(places)?;
+    for (cluster, runs) in by_cluster {
+        let asked = runs.iter().map(Arc::as_ref);
+        let asked: Vec<&Run> = asked.filter(|run| run.needs_cluster()).collect();
+        let mut views = Vec::new();
+        let mut recent = Vec::new();
+        if !asked.is_empty() || cluster == LOCAL {
+            match crate::open(places, &cluster) {
+                Ok(mut transport) => {
+                    let answers = ask_for(&mut *transport, &asked)
+                        .and_then(|views| Ok((views, transport.snapshot(since)?)));
+                    match answers {
+                        Ok(answers) => (views, recent) = answers,
+                        Err(error) if transport.is_embedded() => return Err(error.into()),
+                        Err(error) => {
+                            let why = Failure::from(error).line();
+                            let problem = format!("{cluster} does not answer: {why}");
+                            listing.problems.push(problem);
+                            let jobs = asked.iter().flat_map(|run| run.live_jobs());
+                            views = jobs.map(JobView::not_answered).collect();
+                        }
+                    }
+                }
+                Err(failure) => listing.problems.push(failure.line()),
+            }
+        }
+        let answer = Answer {
+            views: &views,
+            recent: &recent,
+        };
+        listing
+            .rows
+            .extend(listed(&cluster, &runs, &answer, &removed));
+    }
+    listing.rows.sort_by_key(Listed::made);
+    Ok(listing)
+}
