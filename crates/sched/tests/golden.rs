@@ -5,18 +5,23 @@
 use flate2::read::GzDecoder;
 use std::io::Read;
 use yard_sched::replay::{
-    Estimates, Measures, Order, Played, Policy, Rules, Trace, flat_machine, read_trace, replay,
+    Arrivals, Estimates, Measures, Order, Played, Policy, Rules, Trace, flat_machine, read_trace,
+    replay,
 };
 
 const LOG: &[u8] = include_bytes!("data/KTH-SP2-1996-2.1-cln.swf.gz");
 const PROCESSORS: u32 = 100;
 
-fn log() -> Trace {
+fn read(log: &[u8]) -> Trace {
     let mut text = String::new();
-    GzDecoder::new(LOG)
+    GzDecoder::new(log)
         .read_to_string(&mut text)
         .expect("the log is whole");
-    let mut trace = read_trace(&text).expect("the log is one");
+    read_trace(&text).expect("the log is one")
+}
+
+fn log() -> Trace {
+    let mut trace = read(LOG);
     assert_eq!(trace.processors, Some(PROCESSORS));
     for job in &mut trace.jobs {
         job.run = job.run.min(job.estimate.unwrap_or(job.run));
@@ -42,9 +47,8 @@ fn digest(played: &Played<'_>) -> u64 {
 fn check(policy: Policy, estimates: Estimates, want: (&str, &str, &str, Option<u64>)) {
     let trace = log();
     let rules = Rules {
-        policy,
-        order: Order::Fcfs,
         estimates,
+        ..Rules::new(policy)
     };
     let played = replay(&trace, &flat_machine(PROCESSORS), rules, &mut |_| {});
     assert!(played.never.is_empty());
@@ -116,12 +120,50 @@ fn easy_shortest_first_with_known_run_times() {
 #[test]
 fn conservative() {
     let trace = log();
-    let rules = Rules {
-        policy: Policy::Conservative,
-        order: Order::Fcfs,
-        estimates: Estimates::Requested,
-    };
+    let rules = Rules::new(Policy::Conservative);
     let played = replay(&trace, &flat_machine(PROCESSORS), rules, &mut |_| {});
     let measures = Measures::of(&played, PROCESSORS.into(), 0);
     assert_eq!(format!("{:.3}", measures.wait.mean), "7936.171");
+}
+
+/// First jobs of the ten windows of 1,024 jobs by which RLScheduler (Zhang et al., SC'20) is
+/// compared with simple orders.
+const WINDOWS: [usize; 10] = [1981, 2756, 4299, 8850, 3316, 2714, 5228, 7762, 4022, 7085];
+
+/// The mean over the windows of the mean bounded slowdown, on 256 processors.
+#[track_caller]
+fn check_lublin(order: Order, want: &str) {
+    let mut whole = read(include_bytes!("data/lublin_256.swf.gz"));
+    whole.jobs.sort_by_key(|job| job.id);
+    let means = WINDOWS.map(|first| {
+        let trace = Trace {
+            jobs: whole.jobs[first..first + 1024].to_vec(),
+            ..whole.clone()
+        };
+        let rules = Rules {
+            order,
+            estimates: Estimates::Actual,
+            arrivals: Arrivals::WhileBlocked,
+            ..Rules::new(Policy::Fifo)
+        };
+        let played = replay(&trace, &flat_machine(256), rules, &mut |_| {});
+        Measures::of(&played, 256, 0).bounded_slowdown.mean
+    });
+    let mean = means.iter().sum::<f64>() / means.len() as f64;
+    assert_eq!(format!("{mean:.2}"), want, "{order:?}");
+}
+
+#[test]
+fn lublin_in_order() {
+    check_lublin(Order::Fcfs, "7273.77");
+}
+
+#[test]
+fn lublin_shortest_first() {
+    check_lublin(Order::Sjf, "277.35");
+}
+
+#[test]
+fn lublin_by_f1() {
+    check_lublin(Order::F1, "258.37");
 }

@@ -143,6 +143,10 @@ const EXAMPLES: &[Examples] = &[
                 "yard simulate log.swf --policy conservative --starts starts.csv",
                 "when each job starts and ends",
             ),
+            (
+                "yard simulate log.swf --policy fifo,easy,slurm --pictures pictures",
+                "use over time, waits by size and who held what, as SVG and PNG",
+            ),
         ],
     ),
     (

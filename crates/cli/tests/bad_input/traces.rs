@@ -18,6 +18,7 @@ fn each_policy_starts_its_jobs() {
     for (policy, starts) in [
         ("fifo", "1,0,0,100\n2,10,100,150\n3,20,150,180\n"),
         ("easy", "1,0,0,100\n3,20,20,50\n2,10,100,150\n"),
+        ("slurm", "1,0,0,100\n3,20,30,60\n2,10,100,150\n"),
         ("conservative", "1,0,0,100\n3,20,20,50\n2,10,100,150\n"),
     ] {
         let said = env.yard(&[
@@ -77,4 +78,50 @@ fn what_can_not_be_played_says_why() {
         &["log.swf", "--policy", "fifo,easy", "--starts", "starts.csv"],
         "--starts is one schedule",
     );
+    check(
+        &[
+            "log.swf",
+            "--policy",
+            "slurm",
+            "--parameters",
+            "bf_window=0",
+        ],
+        "bf_window=0: a number from 1 to 43200 is needed",
+    );
+    check(
+        &["log.swf", "--arrivals", "while-blocked"],
+        "while-blocked knows no backfill",
+    );
+    check(
+        &["log.swf", "--pictures", "p", "--window", "tomorrow"],
+        "--window tomorrow is no part of the time",
+    );
+    check(
+        &["log.swf", "--pictures", "script/pictures"],
+        "script/pictures can't be written",
+    );
+}
+
+#[test]
+fn pictures_of_several_policies() {
+    let env = env();
+    env.write("log.swf", LOG);
+    env.yard(&[
+        "simulate",
+        "log.swf",
+        "--policy",
+        "fifo,easy",
+        "--pictures",
+        "pictures",
+        "--window",
+        "0+0:10",
+    ])
+    .success();
+    for name in ["use", "waits", "gantt-fifo", "gantt-easy"] {
+        let at = |end: &str| env.work().join(format!("pictures/{name}.{end}"));
+        let svg = fs::read_to_string(at("svg")).unwrap();
+        assert!(svg.starts_with("<svg") && svg.contains("<text"), "{name}");
+        let png = fs::read(at("png")).unwrap();
+        assert!(png.starts_with(b"\x89PNG"), "{name}");
+    }
 }

@@ -2,11 +2,15 @@
 //! starts that would delay the promise of one ahead (Mu'alem and Feitelson, 2001; replanned, as
 //! Slurm does).
 
+use super::kinds::Kinds;
 use super::{Candidate, Release, Room};
 use std::collections::VecDeque;
 
 /// So many promises are looked through for a bound of the next.
 const BOUNDS: usize = 32;
+
+/// So many jobs are planned before it is seen again whether one of the others may start.
+const CHECKED: usize = 4;
 
 /// A promise that was made.
 struct Bound<'a, N> {
@@ -22,6 +26,48 @@ impl<N> Bound<'_, N> {
     }
 }
 
+/// How far ahead and how finely a pass plans. Lengths are in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planning {
+    /// A running job whose limit is over is expected to end so much later.
+    pub overdue: i64,
+    /// A job that would start later than so much from now has no promise. `bf_window`
+    pub window: i64,
+    /// A promise ends on a multiple of this. `bf_resolution`
+    pub resolution: i64,
+    /// A promise is for all of its nodes, however little of them the job needs.
+    pub whole_nodes: bool,
+    /// So many of the first jobs have a promise; the others start where they delay none of them.
+    /// `bf_job_part_count_reserve`
+    pub promises: usize,
+}
+
+impl Planning {
+    /// A promise to each job, of what it needs, to the millisecond.
+    #[must_use]
+    pub fn exact(overdue: i64) -> Planning {
+        Planning {
+            overdue,
+            window: i64::MAX,
+            resolution: 1,
+            whole_nodes: false,
+            promises: usize::MAX,
+        }
+    }
+
+    /// When a promise is over.
+    fn end(&self, at: i64, limit: i64) -> i64 {
+        let end = at.saturating_add(limit);
+        let resolution = self.resolution.max(1);
+        let beyond = end.rem_euclid(resolution);
+        if beyond == 0 {
+            end
+        } else {
+            end.saturating_add(resolution - beyond)
+        }
+    }
+}
+
 /// What is free from some moment to the next.
 struct Step<R> {
     at: i64,
@@ -30,56 +76,35 @@ struct Step<R> {
 
 /// Starts the jobs whose promise is now.
 ///
-/// `queue` holds jobs in their order, `releases` are running jobs by their expected ends; one that
-/// is overdue ends `overdue` milliseconds from now. Planning stops where none of the jobs left
-/// could start now even without promises.
+/// `queue` holds jobs in their order, `releases` are running jobs by their expected ends. Planning
+/// stops where none of the jobs left could start now even without promises.
 pub fn conservative_pass<'a, R: Room>(
     now: i64,
     free: &mut R,
     queue: &[u32],
     job: impl Fn(u32) -> Candidate<'a, R::Need>,
     releases: impl Iterator<Item = Release<'a, R::Held>>,
-    overdue: i64,
+    planning: &Planning,
     mut start: impl FnMut(u32, R::Held, bool),
 ) where
     R::Need: 'a,
     R::Held: 'a,
 {
-    let mut behind: Option<R::Least> = None;
-    let mut least = Vec::with_capacity(queue.len());
-    for slot in queue.iter().rev() {
-        let both = R::least(job(*slot).need, behind.as_ref());
-        least.push(both.clone());
-        behind = Some(both);
-    }
-    let may_start = |free: &R, index: usize| free.may_fit(&least[least.len() - 1 - index]);
-    if queue.is_empty() || !may_start(free, 0) {
+    let mut last = LastThatMayStart::new(queue.len());
+    if !last.find(0, queue, &job, |kind, _| free.fits(kind)) {
         return;
     }
-    let mut steps = vec![Step {
-        at: now,
-        free: free.clone(),
-    }];
-    for release in releases {
-        let at = if release.at > now {
-            release.at
-        } else {
-            now.saturating_add(overdue)
-        };
-        let place = steps.partition_point(|step| step.at < at);
-        if steps.get(place).is_none_or(|step| step.at != at) {
-            let before = steps[place - 1].free.clone();
-            steps.insert(place, Step { at, free: before });
-        }
-        for step in &mut steps[place..] {
-            step.free.give(release.held);
-        }
-    }
+    let mut steps = steps(now, free, releases, planning.overdue);
     let mut overtakes = false;
+    let mut promises = 0;
     // Promises only take: who needs as much for as long as one before can't be earlier than it.
     let mut bounds: VecDeque<Bound<'_, R::Need>> = VecDeque::with_capacity(BOUNDS);
     for (index, slot) in queue.iter().enumerate() {
-        if !may_start(free, index) {
+        if index % CHECKED == 0
+            && !last.find(index, queue, &job, |need, limit| {
+                may_start(&steps, need, limit)
+            })
+        {
             return;
         }
         let candidate = job(*slot);
@@ -89,22 +114,118 @@ pub fn conservative_pass<'a, R: Room>(
             overtakes = true;
             continue;
         };
-        if at > now {
-            bounds.truncate(BOUNDS - 1);
-            bounds.push_front(Bound {
-                need: candidate.need,
-                limit: candidate.limit,
-                at,
-            });
-        }
-        reserve(&mut steps, at, candidate.limit, &held);
+        let end = planning.end(at, candidate.limit);
         if at == now {
+            reserve(&mut steps, at, end, |free| free.take(&held));
             free.take(&held);
             start(*slot, held, overtakes);
+            continue;
+        }
+        overtakes = true;
+        bounds.truncate(BOUNDS - 1);
+        bounds.push_front(Bound {
+            need: candidate.need,
+            limit: candidate.limit,
+            at,
+        });
+        if promises == planning.promises || at.saturating_sub(now) > planning.window {
+            continue;
+        }
+        promises += 1;
+        if planning.whole_nodes {
+            reserve(&mut steps, at, end, |free| free.block(&held));
         } else {
-            overtakes = true;
+            reserve(&mut steps, at, end, |free| free.take(&held));
         }
     }
+}
+
+/// The last of a queue that may still start now: planning goes no further. Starts and promises only
+/// take, so that who can't start any more never can.
+struct LastThatMayStart {
+    /// Behind it.
+    end: usize,
+    /// Kinds of jobs that do not fit beside those that run.
+    full: Kinds,
+}
+
+impl LastThatMayStart {
+    fn new(jobs: usize) -> LastThatMayStart {
+        LastThatMayStart {
+            end: jobs,
+            full: Kinds::default(),
+        }
+    }
+
+    /// Goes forward to the last that may start, by its need and limit; false where none does from
+    /// some place of the queue on.
+    fn find<'a, N: 'a>(
+        &mut self,
+        from: usize,
+        queue: &[u32],
+        job: &impl Fn(u32) -> Candidate<'a, N>,
+        may_start: impl Fn(&N, Option<i64>) -> bool,
+    ) -> bool {
+        while self.end > from {
+            let candidate = job(queue[self.end - 1]);
+            if !self.full.has(candidate.kind) {
+                if may_start(candidate.need, Some(candidate.limit)) {
+                    return true;
+                }
+                if !may_start(candidate.need, None) {
+                    self.full.add(candidate.kind);
+                }
+            }
+            self.end -= 1;
+        }
+        false
+    }
+}
+
+/// Whether a job may start now: it fits at each moment until its limit; without a limit, now.
+fn may_start<R: Room>(steps: &[Step<R>], need: &R::Need, limit: Option<i64>) -> bool {
+    let end = limit.map_or(i64::MIN, |limit| steps[0].at.saturating_add(limit));
+    let over = steps.iter().skip(1).take_while(|step| step.at < end);
+    steps[0].free.fits(need) && over.into_iter().all(|step| step.free.fits(need))
+}
+
+/// What is free now and after each end that is expected.
+fn steps<'a, R: Room>(
+    now: i64,
+    free: &R,
+    releases: impl Iterator<Item = Release<'a, R::Held>>,
+    overdue: i64,
+) -> Vec<Step<R>>
+where
+    R::Held: 'a,
+{
+    let mut ends: Vec<(i64, &R::Held)> = releases
+        .map(|release| {
+            let at = if release.at > now {
+                release.at
+            } else {
+                now.saturating_add(overdue)
+            };
+            (at, release.held)
+        })
+        .collect();
+    // Nearly sorted: only overdue jobs stand elsewhere.
+    ends.sort_by_key(|(at, _)| *at);
+    let mut steps = Vec::with_capacity(ends.len() + 1);
+    steps.push(Step {
+        at: now,
+        free: free.clone(),
+    });
+    for (at, held) in ends {
+        let last = &steps[steps.len() - 1];
+        if last.at != at {
+            let free = last.free.clone();
+            steps.push(Step { at, free });
+        }
+        let last = steps.len() - 1;
+        steps[last].free.give(held);
+    }
+    steps
 }
 
 /// The first step, not before a moment, from which a job fits for as long as it may run, and what
@@ -144,15 +265,14 @@ fn earliest<R: Room>(
 }
 
 /// Takes what a job gets out of all steps while it would run.
-fn reserve<R: Room>(steps: &mut Vec<Step<R>>, at: i64, length: i64, held: &R::Held) {
-    let end = at.saturating_add(length);
+fn reserve<R: Room>(steps: &mut Vec<Step<R>>, at: i64, end: i64, take: impl Fn(&mut R)) {
     let first = steps.partition_point(|step| step.at < at);
     let last = steps.partition_point(|step| step.at < end);
     if steps.get(last).is_none_or(|step| step.at != end) {
         let free = steps[last - 1].free.clone();
         steps.insert(last, Step { at: end, free });
     }
-    for step in &mut steps[first..last] {
-        step.free.take(held);
-    }
+    steps[first..last]
+        .iter_mut()
+        .for_each(|step| take(&mut step.free));
 }

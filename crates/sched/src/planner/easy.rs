@@ -1,6 +1,7 @@
 //! First in, first out, and EASY backfill: the first job that can't start has a promise, and who
 //! starts before it must not delay it (Lifka, 1995).
 
+use super::kinds::Kinds;
 use super::{Candidate, Release, Room};
 use std::borrow::Cow;
 
@@ -28,25 +29,6 @@ pub struct Blocked<R> {
     full: Kinds,
     /// The same of those that would still run when the first is expected to start.
     full_then: Kinds,
-}
-
-/// Kinds of jobs, a bit each.
-#[derive(Clone, Debug, Default)]
-struct Kinds(Vec<u64>);
-
-impl Kinds {
-    fn has(&self, kind: u32) -> bool {
-        let word = self.0.get(kind as usize / 64);
-        word.is_some_and(|word| word & (1 << (kind % 64)) != 0)
-    }
-
-    fn add(&mut self, kind: u32) {
-        let at = kind as usize / 64;
-        if self.0.len() <= at {
-            self.0.resize(at + 1, 0);
-        }
-        self.0[at] |= 1 << (kind % 64);
-    }
 }
 
 /// Starts what can start, in order; then, behind the first that can't, what does not delay it.

@@ -4,11 +4,14 @@
 //! A pass sees the queue in its order, what is free ([`Room`]) and when running jobs are expected
 //! to end. It changes nothing but its own copies: it says which jobs start.
 
+mod backfill;
 mod conservative;
 mod easy;
+mod kinds;
 mod room;
 
-pub use conservative::conservative_pass;
+pub use backfill::{BackfillParameters, ParameterError};
+pub use conservative::{Planning, conservative_pass};
 pub use easy::{Backfill, Blocked, easy_pass, try_one};
 pub use room::{NeedOfNodes, Nodes, OneNode, Room};
 

@@ -30,17 +30,12 @@ pub trait Room: Clone {
     /// Gives back what a job held.
     fn give(&mut self, held: &Self::Held);
 
+    /// Takes all of the nodes of which a job would hold a part, once nothing is given back any
+    /// more. Amounts without nodes are taken as they are.
+    fn block(&mut self, held: &Self::Held);
+
     /// Keeps what is free in both.
     fn keep(&mut self, other: &Self);
-
-    /// A bound of what several jobs need, by which all of them can be ruled out at once.
-    type Least: Clone;
-
-    /// The bound of a job and of those behind it.
-    fn least(need: &Self::Need, behind: Option<&Self::Least>) -> Self::Least;
-
-    /// Whether one of those jobs may fit.
-    fn may_fit(&self, least: &Self::Least) -> bool;
 }
 
 /// A cluster that is one node: amounts are all that counts.
@@ -69,18 +64,12 @@ impl Room for OneNode {
         self.0.give(held);
     }
 
+    fn block(&mut self, held: &Amounts) {
+        self.take(held);
+    }
+
     fn keep(&mut self, other: &OneNode) {
         self.0 = self.0.least(&other.0);
-    }
-
-    type Least = Amounts;
-
-    fn least(need: &Amounts, behind: Option<&Amounts>) -> Amounts {
-        behind.map_or(*need, |behind| need.least(behind))
-    }
-
-    fn may_fit(&self, least: &Amounts) -> bool {
-        self.0.fits(least)
     }
 }
 
@@ -171,7 +160,7 @@ impl Room for Nodes<'_> {
     }
 
     fn find(&self, need: &NeedOfNodes) -> Option<HeldNodes> {
-        if !self.may_fit(&need.least) {
+        if self.total.cpus < need.least.cpus || self.total.gpus < need.least.gpus {
             return None;
         }
         let compiled = &need.compiled;
@@ -195,23 +184,21 @@ impl Room for Nodes<'_> {
         self.total.gpus = self.total.gpus.saturating_add(held.total.gpus);
     }
 
+    fn block(&mut self, held: &HeldNodes) {
+        for share in &held.shares {
+            if self.free.up().contains(share.node) {
+                let left = self.free.amounts(share.node);
+                self.total.cpus = self.total.cpus.saturating_sub(left.cpus.into());
+                self.total.gpus = self.total.gpus.saturating_sub(left.lane(0).into());
+                self.free.set_up(share.node, false);
+            }
+        }
+    }
+
     /// The least of the totals is a bound: what is free in both on each node may be less.
     fn keep(&mut self, other: &Self) {
         self.free.keep(self.cluster, &other.free);
         self.total.cpus = self.total.cpus.min(other.total.cpus);
         self.total.gpus = self.total.gpus.min(other.total.gpus);
-    }
-
-    type Least = Total;
-
-    fn least(need: &NeedOfNodes, behind: Option<&Total>) -> Total {
-        behind.map_or(need.least, |behind| Total {
-            cpus: need.least.cpus.min(behind.cpus),
-            gpus: need.least.gpus.min(behind.gpus),
-        })
-    }
-
-    fn may_fit(&self, least: &Total) -> bool {
-        self.total.cpus >= least.cpus && self.total.gpus >= least.gpus
     }
 }

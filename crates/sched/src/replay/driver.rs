@@ -3,15 +3,19 @@
 //! At one moment submissions come before ends, ends in the order of their starts; a job whose
 //! limit ends at a moment is over before anything else happens then. Under `fifo` and `easy` there
 //! is a pass after each event, under `conservative` one a moment. These are the rules behind the
-//! published schedules that the tests compare with.
+//! published schedules that the tests compare with. Under `slurm` a pass in order follows each
+//! event, and a backfill cycle the next multiple of `bf_interval`, if anything happened since the
+//! last one.
 
-use super::{Order, Policy, Rules, Trace};
+use super::one_by_one::play_one_by_one;
+use super::{Arrivals, Order, Policy, Rules, Trace};
+use crate::planner::Planning;
 use crate::planner::{
     Backfill, Blocked, Candidate, Release, Room, conservative_pass, easy_pass, try_one,
 };
 use model::Timestamp;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 /// An overdue job is expected to be killed so much later: Slurm's default of `KillWait`, in
 /// milliseconds.
@@ -48,7 +52,7 @@ pub(crate) struct Needs<N> {
 }
 
 impl<N> Needs<N> {
-    fn of(&self, slot: u32) -> Option<&N> {
+    pub fn of(&self, slot: u32) -> Option<&N> {
         self.needs[self.kinds[slot as usize] as usize].as_ref()
     }
 }
@@ -65,6 +69,9 @@ pub(crate) fn play<'a, R: Room>(
 where
     R::Held: Clone,
 {
+    if rules.arrivals == Arrivals::WhileBlocked {
+        return play_one_by_one(trace, rules, idle, needs, progress);
+    }
     let mut play = Play::<R> {
         rules,
         trace,
@@ -82,6 +89,11 @@ where
         ends: BinaryHeap::new(),
         blocked: None,
         is_stale: false,
+        cycle: None,
+        owners: match rules.policy {
+            Policy::Slurm => owners(trace),
+            _ => Vec::new(),
+        },
         starts: Vec::with_capacity(trace.jobs.len()),
         never: Vec::new(),
     };
@@ -90,7 +102,8 @@ where
     loop {
         let next_arrival = arrivals.peek().map(|(_, job)| job.submit.0);
         let next_end = play.ends.peek().map(|Reverse((at, ..))| *at);
-        let Some(now) = [next_arrival, next_end].into_iter().flatten().min() else {
+        let next = [next_arrival, next_end, play.cycle];
+        let Some(now) = next.into_iter().flatten().min() else {
             break;
         };
         play.end_those_whose_limit_is_over(now);
@@ -105,6 +118,9 @@ where
         }
         if play.is_stale {
             play.pass(now);
+        }
+        if play.cycle.is_some_and(|at| at <= now) {
+            play.cycle(now);
         }
         if play.starts.len() >= told + 4096 {
             told = play.starts.len();
@@ -138,6 +154,10 @@ struct Play<'a, R: Room> {
     blocked: Option<Blocked<R>>,
     /// Something happened that no pass has seen.
     is_stale: bool,
+    /// When the next backfill cycle of Slurm's is.
+    cycle: Option<i64>,
+    /// Users and queues of the jobs as numbers, for the budgets of a cycle.
+    owners: Vec<(u32, u32)>,
     starts: Vec<Start>,
     never: Vec<usize>,
 }
@@ -173,6 +193,15 @@ where
         self.is_stale = true;
     }
 
+    /// Something happened: another cycle is due.
+    fn plan_cycle(&mut self, now: i64) {
+        if self.rules.policy == Policy::Slurm && !self.queue.is_empty() {
+            let interval = self.rules.backfill.interval.max(1);
+            let next = now.saturating_add(interval - now.rem_euclid(interval));
+            self.cycle.get_or_insert(next);
+        }
+    }
+
     fn end(&mut self, now: i64, slot: u32) {
         self.release(slot);
         if self.is_stale && !self.is_conservative() {
@@ -206,7 +235,8 @@ where
             return;
         }
         // Nothing became free since the last pass: the others still can't start.
-        if self.rules.policy == Policy::Fifo {
+        if matches!(self.rules.policy, Policy::Fifo | Policy::Slurm) {
+            self.plan_cycle(now);
             return;
         }
         let candidate = candidate(self.needs, &self.limits, slot);
@@ -237,40 +267,41 @@ where
         self.is_stale = false;
         let (needs, limits) = (self.needs, &self.limits);
         let job = |slot: u32| candidate(needs, limits, slot);
-        let held = &self.held;
-        let releases = self.expected.iter().filter_map(|(at, slot)| {
-            let held = held[*slot as usize].as_ref()?;
-            Some(Release { at: *at, held })
-        });
+        let releases = releases(&self.expected, &self.held);
         let mut started = Vec::new();
         let start = |slot, held, backfilled| started.push((slot, held, backfilled));
+        let free = &mut self.free;
+        let queue = &self.queue;
         let backfill = match self.rules.policy {
-            Policy::Fifo => Backfill::None,
+            Policy::Fifo | Policy::Slurm => Backfill::None,
             Policy::Easy => Backfill::InOrder,
             Policy::EasySjbf => Backfill::ShortestFirst,
             Policy::Conservative => {
-                conservative_pass(
-                    now,
-                    &mut self.free,
-                    &self.queue,
-                    job,
-                    releases,
-                    KILL_WAIT,
-                    start,
-                );
+                let planning = Planning::exact(KILL_WAIT);
+                conservative_pass(now, free, queue, job, releases, &planning, start);
                 self.take_out(now, started);
                 return;
             }
         };
-        self.blocked = easy_pass(
-            now,
-            &mut self.free,
-            &self.queue,
-            job,
-            releases,
-            backfill,
-            start,
-        );
+        self.blocked = easy_pass(now, free, queue, job, releases, backfill, start);
+        self.take_out(now, started);
+        self.plan_cycle(now);
+    }
+
+    /// A backfill cycle of Slurm's.
+    fn cycle(&mut self, now: i64) {
+        self.cycle = None;
+        let (needs, limits) = (self.needs, &self.limits);
+        let job = |slot: u32| candidate(needs, limits, slot);
+        let releases = releases(&self.expected, &self.held);
+        let mut started = Vec::new();
+        let start = |slot, held, backfilled| started.push((slot, held, backfilled));
+        let parameters = &self.rules.backfill;
+        let owners = &self.owners;
+        let tried = parameters.tried(&self.queue, |slot| owners[slot as usize]);
+        let planning = parameters.planning(KILL_WAIT);
+        let free = &mut self.free;
+        conservative_pass(now, free, &tried, job, releases, &planning, start);
         self.take_out(now, started);
     }
 
@@ -285,6 +316,30 @@ where
         let held = &self.held;
         self.queue.retain(|slot| held[*slot as usize].is_none());
     }
+}
+
+/// Running jobs by their expected ends.
+fn releases<'a, H>(
+    expected: &'a BTreeSet<(i64, u32)>,
+    held: &'a [Option<H>],
+) -> impl Iterator<Item = Release<'a, H>> {
+    expected.iter().filter_map(|(at, slot)| {
+        let held = held[*slot as usize].as_ref()?;
+        Some(Release { at: *at, held })
+    })
+}
+
+/// Each job's user and queue, as numbers.
+fn owners(trace: &Trace) -> Vec<(u32, u32)> {
+    let mut users = HashMap::new();
+    let mut queues = HashMap::new();
+    let jobs = trace.jobs.iter().map(|job| {
+        let next = users.len() as u32;
+        let user = *users.entry(&job.user).or_insert(next);
+        let next = queues.len() as u32;
+        (user, *queues.entry(&job.queue).or_insert(next))
+    });
+    jobs.collect()
 }
 
 fn candidate<'a, N>(needs: &'a Needs<N>, limits: &[i64], slot: u32) -> Candidate<'a, N> {

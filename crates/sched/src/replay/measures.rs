@@ -138,7 +138,9 @@ impl Measures {
 }
 
 impl Spread {
-    fn of(mut values: Vec<f64>) -> Spread {
+    /// Of some values.
+    #[must_use]
+    pub fn of(mut values: Vec<f64>) -> Spread {
         let sum: f64 = values.iter().sum();
         values.sort_by(f64::total_cmp);
         let at = |share: f64| {

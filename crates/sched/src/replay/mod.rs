@@ -3,15 +3,19 @@
 mod driver;
 mod machine;
 mod measures;
+mod one_by_one;
 mod rules;
+mod series;
 mod swf;
 mod table;
 mod trace;
 
+pub use crate::planner::{BackfillParameters, ParameterError};
 pub use driver::{Played, Start};
 pub use machine::{flat_machine, replay};
 pub use measures::{Measures, Part, Report, Spread};
-pub use rules::{Estimates, Order, Policy, Rules};
+pub use rules::{Arrivals, Estimates, Order, Policy, Rules};
+pub use series::{Bar, Lanes, SizeClass, Use, in_use, lanes, waits_by_size};
 pub use swf::read_swf;
 pub use table::read_table;
 pub use trace::{LeftOut, Moments, NoJob, NoTrace, Trace, TraceJob};

@@ -1,6 +1,7 @@
 //! By which rules a trace is played.
 
 use super::TraceJob;
+use crate::planner::BackfillParameters;
 use serde::{Deserialize, Serialize};
 
 /// Who of those that wait starts.
@@ -16,6 +17,20 @@ pub enum Policy {
     EasySjbf,
     /// A promise to each, made anew at each moment at which something happens.
     Conservative,
+    /// Slurm's two schedulers: one in order at each event, and a backfill cycle from time to time
+    /// that promises whole nodes to each job.
+    Slurm,
+}
+
+/// When a job that was submitted comes into the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// At once.
+    AtOnce,
+    /// When no job waits, or while the first of the queue can't start; it stays the first until it
+    /// does. The simulator of RLScheduler (Zhang et al., SC'20) goes by that; it knows no backfill.
+    WhileBlocked,
 }
 
 /// The order of the queue.
@@ -52,6 +67,25 @@ pub struct Rules {
     pub order: Order,
     /// What stands for time limits.
     pub estimates: Estimates,
+    /// When jobs come into the queue.
+    pub arrivals: Arrivals,
+    /// How Slurm's backfill goes, where that is the policy.
+    #[serde(skip)]
+    pub backfill: BackfillParameters,
+}
+
+impl Rules {
+    /// A policy with the jobs in order of submission, and their own limits.
+    #[must_use]
+    pub fn new(policy: Policy) -> Rules {
+        Rules {
+            policy,
+            order: Order::Fcfs,
+            estimates: Estimates::Requested,
+            arrivals: Arrivals::AtOnce,
+            backfill: BackfillParameters::default(),
+        }
+    }
 }
 
 impl Estimates {

@@ -135,6 +135,16 @@ mod tests {
     }
 
     #[test]
+    fn a_million_lines_of_garbage() {
+        let text = "x1 # \u{fffd} -- 7\n".repeat(1_000_000);
+        let error = read_swf(&text).expect_err("no line of it is a job");
+        assert_eq!(
+            error.to_string(),
+            "no line of it is a job: 1000000 not a job (the first in line 1)"
+        );
+    }
+
+    #[test]
     fn a_file_without_jobs_is_no_trace() {
         check("", expect!["no line of it is a job"]);
         check(

@@ -1,17 +1,22 @@
 //! `yard simulate`
 
+mod pictures;
+
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::output_file;
 use crate::printer::Printer;
 use crate::words::{fitted, length};
 use clap::{Args as ClapArgs, ValueEnum};
+use cluster_file::ClusterFile;
 use flate2::read::MultiGzDecoder;
+use model::{Seconds, TimeLimitRequest};
+use pictures::{Machine, Schedule, Window, first_submission, pictures};
 use resources::{Cluster, Trust};
 use runs::{cluster_files, input_file, places};
 use sched::replay::{
-    Estimates, Measures, Moments, Order, Part, Played, Policy, Report, Rules, Trace, flat_machine,
-    read_trace, replay,
+    Arrivals, BackfillParameters, Estimates, Measures, Moments, Order, Part, Played, Policy,
+    Report, Rules, Trace, flat_machine, read_trace, replay,
 };
 use std::fmt::Write as _;
 use std::io::Read;
@@ -53,6 +58,20 @@ pub struct Args {
     /// What stands for a job's time limit
     #[arg(long, value_name = "WHICH", default_value = "requested")]
     estimates: EstimatesName,
+    /// When a job comes into the queue
+    #[arg(long, value_name = "WHEN", default_value = "at-once")]
+    arrivals: ArrivalsName,
+    /// How Slurm's backfill goes, with --policy slurm: bf_interval=30,bf_window=1440,…; the cluster
+    /// file's own, else Slurm's
+    #[arg(long, value_name = "KEY=N,…")]
+    parameters: Option<String>,
+    /// Write pictures to a folder, as SVG and PNG: use over time, waits by size, who held what
+    #[arg(long, value_name = "FOLDER")]
+    pictures: Option<PathBuf>,
+    /// Which part of the time the last of them shows, since the first submission
+    /// (3-12:00:00+1-00:00:00); a day around the longest wait
+    #[arg(long, value_name = "BEGIN+LENGTH", requires = "pictures")]
+    window: Option<String>,
     /// Write when each job starts and ends to a table: job,submit,start,end
     #[arg(long, value_name = "FILE")]
     starts: Option<PathBuf>,
@@ -71,6 +90,17 @@ enum PolicyName {
     EasySjbf,
     /// Who delays no job ahead may start; all are planned anew whenever something happens
     Conservative,
+    /// Slurm's two schedulers: in order at each event, and a cycle of backfill from time to time
+    /// that promises whole nodes to each job
+    Slurm,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ArrivalsName {
+    /// At once
+    AtOnce,
+    /// While no job waits, or the first can't start; as RLScheduler simulates, with --policy fifo
+    WhileBlocked,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -102,17 +132,40 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         )
         .todo("give one --policy with --starts"));
     }
+    let fifo = [PolicyName::Fifo];
+    if args.arrivals == ArrivalsName::WhileBlocked && args.policy != fifo {
+        return Err(Failure::new(
+            exit_code::USAGE,
+            "--arrivals while-blocked knows no backfill",
+        )
+        .todo("give --policy fifo with it"));
+    }
+    let file = args.cluster.as_ref();
+    let file = file.map(|name| cluster_files::read(&places()?, name));
+    let file = file.transpose()?;
+    let backfill = parameters(args, file.as_ref())?;
+    let window = args.window.as_deref().map(window).transpose()?;
     let trace = read(&args.trace)?;
-    let cluster = machine(args, &trace)?;
+    let cluster = machine(args, file.as_ref(), &trace)?;
+    let machine = Machine {
+        cpus: total(&cluster, Amount::Cpus),
+        gpus: total(&cluster, Amount::Gpus),
+    };
     if trace.left_out.count() > 0 {
         printer.say(&format!("note: lines left out: {}", trace.left_out));
     }
     let mut reports = Vec::new();
+    let mut schedules = Vec::new();
     for policy in &args.policy {
         let rules = Rules {
             policy: policy.rule(),
             order: args.order.rule(),
             estimates: args.estimates.rule(),
+            arrivals: match args.arrivals {
+                ArrivalsName::AtOnce => Arrivals::AtOnce,
+                ArrivalsName::WhileBlocked => Arrivals::WhileBlocked,
+            },
+            backfill,
         };
         let title = format!("playing {} jobs", trace.jobs.len());
         let mut progress = |started: usize| {
@@ -129,8 +182,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             )
             .there(format!(
                 "it has {} CPUs and {} GPUs",
-                total(&cluster, Amount::Cpus),
-                total(&cluster, Amount::Gpus)
+                machine.cpus, machine.gpus
             ))
             .todo("name a larger one: --processors N, or --cluster"));
         }
@@ -140,12 +192,12 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         reports.push(Report {
             rules,
             never: played.never.len(),
-            measures: Measures::of(
-                &played,
-                total(&cluster, Amount::Cpus),
-                total(&cluster, Amount::Gpus),
-            ),
+            measures: Measures::of(&played, machine.cpus, machine.gpus),
         });
+        schedules.push((name(rules.policy), played));
+    }
+    if let Some(folder) = &args.pictures {
+        draw(folder, &schedules, machine, window, printer)?;
     }
     // What never fits does not hang on the policy.
     if let Some(never) = reports
@@ -179,6 +231,7 @@ impl PolicyName {
             PolicyName::Easy => Policy::Easy,
             PolicyName::EasySjbf => Policy::EasySjbf,
             PolicyName::Conservative => Policy::Conservative,
+            PolicyName::Slurm => Policy::Slurm,
         }
     }
 }
@@ -209,6 +262,7 @@ fn name(policy: Policy) -> &'static str {
         Policy::Easy => "easy",
         Policy::EasySjbf => "easy-sjbf",
         Policy::Conservative => "conservative",
+        Policy::Slurm => "slurm",
     }
 }
 
@@ -242,10 +296,77 @@ fn read(path: &Path) -> Result<Trace, Failure> {
     })
 }
 
-fn machine(args: &Args, trace: &Trace) -> Result<Cluster, Failure> {
-    if let Some(name) = &args.cluster {
-        let file = cluster_files::read(&places()?, name)?;
-        return Ok(Cluster::build(&file, Trust::All));
+/// How Slurm's backfill goes.
+fn parameters(args: &Args, file: Option<&ClusterFile>) -> Result<BackfillParameters, Failure> {
+    let of_file = file.and_then(|file| file.scheduling.parameters.as_ref());
+    let text = args.parameters.as_deref();
+    let text = text.or(of_file.map(|text| text.value.as_str()));
+    BackfillParameters::parse(text.unwrap_or_default()).map_err(|error| {
+        Failure::new(exit_code::USAGE, format!("parameters: {error}"))
+            .todo("see SchedulerParameters in the manual of slurm.conf")
+    })
+}
+
+/// `BEGIN+LENGTH` in milliseconds since the first submission.
+fn window(text: &str) -> Result<Window, Failure> {
+    let millis = |text: &str| match TimeLimitRequest::parse(text)? {
+        TimeLimitRequest::Limit(Seconds(seconds)) => i64::try_from(seconds).ok()?.checked_mul(1000),
+        TimeLimitRequest::Unlimited => Some(0),
+    };
+    let parts = text.split_once('+');
+    let parts = parts.and_then(|(begin, length)| Some((millis(begin)?, millis(length)?)));
+    let window = parts.filter(|(_, length)| *length > 0);
+    let window = window.and_then(|(from, length)| {
+        let to = from.checked_add(length)?;
+        Some(Window { from, to })
+    });
+    window.ok_or_else(|| {
+        Failure::new(
+            exit_code::USAGE,
+            format!("--window {text} is no part of the time"),
+        )
+        .there("BEGIN+LENGTH, each a time as --time takes it")
+        .todo("as in --window 3-12:00:00+1-00:00:00")
+    })
+}
+
+/// Writes the pictures of some schedules.
+fn draw(
+    folder: &Path,
+    schedules: &[(&'static str, Played<'_>)],
+    machine: Machine,
+    window: Option<Window>,
+    printer: &Printer,
+) -> Result<(), Failure> {
+    let written = |path: &Path, error: &dyn std::fmt::Display| {
+        let path = path.display();
+        Failure::new(exit_code::IO, format!("{path} can't be written: {error}"))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| written(folder, &error))?;
+    let schedules: Vec<Schedule<'_>> = schedules
+        .iter()
+        .map(|(name, played)| Schedule { name, played })
+        .collect();
+    let begin = schedules.first().map(|one| first_submission(one.played));
+    let window = window.map(|window| Window {
+        from: window.from.saturating_add(begin.unwrap_or(0)),
+        to: window.to.saturating_add(begin.unwrap_or(0)),
+    });
+    let pictures = pictures(&schedules, machine, window)
+        .map_err(|error| Failure::new(exit_code::IO, format!("no pictures: {error}")))?;
+    for picture in pictures {
+        for (end, bytes) in [("svg", picture.svg.as_bytes()), ("png", &picture.png)] {
+            let path = folder.join(format!("{}.{end}", picture.name));
+            output_file::replace(&path, bytes).map_err(|error| written(&path, &error))??;
+        }
+    }
+    printer.say(&format!("pictures are in {}", folder.display()));
+    Ok(())
+}
+
+fn machine(args: &Args, file: Option<&ClusterFile>, trace: &Trace) -> Result<Cluster, Failure> {
+    if let Some(file) = file {
+        return Ok(Cluster::build(file, Trust::All));
     }
     let processors = args.processors.or(trace.processors);
     processors.map(flat_machine).ok_or_else(|| {
