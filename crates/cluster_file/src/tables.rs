@@ -213,6 +213,8 @@ section! {
         description: String,
         /// A number, or `"parent"`. `Fairshare`
         shares: String,
+        /// What the association counts for. `Priority`
+        priority: u32,
         /// QOS that its members can use. `QOS`
         qos: Vec<String>,
         /// `DefaultQOS`
@@ -269,6 +271,8 @@ section! {
         partition: String,
         /// A number, or `"parent"`. `Fairshare`
         shares: String,
+        /// What the association counts for. `Priority`
+        priority: u32,
         /// `QOS`
         qos: Vec<String>,
         /// `DefaultQOS`
@@ -405,6 +409,8 @@ section! {
         max_age: Seconds,
         /// Half of the usage is forgotten after so long. `PriorityDecayHalfLife`
         half_life: Seconds,
+        /// Priorities are worked out anew so often. `PriorityCalcPeriod`
+        calc_period: Seconds,
         /// `PriorityFavorSmall`
         favor_small: bool,
         /// `PriorityFlags`

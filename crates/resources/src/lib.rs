@@ -54,9 +54,9 @@ pub use admit::{
 };
 pub use amounts::{Amounts, LANE_MAX, LANES};
 pub use cluster::{
-    Account, AccountId, ClassId, Cluster, Counted, Difference, GpuGroup, GpuKind, Lane, Limits,
-    Merged, NodeClass, NodeId, PartId, Partition, Qos, QosId, SingleNode, Sockets, Trust,
-    UNBOUNDED, merge,
+    Account, AccountId, Association, ClassId, Cluster, Counted, Difference, GpuGroup, GpuKind,
+    Lane, Limits, Merged, NodeClass, NodeId, PartId, Partition, PriorityPolicy, Qos, QosId, Shares,
+    SingleNode, Sockets, Trust, UNBOUNDED, merge,
 };
 pub use compiled::Compiled;
 pub use demand::{

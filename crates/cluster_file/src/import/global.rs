@@ -259,6 +259,7 @@ impl Importer {
             "priorityweighttres" => set!(file.priority.tres, text()),
             "prioritymaxage" => set!(file.priority.max_age, length()),
             "prioritydecayhalflife" => set!(file.priority.half_life, length()),
+            "prioritycalcperiod" => set!(file.priority.calc_period, length()),
             "priorityfavorsmall" => set!(file.priority.favor_small, flag()),
             "priorityflags" => set!(file.priority.flags, list()),
             "preempttype" => {

@@ -3,7 +3,7 @@
 use super::partition::limit;
 use super::{
     Account, AccountId, Cluster, Counted, GpuKind, Lane, Limits, NodeClass, Partition, Qos, QosId,
-    Sockets, UNBOUNDED,
+    Shares, Sockets, UNBOUNDED,
 };
 use crate::NodeSet;
 use crate::amounts::LANE_MAX;
@@ -63,6 +63,8 @@ impl Cluster {
         }
         cluster.qos = file.qos.iter().map(|qos| qos_of(file, qos)).collect();
         cluster.accounts = file.accounts.iter().map(|one| account(file, one)).collect();
+        cluster.associations = super::association::associations(file);
+        cluster.priority = super::PriorityPolicy::of(file);
         for partition in &file.partitions {
             let mut nodes = match partition.nodes.as_ref().map(|nodes| &nodes.value) {
                 None => NodeSet::default(),
@@ -364,6 +366,10 @@ fn account(file: &ClusterFile, account: &Named<cluster_file::Account>) -> Accoun
             group_minutes: tres(&account.group_tres_minutes),
             ..Limits::default()
         },
-        shares: account.shares.as_ref().map(|shares| shares.value.clone()),
+        shares: account
+            .shares
+            .as_ref()
+            .map_or_else(Shares::default, |shares| Shares::parse(&shares.value)),
+        priority: value(&account.priority).unwrap_or(0),
     }
 }

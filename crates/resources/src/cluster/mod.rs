@@ -1,15 +1,19 @@
 //! What there is: the nodes of a cluster in classes, and the rules by which they are given.
 
+mod association;
 mod build;
 mod merge;
 mod node;
 mod partition;
+mod priority;
 mod single;
 
+pub use association::{Association, Shares};
 pub use build::Trust;
 pub use merge::{Difference, Merged, merge};
 pub use node::{ClassId, GpuGroup, GpuKind, Lane, NodeClass, NodeId, Sockets, UNBOUNDED};
 pub use partition::{Account, AccountId, Counted, Limits, PartId, Partition, Qos, QosId};
+pub use priority::PriorityPolicy;
 pub use single::SingleNode;
 
 use crate::NodeSet;
@@ -33,6 +37,8 @@ pub struct Cluster {
     partitions: Vec<Partition>,
     qos: Vec<Qos>,
     accounts: Vec<Account>,
+    associations: Vec<Association>,
+    priority: PriorityPolicy,
     /// What jobs get outside of partitions that do not ask for it.
     defaults: Defaults,
 }
@@ -174,6 +180,18 @@ impl Cluster {
         let is_it = |one: &Account| one.name.eq_ignore_ascii_case(name);
         let found = self.accounts.iter().position(is_it)?;
         u16::try_from(found).ok().map(AccountId)
+    }
+
+    /// Users in accounts, as the cluster file names them.
+    #[must_use]
+    pub fn associations(&self) -> &[Association] {
+        &self.associations
+    }
+
+    /// What a job's priority is made of.
+    #[must_use]
+    pub fn priority(&self) -> &PriorityPolicy {
+        &self.priority
     }
 
     /// What jobs of a partition get that do not ask for it; of the cluster where there is none.

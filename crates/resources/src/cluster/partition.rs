@@ -1,5 +1,6 @@
 //! Partitions and QOS of a cluster, as a scheduler reads them.
 
+use super::Shares;
 use crate::NodeSet;
 use crate::demand::Defaults;
 use cluster_file::{PartitionState, PreemptMode, Tres};
@@ -88,8 +89,10 @@ pub struct Account {
     pub parent: Option<AccountId>,
     /// Its limits, which hold for everyone in it.
     pub limits: Limits,
-    /// `Fairshare`: a number or `parent`, in Slurm's words.
-    pub shares: Option<String>,
+    /// `Fairshare`
+    pub shares: Shares,
+    /// `Priority`, which users in it have that say none.
+    pub priority: u32,
 }
 
 /// Limits of a QOS, of an account, or of a user in an account. None is no limit.

@@ -1,0 +1,116 @@
+//! Users in accounts.
+
+use super::partition::limit;
+use super::{Counted, Limits};
+use cluster_file::{ClusterFile, Sourced, Tres};
+use std::fmt;
+
+/// A user in an account.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Association {
+    /// Whose; `*` is everyone who has no table.
+    pub user: String,
+    /// In which account.
+    pub account: String,
+    /// The partition that it is for, where it is for one alone.
+    pub partition: Option<String>,
+    /// `Fairshare`
+    pub shares: Shares,
+    /// `Priority`
+    pub priority: u32,
+    /// What holds for this user in this account.
+    pub limits: Limits,
+}
+
+/// `Fairshare`: what a user or an account is due beside its siblings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shares {
+    /// So much.
+    Number(u32),
+    /// Those below count as if they were the parent's own.
+    Parent,
+}
+
+impl Shares {
+    /// Reads a number or `parent`; anything else is 1, as where nothing is said.
+    #[must_use]
+    pub fn parse(text: &str) -> Shares {
+        if text.eq_ignore_ascii_case("parent") {
+            Shares::Parent
+        } else {
+            Shares::Number(text.parse().unwrap_or(1))
+        }
+    }
+}
+
+impl Default for Shares {
+    fn default() -> Shares {
+        Shares::Number(1)
+    }
+}
+
+impl fmt::Display for Shares {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Shares::Number(number) => number.fmt(f),
+            Shares::Parent => f.write_str("parent"),
+        }
+    }
+}
+
+/// All associations of a file, in its order.
+pub(super) fn associations(file: &ClusterFile) -> Vec<Association> {
+    let mut all = Vec::new();
+    for user in &file.users {
+        let accounts = user.accounts.iter().flat_map(|accounts| accounts.iter());
+        let mut accounts: Vec<&String> = accounts.collect();
+        for own in &user.associations {
+            if !accounts.contains(&&own.name) {
+                accounts.push(&own.name);
+            }
+        }
+        for account in accounts {
+            let own = user.associations.iter().find(|own| own.name == *account);
+            all.push(Association {
+                user: user.name.clone(),
+                account: account.clone(),
+                partition: own.and_then(|own| Some(own.partition.as_ref()?.value.clone())),
+                shares: own
+                    .and_then(|own| own.shares.as_ref())
+                    .map_or_else(Shares::default, |shares| Shares::parse(&shares.value)),
+                priority: own.and_then(|own| value(&own.priority)).unwrap_or(0),
+                limits: own.map_or_else(Limits::default, |own| limits(own)),
+            });
+        }
+    }
+    all
+}
+
+fn value<T: Copy>(value: &Option<Sourced<T>>) -> Option<T> {
+    value.as_ref().map(|value| value.value)
+}
+
+fn limits(own: &cluster_file::Association) -> Limits {
+    let tres = |tres: &Option<Sourced<Tres>>| {
+        let tres = tres.as_ref();
+        tres.map_or_else(Tres::default, |tres| tres.value.clone())
+    };
+    Limits {
+        wall: value(&own.max_wall).and_then(limit),
+        job: tres(&own.max_tres_per_job),
+        node: tres(&own.max_tres_per_node),
+        user: Counted {
+            jobs: value(&own.max_jobs),
+            submitted: value(&own.max_submit),
+            tres: Tres::default(),
+        },
+        group: Counted {
+            jobs: value(&own.group_jobs),
+            submitted: value(&own.group_submit),
+            tres: tres(&own.group_tres),
+        },
+        group_wall: value(&own.group_wall).and_then(limit),
+        group_minutes: tres(&own.group_tres_minutes),
+        ..Limits::default()
+    }
+}
