@@ -22,6 +22,7 @@ mod outlook;
 mod place_step;
 mod planner;
 mod pool;
+pub mod priority;
 mod queue;
 mod refile;
 pub mod replay;
