@@ -359,9 +359,34 @@ fn a_question_is_answered_as_slurm_does_and_queues_nothing() {
 }
 
 #[test]
+fn sinfo_tells_of_this_machine() {
+    let env = env();
+    let host = sys::host_name();
+    let said = |args: &[&str]| env.slurm("sinfo", args).success();
+    assert_eq!(
+        said(&["-h", "-o", "%P|%a|%D|%t|%N"]),
+        format!("local*|up|1|idle|{host}\n")
+    );
+    assert_eq!(said(&["-h", "-p", "nosuch"]), "");
+    assert_eq!(said(&["-h", "-N", "-O", "statelong:0"]), "idle\n");
+    let nodes: serde_json::Value = serde_json::from_str(&said(&["--json"])).unwrap();
+    assert_eq!(nodes["nodes"][0]["name"], host.as_str());
+    let unknown = env.slurm("sinfo", &["-t", "nosuch"]).code(1).stderr;
+    assert!(
+        unknown.starts_with("sinfo: error: Bad state string: \"nosuch\"\n"),
+        "{unknown}"
+    );
+    let unknown = env.slurm("sinfo", &["-M", "nosuch"]).code(1).stderr;
+    assert!(
+        unknown.starts_with("sinfo: error: No cluster 'nosuch' known by database.\n"),
+        "{unknown}"
+    );
+}
+
+#[test]
 fn commands_that_are_not_here_say_what_is() {
     let env = env();
-    for name in ["sinfo", "sacctmgr", "sattach", "sstat", "sprio", "sdiag"] {
+    for name in ["sacctmgr", "sattach", "sstat", "sprio", "sdiag"] {
         let said = env.slurm(name, &["-n", "1"]).code(1).stderr;
         let lines: Vec<&str> = said.lines().collect();
         assert_eq!(lines.len(), 4, "{said}");

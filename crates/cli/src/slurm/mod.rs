@@ -2,8 +2,10 @@
 //! engine alone: inside a job to the job's own, elsewhere to the user's.
 
 mod allocation_wait;
+mod cluster_view;
 pub mod connection;
 mod login_environment;
+mod node_json;
 mod not_here;
 mod sacct;
 mod salloc;
@@ -12,9 +14,11 @@ pub mod sbatch_wait;
 mod scancel;
 mod scontrol;
 mod script_source;
+mod sinfo;
 mod squeue;
 pub mod srun;
 mod token;
+mod yaml;
 
 use crate::printer::Printer;
 use api::{Refusal, WouldStart};
@@ -26,7 +30,7 @@ use std::process::ExitCode;
 
 /// Slurm's commands that this program answers to.
 pub const NAMES: &[&str] = &[
-    "sbatch", "squeue", "scancel", "srun", "scontrol", "sacct", "salloc",
+    "sbatch", "squeue", "scancel", "srun", "scontrol", "sacct", "salloc", "sinfo",
 ];
 
 /// The command and its arguments, when this call is for one of Slurm's.
@@ -61,6 +65,7 @@ pub fn help_of(name: &str) -> String {
         "srun" => srun::help(),
         "salloc" => salloc::help(),
         "scontrol" => scontrol::HELP.to_owned(),
+        "sinfo" => sinfo::HELP.to_owned(),
         other => panic!("{other} has no help"),
     }
 }
@@ -144,6 +149,7 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
         "scancel" => scancel::run(&args, printer),
         "sacct" => sacct::run(&args, printer),
         "scontrol" => scontrol::run(&args, printer),
+        "sinfo" => sinfo::run(&args, printer),
         "srun" => srun::run(&args, printer),
         "salloc" => salloc::run(&args, printer),
         other => not_here::refuse(other, &args, printer).unwrap_or(1),

@@ -13,11 +13,6 @@ const ROWS: &[Row] = &[
         "yard attach RUN follows a run; tail -f the job's output file",
     ),
     (
-        "sinfo",
-        "one machine, in the partition local",
-        "scontrol show node, and scontrol show partition",
-    ),
-    (
         "sacctmgr",
         "no accounting database: no accounts, users or QOS to manage",
         "leave it out; yard cluster show NAME shows what a cluster file says of them",

@@ -6,6 +6,8 @@ pub mod scancel;
 pub mod scontrol;
 pub(crate) mod scontrol_show_job;
 pub(crate) mod sinfo;
+pub(crate) mod sinfo_args;
+pub(crate) mod sinfo_order;
 pub(crate) mod squeue;
 pub(crate) mod squeue_args;
 pub(crate) mod squeue_order;
@@ -13,7 +15,7 @@ pub(crate) mod squeue_order;
 pub use lost_submission::{FIND_BY_COMMENT, answer_was_lost, job_with_comment};
 pub use sacct::{Parsable, SacctArgs, SacctColumn, SacctShow, sacct_columns_text};
 pub use scontrol_show_job::{ShowStyle, show_job};
-pub use sinfo::{SINFO_FORMAT, SINFO_LONG, SINFO_SUMMARY, sinfo_lines};
+pub use sinfo_args::{SINFO_USAGE, SinfoAction, SinfoArgs, SinfoUsageError};
 pub use squeue::Printed;
 pub use squeue_args::{
     JobName, SQUEUE_USAGE, SqueueAction, SqueueArgs, SqueueUsageError, StateFilter,

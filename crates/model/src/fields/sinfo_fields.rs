@@ -4,7 +4,7 @@
 use crate::fields::field_table::FieldKind::{Length, Moment, Nodes, Number, Text};
 use crate::fields::squeue_format::FieldTable;
 use crate::fields::{Cell, FieldKind};
-use crate::records::{SinfoNode, SinfoPartition};
+use crate::records::{SinfoNode, SinfoPartition, SinfoReason};
 use crate::values::{NodeName, Seconds, elapsed_text, node_list};
 use SinfoValue::{Least, OfAll, OfNode, OfPartition};
 
@@ -67,25 +67,25 @@ const fn field(
     }
 }
 
-/// Every column of 22.05's `sinfo` but those of federations and of ports.
+/// Every column of 22.05's `sinfo` but that of ports.
 #[rustfmt::skip]
 pub const SINFO_FIELDS: &[SinfoField] = &[
-    field(Some('a'), &["available"], "AVAIL", Text, OfPartition(|part| text(if part.up { "up" } else { "down" }))),
+    field(Some('a'), &["available"], "AVAIL", Text, OfPartition(|part| text(&part.state))),
     field(Some('b'), &["features_act"], "ACTIVE_FEATURES", Text, OfNode(|node| or_null(&node.features))),
-    field(Some('B'), &["maxcpuspernode"], "MAX_CPUS_PER_NODE", Text, OfPartition(|_| text("UNLIMITED"))),
+    field(Some('B'), &["maxcpuspernode"], "MAX_CPUS_PER_NODE", Text, OfPartition(|part| text(&part.max_cpus_per_node.map_or_else(|| "UNLIMITED".to_owned(), |cpus| cpus.to_string())))),
     field(Some('c'), &["cpus"], "CPUS", Number, Least(|node| u64::from(node.cpus))),
     field(Some('C'), &["cpusstate"], "CPUS(A/I/O/T)", Text, OfAll(cpus)),
     field(Some('d'), &["disk"], "TMP_DISK", Number, Least(|node| node.disk_mib)),
     field(Some('D'), &["nodes"], "NODES", Number, OfAll(count)),
     field(Some('e'), &["freemem"], "FREE_MEM", Number, Least(|node| node.free_memory_mib)),
-    field(Some('E'), &["reason"], "REASON", Text, OfNode(|node| text(node.reason.as_deref().unwrap_or("none")))),
+    field(Some('E'), &["reason"], "REASON", Text, OfNode(|node| reason(node, "none", |reason| &reason.text))),
     field(Some('f'), &["features"], "AVAIL_FEATURES", Text, OfNode(|node| or_null(&node.features))),
     field(Some('F'), &["nodeaiot"], "NODES(A/I/O/T)", Text, OfAll(states)),
     field(Some('A'), &["nodeai"], "NODES(A/I)", Text, OfAll(free)),
     field(Some('g'), &["groups"], "GROUPS", Text, OfPartition(|_| text("all"))),
     field(Some('G'), &["gres"], "GRES", Text, OfNode(|node| or_null(&node.gres))),
-    field(Some('h'), &["oversubscribe", "share"], "OVERSUBSCRIBE", Text, OfPartition(|_| text("NO"))),
-    field(Some('H'), &["timestamp"], "TIMESTAMP", Moment, OfNode(|_| text("Unknown"))),
+    field(Some('h'), &["oversubscribe", "share"], "OVERSUBSCRIBE", Text, OfPartition(|part| text(&part.over_subscribe))),
+    field(Some('H'), &["timestamp"], "TIMESTAMP", Moment, OfNode(|node| reason(node, "Unknown", |reason| &reason.at))),
     field(Some('I'), &["priorityjobfactor"], "PRIO_JOB_FACTOR", Number, OfPartition(|part| text(&part.priority_factor.to_string()))),
     field(Some('l'), &["time"], "TIMELIMIT", Length, OfPartition(|part| limit(part.time))),
     field(Some('L'), &["defaulttime"], "DEFAULTTIME", Length, OfPartition(|part| limit(part.default_time))),
@@ -99,13 +99,14 @@ pub const SINFO_FIELDS: &[SinfoField] = &[
     field(Some('P'), &["partition"], "PARTITION", Text, OfPartition(|part| text(&format!("{}{}", part.name, if part.default { "*" } else { "" })))),
     field(Some('r'), &["root"], "ROOT", Text, OfPartition(|_| text("no"))),
     field(Some('R'), &["partitionname"], "PARTITION", Text, OfPartition(|part| text(&part.name))),
-    field(Some('s'), &["size"], "JOB_SIZE", Text, OfPartition(|_| text("1-infinite"))),
+    field(Some('s'), &["size"], "JOB_SIZE", Text, OfPartition(job_size)),
     field(Some('S'), &["allocnodes"], "ALLOCNODES", Text, OfPartition(|_| text("all"))),
     field(Some('t'), &["statecompact"], "STATE", Text, OfNode(|node| text(&node.state))),
     field(Some('T'), &["statelong"], "STATE", Text, OfNode(|node| text(&node.state_long))),
-    field(Some('u'), &["user"], "USER", Text, OfNode(|_| text("Unknown"))),
-    field(Some('U'), &["userlong"], "USER", Text, OfNode(|_| text("Unknown"))),
+    field(Some('u'), &["user"], "USER", Text, OfNode(|node| reason(node, "Unknown", |reason| &reason.user))),
+    field(Some('U'), &["userlong"], "USER", Text, OfNode(|node| reason(node, "Unknown", |reason| &reason.user))),
     field(Some('v'), &["version"], "VERSION", Text, OfNode(|node| text(&node.version))),
+    field(Some('V'), &["cluster"], "CLUSTER", Text, OfPartition(|_| text("N/A"))),
     field(Some('w'), &["weight"], "WEIGHT", Number, Least(|node| node.weight)),
     field(Some('X'), &["sockets"], "SOCKETS", Number, Least(|node| u64::from(node.sockets))),
     field(Some('Y'), &["cores"], "CORES", Number, Least(|node| u64::from(node.cores))),
@@ -120,6 +121,20 @@ pub const SINFO_FIELDS: &[SinfoField] = &[
 
 fn text(value: &str) -> Cell {
     Cell::Text(value.to_owned())
+}
+
+/// What a node's reason has, or what is printed of a node without one.
+fn reason(node: &SinfoNode, none: &str, of: fn(&SinfoReason) -> &str) -> Cell {
+    text(node.reason.as_ref().map_or(none, of))
+}
+
+fn job_size(part: &SinfoPartition) -> Cell {
+    let least = part.min_nodes.max(1);
+    match part.max_nodes {
+        None => Cell::Text(format!("{least}-infinite")),
+        Some(most) if most == least => Cell::Text(most.to_string()),
+        Some(most) => Cell::Text(format!("{least}-{most}")),
+    }
 }
 
 fn or_null(value: &str) -> Cell {

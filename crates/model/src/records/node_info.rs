@@ -9,12 +9,20 @@ pub struct SinfoPartition {
     pub name: String,
     /// Jobs that name none go there.
     pub default: bool,
-    /// It takes jobs.
-    pub up: bool,
+    /// `up`, `down`, `drain` or `inact`.
+    pub state: String,
     /// The longest limit; `None` is none.
     pub time: Option<Seconds>,
     /// The limit of a job that asks for none.
     pub default_time: Option<Seconds>,
+    /// `MinNodes`
+    pub min_nodes: u32,
+    /// `MaxNodes`
+    pub max_nodes: Option<u32>,
+    /// `MaxCPUsPerNode`
+    pub max_cpus_per_node: Option<u32>,
+    /// `OverSubscribe`, as `sinfo` prints it: `NO`, `EXCLUSIVE`, `YES:4`.
+    pub over_subscribe: String,
     /// `PriorityTier`
     pub priority_tier: u32,
     /// `PriorityJobFactor`
@@ -23,6 +31,17 @@ pub struct SinfoPartition {
     pub preempt_mode: String,
     /// Its nodes.
     pub nodes: Vec<NodeName>,
+}
+
+/// Why a node is not to be used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SinfoReason {
+    /// What was said.
+    pub text: String,
+    /// Who said it, by name and number.
+    pub user: String,
+    /// When, as it is printed.
+    pub at: String,
 }
 
 /// A node.
@@ -67,7 +86,11 @@ pub struct SinfoNode {
     /// Its Slurm.
     pub version: String,
     /// Why it is not to be used.
-    pub reason: Option<String>,
+    pub reason: Option<SinfoReason>,
+    /// It doesn't answer.
+    pub is_dead: bool,
+    /// The names of its partitions.
+    pub partitions: Vec<String>,
     /// How many processes were ready to run, in hundredths; none before the node said so.
     pub load: Option<u32>,
     /// What an administrator wrote of it.

@@ -1,0 +1,135 @@
+//! The nodes and partitions of the engine's cluster, as Slurm's commands print them.
+
+use super::connection::{CommandError, connect};
+use api::{ClusterReport, NodeReport, PartitionReport};
+use jiff::tz::TimeZone;
+use model::{NodeUse, SinfoNode, SinfoPartition, SinfoReason, array_elements_text, moment_text};
+
+/// Asks the engine for its cluster.
+pub fn cluster() -> Result<ClusterReport, CommandError> {
+    Ok(connect()?.cluster()?)
+}
+
+/// Its partitions, as `sinfo` prints them.
+pub fn partitions(cluster: &ClusterReport) -> Vec<SinfoPartition> {
+    let partition = |report: &PartitionReport| SinfoPartition {
+        name: report.name.clone(),
+        default: report.is_default,
+        state: match report.state.as_str() {
+            "inactive" => "inact".to_owned(),
+            state => state.to_owned(),
+        },
+        time: report.max_time,
+        default_time: report.default_time.or(report.max_time),
+        min_nodes: report.min_nodes,
+        max_nodes: report.max_nodes,
+        max_cpus_per_node: report.max_cpus_per_node,
+        over_subscribe: over_subscribe(report),
+        priority_tier: report.tier,
+        priority_factor: report.factor,
+        preempt_mode: "OFF".to_owned(),
+        nodes: report.nodes.clone(),
+    };
+    cluster.partitions.iter().map(partition).collect()
+}
+
+/// `OverSubscribe` as it is printed.
+pub fn over_subscribe(report: &PartitionReport) -> String {
+    match (report.whole_nodes, report.layers) {
+        (true, _) => "EXCLUSIVE".to_owned(),
+        (false, None) => "NO".to_owned(),
+        (false, Some((jobs, true))) => format!("FORCE:{jobs}"),
+        (false, Some((jobs, false))) => format!("YES:{jobs}"),
+    }
+}
+
+/// Its nodes, as `sinfo` prints them.
+pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
+    let node = |report: &NodeReport| {
+        let [sockets, cores, threads] = report.sockets.unwrap_or([1, report.cpus, 1]);
+        SinfoNode {
+            name: report.name.clone(),
+            host: report.name.to_string(),
+            address: report.name.to_string(),
+            state: report.state.short().to_owned(),
+            state_long: report.state.long().to_owned(),
+            cpus: report.cpus,
+            used_cpus: report.cpus_used,
+            sockets,
+            cores,
+            threads,
+            memory_mib: report.memory,
+            used_memory_mib: report.memory_used,
+            free_memory_mib: report.memory.saturating_sub(report.memory_used),
+            disk_mib: report.tmp_disk.unwrap_or(0),
+            weight: u64::from(report.weight),
+            features: report.features.join(","),
+            gres: gres(report),
+            gres_used: gres_used(report),
+            version: api::VERSION.to_owned(),
+            reason: report.reason.as_ref().map(|reason| SinfoReason {
+                text: reason.text.clone(),
+                user: reason.user.clone(),
+                at: moment_text(reason.at, zone),
+            }),
+            is_dead: report.state.is_down,
+            partitions: cluster
+                .partitions
+                .iter()
+                .filter(|partition| partition.nodes.contains(&report.name))
+                .map(|partition| partition.name.clone())
+                .collect(),
+            load: None,
+            comment: None,
+            extra: None,
+        }
+    };
+    cluster.nodes.iter().map(node).collect()
+}
+
+/// A GRES type as Slurm would name it: of a GPU's product name letters and digits, in lower case.
+pub fn kind_text(kind: &Option<String>) -> String {
+    match kind {
+        None => String::new(),
+        Some(kind) => {
+            let plain = |letter: char| if letter.is_whitespace() { '_' } else { letter };
+            let kind: String = kind.trim().to_lowercase().chars().map(plain).collect();
+            format!(":{kind}")
+        }
+    }
+}
+
+/// `gpu:v100:4`
+pub fn gres(node: &NodeReport) -> String {
+    let gpus = node.gpus.iter();
+    let gpus = gpus.map(|gpu| format!("gpu{}:{}", kind_text(&gpu.kind), gpu.count));
+    let others = node.gres.iter();
+    let others =
+        others.map(|gres| format!("{}{}:{}", gres.name, kind_text(&gres.kind), gres.count));
+    gpus.chain(others).collect::<Vec<_>>().join(",")
+}
+
+/// `gpu:v100:2(IDX:0-1)`
+pub fn gres_used(node: &NodeReport) -> String {
+    let gpus = node.gpus.iter().map(|gpu| {
+        let indices = match gpu.used.as_slice() {
+            [] => "N/A".to_owned(),
+            used => array_elements_text(used, None, true),
+        };
+        let kind = kind_text(&gpu.kind);
+        format!("gpu{kind}:{}(IDX:{indices})", gpu.used.len())
+    });
+    let others = node.gres.iter();
+    let others = others.map(|gres| format!("{}{}:{}", gres.name, kind_text(&gres.kind), gres.used));
+    gpus.chain(others).collect::<Vec<_>>().join(",")
+}
+
+/// How much of a node jobs hold, as a word of Slurm's.
+pub fn base_state(node: &NodeReport) -> &'static str {
+    match (node.state.is_down, node.state.usage) {
+        (true, _) => "down",
+        (false, NodeUse::Idle) => "idle",
+        (false, NodeUse::Mixed) => "mixed",
+        (false, NodeUse::Allocated) => "allocated",
+    }
+}

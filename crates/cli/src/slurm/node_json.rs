@@ -1,0 +1,112 @@
+//! What `sinfo --json` tells of nodes: names and meanings are those of Slurm's data parser v0.0.38.
+
+use super::cluster_view::{base_state, gres, gres_used};
+use api::{ClusterReport, NodeReport};
+use serde_json::{Value, json};
+
+/// The whole answer.
+pub fn nodes_json(cluster: &ClusterReport) -> Value {
+    let nodes: Vec<Value> = cluster.nodes.iter().map(|node| of(node, cluster)).collect();
+    json!({ "meta": meta(), "errors": [], "nodes": nodes })
+}
+
+/// Who answers: a plugin's name where Slurm has one, and a version in Slurm's form.
+pub fn meta() -> Value {
+    let mut numbers = api::VERSION.split('.');
+    let mut number = || {
+        let next: Option<u32> = numbers.next().and_then(|text| text.parse().ok());
+        next.unwrap_or(0)
+    };
+    let (major, minor, micro) = (number(), number(), number());
+    json!({
+        "plugin": { "type": "trainyard", "name": "Trainyard's embedded engine" },
+        "Slurm": {
+            "version": { "major": major, "micro": micro, "minor": minor },
+            "release": format!("trainyard {}", api::VERSION),
+        },
+    })
+}
+
+fn of(node: &NodeReport, cluster: &ClusterReport) -> Value {
+    let [sockets, cores, threads] = node.sockets.unwrap_or([1, node.cpus, 1]);
+    let gpus: u32 = node.gpus.iter().map(|gpu| gpu.count).sum();
+    let tres = format!("cpu={0},mem={1}M,billing={0}", node.cpus, node.memory);
+    let tres = if gpus > 0 {
+        format!("{tres},gres/gpu={gpus}")
+    } else {
+        tres
+    };
+    let partitions = cluster.partitions.iter();
+    let partitions = partitions.filter(|partition| partition.nodes.contains(&node.name));
+    let partitions: Vec<&String> = partitions.map(|partition| &partition.name).collect();
+    let mut flags = Vec::new();
+    if node.state.is_drained {
+        flags.push("DRAIN");
+    }
+    if node.state.is_reserved {
+        flags.push("RESERVED");
+    }
+    if node.state.is_maintained {
+        flags.push("MAINTENANCE");
+    }
+    let reason = node.reason.as_ref();
+    let features = node.features.join(",");
+    let values = [
+        ("architecture", json!(std::env::consts::ARCH)),
+        ("burstbuffer_network_address", json!("")),
+        ("boards", json!(1)),
+        ("boot_time", json!(0)),
+        ("comment", json!("")),
+        ("cores", json!(cores)),
+        ("cpu_binding", json!(0)),
+        ("cpu_load", json!(0)),
+        ("extra", json!("")),
+        (
+            "free_memory",
+            json!(node.memory.saturating_sub(node.memory_used)),
+        ),
+        ("cpus", json!(node.cpus)),
+        ("last_busy", json!(0)),
+        ("features", json!(features)),
+        ("active_features", json!(features)),
+        ("gres", json!(gres(node))),
+        ("gres_drained", json!("N/A")),
+        ("gres_used", json!(gres_used(node))),
+        ("mcs_label", json!("")),
+        ("name", json!(node.name.as_str())),
+        ("next_state_after_reboot", json!("invalid")),
+        ("address", json!(node.name.as_str())),
+        ("hostname", json!(node.name.as_str())),
+        ("state", json!(base_state(node))),
+        ("state_flags", json!(flags)),
+        ("next_state_after_reboot_flags", json!([])),
+        ("operating_system", json!(std::env::consts::OS)),
+        ("owner", json!(null)),
+        ("partitions", json!(partitions)),
+        ("port", json!(0)),
+        ("real_memory", json!(node.memory)),
+        ("reason", json!(reason.map_or("", |reason| &reason.text))),
+        (
+            "reason_changed_at",
+            json!(reason.map_or(0, |reason| reason.at.seconds())),
+        ),
+        (
+            "reason_set_by_user",
+            json!(reason.map(|reason| &reason.user)),
+        ),
+        ("slurmd_start_time", json!(0)),
+        ("sockets", json!(sockets)),
+        ("threads", json!(threads)),
+        ("temporary_disk", json!(node.tmp_disk.unwrap_or(0))),
+        ("weight", json!(node.weight)),
+        ("tres", json!(tres)),
+        ("slurmd_version", json!(api::VERSION)),
+        ("alloc_memory", json!(node.memory_used)),
+        ("alloc_cpus", json!(node.cpus_used)),
+        ("idle_cpus", json!(node.cpus.saturating_sub(node.cpus_used))),
+        ("tres_used", json!(null)),
+        ("tres_weighted", json!(0.0)),
+    ];
+    let named = values.map(|(name, value)| (name.to_owned(), value));
+    Value::Object(named.into_iter().collect())
+}

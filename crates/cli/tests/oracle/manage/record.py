@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Records what a real Slurm 22.05 with four nodes and its accounting answers to commands.txt.
+
+As root, beside `cluster.sh`, which brings one up:
+    LAB=/tmp/slurm-lab ./cluster.sh up && LAB=/tmp/slurm-lab ./record.py > answers-22.05.8.txt
+
+A line of commands.txt is a command line, or one of:
+    # TITLE          a part
+    @wait STATE JOB  until `squeue` prints that state of the job
+    @steps JOB N     until so many steps of the job run
+    @keys COMMAND    of the JSON that it prints, the names of all values with their types
+An answer stands after its command: what came to standard output after two spaces, what came to
+standard error after `! `, an exit status other than 0 after `= `; `= hangs` is one that took ten seconds. `\\` ends a last line without an
+end of line.
+"""
+import json, os, re, socket, subprocess, sys, time
+
+LAB = os.environ["LAB"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+WORK = os.path.join(LAB, "work")
+HOST = socket.gethostname().split(".")[0]
+os.makedirs(WORK, exist_ok=True)
+ENV = {
+    "PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "USER": "root",
+    "SLURM_CONF": f"{LAB}/etc/slurm.conf", "LC_ALL": "C", "TZ": "UTC",
+}
+
+
+def run(command):
+    try:
+        done = subprocess.run(["bash", "-c", command], env=ENV, cwd=WORK, stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=10)
+    except subprocess.TimeoutExpired:
+        return "", "", "hangs"
+
+    def hide(data):
+        text = data.decode(errors="replace").replace(WORK, "<WORK>").replace(LAB, "<LAB>")
+        return re.sub(rf"\b{re.escape(HOST)}\b", "<HOST>", text)
+
+    return hide(done.stdout), hide(done.stderr), done.returncode
+
+
+def wait(what, holds):
+    for _ in range(200):
+        if holds():
+            return
+        time.sleep(0.1)
+    print(f"in vain: {what}", file=sys.stderr, flush=True)
+
+
+def keys(value, path, found):
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            keys(inner, f"{path}.{name}" if path else name, found)
+    elif isinstance(value, list):
+        found.add(f"{path}[]")
+        for inner in value:
+            keys(inner, f"{path}[]", found)
+    else:
+        kind = {bool: "bool", int: "number", float: "number", str: "text", type(None): "null"}
+        found.add(f"{path} {kind[type(value)]}")
+
+
+def lines(mark, text):
+    if not text:
+        return
+    whole = text.endswith("\n")
+    rows = (text[:-1] if whole else text).split("\n")
+    for index, row in enumerate(rows):
+        print(f"{mark} {row}" + ("" if whole or index + 1 < len(rows) else "\\"))
+
+
+def main():
+    for line in open(os.path.join(HERE, "commands.txt")):
+        line = line.rstrip("\n")
+        print(f"$ {line}" if line[:1] not in "#@" or line.startswith("@keys") else line, flush=True)
+        if line.startswith("# "):
+            continue
+        if line.startswith("@wait "):
+            _, state, job = line.split()
+            wait(line, lambda: run(f"squeue -h -t all -o %t -j {job}")[0].strip() == state)
+        elif line.startswith("@steps "):
+            _, job, count = line.split()
+            wait(line, lambda: run("squeue -h -s -o ' %i'")[0].count(f" {job}.") >= int(count))
+        elif line.startswith("@keys "):
+            found = set()
+            keys(json.loads(run(line[6:])[0]), "", found)
+            lines(" ", "".join(f"{key}\n" for key in sorted(found)))
+        else:
+            out, err, code = run(line)
+            lines(" ", out)
+            lines("!", err)
+            if code:
+                print(f"= {code}")
+
+
+main()
