@@ -20,6 +20,8 @@ pub(crate) enum Message {
     Gone(SupervisorKey),
     /// A client has shown its user what the store lost.
     NoticeShown,
+    /// The engine's socket, or its whole folder, was removed or put elsewhere: no client finds it.
+    SocketGone,
     /// SIGTERM.
     Stop,
 }

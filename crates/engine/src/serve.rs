@@ -107,7 +107,10 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
             return Err(failed(error.to_string(), &error.todo()));
         }
     };
-    let _gone = std::fs::remove_file(folder.socket());
+    // What stands there after this one's own is gone is another engine's.
+    if !matches!(leaving, Leaving::SocketGone) {
+        let _gone = std::fs::remove_file(folder.socket());
+    }
     drop(lock);
     match leaving {
         Leaving::Requested(reply, answer) => {
@@ -123,6 +126,13 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
                 tracing::error!("it can't be started: {error}");
             }
         }
+        Leaving::SocketGone if folder.store().exists() => {
+            tracing::warn!("the socket was removed: another engine takes over");
+            if let Err(error) = start_another(&binary, &dir) {
+                tracing::error!("it can't be started: {error}");
+            }
+        }
+        Leaving::SocketGone => tracing::error!("the folder was removed: nothing is left to serve"),
     }
     tracing::info!("ended; running jobs keep running");
     Ok(())
@@ -277,6 +287,12 @@ fn live(
             let _owner = sender.send(Message::ForkServer(event));
         }
         let _owner = sender.send(Message::ForkServerLost);
+    })?;
+    let sender = owner.sender.clone();
+    let socket = owner.folder.socket();
+    spawn("socket", move || match sys::wait_until_gone(&socket) {
+        Ok(()) => drop(sender.send(Message::SocketGone)),
+        Err(error) => tracing::warn!("{} can't be watched: {error}", socket.display()),
     })?;
     let sender = owner.sender.clone();
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;

@@ -16,6 +16,7 @@ pub mod disk_errors;
 mod disk_free;
 pub mod env_vars;
 pub mod fs_kind;
+mod gone;
 mod gpu_samples;
 pub mod gpus;
 mod host_name;
@@ -44,6 +45,7 @@ pub mod users;
 
 pub use boot_id::boot_id;
 pub use disk_free::disk_free;
+pub use gone::wait_until_gone;
 pub use gpu_samples::{GpuSample, GpuSampler};
 pub use host_name::{host_name, machine};
 pub use local_time::local_time;

@@ -104,6 +104,9 @@ pub(crate) enum Leaving {
     Signal,
     /// The fork server is gone: only another engine can have one.
     ForkServerLost,
+    /// No client finds this engine any more: only another engine can have a new socket, and where
+    /// the folder is gone none has anything to serve.
+    SocketGone,
 }
 
 impl Owner {
@@ -158,6 +161,7 @@ impl Owner {
             }
             Message::Gone(key) => self.supervisor_gone(key, turn),
             Message::ForkServerLost => return Some(Leaving::ForkServerLost),
+            Message::SocketGone => return Some(Leaving::SocketGone),
             Message::Stop => return Some(Leaving::Signal),
         }
         None

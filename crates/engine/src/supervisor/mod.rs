@@ -209,6 +209,10 @@ fn connect(spec: &StepSpec) -> Result<Option<Relay>, String> {
 
 /// Tells the engine that came after the one that started this step, or starts it.
 fn tell_engine(spec: &StepSpec) {
+    if !EngineFolder::new(&spec.engine).store().exists() {
+        tracing::warn!(step = %spec.key(), "it ended, and the engine's folder is gone");
+        return;
+    }
     let told = api::Client::connect_with(&spec.engine, &spec.binary)
         .map_err(|error| error.to_string())
         .and_then(|mut client| {

@@ -10,6 +10,7 @@ extern crate yard_engine as engine;
 mod bench;
 mod clock;
 mod connections;
+mod gone;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod house;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         stores::TESTS,
         clock::TESTS,
         connections::TESTS,
+        gone::TESTS,
         stopped::TESTS,
     ]
     .concat();
