@@ -17,5 +17,5 @@ pub use facts::node_local;
 pub use job_view::{JobView, ViewState};
 pub use poller::{Look, Poller, Reach};
 pub use shared_queue::{INTERVAL, SharedQueue, Snapshot};
-pub use slurm::{Discovered, ReportedNodes, SlurmTransport, discover, slurm_here};
+pub use slurm::{Discovered, OutputFile, ReportedNodes, SlurmTransport, discover, slurm_here};
 pub use transport::{NewJob, TestedJob, Transport, TransportError};

@@ -63,4 +63,43 @@ mod slow {
             "the same as on one machine"
         );
     }
+
+    #[test]
+    fn a_batch_script_runs_on_a_real_slurm_as_here() {
+        if let Some(reason) = RealSlurm::missing() {
+            return skip("a_batch_script_runs_on_a_real_slurm_as_here", &reason);
+        }
+        let slurm = RealSlurm::start(SlurmShape { nodes: 1, cpus: 2 }).expect("a Slurm comes up");
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        env.set_var("SLURM_CONF", slurm.conf());
+        env.write(
+            env.trainyard_home().join("config/config.toml"),
+            "poll = \"1s\"\n",
+        );
+        env.write(
+            "job.sh",
+            "#!/bin/sh\n#SBATCH --output=out-%j\necho \"it is $WORD\"\n",
+        );
+        env.write(
+            "array.sh",
+            "#!/bin/sh\n#SBATCH --array=1-2 --output=el-%a\necho \"element $SLURM_ARRAY_TASK_ID\"\n",
+        );
+        env.set_var("WORD", "here");
+        for on in ["local", "rig"] {
+            let run = env.yard(&["run", "--on", on, "--time", "2m", "job.sh"]);
+            let text = run.success();
+            assert!(text.contains("it is here"), "{on}: {text}");
+            assert!(text.contains("COMPLETED"), "{on}: {text}");
+        }
+        let last = slurm
+            .run("squeue", &["--noheader", "--states=all", "--format=%i"])
+            .success();
+        assert_eq!(
+            env.yard(&["logs", &format!("rig:{}", last.trim())])
+                .success(),
+            "it is here\n"
+        );
+        let array = env.yard(&["run", "--on", "rig", "array.sh"]).success();
+        assert!(array.contains("all 2 elements completed"), "{array}");
+    }
 }

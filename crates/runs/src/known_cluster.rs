@@ -12,6 +12,17 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use sys::Places;
 
+/// The cluster file of a target, by which a batch script is judged before it is submitted; none for
+/// the embedded engine, without a file, and where the Slurm reports otherwise than its file.
+///
+/// # Errors
+/// The file of that name can't be read.
+pub fn known_cluster(target: &Target, places: &Places) -> Result<Option<ClusterFile>, Failure> {
+    let known = KnownCluster::of(target, places)?;
+    let agrees = known.filter(|known| known.differences.is_empty());
+    Ok(agrees.map(|known| known.file))
+}
+
 /// A cluster file of the Slurm that a run goes to.
 pub(crate) struct KnownCluster {
     pub file: ClusterFile,

@@ -41,6 +41,7 @@ mod user_config;
 pub use cancel::cancel;
 pub use failure::{Failure, FailureKind};
 pub use follower::{FILE_PAUSE, Follower, RunEvent};
+pub use known_cluster::known_cluster;
 pub use known_runs::{engine_dir, indexed_runs, places};
 pub use listing::{Listed, ListedKind, Listing, list};
 pub use live_list::LiveList;

@@ -6,7 +6,7 @@ use crate::plain_jobs::{PlainJob, plain_jobs};
 use crate::reason_words::say_reason;
 use crate::run::{Run, ask_for};
 use crate::run_state::RunState;
-use backend::{JobView, LOCAL};
+use backend::{JobView, LOCAL, SlurmTransport, Transport};
 use folder::{Index, RemovedRun};
 use model::{JobId, Timestamp};
 use std::collections::BTreeMap;
@@ -199,13 +199,20 @@ pub fn list(places: &Places, since: Timestamp) -> Result<Listing, Failure> {
         }
     }
     by_cluster.entry(LOCAL.to_owned()).or_default();
+    // Jobs of batch scripts stand nowhere but in the queue.
+    let slurm = SlurmTransport::here().ok().flatten();
+    let slurm = slurm.map(|slurm| slurm.cluster().to_owned());
+    if let Some(slurm) = &slurm {
+        by_cluster.entry(slurm.clone()).or_default();
+    }
     let removed = removed_runs(places)?;
     for (cluster, runs) in by_cluster {
         let asked = runs.iter().map(Arc::as_ref);
         let asked: Vec<&Run> = asked.filter(|run| run.needs_cluster()).collect();
         let mut views = Vec::new();
         let mut recent = Vec::new();
-        if !asked.is_empty() || cluster == LOCAL {
+        let has_queue = cluster == LOCAL || slurm.as_ref() == Some(&cluster);
+        if !asked.is_empty() || has_queue {
             match crate::open(places, &cluster) {
                 Ok(mut transport) => {
                     let answers = ask_for(&mut *transport, &asked)

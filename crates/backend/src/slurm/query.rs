@@ -2,7 +2,7 @@
 
 use crate::job_view::{JobView, ViewState};
 use crate::transport::TransportError;
-use model::{JobId, Timestamp};
+use model::{JobId, Timestamp, WaitStatus};
 
 /// `squeue --Format`: every field with a width that no value reaches and `|` after it. Letters of
 /// `-o` would be shorter, but none of them is the restart count.
@@ -71,12 +71,20 @@ fn view_state(
         "COMPLETED" | "CANCELLED" | "FAILED" | "TIMEOUT" | "NODE_FAIL" | "PREEMPTED"
         | "BOOT_FAIL" | "DEADLINE" | "OUT_OF_MEMORY" | "REVOKED" => ViewState::Ended {
             how: state.to_owned(),
-            exit: exit.to_owned(),
+            exit: exit_text(exit),
             at: local_time(end),
         },
         other => ViewState::Unknown {
             text: other.to_owned(),
         },
+    }
+}
+
+/// `exit_code` is what `wait` said, as a number; `CODE:SIGNAL` is what people read everywhere else.
+fn exit_text(exit: &str) -> String {
+    match exit.parse().map(WaitStatus) {
+        Ok(status) => format!("{}:{}", status.code(), status.signal_number()),
+        Err(_) => exit.to_owned(),
     }
 }
 
@@ -116,7 +124,7 @@ mod tests {
         );
         check(
             "7   |FAILED  |1  |(NonZeroExitCode)  |N/A |N/A |N/A |256 |node1 |7 |digits |",
-            expect![[r#"7 "digits" restarts 1 Ended { how: "FAILED", exit: "256", at: None }"#]],
+            expect![[r#"7 "digits" restarts 1 Ended { how: "FAILED", exit: "1:0", at: None }"#]],
         );
         check(
             "7   |HIBERNATED  |1  | |N/A |N/A |N/A |0 |node1 |7 |digits |",

@@ -69,7 +69,7 @@ impl SlurmTransport {
         &self.bin
     }
 
-    fn command(&self, name: &str) -> Command {
+    pub(super) fn command(&self, name: &str) -> Command {
         slurm_command(&self.bin.join(name))
     }
 
@@ -215,7 +215,7 @@ fn last_word(stderr: &str) -> String {
 }
 
 /// `sbatch --parsable` answers `id` or `id;cluster`.
-fn parse_parsable(text: &str) -> Result<JobId, TransportError> {
+pub(super) fn parse_parsable(text: &str) -> Result<JobId, TransportError> {
     let id = text.trim().split(';').next().unwrap_or_default();
     id.parse().map(JobId).map_err(|_| TransportError::Answer {
         command: "sbatch --parsable".to_owned(),

@@ -56,11 +56,15 @@ pub fn follow(
                 RunEvent::Waiting { reason } => {
                     // A person must know: it passes by no time.
                     let remedy = follower.job().and_then(|job| hold_remedy(&reason, job));
-                    if let Some(remedy) = remedy {
-                        let text = format!("{}: {remedy}", say_reason(&reason));
-                        printer.show_line(&row("held", &text));
-                    }
-                    waits = Some(reason);
+                    // Said once: a line that moves would say it again.
+                    waits = match remedy {
+                        Some(remedy) => {
+                            let text = format!("{}: {remedy}", say_reason(&reason));
+                            printer.show_line(&row("held", &text));
+                            None
+                        }
+                        None => Some(reason),
+                    };
                 }
                 RunEvent::Event {
                     ordinal,

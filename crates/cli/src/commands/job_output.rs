@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::slurm::connection;
 use api::JobFilter;
+use backend::OutputFile;
 use folder::FileTail;
 use model::{ArrayTaskInfo, JobId, JobInfo, JobRecord, Timestamp, ViewFacts};
 use runs::FILE_PAUSE;
@@ -15,23 +16,11 @@ use std::time::UNIX_EPOCH;
 /// Files are dated by the kernel's coarse clock, which can lag this far behind.
 const CLOCK_TICK_MS: i64 = 20;
 
-/// A file that a job writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutputFile {
-    /// Which file.
-    pub path: PathBuf,
-    /// The array's element that alone writes it; `None` for a job of no array, and for a file that
-    /// all elements write.
-    pub element: Option<u32>,
-}
-
-impl OutputFile {
-    /// A line of it, behind the number of its element.
-    pub fn line(&self, text: &str) -> String {
-        match self.element {
-            Some(element) => format!("[{element}] {text}"),
-            None => text.to_owned(),
-        }
+/// A line of a file, behind the number of the element that alone writes it.
+pub fn file_line(file: &OutputFile, text: &str) -> String {
+    match file.element {
+        Some(element) => format!("[{element}] {text}"),
+        None => text.to_owned(),
     }
 }
 
@@ -57,12 +46,12 @@ pub fn follow_job(job: JobId, element: Option<u32>, printer: &Printer) -> Result
     let mut client = connection::connect().map_err(failure)?;
     let facts = connection::view_facts(Some(&mut client)).map_err(failure)?;
     let show = |line: &str| printer.line(line);
-    let mut output = JobOutput::new(facts.clone());
+    let mut output = JobOutput::default();
     loop {
         let mut records = client.jobs(JobFilter::of(&[job]))?;
         records.retain(|record| is_of(&JobInfo::of(record, &facts), element));
         for record in &records {
-            output.see(record);
+            output.see(record, &facts);
         }
         if !records.iter().any(|record| record.state.is_live()) {
             output.finish(&show);
@@ -134,16 +123,15 @@ pub fn is_written_since(path: &Path, since: Timestamp) -> bool {
 }
 
 /// Follows the files of a job, or of an array's elements.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct JobOutput {
-    facts: ViewFacts,
     /// By path: elements may share one.
     files: BTreeMap<PathBuf, Followed>,
 }
 
-/// One file.
+/// One file that is followed.
 #[derive(Debug)]
-struct Followed {
+pub struct Followed {
     file: OutputFile,
     tail: FileTail,
     since: Timestamp,
@@ -162,41 +150,41 @@ enum Stage {
 }
 
 impl JobOutput {
-    /// Of no job yet.
-    pub fn new(facts: ViewFacts) -> JobOutput {
-        JobOutput {
-            facts,
-            files: BTreeMap::new(),
-        }
+    /// Takes note of a file that is written from then on.
+    pub fn add(&mut self, file: OutputFile, since: Timestamp) -> &mut Followed {
+        let followed = self.files.entry(file.path.clone());
+        followed.or_insert_with(|| Followed {
+            tail: FileTail::new(file.path.clone()),
+            file,
+            since,
+            stage: Stage::Open,
+        })
     }
 
     /// Takes note of what a job's row says now.
-    pub fn see(&mut self, record: &JobRecord) {
-        let info = JobInfo::of(record, &self.facts);
+    pub fn see(&mut self, record: &JobRecord, facts: &ViewFacts) {
+        let info = JobInfo::of(record, facts);
         if !has_begun(&info) {
             return;
         }
         let is_array = info.array.is_some();
         for file in files(&info) {
             let own = file.element.is_some() || !is_array;
-            let followed = self.files.entry(file.path.clone());
-            let followed = followed.or_insert_with(|| Followed {
-                tail: FileTail::new(file.path.clone()),
-                file,
-                since: info.start.unwrap_or_default(),
-                stage: Stage::Open,
-            });
+            let followed = self.add(file, info.start.unwrap_or_default());
             if own && !record.state.is_live() && followed.stage == Stage::Open {
                 followed.stage = Stage::Ended;
             }
         }
     }
 
-    /// Shows what came since the last call, in whole lines; of ended jobs all of it.
-    pub fn show_news(&mut self, show: &impl Fn(&str)) {
+    /// Shows what came since the last call, in whole lines; of ended jobs all of it. Whether there
+    /// was anything.
+    pub fn show_news(&mut self, show: &impl Fn(&str)) -> bool {
+        let mut any = false;
         for followed in self.files.values_mut() {
-            followed.show_news(show);
+            any |= followed.show_news(show);
         }
+        any
     }
 
     /// All jobs have ended: shows what is left.
@@ -211,16 +199,18 @@ impl JobOutput {
 }
 
 impl Followed {
-    /// A file that can't be read has nothing.
-    fn show_news(&mut self, show: &impl Fn(&str)) {
+    /// Whether there was anything; a file that can't be read has nothing.
+    fn show_news(&mut self, show: &impl Fn(&str)) -> bool {
+        let mut any = false;
         if self.stage == Stage::Shown {
-            return;
+            return any;
         }
         let over = self.stage == Stage::Ended;
         if is_written_since(self.tail.path(), self.since) {
             loop {
                 for line in self.tail.read(over).unwrap_or_default() {
-                    show(&self.file.line(&line));
+                    any = true;
+                    show(&file_line(&self.file, &line));
                 }
                 if !(over && self.tail.has_more()) {
                     break;
@@ -230,6 +220,7 @@ impl Followed {
         if over {
             self.stage = Stage::Shown;
         }
+        any
     }
 }
 
@@ -238,7 +229,7 @@ pub fn show_whole(file: &OutputFile, printer: &Printer) -> std::io::Result<()> {
     let mut tail = FileTail::new(file.path.clone());
     loop {
         for line in tail.read(true)? {
-            printer.line(&file.line(&line));
+            printer.line(&file_line(file, &line));
         }
         if !tail.has_more() {
             return Ok(());

@@ -2,13 +2,14 @@
 
 use super::follow::{outage, outage_over};
 use super::job_output::{files, follow_job, has_begun, job_infos, show_whole};
+use super::slurm_job;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use backend::Transport;
 use clap::Args as ClapArgs;
 use folder::{Event, LogLine, LogTail};
-use model::JobInfo;
+use model::{JobId, JobInfo};
 use runs::{FILE_PAUSE, Follower, Run, RunEvent, Start};
 use runs::{Selected, select};
 use std::collections::BTreeSet;
@@ -40,7 +41,7 @@ pub struct Args {
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut selected = super::selected(select(&args.run), printer)?;
     let Some(run) = selected.run.take() else {
-        return job_output(args, &selected, printer);
+        return job_output(args, selected, printer);
     };
     let starts = match args.last || args.follow {
         true => run.starts.last().map_or(&[][..], std::slice::from_ref),
@@ -114,7 +115,7 @@ fn no_such_rank(rank: u32, ranks: u32, run: &Run) -> Failure {
 }
 
 /// What a job that is no run wrote, where its script said.
-fn job_output(args: &Args, selected: &Selected, printer: &Printer) -> Outcome {
+fn job_output(args: &Args, selected: Selected, printer: &Printer) -> Outcome {
     let job = selected.job()?;
     if let Some(rank) = args.rank {
         let words = format!("{} is not a run of yard: it has no ranks", selected.name());
@@ -124,11 +125,7 @@ fn job_output(args: &Args, selected: &Selected, printer: &Printer) -> Outcome {
             .todo("leave -r out"));
     }
     if !selected.transport.is_embedded() {
-        return Err(Failure::new(
-            exit_code::USAGE,
-            format!("{} is not a run of yard", selected.name()),
-        )
-        .todo(format!("scontrol show job {job} names its output's file")));
+        return slurm_output(args, selected, job, printer);
     }
     if args.follow {
         follow_job(job, selected.element, printer)?;
@@ -137,7 +134,7 @@ fn job_output(args: &Args, selected: &Selected, printer: &Printer) -> Outcome {
     let infos = job_infos(job, selected.element)?;
     let is_array = selected.element.is_none() && infos.iter().any(|info| info.array.is_some());
     if is_array {
-        return array_output(selected, &infos, printer);
+        return array_output(&selected, &infos, printer);
     }
     for path in infos.first().iter().flat_map(|info| files(info)) {
         let path = path.path;
@@ -150,6 +147,48 @@ fn job_output(args: &Args, selected: &Selected, printer: &Printer) -> Outcome {
         })?;
     }
     Ok(exit_code::DONE)
+}
+
+/// What a job of a real Slurm wrote, where its controller still says where that is.
+fn slurm_output(args: &Args, selected: Selected, job: JobId, printer: &Printer) -> Outcome {
+    let slurm = slurm_job::commands_of(selected.transport.cluster())?;
+    let (name, element) = (selected.name(), selected.element);
+    if args.follow {
+        let poller = runs::poller(selected.transport, &runs::places()?);
+        slurm_job::follow(job, element, &slurm, &poller, &|| false, printer)?;
+        return Ok(exit_code::DONE);
+    }
+    let files = slurm.output_files(job, element)?;
+    let mut shown = false;
+    for file in &files {
+        let result = match file.element {
+            Some(_) => show_whole(file, printer),
+            None => copy(&file.path, printer),
+        };
+        match result {
+            Ok(()) => shown = true,
+            // One that waits has written nothing.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                let path = file.path.display();
+                printer.say(&format!("note: {path} can't be read: {error}"));
+            }
+        }
+    }
+    if shown {
+        return Ok(exit_code::DONE);
+    }
+    let cluster = slurm.cluster();
+    let failure = Failure::new(exit_code::IO, format!("{name} has no output to show"));
+    Err(if files.is_empty() {
+        failure
+            .there(format!("{cluster} no longer says where it wrote"))
+            .todo("look where its script's --output says, by default slurm-JOB.out")
+    } else {
+        failure
+            .there("its files are not there yet, or not on this machine")
+            .todo(format!("yard wait {job}, or look again later"))
+    })
 }
 
 /// What an array's elements wrote, one after the other, each line behind its element's number.

@@ -29,6 +29,7 @@ mod script;
 mod show;
 mod show_job;
 mod simulate;
+mod slurm_job;
 mod story;
 mod top;
 mod wait;

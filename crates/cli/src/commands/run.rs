@@ -5,6 +5,7 @@ use super::interrupt::Interrupt;
 use super::lint;
 use super::run_request::RequestArgs;
 use super::script;
+use super::slurm_job;
 use super::story::row;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
@@ -37,19 +38,12 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     if let Some((script, flags)) = request.script()? {
         let config = runs::user_config(&places)?;
         let target = runs::target(&places, request.on.as_deref(), config.as_ref())?;
-        if !target.facts.embedded {
-            return Err(Failure::new(
-                exit_code::USAGE,
-                format!("{} is a batch script", script.display()),
-            )
-            .there(format!(
-                "{} has its own sbatch · {}",
-                target.facts.name, target.why
-            ))
-            .todo(format!("sbatch {}, or --on local", script.display())));
-        }
         if !args.no_lint {
-            lint::before_submission(script, &flags, printer)?;
+            let known = runs::known_cluster(&target, &places)?;
+            lint::before_submission(script, &flags, known, printer)?;
+        }
+        if !target.facts.embedded {
+            return slurm_job::run(script, &flags, target, &places, args.detach, printer);
         }
         target.remember(&places);
         let interrupt = Interrupt::watch()?;

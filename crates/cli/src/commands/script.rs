@@ -10,7 +10,7 @@ use crate::slurm::connection;
 use crate::words;
 use api::{Client, JobFilter};
 use backend::{JobView, ViewState};
-use model::{ArrayTask, JobId, JobRecord, JobState, Outcome as JobOutcome};
+use model::{ArrayTask, JobId, JobRecord, JobState, Outcome as JobOutcome, ViewFacts};
 use runs::Why;
 use runs::{FILE_PAUSE, say_reason};
 use std::collections::BTreeMap;
@@ -51,10 +51,9 @@ pub fn run(
     let mut client = connection::connect().map_err(failure)?;
     let facts = connection::view_facts(Some(&mut client)).map_err(failure)?;
     if of(&mut client, job)?.array.is_some() {
-        let output = JobOutput::new(facts);
-        return follow_array(job, output, &mut client, interrupt, printer);
+        return follow_array(job, &facts, &mut client, interrupt, printer);
     }
-    let mut output = JobOutput::new(facts);
+    let mut output = JobOutput::default();
     let show = |line: &str| printer.line(line);
     loop {
         if interrupt.asked() {
@@ -64,7 +63,7 @@ pub fn run(
         }
         let record = of(&mut client, job)?;
         let view = JobView::from(&record);
-        output.see(&record);
+        output.see(&record, &facts);
         output.show_news(&show);
         if !view.state.is_live() {
             let took = i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
@@ -92,12 +91,13 @@ pub fn run(
 /// Shows the output of an array's elements and counts them, until all have ended.
 fn follow_array(
     job: JobId,
-    mut output: JobOutput,
+    facts: &ViewFacts,
     client: &mut Client,
     interrupt: &Interrupt,
     printer: &Printer,
 ) -> Outcome {
     let filter = JobFilter::of(&[job]);
+    let mut output = JobOutput::default();
     let mut elements = Elements::default();
     let mut version = 0;
     let show = |line: &str| printer.line(&format!("  {line}"));
@@ -111,7 +111,7 @@ fn follow_array(
         version = watched.version;
         elements.see(&watched.jobs);
         for record in &watched.jobs {
-            output.see(record);
+            output.see(record, facts);
         }
         output.show_news(&show);
         let (ended, failed, all) = elements.counts();
@@ -197,7 +197,7 @@ fn of(client: &mut Client, job: JobId) -> Result<JobRecord, Failure> {
 }
 
 /// How to see it again, and how to end it.
-fn come_back(job: JobId) -> String {
+pub(super) fn come_back(job: JobId) -> String {
     format!(
         "{}\n{}\n{}",
         row("output", &format!("yard logs {job}")),

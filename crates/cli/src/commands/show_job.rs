@@ -1,9 +1,9 @@
 //! What `yard show` says of a job of no run: one of a batch script, an array, or an element.
 
-use super::job_output::{OutputFile, files, has_begun, is_written_since, one_element};
+use super::job_output::{files, has_begun, is_written_since, one_element};
 use super::story::row;
 use crate::words;
-use backend::{JobView, ViewState};
+use backend::{JobView, OutputFile, ViewState};
 use model::{ArrayTaskInfo, JobInfo, JobStateName, Timestamp, moment_text};
 use runs::Selected;
 use runs::say_reason;
@@ -37,10 +37,12 @@ pub fn text(selected: &Selected, view: Option<&JobView>, infos: &[JobInfo]) -> S
         (Some(job), None) => job.to_string(),
         (None, _) => String::new(),
     };
-    rows.push(row(
-        "all of it",
-        &format!("yard slurm scontrol show job {id}"),
-    ));
+    let scontrol = match selected.transport.is_embedded() {
+        true => "yard slurm scontrol",
+        false => "scontrol",
+    };
+
+    rows.push(row("all of it", &format!("{scontrol} show job {id}")));
     format!("{own} · {name} · {state}\n{}\n", rows.join("\n"))
 }
 

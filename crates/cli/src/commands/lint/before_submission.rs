@@ -5,11 +5,18 @@ use crate::exit_code;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use ::lint::{Finding, Lines, Severity};
+use cluster_file::ClusterFile;
 use runs::input_file;
 use std::path::Path;
 
 /// Looks at a script before it is submitted: what is wrong is said briefly, and an error refuses it.
-pub fn before_submission(script: &Path, args: &[String], printer: &Printer) -> Result<(), Failure> {
+/// So does what `cluster` would not take, the file of the cluster that it goes to.
+pub fn before_submission(
+    script: &Path,
+    args: &[String],
+    cluster: Option<ClusterFile>,
+    printer: &Printer,
+) -> Result<(), Failure> {
     let name = script.display().to_string();
     // What is read from a pipe is gone for sbatch.
     if !input_file::is_plain(script) {
@@ -20,7 +27,8 @@ pub fn before_submission(script: &Path, args: &[String], printer: &Printer) -> R
         return Ok(());
     };
     let text = String::from_utf8_lossy(&file.bytes);
-    let findings = Around::of(None, None)?.check(&name, &text, args);
+    let by_file = cluster.is_some();
+    let findings = Around::of(cluster, None)?.check(&name, &text, args);
     let lines = Lines::new(&text);
     for finding in findings
         .iter()
@@ -37,8 +45,9 @@ pub fn before_submission(script: &Path, args: &[String], printer: &Printer) -> R
             finding.message
         ));
     }
-    // What sbatch refuses it refuses in its own words.
-    let dropped = |finding: &&Finding| finding.severity == Severity::Error && !finding.refused;
+    // What sbatch refuses it refuses in its own words; by a cluster's file that is known before.
+    let dropped =
+        |finding: &&Finding| finding.severity == Severity::Error && (by_file || !finding.refused);
     match findings.iter().filter(dropped).count() {
         0 => Ok(()),
         count => Err(Failure::new(
