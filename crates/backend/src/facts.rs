@@ -2,7 +2,9 @@
 
 use crate::embedded::LOCAL;
 use api::EngineFacts;
-use model::{ClusterFacts, GpuGroup, Internet, NodeGroup, Seconds};
+use model::{
+    ClusterFacts, ContainerFacts, ContainerRuntime, GpuGroup, Internet, NodeGroup, Seconds,
+};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -33,7 +35,23 @@ pub fn embedded_facts(facts: &EngineFacts) -> ClusterFacts {
         default_time: None,
         time_granularity: Seconds(1),
         comeback: model::Comeback::default(),
+        containers: ContainerFacts {
+            runtimes: runtimes_here(),
+            ..ContainerFacts::default()
+        },
     }
+}
+
+/// What runs containers on this machine: those whose program is on `PATH`.
+#[must_use]
+pub fn runtimes_here() -> Vec<ContainerRuntime> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let is_there = |runtime: &ContainerRuntime| {
+        let program = runtime.program();
+        program.is_some_and(|program| folders.iter().any(|at| at.join(program).is_file()))
+    };
+    ContainerRuntime::ALL.into_iter().filter(is_there).collect()
 }
 
 /// The folder for a node's own files: `TMPDIR`, else `/tmp`.

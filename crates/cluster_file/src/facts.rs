@@ -1,7 +1,10 @@
 //! What the planner must know, taken from a cluster file.
 
 use super::{ClusterFile, Named, Nodes, Partition, PreemptMode};
-use model::{ClusterFacts, Comeback, GpuGroup, Internet, NodeGroup, Seconds};
+use model::{
+    ClusterFacts, Comeback, ContainerFacts, ContainerRuntime, GpuGroup, Internet, NodeGroup,
+    Seconds,
+};
 use std::path::PathBuf;
 
 impl ClusterFile {
@@ -44,6 +47,25 @@ impl ClusterFile {
             default_time: partition.and_then(default_time),
             time_granularity: Seconds(60),
             comeback: self.comeback(partition),
+            containers: self.container_facts(),
+        }
+    }
+
+    /// What runs containers. Pyxis starts Enroot, so a cluster with the one has the other.
+    fn container_facts(&self) -> ContainerFacts {
+        let own = &self.containers;
+        let runtime = own.runtime.as_ref().map(|runtime| runtime.value);
+        let beside = match runtime {
+            Some(ContainerRuntime::Pyxis) => Some(ContainerRuntime::Enroot),
+            _ => None,
+        };
+        ContainerFacts {
+            runtimes: runtime.into_iter().chain(beside).collect(),
+            module: own.module.as_ref().map(|module| module.value.clone()),
+            images: own
+                .images
+                .as_ref()
+                .map(|images| images.value.clone().into()),
         }
     }
 

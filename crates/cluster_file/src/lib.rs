@@ -41,10 +41,7 @@ pub use tables::{
     Account, Association, Containers, Gpu, Limits, Lists, Modules, NodeLocal, Nodes, Partition,
     Paths, Policy, PolicyOfGpu, Preemption, Priority, Qos, Scheduling, User,
 };
-pub use words::{
-    ContainerRuntime, EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode,
-    PreemptType,
-};
+pub use words::{EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode, PreemptType};
 
 /// What is wrong with a cluster file; [`model::render`] shows it.
 pub type ClusterProblem = model::Problem;

@@ -1,8 +1,8 @@
 //! What reading options depends on where a cluster file is known.
 
-use crate::{ClusterFile, ContainerRuntime};
+use crate::ClusterFile;
 use jiff::tz::TimeZone;
-use model::{SlurmVersion, Surroundings, Timestamp};
+use model::{ContainerRuntime, SlurmVersion, Surroundings, Timestamp};
 use std::path::Path;
 
 /// What surrounds a call of the commands of a cluster that is known by its file, or of a Slurm of

@@ -5,10 +5,9 @@ use super::amounts::{Bounds, Mib, Tres};
 use super::partition_nodes::PartitionNodes;
 use super::section::section;
 use super::words::{
-    ContainerRuntime, EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode,
-    PreemptType,
+    EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode, PreemptType,
 };
-use model::{Seconds, TimeLimitRequest};
+use model::{ContainerRuntime, Seconds, TimeLimitRequest};
 
 section! {
     /// Whether the file's lists are whole: `[lists]`. A name that a whole list doesn't have is

@@ -1,7 +1,7 @@
 //! Values that are one of a few words.
 
 use super::value::{Value, Wrong};
-use model::{Internet, nearest};
+use model::{ContainerRuntime, Internet, nearest};
 use toml::de::DeValue;
 
 /// Declares an enum with the word of each of its values; or the words of one that is declared
@@ -61,19 +61,18 @@ words!(Internet takes "\"login\", \"compute\" or \"none\"" {
     None = "none",
 });
 
-words! {
-    /// What runs containers.
-    enum ContainerRuntime takes "\"apptainer\", \"singularity\", \"pyxis\" or \"enroot\"" {
-        /// `apptainer exec IMAGE …`
+words!(
+    ContainerRuntime takes
+    "\"apptainer\", \"singularity\", \"pyxis\", \"enroot\", \"podman\" or \"charliecloud\""
+    {
         Apptainer = "apptainer",
-        /// `singularity exec IMAGE …`
         Singularity = "singularity",
-        /// `srun --container-image=IMAGE …`
         Pyxis = "pyxis",
-        /// `enroot start NAME …`
         Enroot = "enroot",
+        Podman = "podman",
+        Charliecloud = "charliecloud",
     }
-}
+);
 
 words! {
     /// How much of a list a cluster file has.

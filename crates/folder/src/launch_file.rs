@@ -3,7 +3,7 @@
 use crate::Attempt;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use train::{Prelude, RankCommand};
+use train::{ContainerStart, Prelude, RankCommand};
 
 /// Ranks of one file. Each rank reads the file that it is in: with one file for all, what a thousand
 /// ranks read at their start would be a million commands.
@@ -19,6 +19,9 @@ pub struct LaunchFile {
     pub cwd: PathBuf,
     /// What is done before the command.
     pub preludes: Vec<Prelude>,
+    /// The container that the ranks start in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<ContainerStart>,
     /// How many ranks there are, in all files.
     pub count: u32,
     /// What the first node runs where it is one process there that starts the ranks.
@@ -45,6 +48,7 @@ impl LaunchFile {
                 attempt: self.attempt,
                 cwd: self.cwd.clone(),
                 preludes: self.preludes.clone(),
+                container: self.container.clone(),
                 count: self.count,
                 head: self.head.clone().filter(|_| number == 0),
             };

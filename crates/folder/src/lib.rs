@@ -45,5 +45,5 @@ pub use log_tail::{LogLine, LogTail};
 pub use manifest::{Contents, FileHash, LinkInside, Manifest, step_of};
 pub use next_job::NextJob;
 pub use run_folder::RunFolder;
-pub use run_json::{CodeOrigin, MadeEnvironment, RunJson, Versions};
+pub use run_json::{CodeOrigin, MadeEnvironment, ReadyImage, RunJson, Versions};
 pub use submission::{NewLink, NotSubmitted, SubmissionError, Submitter};

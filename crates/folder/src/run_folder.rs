@@ -2,6 +2,7 @@
 
 use crate::{Attempt, FolderError, LaunchFile, Link, RankExit, RunJson, json_file};
 use model::Timestamp;
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -10,6 +11,9 @@ use std::time::UNIX_EPOCH;
 
 /// The mode of folders, which the umask narrows: no other user replaces what lies in them.
 const FOLDER: u32 = 0o755;
+
+/// The file with the values of secret variables.
+const SECRETS: &str = "secrets.json";
 
 /// One run's folder, `<scratch>/<project>/<run>/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +112,27 @@ impl RunFolder {
     /// It can't be written.
     pub fn write_run(&self, run: &RunJson) -> Result<(), FolderError> {
         json_file::write_private(&self.run_json(), run)
+    }
+
+    /// Writes the values of secret variables, for the user alone.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn write_secrets(&self, secrets: &BTreeMap<String, String>) -> Result<(), FolderError> {
+        json_file::write_private(&self.root.join(SECRETS), secrets)
+    }
+
+    /// Secret variables with their values; none where the run has none.
+    ///
+    /// # Errors
+    /// They can't be read.
+    pub fn read_secrets(&self) -> Result<BTreeMap<String, String>, FolderError> {
+        match json_file::read(&self.root.join(SECRETS)) {
+            Err(FolderError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Ok(BTreeMap::new())
+            }
+            secrets => secrets,
+        }
     }
 
     /// Writes `links/<n>.json`.
@@ -562,6 +587,7 @@ mod tests {
             attempt,
             cwd: "/work".into(),
             preludes: Vec::new(),
+            container: None,
             count: 1000,
             head: None,
             ranks: (0..1000).map(rank).collect(),

@@ -32,6 +32,9 @@ pub struct RunJson {
     pub yard: PathBuf,
     /// The environment that was made for it.
     pub environment: Option<MadeEnvironment>,
+    /// The image that the ranks' container starts from.
+    #[serde(default)]
+    pub image: Option<ReadyImage>,
     /// Of the programs that took part.
     pub versions: Versions,
 }
@@ -62,6 +65,17 @@ pub struct MadeEnvironment {
     pub key: String,
     /// The interpreter's version.
     pub python: String,
+}
+
+/// A container's image that is ready for its runtime.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadyImage {
+    /// Its file or folder; `None`: the runtime fetches it by itself.
+    pub path: Option<PathBuf>,
+    /// Whether it has variables of its own in `/ch/environment`.
+    pub has_environment: bool,
+    /// What it is by its content, where its maker said so: `sha256:…`.
+    pub digest: Option<String>,
 }
 
 /// Versions of the programs that took part.

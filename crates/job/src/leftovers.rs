@@ -1,8 +1,9 @@
 //! What ended runs left on this machine's own disks: node-local folders and half-made environments.
 
 use crate::agent::kept;
-use crate::environment::half_made;
 use crate::local_folder::LocalFolder;
+use crate::made_once::half_made;
+use crate::{environment, image};
 use folder::{Leftover, Standing, Verdict};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,18 +77,21 @@ fn judge(local: &LocalFolder, standing: &dyn Fn(&str) -> Standing) -> Verdict {
     ))
 }
 
-/// Goes through the half-made environments in the user's cache, and removes those that no process
-/// makes any more.
-pub fn environments(cache: &Path, dry_run: bool) -> Vec<Leftover> {
+/// Goes through the half-made environments and images in the user's cache, and removes those that no
+/// process makes any more.
+pub fn half_made_in(cache: &Path, dry_run: bool) -> Vec<Leftover> {
     let mut left = Vec::new();
-    for (path, lock) in half_made(cache) {
+    let environments = half_made(&environment::folder_in(cache)).into_iter();
+    let images = half_made(&image::folder_in(cache)).into_iter();
+    let all = environments.map(|half| ("environment", half));
+    for (what, (entry, lock)) in all.chain(images.map(|half| ("image", half))) {
         let verdict = match &lock {
-            Some(_) => Verdict::Remove("a half-made environment".to_owned()),
-            None => Verdict::Keep("an environment that is being made".to_owned()),
+            Some(_) => Verdict::Remove(format!("a half-made {what}")),
+            None => Verdict::Keep(format!("an {what} that is being made")),
         };
-        let one = Leftover::new(path, verdict);
+        let one = Leftover::new(entry.place(), verdict);
         if one.goes(false) && !dry_run {
-            let _ = fs::remove_dir_all(&one.path);
+            let _ = entry.remove();
         }
         left.push(one);
     }
@@ -156,7 +160,7 @@ mod tests {
         }
         fs::write(all.join("made/trainyard-made"), b"").unwrap();
         let busy = sys::lock::FileLock::acquire(&all.join("busy.lock")).unwrap();
-        assert_eq!(environments(cache.path(), false).len(), 2);
+        assert_eq!(half_made_in(cache.path(), false).len(), 2);
         drop(busy);
         assert!(!all.join("half").exists());
         assert!(all.join("made").exists() && all.join("busy").exists());

@@ -1,5 +1,5 @@
-//! What runs inside a job: the conductor, the agents, the rank wrapper; and the environment that
-//! is made before it.
+//! What runs inside a job: the conductor, the agents, the rank wrapper; and the environment and
+//! the image that are made before it.
 //!
 //! **Invariant:** links no engine; of Slurm it runs `srun`, `scontrol requeue` and, where something
 //! came from outside, `scontrol show job`; `sbatch` for the job that takes over, `squeue` to look for
@@ -15,8 +15,10 @@ pub mod environment;
 mod exit_code;
 mod grace;
 mod hashed_copy;
+pub mod image;
 pub mod leftovers;
 mod local_folder;
+mod made_once;
 mod main_branch;
 mod protocol;
 mod rank;

@@ -79,6 +79,8 @@ pub struct Ranks<'a> {
     pub output: &'a Path,
     /// Where the ranks start.
     pub folder: &'a Path,
+    /// Options that start their container.
+    pub options: &'a [String],
 }
 
 /// The ranks' step.
@@ -109,6 +111,7 @@ pub fn ranks(ranks: &Ranks<'_>, command: &[OsString]) -> Vec<OsString> {
     }
     args.push(glued("--output=", ranks.output.as_os_str()));
     args.push(glued("--chdir=", ranks.folder.as_os_str()));
+    args.extend(ranks.options.iter().map(OsString::from));
     args.extend_from_slice(command);
     args
 }
@@ -213,6 +216,7 @@ mod tests {
             gpus: true,
             output: Path::new("/r/logs/7.0.%t"),
             folder: Path::new("/r/code"),
+            options: &[],
         };
         check(
             &ranks(&of_ranks, &command),

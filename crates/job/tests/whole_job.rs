@@ -108,6 +108,7 @@ impl Run {
             },
             yard: yard(),
             environment: None,
+            image: None,
             versions: Versions {
                 yard: "test".to_owned(),
                 scheduler: "test".to_owned(),
@@ -243,6 +244,7 @@ fn facts(disk: &Path) -> ClusterFacts {
         default_time: None,
         time_granularity: Seconds(1),
         comeback: model::Comeback::default(),
+        containers: model::ContainerFacts::default(),
     }
 }
 

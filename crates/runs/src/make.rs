@@ -4,8 +4,11 @@ use crate::failure::unwritable;
 use crate::failure::{Failure, FailureKind};
 use crate::run_request::Planned;
 use crate::{pin_program, submit_next};
-use folder::{CodeSource, Index, IndexEntry, MadeEnvironment, RunFolder, RunJson, Versions};
+use folder::{
+    CodeSource, Index, IndexEntry, MadeEnvironment, ReadyImage, RunFolder, RunJson, Versions,
+};
 use model::{JobId, Timestamp};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use sys::Places;
 use train::{JobPlace, ResumeBy};
@@ -25,10 +28,21 @@ pub struct Submitted {
     pub note: Option<String>,
 }
 
+/// What a run's ranks need, made or read before it is submitted.
+#[derive(Default)]
+pub struct Ready {
+    /// The environment that was made of requirements.
+    pub environment: Option<MadeEnvironment>,
+    /// The image of the container.
+    pub image: Option<ReadyImage>,
+    /// Secret variables with their values.
+    pub secrets: BTreeMap<String, String>,
+}
+
 /// Makes the folder, notes the intent, submits, notes the answer.
 pub fn submit(
     planned: &mut Planned,
-    environment: Option<MadeEnvironment>,
+    ready: &Ready,
     places: &Places,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<Submitted, Failure> {
@@ -52,7 +66,7 @@ pub fn submit(
     };
     let submitted = fill_and_submit(
         planned,
-        environment,
+        ready,
         places,
         goes_on,
         New {
@@ -83,7 +97,7 @@ struct New<'a> {
 
 fn fill_and_submit(
     planned: &mut Planned,
-    environment: Option<MadeEnvironment>,
+    ready: &Ready,
     places: &Places,
     goes_on: &dyn Fn() -> bool,
     new: New<'_>,
@@ -114,7 +128,8 @@ fn fill_and_submit(
         command_line: planned.command_line.clone(),
         code,
         yard: yard.clone(),
-        environment,
+        environment: ready.environment.clone(),
+        image: ready.image.clone(),
         versions: Versions {
             yard: env!("CARGO_PKG_VERSION").to_owned(),
             scheduler: planned.target.scheduler.clone(),
@@ -129,6 +144,9 @@ fn fill_and_submit(
     };
     let script = plan.script(&place);
     made.write_run(&run)?;
+    if !ready.secrets.is_empty() {
+        made.write_secrets(&ready.secrets)?;
+    }
     sys::atomic::write(&made.script(), script.as_bytes()).map_err(unwritable(&made.script()))?;
     Index::new(&places.index)
         .add(entry)

@@ -21,6 +21,12 @@ pub fn check(plan: &mut Plan) -> Result<(), Failure> {
         Python::CondaFolder(path) => check_path(path, "[environment] conda", &source)?,
         Python::AsItIs | Python::Requirements(_) | Python::CondaName(_) => {}
     }
+    if let Some(container) = &plan.environment.container
+        && let Some(path) = container.image.value.path()
+    {
+        let source = container.image.source.to_string();
+        check_path(path, "[environment.container] image", &source)?;
+    }
     let source = plan.data.stage.source.to_string();
     for path in &plan.data.stage.value {
         match check_path(path, "[data] stage", &source) {

@@ -322,6 +322,7 @@ fn plan_of_known(
     plan.notes.extend(notes);
     target.facts.node_local = site.facts.node_local;
     target.facts.internet = site.facts.internet;
+    target.facts.containers = site.facts.containers;
     let sure = site.refusals.into_iter().filter(|it| !it.assumed);
     Ok((plan, sure.filter(|_| is_believed).collect()))
 }

@@ -30,6 +30,7 @@ pub fn submit_next(
         transport,
         run,
         job,
+        secrets: &json.plan.environment.secrets.value,
     };
     let (job, at) = run.submit(&link, &mut through, now)?;
     Ok((JobId(job), at))
@@ -40,6 +41,8 @@ struct Through<'a> {
     transport: &'a mut dyn Transport,
     run: &'a RunFolder,
     job: NextJob,
+    /// Names of variables that no job's environment has.
+    secrets: &'a [String],
 }
 
 impl Submitter for Through<'_> {
@@ -57,7 +60,7 @@ impl Submitter for Through<'_> {
             script: &self.job.script,
             script_path: &self.run.script(),
             args: &[link.number.to_string()],
-            environment: &job_environment(),
+            environment: &job_environment(self.secrets),
         });
         match answer {
             Ok(job) => Ok(job.0),
@@ -76,12 +79,14 @@ impl From<SubmissionError<TransportError>> for Failure {
     }
 }
 
-/// What a job inherits: this command's environment without another job's variables.
-fn job_environment() -> Vec<(String, String)> {
+/// What a job inherits: this command's environment without another job's variables, and without
+/// secrets, which travel in the run folder.
+fn job_environment(secrets: &[String]) -> Vec<(String, String)> {
     let of_a_job = |name: &str| {
         let prefixes = ["SLURM_", "SBATCH_", "SRUN_", "PMIX_", "PMI_", "YARD_"];
         name != "SLURM_CONF" && prefixes.iter().any(|prefix| name.starts_with(prefix))
     };
     let all = sys::odd_text::environment().into_iter();
-    all.filter(|(name, _)| !of_a_job(name)).collect()
+    all.filter(|(name, _)| !of_a_job(name) && !secrets.contains(name))
+        .collect()
 }

@@ -1,17 +1,37 @@
 //! What the ranks' environment is made of.
 
-use crate::Resolved;
+use crate::{ContainerPlan, Resolved, Source};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Modules and Python of the ranks.
+/// Modules, Python, container and variables of the ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentPlan {
     /// Environment modules, loaded in this order before anything else.
     pub modules: Resolved<Vec<String>>,
     /// Which Python.
     pub python: Resolved<Python>,
+    /// The container that the ranks run in.
+    #[serde(default)]
+    pub container: Option<ContainerPlan>,
+    /// Variables of the ranks, placeholders unreplaced.
+    #[serde(default = "no_variables")]
+    pub variables: Resolved<BTreeMap<String, String>>,
+    /// Names of variables whose values are secret.
+    #[serde(default = "no_secrets")]
+    pub secrets: Resolved<Vec<String>>,
+}
+
+/// What plans had before there was the key.
+pub(crate) fn no_variables() -> Resolved<BTreeMap<String, String>> {
+    Resolved::new(BTreeMap::new(), Source::default("none"))
+}
+
+/// What plans had before there was the key.
+pub(crate) fn no_secrets() -> Resolved<Vec<String>> {
+    Resolved::new(Vec::new(), Source::default("none"))
 }
 
 /// Which Python the ranks get; paths are absolute.
@@ -106,7 +126,6 @@ pub(crate) fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Source;
     use expect_test::{Expect, expect};
 
     #[track_caller]
@@ -115,6 +134,9 @@ mod tests {
         let plan = EnvironmentPlan {
             modules: Resolved::new(modules.iter().map(ToString::to_string).collect(), asked()),
             python: Resolved::new(python, asked()),
+            container: None,
+            variables: no_variables(),
+            secrets: no_secrets(),
         };
         want.assert_debug_eq(&plan.preludes(made.map(Path::new)));
     }

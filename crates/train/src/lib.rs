@@ -6,6 +6,7 @@
 
 mod amounts;
 mod cluster_names;
+mod containers;
 pub mod env_vars;
 mod environment_plan;
 mod fit;
@@ -32,6 +33,10 @@ mod unsaved;
 
 pub use amounts::{parse_length, say_bytes, say_limit, say_mebibytes, say_seconds};
 pub use cluster_names::check_cluster_names;
+pub use containers::{
+    ContainerPlace, ContainerPlan, ContainerStart, Image, Mount, about as about_runtime,
+    enroot_address, is_passed,
+};
 pub use environment_plan::{CONDA_HOOK, EnvironmentPlan, Prelude, Python};
 pub use input_variables::{INPUT_VARIABLES, Variables};
 pub use keys::{
@@ -49,9 +54,9 @@ pub use rank_command::{EnvChange, JobShape, RankCommand, Rendezvous};
 pub use refusal::{Refusal, RefusalKind};
 pub use resolved::{Resolved, Source};
 pub use run_file::{
-    CheckpointSection, Complete, CompleteWord, DataSection, EnvironmentSection, GpuMemory, Keep,
-    MemorySize, Notify, NotifySection, PythonChoice, ResourceSection, ResumeBy, ResumeOn,
-    ResumeSection, RunFile, Sections,
+    CheckpointSection, Complete, CompleteWord, ContainerSection, DataSection, EnvironmentSection,
+    GpuMemory, Keep, MemorySize, Notify, NotifySection, PythonChoice, ResourceSection, ResumeBy,
+    ResumeOn, ResumeSection, RunFile, Sections,
 };
 pub use script::directive;
 pub use show::Row;

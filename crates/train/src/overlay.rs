@@ -22,6 +22,16 @@ impl Sections {
         overlay!(self, upper, repeat);
         overlay!(self, upper, environment.python);
         overlay!(self, upper, environment.modules);
+        overlay!(self, upper, environment.variables);
+        overlay!(self, upper, environment.secrets);
+        overlay!(self, upper, environment.container.image);
+        overlay!(self, upper, environment.container.runtime);
+        overlay!(self, upper, environment.container.mounts);
+        overlay!(self, upper, environment.container.workdir);
+        overlay!(self, upper, environment.container.home);
+        overlay!(self, upper, environment.container.entrypoint);
+        overlay!(self, upper, environment.container.writable);
+        overlay!(self, upper, environment.container.options);
         overlay!(self, upper, data.stage);
         overlay!(self, upper, checkpoints.keep);
         overlay!(self, upper, checkpoints.complete);

@@ -24,6 +24,7 @@ impl RunFile {
             if let Some(python) = &mut sections.environment.python {
                 python.value.place_in(folder);
             }
+            sections.environment.container.place_in(folder);
         }
         (config, problems)
     }

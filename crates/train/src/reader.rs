@@ -6,6 +6,7 @@ use crate::placeholders::{self, PLACEHOLDERS};
 use crate::slurms_words::slurms_word;
 use crate::{GpuMemory, MemorySize, Problem, Resolved, Source};
 use model::{Seconds, TimeLimitRequest, count_lines, nearest};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -251,6 +252,60 @@ impl<'a> Reader<'a> {
         self.resolved(raw, texts)
     }
 
+    /// An array of names of variables.
+    pub fn names(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<Vec<String>>> {
+        let texts = self.spanned_texts(row.name, raw, row.example)?;
+        for (text, span) in &texts {
+            if !is_variable(text) {
+                let message = format!("{text:?} can't be the name of a variable");
+                let help = "letters, digits and _, and no digit first";
+                self.complain(span.clone(), message, "", help);
+                return None;
+            }
+        }
+        let texts = texts.into_iter().map(|(text, _)| text).collect();
+        self.resolved(raw, texts)
+    }
+
+    /// A table of variables, with placeholders in their values.
+    pub fn variables(
+        &mut self,
+        row: &KeyRow,
+        raw: Raw<'_>,
+    ) -> Option<Resolved<BTreeMap<String, String>>> {
+        let Raw::Toml(value) = raw else { return None };
+        let Some(table) = value.get_ref().as_table() else {
+            self.wrong_type(row.name, raw, &format!("a table, such as {}", row.example));
+            return None;
+        };
+        let mut variables = BTreeMap::new();
+        for (name, value) in table.iter() {
+            let key = name.get_ref().as_ref();
+            if !is_variable(key) {
+                let message = format!("{key:?} can't be the name of a variable");
+                let help = "letters, digits and _, and no digit first";
+                self.complain(name.span(), message, "", help);
+                return None;
+            }
+            let text = match value.get_ref() {
+                DeValue::String(text) if !text.contains('\0') => text.as_ref().to_owned(),
+                other => {
+                    let source = self.text.get(value.span()).unwrap_or_default();
+                    let help = match other {
+                        DeValue::String(_) => "leave the NUL character out".to_owned(),
+                        _ => format!("write \"{source}\""),
+                    };
+                    let message = format!("{key} is {}", type_name(other));
+                    self.complain(value.span(), message, "expected text", help);
+                    return None;
+                }
+            };
+            self.placeholders(&text, value.span());
+            variables.insert(key.to_owned(), text);
+        }
+        self.resolved(raw, variables)
+    }
+
     /// An array of texts with placeholders in them.
     pub fn words(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<Vec<String>>> {
         let texts = self.spanned_texts(row.name, raw, row.example)?;
@@ -476,6 +531,14 @@ pub(crate) fn span(raw: Raw<'_>) -> Range<usize> {
         Raw::Toml(value) => value.span(),
         Raw::Flag(text, start) => start..start + text.len(),
     }
+}
+
+/// Whether a shell could set a variable of that name.
+fn is_variable(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(is_letter)
+        && bytes.all(|byte| is_letter(byte) || byte.is_ascii_digit())
 }
 
 fn names<T>(known: &[(&str, T)]) -> String {

@@ -1,7 +1,7 @@
 //! What a run file says, typed, each value with its line.
 
-use crate::{Launcher, Resolved};
-use model::{MailEvent, Seconds, TimeLimitRequest};
+use crate::{Launcher, Mount, Resolved};
+use model::{ContainerRuntime, MailEvent, Seconds, TimeLimitRequest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -95,6 +95,33 @@ pub struct EnvironmentSection {
     pub python: Option<Resolved<PythonChoice>>,
     /// `modules`
     pub modules: Option<Resolved<Vec<String>>>,
+    /// `[environment.container]`
+    pub container: ContainerSection,
+    /// `variables`
+    pub variables: Option<Resolved<BTreeMap<String, String>>>,
+    /// `secrets`: names of variables.
+    pub secrets: Option<Resolved<Vec<String>>>,
+}
+
+/// `[environment.container]`; paths are as written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContainerSection {
+    /// `image`
+    pub image: Option<Resolved<String>>,
+    /// `runtime`
+    pub runtime: Option<Resolved<ContainerRuntime>>,
+    /// `mounts`
+    pub mounts: Option<Resolved<Vec<Mount>>>,
+    /// `workdir`
+    pub workdir: Option<Resolved<String>>,
+    /// `home`
+    pub home: Option<Resolved<String>>,
+    /// `entrypoint`
+    pub entrypoint: Option<Resolved<bool>>,
+    /// `writable`
+    pub writable: Option<Resolved<bool>>,
+    /// `options`
+    pub options: Option<Resolved<Vec<String>>>,
 }
 
 /// Which Python the ranks get. Paths are as written: against the run file's folder.

@@ -92,7 +92,7 @@ impl Plan {
             self.command.value.join(" "),
             &self.command.source,
         );
-        if self.launcher.value != Launcher::None
+        if (self.launcher.value != Launcher::None || self.environment.container.is_some())
             && let Ok(line) = command_line(self)
         {
             let why = format!("what {} becomes", self.launcher.value);
@@ -156,6 +156,19 @@ impl Plan {
         if !self.environment.modules.value.is_empty() {
             let modules = &self.environment.modules;
             add("modules", modules.value.join(" "), &modules.source);
+        }
+        if let Some(container) = &self.environment.container {
+            let image = &container.image;
+            add("container", image.value.to_string(), &image.source);
+            let runtime = &container.runtime;
+            add("runtime", runtime.value.to_string(), &runtime.source);
+        }
+        let (variables, secrets) = (&self.environment.variables, &self.environment.secrets);
+        for (name, value) in &variables.value {
+            add("variable", format!("{name}={value}"), &variables.source);
+        }
+        if !secrets.value.is_empty() {
+            add("secrets", secrets.value.join(" "), &secrets.source);
         }
         let python = &self.environment.python;
         add("python", python.value.to_string(), &python.source);

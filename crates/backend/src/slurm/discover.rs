@@ -149,6 +149,10 @@ fn facts_of(config: &str, rows: &[Row]) -> Result<ClusterFacts, TransportError> 
         default_time: chosen.iter().find_map(|row| row.default_time),
         time_granularity: Seconds(60),
         comeback: comeback(config, &chosen),
+        containers: model::ContainerFacts {
+            runtimes: crate::facts::runtimes_here(),
+            ..model::ContainerFacts::default()
+        },
     })
 }
 

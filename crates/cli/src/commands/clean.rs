@@ -42,7 +42,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             args.force,
         ));
     }
-    left.extend(job::leftovers::environments(&places.cache, args.dry_run));
+    left.extend(job::leftovers::half_made_in(&places.cache, args.dry_run));
     let mut in_scratch = folder::half_runs(&places.scratch, SystemTime::now());
     for known in &known {
         in_scratch.extend(known.folder.leftovers(known.standing));

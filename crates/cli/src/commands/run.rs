@@ -13,7 +13,7 @@ use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
 use runs::places;
-use runs::{Planned, RunRequest, Submitted};
+use runs::{Planned, Ready, RunRequest, Submitted};
 use std::time::Instant;
 use sys::Places;
 
@@ -65,8 +65,8 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         printer.show_line(&row("note", note));
     }
     planned.check()?;
-    let environment = environment(&planned, &places, &interrupt, printer)?;
-    let submitted = runs::submit(&mut planned, environment, &places, &|| !interrupt.asked())?;
+    let ready = make_ready(&planned, &places, &interrupt, printer)?;
+    let submitted = runs::submit(&mut planned, &ready, &places, &|| !interrupt.asked())?;
     planned.target.remember(&places);
     if let Some(note) = &submitted.note {
         printer.show_line(&row("note", note));
@@ -123,33 +123,93 @@ fn come_back(submitted: &Submitted) -> String {
     )
 }
 
-/// Makes or finds the ranks' environment before anything is submitted.
-fn environment(
+/// Makes or finds what the ranks need before anything is submitted.
+fn make_ready(
     planned: &Planned,
     places: &Places,
     interrupt: &Interrupt,
     printer: &Printer,
-) -> Result<Option<folder::MadeEnvironment>, Failure> {
-    let begun = Instant::now();
-    let title = "environment";
+) -> Result<Ready, Failure> {
     let plan = &planned.plan.environment;
-    let mut progress = |line: &str| match printer.is_terminal() {
-        true => printer.moving(title, line.trim()),
-        // Where nothing can move, its first line alone would say nothing.
-        false => printer.moving(title, &format!("being {}", plan.python.value)),
-    };
-    let internet = planned.target.facts.internet;
-    let prepared = job::environment::prepare(plan, &places.cache, internet, &mut progress);
+    let facts = &planned.target.facts;
+    let secrets = runs::secrets(&planned.plan)?;
+    let mut making = Making::begin(
+        "environment",
+        format!("being {}", plan.python.value),
+        printer,
+    );
+    let environment = job::environment::prepare(plan, &places.cache, facts.internet, &mut |line| {
+        making.say(line)
+    });
     interrupt.check()?;
-    let prepared = prepared.map_err(|error| environment_failure(&error))?;
-    if prepared.made {
-        let took = words::length(i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX));
-        printer.show_line(&row(title, &format!("made in {took}, kept for next time")));
+    let environment = environment.map_err(|error| environment_failure(&error))?;
+    making.end(environment.made);
+    let mut ready = Ready {
+        environment: environment.environment,
+        image: None,
+        secrets,
+    };
+    if let Some(container) = &plan.container {
+        let doing = format!("{} is made ready", container.image.value);
+        let mut making = Making::begin("image", doing, printer);
+        let cache = runs::image_cache(facts, places);
+        let modules = &plan.modules.value;
+        let prepared =
+            job::image::prepare(container, modules, &cache, facts.internet, &mut |line| {
+                making.say(line);
+            });
+        interrupt.check()?;
+        let (image, made) = prepared.map_err(|error| image_failure(&error))?;
+        making.end(made);
+        ready.image = Some(image);
     }
-    Ok(prepared.environment)
+    Ok(ready)
+}
+
+/// Something that is made while a person waits.
+struct Making<'a> {
+    title: &'static str,
+    doing: String,
+    begun: Instant,
+    printer: &'a Printer,
+}
+
+impl Making<'_> {
+    fn begin<'a>(title: &'static str, doing: String, printer: &'a Printer) -> Making<'a> {
+        Making {
+            title,
+            doing,
+            begun: Instant::now(),
+            printer,
+        }
+    }
+
+    fn say(&mut self, line: &str) {
+        match self.printer.is_terminal() {
+            true => self.printer.moving(self.title, line.trim()),
+            // Where nothing can move, its first line alone would say nothing.
+            false => self.printer.moving(self.title, &self.doing),
+        }
+    }
+
+    fn end(self, made: bool) {
+        if made {
+            let took = i64::try_from(self.begun.elapsed().as_millis()).unwrap_or(i64::MAX);
+            let took = words::length(took);
+            let made = format!("made in {took}, kept for next time");
+            self.printer.show_line(&row(self.title, &made));
+        }
+    }
 }
 
 fn environment_failure(error: &job::environment::EnvironmentError) -> Failure {
+    Failure::new(exit_code::FAILED, error.to_string())
+        .asked(error.asked())
+        .there(error.there())
+        .todo(error.todo())
+}
+
+fn image_failure(error: &job::image::ImageError) -> Failure {
     Failure::new(exit_code::FAILED, error.to_string())
         .asked(error.asked())
         .there(error.there())

@@ -1,12 +1,16 @@
 //! How a conductor starts the ranks.
 
 use super::state::{Hello, Known};
+use super::steps::RanksPlace;
 use super::{Conductor, ConductorError};
 use folder::{Event, LaunchFile};
-use model::Timestamp;
+use model::{ContainerRuntime, Timestamp};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use sys::disk_errors::patiently;
-use train::{EnvChange, JobShape, Launch, Notify, Rendezvous, Values};
+use train::{
+    ContainerPlace, ContainerStart, EnvChange, JobShape, Launch, Notify, Rendezvous, Values,
+};
 
 impl Conductor {
     pub(super) fn start_ranks(
@@ -60,6 +64,8 @@ impl Conductor {
                     .insert(train::env_vars::YARD_STOP_FILE.to_owned(), stop.clone());
             }
         }
+        let cwd = self.run.code().join(&self.json.code.subfolder);
+        let container = self.container(&cwd, &values)?;
         let made = self
             .json
             .environment
@@ -69,8 +75,13 @@ impl Conductor {
         let launch = LaunchFile {
             attempt: allocation.attempt,
             count,
-            cwd: self.run.code().join(&self.json.code.subfolder),
-            preludes: plan.environment.preludes(made),
+            cwd,
+            preludes: match container.as_ref().map(|container| container.runtime) {
+                // The wrappers run inside, where none of the node's modules are.
+                Some(ContainerRuntime::Pyxis) => Vec::new(),
+                _ => plan.environment.preludes(made),
+            },
+            container,
             head,
             ranks,
         };
@@ -84,7 +95,13 @@ impl Conductor {
             folder,
             source: error.into(),
         })?;
-        self.ranks = self.steps.ranks(plan, &launch.cwd, &local.path());
+        let options = launch.container.as_ref().map(ContainerStart::srun_options);
+        let place = RanksPlace {
+            folder: &launch.cwd,
+            local: &local.path(),
+            options: &options.unwrap_or_default(),
+        };
+        self.ranks = self.steps.ranks(plan, &place);
         let rendezvous = format!("{}:{}", rendezvous.address, rendezvous.port);
         self.record(
             Event::Launched {
@@ -93,5 +110,29 @@ impl Conductor {
             },
             now,
         )
+    }
+
+    /// The container of the ranks, with all paths.
+    fn container(
+        &self,
+        cwd: &Path,
+        values: &Values,
+    ) -> Result<Option<ContainerStart>, ConductorError> {
+        let Some(plan) = &self.json.plan.environment.container else {
+            return Ok(None);
+        };
+        let text = |path: &Path| path.display().to_string();
+        let ready = self.json.image.as_ref();
+        let image = ready.and_then(|ready| Some(text(ready.path.as_deref()?)));
+        let place = ContainerPlace {
+            run: &text(self.run.path()),
+            local: &text(&self.local.path()),
+            yard: &text(&self.steps.yard),
+            cwd: &text(cwd),
+            image: image.as_deref(),
+            has_environment: ready.is_some_and(|ready| ready.has_environment),
+        };
+        let gpus = self.steps.allocation.gpus > 0;
+        Ok(Some(ContainerStart::new(plan, gpus, &place, values)?))
     }
 }

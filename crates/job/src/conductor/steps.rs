@@ -67,6 +67,17 @@ impl AgentsStep {
     }
 }
 
+/// Where the ranks of a start run.
+#[derive(Clone, Copy, Debug)]
+pub struct RanksPlace<'a> {
+    /// Their working folder.
+    pub folder: &'a Path,
+    /// The run's folder on the node's own disk.
+    pub local: &'a Path,
+    /// Options of `srun` that start their container.
+    pub options: &'a [String],
+}
+
 impl Steps {
     fn nodes(&self) -> u32 {
         u32::try_from(self.allocation.nodes.len()).unwrap_or(u32::MAX)
@@ -172,7 +183,8 @@ impl Steps {
     }
 
     /// Starts the ranks; returns srun's process, by which they can be aborted.
-    pub fn ranks(&self, plan: &Plan, folder: &Path, local: &Path) -> Option<u32> {
+    pub fn ranks(&self, plan: &Plan, place: &RanksPlace<'_>) -> Option<u32> {
+        let local = place.local;
         let attempt = self.allocation.attempt;
         let has_head = plan.launcher.value.shape() == Shape::Head;
         let command = self.rank_wrapper(if has_head { "head" } else { "rank" }, local);
@@ -192,7 +204,8 @@ impl Steps {
             first_node: self.allocation.nodes.first().filter(|_| has_head),
             gpus: self.allocation.gpus > 0,
             output: &PathBuf::from(self.run.rank_log_pattern(attempt)),
-            folder,
+            folder: place.folder,
+            options: place.options,
         };
         let args = srun::ranks(&ranks, &command);
         let (heard, run) = (self.heard.clone(), self.run.clone());

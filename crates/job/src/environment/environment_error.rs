@@ -1,5 +1,6 @@
 //! Why an environment is not there.
 
+use crate::made_once::CacheError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -93,12 +94,7 @@ pub enum EnvironmentError {
     },
     /// The cache can't be written.
     #[error("the cache of environments can't be written")]
-    Cache {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Cache(#[from] CacheError),
 }
 
 impl EnvironmentError {
@@ -118,7 +114,7 @@ impl EnvironmentError {
                 format!("conda = {name:?}")
             }
             EnvironmentError::CannotRun { program, .. } => program.clone(),
-            EnvironmentError::Cache { path, .. } => path.display().to_string(),
+            EnvironmentError::Cache(error) => error.path.display().to_string(),
         }
     }
 
@@ -129,7 +125,7 @@ impl EnvironmentError {
             EnvironmentError::NotThere { there, .. } => (*there).to_owned(),
             EnvironmentError::Unreadable { source, .. }
             | EnvironmentError::CannotRun { source, .. }
-            | EnvironmentError::Cache { source, .. } => source.to_string(),
+            | EnvironmentError::Cache(CacheError { source, .. }) => source.to_string(),
             EnvironmentError::NoPython => "no python3 on PATH that starts".to_owned(),
             EnvironmentError::NoModules { .. } => "a login shell has no `module`".to_owned(),
             EnvironmentError::ModuleFails { said, .. } => said.clone(),
@@ -178,7 +174,7 @@ impl EnvironmentError {
                 "correct the requirements, or [environment], as those lines say; then run again"
             }
             EnvironmentError::CannotRun { .. } => "have it on PATH",
-            EnvironmentError::Cache { .. } => "free space there, or set XDG_CACHE_HOME",
+            EnvironmentError::Cache(_) => "free space there, or set XDG_CACHE_HOME",
         }
     }
 }

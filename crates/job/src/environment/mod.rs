@@ -9,7 +9,8 @@ mod requirements;
 mod shell;
 
 pub use environment_error::EnvironmentError;
-pub(crate) use requirements::half_made;
+pub(crate) use requirements::folder_in;
+pub(crate) use shell::{last_lines, loads};
 
 use folder::MadeEnvironment;
 use model::Internet;
@@ -92,6 +93,9 @@ mod tests {
         let plan = EnvironmentPlan {
             modules: Resolved::new(vec![], Source::default("none")),
             python: Resolved::new(python, Source::default("test")),
+            container: None,
+            variables: Resolved::new(Default::default(), Source::default("none")),
+            secrets: Resolved::new(vec![], Source::default("none")),
         };
         match (
             prepare(&plan, cache.path(), Internet::Login, &mut |_| ()),

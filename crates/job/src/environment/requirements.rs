@@ -3,33 +3,12 @@
 use super::environment_error::EnvironmentError;
 use super::key::key;
 use super::shell::{last_lines, loads, login_shell};
+use crate::made_once::{Entry, Failed, no_network};
 use folder::MadeEnvironment;
 use model::Internet;
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-/// Says that the environment is whole; its content is for people.
-const MARKER: &str = "trainyard-made";
-
-/// Half-made environments that no process makes any more, each with the lock that keeps it so, and
-/// those that are being made.
-pub fn half_made(cache: &Path) -> Vec<(PathBuf, Option<sys::lock::FileLock>)> {
-    let all = cache.join("environments");
-    let entries = fs::read_dir(&all).into_iter().flatten().flatten();
-    let half = entries.filter(|entry| {
-        entry.file_type().is_ok_and(|kind| kind.is_dir()) && !entry.path().join(MARKER).exists()
-    });
-    half.map(|entry| {
-        let mut lock = entry.file_name();
-        lock.push(".lock");
-        let held = sys::lock::FileLock::try_acquire(&all.join(lock));
-        (entry.path(), held.ok().flatten())
-    })
-    .collect()
-}
 
 /// Returns the environment and whether it had to be made.
 pub fn make(
@@ -42,58 +21,33 @@ pub fn make(
     let interpreter = interpreter(modules)?;
     let key = key(requirements, &interpreter.says)
         .map_err(|(path, source)| EnvironmentError::Unreadable { path, source })?;
-    let all = cache.join("environments");
-    let place = all.join(&key);
+    let entry = Entry::new(folder_in(cache), key.clone());
+    let place = entry.place();
     let environment = MadeEnvironment {
         path: place.clone(),
-        key: key.clone(),
+        key,
         python: interpreter.version,
     };
-    if place.join(MARKER).exists() {
+    if entry.is_made() {
         return Ok((environment, false));
     }
-    let cannot = |path: &Path| {
-        let path = path.to_owned();
-        move |source| EnvironmentError::Cache { path, source }
-    };
-    // Closed to others: programs of environments run with the user's rights.
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&all)
-        .map_err(cannot(&all))?;
-    let lock = all.join(format!("{key}.lock"));
-    let held = match sys::lock::FileLock::try_acquire(&lock).map_err(cannot(&lock))? {
-        Some(held) => held,
-        None => {
-            progress("waiting for another that makes the same environment");
-            sys::lock::FileLock::acquire(&lock).map_err(cannot(&lock))?
-        }
-    };
-    // The other may have made it while this one waited.
-    if place.join(MARKER).exists() {
+    let Some(making) = entry.begin(progress)? else {
         return Ok((environment, false));
-    }
+    };
     if internet == Internet::None && !is_offline(requirements) {
         return Err(EnvironmentError::NoInternet {
             path: requirements.to_owned(),
         });
     }
-    if place.exists() {
-        fs::remove_dir_all(&place).map_err(cannot(&place))?;
-    }
-    let log = all.join(format!("{key}.log"));
-    let maker = Maker {
-        requirements,
-        log: &log,
+    let mut run = |what: &'static str, command: &mut Command| {
+        let ended = making.run(command, progress);
+        ended.map_err(|failed| failure(what, failed, requirements, &making.log))
     };
-    File::create(&log).map_err(cannot(&log))?;
-    maker.run(
+    run(
         "python3 -m venv",
         Command::new(&interpreter.path)
             .args(["-m", "venv"])
             .arg(&place),
-        progress,
     )?;
     let mut pip = Command::new(place.join("bin/python"));
     pip.args([
@@ -114,10 +68,40 @@ pub fn make(
     {
         pip.current_dir(folder);
     }
-    maker.run("pip install", &mut pip, progress)?;
-    sys::atomic::write(&place.join(MARKER), interpreter.says.as_bytes()).map_err(cannot(&place))?;
-    drop(held);
+    run("pip install", &mut pip)?;
+    making.done(&interpreter.says)?;
     Ok((environment, true))
+}
+
+/// Where a cache has the environments.
+pub fn folder_in(cache: &Path) -> PathBuf {
+    cache.join("environments")
+}
+
+fn failure(
+    what: &'static str,
+    failed: Failed,
+    requirements: &Path,
+    log: &Path,
+) -> EnvironmentError {
+    let (path, log) = (requirements.to_owned(), log.to_owned());
+    match failed {
+        Failed::CannotRun(source) => EnvironmentError::CannotRun {
+            program: what.to_owned(),
+            source,
+        },
+        Failed::Said(said) if no_network(&said) => EnvironmentError::Unreachable {
+            path,
+            last: last_lines(&said),
+            log,
+        },
+        Failed::Said(said) => EnvironmentError::MakerFailed {
+            what,
+            path,
+            last: last_lines(&said),
+            log,
+        },
+    }
 }
 
 /// Requirements that forbid the registry themselves need no network.
@@ -170,91 +154,10 @@ fn interpreter(modules: &[String]) -> Result<Interpreter, EnvironmentError> {
     }
 }
 
-struct Maker<'a> {
-    requirements: &'a Path,
-    log: &'a Path,
-}
-
-impl Maker<'_> {
-    /// Runs one program with its output into the log and, line by line, to `progress`.
-    fn run(
-        &self,
-        what: &'static str,
-        command: &mut Command,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<(), EnvironmentError> {
-        // What the caller's own Python is told would lead the new one astray.
-        for name in [
-            "PYTHONPATH",
-            "PYTHONHOME",
-            "VIRTUAL_ENV",
-            "PIP_USER",
-            "PIP_TARGET",
-            "PIP_PREFIX",
-        ] {
-            command.env_remove(name);
-        }
-        let cannot = |source| EnvironmentError::CannotRun {
-            program: what.to_owned(),
-            source,
-        };
-        let (reader, writer) = io::pipe().map_err(cannot)?;
-        command
-            .stdin(Stdio::null())
-            .stdout(writer.try_clone().map_err(cannot)?)
-            .stderr(writer);
-        let mut child = command.spawn().map_err(cannot)?;
-        // The command keeps its ends of the pipe open, which would never end then.
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut log = File::options().append(true).open(self.log).ok();
-        let mut said = String::new();
-        for line in BufReader::new(reader).lines().map_while(Result::ok) {
-            if let Some(log) = &mut log {
-                // The log is for people; the environment does not depend on it.
-                let _ = writeln!(log, "{line}");
-            }
-            progress(&line);
-            said.push_str(&line);
-            said.push('\n');
-        }
-        let status = child.wait().map_err(cannot)?;
-        if status.success() {
-            return Ok(());
-        }
-        let (path, last, log) = (
-            self.requirements.to_owned(),
-            last_lines(&said),
-            self.log.to_owned(),
-        );
-        Err(if no_network(&said) {
-            EnvironmentError::Unreachable { path, last, log }
-        } else {
-            EnvironmentError::MakerFailed {
-                what,
-                path,
-                last,
-                log,
-            }
-        })
-    }
-}
-
-/// Words that pip uses when it could not reach a registry at all.
-fn no_network(said: &str) -> bool {
-    const WORDS: [&str; 6] = [
-        "Temporary failure in name resolution",
-        "Name or service not known",
-        "Network is unreachable",
-        "NewConnectionError",
-        "ConnectTimeoutError",
-        "Cannot connect to proxy",
-    ];
-    WORDS.iter().any(|words| said.contains(words))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made_once::MARKER;
 
     #[test]
     fn refuses_where_nothing_can_be_fetched() {

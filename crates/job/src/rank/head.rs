@@ -1,6 +1,6 @@
 //! The first node's only task, where its program starts the ranks of all nodes.
 
-use super::{RankError, start_and_wait, write_exit};
+use super::{RankError, Start, write_exit};
 use crate::exit_code;
 use folder::{Attempt, RankExit, RunFolder};
 use model::Timestamp;
@@ -24,7 +24,13 @@ pub fn head(attempt: Attempt, folder: &RunFolder, _local: &Path) -> Result<u8, R
         });
     };
     let told_to_end = Arc::new(AtomicBool::new(false));
-    let status = start_and_wait(&launch, head, None, &told_to_end);
+    let start = Start {
+        launch: &launch,
+        rank: head,
+        of_rank: None,
+        secrets: folder.read_secrets()?,
+    };
+    let status = start.and_wait(&told_to_end);
     let (code, signal) = match &status {
         Ok(status) => (exit_code::of(*status), exit_code::signal(*status)),
         Err(error) => (i32::from(error.code()), None),

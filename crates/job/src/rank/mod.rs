@@ -3,7 +3,9 @@
 //! It finds the task's command in the launch file, makes its environment, starts it, hands signals
 //! on, and writes down how it ended.
 
+mod container;
 mod head;
+mod mount_points;
 mod prelude;
 mod program;
 
@@ -14,6 +16,7 @@ use crate::conductor;
 use crate::deputy::{Deputy, Stopping};
 use crate::exit_code;
 use crate::local_folder;
+use container::{ContainerError, Inside};
 use folder::{Attempt, FolderError, LaunchFile, RankExit, RunFolder};
 use model::Timestamp;
 use prelude::PreludeError;
@@ -25,7 +28,7 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -65,6 +68,9 @@ pub enum RankError {
     /// The program can't be started.
     #[error(transparent)]
     Program(#[from] ProgramError),
+    /// The container can't be started.
+    #[error(transparent)]
+    Container(#[from] ContainerError),
     /// The wrapper's own work failed.
     #[error("{what} failed")]
     System {
@@ -86,6 +92,7 @@ impl RankError {
             RankError::Launch(_)
             | RankError::Task { .. }
             | RankError::Prelude(_)
+            | RankError::Container(_)
             | RankError::System { .. } => 1,
         }
     }
@@ -168,13 +175,20 @@ pub fn run(
         node_index,
     };
     let told_to_end = Arc::new(AtomicBool::new(false));
-    let status = start_and_wait(&launch, rank, Some((&place, local)), &told_to_end);
+    let secrets = folder.read_secrets()?;
+    let start = Start {
+        launch: &launch,
+        rank,
+        of_rank: Some((&place, local)),
+        secrets,
+    };
+    let status = start.and_wait(&told_to_end);
     let ended_at = Timestamp(sys::now());
     if status.is_err() {
         // A rank that failed ends the others: each must come so far as to say why.
         let _ = signal_hook::flag::register(SIGTERM, Arc::clone(&told_to_end));
     }
-    if status.as_ref().is_ok_and(std::process::ExitStatus::success) {
+    if status.as_ref().is_ok_and(ExitStatus::success) {
         // Slurm signals a program before its parent: one that ends well because it is told to is
         // not done.
         std::thread::sleep(SIGNAL_ON_ITS_WAY);
@@ -252,57 +266,80 @@ fn write_exit(folder: &RunFolder, launch: &LaunchFile, exit: &RankExit) -> Resul
     })
 }
 
-fn start_and_wait(
-    launch: &LaunchFile,
-    rank: &RankCommand,
-    of_rank: Option<(&Place, &Path)>,
-    told_to_end: &Arc<AtomicBool>,
-) -> Result<std::process::ExitStatus, RankError> {
-    let mut variables: Variables = std::env::vars_os().collect();
-    for prelude in &launch.preludes {
-        prelude::apply(prelude, &mut variables)?;
-    }
-    change(&mut variables, rank);
-    let program = program::find(&rank.argv, &launch.cwd, &variables)?;
-    let catching = |source| RankError::System {
-        what: "catching signals",
-        source,
-    };
-    // Set by the handler itself: the thread below may run only after the program has ended of it.
-    signal_hook::flag::register(SIGTERM, Arc::clone(told_to_end)).map_err(catching)?;
-    // Before the program starts: a signal that comes in between must not end the wrapper.
-    let mut signals =
-        Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT]).map_err(catching)?;
-    let mut child = spawn(&program, rank, launch, &variables)?;
-    let pid = child.id();
-    prefer_to_kill(pid);
-    if let Some((place, local)) = of_rank {
-        write_down(pid, place, local);
-    }
-    std::thread::spawn(move || {
-        for signal in signals.forever() {
-            // A program that has ended needs none.
-            let _ = sys::process::signal(pid, signal);
+/// What a wrapper starts.
+struct Start<'a> {
+    launch: &'a LaunchFile,
+    rank: &'a RankCommand,
+    /// Whose process it is; none of a head, which stays outside of the ranks' containers.
+    of_rank: Option<(&'a Place, &'a Path)>,
+    secrets: BTreeMap<String, String>,
+}
+
+impl Start<'_> {
+    fn and_wait(&self, told_to_end: &Arc<AtomicBool>) -> Result<ExitStatus, RankError> {
+        let (launch, rank) = (self.launch, self.rank);
+        let mut variables: Variables = std::env::vars_os().collect();
+        for prelude in &launch.preludes {
+            prelude::apply(prelude, &mut variables)?;
         }
-    });
-    child.wait().map_err(|source| RankError::System {
-        what: "waiting for the rank",
-        source,
-    })
+        change(&mut variables, &rank.env);
+        let secrets = self.secrets.iter();
+        variables.extend(secrets.map(|(name, value)| (name.into(), value.into())));
+        let container = launch.container.as_ref().filter(|_| self.of_rank.is_some());
+        let (program, argv) = match container {
+            Some(container) => {
+                let inside = Inside {
+                    container,
+                    rank,
+                    secrets: &self.secrets,
+                };
+                inside.start(&launch.cwd, &mut variables)?
+            }
+            None => {
+                let program = program::find(&rank.argv, &launch.cwd, &variables)?;
+                (program, rank.argv.clone())
+            }
+        };
+        let catching = |source| RankError::System {
+            what: "catching signals",
+            source,
+        };
+        // Set by the handler itself: the thread below may run only after the program has ended of it.
+        signal_hook::flag::register(SIGTERM, Arc::clone(told_to_end)).map_err(catching)?;
+        // Before the program starts: a signal that comes in between must not end the wrapper.
+        let mut signals =
+            Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT]).map_err(catching)?;
+        let mut child = spawn(&program, &argv, &launch.cwd, &variables)?;
+        let pid = child.id();
+        prefer_to_kill(pid);
+        if let Some((place, local)) = self.of_rank {
+            write_down(pid, place, local);
+        }
+        std::thread::spawn(move || {
+            for signal in signals.forever() {
+                // A program that has ended needs none.
+                let _ = sys::process::signal(pid, signal);
+            }
+        });
+        child.wait().map_err(|source| RankError::System {
+            what: "waiting for the rank",
+            source,
+        })
+    }
 }
 
 fn spawn(
     program: &Path,
-    rank: &RankCommand,
-    launch: &LaunchFile,
+    argv: &[String],
+    cwd: &Path,
     variables: &Variables,
 ) -> Result<Child, RankError> {
     let mut command = Command::new(program);
     command
         // As a shell has it: mpirun with a whole path puts its own folder before all of PATH.
-        .arg0(&rank.argv[0])
-        .args(&rank.argv[1..])
-        .current_dir(&launch.cwd)
+        .arg0(&argv[0])
+        .args(&argv[1..])
+        .current_dir(cwd)
         .env_clear()
         .envs(variables)
         // A group of its own, or a signal to the task's group would reach it twice: once from
@@ -310,12 +347,12 @@ fn spawn(
         .process_group(0);
     command.spawn().map_err(|source| {
         let program = program.display().to_string();
-        ProgramError::of(source, program, &launch.cwd).into()
+        ProgramError::of(source, program, cwd).into()
     })
 }
 
-fn change(variables: &mut Variables, rank: &RankCommand) {
-    for (name, change) in &rank.env {
+fn change(variables: &mut Variables, changes: &BTreeMap<String, EnvChange>) {
+    for (name, change) in changes {
         let name = OsString::from(name);
         match change {
             EnvChange::Set(value) => {

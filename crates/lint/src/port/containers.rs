@@ -5,7 +5,7 @@ use super::container_words::{
 };
 use super::porter::Porter;
 use crate::shell::{Command, Word};
-use cluster_file::ContainerRuntime;
+use model::ContainerRuntime;
 use std::ops::Range;
 
 impl Porter<'_> {
@@ -115,6 +115,10 @@ impl Porter<'_> {
                     about,
                     "import the image with enroot import, and start it by name",
                 );
+            }
+            ContainerRuntime::Podman | ContainerRuntime::Charliecloud => {
+                let about = format!("{name}: {} runs containers with {to}", self.to.name);
+                self.ask(Some(line), about, "write it with that runtime");
             }
         }
     }
@@ -330,7 +334,10 @@ impl Porter<'_> {
         let (old, new) = match to {
             ContainerRuntime::Apptainer => ("SINGULARITY", "APPTAINER"),
             ContainerRuntime::Singularity => ("APPTAINER", "SINGULARITY"),
-            ContainerRuntime::Pyxis | ContainerRuntime::Enroot => return,
+            ContainerRuntime::Pyxis
+            | ContainerRuntime::Enroot
+            | ContainerRuntime::Podman
+            | ContainerRuntime::Charliecloud => return,
         };
         for set in &command.sets {
             for prefix in ["_", "ENV_"] {

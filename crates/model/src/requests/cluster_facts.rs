@@ -1,5 +1,6 @@
 //! What planning must know of a cluster.
 
+use super::container_runtime::ContainerFacts;
 use crate::values::{Seconds, TimeLimitRequest};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -25,6 +26,9 @@ pub struct ClusterFacts {
     /// What ends jobs there before their time, and how they come back.
     #[serde(default)]
     pub comeback: Comeback,
+    /// What runs containers there.
+    #[serde(default)]
+    pub containers: ContainerFacts,
 }
 
 /// What ends jobs of a cluster before their time, and how they come back.

@@ -2,6 +2,7 @@
 
 pub(crate) mod asked_job;
 pub(crate) mod cluster_facts;
+pub(crate) mod container_runtime;
 pub(crate) mod described_job;
 pub mod gres_check;
 pub mod job_description;
@@ -14,5 +15,6 @@ pub(crate) mod step_request;
 pub mod submission_environment;
 
 pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, NodeGroup};
+pub use container_runtime::{ContainerFacts, ContainerRuntime};
 pub use request::{AskedTres, NodeOptions, Request, Sharing};
 pub use step_request::StepRequest;

@@ -1,9 +1,12 @@
-//! `[environment]`: modules and Python of the ranks.
+//! `[environment]`: modules, Python and variables of the ranks.
 
 use super::{Key, KeyDefault, KeyRow, Section, Value};
 use crate::reader::{Raw, Reader, span};
 use crate::{EnvironmentSection, PythonChoice, Resolved};
 use std::path::Path;
+
+/// The section of the container.
+const CONTAINER: &str = "environment.container";
 
 /// Which Python, where none is named.
 const AS_IT_IS: KeyDefault = KeyDefault::Described("the Python that the job finds");
@@ -48,23 +51,6 @@ impl Section for EnvironmentSection {
         },
         Key {
             row: KeyRow {
-                name: "container",
-                value: Value::NotYet("use venv, requirements or conda"),
-                default: KeyDefault::Described("none"),
-                flag: None,
-                doc: "A container image.",
-                example: "\"image.sif\"",
-            },
-            read: |row, _, reader, raw| {
-                let help = match row.value {
-                    Value::NotYet(instead) => instead,
-                    _ => "",
-                };
-                reader.complain(span(raw), "containers are not supported yet", "", help);
-            },
-        },
-        Key {
-            row: KeyRow {
                 name: "modules",
                 value: Value::Texts,
                 default: KeyDefault::Is("[]"),
@@ -73,6 +59,47 @@ impl Section for EnvironmentSection {
                 example: "[\"cuda/12.4\"]",
             },
             read: |row, own, reader, raw| own.modules = reader.texts(row, raw),
+        },
+        Key {
+            row: KeyRow {
+                name: "container",
+                value: Value::Section(CONTAINER),
+                default: KeyDefault::Described("no container"),
+                flag: None,
+                doc: "The container that the ranks run in: a section of its own.",
+                example: "{ image = \"docker://python:3.12\" }",
+            },
+            read: |_, own, reader, raw| {
+                if let Raw::Toml(value) = raw {
+                    reader.section(&mut own.container, CONTAINER, value);
+                }
+            },
+        },
+        Key {
+            row: KeyRow {
+                name: "variables",
+                value: Value::Variables,
+                default: KeyDefault::Is("{}"),
+                flag: None,
+                doc: "Variables of the ranks, with placeholders. Those by which a launcher's ranks find \
+                      each other stay as the launcher sets them.",
+                example: "{ NCCL_DEBUG = \"INFO\" }",
+            },
+            read: |row, own, reader, raw| own.variables = reader.variables(row, raw),
+        },
+        Key {
+            row: KeyRow {
+                name: "secrets",
+                value: Value::Texts,
+                default: KeyDefault::Is("[]"),
+                flag: None,
+                doc: "Variables whose values are secret. They are read when the run is submitted and \
+                      travel in a file of the run folder that is yours alone, never in a command line, \
+                      a log or `run.json`. `WANDB_API_KEY` is also found in `~/wandb_credentials.txt` \
+                      and `~/.netrc`.",
+                example: "[\"WANDB_API_KEY\", \"HF_TOKEN\"]",
+            },
+            read: |row, own, reader, raw| own.secrets = reader.names(row, raw),
         },
     ];
 }
@@ -108,7 +135,7 @@ impl PythonChoice {
     }
 
     /// The key of the run file.
-    fn word(&self) -> &'static str {
+    pub(crate) fn word(&self) -> &'static str {
         match self {
             PythonChoice::Venv(_) => "venv",
             PythonChoice::Requirements(_) => "requirements",

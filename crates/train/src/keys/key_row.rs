@@ -20,10 +20,10 @@ pub struct KeyRow {
 }
 
 impl KeyRow {
-    /// Whether a run file can have it.
+    /// Whether it is a section of its own.
     #[must_use]
-    pub fn is_supported(&self) -> bool {
-        !matches!(self.value, Value::NotYet(_))
+    pub fn is_section(&self) -> bool {
+        matches!(self.value, Value::Section(_))
     }
 }
 
@@ -64,8 +64,12 @@ pub enum Value {
     Memory,
     /// Memory of a GPU.
     GpuMemory,
-    /// Nothing: the key is refused, with what to use in its place.
-    NotYet(&'static str),
+    /// An array of mounts of a container.
+    Mounts,
+    /// A table of texts: variables with their values.
+    Variables,
+    /// A section of its own, of this name.
+    Section(&'static str),
 }
 
 impl Value {
@@ -104,7 +108,9 @@ impl fmt::Display for Value {
             Value::Length => "length of time",
             Value::Memory => "amount of memory, `\"all\"` or `\"default\"`",
             Value::GpuMemory => "amount of memory",
-            Value::NotYet(_) => "not supported yet",
+            Value::Mounts => "array of mounts",
+            Value::Variables => "table of texts",
+            Value::Section(name) => return write!(f, "the section `[{name}]`"),
         })
     }
 }

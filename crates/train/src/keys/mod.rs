@@ -6,6 +6,7 @@
 mod checkpoints;
 mod choices;
 mod config_only;
+mod container;
 mod data;
 mod environment;
 mod key_row;
@@ -56,12 +57,9 @@ pub(crate) trait Section: Sized + 'static {
         Self::KEYS.iter().map(|key| &key.row).collect()
     }
 
-    /// The keys that a run file can have.
+    /// The names of all keys.
     fn names() -> Vec<&'static str> {
-        let rows = Self::rows().into_iter();
-        rows.filter(|row| row.is_supported())
-            .map(|row| row.name)
-            .collect()
+        Self::rows().iter().map(|row| row.name).collect()
     }
 }
 

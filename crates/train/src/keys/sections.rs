@@ -3,8 +3,8 @@
 use super::{KeyRow, Section};
 use crate::reader::Reader;
 use crate::{
-    CheckpointSection, DataSection, EnvironmentSection, NotifySection, ResourceSection,
-    ResumeSection, Sections,
+    CheckpointSection, ContainerSection, DataSection, EnvironmentSection, NotifySection,
+    ResourceSection, ResumeSection, Sections,
 };
 use toml::Spanned;
 use toml::de::DeValue;
@@ -43,10 +43,19 @@ pub(crate) const SECTIONS: &[SectionEntry] = &[
     },
     SectionEntry {
         name: "environment",
-        doc: "Modules and Python of the ranks. Paths are against the run file's folder.",
+        doc: "Modules, Python and variables of the ranks. Paths are against the run file's folder.",
         of_one_run: false,
         keys: EnvironmentSection::rows,
         read: |own, reader, name, value| reader.section(&mut own.environment, name, value),
+    },
+    SectionEntry {
+        name: "environment.container",
+        doc: "The container that the ranks run in. Paths are against the run file's folder.",
+        of_one_run: false,
+        keys: ContainerSection::rows,
+        read: |own, reader, name, value| {
+            reader.section(&mut own.environment.container, name, value);
+        },
     },
     SectionEntry {
         name: "data",

@@ -41,8 +41,8 @@ fn every_key_of_the_table_is_parsed() {
         let text = setting(section, row, row.example);
         let (read, _) = RunFile::parse(&text, "yard.toml");
         let set = read.body != crate::Sections::default();
-        assert_eq!(problems(&text).is_empty(), row.is_supported(), "{text}");
-        assert_eq!(set, row.is_supported(), "{text}");
+        assert_eq!(problems(&text), [""; 0], "{text}");
+        assert!(set, "{text}");
     }
 }
 

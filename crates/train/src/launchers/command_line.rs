@@ -5,7 +5,7 @@ use super::launch::{Launch, launch_at};
 use super::task::MeetingPlace;
 use crate::environment_plan::quoted;
 use crate::placeholders::{UnknownPlaceholder, Values};
-use crate::{JobShape, Plan};
+use crate::{ContainerPlace, ContainerPlan, ContainerStart, JobShape, Plan};
 use model::NodeName;
 use std::path::PathBuf;
 
@@ -41,10 +41,19 @@ pub fn command_line(plan: &Plan) -> Result<String, UnknownPlaceholder> {
     };
     let Launch { head, ranks } = launch_at(plan, &shape, meeting, &values)?;
     let rank = ranks.first().map(|rank| rank.argv.as_slice());
-    let rank = rank.unwrap_or_default().iter().map(String::as_str);
+    let container = match &plan.environment.container {
+        Some(container) => Some(container_start(container, plan, &values)?),
+        None => None,
+    };
+    let rank = match &container {
+        // Of the variables that it gets by name, too many to be read here, none is shown.
+        Some(container) => container.words(&[], rank.unwrap_or_default()),
+        None => rank.unwrap_or_default().to_vec(),
+    };
     let head = head.map(|head| head.argv).unwrap_or_default();
-    let words = head.iter().map(String::as_str).chain(rank).map(shown);
-    let line = words.collect::<Vec<_>>().join(" ");
+    let options = container.map(|container| container.srun_options());
+    let words = options.iter().flatten().chain(&head).chain(&rank);
+    let line = words.map(|word| shown(word)).collect::<Vec<_>>().join(" ");
     Ok(match plan.launcher.value.shape() {
         Shape::Head => line,
         Shape::Ranks | Shape::Agents => {
@@ -52,6 +61,23 @@ pub fn command_line(plan: &Plan) -> Result<String, UnknownPlaceholder> {
             format!("srun -N {nodes} -n {tasks} {line}")
         }
     })
+}
+
+/// The plan's container, with folders of a run in capitals.
+fn container_start(
+    container: &ContainerPlan,
+    plan: &Plan,
+    values: &Values,
+) -> Result<ContainerStart, UnknownPlaceholder> {
+    let place = ContainerPlace {
+        run: "RUN_FOLDER",
+        local: "NODE_LOCAL",
+        yard: "YARD",
+        cwd: "CODE",
+        image: container.is_made().then_some("IMAGE"),
+        has_environment: false,
+    };
+    ContainerStart::new(container, plan.gpus_per_node.value > 0, &place, values)
 }
 
 /// A word as a shell takes it; placeholders stay as they are.

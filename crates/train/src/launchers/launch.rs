@@ -5,7 +5,7 @@ use super::command::with_interpreter;
 use super::mpi;
 use super::task::{Env, MeetingPlace, Task, text};
 use crate::placeholders::{UnknownPlaceholder, Values, fill};
-use crate::{JobShape, Plan, Python, RankCommand, Rendezvous};
+use crate::{EnvChange, JobShape, Plan, Python, RankCommand, Rendezvous};
 use std::collections::BTreeMap;
 
 /// What the ranks of one start of a job are started with.
@@ -63,6 +63,7 @@ pub(super) fn launch_at(
         env,
         argv,
     };
+    let own = own_variables(plan, values)?;
     let head = (row.shape == Shape::Head).then(|| {
         let task = task(0, 0);
         let mut env = Env::new();
@@ -74,10 +75,27 @@ pub(super) fn launch_at(
         let task = task(node, local);
         let mut env = task.common(values);
         let argv = (row.start)(&task, &mut env, command.clone());
+        for (name, value) in &own {
+            // By what a launcher sets its ranks find each other.
+            if !matches!(env.get(name), Some(EnvChange::Set(_))) {
+                env.insert(name.clone(), EnvChange::Set(value.clone()));
+            }
+        }
         started(&task, env, argv)
     };
     let ranks = (0..nodes).flat_map(of_node).map(rank).collect();
     Ok(Launch { head, ranks })
+}
+
+/// The variables of the run file with placeholders replaced.
+fn own_variables(
+    plan: &Plan,
+    values: &Values,
+) -> Result<BTreeMap<String, String>, UnknownPlaceholder> {
+    let known = known(plan, values);
+    let own = plan.environment.variables.value.iter();
+    own.map(|(name, value)| Ok((name.clone(), fill(value, &known)?)))
+        .collect()
 }
 
 /// The person's command with placeholders replaced, and with the arguments for resuming where
@@ -92,7 +110,12 @@ fn command(plan: &Plan, values: &Values) -> Result<Vec<String>, UnknownPlacehold
     let words = words.map(|word| fill(word, &known));
     let python = match plan.environment.python.value {
         // Debian's Python has no other name; environments have both.
-        Python::AsItIs if plan.environment.modules.value.is_empty() => "python3",
+        Python::AsItIs
+            if plan.environment.modules.value.is_empty()
+                || plan.environment.container.is_some() =>
+        {
+            "python3"
+        }
         _ => "python",
     };
     Ok(with_interpreter(words.collect::<Result<_, _>>()?, python))

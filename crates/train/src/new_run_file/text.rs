@@ -39,7 +39,7 @@ impl NewRunFile {
         let own = self.values.iter().find(is_it);
         // One that can't be anything else needs no line.
         let is_fixed = row.default.value() == Some(row.example);
-        if own.is_none() && (!row.is_supported() || is_fixed) {
+        if own.is_none() && (row.is_section() || is_fixed) {
             return;
         }
         text.push('\n');

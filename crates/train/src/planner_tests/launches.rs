@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    EnvChange, JobShape, Launch, Launcher, PLACEHOLDERS, RankCommand, Rendezvous, Values,
-    command_line, env_vars, launch,
+    EnvChange, JobShape, Launch, Launcher, PLACEHOLDERS, RankCommand, Rendezvous, Values, env_vars,
+    launch,
 };
 use model::NodeName;
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ fn check_launch(text: &str, facts: &ClusterFacts, resume: Option<&str>, want: Ex
     want.assert_eq(&shown);
 }
 
-fn ranks(text: &str, facts: &ClusterFacts, resume: Option<&str>) -> Vec<RankCommand> {
+pub(super) fn ranks(text: &str, facts: &ClusterFacts, resume: Option<&str>) -> Vec<RankCommand> {
     launched(text, facts, resume, "127.0.0.1").ranks
 }
 

@@ -1,11 +1,12 @@
 //! Small run files, planned: what the tests of plans, scripts and launches share.
 
+mod containers;
 mod launches;
 mod plans;
 mod refusals;
 mod scripts;
 
-use crate::{JobPlace, Overrides, Plan, PlanInput, RunFile, Variables, plan};
+use crate::{JobPlace, Overrides, Plan, PlanInput, RunFile, Variables, command_line, plan};
 use expect_test::{Expect, expect};
 use model::{ClusterFacts, GpuGroup, Internet, NodeGroup, Seconds};
 use std::path::{Path, PathBuf};
@@ -33,6 +34,7 @@ fn laptop(cpus: u32, gpus: Vec<GpuGroup>) -> ClusterFacts {
         default_time: None,
         time_granularity: Seconds(1),
         comeback: model::Comeback::default(),
+        containers: model::ContainerFacts::default(),
     }
 }
 
@@ -56,6 +58,7 @@ fn wilson() -> ClusterFacts {
         default_time: Some(model::TimeLimitRequest::Limit(Seconds(3600))),
         time_granularity: Seconds(60),
         comeback: model::Comeback::default(),
+        containers: model::ContainerFacts::default(),
     }
 }
 

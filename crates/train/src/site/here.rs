@@ -61,6 +61,7 @@ mod tests {
             default_time: None,
             time_granularity: Seconds(1),
             comeback: Comeback::default(),
+            containers: model::ContainerFacts::default(),
         };
         let file = file_of(&facts);
         let nodes = file.facts(None).nodes;

@@ -222,6 +222,7 @@ fn sample(launcher: Launcher) -> Plan {
         default_time: None,
         time_granularity: Seconds(60),
         comeback: Comeback::default(),
+        containers: model::ContainerFacts::default(),
     };
     let planned = plan(&PlanInput {
         user_config: None,

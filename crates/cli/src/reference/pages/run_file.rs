@@ -89,14 +89,10 @@ fn keys(section: &str, keys: &[&KeyRow]) -> String {
         _ => "",
     };
     let row = |row: &&KeyRow| {
-        let default = match row.is_supported() {
-            true => row.default.to_string(),
-            false => "–".to_owned(),
-        };
         vec![
             format!("`{}`", row.name),
             row.value.to_string(),
-            default,
+            row.default.to_string(),
             set_by(section, row),
         ]
     };
@@ -143,7 +139,7 @@ fn set_by(section: &str, row: &KeyRow) -> String {
 
 fn meaning(row: &KeyRow) -> String {
     let more = match row.value {
-        Value::NotYet(instead) => format!(" Not supported yet: {instead}."),
+        Value::Section(_) => String::new(),
         _ => format!(" `{} = {}`", row.name, row.example),
     };
     format!("- **`{}`** {}{more}\n", row.name, row.doc)

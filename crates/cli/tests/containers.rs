@@ -1,0 +1,325 @@
+//! Containers: Charliecloud for real where it is installed, with an image made of busybox; the other
+//! runtimes by a stand-in that checks what it is called with.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use testkit::{TestEnv, skip, wait_until};
+
+/// Where Debian's packages are: `ch-image` runs with the system's own Python.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// An environment with an image in the folder `image`; none where this machine has not what it needs.
+fn with_image(what: &str) -> Option<TestEnv> {
+    let runs = Command::new("ch-run")
+        .arg("--version")
+        .env("USER", "user")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    let busybox = Path::new("/bin/busybox");
+    let busybox = busybox
+        .exists()
+        .then_some(busybox)
+        .or(Some(Path::new("/usr/bin/busybox")).filter(|path| path.exists()));
+    let (true, Some(busybox)) = (runs.is_ok_and(|status| status.success()), busybox) else {
+        skip(what, "Charliecloud and busybox-static are needed");
+        return None;
+    };
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.set_var("PATH", PATH);
+    make_image(busybox, &env.work().join("image"));
+    Some(env)
+}
+
+fn make_image(busybox: &Path, image: &Path) {
+    for folder in ["bin", "dev", "etc", "proc", "sys", "tmp", "home"] {
+        fs::create_dir_all(image.join(folder)).unwrap();
+    }
+    fs::copy(busybox, image.join("bin/busybox")).unwrap();
+    for name in [
+        "sh", "cat", "echo", "env", "ls", "pwd", "id", "sleep", "grep",
+    ] {
+        symlink("busybox", image.join("bin").join(name)).unwrap();
+    }
+    for name in ["passwd", "group", "hosts", "resolv.conf"] {
+        fs::write(image.join("etc").join(name), b"").unwrap();
+    }
+    fs::write(image.join("etc/mark"), "made of busybox\n").unwrap();
+}
+
+const RUN_FILE: &str = r#"
+launcher = "srun"
+command = ["sh", "./train.sh"]
+[resources]
+nodes = 2
+time = "2m"
+[data]
+stage = ["in"]
+[environment]
+variables = { WHERE = "{data}/in" }
+secrets = ["HF_TOKEN"]
+[environment.container]
+image = "image"
+mounts = ["shared:/shared/deep"]
+"#;
+
+const TRAIN: &str = r#"set -e
+cat /etc/mark "$WHERE" /shared/deep/note
+test ${#HF_TOKEN} = 9
+echo "rank $RANK of $WORLD_SIZE on $SLURMD_NODENAME in $(pwd)"
+echo "path $PATH home $HOME $(ls -a "$HOME" | grep -c .)"
+echo weights > "$YARD_CHECKPOINTS/step-$RANK"
+"#;
+
+#[test]
+fn ranks_of_two_nodes_in_charliecloud() {
+    let Some(mut env) = with_image("a run in Charliecloud") else {
+        return;
+    };
+    env.write("yard.toml", RUN_FILE);
+    env.write("train.sh", TRAIN);
+    env.write("in", "staged\n");
+    env.write("shared/note", "mounted\n");
+    env.set_var("HF_TOKEN", "two\nlines");
+    let printed = env.yard(&["run"]).success();
+    for rank in 0..2 {
+        assert!(
+            printed.contains(&format!("[{rank}] made of busybox")),
+            "{printed}"
+        );
+        assert!(printed.contains(&format!("[{rank}] staged")), "{printed}");
+        assert!(printed.contains(&format!("[{rank}] mounted")), "{printed}");
+        assert!(printed.contains(&format!("rank {rank} of 2")), "{printed}");
+    }
+    let run = only_run(&env);
+    for name in ["step-0", "step-1"] {
+        assert!(
+            run.join("checkpoints").join(name).exists(),
+            "{name}: {printed}"
+        );
+    }
+    let secrets = run.join("secrets.json");
+    assert_eq!(
+        fs::metadata(&secrets).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    for (path, text) in texts_below(&run) {
+        assert!(
+            path == secrets || !text.contains("two\nlines") && !text.contains("two\\nlines"),
+            "{path:?}"
+        );
+    }
+}
+
+/// The folder of the only run.
+fn only_run(env: &TestEnv) -> PathBuf {
+    let scratch = env.trainyard_home().join("scratch");
+    let projects = fs::read_dir(scratch).unwrap().flatten();
+    let runs = projects.flat_map(|project| fs::read_dir(project.path()).into_iter().flatten());
+    let runs: Vec<PathBuf> = runs
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.join("run.json").is_file())
+        .collect();
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    runs.into_iter().next().unwrap()
+}
+
+fn texts_below(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut texts = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            texts.extend(texts_below(&path));
+        } else {
+            let bytes = fs::read(&path).unwrap_or_default();
+            texts.push((path, String::from_utf8_lossy(&bytes).into_owned()));
+        }
+    }
+    texts
+}
+
+#[test]
+fn a_failure_and_a_missing_program_are_named() {
+    let Some(env) = with_image("failures in Charliecloud") else {
+        return;
+    };
+    let run_file = |command: &str| {
+        format!("command = {command}\n[environment.container]\nimage = \"image\"\n")
+    };
+    env.write(
+        "yard.toml",
+        &run_file("[\"sh\", \"-c\", \"echo gone; exit 7\"]"),
+    );
+    let shown = env.yard(&["run"]).code(1).snapshot();
+    assert!(shown.contains("exit code 7"), "{shown}");
+    env.write("yard.toml", &run_file("[\"no-such-program\"]"));
+    let shown = env.yard(&["run"]).code(1).snapshot();
+    assert!(shown.contains("no-such-program"), "{shown}");
+}
+
+#[test]
+fn what_is_not_there_is_refused_before_anything_is_submitted() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let run_file = |container: &str| {
+        format!(
+            "command = [\"true\"]\n[environment.container]\nruntime = \"charliecloud\"\n{container}\n"
+        )
+    };
+    env.write("yard.toml", &run_file("image = \"imagee\""));
+    let shown = env.yard(&["plan"]).code(2).snapshot();
+    assert!(shown.contains("imagee is not there"), "{shown}");
+    let secret = "command = [\"true\"]\n[environment]\nsecrets = [\"NO_SUCH_TOKEN\"]\n";
+    env.write("yard.toml", secret);
+    let shown = env.yard(&["run"]).code(2).snapshot();
+    assert!(
+        shown.contains("the secret NO_SUCH_TOKEN is not known"),
+        "{shown}"
+    );
+}
+
+/// A registry on loopback, with a certificate of its own.
+struct Registry {
+    server: std::process::Child,
+    address: String,
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+impl Registry {
+    /// Serves an image `small:1` that is made of the folder `image`; none where this machine has not
+    /// what that needs.
+    fn start(env: &TestEnv) -> Option<Registry> {
+        let root = env.root().join("registry");
+        fs::create_dir_all(root.join("context")).unwrap();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("localhost:{}", port.local_addr().unwrap().port());
+        drop(port);
+        let at = |name: &str| root.join(name).display().to_string();
+        let run = |program: &str, args: &[&str]| {
+            let output = Command::new(program)
+                .args(args)
+                .env("PATH", PATH)
+                .env("USER", "user")
+                .env("CH_IMAGE_STORAGE", root.join("storage"))
+                .env("REQUESTS_CA_BUNDLE", root.join("cert.pem"))
+                .stdin(Stdio::null())
+                .output();
+            let output = output.ok().filter(|output| output.status.success());
+            output.is_some()
+        };
+        let subject = "subjectAltName=DNS:localhost,IP:127.0.0.1";
+        let (key, cert) = (at("key.pem"), at("cert.pem"));
+        let certified = run(
+            "openssl",
+            &[
+                "req",
+                "-x509",
+                "-newkey",
+                "rsa:2048",
+                "-nodes",
+                "-keyout",
+                &key,
+                "-out",
+                &cert,
+                "-days",
+                "2",
+                "-subj",
+                "/CN=localhost",
+                "-addext",
+                subject,
+            ],
+        );
+        let config = format!(
+            "version: 0.1\nstorage: {{filesystem: {{rootdirectory: {}}}}}\n\
+             http: {{addr: {address}, tls: {{certificate: {cert}, key: {key}}}}}\n",
+            at("stored")
+        );
+        fs::write(root.join("config.yml"), config).unwrap();
+        fs::write(
+            root.join("context/Dockerfile"),
+            "FROM base\nENV OF_IMAGE=yes\n",
+        )
+        .unwrap();
+        let image = env.work().join("image").display().to_string();
+        let archive = at("image.tar");
+        let made = run("tar", &["-C", &image, "-cf", &archive, "."])
+            && run("ch-image", &["import", &archive, "base"])
+            && run("ch-image", &["build", "-t", "made", &at("context")]);
+        let server = Command::new("docker-registry")
+            .args(["serve", &at("config.yml")])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let (true, true, Ok(server)) = (certified, made, server) else {
+            skip(
+                "a registry",
+                "docker-registry, openssl, python3-lark and python3-requests are needed",
+            );
+            return None;
+        };
+        let registry = Registry { server, address };
+        let reached = &registry.address;
+        wait_until("the registry answers", || {
+            std::net::TcpStream::connect(reached).is_ok()
+        });
+        let name = format!("{}/small:1", registry.address);
+        assert!(run("ch-image", &["push", "made", &name]));
+        Some(registry)
+    }
+}
+
+/// Takes 10 s: the image is pushed, and pulled by two jobs at once.
+#[test]
+fn an_image_of_a_registry_is_fetched_once() {
+    let Some(mut env) = with_image("an image of a registry") else {
+        return;
+    };
+    let Some(registry) = Registry::start(&env) else {
+        return;
+    };
+    env.set_var("REQUESTS_CA_BUNDLE", env.root().join("registry/cert.pem"));
+    let run_file = |image: &str| {
+        format!(
+            "command = [\"sh\", \"-c\", \"cat /etc/mark; echo of image $OF_IMAGE\"]\n\
+             [environment.container]\nimage = \"docker://{image}\"\n"
+        )
+    };
+    let image = format!("{}/small:1", registry.address);
+    env.write("yard.toml", run_file(&image).as_str());
+    let printed = std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..2).map(|_| scope.spawn(|| env.yard(&["run"]))).collect();
+        let ended = runs.into_iter().map(|run| run.join().unwrap().success());
+        ended.collect::<Vec<_>>()
+    });
+    for printed in &printed {
+        assert!(printed.contains("made of busybox"), "{printed}");
+        assert!(printed.contains("of image yes"), "{printed}");
+    }
+    let made = printed.iter().filter(|text| text.contains("made in"));
+    assert_eq!(made.count(), 1, "{printed:?}");
+    let refused = |image: &str, words: &str| {
+        env.write("yard.toml", run_file(image).as_str());
+        let shown = env.yard(&["run"]).code(1).snapshot();
+        assert!(shown.contains(words), "{shown}");
+    };
+    let unknown = format!("{}/no-such:1", registry.address);
+    refused(&unknown, "the registry has no image");
+    drop(registry);
+    refused(&unknown, "its registry does not answer");
+    env.write("yard.toml", run_file(&image).as_str());
+    let printed = env.yard(&["run"]).success();
+    assert!(
+        printed.contains("of image yes") && !printed.contains("made in"),
+        "{printed}"
+    );
+}

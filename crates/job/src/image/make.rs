@@ -1,0 +1,328 @@
+//! An image made ready for a runtime.
+
+use super::image_error::ImageError;
+use super::ready;
+use crate::environment::{last_lines, loads};
+use crate::made_once::{Entry, Failed, Making, no_network};
+use folder::ReadyImage;
+use model::{ContainerRuntime, Internet};
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use train::{ContainerPlan, Image};
+
+/// Where a cache has the images.
+pub fn folder_in(cache: &Path) -> PathBuf {
+    cache.join("images")
+}
+
+/// Fetches or builds it, where the cache has it not.
+pub fn make(
+    plan: &ContainerPlan,
+    modules: &[String],
+    cache: &Path,
+    internet: Internet,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(ReadyImage, bool), ImageError> {
+    let (image, runtime) = (&plan.image.value, plan.runtime.value);
+    let entry = Entry::new(folder_in(cache), key(image, runtime)?);
+    let path = entry.place().join(file_name(runtime));
+    let done = |made| (ready(Some(&path), digest(image)), made);
+    if entry.is_made() {
+        return Ok(done(false));
+    }
+    let Some(making) = entry.begin(progress)? else {
+        return Ok(done(false));
+    };
+    if internet == Internet::None {
+        return Err(ImageError::NoInternet {
+            image: image.to_string(),
+        });
+    }
+    let place = &making.place;
+    fs::create_dir(place).map_err(|source| crate::made_once::CacheError {
+        path: place.clone(),
+        source,
+    })?;
+    let maker = Maker {
+        image,
+        modules,
+        making: &making,
+    };
+    for (program, words) in steps(image, runtime, &path) {
+        maker.run(program, &words, progress)?;
+    }
+    // What ch-image unpacked, of which the image is a copy.
+    let _ = fs::remove_dir_all(place.join(STORAGE));
+    making.done(&image.to_string())?;
+    Ok(done(true))
+}
+
+/// Where `ch-image` works, in the image's own place: two of one storage wait for one another.
+const STORAGE: &str = "storage";
+
+/// What a runtime starts from: a file of its format, or a folder.
+fn file_name(runtime: ContainerRuntime) -> &'static str {
+    match runtime {
+        ContainerRuntime::Apptainer | ContainerRuntime::Singularity => "image.sif",
+        ContainerRuntime::Pyxis | ContainerRuntime::Enroot => "image.sqsh",
+        ContainerRuntime::Podman | ContainerRuntime::Charliecloud => "image",
+    }
+}
+
+/// The digest that an address names.
+fn digest(image: &Image) -> Option<String> {
+    match image {
+        Image::Registry(address) => {
+            let (_, digest) = address.split_once('@')?;
+            Some(digest.to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// What makes two images the same: the address, or the content of the recipe; what they are made
+/// into; and the machine's architecture.
+fn key(image: &Image, runtime: ContainerRuntime) -> Result<String, ImageError> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(file_name(runtime).as_bytes());
+    hasher.update(sys::machine().as_bytes());
+    match image {
+        Image::Registry(address) => {
+            hasher.update(address.as_bytes());
+        }
+        recipe => {
+            let path = recipe.path().unwrap_or(Path::new("/")).to_owned();
+            let content = fs::read(&path);
+            let content = content.map_err(|source| ImageError::Recipe {
+                path: path.clone(),
+                source,
+            })?;
+            // Recipes copy files that lie beside them.
+            hasher.update(path.as_os_str().as_encoded_bytes());
+            hasher.update(&content);
+        }
+    }
+    Ok(hasher.finalize().to_hex()[..16].to_owned())
+}
+
+/// The programs that make it, one after the other, each with its words.
+fn steps(
+    image: &Image,
+    runtime: ContainerRuntime,
+    made: &Path,
+) -> Vec<(&'static str, Vec<OsString>)> {
+    let words = |words: &[&str]| -> Vec<OsString> { words.iter().map(OsString::from).collect() };
+    let and = |mut first: Vec<OsString>, more: &[&Path]| {
+        first.extend(more.iter().map(|path| path.as_os_str().to_owned()));
+        first
+    };
+    let recipe = image.path().unwrap_or(Path::new("/"));
+    let beside = recipe.parent().unwrap_or(Path::new("/"));
+    let address = match image {
+        Image::Registry(address) => address.as_str(),
+        _ => "",
+    };
+    let from_registry = matches!(image, Image::Registry(_));
+    match runtime {
+        ContainerRuntime::Apptainer | ContainerRuntime::Singularity => {
+            let mut build = and(words(&["build"]), &[made]);
+            build.push(match from_registry {
+                true => format!("docker://{address}").into(),
+                false => recipe.into(),
+            });
+            vec![(runtime.word(), build)]
+        }
+        ContainerRuntime::Pyxis | ContainerRuntime::Enroot => {
+            let mut import = and(words(&["import", "--output"]), &[made]);
+            let address = train::enroot_address(address);
+            import.push(format!("docker://{address}").into());
+            vec![("enroot", import)]
+        }
+        ContainerRuntime::Charliecloud => {
+            const NAME: &str = "made";
+            // Its own cache of builds would need git, and a name for it to commit with.
+            let first = match from_registry {
+                true => words(&["pull", "--no-cache", address]),
+                false => {
+                    let build = words(&["build", "--no-cache", "--tag", NAME, "--file"]);
+                    and(build, &[recipe, beside])
+                }
+            };
+            let name = if from_registry { address } else { NAME };
+            let convert = words(&["-i", "ch-image", "-o", "dir", name]);
+            let convert = and(convert, &[made]);
+            vec![("ch-image", first), ("ch-convert", convert)]
+        }
+        ContainerRuntime::Podman => {
+            // Only podman itself reads its storage: the image is copied out of it into a folder.
+            const EXPORT: &str = "set -e\nmkdir \"$2\"\nid=$(podman create \"$1\" true)\n\
+                podman export \"$id\" | tar -x -C \"$2\"\npodman rm \"$id\"";
+            const NAME: &str = "localhost/trainyard-made";
+            let first = match from_registry {
+                true => words(&["pull", address]),
+                false => {
+                    let build = words(&["build", "--tag", NAME, "--file"]);
+                    and(build, &[recipe, beside])
+                }
+            };
+            let name = if from_registry { address } else { NAME };
+            let export = and(words(&["-c", EXPORT, "bash", name]), &[made]);
+            vec![("podman", first), ("bash", export)]
+        }
+    }
+}
+
+struct Maker<'a> {
+    image: &'a Image,
+    modules: &'a [String],
+    making: &'a Making,
+}
+
+impl Maker<'_> {
+    fn run(
+        &self,
+        program: &'static str,
+        words: &[OsString],
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(), ImageError> {
+        let mut command = match self.modules {
+            [] => Command::new(program),
+            modules => {
+                // What the job loads before it starts the runtime.
+                let mut lines = loads(modules);
+                lines.push("exec \"$0\" \"$@\"".to_owned());
+                let mut bash = Command::new("bash");
+                bash.args(["-l", "-c", &lines.join(" &&\n"), program]);
+                bash
+            }
+        };
+        command.args(words);
+        command.env("CH_IMAGE_STORAGE", self.making.place.join(STORAGE));
+        if std::env::var_os("USER").is_none() {
+            // Charliecloud ends without it.
+            command.env("USER", "user");
+        }
+        let (image, log) = (self.image.to_string(), self.making.log.clone());
+        let failed = match self.making.run(&mut command, progress) {
+            Ok(_) => return Ok(()),
+            Err(failed) => failed,
+        };
+        Err(match failed {
+            Failed::CannotRun(source) => ImageError::NoProgram {
+                image,
+                program,
+                source,
+            },
+            Failed::Said(said) if said.contains("command not found") => ImageError::NoProgram {
+                image,
+                program,
+                source: io::Error::from(io::ErrorKind::NotFound),
+            },
+            Failed::Said(said) => {
+                let last = last_lines(&said);
+                if no_network(&said) {
+                    ImageError::Unreachable { image, last, log }
+                } else if is_unknown(&said) {
+                    ImageError::Unknown { image, last, log }
+                } else {
+                    ImageError::MakerFailed {
+                        image,
+                        program,
+                        last,
+                        log,
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// Words by which registries, or those who ask them, say that there is no such image.
+fn is_unknown(said: &str) -> bool {
+    const WORDS: [&str; 7] = [
+        "manifest unknown",
+        "MANIFEST_UNKNOWN",
+        "NAME_UNKNOWN",
+        "name unknown",
+        "access to the resource is denied",
+        "not in registry",
+        "404 ",
+    ];
+    WORDS.iter().any(|words| said.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    #[track_caller]
+    fn check(image: Image, runtime: ContainerRuntime, want: Expect) {
+        let place = Path::new("/cache/images/9f");
+        let steps = steps(&image, runtime, &place.join(file_name(runtime)));
+        let shown = steps.iter().map(|(program, words)| {
+            let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+            format!("{program} {}\n", words.join(" "))
+        });
+        want.assert_eq(&shown.collect::<String>());
+    }
+
+    #[test]
+    fn the_makers() {
+        let registry = || Image::Registry("nvcr.io/nvidia/pytorch:24.01".to_owned());
+        let recipe = || Image::Dockerfile("/home/me/Dockerfile".into());
+        check(
+            registry(),
+            ContainerRuntime::Apptainer,
+            expect![[r#"
+            apptainer build /cache/images/9f/image.sif docker://nvcr.io/nvidia/pytorch:24.01
+        "#]],
+        );
+        let definition = Image::Definition("/home/me/a.def".into());
+        check(
+            definition,
+            ContainerRuntime::Singularity,
+            expect![[r#"
+            singularity build /cache/images/9f/image.sif /home/me/a.def
+        "#]],
+        );
+        check(
+            registry(),
+            ContainerRuntime::Enroot,
+            expect![[r#"
+            enroot import --output /cache/images/9f/image.sqsh docker://nvcr.io#nvidia/pytorch:24.01
+        "#]],
+        );
+        check(
+            registry(),
+            ContainerRuntime::Charliecloud,
+            expect![[r#"
+            ch-image pull --no-cache nvcr.io/nvidia/pytorch:24.01
+            ch-convert -i ch-image -o dir nvcr.io/nvidia/pytorch:24.01 /cache/images/9f/image
+        "#]],
+        );
+        check(
+            recipe(),
+            ContainerRuntime::Charliecloud,
+            expect![[r#"
+            ch-image build --no-cache --tag made --file /home/me/Dockerfile /home/me
+            ch-convert -i ch-image -o dir made /cache/images/9f/image
+        "#]],
+        );
+        check(
+            registry(),
+            ContainerRuntime::Podman,
+            expect![[r#"
+            podman pull nvcr.io/nvidia/pytorch:24.01
+            bash -c set -e
+            mkdir "$2"
+            id=$(podman create "$1" true)
+            podman export "$id" | tar -x -C "$2"
+            podman rm "$id" bash nvcr.io/nvidia/pytorch:24.01 /cache/images/9f/image
+        "#]],
+        );
+    }
+}

@@ -1,0 +1,50 @@
+//! The image of a run's container, fetched, built or checked before the job is submitted.
+//!
+//! One in a registry and a recipe become what the runtime starts, in a cache that the nodes share,
+//! once for each content: a `.sif` file, a `.sqsh` file or a folder. Several makers at once wait for
+//! one another; a half-made one is made anew.
+
+mod image_error;
+mod make;
+
+pub use image_error::ImageError;
+pub use make::folder_in;
+
+use folder::ReadyImage;
+use model::Internet;
+use std::path::Path;
+use train::ContainerPlan;
+
+/// Makes sure that the image of a container is there; returns it, and whether something had to be
+/// made now. `modules` are loaded before a maker runs, `progress` gets each line that it prints.
+///
+/// # Errors
+/// It is not there or can't be made; see [`ImageError`].
+pub fn prepare(
+    plan: &ContainerPlan,
+    modules: &[String],
+    cache: &Path,
+    internet: Internet,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(ReadyImage, bool), ImageError> {
+    let image = &plan.image.value;
+    if plan.is_made() {
+        return make::make(plan, modules, cache, internet, progress);
+    }
+    if let Some(path) = image.path()
+        && !path.exists()
+    {
+        return Err(ImageError::NotThere {
+            image: image.to_string(),
+        });
+    }
+    Ok((ready(image.path(), None), false))
+}
+
+fn ready(path: Option<&Path>, digest: Option<String>) -> ReadyImage {
+    ReadyImage {
+        path: path.map(Path::to_owned),
+        has_environment: path.is_some_and(|path| path.join("ch/environment").is_file()),
+        digest,
+    }
+}

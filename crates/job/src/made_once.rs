@@ -1,0 +1,244 @@
+//! What is made once for each content and kept in a cache that several machines may share.
+//!
+//! `<folder>/<key>/` is whole where it holds [`MARKER`], which is written last. `<key>.lock` is held
+//! while it is made and `<key>.log` has what its makers printed. What no marker says to be whole is
+//! never used: the next that needs it makes it anew.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use sys::lock::FileLock;
+
+/// Says that what lies beside it is whole; its content is for people.
+pub const MARKER: &str = "trainyard-made";
+
+/// What the caller's own Python is told would lead a new one astray.
+const MISLEADING: [&str; 6] = [
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "VIRTUAL_ENV",
+    "PIP_USER",
+    "PIP_TARGET",
+    "PIP_PREFIX",
+];
+
+/// One entry of a cache.
+#[derive(Debug)]
+pub struct Entry {
+    folder: PathBuf,
+    key: String,
+}
+
+/// An entry that is being made: no other process makes it meanwhile.
+#[derive(Debug)]
+pub struct Making {
+    /// Where it is made; whatever stood there is gone.
+    pub place: PathBuf,
+    /// What its makers print.
+    pub log: PathBuf,
+    _lock: FileLock,
+}
+
+/// What could not be done with which file or folder of a cache.
+#[derive(Debug, thiserror::Error)]
+#[error("{} can't be used", path.display())]
+pub struct CacheError {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// What the system says.
+    pub source: io::Error,
+}
+
+/// How a maker ended that did not end well.
+#[derive(Debug)]
+pub enum Failed {
+    /// It could not be started.
+    CannotRun(io::Error),
+    /// It failed; all that it printed.
+    Said(String),
+}
+
+impl Entry {
+    /// One of a cache's folder.
+    pub fn new(folder: PathBuf, key: String) -> Entry {
+        Entry { folder, key }
+    }
+
+    /// Where it lies.
+    pub fn place(&self) -> PathBuf {
+        self.folder.join(&self.key)
+    }
+
+    /// Whether it is whole.
+    pub fn is_made(&self) -> bool {
+        self.place().join(MARKER).exists()
+    }
+
+    /// Takes the entry to make it, after whoever makes it now; `None` where that one made it whole.
+    /// Folders are closed to others: programs in them run with the user's rights.
+    pub fn begin(&self, progress: &mut dyn FnMut(&str)) -> Result<Option<Making>, CacheError> {
+        let cannot = |path: &Path| {
+            let path = path.to_owned();
+            move |source| CacheError { path, source }
+        };
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.folder)
+            .map_err(cannot(&self.folder))?;
+        let lock = self.folder.join(format!("{}.lock", self.key));
+        let held = match FileLock::try_acquire(&lock).map_err(cannot(&lock))? {
+            Some(held) => held,
+            None => {
+                progress("waiting for another that makes the same");
+                FileLock::acquire(&lock).map_err(cannot(&lock))?
+            }
+        };
+        // The other may have made it while this one waited.
+        if self.is_made() {
+            return Ok(None);
+        }
+        let place = self.place();
+        if place.exists() {
+            remove(&place).map_err(cannot(&place))?;
+        }
+        let log = self.folder.join(format!("{}.log", self.key));
+        File::create(&log).map_err(cannot(&log))?;
+        Ok(Some(Making {
+            place,
+            log,
+            _lock: held,
+        }))
+    }
+}
+
+impl Making {
+    /// Says that it is whole now.
+    pub fn done(self, says: &str) -> Result<(), CacheError> {
+        let path = self.place.join(MARKER);
+        sys::atomic::write(&path, says.as_bytes()).map_err(|source| CacheError { path, source })
+    }
+
+    /// Runs one maker with its output into the log and, line by line, to `progress`.
+    pub fn run(
+        &self,
+        command: &mut Command,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<String, Failed> {
+        for name in MISLEADING {
+            command.env_remove(name);
+        }
+        let (reader, writer) = io::pipe().map_err(Failed::CannotRun)?;
+        command
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone().map_err(Failed::CannotRun)?)
+            .stderr(writer);
+        let mut child = command.spawn().map_err(Failed::CannotRun)?;
+        // The command keeps its ends of the pipe open, which would never end then.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut log = File::options().append(true).open(&self.log).ok();
+        let mut said = String::new();
+        for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            if let Some(log) = &mut log {
+                // The log is for people; what is made does not depend on it.
+                let _ = writeln!(log, "{line}");
+            }
+            progress(&line);
+            said.push_str(&line);
+            said.push('\n');
+        }
+        let status = child.wait().map_err(Failed::CannotRun)?;
+        if status.success() {
+            Ok(said)
+        } else {
+            Err(Failed::Said(said))
+        }
+    }
+}
+
+/// Entries that are half made and that no process makes any more, each with the lock that keeps it
+/// so; and those that are being made, without.
+pub fn half_made(folder: &Path) -> Vec<(Entry, Option<FileLock>)> {
+    let half = entries(folder).into_iter();
+    let half = half.filter(|entry| !entry.is_made());
+    half.map(|entry| {
+        let lock = entry.hold();
+        (entry, lock)
+    })
+    .collect()
+}
+
+/// All entries of a cache's folder, whole or not.
+pub fn entries(folder: &Path) -> Vec<Entry> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
+    names
+        .map(|key| Entry::new(folder.to_owned(), key))
+        .collect()
+}
+
+impl Entry {
+    /// The lock, where no process makes it.
+    pub fn hold(&self) -> Option<FileLock> {
+        let lock = self.folder.join(format!("{}.lock", self.key));
+        FileLock::try_acquire(&lock).ok().flatten()
+    }
+
+    /// Removes it: the marker first, so that what is left of it after a crash counts as half made.
+    pub fn remove(&self) -> io::Result<()> {
+        let place = self.place();
+        let marker = fs::remove_file(place.join(MARKER));
+        if let Err(error) = marker
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
+        }
+        remove(&place)
+    }
+}
+
+/// Images hold folders that their owner can't write to, out of which nothing can be removed.
+fn remove(folder: &Path) -> io::Result<()> {
+    let Err(error) = fs::remove_dir_all(folder) else {
+        return Ok(());
+    };
+    if error.kind() != io::ErrorKind::PermissionDenied {
+        return Err(error);
+    }
+    open_folders(folder)?;
+    fs::remove_dir_all(folder)
+}
+
+fn open_folders(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            open_folders(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Words that pip, and those who fetch images, use when they could not reach a registry at all.
+pub fn no_network(said: &str) -> bool {
+    const WORDS: [&str; 11] = [
+        "Temporary failure in name resolution",
+        "Name or service not known",
+        "Network is unreachable",
+        "NewConnectionError",
+        "ConnectTimeoutError",
+        "Cannot connect to proxy",
+        "Max retries exceeded",
+        "connection refused",
+        "no such host",
+        "i/o timeout",
+        "Could not resolve host",
+    ];
+    WORDS.iter().any(|words| said.contains(words))
+}

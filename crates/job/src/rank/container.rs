@@ -1,0 +1,97 @@
+//! A rank inside a container: the wrapper stays outside.
+
+use super::{Variables, change, mount_points, program};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+use train::{ContainerStart, RankCommand, is_passed};
+
+/// Why a container can't be started on this node.
+#[derive(Debug, Error)]
+pub enum ContainerError {
+    /// The runtime's program is not there.
+    #[error(
+        "[environment.container] runs with {runtime}, and {program:?} is not on PATH of this node; name a module that brings it in [environment] modules, or another runtime"
+    )]
+    NoRuntime {
+        /// Its word.
+        runtime: &'static str,
+        /// What was looked for.
+        program: String,
+    },
+    /// The image is not there.
+    #[error(
+        "[environment.container] starts from {image:?}, which is not there on this node; put the image on a file system that the nodes share"
+    )]
+    NoImage {
+        /// Its file or folder.
+        image: PathBuf,
+    },
+    /// The image has no place for a mount, and none can be made.
+    #[error(
+        "[environment.container] {image:?} lacks a folder to mount on, and it can't be made there; make those of mounts, and of the run folder, in the image"
+    )]
+    MountPoints {
+        /// The image's folder.
+        image: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A folder that the container gets can't be made.
+    #[error("{folder:?} can't be made for the container")]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// A rank that starts inside a container.
+pub struct Inside<'a> {
+    pub container: &'a ContainerStart,
+    pub rank: &'a RankCommand,
+    /// Variables that it gets beside those of its job.
+    pub secrets: &'a BTreeMap<String, String>,
+}
+
+impl Inside<'_> {
+    /// The runtime's program and its words. `variables`, the rank's, become those of the runtime.
+    pub fn start(
+        &self,
+        cwd: &Path,
+        variables: &mut Variables,
+    ) -> Result<(PathBuf, Vec<String>), ContainerError> {
+        let container = self.container;
+        for folder in container.made.iter().map(PathBuf::from) {
+            std::fs::create_dir_all(&folder)
+                .map_err(|source| ContainerError::Folder { folder, source })?;
+        }
+        let image = PathBuf::from(&container.image);
+        // One of a registry, which Pyxis fetches, is no path.
+        if image.is_absolute() && !image.exists() {
+            return Err(ContainerError::NoImage { image });
+        }
+        if container.needs_mount_points() {
+            mount_points::make(&image, &container.mounts)
+                .map_err(|source| ContainerError::MountPoints { image, source })?;
+        }
+        // One that is no text can't be handed on by a name and a value.
+        let texts = variables.iter();
+        let texts = texts.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        let inside: BTreeMap<String, String> = texts
+            .filter(|(name, _)| is_passed(name, self.rank) || self.secrets.contains_key(*name))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        change(variables, &container.environment(&inside));
+        let names: Vec<String> = inside.into_keys().collect();
+        let words = container.words(&names, &self.rank.argv);
+        let program = program::find(&words, cwd, variables);
+        let program = program.map_err(|_| ContainerError::NoRuntime {
+            runtime: container.runtime.word(),
+            program: words.first().cloned().unwrap_or_default(),
+        })?;
+        Ok((program, words))
+    }
+}

@@ -1,0 +1,40 @@
+//! The container of a plan.
+
+use super::{Image, Mount};
+use crate::Resolved;
+use model::ContainerRuntime;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The container that the ranks run in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContainerPlan {
+    /// Its image.
+    pub image: Resolved<Image>,
+    /// What runs it.
+    pub runtime: Resolved<ContainerRuntime>,
+    /// What of the node is seen inside, beside what a run needs.
+    pub mounts: Resolved<Vec<Mount>>,
+    /// Where the ranks start; `None`: in the copy of the code.
+    pub workdir: Option<Resolved<PathBuf>>,
+    /// The home folder inside; `None`: an empty one on the node's disk.
+    pub home: Option<Resolved<PathBuf>>,
+    /// Whether the image's entry point starts the ranks.
+    pub entrypoint: Resolved<bool>,
+    /// Whether the root file system can be written to, until the container ends.
+    pub writable: Resolved<bool>,
+    /// Further options of the runtime's own command line.
+    pub options: Resolved<Vec<String>>,
+}
+
+impl ContainerPlan {
+    /// Whether the image has to be fetched or built before: Pyxis fetches by itself.
+    #[must_use]
+    pub fn is_made(&self) -> bool {
+        match &self.image.value {
+            Image::Registry(_) => self.runtime.value != ContainerRuntime::Pyxis,
+            Image::Definition(_) | Image::Dockerfile(_) => true,
+            Image::Sif(_) | Image::Squashfs(_) | Image::Folder(_) => false,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Podman.
+
+use super::ContainerStart;
+
+/// `podman run OPTIONS --rootfs IMAGE:O`: the image is a folder, with what is written to it apart.
+/// Network and processes are the node's, so that ranks meet and are seen by the agent.
+pub(super) fn start(container: &ContainerStart, variables: &[String]) -> Vec<String> {
+    let mut words = [
+        "podman",
+        "run",
+        "--rm",
+        "--network=host",
+        "--pid=host",
+        "--ipc=host",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    if container.gpus {
+        words.push("--device=nvidia.com/gpu=all".to_owned());
+    }
+    if !container.writable {
+        words.push("--read-only".to_owned());
+    }
+    let volumes = container.mounts.iter();
+    words.extend(volumes.map(|mount| format!("--volume={}", mount.colons())));
+    let names = variables.iter();
+    words.extend(names.map(|name| format!("--env={name}")));
+    words.push(format!("--env=HOME={}", container.home));
+    words.push(format!("--workdir={}", container.workdir));
+    words.extend(container.options.iter().cloned());
+    words.push("--rootfs".to_owned());
+    words.push(format!("{}:O", container.image));
+    words
+}

@@ -1,0 +1,167 @@
+//! What starts a rank inside a container.
+
+use super::{ContainerPlan, Image, Mount, Row};
+use crate::placeholders::{UnknownPlaceholder, fill};
+use crate::{EnvChange, Values};
+use model::ContainerRuntime;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A container as the rank wrapper starts it: every path is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContainerStart {
+    /// What runs it.
+    pub runtime: ContainerRuntime,
+    /// The image's file or folder, or with Pyxis its address.
+    pub image: String,
+    /// What of the node is seen inside.
+    pub mounts: Vec<Mount>,
+    /// Where the ranks start.
+    pub workdir: String,
+    /// The home folder, on the node and inside.
+    pub home: String,
+    /// Folders that are made on the node before.
+    pub made: Vec<String>,
+    /// Whether the image's entry point starts the ranks.
+    pub entrypoint: bool,
+    /// Whether the root file system can be written to.
+    pub writable: bool,
+    /// Whether the ranks use GPUs.
+    pub gpus: bool,
+    /// The image is a folder with variables of its own in `/ch/environment`, as `ch-image` leaves it.
+    pub has_environment: bool,
+    /// Further options of the runtime.
+    pub options: Vec<String>,
+}
+
+/// Where a run's files lie on its nodes, and its image.
+#[derive(Clone, Debug)]
+pub struct ContainerPlace<'a> {
+    /// The run folder, which holds the code.
+    pub run: &'a str,
+    /// The run's folder on the node's own disk.
+    pub local: &'a str,
+    /// Our own program.
+    pub yard: &'a str,
+    /// Where the ranks start outside.
+    pub cwd: &'a str,
+    /// The image that was made for the runtime; `None`: the plan's own file or folder.
+    pub image: Option<&'a str>,
+    /// Whether that has `/ch/environment`.
+    pub has_environment: bool,
+}
+
+impl ContainerStart {
+    /// Of a plan's container in one start of a job.
+    ///
+    /// # Errors
+    /// A placeholder in a mount that isn't known: a plan that was made here has none.
+    pub fn new(
+        plan: &ContainerPlan,
+        gpus: bool,
+        place: &ContainerPlace<'_>,
+        values: &Values,
+    ) -> Result<ContainerStart, UnknownPlaceholder> {
+        let local = place.local;
+        let own_home = format!("{local}/home");
+        let home = match &plan.home {
+            Some(home) => home.value.display().to_string(),
+            None => own_home.clone(),
+        };
+        let mut made = vec![own_home];
+        // The node's own /tmp, where the run's folder lies in it, else one of the run: a container's
+        // own is memory, and small.
+        let is_pyxis = plan.runtime.value == ContainerRuntime::Pyxis;
+        // Pyxis mounts before any process of ours could make a folder.
+        let mut mounts = vec![if local.starts_with("/tmp/") || is_pyxis {
+            Mount::same("/tmp")
+        } else {
+            let tmp = format!("{local}/tmp");
+            made.push(tmp.clone());
+            Mount {
+                source: tmp,
+                target: "/tmp".to_owned(),
+                read_only: false,
+            }
+        }];
+        mounts.extend([place.run, local].map(Mount::same));
+        if is_pyxis {
+            // The rank wrapper runs inside.
+            mounts.push(Mount::same(place.yard));
+        }
+        if plan.home.is_some() {
+            mounts.push(Mount::same(&home));
+        }
+        let known = known(values, place.run);
+        for mount in &plan.mounts.value {
+            mounts.push(Mount {
+                source: fill(&mount.source, &known)?,
+                target: fill(&mount.target, &known)?,
+                read_only: mount.read_only,
+            });
+        }
+        let image = match (place.image, &plan.image.value) {
+            (Some(made), _) => made.to_owned(),
+            (None, Image::Registry(address)) => super::pyxis::address(address),
+            (None, image) => image.to_string(),
+        };
+        Ok(ContainerStart {
+            runtime: plan.runtime.value,
+            image,
+            mounts,
+            workdir: match &plan.workdir {
+                Some(workdir) => workdir.value.display().to_string(),
+                None => place.cwd.to_owned(),
+            },
+            home,
+            made,
+            entrypoint: plan.entrypoint.value,
+            writable: plan.writable.value,
+            gpus,
+            has_environment: place.has_environment,
+            options: plan.options.value.clone(),
+        })
+    }
+
+    /// The words that start a command inside; `variables` are the names of those that it gets.
+    #[must_use]
+    pub fn words(&self, variables: &[String], command: &[String]) -> Vec<String> {
+        let mut words = (Row::of(self.runtime).start)(self, variables);
+        words.extend_from_slice(command);
+        words
+    }
+
+    /// What changes in the environment of the runtime itself, so that a variable is set inside.
+    /// Values go this way and never by the command line, which every user of a node can read.
+    #[must_use]
+    pub fn environment(&self, variables: &BTreeMap<String, String>) -> BTreeMap<String, EnvChange> {
+        (Row::of(self.runtime).environment)(self, variables)
+    }
+
+    /// Whether what is mounted on has to be in the image before.
+    #[must_use]
+    pub fn needs_mount_points(&self) -> bool {
+        self.runtime == ContainerRuntime::Charliecloud
+    }
+
+    /// Options of `srun`, where that is what starts the container.
+    #[must_use]
+    pub fn srun_options(&self) -> Vec<String> {
+        match self.runtime {
+            ContainerRuntime::Pyxis => super::pyxis::options(self),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The placeholders of mounts.
+fn known<'a>(values: &Values, run: &str) -> BTreeMap<&'a str, String> {
+    let text = |path: &std::path::Path| path.display().to_string();
+    BTreeMap::from([
+        ("data", text(&values.data)),
+        ("checkpoints", text(&values.checkpoints)),
+        ("resume", text(&values.resume)),
+        ("logs", text(&values.logs)),
+        ("run", run.to_owned()),
+    ])
+}

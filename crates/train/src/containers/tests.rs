@@ -1,0 +1,290 @@
+//! The command line that each runtime becomes, word by word.
+
+use super::*;
+use crate::{Resolved, Source};
+use expect_test::{Expect, expect};
+use std::path::PathBuf;
+
+fn asked<T>(value: T) -> Resolved<T> {
+    Resolved::new(value, Source::default("asked"))
+}
+
+fn plan(runtime: ContainerRuntime, image: Image) -> ContainerPlan {
+    let row = Row::of(runtime);
+    ContainerPlan {
+        image: asked(image),
+        runtime: asked(runtime),
+        mounts: asked(vec![Mount {
+            source: "{data}".to_owned(),
+            target: "/data".to_owned(),
+            read_only: row.mounts_read_only,
+        }]),
+        workdir: None,
+        home: None,
+        entrypoint: asked(false),
+        writable: asked(row.is_writable),
+        options: asked(vec!["--further".to_owned()]),
+    }
+}
+
+fn values() -> crate::Values {
+    let local = PathBuf::from("/scratch/t/x");
+    crate::Values {
+        data: local.join("data"),
+        checkpoints: local.join("checkpoints"),
+        resume: local.join("resume"),
+        resume_file: None,
+        logs: "/runs/x/tensorboard".into(),
+        run: "x".to_owned(),
+    }
+}
+
+fn start(plan: &ContainerPlan, image: Option<&str>) -> ContainerStart {
+    let place = ContainerPlace {
+        run: "/runs/x",
+        local: "/scratch/t/x",
+        yard: "/opt/yard",
+        cwd: "/runs/x/code",
+        image,
+        has_environment: true,
+    };
+    ContainerStart::new(plan, true, &place, &values()).unwrap()
+}
+
+#[track_caller]
+fn check(runtime: ContainerRuntime, image: Image, made: Option<&str>, want: Expect) {
+    let start = start(&plan(runtime, image), made);
+    let inside = BTreeMap::from([("RANK".to_owned(), "3".to_owned())]);
+    let names: Vec<String> = inside.keys().cloned().collect();
+    let words = start.words(&names, &["python3".to_owned(), "train.py".to_owned()]);
+    let mut shown = String::new();
+    for (name, change) in start.environment(&inside) {
+        shown.push_str(&format!("{name} {change:?}\n"));
+    }
+    for option in start.srun_options() {
+        shown.push_str(&format!("srun {option}\n"));
+    }
+    shown.push_str(&words.join("\n"));
+    shown.push('\n');
+    want.assert_eq(&shown);
+}
+
+#[test]
+fn every_runtime_has_a_row_in_order() {
+    let rows: Vec<ContainerRuntime> = ROWS.iter().map(|row| row.runtime).collect();
+    assert_eq!(rows, ContainerRuntime::ALL);
+    assert_eq!(WORDS.map(|(_, runtime)| runtime), ContainerRuntime::ALL);
+    assert!(WORDS.iter().all(|(word, runtime)| *word == runtime.word()));
+}
+
+#[test]
+fn apptainer_and_singularity() {
+    let image = || Image::Sif("/images/torch.sif".into());
+    check(
+        ContainerRuntime::Apptainer,
+        image(),
+        None,
+        expect![[r#"
+        APPTAINERENV_RANK Set("3")
+        apptainer
+        exec
+        --cleanenv
+        --contain
+        --nv
+        --writable-tmpfs
+        --home=/scratch/t/x/home
+        --bind=/scratch/t/x/tmp:/tmp
+        --bind=/runs/x:/runs/x
+        --bind=/scratch/t/x:/scratch/t/x
+        --bind=/scratch/t/x/data:/data:ro
+        --pwd=/runs/x/code
+        --further
+        /images/torch.sif
+        python3
+        train.py
+    "#]],
+    );
+    check(
+        ContainerRuntime::Singularity,
+        image(),
+        None,
+        expect![[r#"
+        SINGULARITYENV_RANK Set("3")
+        singularity
+        exec
+        --cleanenv
+        --contain
+        --nv
+        --writable-tmpfs
+        --home=/scratch/t/x/home
+        --bind=/scratch/t/x/tmp:/tmp
+        --bind=/runs/x:/runs/x
+        --bind=/scratch/t/x:/scratch/t/x
+        --bind=/scratch/t/x/data:/data:ro
+        --pwd=/runs/x/code
+        --further
+        /images/torch.sif
+        python3
+        train.py
+    "#]],
+    );
+}
+
+#[test]
+fn pyxis_and_enroot() {
+    let image = || Image::Registry("nvcr.io/nvidia/pytorch:24.01".to_owned());
+    check(
+        ContainerRuntime::Pyxis,
+        image(),
+        None,
+        expect![[r#"
+            HOME Set("/scratch/t/x/home")
+            srun --container-image=nvcr.io#nvidia/pytorch:24.01
+            srun --container-mounts=/tmp:/tmp,/runs/x:/runs/x,/scratch/t/x:/scratch/t/x,/opt/yard:/opt/yard,/scratch/t/x/data:/data:ro
+            srun --container-workdir=/runs/x/code
+            srun --no-container-mount-home
+            srun --no-container-entrypoint
+            srun --container-writable
+            srun --further
+            python3
+            train.py
+        "#]],
+    );
+    let made = Some("/cache/9f/image.sqsh");
+    check(
+        ContainerRuntime::Enroot,
+        image(),
+        made,
+        expect![[r#"
+        NVIDIA_DRIVER_CAPABILITIES Default("compute,utility")
+        NVIDIA_VISIBLE_DEVICES Default("all")
+        enroot
+        start
+        --rw
+        --mount
+        /scratch/t/x/tmp:/tmp:none:x-create=auto,rbind
+        --mount
+        /runs/x:/runs/x:none:x-create=auto,rbind
+        --mount
+        /scratch/t/x:/scratch/t/x:none:x-create=auto,rbind
+        --mount
+        /scratch/t/x/data:/data:none:x-create=auto,rbind,ro
+        --env
+        RANK
+        --env
+        HOME=/scratch/t/x/home
+        --further
+        /cache/9f/image.sqsh
+        /bin/sh
+        -c
+        cd "$0" && exec "$@"
+        /runs/x/code
+        python3
+        train.py
+    "#]],
+    );
+}
+
+#[test]
+fn charliecloud_and_podman() {
+    let image = || Image::Folder("/images/torch".into());
+    check(
+        ContainerRuntime::Charliecloud,
+        image(),
+        None,
+        expect![[r#"
+        USER Default("user")
+        ch-run
+        --unset-env=LD_LIBRARY_PATH
+        --unset-env=LD_PRELOAD
+        --unset-env=PYTHONPATH
+        --unset-env=PYTHONHOME
+        --unset-env=VIRTUAL_ENV
+        --unset-env=CONDA_*
+        --unset-env=PYENV_*
+        --unset-env=BASH_ENV
+        --unset-env=ENV
+        --unset-env=TMPDIR
+        --set-env=PATH=/usr/local/nvidia/bin:/usr/local/cuda/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+        --set-env
+        --set-env=HOME=/scratch/t/x/home
+        --bind=/scratch/t/x/tmp:/tmp
+        --bind=/runs/x:/runs/x
+        --bind=/scratch/t/x:/scratch/t/x
+        --bind=/scratch/t/x/data:/data
+        --cd=/runs/x/code
+        --further
+        /images/torch
+        --
+        python3
+        train.py
+    "#]],
+    );
+    check(
+        ContainerRuntime::Podman,
+        image(),
+        None,
+        expect![[r#"
+        podman
+        run
+        --rm
+        --network=host
+        --pid=host
+        --ipc=host
+        --device=nvidia.com/gpu=all
+        --volume=/scratch/t/x/tmp:/tmp
+        --volume=/runs/x:/runs/x
+        --volume=/scratch/t/x:/scratch/t/x
+        --volume=/scratch/t/x/data:/data:ro
+        --env=RANK
+        --env=HOME=/scratch/t/x/home
+        --workdir=/runs/x/code
+        --further
+        --rootfs
+        /images/torch:O
+        python3
+        train.py
+    "#]],
+    );
+}
+
+#[test]
+fn home_workdir_and_the_nodes_own_tmp() {
+    let image = Image::Sif("/images/torch.sif".into());
+    let mut plan = plan(ContainerRuntime::Apptainer, image);
+    plan.workdir = Some(asked("/workspace".into()));
+    plan.home = Some(asked("/work1/me".into()));
+    plan.entrypoint = asked(true);
+    plan.mounts = asked(vec![]);
+    let place = ContainerPlace {
+        run: "/runs/x",
+        local: "/tmp/trainyard-0/x",
+        yard: "/opt/yard",
+        cwd: "/runs/x/code",
+        image: None,
+        has_environment: false,
+    };
+    let start = ContainerStart::new(&plan, false, &place, &values()).unwrap();
+    expect!["apptainer run --cleanenv --contain --writable-tmpfs --home=/work1/me --bind=/tmp:/tmp --bind=/runs/x:/runs/x --bind=/tmp/trainyard-0/x:/tmp/trainyard-0/x --bind=/work1/me:/work1/me --pwd=/workspace --further /images/torch.sif true"].assert_eq(&start.words(&[], &["true".to_owned()]).join(" "));
+}
+
+#[test]
+fn what_a_rank_gets_inside() {
+    let rank = crate::RankCommand {
+        task: 0,
+        node: 0,
+        env: BTreeMap::from([("MY_OWN".to_owned(), EnvChange::Set("1".to_owned()))]),
+        argv: vec![],
+    };
+    for name in [
+        "MY_OWN",
+        "SLURM_JOB_ID",
+        "CUDA_VISIBLE_DEVICES",
+        "NCCL_DEBUG",
+    ] {
+        assert!(is_passed(name, &rank), "{name}");
+    }
+    for name in ["PATH", "HOME", "LD_LIBRARY_PATH", "SSH_AUTH_SOCK"] {
+        assert!(!is_passed(name, &rank), "{name}");
+    }
+}
