@@ -24,7 +24,7 @@ pub(crate) fn resolve(
     let image = image.map(|text| Image::named(&text, &absolute));
     let runtime = runtime(asked.runtime, &image, modules, facts)?;
     let or = |why: &str| Source::default(why);
-    let whole = |path: Resolved<String>| path.map(|path| PathBuf::from(absolute(&path)));
+    let whole = |path: Resolved<String>| path.map(|path| absolute(&path));
     let plan = ContainerPlan {
         image,
         runtime,
