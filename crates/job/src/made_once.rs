@@ -14,7 +14,7 @@ use sys::lock::FileLock;
 /// Says that what lies beside it is whole; its content is for people.
 pub const MARKER: &str = "trainyard-made";
 
-/// What the caller's own Python is told would lead a new one astray.
+/// What is set for the caller's own Python would lead a new one astray.
 const MISLEADING: [&str; 6] = [
     "PYTHONPATH",
     "PYTHONHOME",
@@ -57,7 +57,7 @@ pub enum Failed {
     /// It could not be started.
     CannotRun(io::Error),
     /// It failed; all that it printed.
-    Said(String),
+    Ended(String),
 }
 
 impl Entry {
@@ -154,7 +154,7 @@ impl Making {
         if status.success() {
             Ok(said)
         } else {
-            Err(Failed::Said(said))
+            Err(Failed::Ended(said))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Reads a run file.
 
-use crate::keys::{ON, POLL, SECTIONS, Section, is_of_one_run, section_of};
+use crate::keys::{ON, POLL, SECTIONS, Section, SectionEntry, is_of_one_run, section_of};
 use crate::reader::{From, Raw, Reader, Whose};
 use crate::{CompleteWord, Problem, RunFile, Sections};
 use std::path::Path;
@@ -116,7 +116,7 @@ fn read_sections(
             let message = format!("{name} belongs to one run");
             let help = "write it into the run file: the config holds what all runs share";
             reader.complain(key.span(), message, "", help);
-        } else if let Some(section) = SECTIONS.iter().find(|section| section.name == name) {
+        } else if let Some(section) = at_top(name) {
             (section.read)(own, reader, section.name, value);
         } else if let Some(known) = Sections::key(name) {
             known.read_into(own, reader, Raw::Toml(value));
@@ -125,6 +125,11 @@ fn read_sections(
         }
     }
     check_marker(own, reader, table);
+}
+
+fn at_top(name: &str) -> Option<&'static SectionEntry> {
+    let mut at_top = SECTIONS.iter().filter(|section| section.is_at_top());
+    at_top.find(|section| section.name == name)
 }
 
 /// A key that stands in no section: perhaps it belongs to one.
@@ -146,7 +151,8 @@ fn unknown_at_top(
         return;
     }
     let own = Sections::names().into_iter();
-    let sections = SECTIONS.iter().map(|section| section.name);
+    let sections = SECTIONS.iter().filter(|section| section.is_at_top());
+    let sections = sections.map(|section| section.name);
     let all = own.chain(sections).chain(beside.iter().copied());
     let of_config = reader.is_user_config();
     let known: Vec<&str> = all

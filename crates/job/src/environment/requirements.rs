@@ -90,12 +90,12 @@ fn failure(
             program: what.to_owned(),
             source,
         },
-        Failed::Said(said) if no_network(&said) => EnvironmentError::Unreachable {
+        Failed::Ended(said) if no_network(&said) => EnvironmentError::Unreachable {
             path,
             last: last_lines(&said),
             log,
         },
-        Failed::Said(said) => EnvironmentError::MakerFailed {
+        Failed::Ended(said) => EnvironmentError::MakerFailed {
             what,
             path,
             last: last_lines(&said),

@@ -216,12 +216,12 @@ impl Maker<'_> {
                 program,
                 source,
             },
-            Failed::Said(said) if said.contains("command not found") => ImageError::NoProgram {
+            Failed::Ended(said) if said.contains("command not found") => ImageError::NoProgram {
                 image,
                 program,
                 source: io::Error::from(io::ErrorKind::NotFound),
             },
-            Failed::Said(said) => {
+            Failed::Ended(said) => {
                 let last = last_lines(&said);
                 if no_network(&said) {
                     ImageError::Unreachable { image, last, log }

@@ -19,7 +19,7 @@ mod top;
 pub(crate) use choices::Choice;
 pub(crate) use config_only::{ON, POLL};
 pub use key_row::{Flag, KeyDefault, KeyRow, Value};
-pub(crate) use sections::{SECTIONS, section_of};
+pub(crate) use sections::{SECTIONS, SectionEntry, section_of};
 pub use sections::{SectionRow, config_keys, is_of_one_run, key_sections, top_keys};
 pub(crate) use top::{LAUNCHER, name};
 

@@ -32,6 +32,13 @@ pub(crate) struct SectionEntry {
     pub read: fn(&mut Sections, &mut Reader<'_>, &'static str, &Spanned<DeValue<'_>>),
 }
 
+impl SectionEntry {
+    /// Whether it stands at the top of a file, and not inside of another.
+    pub fn is_at_top(&self) -> bool {
+        !self.name.contains('.')
+    }
+}
+
 /// All of them, in the order in which they are shown.
 pub(crate) const SECTIONS: &[SectionEntry] = &[
     SectionEntry {
