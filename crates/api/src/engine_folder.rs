@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! lock  engine.sock  engine.log  store.sqlite
+//! cluster.toml  cluster.origin                         of a cluster whose nodes are pretended
 //! bin/<version>-<hash>/yard                            the pinned program
 //! bin/<version>-<hash>/slurm/{sbatch,squeue,…}         links to it
 //! jobs/<job>/{script,environment}                      of a job or a whole array
@@ -64,6 +65,30 @@ impl EngineFolder {
     #[must_use]
     pub fn store(&self) -> PathBuf {
         self.root.join("store.sqlite")
+    }
+
+    /// The cluster file of an engine whose nodes are pretended; without it the engine's cluster is
+    /// this machine.
+    #[must_use]
+    pub fn cluster(&self) -> PathBuf {
+        self.root.join("cluster.toml")
+    }
+
+    /// Names the file of which [`EngineFolder::cluster`] is a copy, where it is one.
+    #[must_use]
+    pub fn cluster_origin(&self) -> PathBuf {
+        self.root.join("cluster.origin")
+    }
+
+    /// The engine's name: that of its folder, except for the user's own engine of this machine.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let name = self.root.file_name();
+        let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        if name == sys::OWN_ENGINE || name.is_empty() {
+            return sys::OWN_ENGINE_NAME.to_owned();
+        }
+        name
     }
 
     /// Pinned programs, one folder each.

@@ -54,7 +54,7 @@ pub enum Call {
     Handover(Handover),
     /// A new job. Answer: `submitted`.
     Submit(Box<Submission>),
-    /// When a job would start; nothing is queued. Answer: `would_start`.
+    /// When a job of the caller would start; nothing is queued. Answer: `would_start`.
     Test(Box<Request>),
     /// Jobs as they are now. Answer: `jobs`.
     Jobs(JobFilter),
@@ -401,6 +401,9 @@ pub enum Refusal {
         there: String,
         /// What to do.
         todo: String,
+        /// What Slurm answers to such a request.
+        #[serde(default)]
+        words: String,
     },
     /// Other steps hold what this one needs: ask again.
     #[error("requested nodes are busy")]
@@ -441,8 +444,14 @@ pub struct EngineFacts {
     pub since: Timestamp,
     /// Its state folder.
     pub state: PathBuf,
-    /// The cluster's name: `local`.
+    /// The engine's name, which its cluster has too: `local` is this machine.
     pub cluster: String,
+    /// Its nodes are pretended: those of a cluster file, on this machine.
+    #[serde(default)]
+    pub is_pretended: bool,
+    /// Where a job goes that names no partition; empty where it must.
+    #[serde(default)]
+    pub partition: String,
     /// The machine's own node first, then virtual ones.
     pub nodes: Vec<NodeFacts>,
     /// CPUs of the machine in all; virtual nodes share them.

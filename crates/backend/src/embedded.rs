@@ -129,7 +129,9 @@ impl Transport for EmbeddedTransport {
 /// What the engine said, in a transport's words.
 fn refused(error: CallError) -> TransportError {
     match error {
-        CallError::Refused(Refusal::NeverFits { asked, there, todo }) => TransportError::Refused {
+        CallError::Refused(Refusal::NeverFits {
+            asked, there, todo, ..
+        }) => TransportError::Refused {
             cluster: LOCAL.to_owned(),
             asked,
             there,

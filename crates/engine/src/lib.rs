@@ -11,6 +11,7 @@
 
 mod boot_time;
 mod connection;
+mod engine_cluster;
 pub mod fork_server;
 mod log;
 mod message;

@@ -1,19 +1,19 @@
 //! `yard engine serve`: an engine's whole life.
 
 use crate::connection::{self, Greeting};
+use crate::engine_cluster::{ClusterError, EngineCluster};
 use crate::fork_server::{self, ForkServer, ForkServerEvents};
 use crate::log::Process;
 use crate::message::Message;
 use crate::messenger::Messenger;
 use crate::named_ids;
 use crate::own_processes::OwnProcesses;
-use crate::owner::{Leaving, Owner, recover};
+use crate::owner::{GpuLocks, Leaving, Owner, recover};
 use crate::pinned;
 use crate::private;
 use crate::store::{Store, StoreError};
 use api::{EngineFolder, Startup};
-use model::{NodeName, Timestamp};
-use sched::{Gpu, Machine};
+use model::Timestamp;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -100,7 +100,27 @@ fn try_serve(dir: &Path) -> Result<(), CantServe> {
     // Before the first thread, and before the store fills memory that each fork would copy.
     let (fork_server, events) = fork_server::fork(&dir).map_err(|error| system(&error))?;
     crate::log::write_as(Process::Engine);
-    let leaving = match open(&folder, &binary, fork_server, own) {
+    // Without GPUs everything else still works; the engine's facts say what is wrong.
+    let (gpus, no_gpus) = match sys::gpus::ask() {
+        Ok(gpus) => (gpus, "no NVIDIA driver answers".to_owned()),
+        Err(error) => {
+            tracing::warn!("{error}");
+            (Vec::new(), error.to_string())
+        }
+    };
+    let cluster = match EngineCluster::of(&folder, &gpus) {
+        Ok(cluster) => cluster,
+        Err(ClusterError { asked, there, todo }) => {
+            fork_server.shutdown();
+            return Err(CantServe { asked, there, todo });
+        }
+    };
+    let gpus = if cluster.is_pretended() {
+        GpuLocks::new(&[], "its nodes are pretended".to_owned())
+    } else {
+        GpuLocks::new(&gpus, no_gpus)
+    };
+    let leaving = match open(&folder, &binary, fork_server, own, cluster, gpus) {
         Ok((owner, messages)) => live(owner, &messages, events).map_err(|error| system(&error))?,
         Err((error, fork_server)) => {
             fork_server.shutdown();
@@ -186,19 +206,13 @@ fn open(
     binary: &Path,
     fork_server: ForkServer,
     own: OwnProcesses,
+    cluster: EngineCluster,
+    gpus: GpuLocks,
 ) -> Result<Opened, (StoreError, ForkServer)> {
     let now = Timestamp(sys::wall_clock());
-    // Without GPUs everything else still works; the engine's facts say what is wrong.
-    let (gpus, no_gpus) = match sys::gpus::ask() {
-        Ok(gpus) => (gpus, "no NVIDIA driver answers".to_owned()),
-        Err(error) => {
-            tracing::warn!("{error}");
-            (Vec::new(), error.to_string())
-        }
-    };
     let named = named_ids::highest(folder);
     let opened = Store::open(&folder.store(), named).and_then(|store| {
-        let (state, running, clock) = recover::read(&store, machine(&gpus), now)?;
+        let (state, running, clock) = recover::read(&store, &cluster, now)?;
         Ok((store, state, running, clock))
     });
     let (store, state, running, clock) = match opened {
@@ -230,7 +244,8 @@ fn open(
         sender,
         users: Arc::default(),
         waiters: Vec::new(),
-        gpus: crate::owner::GpuLocks::new(&gpus, no_gpus),
+        gpus,
+        cluster,
         allocations: std::collections::BTreeMap::new(),
         has_files: std::collections::BTreeSet::new(),
         sweep_at: None,
@@ -240,23 +255,6 @@ fn open(
         kill_wait_ms: kill_wait_ms(),
     };
     Ok((owner, messages))
-}
-
-fn machine(gpus: &[sys::gpus::Gpu]) -> Machine {
-    let host = sys::host_name();
-    let short = host.split('.').next().unwrap_or("localhost");
-    Machine {
-        host: NodeName::new(short),
-        cpus: sys::cpu::available(),
-        memory: sys::memory::total_mib(),
-        gpus: gpus
-            .iter()
-            .map(|gpu| Gpu {
-                index: gpu.index,
-                name: gpu.name.clone(),
-            })
-            .collect(),
-    }
 }
 
 /// Tests can't wait half a minute.

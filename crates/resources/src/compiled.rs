@@ -7,7 +7,7 @@ use crate::{Amounts, NodeSet};
 use model::Constraint;
 
 /// A demand, worked out against a cluster and a partition once for all attempts to place it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
     /// The demand.
     pub demand: Demand,
@@ -17,10 +17,6 @@ pub struct Compiled {
     pub(crate) choices: Vec<Choice>,
     /// Nodes that must be among them; none where one of them is not there.
     pub(crate) required: Option<Vec<NodeId>>,
-    /// Virtual nodes that it names, by their numbers.
-    pub(crate) virtual_required: Vec<u32>,
-    /// Virtual nodes that it excludes.
-    pub(crate) virtual_excluded: Vec<u32>,
     /// What a node must give at least, by class; none for a class that never serves.
     least: Vec<Option<Amounts>>,
 }
@@ -40,7 +36,7 @@ pub(crate) enum Form {
 }
 
 /// Nodes among which all of a job's are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub nodes: NodeSet,
     /// At least so many of each of these (`a*2&b*4`).
@@ -65,8 +61,9 @@ impl Compiled {
     pub fn new(cluster: &Cluster, partition: Option<PartId>, demand: Demand) -> Compiled {
         let mut nodes = cluster.nodes_of(partition);
         for name in demand.excluded.iter() {
-            if cluster.virtual_node(name).is_none()
-                && let Some(node) = cluster.node(name)
+            // Of a node that splits the virtual ones stay.
+            if let Some(node) = cluster.node(name)
+                && !cluster.class(node).splits
             {
                 nodes.remove(node);
             }
@@ -75,10 +72,6 @@ impl Compiled {
             let node = cluster.node(name)?;
             nodes.contains(node).then_some(node)
         });
-        let numbers = |names: &[model::NodeName]| {
-            let numbers = names.iter().filter_map(|name| cluster.virtual_node(name));
-            numbers.map(|(_, number)| number).collect::<Vec<u32>>()
-        };
         let required: Option<Vec<NodeId>> = required.collect();
         let required = required.map(|mut required| {
             required.sort_unstable();
@@ -93,8 +86,6 @@ impl Compiled {
             form: form(&demand),
             choices,
             required,
-            virtual_required: numbers(&demand.required),
-            virtual_excluded: numbers(&demand.excluded),
             least: Vec::new(),
             demand,
         };
@@ -293,7 +284,7 @@ fn add(need: &mut Amounts, lane: usize, count: u64) -> Option<()> {
 }
 
 /// The lane that counts a resource other than GPUs.
-fn lane_of<'a>(class: &'a NodeClass, gres: &GresNeed) -> Option<(usize, &'a Lane)> {
+pub(crate) fn lane_of<'a>(class: &'a NodeClass, gres: &GresNeed) -> Option<(usize, &'a Lane)> {
     let lanes = class.lanes.iter().enumerate();
     let mut lanes = lanes.filter_map(|(index, lane)| Some((index, lane.as_ref()?)));
     lanes

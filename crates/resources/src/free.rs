@@ -97,6 +97,16 @@ impl Free {
         self.gpus[node.0 as usize] & !self.barred[node.0 as usize]
     }
 
+    /// Whether all of a share is free. GPUs that others than jobs use count as free.
+    ///
+    /// # Panics
+    /// The node is another cluster's.
+    #[must_use]
+    pub fn has(&self, share: &Share, sharing: Sharing) -> bool {
+        let at = share.node.0 as usize;
+        self.fits(share.node, &share.amounts, sharing) && share.gpus & !self.gpus[at] == 0
+    }
+
     /// Nodes that can be given.
     #[must_use]
     pub fn up(&self) -> &NodeSet {

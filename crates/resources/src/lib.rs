@@ -44,13 +44,15 @@ mod cluster;
 mod compiled;
 mod demand;
 mod free;
+mod held;
 mod node_set;
 mod place;
 mod recorded;
 mod share;
 
 pub use admit::{
-    Admission, Denial, Fate, Given, GpuTypes, Refusal, admission, admit, given, gpu_types, refusals,
+    Admission, Denial, Fate, Given, GpuTypes, Refusal, admission, admit, given, gpu_types,
+    never_on_one, refusals,
 };
 pub use amounts::{Amounts, LANE_MAX, LANES};
 pub use cluster::{

@@ -125,6 +125,10 @@ mod tests {
             PendingReason::DependencyNeverSatisfied,
             PendingReason::JobArrayTaskLimit,
             PendingReason::LaunchFailedRequeuedHeld,
+            PendingReason::PartitionDown,
+            PendingReason::PartitionInactive,
+            PendingReason::PartitionNodeLimit,
+            PendingReason::PartitionTimeLimit,
         ];
         for reason in all {
             let text = reason_text(&JobState::Pending { reason });

@@ -43,7 +43,12 @@ impl State {
             }
             Event::Held { job, hold, at } => self.held(job, hold, at),
             Event::ClockSet { by_ms } => self.clock_set(by_ms),
-            Event::GpusBarred(gpus) => self.barred = gpus.into_iter().collect(),
+            Event::GpusBarred(gpus) => {
+                self.barred = gpus.into_iter().collect();
+                self.bar_gpus();
+            }
+            Event::NodeMarked { node, mark } => self.mark_node(node, mark),
+            Event::Reconfigured { cluster, at } => self.reconfigure(cluster, at),
         }
     }
 
@@ -151,6 +156,9 @@ impl State {
             job.record.submitted = at;
             job.record.eligible = None;
             job.record.priority = priority;
+            if let Some(names) = job.record.partitions.take() {
+                job.record.request.partition = Some(names);
+            }
             self.touch(id);
         }
         self.refile(id, at);
@@ -165,7 +173,7 @@ impl State {
 
     /// Gives back what a running job holds; false when it doesn't run.
     fn stop_running(&mut self, id: JobId) -> bool {
-        let Some(job) = self.jobs.get(&id) else {
+        let Some(job) = self.jobs.get_mut(&id) else {
             return false;
         };
         let JobState::Running {
@@ -180,9 +188,14 @@ impl State {
         if let Some(limit) = limit {
             self.expiries.remove(&(*since + *limit, id));
         }
-        let exclusive = job.record.request.exclusive;
-        self.pool.give(allocation, exclusive, &self.machine);
+        let holding = job.derived.holding.take();
+        if let (Some(holding), false) = (holding, self.held.is_overdrawn) {
+            self.held.give(&self.cluster, &holding, allocation);
+        }
         self.unfile(id);
+        if self.held.is_overdrawn {
+            self.recount();
+        }
         true
     }
 

@@ -1,21 +1,24 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
-use crate::{Action, Event, Finished, Machine, Saved, State, priority_of};
+use crate::{Action, Event, Finished, Saved, State, priority_of};
 use model::{
     ArrayPlace, ArraySpec, ArrayTask, Ending, JobId, JobRecord, JobState, NodeName, Outcome,
     PendingReason, Request, Seconds, TimeLimitRequest, Timestamp, WaitStatus,
 };
+use resources::{Cluster, NodeId, SingleNode};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 #[path = "any_history_tests.rs"]
 mod any_history;
 
-fn machine(cpus: u32) -> Machine {
-    Machine {
-        host: NodeName::new("box"),
-        cpus: (0..cpus).collect(),
-        memory: u64::from(cpus) * 1000,
-        gpus: vec![],
-    }
+fn machine(cpus: u32) -> Arc<Cluster> {
+    Arc::new(Cluster::single(&SingleNode {
+        host: &NodeName::new("box"),
+        partition: "local",
+        cpus,
+        mem_mib: Some(u64::from(cpus) * 1000),
+        gpus: Vec::new(),
+    }))
 }
 
 /// A scheduler with the rows that a store would hold.
@@ -31,7 +34,7 @@ struct World {
 impl World {
     fn new(cpus: u32) -> World {
         World {
-            state: State::new(machine(cpus)),
+            state: State::new(machine(cpus), (0..cpus).collect()),
             rows: BTreeMap::new(),
             arrays: BTreeMap::new(),
             now: Timestamp(1_000_000),
@@ -63,6 +66,7 @@ impl World {
             gid: 1000,
             user: "u".to_owned(),
             group: "g".to_owned(),
+            partitions: None,
             state: JobState::Pending {
                 reason: PendingReason::None,
             },
@@ -152,6 +156,7 @@ impl World {
                 .flat_map(|record| self.history(&record.request))
                 .collect(),
             live,
+            nodes: Vec::new(),
         }
         .into_state(&self.state, self.now)
     }
@@ -182,9 +187,10 @@ impl World {
         assert_eq!(self.state.waiting_count(), all - running.len());
         assert_eq!(self.state.newer(0).count(), all);
         assert_eq!(self.state.newer(self.state.version()).count(), 0);
-        let machine = self.state.machine();
-        assert!(cpus.iter().all(|cpu| machine.cpus.contains(cpu)));
-        assert!(memory <= machine.memory);
+        let cluster = self.state.cluster();
+        let total = cluster.class(NodeId(0)).total;
+        assert!(cpus.iter().all(|cpu| *cpu < total.cpus));
+        assert!(memory <= total.mem_mib.into());
         for (array, running) in per_array {
             if let Some(most) = self.arrays[&array].throttle {
                 assert!(running <= most, "array {array} over its throttle");
@@ -239,7 +245,9 @@ impl World {
 
 impl Saved {
     fn into_state(self, like: &State, now: Timestamp) -> State {
-        let mut state = State::rebuild(like.machine().clone(), self, now);
+        let cluster = Arc::clone(like.cluster());
+        let mut state = State::rebuild(cluster, like.cpu_numbers(), self, now);
+        state.backfills = like.backfills;
         state.take_changes();
         state
     }
@@ -560,33 +568,30 @@ fn an_estimate_waits_for_the_ends_of_running_jobs_alone() {
     };
     let mut world = World::new(4);
     let now = world.now;
-    let at = |world: &World, request: &Request| {
-        let estimate = world.state.estimate(request, world.now).unwrap();
-        (
-            estimate.at.seconds() - now.seconds(),
-            estimate.allocation.cpus(),
-        )
+    let at = |world: &mut World, request: &Request| {
+        let estimate = world.state.estimate(request, 0, world.now).unwrap();
+        (estimate.at.seconds() - now.seconds(), estimate.cpus)
     };
-    assert_eq!(at(&world, &asks(4, None)), (0, 4));
+    assert_eq!(at(&mut world, &asks(4, None)), (0, 4));
     world.submit(asks(2, minutes(10)));
     world.submit(asks(1, minutes(5)));
     // It waits, and is not counted.
     world.submit(asks(3, minutes(60)));
     let _actions = world.pass();
-    assert_eq!(at(&world, &asks(1, None)), (0, 1));
-    assert_eq!(at(&world, &asks(2, None)), (300, 2));
-    assert_eq!(at(&world, &asks(4, None)), (600, 4));
+    assert_eq!(at(&mut world, &asks(1, None)), (0, 1));
+    assert_eq!(at(&mut world, &asks(2, None)), (300, 2));
+    assert_eq!(at(&mut world, &asks(4, None)), (600, 4));
     let later = Request {
         begin: Some(now + Seconds(400)),
         ..asks(2, None)
     };
-    assert_eq!(at(&world, &later), (400, 2));
-    assert!(world.state.estimate(&asks(5, None), now).is_err());
+    assert_eq!(at(&mut world, &later), (400, 2));
+    assert!(world.state.estimate(&asks(5, None), 0, now).is_err());
     let exclusive = Request {
         exclusive: true,
         ..asks(1, None)
     };
-    assert_eq!(at(&world, &exclusive).0, 600);
+    assert_eq!(at(&mut world, &exclusive).0, 600);
     // Asking takes no id.
     assert_eq!(world.state.next_id(), 4);
 }

@@ -3,67 +3,78 @@
 //! As Slurm's test does it: the jobs that run end at their limits, one after the other, and those
 //! that wait are not counted.
 
-use crate::{NeverFits, State, shape};
-use model::{Allocation, JobState, Request, Seconds, Timestamp};
-use std::collections::BTreeSet;
-
-/// A job without a limit is taken to last a year, as Slurm has it.
-const UNLIMITED: Seconds = Seconds(365 * 24 * 3600);
+use crate::State;
+use crate::kinds::find;
+use model::{NodeName, Request, Timestamp};
+use resources::{Denial, Free, Refusal, Share};
 
 /// When a job would start, and with what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// The moment; never before the one that was asked about.
     pub at: Timestamp,
-    /// What it would hold.
-    pub allocation: Allocation,
+    /// CPUs that it would hold.
+    pub cpus: u32,
+    /// Its nodes.
+    pub nodes: Vec<NodeName>,
+    /// Its partition.
+    pub partition: String,
 }
 
 impl State {
-    /// When a request would start, and where, if all jobs that run last until their limits.
+    /// When a request of a user would start, and where, if all jobs that run last until their
+    /// limits.
     ///
     /// # Errors
     /// It could never start here.
-    pub fn estimate(&self, request: &Request, now: Timestamp) -> Result<Estimate, NeverFits> {
-        let shape = shape(request, &self.machine)?;
+    pub fn estimate(
+        &mut self,
+        request: &Request,
+        user: u32,
+        now: Timestamp,
+    ) -> Result<Estimate, Box<Refusal>> {
+        let choices = self.admitted(request)?;
         let begin = request.begin.map_or(now, |begin| begin.max(now));
-        let mut ends: Vec<(Timestamp, &Allocation, bool)> = Vec::new();
-        for job in self.jobs.values() {
-            if let JobState::Running {
-                since,
-                allocation,
-                limit,
-                ..
-            } = &job.record.state
-            {
-                let end = *since + limit.unwrap_or(UNLIMITED);
-                ends.push((end.max(now), allocation, job.record.request.exclusive));
-            }
-        }
-        ends.sort_by_key(|(end, ..)| *end);
-        let mut pool = self.pool.clone();
+        let mut free = self.held.free.clone();
+        let fits = |free: &Free| {
+            choices.iter().find_map(|choice| {
+                let compiled = &choice.need.compiled;
+                let shares = find(&self.cluster, choice.partition, compiled, free, user, None)?;
+                Some((choice, shares))
+            })
+        };
         let mut at = begin;
-        let mut ends = ends.into_iter().peekable();
-        let allocation = loop {
-            while let Some((_, held, exclusive)) = ends.next_if(|(end, ..)| *end <= at) {
-                pool.give(held, exclusive, &self.machine);
+        let mut ends = self.ends(now).into_iter().peekable();
+        let found = loop {
+            while let Some((_, job)) = ends.next_if(|(end, _)| *end <= at) {
+                if let Some(held) = &job.derived.holding {
+                    free.give(&self.cluster, &held.shares, held.sharing, held.user);
+                }
             }
-            if let Some(allocation) = pool.take(&shape, &self.machine, &self.barred) {
-                break Some(allocation);
+            if let Some(found) = fits(&free) {
+                break Some(found);
             }
             match ends.peek() {
-                Some((end, ..)) => at = *end,
-                // When others give back the GPUs that they hold is not known.
-                None => break pool.take(&shape, &self.machine, &BTreeSet::new()),
+                Some((end, _)) => at = *end,
+                // When others give back the GPUs that they hold is not known, nor when nodes
+                // come back.
+                None => break fits(&Free::idle(&self.cluster)),
             }
         };
-        let allocation = allocation.ok_or_else(|| {
-            NeverFits::new(
+        let (choice, shares) = found.ok_or_else(|| {
+            Refusal::by_engine(
+                Denial::NodeConfig,
                 "what the job needs",
                 "this machine has less than when its jobs started",
                 "ask again when they have ended",
             )
         })?;
-        Ok(Estimate { at, allocation })
+        let demand = &choice.need.compiled.demand;
+        Ok(Estimate {
+            at,
+            cpus: shares.iter().map(Share::cpus).fold(0, u32::saturating_add),
+            nodes: crate::held::names(&self.cluster, demand, &shares),
+            partition: self.cluster.partition(choice.partition).name.clone(),
+        })
     }
 }

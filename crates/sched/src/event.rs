@@ -1,9 +1,11 @@
 //! What the scheduler receives, and what it answers.
 
-use model::{Ending, JobId, JobRecord, Outcome, PendingReason, Timestamp};
+use model::{Ending, JobId, JobRecord, NodeMark, NodeName, Outcome, PendingReason, Timestamp};
+use resources::Cluster;
+use std::sync::Arc;
 
 /// Something that happened. An event that names no live job changes nothing.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Event {
     /// A new job, checked before with [`crate::State::admit`]; its state is `Pending`. Or an
     /// ended job that is queued again.
@@ -74,8 +76,22 @@ pub enum Event {
         /// By how many milliseconds it jumped ahead.
         by_ms: i64,
     },
-    /// GPUs that other users of the machine hold now.
+    /// GPUs of this machine that other users of it hold now.
     GpusBarred(Vec<model::GpuIndex>),
+    /// Something was said of a node: it takes jobs from now on, or no more. What runs there goes on.
+    NodeMarked {
+        /// Which.
+        node: NodeName,
+        /// What.
+        mark: NodeMark,
+    },
+    /// The cluster is another from now on. What runs goes on, on nodes too that it no longer has.
+    Reconfigured {
+        /// The cluster.
+        cluster: Arc<Cluster>,
+        /// Now.
+        at: Timestamp,
+    },
 }
 
 /// What to do, once the rows are written.
@@ -103,6 +119,8 @@ pub struct Changes {
     pub shown: Vec<JobId>,
     /// Jobs that ended.
     pub ended: Vec<JobRecord>,
+    /// Nodes of which something else is said than before; [`crate::State::mark`] has it.
+    pub nodes: Vec<NodeName>,
 }
 
 /// What became of an ended job, as far as others may wait for it.

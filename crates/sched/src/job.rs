@@ -1,14 +1,20 @@
 //! A live job as the scheduler keeps it: its row, and what follows from the row.
 
+use crate::ClusterRef;
+use crate::admit::choices;
+use crate::held::HeldShares;
+use crate::kinds::{Choice, Kinds};
 use crate::queue::Key;
-use crate::{Machine, Shape, shape};
 use model::{ArrayTask, Dependency, JobId, JobRecord, JobState, PendingReason, Timestamp};
+use resources::{Demand, PartId};
 
 /// A live job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Derived {
-    /// `None`: this machine can't run it (it shrank since the submission).
-    pub(crate) shape: Option<Shape>,
+    /// Partitions in which it may start; none: the cluster can't run it, any more.
+    pub(crate) choices: Vec<Choice>,
+    /// What it holds, while it runs.
+    pub(crate) holding: Option<HeldShares>,
     /// What it waited for, or waits for.
     pub(crate) dependency: Option<Dependency>,
     /// Where it is filed.
@@ -44,15 +50,49 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    pub(crate) fn new(record: JobRecord, machine: &Machine) -> Job {
+    pub(crate) fn new(record: JobRecord, cluster: &ClusterRef, kinds: &mut Kinds) -> Job {
         let dependency = record.request.dependency.as_deref();
         let derived = Derived {
-            shape: shape(&record.request, machine).ok(),
+            choices: Job::choices(&record, cluster, kinds),
+            holding: Job::holding(&record, cluster),
             // Validated at submission.
             dependency: dependency.and_then(Dependency::parse),
             place: Place::Nowhere,
         };
         Job { record, derived }
+    }
+
+    fn choices(record: &JobRecord, cluster: &ClusterRef, kinds: &mut Kinds) -> Vec<Choice> {
+        let names = record.partitions.as_ref();
+        let names = names.or(record.request.partition.as_ref());
+        choices(cluster, kinds, names.map(String::as_str), &record.request)
+    }
+
+    fn holding(record: &JobRecord, cluster: &ClusterRef) -> Option<HeldShares> {
+        let JobState::Running { allocation, .. } = &record.state else {
+            return None;
+        };
+        let partition = record.request.partition.as_deref();
+        let partition = partition.and_then(|name| cluster.find_partition(name));
+        let demand = Demand::of(&record.request, cluster.defaults(partition));
+        Some(HeldShares::of(cluster, &demand, record.uid, allocation))
+    }
+
+    /// Works out again what follows from the cluster.
+    pub(crate) fn on_cluster(&mut self, cluster: &ClusterRef, kinds: &mut Kinds) {
+        self.derived.choices = Job::choices(&self.record, cluster, kinds);
+        self.derived.holding = Job::holding(&self.record, cluster);
+    }
+
+    /// What it needs in a partition in which it may start.
+    pub(crate) fn choice(&self, partition: PartId) -> Option<&Choice> {
+        let mut choices = self.derived.choices.iter();
+        choices.find(|choice| choice.partition == partition)
+    }
+
+    /// Whether it could start as far as it is concerned.
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self.derived.place, Place::Ready(_))
     }
 
     /// Its array's id.
@@ -87,8 +127,8 @@ impl Job {
     }
 
     pub(crate) fn asks_for_gpus(&self) -> bool {
-        let shape = self.derived.shape.as_ref();
-        shape.is_some_and(|shape| shape.nodes.iter().any(|need| need.gpus > 0))
+        let mut choices = self.derived.choices.iter();
+        choices.any(|choice| choice.need.compiled.demand.gpus_on(1) > 0)
     }
 
     pub(crate) fn is_pending(&self) -> bool {

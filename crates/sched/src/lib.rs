@@ -9,31 +9,41 @@
 //! ```
 //! The rows (`JobRecord`) are the truth: [`State::rebuild`] makes the same state from them.
 //!
+//! ```text
+//! queue.rs   the order of those that wait
+//! limits.rs  whether one may start now, whatever is free
+//! pass.rs    who of them starts; promise.rs: who would delay the first
+//! held.rs    what running jobs hold, on `resources`
+//! ```
+//!
 //! **Invariant:** pure. No clock, file, process, socket or environment; time is an argument.
 
+mod admit;
 mod apply;
 mod array;
+mod cluster_ref;
+mod cpu_book;
 mod estimate;
 mod event;
+mod held;
 mod job;
-mod machine;
-mod never_fits;
+mod kinds;
+mod limits;
 mod outlook;
+mod pass;
 mod place_step;
 mod planner;
-mod pool;
 pub mod priority;
+mod promise;
 mod queue;
+mod reconfigure;
 mod refile;
 pub mod replay;
-mod shape;
 mod state;
 
+use cluster_ref::ClusterRef;
 pub use estimate::Estimate;
 pub use event::{Action, Changes, Event, Finished};
-pub use machine::{Gpu, Machine};
-pub use never_fits::NeverFits;
 pub use place_step::{Placement, StepRefusal, place_step};
 pub use queue::priority_of;
-pub use shape::{NodeNeed, Shape, shape};
 pub use state::{Saved, State};

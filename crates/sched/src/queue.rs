@@ -17,7 +17,8 @@ pub fn priority_of(request: &Request) -> u32 {
     u32::try_from(priority.clamp(1, i64::from(u32::MAX))).unwrap_or(1)
 }
 
-/// A place in the queue: high priority first, then early submission, then low id.
+/// A place in the queue of a partition: high priority first, then early submission, then low id.
+/// Between partitions the tier goes before it ([`crate::State::schedule`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     priority: Reverse<u32>,

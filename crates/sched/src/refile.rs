@@ -31,7 +31,9 @@ impl State {
                 self.timed.insert((at, id));
             }
             Place::Ready(key) => {
-                self.ready.insert(key);
+                for choice in &self.jobs[&id].derived.choices {
+                    self.ready.entry(choice.partition).or_default().insert(key);
+                }
                 if self.jobs[&id].reason() == Some(&PendingReason::None) {
                     self.unseen.insert(id);
                 }
@@ -96,7 +98,7 @@ impl State {
             }
         }
         let job = &self.jobs[&id];
-        if job.derived.shape.is_none() {
+        if job.derived.choices.is_empty() {
             self.set_reason(id, PendingReason::Resources);
             return Place::Impossible;
         }

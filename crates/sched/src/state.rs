@@ -1,21 +1,29 @@
 //! All live jobs and what is free: the scheduler itself.
 
 use crate::array::Array;
+use crate::held::Held;
 use crate::job::{Job, Place};
-use crate::pool::Pool;
+use crate::kinds::Kinds;
 use crate::queue::Key;
-use crate::{Action, Changes, Finished, Machine, NeverFits, shape};
+use crate::{Action, Changes, ClusterRef, Finished};
 use model::{
-    ArrayFacts, ArrayPlace, ArraySpec, ArrayTask, GpuIndex, JobId, JobRecord, JobState,
-    PendingReason, Request, TimeLimitRequest, Timestamp,
+    ArrayFacts, ArrayPlace, ArraySpec, ArrayTask, GpuIndex, JobId, JobRecord, JobState, NodeMark,
+    NodeName, PendingReason, Timestamp,
 };
+use resources::{Cluster, Free, PartId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The scheduler's state. Everything but the rows follows from the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
-    pub(crate) machine: Machine,
-    pub(crate) pool: Pool,
+    pub(crate) cluster: ClusterRef,
+    pub(crate) held: Held,
+    /// What is said of nodes; of one that isn't here all is well.
+    pub(crate) marks: BTreeMap<NodeName, NodeMark>,
+    pub(crate) kinds: Kinds,
+    /// Those behind a blocked job may start where they do not delay it.
+    pub(crate) backfills: bool,
     pub(crate) jobs: BTreeMap<JobId, Job>,
     /// Of these, the ones that hold an allocation.
     pub(crate) running: BTreeSet<JobId>,
@@ -23,8 +31,8 @@ pub struct State {
     pub(crate) want_gpus: BTreeSet<JobId>,
     /// Live rows by version: what is newer than a watcher's cursor.
     pub(crate) versions: BTreeSet<(u64, JobId)>,
-    /// Jobs that could start, in order.
-    pub(crate) ready: BTreeSet<Key>,
+    /// Jobs that could start, in order, by partition.
+    pub(crate) ready: BTreeMap<PartId, BTreeSet<Key>>,
     /// Of these, the ones that no pass has looked at.
     pub(crate) unseen: BTreeSet<JobId>,
     /// Jobs that wait for a moment.
@@ -45,9 +53,13 @@ pub struct State {
     pub(crate) changed: BTreeSet<JobId>,
     /// Jobs of which only what is derived changed.
     pub(crate) shown: BTreeSet<JobId>,
-    /// The job that kept others waiting at the last pass.
-    pub(crate) blocked: Option<JobId>,
+    /// The jobs that kept others of their partitions waiting at the last pass.
+    pub(crate) first: BTreeSet<JobId>,
+    /// Jobs that limits alone kept from starting at the last pass.
+    pub(crate) limited: BTreeSet<JobId>,
     pub(crate) ended: Vec<JobRecord>,
+    /// Nodes of which something else is said.
+    pub(crate) marked: BTreeSet<NodeName>,
 }
 
 /// What a store keeps of a [`State`].
@@ -63,20 +75,27 @@ pub struct Saved {
     pub arrays: Vec<(JobId, ArraySpec)>,
     /// What became of ended jobs that dependencies of live ones name.
     pub history: Vec<Finished>,
+    /// What is said of nodes.
+    pub nodes: Vec<(NodeName, NodeMark)>,
 }
 
 impl State {
-    /// A state without jobs.
+    /// A state without jobs. `numbers` are those of this machine's CPUs, ascending, where it is the
+    /// cluster; without them each node counts its CPUs from 0.
     #[must_use]
-    pub fn new(machine: Machine) -> State {
+    pub fn new(cluster: Arc<Cluster>, numbers: Arc<[u32]>) -> State {
+        let cluster = ClusterRef(cluster);
         State {
-            pool: Pool::new(&machine),
-            machine,
+            held: Held::new(&cluster, numbers),
+            kinds: Kinds::new(&cluster),
+            cluster,
+            marks: BTreeMap::new(),
+            backfills: false,
             jobs: BTreeMap::new(),
             running: BTreeSet::new(),
             want_gpus: BTreeSet::new(),
             versions: BTreeSet::new(),
-            ready: BTreeSet::new(),
+            ready: BTreeMap::new(),
             unseen: BTreeSet::new(),
             timed: BTreeSet::new(),
             expiries: BTreeSet::new(),
@@ -89,15 +108,23 @@ impl State {
             version: 0,
             changed: BTreeSet::new(),
             shown: BTreeSet::new(),
-            blocked: None,
+            first: BTreeSet::new(),
+            limited: BTreeSet::new(),
             ended: Vec::new(),
+            marked: BTreeSet::new(),
         }
     }
 
     /// The state that the rows tell of.
     #[must_use]
-    pub fn rebuild(machine: Machine, saved: Saved, now: Timestamp) -> State {
-        let mut state = State::new(machine);
+    pub fn rebuild(
+        cluster: Arc<Cluster>,
+        numbers: Arc<[u32]>,
+        saved: Saved,
+        now: Timestamp,
+    ) -> State {
+        let mut state = State::new(cluster, numbers);
+        state.marks = saved.nodes.into_iter().collect();
         state.next_id = saved.next_id.max(1);
         state.version = saved.version;
         for (array_job, spec) in saved.arrays {
@@ -110,11 +137,9 @@ impl State {
         let (running, waiting): (Vec<_>, Vec<_>) = saved.live.iter().partition(|row| runs(row));
         let ids: Vec<JobId> = running.iter().chain(&waiting).map(|row| row.id).collect();
         for record in saved.live {
-            if let JobState::Running { allocation, .. } = &record.state {
-                state.pool.hold(allocation, record.request.exclusive);
-            }
             state.insert(record);
         }
+        state.recount();
         for finished in saved.history {
             if state.dependents.contains_key(&finished.target) {
                 let all = state.finished.entry(finished.target).or_default();
@@ -125,14 +150,6 @@ impl State {
             state.refile(id, now);
         }
         state
-    }
-
-    /// Whether a request could ever start here.
-    ///
-    /// # Errors
-    /// It could not; what was asked, what there is, what to do.
-    pub fn admit(&self, request: &Request) -> Result<(), NeverFits> {
-        shape(request, &self.machine).map(|_shape| ())
     }
 
     /// Takes the next job id.
@@ -154,16 +171,33 @@ impl State {
         self.version
     }
 
-    /// The machine.
+    /// The cluster.
     #[must_use]
-    pub fn machine(&self) -> &Machine {
-        &self.machine
+    pub fn cluster(&self) -> &Arc<Cluster> {
+        &self.cluster.0
     }
 
-    /// CPUs that no job holds.
+    /// What is free of it.
     #[must_use]
-    pub fn cpus_free(&self) -> usize {
-        self.pool.cpus_free()
+    pub fn free(&self) -> &Free {
+        &self.held.free
+    }
+
+    /// The numbers of this machine's CPUs, where it is the cluster.
+    #[must_use]
+    pub fn cpu_numbers(&self) -> Arc<[u32]> {
+        self.held.numbers()
+    }
+
+    /// What is said of a node, if anything.
+    #[must_use]
+    pub fn mark(&self, node: &NodeName) -> Option<&NodeMark> {
+        self.marks.get(node)
+    }
+
+    /// Whether those behind a blocked job of their partition may start where they do not delay it.
+    pub fn set_backfill(&mut self, backfills: bool) {
+        self.backfills = backfills;
     }
 
     /// A live job's row.
@@ -237,13 +271,11 @@ impl State {
             shown: shown.difference(&live).copied().collect(),
             live: live.into_iter().collect(),
             ended: std::mem::take(&mut self.ended),
+            nodes: std::mem::take(&mut self.marked).into_iter().collect(),
         }
     }
 
     /// Starts what can start now, in order, and ends allocations whose time is over.
-    ///
-    /// The first job that can't start for want of resources keeps all behind it waiting, as in
-    /// Slurm's main scheduler: there is one partition.
     pub fn schedule(&mut self, now: Timestamp) -> Vec<Action> {
         let mut actions = Vec::new();
         while let Some((at, job)) = self.timed.first().copied()
@@ -258,74 +290,8 @@ impl State {
             self.expiries.remove(&(at, job));
             actions.push(Action::Expire(job));
         }
-        let mut blocked = None;
-        while let Some(key) = self.ready.first().copied() {
-            let Some(start) = self.start_first(key, now) else {
-                blocked = Some(key.job);
-                break;
-            };
-            actions.push(start);
-        }
-        let former = std::mem::replace(&mut self.blocked, blocked);
-        if let Some(former) = former.filter(|former| Some(*former) != blocked) {
-            self.unblocked(former);
-        }
-        if let Some(first) = blocked {
-            self.set_reason(first, PendingReason::Resources);
-            for job in std::mem::take(&mut self.unseen) {
-                if job != first {
-                    self.set_reason(job, PendingReason::Priority);
-                }
-            }
-        }
+        actions.extend(self.pass(now));
         actions
-    }
-
-    /// Another job comes first now.
-    fn unblocked(&mut self, former: JobId) {
-        let waits = |job: &Job| matches!(job.derived.place, Place::Ready(_));
-        if self.jobs.get(&former).is_some_and(waits) {
-            self.set_reason(former, PendingReason::Priority);
-        }
-    }
-
-    /// Starts the job at the queue's head, or an element of it; `None`: nothing is free for it.
-    fn start_first(&mut self, key: Key, now: Timestamp) -> Option<Action> {
-        let job = &self.jobs[&key.job];
-        let reason = job.reason().cloned().unwrap_or(PendingReason::None);
-        let shape = job.derived.shape.as_ref()?;
-        let allocation = self.pool.take(shape, &self.machine, &self.barred)?;
-        let id = match job.waiting() {
-            [] => key.job,
-            [first, ..] => {
-                let first = *first;
-                self.split_off(key.job, first)
-            }
-        };
-        self.unfile(id);
-        let job = self.jobs.get_mut(&id)?;
-        let limit = match job.record.request.time {
-            Some(TimeLimitRequest::Limit(limit)) => Some(limit),
-            Some(TimeLimitRequest::Unlimited) | None => None,
-        };
-        job.record.state = JobState::Running {
-            since: now,
-            allocation,
-            limit,
-            ending: None,
-        };
-        self.touch(id);
-        self.refile(id, now);
-        let target = self.jobs[&id].target();
-        if let Some(array) = self.arrays.get(&target).filter(|array| array.is_full()) {
-            for row in array.rows.clone() {
-                if matches!(self.jobs[&row].derived.place, Place::Ready(_)) {
-                    self.refile(row, now);
-                }
-            }
-        }
-        self.notify_by_name(id, target, now);
-        Some(Action::Start { job: id, reason })
     }
 
     /// Gives one of a row's waiting elements a row of its own, filed nowhere yet, and returns its
@@ -371,7 +337,7 @@ impl State {
         let id = record.id;
         let key = (record.uid, record.request.name.clone());
         self.names.entry(key).or_default().insert(id);
-        let job = Job::new(record, &self.machine);
+        let job = Job::new(record, &self.cluster, &mut self.kinds);
         if let Some(array_job) = job.array_job() {
             let spec = job.record.request.array.as_ref();
             let array = self.arrays.entry(array_job).or_insert_with(|| {
@@ -440,7 +406,14 @@ impl State {
                 self.timed.remove(&(at, id));
             }
             Place::Ready(key) => {
-                self.ready.remove(&key);
+                for choice in &job.derived.choices {
+                    if let Some(queue) = self.ready.get_mut(&choice.partition) {
+                        queue.remove(&key);
+                        if queue.is_empty() {
+                            self.ready.remove(&choice.partition);
+                        }
+                    }
+                }
                 self.unseen.remove(&id);
             }
             Place::Parked => {

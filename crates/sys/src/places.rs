@@ -11,6 +11,12 @@ use std::path::{Path, PathBuf};
 /// The socket of an engine, in its folder.
 pub const ENGINE_SOCKET: &str = "engine.sock";
 
+/// The folder's name of the user's own engine, whose cluster is this machine.
+pub const OWN_ENGINE: &str = "main";
+
+/// What that engine is called.
+pub const OWN_ENGINE_NAME: &str = "local";
+
 /// The user's folders. None of them has to be there yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
@@ -140,10 +146,22 @@ impl Places {
         }
     }
 
-    /// The folder of this machine's engine of that name: `<state>/<host>/<name>`.
+    /// The folder of this machine's engine of that name: `<state>/<host>/<name>`, of the user's own
+    /// engine `<state>/<host>/main`.
     #[must_use]
     pub fn engine_dir(&self, name: &str) -> PathBuf {
-        self.state.join(&self.host).join(name)
+        let name = if name == OWN_ENGINE_NAME {
+            OWN_ENGINE
+        } else {
+            name
+        };
+        self.engines().join(name)
+    }
+
+    /// The folder of all of this machine's engines.
+    #[must_use]
+    pub fn engines(&self) -> PathBuf {
+        self.state.join(&self.host)
     }
 
     fn all(&self) -> [&PathBuf; 5] {

@@ -172,12 +172,16 @@ fn start_text(start: &WouldStart, zone: &jiff::tz::TimeZone) -> String {
 
 /// Says a refusal as Slurm does, and what its three parts are where it has them.
 fn say_refusal(command: &str, prefix: &str, refusal: &Refusal, printer: &Printer) {
-    let Refusal::NeverFits { asked, there, todo } = refusal else {
+    let Refusal::NeverFits {
+        asked,
+        there,
+        todo,
+        words,
+    } = refusal
+    else {
         return printer.say(&format!("{prefix}{refusal}"));
     };
-    printer.say(&format!(
-        "{prefix}Requested node configuration is not available"
-    ));
+    printer.say(&format!("{prefix}{words}"));
     for (title, text) in [("asked", asked), ("there", there), ("do", todo)] {
         printer.say(&format!("{command}:   {title:<7} {text}"));
     }

@@ -19,7 +19,10 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("watch", &["model"]),
     ("job", &["folder", "model", "sys", "train", "watch"]),
     ("api", &["model", "sys"]),
-    ("engine", &["api", "model", "sched", "sys"]),
+    (
+        "engine",
+        &["api", "cluster_file", "model", "resources", "sched", "sys"],
+    ),
     ("backend", &["api", "model", "sys"]),
     (
         "runs",

@@ -1,72 +1,100 @@
 //! `facts`: what the engine is and has.
 
 use super::Owner;
-use super::launch::CLUSTER;
 use crate::store::Loss;
-use api::{EngineFacts, NodeFacts, VERSION};
+use api::{ClusterReport, EngineFacts, NodeFacts, NodeReport, VERSION};
 use model::{JobState, NodeName, NodeShare};
+use std::collections::BTreeMap;
 
 impl Owner {
     pub(super) fn facts(&self) -> EngineFacts {
-        let machine = self.state.machine();
-        let kinds: Vec<String> = machine.gpus.iter().map(|gpu| gpu.name.clone()).collect();
-        let names = (1..=machine.most_nodes()).map(|number| machine.virtual_node(number));
-        let mut nodes: Vec<NodeFacts> = std::iter::once(machine.host.clone())
-            .chain(names)
-            .map(|name| self.node_facts(name))
-            .collect();
-        nodes[0].is_virtual = false;
+        let report = self.cluster_report();
+        let gpus = report.nodes.iter().flat_map(gpu_names).collect();
+        let sum = |of: fn(&NodeReport) -> u32| {
+            let each = report.nodes.iter().map(of);
+            each.fold(0, u32::saturating_add)
+        };
+        let partition = report.partitions.iter().find(|one| one.is_default);
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         EngineFacts {
             version: VERSION.to_owned(),
             pid: std::process::id(),
             since: self.since,
             state: self.folder.root().to_owned(),
-            cluster: CLUSTER.to_owned(),
-            nodes,
-            cpus: machine.most_nodes(),
-            memory: machine.memory,
-            gpus: kinds,
-            cpus_used: machine.most_nodes()
-                - u32::try_from(self.state.cpus_free()).unwrap_or_default(),
+            cluster: self.cluster.name.clone(),
+            is_pretended: report.is_pretended,
+            partition: partition.map_or_else(String::new, |one| one.name.clone()),
+            cpus: sum(|node| node.cpus),
+            memory: report.nodes.iter().map(|node| node.memory).sum(),
+            gpus,
+            cpus_used: sum(|node| node.cpus_used),
+            nodes: self.node_facts(&report),
             running: count(self.state.running_count()),
             pending: count(self.state.waiting_count()),
             limits: self.limits(),
             losses: self
                 .losses()
                 .into_iter()
-                .map(|loss| report(&loss))
+                .map(|loss| report_loss(&loss))
                 .collect(),
         }
     }
 
-    fn node_facts(&self, name: NodeName) -> NodeFacts {
-        let machine = self.state.machine();
-        let held = self
-            .state
-            .running()
-            .filter_map(|record| match &record.state {
-                JobState::Running { allocation, .. } => Some(&allocation.nodes),
-                JobState::Pending { .. } | JobState::Ended { .. } => None,
-            });
-        let held: Vec<&NodeShare> = held.flatten().filter(|share| share.node == name).collect();
-        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        NodeFacts {
-            is_virtual: true,
-            cpus: machine.most_nodes(),
-            memory: machine.memory,
-            gpus: machine.gpus.iter().map(|gpu| gpu.name.clone()).collect(),
-            cpus_used: count(held.iter().map(|share| share.cpus.len()).sum()),
-            memory_used: held.iter().map(|share| share.memory).sum(),
-            gpus_used: count(held.iter().map(|share| share.gpus.len()).sum()),
-            name,
+    /// Its nodes; this machine's virtual ones too.
+    fn node_facts(&self, report: &ClusterReport) -> Vec<NodeFacts> {
+        let of_node = |node: &NodeReport| NodeFacts {
+            name: node.name.clone(),
+            is_virtual: false,
+            cpus: node.cpus,
+            memory: node.memory,
+            gpus: gpu_names(node),
+            cpus_used: node.cpus_used,
+            memory_used: node.memory_used,
+            gpus_used: node
+                .gpus
+                .iter()
+                .map(|gpus| u32::try_from(gpus.used.len()).unwrap_or(u32::MAX))
+                .sum(),
+        };
+        let nodes: Vec<NodeFacts> = report.nodes.iter().map(of_node).collect();
+        let (false, [machine]) = (self.cluster.is_pretended(), nodes.as_slice()) else {
+            return nodes;
+        };
+        let mut by_name: BTreeMap<&NodeName, Vec<&NodeShare>> = BTreeMap::new();
+        for record in self.state.running() {
+            if let JobState::Running { allocation, .. } = &record.state {
+                for share in &allocation.nodes {
+                    by_name.entry(&share.node).or_default().push(share);
+                }
+            }
         }
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let virtual_names = (1..=machine.cpus).map(|number| format!("{}-v{number}", machine.name));
+        let names = std::iter::once(machine.name.clone()).chain(virtual_names.map(NodeName::from));
+        let facts = names.map(|name| {
+            let held = by_name.get(&name).map_or(&[][..], Vec::as_slice);
+            NodeFacts {
+                is_virtual: name != machine.name,
+                cpus_used: count(held.iter().map(|share| share.cpus.len()).sum()),
+                memory_used: held.iter().map(|share| share.memory).sum(),
+                gpus_used: count(held.iter().map(|share| share.gpus.len()).sum()),
+                name,
+                ..machine.clone()
+            }
+        });
+        facts.collect()
     }
 
     /// What this machine can't do.
     fn limits(&self) -> Vec<String> {
         let mut limits = Vec::new();
-        if self.state.machine().gpus.is_empty() {
+        if self.cluster.is_pretended() {
+            limits.push(
+                "its nodes are pretended: their jobs share this machine's CPUs and memory and are \
+                 not bound to CPUs, and their GPUs are numbers without a device"
+                    .to_owned(),
+            );
+        } else if !self.cluster.has_gpus() {
             limits.push(format!("no GPUs: {}", self.gpus.none()));
         }
         for gpu in self.gpus.barred() {
@@ -101,7 +129,16 @@ impl Owner {
     }
 }
 
-fn report(loss: &Loss) -> String {
+/// The type of each GPU of a node.
+fn gpu_names(node: &NodeReport) -> Vec<String> {
+    let names = node.gpus.iter().flat_map(|gpus| {
+        let kind = gpus.kind.clone().unwrap_or_else(|| "GPU".to_owned());
+        std::iter::repeat_n(kind, gpus.count as usize)
+    });
+    names.collect()
+}
+
+fn report_loss(loss: &Loss) -> String {
     format!(
         "{} (seen {})",
         loss.text,

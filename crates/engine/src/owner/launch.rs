@@ -13,9 +13,6 @@ use api::StepTask;
 use model::job_environment::{self, StartedJob};
 use model::{ArrayTask, JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId};
 
-/// The cluster's name.
-pub(super) const CLUSTER: &str = "local";
-
 impl Owner {
     /// A job was given its allocation: makes its batch step.
     pub(super) fn start_job(&mut self, job: JobId, turn: &mut Turn) {
@@ -52,7 +49,7 @@ impl Owner {
     }
 
     fn batch_spec(&self, record: &JobRecord, new: &[NewSubmission]) -> Option<StepSpec> {
-        let started = started(record, &self.state)?;
+        let started = started(record, self)?;
         let share = started.allocation.nodes.first()?;
         let place = record.array.as_ref();
         let submitted = submitted_as(record);
@@ -93,7 +90,7 @@ impl Owner {
             tasks: vec![StepTask {
                 rank: 0,
                 local: 0,
-                cpus: share.cpus.clone(),
+                cpus: self.bound_cpus(share),
                 gpus: share.gpus.clone(),
             }],
             step_tasks: 1,
@@ -179,6 +176,14 @@ impl Owner {
         }
     }
 
+    /// The CPUs to which a task is bound: on a pretended node none, which is all of this machine.
+    pub(super) fn bound_cpus(&self, share: &NodeShare) -> Vec<u32> {
+        if self.cluster.is_pretended() {
+            return Vec::new();
+        }
+        share.cpus.clone()
+    }
+
     /// How a job's commands find this engine.
     pub(super) fn own_variable(&self) -> (String, String) {
         let engine = self.folder.root().to_string_lossy().into_owned();
@@ -208,10 +213,7 @@ impl Owner {
 }
 
 /// A running job as the functions of its environment want it.
-pub(super) fn started<'a>(
-    record: &'a JobRecord,
-    state: &'a sched::State,
-) -> Option<StartedJob<'a>> {
+pub(super) fn started<'a>(record: &'a JobRecord, owner: &'a Owner) -> Option<StartedJob<'a>> {
     let JobState::Running {
         since,
         allocation,
@@ -224,11 +226,11 @@ pub(super) fn started<'a>(
     let array = record.array.as_ref().map(|place| place.array_job);
     Some(StartedJob {
         record,
-        array: array.and_then(|array| state.array_facts(array)),
+        array: array.and_then(|array| owner.state.array_facts(array)),
         allocation,
         since: *since,
         limit: *limit,
-        cluster: CLUSTER,
-        has_gpus: !state.machine().gpus.is_empty(),
+        cluster: &owner.cluster.name,
+        has_gpus: owner.cluster.has_gpus(),
     })
 }

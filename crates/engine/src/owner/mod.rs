@@ -30,6 +30,7 @@ mod turn;
 mod unstarted;
 mod watch;
 
+use crate::engine_cluster::EngineCluster;
 use crate::fork_server::{ForkServer, ForkServerEvent};
 use crate::message::{Message, PendingCall};
 use crate::messenger::Messenger;
@@ -68,6 +69,7 @@ pub(crate) struct Owner {
     pub(crate) since: Timestamp,
     pub(crate) clock: Clock,
     pub(crate) store: Store,
+    pub(crate) cluster: EngineCluster,
     pub(crate) state: State,
     /// What running jobs have.
     pub(crate) running: BTreeMap<JobId, ActiveJob>,
@@ -191,7 +193,7 @@ impl Owner {
                 return None;
             }
             Call::Submit(submission) => self.submit(*submission, peer, turn),
-            Call::Test(request) => self.would_start(&request, turn.now),
+            Call::Test(request) => self.would_start(&request, peer, turn.now),
             Call::Cancel(request) => self.cancel(request, peer, turn),
             Call::CancelEach { requests } => {
                 let each = requests.into_iter();

@@ -4,20 +4,24 @@ use super::active_job::{ActiveJob, LiveStep, Over};
 use super::turn::Turn;
 use super::{Clock, Owner, batch_step};
 use crate::SupervisorKey;
+use crate::engine_cluster::EngineCluster;
 use crate::outcome;
 use crate::record;
 use crate::store::{Store, StoreError};
 use model::{Ending, JobId, JobRecord, JobState, StepId, StepState, Timestamp};
-use sched::{Machine, State};
+use sched::State;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Reads the scheduler's state, what running jobs have, and the clock that both go by.
 pub(crate) fn read(
     store: &Store,
-    machine: Machine,
+    cluster: &EngineCluster,
     now: Timestamp,
 ) -> Result<(State, BTreeMap<JobId, ActiveJob>, Clock), StoreError> {
-    let state = State::rebuild(machine, store.saved()?, now);
+    let (nodes, numbers) = (Arc::clone(&cluster.cluster), Arc::clone(&cluster.numbers));
+    let mut state = State::rebuild(nodes, numbers, store.saved()?, now);
+    state.set_backfill(cluster.backfills());
     let mut running = BTreeMap::new();
     for record in state.running() {
         let mut holding = ActiveJob::new(record, store.record_tag(submitted_as(record))?);
@@ -61,8 +65,7 @@ pub(super) fn submitted_as(record: &JobRecord) -> JobId {
 impl Owner {
     /// Drops memory and makes it anew from the store.
     pub(super) fn reload(&mut self, now: Timestamp) {
-        let machine = self.state.machine().clone();
-        match read(&self.store, machine, now) {
+        match read(&self.store, &self.cluster, now) {
             Ok((state, running, clock)) => {
                 self.state = state;
                 self.running = running;

@@ -164,7 +164,7 @@ impl Owner {
         request: &StepRequest,
         launch: &StepLaunch,
     ) -> Option<StepSpec> {
-        let started = started(record, &self.state)?;
+        let started = started(record, self)?;
         let share = step.nodes.get(node as usize)?;
         let mut variables = job_environment::step_variables(&started, step);
         variables.extend(job_environment::step_node_variables(
@@ -185,7 +185,13 @@ impl Owner {
             variables,
             chdir: launch.chdir.clone(),
             umask: launch.umask,
-            tasks: tasks(record, share, first_rank, request),
+            tasks: {
+                let share = NodeShare {
+                    cpus: self.bound_cpus(share),
+                    ..share.clone()
+                };
+                tasks(record, &share, first_rank, request)
+            },
             step_tasks: step.nodes.iter().map(|share| share.tasks).sum(),
             streams: streams(launch),
             deadline,

@@ -9,27 +9,40 @@ use model::{
     ArrayPlace, ArrayTask, Dependency, JobId, JobRecord, JobState, PendingReason, Request,
     Timestamp,
 };
-use sched::{Event, NeverFits, priority_of};
-
-/// The only partition.
-pub(super) const PARTITION: &str = "local";
+use sched::{Event, priority_of};
 
 impl Owner {
-    /// When a job would start, if it could at all.
-    pub(super) fn would_start(&self, request: &Request, now: Timestamp) -> Result<Answer, Refusal> {
-        let estimate = self.state.estimate(request, now).map_err(never_fits)?;
-        let allocation = estimate.allocation;
+    /// When a job of the caller would start, if it could at all.
+    pub(super) fn would_start(
+        &mut self,
+        request: &Request,
+        peer: Peer,
+        now: Timestamp,
+    ) -> Result<Answer, Refusal> {
+        self.admit(request, peer)?;
+        let estimate = self.state.estimate(request, peer.uid, now);
+        let estimate = estimate.map_err(|refusal| never_fits(*refusal))?;
         Ok(Answer::WouldStart(WouldStart {
             job: JobId(self.state.next_id()),
             at: estimate.at,
-            cpus: u32::try_from(allocation.cpus()).unwrap_or(u32::MAX),
-            nodes: allocation
-                .nodes
-                .into_iter()
-                .map(|share| share.node)
-                .collect(),
-            partition: PARTITION.to_owned(),
+            cpus: estimate.cpus,
+            nodes: estimate.nodes,
+            partition: estimate.partition,
         }))
+    }
+
+    /// Refuses what the cluster does not take: by its file, then by what it has.
+    fn admit(&mut self, request: &Request, peer: Peer) -> Result<(), Refusal> {
+        if let Some(file) = &self.cluster.file {
+            let user = self.users.user(peer.uid);
+            let all = resources::refusals(file, request, Some(&user));
+            let is_final = |refusal: &resources::Refusal| refusal.fate == resources::Fate::Refused;
+            if let Some(refusal) = all.into_iter().find(is_final) {
+                return Err(never_fits(refusal));
+            }
+        }
+        let admitted = self.state.admit(request);
+        admitted.map_err(|refusal| never_fits(*refusal))
     }
 
     pub(super) fn submit(
@@ -59,7 +72,7 @@ impl Owner {
             umask,
             submit_host,
         } = submission;
-        self.state.admit(&request).map_err(never_fits)?;
+        self.admit(&request, peer)?;
         self.check_dependency(request.dependency.as_deref())?;
         let history = self.store.history(request.dependency.as_deref());
         let history = history.map_err(|error| store_refusal(&error))?;
@@ -76,7 +89,11 @@ impl Owner {
         if elements.is_some() && script.is_none() {
             return Err(invalid("a job array needs a batch script"));
         }
-        request.partition = Some(PARTITION.to_owned());
+        if request.partition.is_none() {
+            let nodes = self.state.cluster();
+            let partition = nodes.default_partition();
+            request.partition = partition.map(|partition| nodes.partition(partition).name.clone());
+        }
 
         let id = self.state.new_id();
         let environment =
@@ -125,6 +142,7 @@ impl Owner {
             submit_host: submission.submit_host.clone(),
             version: 0,
             request,
+            partitions: None,
         };
         if ends_with_client {
             self.own_allocation(id, peer.connection);
@@ -181,9 +199,13 @@ impl Owner {
     }
 }
 
-pub(super) fn never_fits(refusal: NeverFits) -> Refusal {
-    let NeverFits { asked, there, todo } = refusal;
-    Refusal::NeverFits { asked, there, todo }
+fn never_fits(refusal: resources::Refusal) -> Refusal {
+    Refusal::NeverFits {
+        words: refusal.denial.words().to_owned(),
+        asked: refusal.asked,
+        there: refusal.there,
+        todo: refusal.todo,
+    }
 }
 
 pub(super) fn store_refusal(error: &crate::store::StoreError) -> Refusal {

@@ -98,6 +98,11 @@ impl Owner {
             reasons: &turn.reasons,
             ended_starts: &turn.ended_starts,
             jobs,
+            nodes: changes
+                .nodes
+                .iter()
+                .map(|node| (node, self.state.mark(node)))
+                .collect(),
         };
         for submission in &turn.submissions {
             tracing::debug!(job = submission.job.0, "submitted");
@@ -105,8 +110,10 @@ impl Owner {
         for record in &changes.ended {
             tracing::debug!(job = record.id.0, state = ?record.state, "ended");
         }
-        let nothing =
-            batch.jobs.is_empty() && batch.steps.is_empty() && batch.submissions.is_empty();
+        let nothing = batch.jobs.is_empty()
+            && batch.steps.is_empty()
+            && batch.submissions.is_empty()
+            && batch.nodes.is_empty();
         if !nothing && let Err(error) = self.store.write(&batch) {
             self.failed(turn, &error.to_string());
             return;

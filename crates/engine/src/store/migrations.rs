@@ -74,4 +74,15 @@ DROP INDEX folders_ended;
 INSERT INTO facts SELECT 'untagged_below', value FROM facts WHERE name = 'next_id';
 ",
     include_str!("migrate_4.sql"),
+    "
+-- What was said of nodes: one that is down or drained. Of all others there is no row.
+CREATE TABLE nodes (
+    name TEXT PRIMARY KEY,
+    down INTEGER NOT NULL,
+    drained INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    user_name TEXT NOT NULL,
+    at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+",
 ];

@@ -4,8 +4,8 @@ use super::{Store, StoreError, rows};
 use crate::RecordTag;
 use crate::owner::Clock;
 use model::{
-    ArraySpec, Dependency, JobId, JobRecord, JobStart, NodeShare, RestartCount, StepRecord,
-    Timestamp,
+    ArraySpec, Dependency, JobId, JobRecord, JobStart, NodeMark, NodeName, NodeShare, RestartCount,
+    StepRecord, Timestamp,
 };
 use rusqlite::{OptionalExtension, Params};
 use sched::{Finished, Saved};
@@ -76,7 +76,30 @@ impl Store {
             live,
             arrays,
             history,
+            nodes: self.nodes()?,
         })
+    }
+
+    /// What is said of nodes.
+    fn nodes(&self) -> Result<Vec<(NodeName, NodeMark)>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<(NodeName, NodeMark)>> {
+            let mut statement = self.db.prepare(
+                "SELECT name, down, drained, reason, user_name, at FROM nodes ORDER BY name",
+            )?;
+            let rows = statement.query_map([], |row| {
+                let name: String = row.get(0)?;
+                let mark = NodeMark {
+                    is_down: row.get(1)?,
+                    is_drained: row.get(2)?,
+                    reason: row.get(3)?,
+                    user: row.get(4)?,
+                    at: Timestamp(row.get(5)?),
+                };
+                Ok((NodeName::from(name), mark))
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error| rows::read_error(self, &error))
     }
 
     /// The clock that the rows go by.

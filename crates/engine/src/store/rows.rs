@@ -10,16 +10,14 @@ use rusqlite::Row;
 use serde::{Serialize, de::DeserializeOwned};
 use std::collections::BTreeSet;
 
-/// The partition of all jobs.
-pub(super) const PARTITION: &str = "local";
-
 /// The columns that [`read_job`] reads, from [`JOBS`].
 pub(super) const JOB_COLUMNS: &str = "jobs.id, jobs.submission, jobs.task, jobs.waiting, jobs.uid, \
      submissions.gid, submissions.user_name, submissions.group_name, submissions.request, \
      submissions.batch, submissions.command, submissions.submit_host, jobs.state, \
      jobs.submitted_at, jobs.eligible_at, jobs.not_before, jobs.dependency, jobs.hold, \
      jobs.restarts, jobs.ending, jobs.outcome, jobs.ended_at, jobs.version, \
-     job_starts.started_at, job_starts.time_limit, job_starts.shares, job_starts.priority";
+     jobs.partition, job_starts.started_at, job_starts.time_limit, job_starts.shares, \
+     job_starts.priority, job_starts.partition AS start_partition";
 
 /// Jobs with what was submitted and their last start.
 pub(super) const JOBS: &str = "jobs JOIN submissions ON submissions.job = jobs.submission \
@@ -144,7 +142,13 @@ pub(super) fn read_job(
             },
         },
     };
-    request.partition = Some(PARTITION.to_owned());
+    let asked: String = row.get("partition")?;
+    let started: Option<String> = row.get("start_partition")?;
+    let (partition, partitions) = match (&state, started) {
+        (JobState::Pending { .. }, _) | (_, None) => (asked, None),
+        (_, Some(started)) => (started, asked.contains(',').then_some(asked)),
+    };
+    request.partition = Some(partition);
     request.begin = row.get::<_, Option<i64>>("not_before")?.map(Timestamp);
     request.dependency = row.get("dependency")?;
     let version: i64 = row.get("version")?;
@@ -156,6 +160,7 @@ pub(super) fn read_job(
         user: row.get("user_name")?,
         group: row.get("group_name")?,
         request,
+        partitions,
         state,
         submitted: Timestamp(row.get("submitted_at")?),
         eligible: row.get::<_, Option<i64>>("eligible_at")?.map(Timestamp),

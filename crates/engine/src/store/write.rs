@@ -1,11 +1,11 @@
 //! Writing: one transaction for all that happened since the last.
 
-use super::rows::{self, PARTITION, to_json as json};
+use super::rows::{self, to_json as json};
 use super::{StepRow, Store, StoreError};
 use crate::owner::Clock;
 use model::{
-    ArrayTask, JobId, JobRecord, JobState, JobStateName, Outcome, PendingReason, RestartCount,
-    Timestamp, Usage,
+    ArrayTask, JobId, JobRecord, JobState, JobStateName, NodeMark, NodeName, Outcome,
+    PendingReason, RestartCount, Timestamp, Usage,
 };
 use rusqlite::{Transaction, TransactionBehavior, params};
 use std::collections::BTreeMap;
@@ -23,6 +23,8 @@ pub(crate) struct Batch<'a> {
     /// Why jobs that were started waited last.
     pub(crate) reasons: &'a BTreeMap<JobId, PendingReason>,
     pub(crate) ended_starts: &'a [EndedStart],
+    /// Nodes of which something else is said than before; nothing any more where there is no mark.
+    pub(crate) nodes: Vec<(&'a NodeName, Option<&'a NodeMark>)>,
 }
 
 /// What a submission brought along, the same for all elements of an array.
@@ -114,6 +116,9 @@ impl Store {
         for row in &batch.steps {
             write_step(&transaction, row)?;
         }
+        for (node, mark) in &batch.nodes {
+            write_node(&transaction, node, *mark)?;
+        }
         transaction.commit()
     }
 
@@ -180,7 +185,7 @@ fn write_job(transaction: &Transaction<'_>, record: &JobRecord) -> rusqlite::Res
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
                  ?18, ?19, ?20, ?21, ?22, ?23, ?24)
              ON CONFLICT (id) DO UPDATE SET task = excluded.task, waiting = excluded.waiting,
-                 live = excluded.live, state = excluded.state,
+                 live = excluded.live, state = excluded.state, partition = excluded.partition,
                  submitted_at = excluded.submitted_at, eligible_at = excluded.eligible_at,
                  not_before = excluded.not_before, dependency = excluded.dependency,
                  hold = excluded.hold, started_at = excluded.started_at,
@@ -196,7 +201,7 @@ fn write_job(transaction: &Transaction<'_>, record: &JobRecord) -> rusqlite::Res
             record.uid,
             request.name,
             request.account,
-            PARTITION,
+            record.partitions.as_ref().or(request.partition.as_ref()),
             request.qos,
             request.comment,
             ended_at.is_none(),
@@ -253,7 +258,7 @@ fn write_start(
         .execute(params![
             record.id.0,
             record.restarts,
-            PARTITION,
+            record.request.partition,
             record.request.qos,
             JobStateName::Running.long(),
             record.submitted.0,
@@ -286,6 +291,33 @@ fn write_ended_start(transaction: &Transaction<'_>, ended: &EndedStart) -> rusql
             ended.usage.map(|usage| number(usage.user)),
             ended.usage.map(|usage| number(usage.system)),
             ended.usage.map(|usage| number(usage.peak_memory)),
+        ])?;
+    Ok(())
+}
+
+fn write_node(
+    transaction: &Transaction<'_>,
+    node: &NodeName,
+    mark: Option<&NodeMark>,
+) -> rusqlite::Result<()> {
+    let Some(mark) = mark else {
+        transaction
+            .prepare_cached("DELETE FROM nodes WHERE name = ?1")?
+            .execute([node.as_str()])?;
+        return Ok(());
+    };
+    transaction
+        .prepare_cached(
+            "INSERT OR REPLACE INTO nodes (name, down, drained, reason, user_name, at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![
+            node.as_str(),
+            mark.is_down,
+            mark.is_drained,
+            mark.reason,
+            mark.user,
+            mark.at.0,
         ])?;
     Ok(())
 }

@@ -333,6 +333,7 @@ mod tests {
                 memory: Some(MemoryRequest::PerNode(1000)),
                 ..Request::default()
             },
+            partitions: None,
             state: JobState::Pending {
                 reason: PendingReason::None,
             },

@@ -28,6 +28,10 @@ fn pending_text(reason: &PendingReason) -> &'static str {
         PendingReason::DependencyNeverSatisfied => "DependencyNeverSatisfied",
         PendingReason::JobArrayTaskLimit => "JobArrayTaskLimit",
         PendingReason::LaunchFailedRequeuedHeld => "launch failed requeued held",
+        PendingReason::PartitionDown => "PartitionDown",
+        PendingReason::PartitionInactive => "PartitionInactive",
+        PendingReason::PartitionNodeLimit => "PartitionNodeLimit",
+        PendingReason::PartitionTimeLimit => "PartitionTimeLimit",
     }
 }
 

@@ -23,6 +23,10 @@ pub struct JobRecord {
     pub group: String,
     /// What it asked for.
     pub request: Request,
+    /// The partitions that it asked for, where it asked for several and has started: the one that
+    /// it is or was in stands in the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitions: Option<String>,
     /// Where it stands.
     pub state: JobState,
     /// Submission, or the last requeue.

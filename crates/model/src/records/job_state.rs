@@ -89,6 +89,14 @@ pub enum PendingReason {
     JobArrayTaskLimit,
     /// Was requeued after its start failed.
     LaunchFailedRequeuedHeld,
+    /// Its partition starts no jobs.
+    PartitionDown,
+    /// Its partition neither takes nor starts jobs.
+    PartitionInactive,
+    /// It asks for more nodes than its partition gives a job, or for fewer.
+    PartitionNodeLimit,
+    /// It asks for a longer time than its partition gives.
+    PartitionTimeLimit,
 }
 
 /// How a job ended. Slurm's state names follow from it.

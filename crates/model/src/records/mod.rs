@@ -22,6 +22,6 @@ pub use job_start::{JobHistory, JobStart};
 pub use job_state::{Ending, JobState, Outcome, PendingReason, Ran, WaitStatus};
 pub use job_state_name::JobStateName;
 pub use node_info::{SinfoNode, SinfoPartition, SinfoReason};
-pub use node_state::{NodeState, NodeUse};
+pub use node_state::{NodeMark, NodeState, NodeUse};
 pub use recorded::Recorded;
 pub use step::{StepRecord, StepState};

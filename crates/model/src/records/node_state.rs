@@ -1,5 +1,6 @@
 //! The state of a node of the embedded engine's cluster, under Slurm's names.
 
+use crate::values::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// How much of a node jobs hold.
@@ -31,13 +32,31 @@ pub struct NodeState {
     pub is_maintained: bool,
 }
 
-impl NodeState {
+/// What a person, or a failure, said of a node; it holds until something else is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NodeMark {
+    /// It failed: nothing runs there.
+    pub is_down: bool,
+    /// Jobs that run there go on, no other starts.
+    pub is_drained: bool,
+    /// Why.
+    pub reason: String,
+    /// Who said it.
+    pub user: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl NodeMark {
     /// Whether a job can be started there.
     #[must_use]
-    pub fn takes_jobs(self) -> bool {
+    pub fn takes_jobs(&self) -> bool {
         !self.is_down && !self.is_drained
     }
+}
 
+impl NodeState {
     /// As `scontrol show node` prints it: the base and each flag, such as `MIXED+DRAIN`.
     #[must_use]
     pub fn with_flags(self) -> String {

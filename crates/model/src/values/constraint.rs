@@ -5,7 +5,7 @@ use crate::values::number::leading;
 use std::fmt;
 
 /// A feature expression, such as `(v100|a100)&cuda`, `[rack1|rack2]`, `gpu*2&cpu*4`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Constraint {
     /// A feature, on so many nodes where a number is behind it.
     Feature {

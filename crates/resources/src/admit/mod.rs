@@ -13,6 +13,7 @@ mod gpu_types;
 mod idle;
 mod limits;
 mod nodes;
+mod one_node;
 mod one_type;
 mod partition;
 mod refusal;
@@ -20,6 +21,7 @@ mod sent;
 
 pub use given::{Given, given};
 pub use gpu_types::{GpuTypes, gpu_types};
+pub use one_node::never_on_one;
 pub use refusal::{Denial, Fate, Refusal};
 
 use account::Who;

@@ -17,7 +17,7 @@ pub use priority::PriorityPolicy;
 pub use single::SingleNode;
 
 use crate::NodeSet;
-use crate::demand::Defaults;
+use crate::demand::{Defaults, Demand};
 use model::NodeName;
 use std::collections::{BTreeMap, HashMap};
 
@@ -112,6 +112,38 @@ impl Cluster {
         let number: u32 = number.parse().ok()?;
         let is_one = class.splits && (1..=class.total.cpus).contains(&number);
         is_one.then_some((node, number))
+    }
+
+    /// The names of a job's shares on a node that splits: those that it asks for, then, of one share
+    /// the node's own, of several those of its virtual nodes in order, but for excluded ones. None
+    /// where fewer are left than `count`, or one is both asked for and excluded.
+    #[must_use]
+    pub fn split_names(&self, node: NodeId, demand: &Demand, count: u32) -> Option<Vec<NodeName>> {
+        let mut names: Vec<NodeName> = Vec::new();
+        for name in demand.required.iter() {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        let count = names.len().max(count as usize);
+        // One node is the machine itself; several are virtual ones.
+        let alone = (count == 1).then(|| self.node_name(node).clone());
+        let most = if count == 1 {
+            0
+        } else {
+            self.class(node).total.cpus
+        };
+        let virtual_ones = (1..=most).map(|number| self.virtual_name(node, number));
+        for name in alone.into_iter().chain(virtual_ones) {
+            if names.len() >= count {
+                break;
+            }
+            if !names.contains(&name) && !demand.excluded.contains(&name) {
+                names.push(name);
+            }
+        }
+        let is_excluded = names.iter().any(|name| demand.excluded.contains(name));
+        (names.len() == count && !is_excluded).then_some(names)
     }
 
     /// The nodes that have a feature; none where no node has it.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// A node serves with `t` tasks and `g` of the GPUs that are asked for the whole job, if it has at
 /// once: `max(node.cpus, t × task.cpus, GPUs × gpu.cpus, 1)` CPUs; `node` + `t × task` + `g`
 /// GPUs; `node.mem` + CPUs × `mem_per_cpu` + GPUs × `gpu.mem` memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Demand {
     /// How many nodes.
     pub nodes: NodeRange,
@@ -62,7 +62,7 @@ pub struct Demand {
 }
 
 /// How many nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NodeRange {
     /// At least; never 0.
     pub least: u32,
@@ -73,7 +73,7 @@ pub struct NodeRange {
 }
 
 /// Amounts that are asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Need {
     /// CPUs.
     pub cpus: u32,
@@ -84,7 +84,7 @@ pub struct Need {
 }
 
 /// A counted resource that is asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GresNeed {
     /// `gpu`, `nvme`.
     pub name: String,
@@ -112,7 +112,7 @@ impl Need {
 }
 
 /// Who else may be on the nodes of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sharing {
     /// Others, with CPUs of their own.
     Any,
@@ -125,7 +125,7 @@ pub enum Sharing {
 }
 
 /// What a job asks of the places of CPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SocketNeed {
     /// At least so many sockets of a node.
     pub sockets: u32,

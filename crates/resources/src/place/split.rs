@@ -1,7 +1,7 @@
 //! Jobs on a node that splits: its virtual nodes share all that it has.
 
 use super::Attempt;
-use crate::cluster::{NodeClass, NodeId};
+use crate::cluster::NodeId;
 use crate::compiled::amounts;
 use crate::demand::Sharing;
 use crate::{Amounts, NodeSet, Share};
@@ -17,8 +17,7 @@ impl Attempt<'_> {
     }
 
     fn split(&self, node: NodeId) -> Option<Vec<Share>> {
-        let class = self.cluster.class(node);
-        let need = self.needs_of_splits(class)?;
+        let need = self.needs_of_splits(node)?;
         let sharing = self.sharing();
         if !self.free.is_open(node, sharing, self.pick.user) {
             return None;
@@ -42,15 +41,13 @@ impl Attempt<'_> {
     }
 
     /// Tasks and amounts of each virtual node.
-    fn needs_of_splits(&self, class: &NodeClass) -> Option<Vec<(u32, Amounts)>> {
+    fn needs_of_splits(&self, node: NodeId) -> Option<Vec<(u32, Amounts)>> {
+        let class = self.cluster.class(node);
         let demand = &self.compiled.demand;
-        let named = u32::try_from(self.compiled.virtual_required.len()).ok()?;
-        let excluded = u32::try_from(self.compiled.virtual_excluded.len()).ok()?;
-        let count = demand.fewest_nodes().max(named);
-        // Each virtual node has a CPU.
-        if count > class.total.cpus.saturating_sub(excluded) {
-            return None;
-        }
+        let names = self
+            .cluster
+            .split_names(node, demand, demand.fewest_nodes())?;
+        let count = u32::try_from(names.len()).ok()?;
         let needs = demand.on_virtual_nodes(count, class.total.cpus, class.total.mem_mib.into());
         // The whole of a node is shared out, where the demand would give each all of it.
         let lanes_of = crate::Demand {

@@ -52,6 +52,7 @@ pub fn held_job(id: u32) -> JobRecord {
             constraint: Some("v100".to_owned()),
             ..Request::default()
         },
+        partitions: None,
         state: JobState::Pending {
             reason: PendingReason::JobHeldUser,
         },

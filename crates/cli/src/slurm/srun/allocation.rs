@@ -99,7 +99,9 @@ fn say_revoked(job: JobId, outcome: &Outcome, printer: &Printer) {
 
 fn refuse(error: &CallError, printer: &Printer) {
     let why = match error.refusal() {
-        Some(Refusal::NeverFits { asked, there, todo }) => format!("{asked}: {there}: {todo}"),
+        Some(Refusal::NeverFits {
+            asked, there, todo, ..
+        }) => format!("{asked}: {there}: {todo}"),
         _ => error.to_string(),
     };
     printer.say(&format!("srun: error: Unable to allocate resources: {why}"));

@@ -1,0 +1,171 @@
+//! The cluster that an engine schedules: this machine, or the one of a cluster file in its folder,
+//! whose nodes are pretended here.
+
+use api::EngineFolder;
+use cluster_file::ClusterFile;
+use model::NodeName;
+use resources::{Cluster, SingleNode, Trust};
+use std::io;
+use std::sync::Arc;
+
+/// More GPUs in a node have no indices.
+const MOST_GPUS: u64 = 64;
+
+/// The cluster that an engine schedules.
+#[derive(Clone, Debug)]
+pub(crate) struct EngineCluster {
+    /// The engine's name, which its cluster has too.
+    pub(crate) name: String,
+    pub(crate) cluster: Arc<Cluster>,
+    /// Numbers of this machine's CPUs; empty where the nodes are pretended.
+    pub(crate) numbers: Arc<[u32]>,
+    /// What it was made of, where it isn't this machine.
+    pub(crate) file: Option<Arc<ClusterFile>>,
+}
+
+/// Why there is no cluster, in three parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClusterError {
+    pub(crate) asked: String,
+    pub(crate) there: String,
+    pub(crate) todo: String,
+}
+
+impl EngineCluster {
+    /// The cluster of an engine's folder: of the file that lies in it, else this machine.
+    pub(crate) fn of(
+        folder: &EngineFolder,
+        gpus: &[sys::gpus::Gpu],
+    ) -> Result<EngineCluster, ClusterError> {
+        let path = folder.cluster();
+        let asked = || format!("the cluster of {}", path.display());
+        match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                EngineCluster::of_text(&folder.name(), &text).map_err(|there| ClusterError {
+                    asked: asked(),
+                    there,
+                    todo: "correct the file; docs/cluster-files.md has the keys".to_owned(),
+                })
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(EngineCluster::this_machine(&folder.name(), gpus))
+            }
+            Err(error) => Err(ClusterError {
+                asked: asked(),
+                there: error.to_string(),
+                todo: "make it readable: without it the engine doesn't know its nodes".to_owned(),
+            }),
+        }
+    }
+
+    /// The cluster of a file's text; what is wrong with it if none can be.
+    pub(crate) fn of_text(name: &str, text: &str) -> Result<EngineCluster, String> {
+        let file = ClusterFile::parse(name, text).map_err(|problems| {
+            let said = problems
+                .iter()
+                .map(|one| model::render(one, text, "cluster.toml"));
+            said.map(|one| one.trim_end().to_owned())
+                .collect::<Vec<_>>()
+                .join("\n")
+        })?;
+        let cluster = Cluster::build(&file, Trust::All);
+        can_be_had(&cluster)?;
+        Ok(EngineCluster {
+            name: name.to_owned(),
+            cluster: Arc::new(cluster),
+            numbers: Arc::default(),
+            file: Some(Arc::new(file)),
+        })
+    }
+
+    fn this_machine(name: &str, gpus: &[sys::gpus::Gpu]) -> EngineCluster {
+        let host = sys::host_name();
+        let short = host.split('.').next().unwrap_or("localhost");
+        let numbers = sys::cpu::available();
+        let host = NodeName::new(short);
+        let gpus = gpus.iter().map(|gpu| (gpu.index, gpu.name.as_str()));
+        let cluster = Cluster::single(&SingleNode {
+            host: &host,
+            partition: sys::OWN_ENGINE_NAME,
+            cpus: u32::try_from(numbers.len()).unwrap_or(u32::MAX),
+            mem_mib: Some(sys::memory::total_mib()),
+            gpus: gpus.collect(),
+        });
+        EngineCluster {
+            name: name.to_owned(),
+            cluster: Arc::new(cluster),
+            numbers: numbers.into(),
+            file: None,
+        }
+    }
+
+    /// Whether its nodes are pretended.
+    pub(crate) fn is_pretended(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Whether jobs may start before others of their partition: Slurm's `sched/backfill`, which is
+    /// its default. This machine's jobs mostly have no time limits to plan with.
+    pub(crate) fn backfills(&self) -> bool {
+        let file = self.file.as_ref();
+        let scheduler = |file: &Arc<ClusterFile>| file.scheduling.scheduler.clone();
+        file.is_some_and(|file| {
+            scheduler(file).is_none_or(|scheduler| scheduler.value != "sched/builtin")
+        })
+    }
+
+    /// Whether any node has GPUs.
+    pub(crate) fn has_gpus(&self) -> bool {
+        let classes = self.cluster.classes();
+        classes.iter().any(|class| class.total.lane(0) > 0)
+    }
+}
+
+/// Whether there are nodes to schedule, all with what must be known of them.
+fn can_be_had(cluster: &Cluster) -> Result<(), String> {
+    if cluster.node_count() == 0 {
+        return Err("it has no nodes: an engine's cluster needs [nodes.NAME] with cpus".to_owned());
+    }
+    if cluster.partitions().is_empty() {
+        return Err("it has no partition: an engine's cluster needs one".to_owned());
+    }
+    for node in cluster.nodes() {
+        let (class, name) = (cluster.class(node), cluster.node_name(node));
+        if class.total.cpus == resources::UNBOUNDED || class.total.cpus == 0 {
+            return Err(format!(
+                "it doesn't say how many CPUs {name} has: cpus = NUMBER"
+            ));
+        }
+        if u64::from(class.total.lane(0)) > MOST_GPUS {
+            return Err(format!(
+                "{name} has more than {MOST_GPUS} GPUs: that is the most of a node here"
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_that_can_not_be_had_says_why() {
+        let check = |text: &str, want: &str| {
+            let error = EngineCluster::of_text("lab", text)
+                .err()
+                .unwrap_or_default();
+            assert!(error.contains(want), "{text}: {error}");
+            assert_eq!(error.is_empty(), want.is_empty(), "{error}");
+        };
+        let nodes = "[nodes.n]\ncount = 2\ncpus = 4\n";
+        check(&format!("{nodes}[partition.p]\nnodes = \"ALL\"\n"), "");
+        check("", "no nodes");
+        check(nodes, "no partition");
+        check(
+            "[nodes.n]\ncount = 2\n[partition.p]\nnodes = \"ALL\"\n",
+            "how many CPUs n1 has",
+        );
+        check("[nodes.n]\ncpus = \"many\"\n", "cluster.toml");
+    }
+}

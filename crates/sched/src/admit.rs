@@ -1,0 +1,275 @@
+//! Whether a request could ever start here.
+
+use crate::State;
+use crate::kinds::Choice;
+use model::Request;
+use resources::{Demand, Denial, NodeId, PartId, Refusal, never_on_one};
+
+impl State {
+    /// Whether a request could ever start here.
+    ///
+    /// # Errors
+    /// It could not; what was asked, what there is, what to do.
+    pub fn admit(&mut self, request: &Request) -> Result<(), Box<Refusal>> {
+        self.admitted(request).map(|_choices| ())
+    }
+
+    /// The partitions in which a request could start, in the order in which it names them.
+    pub(crate) fn admitted(&mut self, request: &Request) -> Result<Vec<Choice>, Box<Refusal>> {
+        if let Some(refusal) = self
+            .one_node()
+            .and_then(|node| never_on_one(&self.cluster, node, request))
+        {
+            return Err(Box::new(refusal));
+        }
+        let choices = choices(
+            &self.cluster,
+            &mut self.kinds,
+            request.partition.as_deref(),
+            request,
+        );
+        if !choices.is_empty() {
+            return Ok(choices);
+        }
+        let names = self.cluster.partitions().iter();
+        let names: Vec<&str> = names.map(|partition| partition.name.as_str()).collect();
+        let there = format!("partitions {}", names.join(", "));
+        let known = partitions_of(&self.cluster, request.partition.as_deref());
+        Err(Box::new(match (&request.partition, known.as_slice()) {
+            (Some(asked), []) => Refusal::by_engine(
+                Denial::Partition,
+                format!("--partition={asked}"),
+                there,
+                "name one of those",
+            ),
+            (None, []) => Refusal::by_engine(
+                Denial::NoPartition,
+                "no partition",
+                format!("{there}; none of them is the default"),
+                "name one with --partition",
+            ),
+            (_, known) => {
+                let known: Vec<&str> = known
+                    .iter()
+                    .map(|partition| self.cluster.partition(*partition).name.as_str())
+                    .collect();
+                Refusal::by_engine(
+                    Denial::NodeConfig,
+                    "what the job needs of nodes, CPUs, memory and GPUs",
+                    format!(
+                        "no nodes of partition {} have it, even idle",
+                        known.join(", ")
+                    ),
+                    "ask for less, or name another partition: scontrol show node has what each node has",
+                )
+            }
+        }))
+    }
+
+    /// The node that splits, where it is the whole cluster: this machine.
+    pub(crate) fn one_node(&self) -> Option<NodeId> {
+        let first = self.cluster.nodes().next()?;
+        let is_one = self.cluster.node_count() == 1 && self.cluster.class(first).splits;
+        is_one.then_some(first)
+    }
+}
+
+/// The partitions that a request names and the cluster has; without a name the default.
+pub(crate) fn partitions_of(cluster: &resources::Cluster, names: Option<&str>) -> Vec<PartId> {
+    let Some(names) = names else {
+        return cluster.default_partition().into_iter().collect();
+    };
+    let mut found: Vec<PartId> = Vec::new();
+    for name in names.split(',') {
+        let partition = cluster.find_partition(name);
+        found.extend(partition.filter(|partition| !found.contains(partition)));
+    }
+    found
+}
+
+/// Of the partitions that a request names those that could ever start it.
+pub(crate) fn choices(
+    cluster: &crate::ClusterRef,
+    kinds: &mut crate::kinds::Kinds,
+    names: Option<&str>,
+    request: &Request,
+) -> Vec<Choice> {
+    let named = partitions_of(cluster, names).into_iter();
+    let choice = named.map(|partition| {
+        let demand = Demand::of(request, cluster.defaults(Some(partition)));
+        Choice {
+            partition,
+            need: kinds.need(cluster, partition, demand),
+        }
+    });
+    choice.filter(|choice| choice.need.is_possible).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::held::Held;
+    use expect_test::{Expect, expect};
+    use model::{GpuCount, MemoryRequest, NodeName};
+    use resources::{Cluster, Free, SingleNode};
+    use std::sync::Arc;
+
+    /// What a request would hold of a machine of four CPUs and two GPUs.
+    #[track_caller]
+    fn check(request: Request, want: Expect) {
+        let cluster = Arc::new(Cluster::single(&SingleNode {
+            host: &NodeName::new("box"),
+            partition: "local",
+            cpus: 4,
+            mem_mib: Some(8000),
+            gpus: vec![(0, "NVIDIA Tesla V100-SXM2"), (1, "NVIDIA Tesla V100-SXM2")],
+        }));
+        let mut state = State::new(Arc::clone(&cluster), (0..4).collect());
+        let text = match state.admitted(&request) {
+            Ok(choices) => {
+                let compiled = &choices[0].need.compiled;
+                let free = Free::idle(&cluster);
+                let find = crate::kinds::find;
+                let choice = choices[0].partition;
+                let shares = find(&state.cluster, choice, compiled, &free, 0, None).unwrap();
+                let mut held = Held::new(&cluster, (0..4).collect());
+                let (allocation, _) = held.start(&cluster, &compiled.demand, 0, &shares);
+                let each = allocation.nodes.iter().map(|share| {
+                    format!(
+                        "{}: {} tasks {} cpus {} MiB {} gpus",
+                        share.node,
+                        share.tasks,
+                        share.cpus.len(),
+                        share.memory,
+                        share.gpus.len()
+                    )
+                });
+                each.collect::<Vec<_>>().join("; ")
+            }
+            Err(refusal) => format!("{}: {}; {}", refusal.asked, refusal.there, refusal.todo),
+        };
+        want.assert_eq(&text);
+    }
+
+    fn gpus(count: u32) -> Option<GpuCount> {
+        Some(GpuCount { kind: None, count })
+    }
+
+    #[test]
+    fn nothing_asked_is_one_task_on_the_machine_itself() {
+        check(
+            Request::default(),
+            expect!["box: 1 tasks 1 cpus 2000 MiB 0 gpus"],
+        );
+    }
+
+    #[test]
+    fn several_nodes_are_virtual_and_share_the_machine() {
+        let request = Request {
+            min_nodes: Some(2),
+            tasks: Some(3),
+            ..Request::default()
+        };
+        check(
+            request,
+            expect![
+                "box-v1: 2 tasks 2 cpus 4000 MiB 0 gpus; box-v2: 1 tasks 1 cpus 2000 MiB 0 gpus"
+            ],
+        );
+        let request = Request {
+            tasks: Some(4),
+            tasks_per_node: Some(2),
+            memory: Some(MemoryRequest::PerNode(0)),
+            ..Request::default()
+        };
+        check(
+            request,
+            expect![
+                "box-v1: 2 tasks 2 cpus 4000 MiB 0 gpus; box-v2: 2 tasks 2 cpus 4000 MiB 0 gpus"
+            ],
+        );
+        let request = Request {
+            min_nodes: Some(5),
+            ..Request::default()
+        };
+        check(
+            request,
+            expect!["5 nodes: this machine can be 4 virtual nodes: one a CPU; --nodes=4 or fewer"],
+        );
+    }
+
+    #[test]
+    fn gpus_bring_their_cpus_and_memory() {
+        let request = Request {
+            gpus: gpus(2),
+            cpus_per_gpu: Some(2),
+            memory: Some(MemoryRequest::PerGpu(1000)),
+            ..Request::default()
+        };
+        check(request, expect!["box: 1 tasks 4 cpus 2000 MiB 2 gpus"]);
+        let request = Request {
+            gpus_per_node: Some(GpuCount {
+                kind: Some("v100".to_owned()),
+                count: 1,
+            }),
+            ..Request::default()
+        };
+        check(request, expect!["box: 1 tasks 1 cpus 2000 MiB 1 gpus"]);
+        let request = Request {
+            gpus: Some(GpuCount {
+                kind: Some("a100".to_owned()),
+                count: 1,
+            }),
+            ..Request::default()
+        };
+        check(
+            request,
+            expect![
+                "1 a100 GPU: this machine has 2 × NVIDIA Tesla V100-SXM2; ask for what there is, or run it where such GPUs are"
+            ],
+        );
+    }
+
+    #[test]
+    fn more_than_there_is_is_refused_in_three_parts() {
+        let request = Request {
+            tasks: Some(3),
+            cpus_per_task: Some(2),
+            ..Request::default()
+        };
+        check(
+            request,
+            expect!["6 CPUs (3 tasks × 2): this machine has 4 CPUs; fewer tasks or CPUs a task"],
+        );
+        let request = Request {
+            memory: Some(MemoryRequest::PerNode(9000)),
+            ..Request::default()
+        };
+        check(
+            request,
+            expect![
+                "9000 MiB of memory: this machine has 8000 MiB; ask for less with --mem, --mem-per-cpu or --mem-per-gpu"
+            ],
+        );
+        let request = Request {
+            partition: Some("gpu".to_owned()),
+            ..Request::default()
+        };
+        check(
+            request,
+            expect![
+                "--partition=gpu: this machine has one partition, local; leave --partition out, or run it where that partition is"
+            ],
+        );
+        let request = Request {
+            nodelist: Arc::new(vec![NodeName::new("node7")]),
+            ..Request::default()
+        };
+        check(
+            request,
+            expect![
+                "node node7: the nodes here are box and box-v[1-4]; leave --nodelist and --exclude out, or name these"
+            ],
+        );
+    }
+}

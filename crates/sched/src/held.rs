@@ -1,0 +1,133 @@
+//! What running jobs hold of the cluster, and what is free of it.
+
+use crate::cpu_book::CpuBook;
+use model::{Allocation, NodeShare};
+use resources::{Cluster, Demand, Free, Share, Sharing};
+use std::sync::Arc;
+
+/// What running jobs hold.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Held {
+    pub(crate) free: Free,
+    cpus: CpuBook,
+    /// Jobs hold more than there is: the cluster became smaller under them. What one gives back is
+    /// then not free yet, and all is counted anew.
+    pub(crate) is_overdrawn: bool,
+}
+
+/// What one job holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HeldShares {
+    pub(crate) shares: Vec<Share>,
+    pub(crate) sharing: Sharing,
+    pub(crate) user: u32,
+}
+
+impl HeldShares {
+    /// What a running job holds, as its row tells.
+    pub(crate) fn of(
+        cluster: &Cluster,
+        demand: &Demand,
+        user: u32,
+        allocation: &Allocation,
+    ) -> HeldShares {
+        HeldShares {
+            shares: Share::of_rows(cluster, demand, &allocation.nodes),
+            sharing: demand.sharing,
+            user,
+        }
+    }
+}
+
+impl Held {
+    /// Nothing is held.
+    pub(crate) fn new(cluster: &Cluster, numbers: Arc<[u32]>) -> Held {
+        Held {
+            free: Free::idle(cluster),
+            cpus: CpuBook::new(numbers, cluster.node_count()),
+            is_overdrawn: false,
+        }
+    }
+
+    /// Gives a job shares that are free, and their CPUs numbers.
+    pub(crate) fn start(
+        &mut self,
+        cluster: &Cluster,
+        demand: &Demand,
+        user: u32,
+        shares: &[Share],
+    ) -> (Allocation, HeldShares) {
+        let names = names(cluster, demand, shares);
+        let rows = shares.iter().zip(names).map(|(share, node)| {
+            let there = cluster.class(share.node).total.cpus;
+            let gpus = (0..64).filter(|gpu| share.gpus & (1 << gpu) != 0);
+            NodeShare {
+                node,
+                cpus: self.cpus.pick(share.node, share.cpus(), there),
+                memory: share.mem_mib().into(),
+                gpus: gpus.collect(),
+                tasks: share.tasks,
+            }
+        });
+        let allocation = Allocation {
+            nodes: rows.collect(),
+        };
+        let holding = HeldShares::of(cluster, demand, user, &allocation);
+        self.take(cluster, &holding);
+        (allocation, holding)
+    }
+
+    /// Marks what a running job has as held, which may be what the cluster no longer has.
+    pub(crate) fn hold(&mut self, cluster: &Cluster, holding: &HeldShares, allocation: &Allocation) {
+        let has = |share: &Share| self.free.has(share, holding.sharing);
+        self.is_overdrawn |= !holding.shares.iter().all(has);
+        self.take(cluster, holding);
+        for row in &allocation.nodes {
+            if let Some(node) = cluster.node(&row.node) {
+                let there = cluster.class(node).total.cpus;
+                self.cpus.hold(node, &row.cpus, there);
+            }
+        }
+    }
+
+    fn take(&mut self, cluster: &Cluster, holding: &HeldShares) {
+        let HeldShares {
+            shares,
+            sharing,
+            user,
+        } = holding;
+        self.free.take(cluster, shares, *sharing, *user);
+    }
+
+    /// Gives back what a job had.
+    pub(crate) fn give(&mut self, cluster: &Cluster, holding: &HeldShares, allocation: &Allocation) {
+        let HeldShares {
+            shares,
+            sharing,
+            user,
+        } = holding;
+        self.free.give(cluster, shares, *sharing, *user);
+        for row in &allocation.nodes {
+            if let Some(node) = cluster.node(&row.node) {
+                self.cpus.give(node, &row.cpus);
+            }
+        }
+    }
+
+    /// The numbers of this machine's CPUs, where it is the cluster.
+    pub(crate) fn numbers(&self) -> Arc<[u32]> {
+        Arc::clone(self.cpus.numbers())
+    }
+}
+
+/// The names of a job's shares: on a node that splits those of its virtual nodes.
+pub(crate) fn names(cluster: &Cluster, demand: &Demand, shares: &[Share]) -> Vec<model::NodeName> {
+    let first = shares.first().map(|share| share.node);
+    let splits = first.filter(|node| cluster.class(*node).splits);
+    let count = u32::try_from(shares.len()).unwrap_or(u32::MAX);
+    let virtual_ones = splits.and_then(|node| cluster.split_names(node, demand, count));
+    virtual_ones.unwrap_or_else(|| {
+        let name = |share: &Share| cluster.node_name(share.node).clone();
+        shares.iter().map(name).collect()
+    })
+}

@@ -1,0 +1,91 @@
+//! Demands, worked out against the cluster once for all jobs that ask the same.
+
+use crate::ClusterRef;
+use resources::{Compiled, Demand, Free, PartId, Pick, Share, place};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// One of the partitions in which a job may start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) partition: PartId,
+    /// What it needs there.
+    pub(crate) need: Arc<Need>,
+}
+
+/// What jobs that ask the same need in a partition.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Need {
+    pub(crate) compiled: Compiled,
+    /// The idle cluster has a place for it.
+    pub(crate) is_possible: bool,
+}
+
+/// All needs of live jobs. What it remembers follows from the cluster and the demands: it is no part
+/// of what two states are compared by.
+#[derive(Clone, Debug)]
+pub(crate) struct Kinds {
+    known: HashMap<(PartId, Demand), Arc<Need>>,
+    idle: Arc<Free>,
+    /// How many there were when those that no job has were last forgotten.
+    kept: usize,
+}
+
+impl PartialEq for Kinds {
+    fn eq(&self, _other: &Kinds) -> bool {
+        true
+    }
+}
+
+impl Kinds {
+    pub(crate) fn new(cluster: &ClusterRef) -> Kinds {
+        Kinds {
+            known: HashMap::new(),
+            idle: Arc::new(Free::idle(cluster)),
+            kept: 0,
+        }
+    }
+
+    pub(crate) fn need(
+        &mut self,
+        cluster: &ClusterRef,
+        partition: PartId,
+        demand: Demand,
+    ) -> Arc<Need> {
+        let key = (partition, demand);
+        if let Some(known) = self.known.get(&key) {
+            return Arc::clone(known);
+        }
+        if self.known.len() > 2 * self.kept + 256 {
+            self.known.retain(|_, need| Arc::strong_count(need) > 1);
+            self.kept = self.known.len();
+        }
+        let compiled = Compiled::new(cluster, Some(partition), key.1.clone());
+        let need = Arc::new(Need {
+            is_possible: find(cluster, partition, &compiled, &self.idle, 0, None).is_some(),
+            compiled,
+        });
+        self.known.insert(key, Arc::clone(&need));
+        need
+    }
+}
+
+/// A place for a job of a user in a partition, among what is free but for `without`.
+pub(crate) fn find(
+    cluster: &ClusterRef,
+    partition: PartId,
+    compiled: &Compiled,
+    free: &Free,
+    user: u32,
+    without: Option<&resources::NodeSet>,
+) -> Option<Vec<Share>> {
+    let pick = Pick {
+        user,
+        without,
+        ..Pick::default()
+    };
+    let most = cluster.partition(partition).max_nodes;
+    let shares = place(cluster, compiled, free, pick)?;
+    let count = u32::try_from(shares.len()).unwrap_or(u32::MAX);
+    most.is_none_or(|most| count <= most).then_some(shares)
+}

@@ -1,0 +1,39 @@
+//! Whether a job may start now, whatever is free: here limits are asked.
+
+use crate::State;
+use crate::job::Job;
+use crate::kinds::Choice;
+use cluster_file::PartitionState;
+use model::{PendingReason, Seconds, TimeLimitRequest};
+
+impl State {
+    /// Whether a job may start now in one of its partitions; the reason that it waits for if not.
+    /// It keeps no other up then.
+    pub(crate) fn may_start(&self, job: &Job, choice: &Choice) -> Result<(), PendingReason> {
+        let partition = self.cluster.partition(choice.partition);
+        let over = |limit: Seconds| match job.record.request.time {
+            Some(TimeLimitRequest::Limit(asked)) => asked > limit,
+            Some(TimeLimitRequest::Unlimited) => true,
+            None => false,
+        };
+        let nodes = &choice.need.compiled.demand.nodes;
+        let too_many = partition.max_nodes.is_some_and(|most| nodes.least > most);
+        let too_few = nodes.most.is_some_and(|most| most < partition.min_nodes);
+        match partition.state {
+            PartitionState::Down => Err(PendingReason::PartitionDown),
+            PartitionState::Inactive => Err(PendingReason::PartitionInactive),
+            _ if too_many || too_few => Err(PendingReason::PartitionNodeLimit),
+            _ if partition.max_time.is_some_and(over) => Err(PendingReason::PartitionTimeLimit),
+            PartitionState::Up | PartitionState::Drain => Ok(()),
+        }
+    }
+
+    /// The time limit that a job has when it starts in a partition.
+    pub(crate) fn limit_of(&self, job: &Job, choice: &Choice) -> Option<Seconds> {
+        match job.record.request.time {
+            Some(TimeLimitRequest::Limit(limit)) => Some(limit),
+            Some(TimeLimitRequest::Unlimited) => None,
+            None => self.cluster.partition(choice.partition).default_time,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The cluster changes under its jobs.
+
+use crate::held::Held;
+use crate::job::Job;
+use crate::kinds::Kinds;
+use crate::{ClusterRef, State};
+use model::{JobId, JobState, NodeMark, NodeName, Timestamp};
+use resources::Cluster;
+use std::sync::Arc;
+
+impl State {
+    /// Goes on with another cluster: nothing that runs or waits is lost. A job that runs on a node
+    /// which is no longer there holds nothing of the new cluster.
+    pub(crate) fn reconfigure(&mut self, cluster: Arc<Cluster>, at: Timestamp) {
+        let ids: Vec<JobId> = self.jobs.keys().copied().collect();
+        let waiting: Vec<JobId> = ids
+            .iter()
+            .copied()
+            .filter(|id| self.jobs[id].is_pending())
+            .collect();
+        for id in &waiting {
+            self.unfile(*id);
+        }
+        self.cluster = ClusterRef(cluster);
+        self.kinds = Kinds::new(&self.cluster);
+        for id in ids {
+            if let Some(job) = self.jobs.get_mut(&id) {
+                job.on_cluster(&self.cluster, &mut self.kinds);
+            }
+        }
+        self.recount();
+        for id in waiting {
+            self.refile(id, at);
+        }
+    }
+
+    /// Counts anew what is free, from what running jobs hold.
+    pub(crate) fn recount(&mut self) {
+        self.held = Held::new(&self.cluster, self.held.numbers());
+        for (node, mark) in &self.marks {
+            if let Some(node) = self.cluster.node(node) {
+                self.held.free.set_up(node, mark.takes_jobs());
+            }
+        }
+        self.bar_gpus();
+        let running = self.jobs.values().filter(|job: &&Job| !job.is_pending());
+        for job in running {
+            if let (JobState::Running { allocation, .. }, Some(holding)) =
+                (&job.record.state, &job.derived.holding)
+            {
+                self.held.hold(&self.cluster, holding, allocation);
+            }
+        }
+    }
+
+    /// GPUs of this machine that others use are not given.
+    pub(crate) fn bar_gpus(&mut self) {
+        if let Some(node) = self.one_node() {
+            let bits = self.barred.iter().filter(|gpu| **gpu < 64);
+            let bits = bits.fold(0, |all, gpu| all | 1 << gpu);
+            self.held.free.bar_gpus(&self.cluster, node, bits);
+        }
+    }
+
+    pub(crate) fn mark_node(&mut self, node: NodeName, mark: NodeMark) {
+        let Some(id) = self.cluster.node(&node) else {
+            return;
+        };
+        let node = self.cluster.node_name(id).clone();
+        self.held.free.set_up(id, mark.takes_jobs());
+        self.marked.insert(node.clone());
+        if mark.takes_jobs() {
+            self.marks.remove(&node);
+        } else {
+            self.marks.insert(node, mark);
+        }
+    }
+}
