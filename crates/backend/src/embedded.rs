@@ -3,18 +3,22 @@
 use crate::facts::embedded_facts;
 use crate::job_view::JobView;
 use crate::transport::{NewJob, TestedJob, Transport, TransportError};
-use api::{CallError, CancelRequest, Client, JobFilter, Refusal, Selector, Submission};
+use api::{
+    CallError, CancelRequest, Client, EngineFolder, JobFilter, Refusal, Selector, Submission,
+};
 use model::{ArrayTask, ClusterFacts, JobId, JobRecord, RestartCount, Timestamp};
 use std::path::Path;
 use std::time::Duration;
 
-/// The engine's name as a cluster.
-pub const LOCAL: &str = "local";
+/// The name of the engine of this machine, as a cluster.
+pub const LOCAL: &str = sys::OWN_ENGINE_NAME;
 
 /// The transport to the embedded engine of one folder.
 #[derive(Debug)]
 pub struct EmbeddedTransport {
     client: Client,
+    /// The engine's name, which its cluster has too.
+    name: String,
 }
 
 impl EmbeddedTransport {
@@ -23,8 +27,10 @@ impl EmbeddedTransport {
     /// # Errors
     /// No engine can serve that folder.
     pub fn open(engine_dir: &Path) -> Result<EmbeddedTransport, TransportError> {
-        let client = Client::connect(engine_dir).map_err(|error| unreachable(error.into()))?;
-        Ok(EmbeddedTransport { client })
+        let name = EngineFolder::new(engine_dir).name();
+        let client = Client::connect(engine_dir);
+        let client = client.map_err(|error| unreachable(&name, error.into()))?;
+        Ok(EmbeddedTransport { client, name })
     }
 
     /// Connects for a look: `None` where no engine ever ran, so that looking starts none.
@@ -33,8 +39,9 @@ impl EmbeddedTransport {
     /// No engine can serve that folder.
     pub fn open_to_look(engine_dir: &Path) -> Result<Option<EmbeddedTransport>, TransportError> {
         let client = Client::connect_to_look(engine_dir);
-        let client = client.map_err(|error| unreachable(error.into()))?;
-        Ok(client.map(|client| EmbeddedTransport { client }))
+        let name = EngineFolder::new(engine_dir).name();
+        let client = client.map_err(|error| unreachable(&name, error.into()))?;
+        Ok(client.map(|client| EmbeddedTransport { client, name }))
     }
 
     /// What the machine is and has, and name and version of the engine, such as `yard 0.1.0`.
@@ -42,14 +49,15 @@ impl EmbeddedTransport {
     /// # Errors
     /// The engine does not answer.
     pub fn facts(&mut self) -> Result<(ClusterFacts, String), TransportError> {
-        let facts = self.client.facts().map_err(unreachable)?;
+        let facts = self.client.facts();
+        let facts = facts.map_err(|error| unreachable(&self.name, error))?;
         Ok((embedded_facts(&facts), format!("yard {}", facts.version)))
     }
 }
 
 impl Transport for EmbeddedTransport {
     fn cluster(&self) -> &str {
-        LOCAL
+        &self.name
     }
 
     fn is_embedded(&self) -> bool {
@@ -58,7 +66,9 @@ impl Transport for EmbeddedTransport {
 
     fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<Timestamp>, TransportError> {
         let answer = self.client.test(job.request.clone());
-        answer.map(|start| Some(start.at)).map_err(refused)
+        answer
+            .map(|start| Some(start.at))
+            .map_err(|error| refused(&self.name, error))
     }
 
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, TransportError> {
@@ -72,7 +82,9 @@ impl Transport for EmbeddedTransport {
             umask: sys::process::umask(),
             submit_host: sys::host_name(),
         };
-        self.client.submit(submission).map_err(refused)
+        self.client
+            .submit(submission)
+            .map_err(|error| refused(&self.name, error))
     }
 
     fn find(&mut self, _token: &str) -> Result<Option<JobId>, TransportError> {
@@ -80,12 +92,18 @@ impl Transport for EmbeddedTransport {
     }
 
     fn jobs(&mut self, ids: &[JobId]) -> Result<Vec<JobView>, TransportError> {
-        let jobs = self.client.jobs(JobFilter::of(ids)).map_err(refused)?;
+        let jobs = self
+            .client
+            .jobs(JobFilter::of(ids))
+            .map_err(|error| refused(&self.name, error))?;
         Ok(jobs.iter().map(JobView::from).collect())
     }
 
     fn element(&mut self, array: JobId, element: u32) -> Result<Option<JobView>, TransportError> {
-        let jobs = self.client.jobs(JobFilter::of(&[array])).map_err(refused)?;
+        let jobs = self
+            .client
+            .jobs(JobFilter::of(&[array]))
+            .map_err(|error| refused(&self.name, error))?;
         let is_meant = |job: &&JobRecord| match job.array.as_ref().map(|place| &place.task) {
             Some(ArrayTask::One(task)) => *task == element,
             Some(ArrayTask::Waiting(spec)) => spec.indices.contains(&element),
@@ -99,7 +117,10 @@ impl Transport for EmbeddedTransport {
             ended_since: Some(since),
             ..JobFilter::default()
         };
-        let jobs = self.client.jobs(filter).map_err(refused)?;
+        let jobs = self
+            .client
+            .jobs(filter)
+            .map_err(|error| refused(&self.name, error))?;
         Ok(jobs.iter().map(JobView::from).collect())
     }
 
@@ -118,21 +139,25 @@ impl Transport for EmbeddedTransport {
             batch: false,
             full: false,
         };
-        self.client.cancel(request).map_err(refused)
+        self.client
+            .cancel(request)
+            .map_err(|error| refused(&self.name, error))
     }
 
     fn requeue(&mut self, job: JobId, restart: Option<RestartCount>) -> Result<(), TransportError> {
-        self.client.requeue(job, false, restart).map_err(refused)
+        self.client
+            .requeue(job, false, restart)
+            .map_err(|error| refused(&self.name, error))
     }
 }
 
 /// What the engine said, in a transport's words.
-fn refused(error: CallError) -> TransportError {
+fn refused(cluster: &str, error: CallError) -> TransportError {
     match error {
         CallError::Refused(Refusal::NeverFits {
             asked, there, todo, ..
         }) => TransportError::Refused {
-            cluster: LOCAL.to_owned(),
+            cluster: cluster.to_owned(),
             asked,
             there,
             todo,
@@ -140,18 +165,18 @@ fn refused(error: CallError) -> TransportError {
         CallError::Refused(refusal) => TransportError::Job {
             message: refusal.to_string(),
         },
-        other => unreachable(other),
+        other => unreachable(cluster, other),
     }
 }
 
-fn unreachable(error: CallError) -> TransportError {
+fn unreachable(cluster: &str, error: CallError) -> TransportError {
     let todo = match &error {
         CallError::Connect(error) => error.todo(),
         _ => "try again; its log is engine.log in the folder that yard engine status shows"
             .to_owned(),
     };
     TransportError::Unreachable {
-        cluster: LOCAL.to_owned(),
+        cluster: cluster.to_owned(),
         message: error.to_string(),
         todo,
     }

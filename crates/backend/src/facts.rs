@@ -1,34 +1,27 @@
 //! What the embedded engine's machine is, in the words of planning.
 
-use crate::embedded::LOCAL;
-use api::EngineFacts;
+use api::{EngineFacts, NodeFacts};
 use model::{
     ClusterFacts, ContainerFacts, ContainerRuntime, GpuGroup, Internet, NodeGroup, Seconds,
 };
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The machine as a cluster of one node.
+/// The engine's cluster: this machine as one node, or the nodes of its cluster file.
 #[must_use]
 pub fn embedded_facts(facts: &EngineFacts) -> ClusterFacts {
-    let mut kinds: BTreeMap<&str, u32> = BTreeMap::new();
-    for kind in &facts.gpus {
-        *kinds.entry(kind).or_default() += 1;
+    let mut nodes: Vec<NodeGroup> = Vec::new();
+    for node in facts.nodes.iter().filter(|node| !node.is_virtual) {
+        let group = group(node);
+        match nodes.iter_mut().find(|known| is_alike(known, &group)) {
+            Some(known) => known.count += 1,
+            None => nodes.push(group),
+        }
     }
-    let gpus = kinds.into_iter().map(|(kind, count)| GpuGroup {
-        kind: Some(kind.to_owned()),
-        count,
-        memory_mib: None,
-    });
     ClusterFacts {
-        name: LOCAL.to_owned(),
+        name: facts.cluster.clone(),
         embedded: true,
-        nodes: vec![NodeGroup {
-            count: 1,
-            cpus: facts.cpus,
-            memory_mib: facts.memory,
-            gpus: gpus.collect(),
-        }],
+        nodes,
         node_local: node_local(),
         // One machine: what the user can reach, its jobs can.
         internet: Internet::Compute,
@@ -52,6 +45,28 @@ pub fn runtimes_here() -> Vec<ContainerRuntime> {
         program.is_some_and(|program| folders.iter().any(|at| at.join(program).is_file()))
     };
     ContainerRuntime::ALL.into_iter().filter(is_there).collect()
+}
+
+fn group(node: &NodeFacts) -> NodeGroup {
+    let mut kinds: BTreeMap<&str, u32> = BTreeMap::new();
+    for kind in &node.gpus {
+        *kinds.entry(kind).or_default() += 1;
+    }
+    let gpus = kinds.into_iter().map(|(kind, count)| GpuGroup {
+        kind: Some(kind.to_owned()),
+        count,
+        memory_mib: None,
+    });
+    NodeGroup {
+        count: 1,
+        cpus: node.cpus,
+        memory_mib: node.memory,
+        gpus: gpus.collect(),
+    }
+}
+
+fn is_alike(one: &NodeGroup, other: &NodeGroup) -> bool {
+    (one.cpus, one.memory_mib, &one.gpus) == (other.cpus, other.memory_mib, &other.gpus)
 }
 
 /// The folder for a node's own files: `TMPDIR`, else `/tmp`.

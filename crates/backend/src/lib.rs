@@ -12,6 +12,7 @@ mod shared_queue;
 mod slurm;
 mod transport;
 
+pub use api::EngineFolder;
 pub use embedded::{EmbeddedTransport, LOCAL};
 pub use facts::node_local;
 pub use job_view::{JobView, ViewState};

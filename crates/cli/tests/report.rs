@@ -63,7 +63,10 @@ fn a_run_is_reported_counted_and_removed() {
     assert!(!folder.exists());
     // The engine still lists its job.
     let listed = env.yard(&["ls"]).success();
-    assert!(listed.contains("(small)") && listed.contains("was removed"), "{listed}");
+    assert!(
+        listed.contains("(small)") && listed.contains("was removed"),
+        "{listed}"
+    );
 }
 
 #[test]

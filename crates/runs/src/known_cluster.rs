@@ -2,9 +2,10 @@
 //! does not say otherwise.
 
 use crate::cluster_files;
+use crate::engines::engine_dir;
 use crate::failure::Failure;
 use crate::target::Target;
-use backend::ReportedNodes;
+use backend::{EngineFolder, ReportedNodes};
 use cluster_file::ClusterFile;
 use model::{NodeName, node_list};
 use resources::{Difference, merge};
@@ -31,14 +32,14 @@ pub(crate) struct KnownCluster {
 }
 
 impl KnownCluster {
-    /// The file that has the name of the target, or says that its `ClusterName` is that. None for
-    /// the embedded engine.
+    /// The file that has the name of the target, or says that its `ClusterName` is that; of an
+    /// embedded engine the one in its folder. None for this machine.
     ///
     /// # Errors
     /// The file of that name can't be read.
     pub fn of(target: &Target, places: &Places) -> Result<Option<KnownCluster>, Failure> {
         if target.facts.embedded {
-            return Ok(None);
+            return of_engine(target, places);
         }
         let name = target.facts.name.as_str();
         let (texts, _) = cluster_files::all(places);
@@ -60,6 +61,23 @@ impl KnownCluster {
             }
         }))
     }
+}
+
+/// The cluster file of an embedded engine; none where its cluster is this machine.
+fn of_engine(target: &Target, places: &Places) -> Result<Option<KnownCluster>, Failure> {
+    let dir = engine_dir(places, &target.facts.name);
+    let path = EngineFolder::new(dir).cluster();
+    if !path.exists() {
+        return Ok(None);
+    }
+    let file = cluster_files::read(places, &path.to_string_lossy())?;
+    Ok(Some(KnownCluster {
+        file: ClusterFile {
+            name: target.facts.name.clone(),
+            ..file
+        },
+        differences: Vec::new(),
+    }))
 }
 
 /// What `sinfo` reports, as a cluster file has it; none where it can't be put so.

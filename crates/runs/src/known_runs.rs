@@ -3,7 +3,6 @@
 use crate::failure::{Failure, FailureKind};
 use folder::{Index, IndexEntry};
 use std::io;
-use std::path::PathBuf;
 use sys::Places;
 
 /// The folders of this user.
@@ -29,10 +28,4 @@ pub fn unreadable_index(places: &Places, error: &io::Error) -> Failure {
         format!("the index of runs can't be read: {error}"),
     )
     .asked(places.index.display().to_string())
-}
-
-/// The embedded engine's folder: inside one of its jobs, that engine's.
-pub fn engine_dir(places: &Places) -> PathBuf {
-    std::env::var_os(sys::env_vars::TRAINYARD_ENGINE)
-        .map_or_else(|| places.engine_dir("main"), PathBuf::from)
 }

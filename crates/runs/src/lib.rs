@@ -7,6 +7,7 @@
 
 mod cancel;
 pub mod cluster_files;
+mod engines;
 mod failure;
 mod follower;
 mod image_cache;
@@ -41,11 +42,15 @@ mod usage;
 mod user_config;
 
 pub use cancel::cancel;
+pub use engines::{
+    AlikeNodes, NewCluster, engine_dir, engine_meant, engine_names, is_engine, make_engine,
+    no_such_engine,
+};
 pub use failure::{Failure, FailureKind};
 pub use follower::{FILE_PAUSE, Follower, RunEvent};
 pub use image_cache::image_cache;
 pub use known_cluster::known_cluster;
-pub use known_runs::{engine_dir, indexed_runs, places};
+pub use known_runs::{indexed_runs, places};
 pub use listing::{Listed, ListedKind, Listing, list};
 pub use live_list::LiveList;
 pub use make::{Ready, Submitted, submit};

@@ -1,12 +1,13 @@
 //! Runs and other jobs in one list, each with where it stands.
 
+use crate::engines::engines_asked;
 use crate::failure::Failure;
 use crate::known_runs::{indexed_runs, unreadable_index};
 use crate::plain_jobs::{PlainJob, plain_jobs};
 use crate::reason_words::say_reason;
 use crate::run::{Run, ask_for};
 use crate::run_state::RunState;
-use backend::{JobView, LOCAL, SlurmTransport, Transport};
+use backend::{JobView, SlurmTransport, Transport};
 use folder::{Index, RemovedRun};
 use model::{JobId, Timestamp};
 use std::collections::BTreeMap;
@@ -198,7 +199,10 @@ pub fn list(places: &Places, since: Timestamp) -> Result<Listing, Failure> {
             Err(error) => listing.problems.push(format!("{id}: {}", error.line())),
         }
     }
-    by_cluster.entry(LOCAL.to_owned()).or_default();
+    let engines = engines_asked(places);
+    for engine in &engines {
+        by_cluster.entry(engine.clone()).or_default();
+    }
     // Jobs of batch scripts stand nowhere but in the queue.
     let slurm = SlurmTransport::here().ok().flatten();
     let slurm = slurm.map(|slurm| slurm.cluster().to_owned());
@@ -211,7 +215,7 @@ pub fn list(places: &Places, since: Timestamp) -> Result<Listing, Failure> {
         let asked: Vec<&Run> = asked.filter(|run| run.needs_cluster()).collect();
         let mut views = Vec::new();
         let mut recent = Vec::new();
-        let has_queue = cluster == LOCAL || slurm.as_ref() == Some(&cluster);
+        let has_queue = engines.contains(&cluster) || slurm.as_ref() == Some(&cluster);
         if !asked.is_empty() || has_queue {
             match crate::open(places, &cluster) {
                 Ok(mut transport) => {

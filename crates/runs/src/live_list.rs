@@ -1,12 +1,13 @@
 //! The list of runs and jobs kept fresh: a thread a cluster asks, files that have not changed are
 //! not read again.
 
+use crate::engines::engines_asked;
 use crate::failure::Failure;
 use crate::known_runs::indexed_runs;
 use crate::listing::{Answer, Listed, Listing, listed, removed_runs};
 use crate::reach::{open, poller_of_all};
 use crate::run::Run;
-use backend::{JobView, LOCAL, Poller, Reach};
+use backend::{JobView, Poller, Reach};
 use folder::{IndexEntry, RunFolder};
 use model::Timestamp;
 use std::collections::BTreeMap;
@@ -66,7 +67,10 @@ impl LiveList {
     pub fn list(&mut self, now: Timestamp) -> Result<Listing, Failure> {
         let mut listing = Listing::default();
         let mut by_cluster: BTreeMap<String, Vec<Arc<Run>>> = BTreeMap::new();
-        by_cluster.insert(LOCAL.to_owned(), Vec::new());
+        let engines = engines_asked(&self.places);
+        for engine in &engines {
+            by_cluster.insert(engine.clone(), Vec::new());
+        }
         let entries = indexed_runs(&self.places)?;
         self.read
             .retain(|folder, _| entries.iter().any(|entry| entry.folder == *folder));
@@ -84,12 +88,12 @@ impl LiveList {
         let remembered = i64::try_from(self.remembered.as_millis()).unwrap_or(i64::MAX);
         let since = Timestamp(now.0.saturating_sub(remembered));
         for (cluster, runs) in by_cluster {
-            let needed = cluster == LOCAL || runs.iter().any(|run| run.needs_cluster());
+            let needed = engines.contains(&cluster) || runs.iter().any(|run| run.needs_cluster());
             let views = match needed {
                 true => self.ask(&cluster, &runs, &mut listing.problems),
                 false => Vec::new(),
             };
-            let recent: Vec<JobView> = match cluster == LOCAL || !views.is_empty() {
+            let recent: Vec<JobView> = match engines.contains(&cluster) || !views.is_empty() {
                 true => views
                     .iter()
                     .filter(|v| v.is_recent(since))

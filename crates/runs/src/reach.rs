@@ -1,16 +1,17 @@
 //! The ways to the clusters of runs and jobs that are there already.
 
+use crate::engines::{engine_dir, engines_asked, is_engine};
 use crate::failure::{Failure, FailureKind};
-use crate::known_runs::engine_dir;
 use crate::user_config::user_config;
-use backend::{EmbeddedTransport, INTERVAL, LOCAL, Poller, SharedQueue, SlurmTransport, Transport};
+use backend::{EmbeddedTransport, INTERVAL, Poller, SharedQueue, SlurmTransport, Transport};
 use std::time::Duration;
 use sys::Places;
 
 /// The transport to the cluster of a run or job that is there already; it need not answer now.
 pub fn open(places: &Places, cluster: &str) -> Result<Box<dyn Transport>, Failure> {
-    if cluster == LOCAL {
-        return Ok(Box::new(EmbeddedTransport::open(&engine_dir(places))?));
+    if is_engine(places, cluster) {
+        let dir = engine_dir(places, cluster);
+        return Ok(Box::new(EmbeddedTransport::open(&dir)?));
     }
     match SlurmTransport::to(cluster) {
         Some(transport) => Ok(Box::new(transport)),
@@ -23,14 +24,16 @@ pub fn open(places: &Places, cluster: &str) -> Result<Box<dyn Transport>, Failur
     }
 }
 
-/// The engines whose jobs can be named here: the embedded one, where it ever ran, and this machine's
+/// The engines whose jobs can be named here: the embedded ones that ever ran, and this machine's
 /// Slurm; and what of them does not answer, in words.
 pub fn engines(places: &Places) -> (Vec<Box<dyn Transport>>, Vec<String>) {
     let (mut engines, mut problems) = (Vec::<Box<dyn Transport>>::new(), Vec::new());
-    match EmbeddedTransport::open_to_look(&engine_dir(places)) {
-        Ok(Some(engine)) => engines.push(Box::new(engine)),
-        Ok(None) => {}
-        Err(error) => problems.push(Failure::from(error).line()),
+    for name in engines_asked(places) {
+        match EmbeddedTransport::open_to_look(&engine_dir(places, &name)) {
+            Ok(Some(engine)) => engines.push(Box::new(engine)),
+            Ok(None) => {}
+            Err(error) => problems.push(Failure::from(error).line()),
+        }
     }
     match SlurmTransport::here() {
         Ok(Some(slurm)) => engines.push(Box::new(slurm)),

@@ -1,5 +1,6 @@
 //! Which run or job a person means: a run's id or name, a job's number or name, or `@` for the newest.
 
+use crate::engines::is_engine;
 use crate::failure::{Failure, FailureKind};
 use crate::known_runs::{places, unreadable_index};
 use crate::reach::{engines, open};
@@ -189,13 +190,15 @@ impl<'a> Search<'a> {
     fn find(&mut self, several: Several) -> Result<Selected, Failure> {
         let is_cluster = |name: &str| {
             let of_run = self.entries.iter().any(|entry| entry.cluster == name);
-            of_run || backend::slurm_here().is_ok_and(|here| here.as_deref() == Some(name))
+            of_run
+                || is_engine(&self.places, name)
+                || backend::slurm_here().is_ok_and(|here| here.as_deref() == Some(name))
         };
         let name = SpokenName::parse(self.text, is_cluster);
         let named = Index::choose(&self.entries, name.rest);
         let named: Vec<IndexEntry> = named
             .into_iter()
-            .filter(|entry| name.is_on(&entry.cluster))
+            .filter(|entry| name.is_on(&entry.cluster, |cluster| is_engine(&self.places, cluster)))
             .collect();
         match (&named[..], name.number()) {
             ([], Some(number)) => self.by_number(name, number, several),
@@ -259,7 +262,7 @@ impl<'a> Search<'a> {
         let own = self
             .entries
             .iter()
-            .filter(|entry| name.is_on(&entry.cluster));
+            .filter(|entry| name.is_on(&entry.cluster, |cluster| is_engine(&self.places, cluster)));
         for entry in own {
             if element.is_some() || found.iter().any(|(cluster, _)| *cluster == entry.cluster) {
                 continue;
@@ -273,7 +276,9 @@ impl<'a> Search<'a> {
         let (engines, mut problems) = engines(&self.places);
         for mut engine in engines {
             let cluster = engine.cluster().to_owned();
-            if !name.is_on(&cluster) || found.iter().any(|(known, _)| *known == cluster) {
+            if !name.is_on(&cluster, |name| is_engine(&self.places, name))
+                || found.iter().any(|(known, _)| *known == cluster)
+            {
                 continue;
             }
             let view = match element {
@@ -325,7 +330,7 @@ impl<'a> Search<'a> {
         let mut jobs = Vec::new();
         for mut engine in engines {
             let cluster = engine.cluster().to_owned();
-            if !name.is_on(&cluster) {
+            if !name.is_on(&cluster, |name| is_engine(&self.places, name)) {
                 continue;
             }
             let recent = match engine.snapshot(Timestamp(0)) {

@@ -44,12 +44,12 @@ impl<'a> SpokenName<'a> {
         }
     }
 
-    /// Whether this can be on that cluster; `slurm` is every one but the embedded engine.
+    /// Whether this can be on that cluster; `slurm` is every one but the embedded engines.
     #[must_use]
-    pub fn is_on(&self, cluster: &str) -> bool {
+    pub fn is_on(&self, cluster: &str, is_engine: impl Fn(&str) -> bool) -> bool {
         match self.cluster {
             None => true,
-            Some(SLURM) => cluster != LOCAL,
+            Some(SLURM) => !is_engine(cluster),
             Some(own) => own == cluster,
         }
     }
@@ -85,10 +85,11 @@ mod tests {
 
     #[test]
     fn slurm_is_every_cluster_but_ours() {
+        let is_local = |name: &str| name == LOCAL;
         let name = SpokenName::parse("slurm:17", |_| false);
-        assert!(name.is_on("rig") && !name.is_on(LOCAL));
+        assert!(name.is_on("rig", is_local) && !name.is_on(LOCAL, is_local));
         let name = SpokenName::parse("17", |_| false);
-        assert!(name.is_on("rig") && name.is_on(LOCAL));
+        assert!(name.is_on("rig", is_local) && name.is_on(LOCAL, is_local));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! The cluster that a new run goes to.
 
 use crate::SLURM;
+use crate::engines::{engine_dir, engine_names, is_engine, said_engine};
 use crate::failure::{Failure, FailureKind};
-use crate::known_runs::engine_dir;
 use crate::target_choice::{self, Given, Why};
-use backend::{Discovered, EmbeddedTransport, LOCAL, ReportedNodes, SlurmTransport, Transport};
+use backend::{
+    Discovered, EmbeddedTransport, EngineFolder, LOCAL, ReportedNodes, SlurmTransport, Transport,
+};
 use model::ClusterFacts;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -34,19 +36,20 @@ pub fn target(
 ) -> Result<Target, Failure> {
     let config = config.and_then(|config| config.on.as_ref());
     let place = config.map_or_else(String::new, |on| on.source.to_string());
+    let own = said_engine(places).map(|folder| EngineFolder::new(folder).name());
     let given = Given {
         flag: on,
         config: config.map(|on| (on.value.as_str(), place.as_str())),
-        in_local_job: std::env::var_os(sys::env_vars::TRAINYARD_ENGINE).is_some(),
+        engine: own.as_deref(),
     };
     let found = match target_choice::decided(given) {
-        Some((LOCAL, why)) => return local(places, why),
-        Some((name, why)) => return slurm(name, why),
+        Some((name, why)) if is_engine(places, name) => return embedded(places, name, why),
+        Some((name, why)) => return slurm(places, name, why),
         None => backend::discover()?,
     };
     let target = match found {
         Some(found) => of_slurm(&found, Why::SlurmHere),
-        None => local(places, Why::NoSlurmHere)?,
+        None => embedded(places, LOCAL, Why::NoSlurmHere)?,
     };
     let last = std::fs::read_to_string(last_target(places)).ok();
     let last = last.as_deref().map(str::trim);
@@ -92,8 +95,8 @@ fn moved(last: &str, now: &str) -> Failure {
     ))
 }
 
-fn local(places: &Places, why: Why) -> Result<Target, Failure> {
-    let mut transport = EmbeddedTransport::open(&engine_dir(places))?;
+fn embedded(places: &Places, name: &str, why: Why) -> Result<Target, Failure> {
+    let mut transport = EmbeddedTransport::open(&engine_dir(places, name))?;
     let (facts, scheduler) = transport.facts()?;
     Ok(Target {
         transport: Box::new(transport),
@@ -104,15 +107,17 @@ fn local(places: &Places, why: Why) -> Result<Target, Failure> {
     })
 }
 
-fn slurm(name: &str, why: Why) -> Result<Target, Failure> {
+fn slurm(places: &Places, name: &str, why: Why) -> Result<Target, Failure> {
     match backend::discover()? {
         Some(found) if found.facts.name == name || name == SLURM => Ok(of_slurm(&found, why)),
         found => {
             let found = found.map(|found| found.facts.name);
-            Err(no_such_cluster(name, found.as_deref()).asked(match why {
-                Why::Config(place) => format!("on = \"{name}\" ({place})"),
-                _ => format!("--on {name}"),
-            }))
+            Err(
+                no_such_cluster(places, name, found.as_deref()).asked(match why {
+                    Why::Config(place) => format!("on = \"{name}\" ({place})"),
+                    _ => format!("--on {name}"),
+                }),
+            )
         }
     }
 }
@@ -127,10 +132,11 @@ fn of_slurm(found: &Discovered, why: Why) -> Target {
     }
 }
 
-fn no_such_cluster(name: &str, slurm: Option<&str>) -> Failure {
+fn no_such_cluster(places: &Places, name: &str, slurm: Option<&str>) -> Failure {
+    let engines = engine_names(places).join(", ");
     let there = match slurm {
-        Some(slurm) => format!("{LOCAL} and {slurm}"),
-        None => format!("{LOCAL}; no Slurm answers on this machine"),
+        Some(slurm) => format!("{engines} and {slurm}"),
+        None => format!("{engines}; no Slurm answers on this machine"),
     };
     Failure::new(
         FailureKind::Usage,

@@ -1,6 +1,5 @@
 //! Which cluster a new run goes to, and why: the rule that README states.
 
-use backend::LOCAL;
 use std::fmt;
 
 /// What the rule looks at, first to last.
@@ -10,8 +9,8 @@ pub struct Given<'a> {
     pub flag: Option<&'a str>,
     /// `on` of the user's config, and where it stands.
     pub config: Option<(&'a str, &'a str)>,
-    /// Inside a job of the embedded engine.
-    pub in_local_job: bool,
+    /// The embedded engine in whose job this is, or that `TRAINYARD_ENGINE` names.
+    pub engine: Option<&'a str>,
 }
 
 /// Why it is this cluster.
@@ -53,7 +52,7 @@ pub fn decided<'a>(given: Given<'a>) -> Option<(&'a str, Why)> {
     let flag = given.flag.map(|name| (name, Why::Flag));
     let config = given.config;
     let config = config.map(|(name, place)| (name, Why::Config(place.to_owned())));
-    let job = given.in_local_job.then_some((LOCAL, Why::InLocalJob));
+    let job = given.engine.map(|name| (name, Why::InLocalJob));
     flag.or(config).or(job)
 }
 
@@ -72,7 +71,7 @@ mod tests {
         let all = Given {
             flag: Some("rig"),
             config: Some(("local", "config.toml line 1")),
-            in_local_job: true,
+            engine: Some("local"),
         };
         assert_eq!(decided(all), Some(("rig", Why::Flag)));
         let config = Given { flag: None, ..all };
@@ -82,7 +81,7 @@ mod tests {
             config: None,
             ..config
         };
-        assert_eq!(decided(job), Some((LOCAL, Why::InLocalJob)));
+        assert_eq!(decided(job), Some(("local", Why::InLocalJob)));
         assert_eq!(decided(Given::default()), None);
     }
 

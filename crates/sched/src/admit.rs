@@ -20,7 +20,7 @@ impl State {
             .one_node()
             .and_then(|node| never_on_one(&self.cluster, node, request))
         {
-            return Err(Box::new(refusal));
+            return Err(refusal);
         }
         let choices = choices(
             &self.cluster,
@@ -131,7 +131,8 @@ mod tests {
                 let free = Free::idle(&cluster);
                 let find = crate::kinds::find;
                 let choice = choices[0].partition;
-                let shares = find(&state.cluster, choice, compiled, &free, 0, None).unwrap();
+                let shares =
+                    find(&state.cluster, choice, compiled, &free, 0, None).expect("it fits");
                 let mut held = Held::new(&cluster, (0..4).collect());
                 let (allocation, _) = held.start(&cluster, &compiled.demand, 0, &shares);
                 let each = allocation.nodes.iter().map(|share| {

@@ -78,7 +78,12 @@ impl Held {
     }
 
     /// Marks what a running job has as held, which may be what the cluster no longer has.
-    pub(crate) fn hold(&mut self, cluster: &Cluster, holding: &HeldShares, allocation: &Allocation) {
+    pub(crate) fn hold(
+        &mut self,
+        cluster: &Cluster,
+        holding: &HeldShares,
+        allocation: &Allocation,
+    ) {
         let has = |share: &Share| self.free.has(share, holding.sharing);
         self.is_overdrawn |= !holding.shares.iter().all(has);
         self.take(cluster, holding);
@@ -100,7 +105,12 @@ impl Held {
     }
 
     /// Gives back what a job had.
-    pub(crate) fn give(&mut self, cluster: &Cluster, holding: &HeldShares, allocation: &Allocation) {
+    pub(crate) fn give(
+        &mut self,
+        cluster: &Cluster,
+        holding: &HeldShares,
+        allocation: &Allocation,
+    ) {
         let HeldShares {
             shares,
             sharing,

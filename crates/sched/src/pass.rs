@@ -2,8 +2,8 @@
 //!
 //! The queues of all partitions are walked as one, by tier, then by [`Key`]. The first job of a
 //! partition for which nothing is free blocks its partition, and no other:
-//! - without backfill none behind it starts, and its partition's nodes are not given to those that
-//!   come later either, as in Slurm's main scheduler;
+//! - without backfill none behind it starts, and its partition's nodes are not given to jobs of
+//!   lower partitions either, as in Slurm's main scheduler;
 //! - with backfill it has a promise, and those behind it, and in other partitions, start where they
 //!   do not delay it.
 

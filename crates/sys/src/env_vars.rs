@@ -65,7 +65,8 @@ variables! {
     /// What a job gets from the embedded engine.
     IN_JOBS:
 
-    /// The embedded engine's folder, so that commands inside a job find the engine that runs it.
+    /// The embedded engine's folder, so that commands inside a job find the engine that runs it. By
+    /// hand also an engine's name: `TRAINYARD_ENGINE=rig squeue`.
     TRAINYARD_ENGINE;
     /// The user's own `BASH_ENV`, which bash still reads inside a job: `BASH_ENV` itself names a file
     /// that keeps Slurm's commands on `PATH`.

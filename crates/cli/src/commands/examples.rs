@@ -186,15 +186,32 @@ const EXAMPLES: &[Examples] = &[
     ),
     (
         "engine start",
-        &[("yard engine start", "it also starts by itself on first use")],
+        &[
+            ("yard engine start", "it also starts by itself on first use"),
+            (
+                "yard engine start rig --nodes 4 --gpus-per-node 8",
+                "another engine, of four pretended nodes: yard run --on rig",
+            ),
+            (
+                "yard engine start twin --cluster satori",
+                "the nodes, partitions and limits of a cluster file",
+            ),
+        ],
     ),
     (
         "engine stop",
-        &[("yard engine stop", "jobs that run are not ended")],
+        &[
+            ("yard engine stop", "jobs that run are not ended"),
+            ("yard engine stop rig", "another one"),
+        ],
     ),
     (
         "engine status",
         &[("yard engine status --json", "for a program")],
+    ),
+    (
+        "engine ls",
+        &[("yard engine ls", "this machine's own and those of clusters")],
     ),
     (
         "cluster ls",

@@ -5,7 +5,7 @@ use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::slurm::{connection, sbatch_wait};
-use backend::{JobView, LOCAL, Poller, Reach, ViewState};
+use backend::{JobView, Poller, Reach, ViewState};
 use clap::Args as ClapArgs;
 use model::JobId;
 use runs::{FILE_PAUSE, FailureKind, Run, RunState};
@@ -41,7 +41,10 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut code = exit_code::DONE;
     for mut one in waited? {
         let mut elements_failed = false;
-        if let (Some(job), true) = (one.array, pollers.contains_key(LOCAL)) {
+        if let (Some(job), true) = (
+            one.array,
+            pollers.values().any(backend::Poller::is_embedded),
+        ) {
             elements_failed = wait_for_elements(job)?.is_some_and(|status| status != 0);
         }
         let (mut word, mut done) = wait_for(&mut one, &pollers, printer)?;

@@ -1,7 +1,7 @@
 //! The engine that Slurm's commands speak to, and what printing needs of it.
 
 use crate::printer::Printer;
-use api::{CallError, Client, ConnectError, Refusal};
+use api::{CallError, Client, ConnectError, EngineFolder, Refusal};
 use model::{Timestamp, ViewFacts};
 use std::path::PathBuf;
 
@@ -11,6 +11,12 @@ pub enum CommandError {
     /// No place for an engine.
     #[error(transparent)]
     Places(#[from] sys::PlacesError),
+    /// `TRAINYARD_ENGINE` names none.
+    #[error("{}", failure.line())]
+    NoEngine {
+        /// What there is, and what to do.
+        failure: runs::Failure,
+    },
     /// No engine.
     #[error(transparent)]
     Connect(#[from] ConnectError),
@@ -24,7 +30,9 @@ impl CommandError {
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             CommandError::Call(error) => error.refusal(),
-            CommandError::Places(_) | CommandError::Connect(_) => None,
+            CommandError::Places(_) | CommandError::NoEngine { .. } | CommandError::Connect(_) => {
+                None
+            }
         }
     }
 
@@ -35,7 +43,7 @@ impl CommandError {
             CommandError::Connect(error) | CommandError::Call(CallError::Connect(error)) => {
                 Some(error)
             }
-            CommandError::Places(_) | CommandError::Call(_) => None,
+            CommandError::Places(_) | CommandError::NoEngine { .. } | CommandError::Call(_) => None,
         };
         if let Some(error) = connect {
             printer.say(&format!("{command}: do: {}", error.todo()));
@@ -43,12 +51,29 @@ impl CommandError {
     }
 }
 
-/// The folder of the engine to talk to: a job's own inside a job, else the user's.
+/// The folder of the engine to talk to: a job's own inside a job, the one that is named, else the
+/// user's of this machine.
 pub fn engine_dir() -> Result<PathBuf, CommandError> {
-    if let Some(folder) = std::env::var_os(sys::env_vars::TRAINYARD_ENGINE) {
-        return Ok(PathBuf::from(folder));
+    let said = std::env::var_os(sys::env_vars::TRAINYARD_ENGINE).filter(|said| !said.is_empty());
+    match said {
+        Some(folder) if folder.as_encoded_bytes().contains(&b'/') => Ok(PathBuf::from(folder)),
+        Some(name) => {
+            let places = sys::Places::from_env()?;
+            let name = name.to_string_lossy();
+            match runs::is_engine(&places, &name) {
+                true => Ok(places.engine_dir(&name)),
+                false => Err(CommandError::NoEngine {
+                    failure: runs::no_such_engine(&places, &name),
+                }),
+            }
+        }
+        None => Ok(sys::Places::from_env()?.engine_dir(sys::OWN_ENGINE_NAME)),
     }
-    Ok(sys::Places::from_env()?.engine_dir("main"))
+}
+
+/// The name of that engine, which its cluster has too.
+pub fn engine_name() -> Result<String, CommandError> {
+    Ok(EngineFolder::new(engine_dir()?).name())
 }
 
 /// A connection to it; one is started where none answers.
@@ -67,8 +92,8 @@ pub fn view_facts(client: Option<&mut Client>) -> Result<ViewFacts, CommandError
     let mut facts = ViewFacts {
         now: Timestamp(sys::now()),
         zone: sys::local_zone(),
-        cluster: "local".to_owned(),
-        partition: "local".to_owned(),
+        cluster: engine_name()?,
+        partition: sys::OWN_ENGINE_NAME.to_owned(),
         qos: "normal".to_owned(),
         node_cpus: 1,
         node_memory: 0,
@@ -77,8 +102,9 @@ pub fn view_facts(client: Option<&mut Client>) -> Result<ViewFacts, CommandError
     };
     if let Some(client) = client {
         let engine = client.facts()?;
-        facts.cluster = engine.cluster;
-        if let Some(node) = engine.nodes.first() {
+        facts.partition = engine.partition;
+        let largest = engine.nodes.iter().max_by_key(|node| node.cpus);
+        if let Some(node) = largest {
             facts.node_cpus = node.cpus.max(1);
             facts.node_memory = node.memory;
             facts.memory_per_cpu = node.memory / u64::from(node.cpus.max(1));

@@ -121,10 +121,12 @@ fn system_words(error: &std::io::Error) -> String {
 
 /// Whether `--clusters` names another cluster than the engine's: then why the command can't go on.
 fn refuse_other_clusters(command: &str, clusters: Option<&str>) -> Result<(), String> {
+    let own = connection::engine_name().unwrap_or_default();
     match clusters {
-        None | Some("local" | "all") => Ok(()),
+        None | Some("all") => Ok(()),
+        Some(name) if name == own => Ok(()),
         Some(name) => Err(format!(
-            "No cluster '{name}' known: this {command} submits to the embedded engine, whose cluster is `local`; leave --clusters out"
+            "No cluster '{name}' known: this {command} submits to the embedded engine, whose cluster is `{own}`; leave --clusters out"
         )),
     }
 }

@@ -6,7 +6,7 @@ use model::{NodeName, Request};
 
 /// Why a cluster of one node that splits could never run a job; none where it could.
 #[must_use]
-pub fn never_on_one(cluster: &Cluster, node: NodeId, request: &Request) -> Option<Refusal> {
+pub fn never_on_one(cluster: &Cluster, node: NodeId, request: &Request) -> Option<Box<Refusal>> {
     let machine = Machine {
         cluster,
         class: cluster.class(node),
@@ -28,7 +28,7 @@ struct Machine<'a> {
     partition: &'a str,
 }
 
-type Judgement<T = ()> = Result<T, Refusal>;
+type Judgement<T = ()> = Result<T, Box<Refusal>>;
 
 /// A refusal of an engine's own.
 fn never<T>(
@@ -36,7 +36,7 @@ fn never<T>(
     there: impl Into<String>,
     todo: impl Into<String>,
 ) -> Judgement<T> {
-    Err(refusal(Denial::NodeConfig, asked, there, todo))
+    Err(Box::new(refusal(Denial::NodeConfig, asked, there, todo)))
 }
 
 impl Machine<'_> {

@@ -10,7 +10,7 @@ use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::words;
-use backend::{LOCAL, TestedJob, Transport, TransportError};
+use backend::{TestedJob, Transport, TransportError};
 use clap::Args as ClapArgs;
 use cluster_file::ClusterFile;
 use model::Timestamp;
@@ -89,7 +89,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
 
 /// The cluster file to plan for; none for the embedded engine and for the Slurm that answers here.
 fn cluster_file(on: Option<&str>, places: &Places) -> Result<Option<ClusterFile>, Failure> {
-    let Some(name) = on.filter(|name| *name != LOCAL) else {
+    let Some(name) = on.filter(|name| !runs::is_engine(places, name)) else {
         return Ok(None);
     };
     // A Slurm that is here but doesn't answer is not in the way of planning for another cluster.

@@ -1,0 +1,237 @@
+//! `yard engine`: the embedded engines by hand. This machine's own starts by itself on first use.
+
+mod ls;
+mod start;
+
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use crate::words;
+use api::{CallError, Client, ConnectError, EngineFacts};
+use clap::{Args as ClapArgs, Subcommand};
+use runs::{engine_dir, engine_meant, is_engine, no_such_engine, places};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Start, stop or look at the embedded engines
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Start one, if it doesn't run yet
+    ///
+    /// Without a name it is this machine's own. With one it is an engine of a cluster of its own:
+    /// nodes of a cluster file, or so many alike ones, pretended on this machine. It is kept with
+    /// its cluster: once it was started, its name is enough.
+    Start(start::Args),
+    /// Stop one; running jobs keep running, and the engine starts again when one of them ends
+    Stop {
+        /// Its name; without one this machine's own
+        name: Option<String>,
+    },
+    /// List the embedded engines of this machine
+    Ls {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what one is and has
+    Status {
+        /// Its name; without one this machine's own
+        name: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs `yard engine`.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    match &args.verb {
+        Verb::Start(args) => start::run(args, printer),
+        Verb::Stop { name } => stop_one(name.as_deref(), printer),
+        Verb::Ls { json } => ls::run(*json, printer),
+        Verb::Status { name, json } => status(name.as_deref(), *json, printer),
+    }
+}
+
+/// The folder of the engine of a name; without one that of this job or machine.
+fn dir_of(name: Option<&str>) -> Result<PathBuf, Failure> {
+    let places = places()?;
+    match name {
+        None => Ok(engine_dir(&places, &engine_meant(&places))),
+        Some(name) if is_engine(&places, name) => Ok(engine_dir(&places, name)),
+        Some(name) => Err(no_such_engine(&places, name).into()),
+    }
+}
+
+fn stop_one(name: Option<&str>, printer: &Printer) -> Outcome {
+    match Client::connect_running(&dir_of(name)?)? {
+        Some(client) if is_older(&client) => {
+            client.stop()?;
+            printer.show_line("engine stopped; running jobs keep running");
+        }
+        Some(client) => {
+            let facts = stop(client)?;
+            printer.show_line(&stopped(&facts));
+        }
+        None => printer.show_line("no engine runs"),
+    }
+    Ok(exit_code::DONE)
+}
+
+fn status(name: Option<&str>, json: bool, printer: &Printer) -> Outcome {
+    let dir = dir_of(name)?;
+    match Client::connect_running(&dir)? {
+        Some(client) if is_older(&client) && !json => {
+            let engine = client.engine();
+            printer.show_line(&format!(
+                "engine {} · process {} · older than this yard, which replaces it at its next \
+                 command for jobs; running jobs keep running",
+                engine.version, engine.pid
+            ));
+            Ok(exit_code::DONE)
+        }
+        Some(mut client) => {
+            let facts = client.facts()?;
+            if json {
+                printer.line(&status_json(&facts).to_string());
+            } else {
+                printer.shown(&status_text(&facts));
+            }
+            Ok(exit_code::DONE)
+        }
+        None if json => {
+            printer.line(&json!({ "running": false, "state": dir }).to_string());
+            Ok(exit_code::FAILED)
+        }
+        None => {
+            printer.show_line(&match name {
+                None => {
+                    "no engine runs; yard engine start starts one, and so does yard run".to_owned()
+                }
+                Some(name) => format!(
+                    "{name} does not run; yard engine start {name} starts it, and so does yard run \
+                     --on {name}"
+                ),
+            });
+            Ok(exit_code::FAILED)
+        }
+    }
+}
+
+/// Whether the engine understands no more than to hand over.
+fn is_older(client: &Client) -> bool {
+    client.engine().protocol < api::PROTOCOL
+}
+
+fn stop(mut client: Client) -> Result<EngineFacts, Failure> {
+    let facts = client.facts()?;
+    client.stop()?;
+    Ok(facts)
+}
+
+fn stopped(facts: &EngineFacts) -> String {
+    match facts.running {
+        0 => "engine stopped".to_owned(),
+        1 => "engine stopped; 1 job keeps running, and the engine starts again when it ends"
+            .to_owned(),
+        n => format!(
+            "engine stopped; {n} jobs keep running, and the engine starts again when one ends"
+        ),
+    }
+}
+
+fn status_text(facts: &EngineFacts) -> String {
+    let gpus = match facts.gpus.as_slice() {
+        [] => "no GPU".to_owned(),
+        [one] => format!("1 GPU ({one})"),
+        all => format!("{} GPUs ({})", all.len(), model::counted_gpus(all)),
+    };
+    let machine = if facts.is_pretended {
+        format!("nodes     {} ·", nodes_words(facts))
+    } else {
+        "machine  ".to_owned()
+    };
+    let up = words::length(sys::now() - facts.since.0);
+    let mut text = format!(
+        "engine    {} · process {} · up {up}\n\
+         state     {}\n\
+         {machine} {} CPUs ({} in use) · {:.1} GiB · {gpus}\n\
+         jobs      {} running, {} waiting\n",
+        facts.version,
+        facts.pid,
+        facts.state.display(),
+        facts.cpus,
+        facts.cpus_used,
+        facts.memory as f64 / 1024.0,
+        facts.running,
+        facts.pending,
+    );
+    for limit in &facts.limits {
+        text.push_str(&format!("note      {limit}\n"));
+    }
+    for loss in &facts.losses {
+        text.push_str(&format!("lost      {loss}\n"));
+    }
+    text
+}
+
+/// How many nodes of how many kinds it has: `4 nodes`.
+fn nodes_words(facts: &EngineFacts) -> String {
+    match facts.nodes.len() {
+        1 => "1 node".to_owned(),
+        count => format!("{count} nodes"),
+    }
+}
+
+fn status_json(facts: &EngineFacts) -> serde_json::Value {
+    json!({
+        "running": true,
+        "version": facts.version,
+        "pid": facts.pid,
+        "since": facts.since,
+        "state": facts.state,
+        "cluster": facts.cluster,
+        "pretended": facts.is_pretended,
+        "nodes": facts.nodes.iter().filter(|node| !node.is_virtual).count(),
+        "cpus": facts.cpus,
+        "cpus_used": facts.cpus_used,
+        "memory_mib": facts.memory,
+        "gpus": facts.gpus,
+        "jobs_running": facts.running,
+        "jobs_waiting": facts.pending,
+        "notes": facts.limits,
+        "losses": facts.losses,
+    })
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Failure {
+        let todo = error.todo();
+        let failure = match error {
+            ConnectError::Failed { asked, there, .. } => {
+                Failure::new(exit_code::UNREACHABLE, "the engine can't start")
+                    .asked(asked)
+                    .there(there)
+            }
+            other => Failure::new(exit_code::UNREACHABLE, other.to_string()),
+        };
+        failure.todo(todo)
+    }
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Failure {
+        match error {
+            CallError::Connect(error) => error.into(),
+            CallError::Refused(refusal) => Failure::new(exit_code::FAILED, refusal.to_string()),
+            other => Failure::new(exit_code::UNREACHABLE, other.to_string())
+                .todo("try again; yard engine status shows where its log is"),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! `yard engine start`.
+
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use api::Client;
+use clap::Args as ClapArgs;
+use runs::{
+    AlikeNodes, NewCluster, engine_dir, engine_meant, is_engine, make_engine, no_such_engine,
+    places,
+};
+
+/// What to start.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// An engine of a cluster of its own; without a name this machine's
+    name: Option<String>,
+    /// Its cluster: a cluster file, or the name of one
+    #[arg(
+        long,
+        value_name = "FILE|NAME",
+        conflicts_with = "nodes",
+        requires = "name"
+    )]
+    cluster: Option<String>,
+    /// Its cluster: so many alike nodes
+    #[arg(long, value_name = "NUMBER", requires = "name", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    nodes: Option<u32>,
+    /// CPUs of each node; as many as this machine has
+    #[arg(long, value_name = "NUMBER", requires = "nodes", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    cpus_per_node: Option<u32>,
+    /// Memory of each node; as much as this machine has
+    #[arg(long, value_name = "SIZE", requires = "nodes")]
+    memory_per_node: Option<String>,
+    /// GPUs of each node
+    #[arg(long, value_name = "NUMBER", requires = "nodes", value_parser = clap::value_parser!(u32).range(0..=64))]
+    gpus_per_node: Option<u32>,
+    /// Their type
+    #[arg(long, value_name = "TYPE", requires = "gpus_per_node")]
+    gpu_type: Option<String>,
+}
+
+/// Runs `yard engine start`.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    let places = places()?;
+    let dir = match (&args.name, args.new_cluster()?) {
+        (Some(name), Some(cluster)) => make_engine(&places, name, &cluster)?,
+        (Some(name), None) if is_engine(&places, name) => engine_dir(&places, name),
+        (Some(name), None) => return Err(no_such_engine(&places, name).into()),
+        (None, _) => engine_dir(&places, &engine_meant(&places)),
+    };
+    let mut client = Client::connect(&dir)?;
+    let engine = client.engine().clone();
+    printer.show_line(&format!(
+        "engine {} runs (process {}, {})",
+        engine.version,
+        engine.pid,
+        dir.display()
+    ));
+    let facts = client.facts()?;
+    if facts.is_pretended {
+        let name = &facts.cluster;
+        printer.show_line(&format!(
+            "{name}: {}; they are pretended: jobs share this machine, and GPUs are numbers",
+            super::nodes_words(&facts)
+        ));
+        printer.show_line(&format!(
+            "yard run --on {name}; TRAINYARD_ENGINE={name} for sbatch, squeue and the others"
+        ));
+    }
+    Ok(exit_code::DONE)
+}
+
+impl Args {
+    fn new_cluster(&self) -> Result<Option<NewCluster>, Failure> {
+        if let Some(file) = &self.cluster {
+            return Ok(Some(NewCluster::File(file.clone())));
+        }
+        let Some(nodes) = self.nodes else {
+            return Ok(None);
+        };
+        let memory = match &self.memory_per_node {
+            None => sys::memory::total_mib(),
+            Some(text) => model::parse_mebibytes(text).ok_or_else(|| {
+                Failure::new(
+                    exit_code::USAGE,
+                    format!("--memory-per-node {text} is no size"),
+                )
+                .todo("write 64G or 500M")
+            })?,
+        };
+        Ok(Some(NewCluster::Nodes(AlikeNodes {
+            nodes,
+            cpus: self
+                .cpus_per_node
+                .unwrap_or_else(|| u32::try_from(sys::cpu::available().len()).unwrap_or(u32::MAX)),
+            memory,
+            gpus: self.gpus_per_node.unwrap_or(0),
+            gpu_type: self.gpu_type.clone(),
+        })))
+    }
+}

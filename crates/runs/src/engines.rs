@@ -1,0 +1,258 @@
+//! The embedded engines of this user on this machine, by their names.
+
+use crate::cluster_files;
+use crate::failure::{Failure, FailureKind, unusable};
+use backend::{EngineFolder, LOCAL};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use sys::Places;
+use sys::env_vars::TRAINYARD_ENGINE;
+
+/// Names that engines can't have: they mean something else.
+const TAKEN: [&str; 3] = [sys::OWN_ENGINE, crate::SLURM, "all"];
+
+/// The folder of the engine of that name: inside one of its jobs, that one's.
+#[must_use]
+pub fn engine_dir(places: &Places, name: &str) -> PathBuf {
+    said_engine(places)
+        .filter(|folder| EngineFolder::new(folder).name() == name)
+        .unwrap_or_else(|| places.engine_dir(name))
+}
+
+/// The engine that commands without a name of one mean: inside a job that of the job, else this
+/// machine's own.
+#[must_use]
+pub fn engine_meant(places: &Places) -> String {
+    said_engine(places).map_or_else(
+        || LOCAL.to_owned(),
+        |folder| EngineFolder::new(folder).name(),
+    )
+}
+
+/// The engine in whose job this process is, or that a person named.
+#[must_use]
+pub fn said_engine(places: &Places) -> Option<PathBuf> {
+    let said: Option<OsString> = std::env::var_os(TRAINYARD_ENGINE);
+    said.filter(|said| !said.is_empty())
+        .map(|said| places.engine_said(&said))
+}
+
+/// Whether a name is that of an engine here: this machine's own, or one of a cluster file.
+#[must_use]
+pub fn is_engine(places: &Places, name: &str) -> bool {
+    let is_name = !name.contains('/') && !TAKEN.contains(&name);
+    is_name
+        && (name == LOCAL
+            || EngineFolder::new(engine_dir(places, name))
+                .cluster()
+                .exists())
+}
+
+/// All engines here: this machine's own, then the others by name.
+#[must_use]
+pub fn engine_names(places: &Places) -> Vec<String> {
+    let entries = std::fs::read_dir(places.engines()).into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names
+        .filter(|name| name != LOCAL && is_engine(places, name))
+        .collect();
+    names.sort();
+    names.insert(0, LOCAL.to_owned());
+    names
+}
+
+/// The engines that are asked where no name of one is said: this machine's own, and the others that
+/// run. One that was stopped stays so until it is named.
+#[must_use]
+pub fn engines_asked(places: &Places) -> Vec<String> {
+    let mut names = engine_names(places);
+    names.retain(|name| {
+        let folder = EngineFolder::new(engine_dir(places, name));
+        name == LOCAL || folder.socket().exists()
+    });
+    names
+}
+
+/// What an engine's cluster is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NewCluster {
+    /// Of a cluster file: a path, the user's own one of that name, or a shipped one.
+    File(String),
+    /// Of so many alike nodes.
+    Nodes(AlikeNodes),
+}
+
+/// Nodes that are alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AlikeNodes {
+    /// How many.
+    pub nodes: u32,
+    /// CPUs of each.
+    pub cpus: u32,
+    /// MiB of each.
+    pub memory: u64,
+    /// GPUs of each.
+    pub gpus: u32,
+    /// Their type.
+    pub gpu_type: Option<String>,
+}
+
+impl AlikeNodes {
+    /// As a cluster file, with one partition, `all`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let (cpus, memory) = (self.cpus, self.memory);
+        let names = match self.nodes {
+            1 => "node1".to_owned(),
+            count => format!("node[1-{count}]"),
+        };
+        let mut text =
+            format!("[nodes.node]\nnames = \"{names}\"\ncpus = {cpus}\nmemory = \"{memory}M\"\n");
+        if self.gpus > 0 {
+            text.push_str(&format!("\n[[nodes.node.gpu]]\ncount = {}\n", self.gpus));
+            if let Some(kind) = &self.gpu_type {
+                text.push_str(&format!("type = {kind:?}\n"));
+            }
+        }
+        let each = memory / u64::from(cpus.max(1));
+        text.push_str(&format!(
+            "\n[partition.all]\ndefault = true\nnodes = \"ALL\"\ndefault_memory_per_cpu = \"{each}M\"\n"
+        ));
+        text
+    }
+}
+
+/// Makes the folder of an engine with that cluster, or finds that it has it already.
+///
+/// # Errors
+/// The name can't be an engine's, the file has a mistake, or there is an engine of that name with
+/// another cluster: nothing was changed.
+pub fn make_engine(places: &Places, name: &str, cluster: &NewCluster) -> Result<PathBuf, Failure> {
+    refuse_name(name)?;
+    let (text, origin) = match cluster {
+        NewCluster::Nodes(nodes) => (nodes.text(), None),
+        NewCluster::File(asked) => {
+            let found = cluster_files::find(places, asked)?;
+            found.parse()?;
+            let path = (found.kind != cluster_files::Kind::Shipped).then(|| found.origin.clone());
+            let path = path.map(|path| std::path::absolute(&path).unwrap_or_else(|_| path.into()));
+            (found.text, path)
+        }
+    };
+    let dir = places.engine_dir(name);
+    let folder = EngineFolder::new(&dir);
+    match std::fs::read_to_string(folder.cluster()) {
+        Ok(former) if former == text => return Ok(dir),
+        Ok(_) => return Err(has_another(name, &folder, origin.as_deref())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(unusable(&folder.cluster())(error)),
+    }
+    if folder.store().exists() {
+        return Err(has_another(name, &folder, None));
+    }
+    sys::private_folder::make(&dir).map_err(|error| {
+        Failure::new(FailureKind::Io, error.to_string())
+            .todo("set TRAINYARD_HOME to a folder of your own")
+    })?;
+    if let Some(origin) = origin {
+        let file = folder.cluster_origin();
+        let text = origin.to_string_lossy().into_owned();
+        sys::atomic::write_private(&file, text.as_bytes()).map_err(unusable(&file))?;
+    }
+    let file = folder.cluster();
+    sys::atomic::write_private(&file, text.as_bytes()).map_err(unusable(&file))?;
+    Ok(dir)
+}
+
+/// There is no engine of that name.
+#[must_use]
+pub fn no_such_engine(places: &Places, name: &str) -> Failure {
+    let names = engine_names(places);
+    Failure::new(FailureKind::Usage, format!("no engine is called {name}"))
+        .there(names.join(", "))
+        .todo(format!(
+            "yard engine start {name} --cluster FILE, or --nodes NUMBER; yard engine ls lists them"
+        ))
+}
+
+fn refuse_name(name: &str) -> Result<(), Failure> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+    let is_plain = name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name.chars().all(plain)
+        && name.len() <= 64;
+    if !is_plain {
+        return Err(Failure::new(
+            FailureKind::Usage,
+            format!("{name:?} can't be an engine's name"),
+        )
+        .todo(
+            "use letters, digits, dots, dashes and underscores, beginning with a letter or a digit",
+        ));
+    }
+    if name == LOCAL || TAKEN.contains(&name) {
+        return Err(Failure::new(
+            FailureKind::Usage,
+            format!("{name} can't be the name of an engine of a cluster"),
+        )
+        .there(format!(
+            "{LOCAL} is this machine by yard's own engine; {} are reserved",
+            TAKEN.join(", ")
+        ))
+        .todo("use another name"));
+    }
+    if let Ok(Some(found)) = backend::discover()
+        && found.facts.name == name
+    {
+        return Err(Failure::new(
+            FailureKind::Usage,
+            format!("{name} is this machine's Slurm"),
+        )
+        .todo("use another name for the engine: --on would mean both"));
+    }
+    Ok(())
+}
+
+fn has_another(name: &str, folder: &EngineFolder, origin: Option<&Path>) -> Failure {
+    let former = std::fs::read_to_string(folder.cluster_origin()).ok();
+    let is_same_file = origin.is_some_and(|origin| {
+        former
+            .as_ref()
+            .is_some_and(|former| Path::new(former) == origin)
+    });
+    let failure = Failure::new(
+        FailureKind::Usage,
+        format!("the engine {name} has another cluster"),
+    )
+    .there(match former {
+        Some(former) => format!("that of {former}, kept in {}", folder.cluster().display()),
+        None => format!("that of {}", folder.cluster().display()),
+    });
+    failure.todo(if is_same_file {
+        format!("to take the file as it is now: TRAINYARD_ENGINE={name} scontrol reconfigure")
+    } else {
+        format!("use another name, or start it as it is: yard engine start {name}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cluster_file::ClusterFile;
+
+    #[test]
+    fn alike_nodes_are_a_cluster_file() {
+        for (nodes, gpus, gpu_type) in [(1, 0, None), (4, 8, Some("v100"))] {
+            let nodes = AlikeNodes {
+                nodes,
+                cpus: 16,
+                memory: 64_000,
+                gpus,
+                gpu_type: gpu_type.map(str::to_owned),
+            };
+            let file = ClusterFile::parse("rig", &nodes.text()).unwrap();
+            assert_eq!(file.count_of(&file.nodes[0]), nodes.nodes);
+            assert_eq!(file.default_partition().unwrap().name, "all");
+        }
+    }
+}
