@@ -8,8 +8,8 @@ use crate::{
     StepLaunch, StepRequestName, Submission, VERSION, Watched, WouldStart, read_frame, write_frame,
 };
 use model::{
-    JobHistory, JobId, JobRecord, Request, RestartCount, StepId, StepRecord, StepRequest,
-    WaitStatus,
+    Accounting, JobHistory, JobId, JobRecord, Request, RestartCount, StepId, StepRecord,
+    StepRequest, WaitStatus,
 };
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -432,6 +432,25 @@ impl Client {
             Answer::Cluster(report) => Ok(*report),
             other => Err(confused(&other)),
         }
+    }
+
+    /// Accounts, users, associations and QOS.
+    ///
+    /// # Errors
+    /// No engine.
+    pub fn accounting(&mut self) -> Result<Accounting, CallError> {
+        match self.call_again(&Call::Accounting)? {
+            Answer::Accounting(accounting) => Ok(*accounting),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// Puts others in their place.
+    ///
+    /// # Errors
+    /// No engine, a refusal: they don't come of what there is now, or the caller may not.
+    pub fn set_accounting(&mut self, accounting: Accounting) -> Result<(), CallError> {
+        self.done(&Call::SetAccounting(Box::new(accounting)), false)
     }
 
     /// Ends the engine; running jobs go on. Its lock is released when this returns.

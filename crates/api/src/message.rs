@@ -3,8 +3,8 @@
 
 use crate::ClusterReport;
 use model::{
-    GpuIndex, JobHistory, JobId, JobRecord, NodeName, OpenMode, Request, RestartCount, StepId,
-    StepRecord, StepRequest, Timestamp, WaitStatus,
+    Accounting, GpuIndex, JobHistory, JobId, JobRecord, NodeName, OpenMode, Request, RestartCount,
+    StepId, StepRecord, StepRequest, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -140,6 +140,11 @@ pub enum Call {
     Facts,
     /// Its nodes, partitions and their use. Answer: `cluster`.
     Cluster,
+    /// Accounts, users, associations and QOS. Answer: `accounting`.
+    Accounting,
+    /// Puts others in their place, if they came of what there is: their version is the next one.
+    /// Answer: `done`.
+    SetAccounting(Box<Accounting>),
     /// Ends the engine; running jobs go on. Answer: `done`.
     Stop,
 }
@@ -185,6 +190,8 @@ pub enum Answer {
     Facts(Box<EngineFacts>),
     /// To `cluster`.
     Cluster(Box<ClusterReport>),
+    /// To `accounting`.
+    Accounting(Box<Accounting>),
     /// Done, on disk.
     Done,
     /// Refused; nothing changed.

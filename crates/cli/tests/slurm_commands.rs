@@ -120,7 +120,7 @@ fn a_held_job_waits_until_it_is_released() {
     let again = env.slurm("scontrol", &["hold", "77"]);
     assert_eq!(
         again.code(1).stderr,
-        "Invalid job id specified for job 77\n"
+        "Invalid job id specified for job 77\nslurm_suspend error: Invalid job id specified\n"
     );
 }
 
@@ -384,9 +384,86 @@ fn sinfo_tells_of_this_machine() {
 }
 
 #[test]
+fn sacctmgr_keeps_what_it_is_told() {
+    let env = env();
+    let said = |args: &[&str]| env.slurm("sacctmgr", args).success();
+    said(&["-i", "add", "account", "lab1", "description=a lab"]);
+    said(&["-i", "add", "user", "ann", "account=lab1"]);
+    said(&["-i", "add", "qos", "long", "maxwall=7-0"]);
+    said(&["-i", "modify", "user", "ann", "set", "qos+=long"]);
+    // What was answered is on disk: the next engine knows it.
+    env.yard(&["engine", "stop"]).success();
+    expect![[r#"
+        ann|lab1|long,normal
+    "#]]
+    .assert_eq(&said(&[
+        "-nP",
+        "list",
+        "user",
+        "WithAssoc",
+        "Format=User,Account,QOS",
+        "name=ann",
+    ]));
+    let job = submit(&env, &["--hold", "-A", "lab1", "--wrap", "true"]);
+    let refused = env
+        .slurm("sacctmgr", &["-i", "delete", "account", "lab1"])
+        .code(1)
+        .stderr;
+    assert!(
+        refused.starts_with(" Error with request: Job(s) active"),
+        "{refused}"
+    );
+    assert!(refused.contains(&format!("JobID = {job} ")), "{refused}");
+    env.slurm("scancel", &[&job]).success();
+    said(&["-i", "delete", "account", "lab1"]);
+    let unanswered = env.slurm("sacctmgr", &["delete", "qos", "long"]);
+    assert!(unanswered.code(1).stdout.ends_with("Changes Discarded\n"));
+    assert!(said(&["-nP", "show", "qos", "format=name"]).contains("long"));
+}
+
+#[test]
+fn scontrol_shows_nodes_partitions_and_steps() {
+    let env = env();
+    let host = sys::host_name();
+    let said = |args: &[&str]| env.slurm("scontrol", args);
+    let node = said(&["-o", "show", "node", &host]).success();
+    assert!(node.contains("State=IDLE ThreadsPerCore="), "{node}");
+    assert_eq!(
+        said(&["show", "node", "nosuch"]).code(1).stdout,
+        "Node nosuch not found\n"
+    );
+    let partition = said(&["--all", "--oneliner", "show", "partition"]).success();
+    assert!(partition.contains("Default=YES"), "{partition}");
+    assert_eq!(
+        said(&["show", "partition", "x"]).code(1).stdout,
+        "Partition x not found\n"
+    );
+    assert_eq!(
+        said(&["show", "step"]).success(),
+        "No job steps in the system\n"
+    );
+    assert_eq!(
+        said(&["show", "res"]).success(),
+        "No reservations in the system\n"
+    );
+    let job = submit(&env, &["--wrap", "sleep 600"]);
+    wait_for_state(&env, &job, "R");
+    let step = format!("StepId={job}.batch");
+    wait_until("the step is there", || {
+        said(&["show", "step", &job]).snapshot().contains(&step)
+    });
+    let mixed = env
+        .slurm("sinfo", &["-h", "-t", "alloc", "-o", "%D"])
+        .success();
+    assert_eq!(mixed, "1\n");
+    env.slurm("scancel", &[&job]).success();
+    wait_for_state(&env, &job, "CA");
+}
+
+#[test]
 fn commands_that_are_not_here_say_what_is() {
     let env = env();
-    for name in ["sacctmgr", "sattach", "sstat", "sprio", "sdiag"] {
+    for name in ["sattach", "sstat", "sprio", "sdiag"] {
         let said = env.slurm(name, &["-n", "1"]).code(1).stderr;
         let lines: Vec<&str> = said.lines().collect();
         assert_eq!(lines.len(), 4, "{said}");

@@ -4,6 +4,8 @@
 use jiff::tz::TimeZone;
 use yard_model::{NodeName, Seconds, SinfoArgs, SinfoNode, SinfoPartition, Timestamp};
 
+mod recorded;
+
 const RECORDED: &str = include_str!("data/sinfo-22.05.8.tsv");
 
 fn partition(name: &str, nodes: &[u32], time: u64, default_time: u64) -> SinfoPartition {
@@ -103,9 +105,6 @@ fn recorded_answers_are_met() {
     }
 }
 
-/// What the command-line oracle recorded: each command line of `sinfo` on the idle cluster.
-const ORACLE: &str = include_str!("../../cli/tests/oracle/manage/answers-22.05.8.txt");
-
 /// Columns whose values change from one moment to the next, and what the answers come from
 /// otherwise: each with the reason.
 const NOT_COMPARED: &[(&str, &str)] = &[
@@ -122,26 +121,21 @@ const NOT_COMPARED: &[(&str, &str)] = &[
 
 #[test]
 fn the_oracles_answers_are_met() {
-    let part = ORACLE.split("\n# ").next().unwrap();
     let mut wrong = Vec::new();
     let mut count = 0;
-    for answered in part.split("\n$ ").skip(1) {
-        let (line, rest) = answered.split_once('\n').unwrap_or((answered, ""));
-        let words = words(line);
+    for recorded in recorded::part("sinfo: an idle cluster") {
+        let line = recorded.line.as_str();
+        let words = recorded.args();
         let is_ours = NOT_COMPARED.iter().all(|(known, _)| *known != line);
-        let others = ["-M", "-T", "-V", "--version", "@keys"];
+        let others = ["-M", "-T", "-V", "--version", "--json"];
         if !is_ours || words.iter().any(|word| others.contains(&word.as_str())) {
             continue;
         }
-        let args: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+        let args: Vec<&str> = words.iter().map(String::as_str).collect();
         let (status, stdout, stderr) = answer(&args);
-        let mut got: Vec<String> = stdout.lines().map(|line| format!("  {line}")).collect();
-        got.extend(stderr.lines().map(|line| format!("! {line}")));
-        if status != 0 {
-            got.push(format!("= {status}"));
-        }
+        let mut got = recorded::answer(status, &stdout, &stderr);
         let dated = |line: &str| line.ends_with(" 2026");
-        let mut want: Vec<String> = rest.lines().map(str::to_owned).collect();
+        let mut want = recorded.answer.clone();
         got.retain(|line| !dated(line));
         want.retain(|line| !dated(line));
         // The real one puts nodes of several partitions in no order of its own.
@@ -165,25 +159,4 @@ fn the_oracles_answers_are_met() {
         wrong.len()
     );
     assert!(count > 140, "only {count} answers");
-}
-
-/// The words of a command line, with quotation marks as a shell reads them.
-fn words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut within = None;
-    let mut quoted = false;
-    for letter in line.chars() {
-        match (within, letter) {
-            (None, '"' | '\'') => (within, quoted) = (Some(letter), true),
-            (Some(mark), letter) if letter == mark => within = None,
-            (None, ' ') => {
-                if quoted || words.last().is_some_and(|word| !word.is_empty()) {
-                    words.push(String::new());
-                }
-                quoted = false;
-            }
-            (_, letter) => words.last_mut().unwrap().push(letter),
-        }
-    }
-    words
 }

@@ -8,11 +8,13 @@ mod login_environment;
 mod node_json;
 mod not_here;
 mod sacct;
+mod sacctmgr;
 mod salloc;
 pub mod sbatch;
 pub mod sbatch_wait;
 mod scancel;
 mod scontrol;
+mod scontrol_show;
 mod script_source;
 mod sinfo;
 mod squeue;
@@ -30,7 +32,7 @@ use std::process::ExitCode;
 
 /// Slurm's commands that this program answers to.
 pub const NAMES: &[&str] = &[
-    "sbatch", "squeue", "scancel", "srun", "scontrol", "sacct", "salloc", "sinfo",
+    "sbatch", "squeue", "scancel", "srun", "scontrol", "sacct", "salloc", "sinfo", "sacctmgr",
 ];
 
 /// The command and its arguments, when this call is for one of Slurm's.
@@ -66,6 +68,7 @@ pub fn help_of(name: &str) -> String {
         "salloc" => salloc::help(),
         "scontrol" => scontrol::HELP.to_owned(),
         "sinfo" => sinfo::HELP.to_owned(),
+        "sacctmgr" => sacctmgr::HELP.to_owned(),
         other => panic!("{other} has no help"),
     }
 }
@@ -152,6 +155,7 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
         "sacct" => sacct::run(&args, printer),
         "scontrol" => scontrol::run(&args, printer),
         "sinfo" => sinfo::run(&args, printer),
+        "sacctmgr" => sacctmgr::run(&args, printer),
         "srun" => srun::run(&args, printer),
         "salloc" => salloc::run(&args, printer),
         other => not_here::refuse(other, &args, printer).unwrap_or(1),

@@ -13,11 +13,6 @@ const ROWS: &[Row] = &[
         "yard attach RUN follows a run; tail -f the job's output file",
     ),
     (
-        "sacctmgr",
-        "no accounting database: no accounts, users or QOS to manage",
-        "leave it out; yard cluster show NAME shows what a cluster file says of them",
-    ),
-    (
         "sstat",
         "use of running steps is not gathered here",
         "sacct for steps that ended; top or nvidia-smi on this machine",

@@ -1,11 +1,13 @@
 //! `scontrol`: shows jobs and what there is, folds node lists, holds, releases and requeues.
 
+use super::cluster_view::cluster;
 use super::connection::{CommandError, connect, connect_to_look, engine_dir, view_facts};
+use super::scontrol_show::{node_text, partition_text, step_text};
 use crate::printer::Printer;
 use api::{CallError, Client, EngineFacts, JobFilter, Refusal};
 use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolJob, ScontrolUsageError};
 use model::{
-    ArrayTaskInfo, JobId, JobInfo, NodeName, Timestamp, mebibytes_text, node_list, show_job,
+    ArrayTaskInfo, JobId, JobInfo, ShowStyle, StepRecord, StepState, Timestamp, node_list, show_job,
 };
 
 /// Runs it; returns its exit status.
@@ -48,12 +50,22 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
         ScontrolCommand::Ping => ping(printer),
         ScontrolCommand::ShowJob(job) => show_jobs(job.as_deref(), asked, printer),
         ScontrolCommand::ShowNode(name) => {
-            let text = nodes_text(&facts()?, name.as_deref(), asked.style.one_line);
-            Ok(show(text, "Node", name.as_deref(), printer))
+            show_nodes(name.as_deref(), asked.style, asked.quiet, printer)
         }
         ScontrolCommand::ShowPartition(name) => {
-            let text = partition_text(&facts()?, name.as_deref(), asked.style.one_line);
-            Ok(show(text, "Partition", name.as_deref(), printer))
+            show_partitions(name.as_deref(), asked.style, asked.quiet, printer)
+        }
+        ScontrolCommand::ShowStep(name) => {
+            show_steps(name.as_deref(), asked.style, asked.quiet, printer)
+        }
+        ScontrolCommand::None {
+            stdout,
+            stderr,
+            status,
+        } => {
+            printer.data(stdout);
+            stderr.lines().for_each(|line| printer.say(line));
+            Ok(*status)
         }
         ScontrolCommand::ShowConfig => {
             printer.data(&config_text(&facts()?));
@@ -66,9 +78,24 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
         }
         ScontrolCommand::Hold { jobs, hold } => {
             let jobs = by_name(jobs)?;
+            let mut last = None;
             let status = each_job(&jobs, asked.quiet, printer, &mut |client, job| {
-                client.hold(job, *hold)
+                let done = client.hold(job, *hold);
+                last = done
+                    .as_ref()
+                    .err()
+                    .and_then(|error| error.refusal().map(words_of));
+                done
             })?;
+            // The real one says the last refusal once more.
+            let last = last.unwrap_or_else(|| "Invalid job id specified".to_owned());
+            if status != 0 {
+                say_unless(
+                    asked.quiet,
+                    printer,
+                    &format!("slurm_suspend error: {last}"),
+                );
+            }
             Ok(status)
         }
     }
@@ -352,91 +379,107 @@ fn say_unless(quiet: bool, printer: &Printer, text: &str) {
     }
 }
 
-fn show(text: Option<String>, what: &str, name: Option<&str>, printer: &Printer) -> u8 {
-    match text {
-        Some(text) => {
-            printer.data(&text);
-            0
+/// The nodes that are named, or all; names of no node follow the others.
+fn show_nodes(
+    names: Option<&str>,
+    style: ShowStyle,
+    quiet: bool,
+    printer: &Printer,
+) -> Result<u8, CommandError> {
+    let cluster = cluster()?;
+    let zone = sys::local_zone();
+    let wanted = match names.map(node_list::expand) {
+        None => cluster.nodes.iter().map(|node| node.name.clone()).collect(),
+        Some(names) => names.unwrap_or_default(),
+    };
+    let mut status = 0;
+    for name in &wanted {
+        match cluster.nodes.iter().find(|node| node.name == *name) {
+            Some(node) => printer.data(&node_text(node, &cluster, style, &zone)),
+            None => {
+                status = 1;
+                if !quiet {
+                    printer.line(&format!("Node {name} not found"));
+                }
+            }
         }
-        None => {
-            printer.line(&format!("{what} {} not found", name.unwrap_or_default()));
-            1
+    }
+    Ok(status)
+}
+
+/// The partition that is named, or all.
+fn show_partitions(
+    name: Option<&str>,
+    style: ShowStyle,
+    quiet: bool,
+    printer: &Printer,
+) -> Result<u8, CommandError> {
+    let cluster = cluster()?;
+    let all = cluster.partitions.iter();
+    let wanted = all.filter(|partition| name.is_none_or(|name| name == partition.name));
+    let text: String = wanted
+        .map(|partition| partition_text(partition, &cluster, style))
+        .collect();
+    printer.data(&text);
+    match (name, text.is_empty()) {
+        (Some(name), true) => {
+            if !quiet {
+                printer.line(&format!("Partition {name} not found"));
+            }
+            Ok(1)
         }
+        _ => Ok(0),
     }
 }
 
-/// What the embedded engine knows of its nodes, under Slurm's names.
-fn nodes_text(facts: &EngineFacts, name: Option<&str>, one_line: bool) -> Option<String> {
-    let wanted: Option<Vec<NodeName>> =
-        name.map(|list| node_list::expand(list).unwrap_or_default());
-    let separator = if one_line { " " } else { "\n   " };
-    let end = if one_line { "\n" } else { "\n\n" };
-    let text: String = facts
-        .nodes
-        .iter()
-        .filter(|node| {
-            wanted
-                .as_ref()
-                .is_none_or(|wanted| wanted.contains(&node.name))
-        })
-        .map(|node| {
-            let state = match (node.cpus_used, node.cpus) {
-                (0, _) => "IDLE",
-                (used, all) if used >= all => "ALLOCATED",
-                _ => "MIXED",
+/// The steps that run, of all jobs, of a job, or one.
+fn show_steps(
+    name: Option<&str>,
+    style: ShowStyle,
+    quiet: bool,
+    printer: &Printer,
+) -> Result<u8, CommandError> {
+    let (job, step) = match name.map(|name| name.split_once('.').unwrap_or((name, ""))) {
+        None => (None, ""),
+        Some((job, step)) => match single_job(job) {
+            None => {
+                say_unless(
+                    quiet,
+                    printer,
+                    "scontrol_print_step error: Invalid job id specified",
+                );
+                return Ok(1);
+            }
+            Some(job) => (Some(job), step),
+        },
+    };
+    let mut text = String::new();
+    if let Some(mut client) = connect_to_look()? {
+        for info in jobs(job, &mut client)? {
+            let Some(info) = element(info, job.and_then(|job| job.task)) else {
+                continue;
             };
-            let gres = match node.gpus.len() {
-                0 => "(null)".to_owned(),
-                count => format!("gpu:{count}"),
+            let all = client.steps(JobId(info.id));
+            let wanted = |it: &StepRecord| {
+                it.state == StepState::Running && (step.is_empty() || it.step.to_string() == step)
             };
-            let lines = [
-                format!("NodeName={}", node.name),
-                format!(
-                    "CPUAlloc={} CPUEfctv={} CPUTot={}",
-                    node.cpus_used, node.cpus, node.cpus
-                ),
-                format!("Gres={gres}"),
-                format!("RealMemory={} AllocMem={}", node.memory, node.memory_used),
-                format!("State={state} Partitions=local"),
-            ];
-            format!("{}{end}", lines.join(separator))
-        })
-        .collect();
-    (!text.is_empty()).then_some(text)
-}
-
-/// The one partition of the embedded engine.
-fn partition_text(facts: &EngineFacts, name: Option<&str>, one_line: bool) -> Option<String> {
-    if name.is_some_and(|name| name != "local") {
-        return None;
+            for it in all.unwrap_or_default().iter().filter(|it| wanted(it)) {
+                text.push_str(&step_text(it, &info, style));
+            }
+        }
     }
-    let separator = if one_line { " " } else { "\n   " };
-    let end = if one_line { "\n" } else { "\n\n" };
-    let nodes: Vec<NodeName> = facts
-        .nodes
-        .iter()
-        .filter(|node| !node.is_virtual)
-        .map(|node| node.name.clone())
-        .collect();
-    let lines = [
-        "PartitionName=local".to_owned(),
-        "AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL".to_owned(),
-        "Default=YES DefaultTime=NONE".to_owned(),
-        "MaxNodes=UNLIMITED MaxTime=UNLIMITED MinNodes=0".to_owned(),
-        format!("Nodes={}", node_list::fold(&nodes)),
-        format!(
-            "State=UP TotalCPUs={} TotalNodes={}",
-            facts.cpus,
-            nodes.len()
-        ),
-        format!(
-            "TRES=cpu={},mem={},node={}",
-            facts.cpus,
-            mebibytes_text(facts.memory),
-            nodes.len()
-        ),
-    ];
-    Some(format!("{}{end}", lines.join(separator)))
+    match (name, text.is_empty()) {
+        (Some(name), true) => {
+            let dot = if name.contains('.') { "" } else { "." };
+            if !quiet {
+                printer.line(&format!("Job step {name}{dot} not found"));
+            }
+            return Ok(1);
+        }
+        (None, true) => printer.line("No job steps in the system"),
+        (_, false) => printer.data(&text),
+    }
+    Ok(0)
 }
 
 /// What programs read of a configuration, as far as the embedded engine has it.
@@ -466,7 +509,8 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
 
   show job [ID]              a job, or all
   show node [LIST]           nodes
-  show partition [NAME]      the partition
+  show partition [NAME]      partitions
+  show step [ID]             steps that run
   show config                some of what programs read of a configuration
   show hostnames [LIST]      a node list, a name a line; without a list the job's
   show hostlist NAMES        names as a list; hostlistsorted sorts first

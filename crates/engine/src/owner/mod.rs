@@ -7,6 +7,7 @@
 //! Nothing is answered or done before it is written. Where writing fails, memory is dropped and
 //! made anew from the store.
 
+mod accounting;
 mod active_job;
 mod allocation;
 mod batch_step;
@@ -188,7 +189,8 @@ impl Owner {
             | Call::Steps { .. }
             | Call::Histories(_)
             | Call::Facts
-            | Call::Cluster => {
+            | Call::Cluster
+            | Call::Accounting => {
                 turn.reads.push((call, reply));
                 return None;
             }
@@ -213,6 +215,7 @@ impl Owner {
             Call::SignalStep { job, step, signal } => {
                 self.signal_step(job, step, signal, peer, turn)
             }
+            Call::SetAccounting(accounting) => self.set_accounting(&accounting),
             Call::Release { job, status } => self.release(job, status, peer, turn),
             Call::StepEnded {
                 job,

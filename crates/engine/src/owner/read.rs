@@ -21,6 +21,9 @@ impl Owner {
                 .map(|jobs| Answer::Histories { jobs }),
             Call::Facts => Ok(Answer::Facts(Box::new(self.facts()))),
             Call::Cluster => Ok(Answer::Cluster(Box::new(self.cluster_report()))),
+            Call::Accounting => self
+                .accounting()
+                .map(|accounting| Answer::Accounting(Box::new(accounting))),
             Call::Watch {
                 filter,
                 after,

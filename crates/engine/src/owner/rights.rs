@@ -6,6 +6,7 @@
 //! | submit | yes | no | | where the engine is root, who can become them |
 //! | change a job, run steps in it | its own | yes | yes | no |
 //! | tell that a step ended | yes | yes | no | no |
+//! | change accounts, users and QOS | yes | yes | | no |
 //! | stop the engine | yes | yes | | no |
 //! | replace the engine by another version | yes | no | | no |
 //!
@@ -28,6 +29,8 @@ pub(super) enum Act {
     ChangeJob,
     /// Speaks for a supervisor.
     ReportStep,
+    /// Changes accounts, users and QOS.
+    Manage,
     /// Ends the engine.
     Stop,
     /// Puts another engine in its place.
@@ -41,6 +44,7 @@ impl Act {
             Call::Handover(_) => Act::Replace,
             Call::Stop => Act::Stop,
             Call::StepEnded { .. } => Act::ReportStep,
+            Call::SetAccounting(_) => Act::Manage,
             Call::Submit(_) => Act::Submit,
             Call::Jobs(_)
             | Call::Watch { .. }
@@ -48,6 +52,7 @@ impl Act {
             | Call::Histories(_)
             | Call::Facts
             | Call::Cluster
+            | Call::Accounting
             | Call::Test(_) => Act::See,
             Call::Cancel(_)
             | Call::CancelEach { .. }
@@ -67,7 +72,7 @@ pub(super) fn check(caller: u32, engine: u32, act: Act) -> Result<(), Refusal> {
         // A job's own owner is checked by `may_change`.
         Act::See | Act::ChangeJob => true,
         Act::Submit => is_owner || engine == 0,
-        Act::ReportStep | Act::Stop => is_owner || caller == 0,
+        Act::ReportStep | Act::Manage | Act::Stop => is_owner || caller == 0,
         Act::Replace => is_owner,
     };
     if may {
@@ -76,7 +81,7 @@ pub(super) fn check(caller: u32, engine: u32, act: Act) -> Result<(), Refusal> {
     let what = match act {
         Act::Submit => "runs jobs of that user alone; unset TRAINYARD_HOME to use an own engine",
         Act::Replace => "is replaced by that user's own yard alone",
-        Act::See | Act::ChangeJob | Act::ReportStep | Act::Stop => {
+        Act::See | Act::ChangeJob | Act::ReportStep | Act::Manage | Act::Stop => {
             "takes this from that user and root alone"
         }
     };
@@ -96,36 +101,37 @@ pub(super) fn may_change(caller: u32, owner: u32) -> bool {
 mod tests {
     use super::*;
 
-    const ACTS: [Act; 6] = [
+    const ACTS: [Act; 7] = [
         Act::See,
         Act::Submit,
         Act::ChangeJob,
         Act::ReportStep,
         Act::Stop,
         Act::Replace,
+        Act::Manage,
     ];
 
     #[track_caller]
-    fn check_all(caller: u32, engine: u32, want: [bool; 6]) {
+    fn check_all(caller: u32, engine: u32, want: [bool; 7]) {
         assert_eq!(ACTS.map(|act| check(caller, engine, act).is_ok()), want);
     }
 
     #[test]
     fn an_engine_obeys_its_owner() {
         for user in [0, 7] {
-            check_all(user, user, [true; 6]);
+            check_all(user, user, [true; 7]);
         }
     }
 
     #[test]
     fn a_stranger_only_looks_and_a_root_engine_takes_jobs() {
-        check_all(8, 7, [true, false, true, false, false, false]);
-        check_all(8, 0, [true, true, true, false, false, false]);
+        check_all(8, 7, [true, false, true, false, false, false, false]);
+        check_all(8, 0, [true, true, true, false, false, false, false]);
     }
 
     #[test]
     fn root_neither_replaces_a_user_s_engine_nor_has_it_run_jobs() {
-        check_all(0, 7, [true, false, true, true, true, false]);
+        check_all(0, 7, [true, false, true, true, true, false, true]);
     }
 
     #[test]

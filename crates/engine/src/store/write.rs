@@ -78,7 +78,7 @@ impl Store {
         Ok(())
     }
 
-    fn set_durable(&mut self, durable: bool) -> rusqlite::Result<()> {
+    pub(super) fn set_durable(&mut self, durable: bool) -> rusqlite::Result<()> {
         if self.durable != durable {
             let mode = if durable { "FULL" } else { "NORMAL" };
             self.db.pragma_update(None, "synchronous", mode)?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod lost_submission;
 pub(crate) mod sacct;
+pub(crate) mod sacctmgr;
 pub mod scancel;
 pub mod scontrol;
 pub(crate) mod scontrol_show_job;
@@ -14,6 +15,7 @@ pub(crate) mod squeue_order;
 
 pub use lost_submission::{FIND_BY_COMMENT, answer_was_lost, job_with_comment};
 pub use sacct::{Parsable, SacctArgs, SacctColumn, SacctShow, sacct_columns_text};
+pub use sacctmgr::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
 pub use scontrol_show_job::{ShowStyle, show_job};
 pub use sinfo_args::{SINFO_USAGE, SinfoAction, SinfoArgs, SinfoUsageError};
 pub use squeue::Printed;

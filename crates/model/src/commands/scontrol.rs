@@ -25,6 +25,17 @@ pub enum ScontrolCommand {
     ShowNode(Option<String>),
     /// `show partition [NAME]`
     ShowPartition(Option<String>),
+    /// `show step [ID]`
+    ShowStep(Option<String>),
+    /// `show reservation`, `show licenses` and others of which the engine has none: what is said.
+    None {
+        /// On standard output.
+        stdout: String,
+        /// On standard error.
+        stderr: String,
+        /// Exit status.
+        status: u8,
+    },
     /// `show config`
     ShowConfig,
     /// `show hostnames [LIST]`; without a list `SLURM_NODELIST`, then `SLURM_JOB_NODELIST`.
@@ -274,8 +285,14 @@ fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
             return Ok(ScontrolCommand::HostList { names, sorted });
         }
     }
-    if is("config", 1) {
+    if is("config", 3) {
         return Ok(ScontrolCommand::ShowConfig);
+    }
+    if is("steps", 2) {
+        return Ok(ScontrolCommand::ShowStep(value));
+    }
+    if let Some(said) = none_of(&is, value.as_deref()) {
+        return Ok(said);
     }
     if is("jobs", 1) || is("jobid", 1) {
         return Ok(ScontrolCommand::ShowJob(value));
@@ -287,6 +304,44 @@ fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
         return Ok(ScontrolCommand::ShowPartition(value));
     }
     Err(ScontrolUsageError::Entity(entity.to_owned()))
+}
+
+/// What is said of things of which an engine has none.
+fn none_of(is: &dyn Fn(&str, usize) -> bool, value: Option<&str>) -> Option<ScontrolCommand> {
+    let said = |stdout: String, stderr: String, status| ScontrolCommand::None {
+        stdout,
+        stderr,
+        status,
+    };
+    let quiet = ["aliases", "federation", "burstbuffer", "bbstat", "dwstat"];
+    if quiet.iter().any(|name| is(name, 2)) {
+        return Some(said(String::new(), String::new(), 0));
+    }
+    let shown = |text: &str| said(format!("{text}\n"), String::new(), 0);
+    if is("reservations", 3) {
+        return Some(match value {
+            None => shown("No reservations in the system"),
+            Some(name) => said(format!("Reservation {name} not found\n"), String::new(), 1),
+        });
+    }
+    if is("licenses", 2) {
+        return Some(shown("No licenses configured in Slurm."));
+    }
+    if is("frontend", 1) {
+        return Some(shown("No nodes in the system"));
+    }
+    if is("daemons", 1) {
+        return Some(shown("slurmctld slurmd"));
+    }
+    is("topology", 1).then(|| {
+        let text = match value {
+            None => "No topology information available".to_owned(),
+            Some(name) => {
+                format!("Topology information contains no switch or node named {name}")
+            }
+        };
+        said(String::new(), format!("scontrol: error: {text}\n"), 0)
+    })
 }
 
 /// `text` is `name` or the beginning of it, at least so many letters long, in any case.

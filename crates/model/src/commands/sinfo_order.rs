@@ -145,6 +145,7 @@ pub(crate) fn is_in_state(node: &SinfoNode, wanted: &str) -> bool {
     let state = node.state_long.as_str();
     match *wanted {
         "drain" => matches!(state, "drained" | "draining"),
+        "allocated" => matches!(state, "allocated" | "mixed"),
         wanted => state == wanted,
     }
 }

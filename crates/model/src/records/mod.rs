@@ -1,5 +1,6 @@
 //! What is known of jobs, steps, nodes and partitions that are there.
 
+pub(crate) mod accounting;
 pub(crate) mod array_facts;
 pub mod job_environment;
 pub(crate) mod job_files;
@@ -14,6 +15,9 @@ pub(crate) mod node_state;
 pub(crate) mod recorded;
 pub(crate) mod step;
 
+pub use accounting::{
+    Account, AccountAssociation, AccountUser, Accounting, AccountingUse, Qos, Settings,
+};
 pub use array_facts::ArrayFacts;
 pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, ViewFacts};
 pub use job_reason::{reason_text, signal_description};

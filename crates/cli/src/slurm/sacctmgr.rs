@@ -1,0 +1,156 @@
+//! `sacctmgr`: accounts, users, associations and QOS, kept by the engine.
+
+use super::connection::{CommandError, connect};
+use crate::printer::Printer;
+use api::{Client, JobFilter, Refusal};
+use model::{Accounting, AccountingUse, SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
+use std::io::{BufRead, Write};
+
+/// How often a change is tried again that another one came before.
+const TRIES: usize = 5;
+
+/// Runs it; returns its exit status.
+pub fn run(args: &[String], printer: &Printer) -> u8 {
+    let asked = match SacctmgrArgs::parse(args) {
+        Ok(asked) => asked,
+        Err(error) => {
+            printer.say(&error);
+            return 1;
+        }
+    };
+    match asked.show {
+        Some(SacctmgrShow::Help) => printer.data(HELP),
+        Some(SacctmgrShow::Version) => printer.line(&super::version_line()),
+        None => {
+            return carry_out(&asked, printer).unwrap_or_else(|failure| {
+                failure.say("sacctmgr", printer);
+                1
+            });
+        }
+    }
+    0
+}
+
+fn carry_out(asked: &SacctmgrArgs, printer: &Printer) -> Result<u8, CommandError> {
+    let text = match asked.file() {
+        Some(SacctmgrFile::Read(path)) => match std::fs::read_to_string(&path) {
+            Ok(text) => Some(text),
+            Err(error) => {
+                printer.say(&format!(" Unable to read \"{path}\": {}", words_of(&error)));
+                return Ok(1);
+            }
+        },
+        _ => None,
+    };
+    let mut client = connect()?;
+    for attempt in 1.. {
+        let mut accounting = client.accounting()?;
+        let uses = uses(&mut client, &accounting)?;
+        let answer = asked.answer(&mut accounting, &uses, text.as_deref());
+        if !answer.changes {
+            return Ok(print(asked, &answer, printer));
+        }
+        if !asked.immediate {
+            printer.data(&answer.stdout);
+            if !has_agreed(printer) {
+                printer.line(" Changes Discarded");
+                return Ok(1);
+            }
+        }
+        accounting.version += 1;
+        match client.set_accounting(accounting) {
+            Ok(()) => {
+                if asked.immediate {
+                    return Ok(print(asked, &answer, printer));
+                }
+                return Ok(answer.status);
+            }
+            Err(error) => match error.refusal() {
+                Some(Refusal::Invalid { .. }) if asked.immediate && attempt < TRIES => {}
+                Some(Refusal::Invalid { message }) => {
+                    printer.say(&format!(" Error with request: {message}"));
+                    return Ok(1);
+                }
+                _ => return Err(error.into()),
+            },
+        }
+    }
+    Ok(1)
+}
+
+fn print(asked: &SacctmgrArgs, answer: &SacctmgrAnswer, printer: &Printer) -> u8 {
+    let said = answer.stderr.lines();
+    if let (Some(SacctmgrFile::Write(path)), 0) = (asked.file(), answer.status) {
+        if let Err(error) = std::fs::write(&path, &answer.stdout) {
+            printer.say(&format!(" Can't open {path}: {}", words_of(&error)));
+            return 1;
+        }
+        said.for_each(|line| printer.say(line));
+        return 0;
+    }
+    if !(asked.quiet && answer.changes) {
+        printer.data(&answer.stdout);
+    }
+    said.for_each(|line| printer.say(line));
+    answer.status
+}
+
+/// An error of the system without Rust's number.
+fn words_of(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
+}
+
+/// Jobs that wait or run, by the accounts that they count for.
+fn uses(client: &mut Client, accounting: &Accounting) -> Result<Vec<AccountingUse>, CommandError> {
+    let jobs = client.jobs(JobFilter::default())?;
+    let uses = jobs.into_iter().map(|job| {
+        let user = accounting.users.iter().find(|user| user.name == job.user);
+        let default = user.map(|user| user.default_account.clone());
+        AccountingUse {
+            job: job.id.0,
+            account: job.request.account.clone().or(default).unwrap_or_default(),
+            user: job.user,
+        }
+    });
+    Ok(uses.collect())
+}
+
+/// Asks a person; no answer is no.
+fn has_agreed(printer: &Printer) -> bool {
+    printer.data("Would you like to commit changes? (You have 30 seconds to decide)\n(N/y): ");
+    // What can't be flushed can't be read either.
+    let _ = std::io::stdout().flush();
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    read.is_ok() && line.trim().eq_ignore_ascii_case("y")
+}
+
+pub(super) const HELP: &str = "\
+Usage: sacctmgr [OPTIONS] COMMAND
+Shows and changes accounts, users, associations and QOS that Trainyard's embedded engine keeps, as
+Slurm's sacctmgr does those of a cluster. They are kept and shown; what a job may have is decided by
+the cluster's own limits, not by those that are set here.
+
+  show|list ENTITY [NAME=VALUE ...]            account, association, cluster, qos, tres, user
+  add|create ENTITY NAME [NAME=VALUE ...]      account, coordinator, qos, user
+  modify ENTITY NAME [where ...] set NAME=VALUE ...
+                                               account, qos, user
+  delete|remove ENTITY NAME [NAME=VALUE ...]   account, coordinator, qos, user
+  dump CLUSTER [file=FILE]                     all of it as a file
+  load FILE                                    what such a file has
+
+  Format=LIST, WithAssoc, WithCoord, Tree and OnlyDefaults belong to show.
+
+  -i, --immediate    changes without a question
+  -n, --noheader     no header
+  -p, --parsable     a | after each value
+  -P, --parsable2    a | between values
+  -Q, --quiet        no word about what was done
+  -V, --version      what this is
+
+Taken and without effect: --associations, --oneliner, --readonly, --verbose.
+";

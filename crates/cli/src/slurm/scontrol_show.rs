@@ -1,0 +1,265 @@
+//! `scontrol show node`, `show partition`, `show step`: as Slurm 22.05 prints them, line by line.
+
+use super::cluster_view::{gres, gres_used, kind_text, over_subscribe};
+use api::{ClusterReport, GpuReport, NodeReport, PartitionReport};
+use jiff::tz::TimeZone;
+use model::{
+    JobInfo, NodeName, Seconds, ShowStyle, StepRecord, mebibytes_text, moment_text, node_list,
+    padded_elapsed_text,
+};
+
+/// Lines under each other, or in one; a blank line or an end of line after them.
+fn block(lines: &[String], style: ShowStyle, indent: &str) -> String {
+    if style.one_line {
+        return format!("{}\n", lines.join(" "));
+    }
+    format!("{}\n\n", lines.join(&format!("\n{indent}")))
+}
+
+/// A node.
+pub fn node_text(
+    node: &NodeReport,
+    cluster: &ClusterReport,
+    style: ShowStyle,
+    zone: &TimeZone,
+) -> String {
+    let [sockets, cores, threads] = node.sockets.unwrap_or([1, node.cpus, 1]);
+    let features = or_null(node.features.join(","));
+    let partitions = cluster.partitions.iter();
+    let partitions = partitions.filter(|partition| partition.nodes.contains(&node.name));
+    let partitions: Vec<&str> = partitions
+        .map(|partition| partition.name.as_str())
+        .collect();
+    let free = node.memory.saturating_sub(node.memory_used);
+    let mut lines = vec![
+        format!(
+            "NodeName={} Arch={} CoresPerSocket={cores} ",
+            node.name,
+            std::env::consts::ARCH
+        ),
+        format!(
+            "CPUAlloc={} CPUEfctv={cpus} CPUTot={cpus} CPULoad=N/A",
+            node.cpus_used,
+            cpus = node.cpus
+        ),
+        format!("AvailableFeatures={features}"),
+        format!("ActiveFeatures={features}"),
+        format!("Gres={}", or_null(gres(node))),
+    ];
+    if style.details {
+        lines.push("GresDrain=N/A".to_owned());
+        lines.push(format!("GresUsed={}", or_null(gres_used(node))));
+    }
+    lines.extend([
+        format!(
+            "NodeAddr={name} NodeHostName={name} Version={}",
+            api::VERSION,
+            name = node.name
+        ),
+        "OS=Linux ".to_owned(),
+        format!(
+            "RealMemory={} AllocMem={} FreeMem={free} Sockets={sockets} Boards=1",
+            node.memory, node.memory_used
+        ),
+        format!(
+            "State={} ThreadsPerCore={threads} TmpDisk={} Weight={} Owner=N/A MCS_label=N/A",
+            node.state.with_flags(),
+            node.tmp_disk.unwrap_or(0),
+            node.weight
+        ),
+        format!("Partitions={} ", partitions.join(",")),
+        "BootTime=None SlurmdStartTime=None".to_owned(),
+        "LastBusyTime=Unknown".to_owned(),
+        format!(
+            "CfgTRES=cpu={cpus},mem={},billing={cpus}{}",
+            mebibytes_text(node.memory),
+            gpus_text(&node.gpus, |gpu| gpu.count),
+            cpus = node.cpus
+        ),
+        format!("AllocTRES={}", held_text(node)),
+        "CapWatts=n/a".to_owned(),
+        "CurrentWatts=0 AveWatts=0".to_owned(),
+        "ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s".to_owned(),
+    ]);
+    if let Some(reason) = &node.reason {
+        let at = moment_text(reason.at, zone);
+        lines.push(format!("Reason={} [{}@{at}]", reason.text, reason.user));
+    }
+    block(&lines, style, "   ")
+}
+
+fn held_text(node: &NodeReport) -> String {
+    let used = |gpu: &GpuReport| u32::try_from(gpu.used.len()).unwrap_or(u32::MAX);
+    match (node.cpus_used, node.memory_used) {
+        (0, 0) => String::new(),
+        (cpus, 0) => format!("cpu={cpus}{}", gpus_text(&node.gpus, used)),
+        (cpus, memory) => format!(
+            "cpu={cpus},mem={}{}",
+            mebibytes_text(memory),
+            gpus_text(&node.gpus, used)
+        ),
+    }
+}
+
+/// `,gres/gpu=4,gres/gpu:v100=4`; nothing where there are none. Types stand in their own order.
+fn gpus_text<'a>(
+    gpus: impl IntoIterator<Item = &'a GpuReport>,
+    count: impl Fn(&GpuReport) -> u32,
+) -> String {
+    let mut kinds: Vec<(String, u32)> = Vec::new();
+    let mut all = 0;
+    for gpu in gpus {
+        all += count(gpu);
+        let kind = kind_text(&gpu.kind);
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, known)) => *known += count(gpu),
+            None => kinds.push((kind, count(gpu))),
+        }
+    }
+    if all == 0 {
+        return String::new();
+    }
+    kinds.sort();
+    let kinds = kinds
+        .iter()
+        .filter(|(kind, count)| !kind.is_empty() && *count > 0);
+    let kinds: String = kinds
+        .map(|(kind, count)| format!(",gres/gpu{kind}={count}"))
+        .collect();
+    format!(",gres/gpu={all}{kinds}")
+}
+
+/// A partition.
+pub fn partition_text(
+    partition: &PartitionReport,
+    cluster: &ClusterReport,
+    style: ShowStyle,
+) -> String {
+    let yes = |is: bool| if is { "YES" } else { "NO" };
+    let count = |count: Option<u32>| count.map_or("UNLIMITED".to_owned(), |it| it.to_string());
+    let memory = |per_cpu: Option<u64>, per_node: Option<u64>, name: &str| match (per_cpu, per_node)
+    {
+        (Some(mib), _) => format!("{name}MemPerCPU={mib}"),
+        (None, Some(mib)) => format!("{name}MemPerNode={mib}"),
+        (None, None) => format!("{name}MemPerNode=UNLIMITED"),
+    };
+    let limit = |time: Option<Seconds>, none: &str| match time {
+        Some(Seconds(seconds)) => padded_elapsed_text(i64::try_from(seconds).unwrap_or(i64::MAX)),
+        None => none.to_owned(),
+    };
+    let nodes: Vec<&NodeReport> = cluster
+        .nodes
+        .iter()
+        .filter(|node| partition.nodes.contains(&node.name))
+        .collect();
+    let cpus: u32 = nodes.iter().map(|node| node.cpus).sum();
+    let mib: u64 = nodes.iter().map(|node| node.memory).sum();
+    let gpus = nodes.iter().flat_map(|node| node.gpus.iter());
+    let mut names: Vec<NodeName> = partition.nodes.clone();
+    node_list::sort(&mut names);
+    let lines = [
+        format!("PartitionName={}", partition.name),
+        "AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL".to_owned(),
+        format!(
+            "AllocNodes=ALL Default={} QoS={}",
+            yes(partition.is_default),
+            partition.qos.as_deref().unwrap_or("N/A")
+        ),
+        format!(
+            "DefaultTime={} DisableRootJobs=NO ExclusiveUser={} GraceTime={} Hidden=NO",
+            limit(partition.default_time, "NONE"),
+            yes(partition.one_user),
+            partition.grace_time.0
+        ),
+        format!(
+            "MaxNodes={} MaxTime={} MinNodes={} LLN=NO MaxCPUsPerNode={}",
+            count(partition.max_nodes),
+            limit(partition.max_time, "UNLIMITED"),
+            partition.min_nodes,
+            count(partition.max_cpus_per_node)
+        ),
+        format!("Nodes={}", node_list::fold(&names)),
+        format!(
+            "PriorityJobFactor={} PriorityTier={} RootOnly=NO ReqResv=NO OverSubscribe={}",
+            partition.factor,
+            partition.tier,
+            over_subscribe(partition)
+        ),
+        "OverTimeLimit=NONE PreemptMode=OFF".to_owned(),
+        format!(
+            "State={} TotalCPUs={cpus} TotalNodes={} SelectTypeParameters=NONE",
+            partition.state.to_uppercase(),
+            nodes.len()
+        ),
+        "JobDefaults=(null)".to_owned(),
+        format!(
+            "{} {}",
+            memory(
+                partition.default_memory_per_cpu,
+                partition.default_memory_per_node,
+                "Def"
+            ),
+            memory(partition.max_memory_per_cpu, None, "Max")
+        ),
+        format!(
+            "TRES=cpu={cpus},mem={},node={},billing={cpus}{}",
+            mebibytes_text(mib),
+            nodes.len(),
+            gpus_text(gpus, |gpu| gpu.count)
+        ),
+    ];
+    block(&lines, style, "   ")
+}
+
+/// A step that runs.
+pub fn step_text(step: &StepRecord, job: &JobInfo, style: ShowStyle) -> String {
+    let names: Vec<NodeName> = step.nodes.iter().map(|share| share.node.clone()).collect();
+    let cpus: usize = step.nodes.iter().map(|share| share.cpus.len()).sum();
+    let tasks: u32 = step.nodes.iter().map(|share| share.tasks).sum();
+    let mib: u64 = step.nodes.iter().map(|share| share.memory).sum();
+    let is_batch = step.step == model::StepId::Batch;
+    let tres = match is_batch {
+        true => "(null)".to_owned(),
+        false => format!(
+            "cpu={cpus},mem={},node={}",
+            mebibytes_text(mib),
+            names.len()
+        ),
+    };
+    let lines = [
+        format!(
+            "StepId={}.{} UserId={} StartTime={} TimeLimit=UNLIMITED",
+            job.id_text(false),
+            step.step,
+            job.uid,
+            moment_text(step.since, &job.zone)
+        ),
+        format!(
+            "State=RUNNING Partition={} NodeList={}",
+            job.partition,
+            node_list::fold(&names)
+        ),
+        format!(
+            "Nodes={} CPUs={} Tasks={tasks} Name={} Network=(null)",
+            names.len(),
+            if is_batch { 0 } else { cpus },
+            step.name
+        ),
+        format!("TRES={tres}"),
+        "ResvPorts=(null)".to_owned(),
+        format!(
+            "CPUFreqReq=Default{}",
+            if is_batch { "" } else { " Dist=Block" }
+        ),
+        "SrunHost:Pid=(null):0".to_owned(),
+    ];
+    block(&lines, style, "   ")
+}
+
+fn or_null(text: String) -> String {
+    if text.is_empty() {
+        "(null)".to_owned()
+    } else {
+        text
+    }
+}

@@ -1,0 +1,176 @@
+//! The columns of `sacctmgr`: names, headers, widths. From 22.05's `sacctmgr/common.c`.
+
+/// A column.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Column {
+    /// Its names in `Format=`; the beginning of one is enough.
+    names: &'static [&'static str],
+    /// Its header.
+    pub(super) header: &'static str,
+    /// Its width where none is asked for.
+    pub(super) width: usize,
+    /// What stands in it: a setting's name, or one of the entity's own.
+    pub(super) key: &'static str,
+}
+
+const fn column(
+    names: &'static [&'static str],
+    header: &'static str,
+    width: usize,
+    key: &'static str,
+) -> Column {
+    Column {
+        names,
+        header,
+        width,
+        key,
+    }
+}
+
+/// In the order in which the beginning of a name finds them.
+#[rustfmt::skip]
+const COLUMNS: &[Column] = &[
+    column(&["account", "acct"], "Account", 10, "account"),
+    column(&["adminlevel"], "Admin", 9, "admin"),
+    column(&["classification"], "Class", 9, "class"),
+    column(&["cluster"], "Cluster", 10, "cluster"),
+    column(&["coordinators"], "Coord Accounts", 20, "coordinators"),
+    column(&["controlhost"], "ControlHost", 15, "controlhost"),
+    column(&["controlport"], "ControlPort", 12, "controlport"),
+    column(&["defaultaccount"], "Def Acct", 10, "defaultaccount"),
+    column(&["defaultqos"], "Def QOS", 9, "defaultqos"),
+    column(&["description"], "Descr", 20, "description"),
+    column(&["fairshare", "share", "shares"], "Share", 9, "fairshare"),
+    column(&["flags"], "Flags", 20, "flags"),
+    column(&["gracetime"], "GraceTime", 10, "gracetime"),
+    column(&["grpcpumins"], "GrpCPUMins", 11, "grpcpumins"),
+    column(&["grpcpus"], "GrpCPUs", 8, "grpcpus"),
+    column(&["grpjobs"], "GrpJobs", 7, "grpjobs"),
+    column(&["grpmemory"], "GrpMem", 7, "grpmem"),
+    column(&["grpnodes"], "GrpNodes", 8, "grpnodes"),
+    column(&["grpsubmitjobs"], "GrpSubmit", 9, "grpsubmitjobs"),
+    column(&["grptres"], "GrpTRES", 13, "grptres"),
+    column(&["grptresmins"], "GrpTRESMins", 13, "grptresmins"),
+    column(&["grptresrunmins"], "GrpTRESRunMins", 13, "grptresrunmins"),
+    column(&["grpwall"], "GrpWall", 11, "grpwall"),
+    column(&["id"], "ID", 6, "id"),
+    column(&["maxcpumins", "maxcpuminsperjob"], "MaxCPUMins", 11, "maxcpumins"),
+    column(&["maxcpus", "maxcpusperjob"], "MaxCPUs", 8, "maxcpus"),
+    column(&["maxjobs"], "MaxJobs", 7, "maxjobs"),
+    column(&["maxjobspa", "maxjobsperaccount"], "MaxJobsPA", 9, "maxjobsperaccount"),
+    column(&["maxjobspu", "maxjobsperuser"], "MaxJobsPU", 9, "maxjobsperuser"),
+    column(&["maxnodes", "maxnodesperjob"], "MaxNodes", 8, "maxnodes"),
+    column(&["maxsubmitjobs"], "MaxSubmit", 9, "maxsubmitjobs"),
+    column(&["maxsubmitpa", "maxsubmitjobspa", "maxsubmitjobsperaccount"], "MaxSubmitPA", 11, "maxsubmitjobsperaccount"),
+    column(&["maxsubmitpu", "maxsubmitjobspu", "maxsubmitjobsperuser"], "MaxSubmitPU", 11, "maxsubmitjobsperuser"),
+    column(&["maxtres", "maxtresperjob"], "MaxTRES", 13, "maxtres"),
+    column(&["maxtresmins", "maxtresminsperjob"], "MaxTRESMins", 13, "maxtresmins"),
+    column(&["maxtrespa", "maxtresperaccount"], "MaxTRESPA", 13, "maxtresperaccount"),
+    column(&["maxtrespernode", "maxtrespn"], "MaxTRESPerNode", 14, "maxtrespernode"),
+    column(&["maxtrespu", "maxtresperuser"], "MaxTRESPU", 13, "maxtresperuser"),
+    column(&["maxwall", "maxwalldurationperjob"], "MaxWall", 11, "maxwall"),
+    column(&["mintres", "mintresperjob"], "MinTRES", 13, "mintres"),
+    column(&["name"], "Name", 10, "name"),
+    column(&["organization"], "Org", 20, "organization"),
+    column(&["parentname"], "ParentName", 10, "parent"),
+    column(&["partition"], "Partition", 10, "partition"),
+    column(&["preempt"], "Preempt", 10, "preempt"),
+    column(&["preemptexempttime"], "PreemptExemptTime", 19, "preemptexempttime"),
+    column(&["preemptmode"], "PreemptMode", 11, "preemptmode"),
+    column(&["priority"], "Priority", 10, "priority"),
+    column(&["qoslevel", "qos"], "QOS", 20, "qos"),
+    column(&["rpc"], "RPC", 5, "rpc"),
+    column(&["type"], "Type", 8, "type"),
+    column(&["usagefactor"], "UsageFactor", 11, "usagefactor"),
+    column(&["usagethreshold"], "UsageThres", 10, "usagethreshold"),
+    column(&["user"], "User", 10, "user"),
+];
+
+/// A column of an answer, with its width and side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chosen {
+    pub(super) column: &'static Column,
+    pub(super) width: usize,
+    pub(super) left: bool,
+}
+
+/// `account%20,user%-8,qos`.
+///
+/// # Errors
+/// The first name of no column.
+pub(super) fn choose(format: &str) -> Result<Vec<Chosen>, String> {
+    let one = |word: &str| {
+        let (name, size) = word.split_once('%').unwrap_or((word, ""));
+        let lower = name.to_ascii_lowercase();
+        let fits = |column: &&Column| column.names.contains(&lower.as_str());
+        let begins = |column: &&Column| column.names.iter().any(|name| name.starts_with(&lower));
+        let column = COLUMNS.iter().find(fits);
+        let column = column.or_else(|| COLUMNS.iter().find(begins));
+        let column = column.filter(|_| !name.is_empty());
+        let column = column.ok_or_else(|| format!("Unknown field '{name}'"))?;
+        let width = size.trim_start_matches('-').parse().unwrap_or(column.width);
+        Ok(Chosen {
+            column,
+            width,
+            left: size.starts_with('-'),
+        })
+    };
+    format.split(',').map(one).collect()
+}
+
+/// How an answer is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Style {
+    /// `--noheader`
+    pub(super) no_header: bool,
+    /// `--parsable`, `--parsable2`: with a delimiter at the end or without.
+    pub(super) parsable: Option<bool>,
+}
+
+/// A table: header, rules, rows.
+pub(super) fn table(columns: &[Chosen], rows: &[Vec<String>], style: Style) -> String {
+    let mut text = String::new();
+    if !style.no_header {
+        let headers: Vec<String> = columns
+            .iter()
+            .map(|it| it.column.header.to_owned())
+            .collect();
+        put_line(columns, &headers, style, true, &mut text);
+        if style.parsable.is_none() {
+            for column in columns {
+                text.push_str(&"-".repeat(column.width));
+                text.push(' ');
+            }
+            text.push('\n');
+        }
+    }
+    for row in rows {
+        put_line(columns, row, style, false, &mut text);
+    }
+    text
+}
+
+fn put_line(columns: &[Chosen], cells: &[String], style: Style, header: bool, text: &mut String) {
+    if let Some(ended) = style.parsable {
+        text.push_str(&cells.join("|"));
+        text.push_str(if ended { "|\n" } else { "\n" });
+        return;
+    }
+    for (cell, column) in cells.iter().zip(columns) {
+        let width = column.width;
+        let cell: String = match cell.chars().count() > width {
+            // A header is cut without a mark.
+            true if header => cell.chars().take(width).collect(),
+            true => {
+                let kept: String = cell.chars().take(width.saturating_sub(1)).collect();
+                format!("{kept}+")
+            }
+            false => cell.clone(),
+        };
+        match column.left {
+            true => text.push_str(&format!("{cell:<width$} ")),
+            false => text.push_str(&format!("{cell:>width$} ")),
+        }
+    }
+    text.push('\n');
+}

@@ -1,0 +1,275 @@
+//! `sacctmgr dump` and `load`: the accounting as a file in Slurm's format.
+
+use super::words::{Answer, OF_ASSOCIATIONS, Setting};
+use crate::records::{Account, AccountAssociation, AccountUser, Accounting, Settings};
+
+const HEAD: &str = "\
+# To edit this file start with a cluster line for the new cluster
+# Cluster - 'cluster_name':MaxTRESPerJob=node=50
+# Followed by Accounts you want in this fashion (root is created by default)...
+# Parent - 'root'
+# Account - 'cs':MaxTRESPerJob=node=5:MaxJobs=4:MaxTRESMinsPerJob=cpu=20:FairShare=399:MaxWallDurationPerJob=40:Description='Computer Science':Organization='LC'
+# Any of the options after a ':' can be left out and they can be in any order.
+# If you want to add any sub accounts just list the Parent THAT HAS ALREADY
+# BEEN CREATED before the account line in this fashion...
+# Parent - 'cs'
+# Account - 'test':MaxTRESPerJob=node=1:MaxJobs=1:MaxTRESMinsPerJob=cpu=1:FairShare=1:MaxWallDurationPerJob=1:Description='Test Account':Organization='Test'
+# To add users to a account add a line like this after a Parent - 'line'
+# User - 'lipari':MaxTRESPerJob=node=2:MaxJobs=3:MaxTRESMinsPerJob=cpu=4:FairShare=1:MaxWallDurationPerJob=1
+";
+
+/// The file's text on standard output: the caller writes it where it belongs.
+pub(super) fn dump(words: &[String], from: &Accounting) -> Result<Answer, Answer> {
+    let bare = words.iter().find(|word| !word.contains('='));
+    let named = words.iter().find_map(|word| word.strip_prefix("cluster="));
+    let Some(cluster) = bare.map(String::as_str).or(named) else {
+        return Err(Answer::refused(" We need a cluster to dump.\n".to_owned()));
+    };
+    if cluster != from.cluster {
+        return Err(Answer::refused(format!(
+            " Cluster {cluster} doesn't exist.\n"
+        )));
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for (_, it) in from.tree() {
+        if it.user.is_some() {
+            continue;
+        }
+        if it.parent.is_none() {
+            lines.push(format!(
+                "Cluster - '{cluster}'{}",
+                tail(it, it.qos.as_deref())
+            ));
+        }
+        let under = under(from, &it.account);
+        if !under.is_empty() {
+            lines.push(format!("Parent - '{}'", it.account));
+            lines.extend(under);
+        }
+    }
+    let text = lines
+        .iter()
+        .map(|line| format!("{line}\n"))
+        .collect::<String>();
+    Ok(Answer {
+        stdout: format!("{HEAD}{text}"),
+        stderr: lines
+            .iter()
+            .map(|line| format!("sacctmgr: {line}\n"))
+            .collect(),
+        ..Answer::default()
+    })
+}
+
+/// Users of an account, and the accounts right under it.
+fn under(from: &Accounting, account: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut users: Vec<&AccountAssociation> = from.associations.iter().collect();
+    users.retain(|it| it.user.is_some() && it.account == account);
+    users.sort_by(|a, b| a.user.cmp(&b.user));
+    for it in users {
+        let name = it.user.clone().unwrap_or_default();
+        let user = from.users.iter().find(|user| user.name == name);
+        let default = user.map_or("", |user| &user.default_account);
+        let default = if default.is_empty() {
+            "(null)"
+        } else {
+            default
+        };
+        let admin = user.filter(|user| user.admin != "None");
+        let admin = admin.map_or_else(String::new, |user| format!(":AdminLevel='{}'", user.admin));
+        let default_qos = from.setting(it, "defaultqos");
+        let default_qos =
+            default_qos.map_or_else(String::new, |qos| format!(":DefaultQOS='{qos}'"));
+        let tail = tail(it, Some(from.qos_of(it)));
+        lines.push(format!(
+            "User - '{name}':DefaultAccount='{default}'{admin}{default_qos}{tail}"
+        ));
+    }
+    let mut children: Vec<&AccountAssociation> = from.associations.iter().collect();
+    children.retain(|it| it.user.is_none() && it.parent.as_deref() == Some(account));
+    children.sort_by(|a, b| a.account.cmp(&b.account));
+    for it in children {
+        let record = from
+            .accounts
+            .iter()
+            .find(|record| record.name == it.account);
+        let (description, organization) = record.map_or(("", ""), |record| {
+            (&record.description, &record.organization)
+        });
+        lines.push(format!(
+            "Account - '{}':Description='{description}':Organization='{organization}'{}",
+            it.account,
+            tail(it, it.qos.as_deref())
+        ));
+    }
+    lines
+}
+
+/// `:Fairshare=1:MaxSubmitJobs=3:QOS='a,b'`
+fn tail(it: &AccountAssociation, qos: Option<&[String]>) -> String {
+    let share = it.settings.get("fairshare").map_or("1", String::as_str);
+    let mut text = format!(":Fairshare={share}");
+    for setting in OF_ASSOCIATIONS {
+        let value = it.settings.get(setting.key);
+        match (setting.key, value) {
+            ("fairshare" | "defaultqos", _) | (_, None) => {}
+            ("maxwall", Some(seconds)) => {
+                let minutes = seconds.parse::<u64>().unwrap_or(0) / 60;
+                text.push_str(&format!(":MaxWallDurationPerJob={minutes}"));
+            }
+            (_, Some(value)) => text.push_str(&format!(":{}={value}", setting.said)),
+        }
+    }
+    if let Some(qos) = qos {
+        let mut names = qos.to_vec();
+        names.sort();
+        text.push_str(&format!(":QOS='{}'", names.join(",")));
+    }
+    text
+}
+
+/// Adds what a file has and the accounting has not; settings of what is there become the file's.
+pub(super) fn load(
+    words: &[String],
+    to: &mut Accounting,
+    text: Option<&str>,
+) -> Result<Answer, Answer> {
+    if words.is_empty() {
+        return Err(Answer::refused(
+            " No filename given, specify one with file=''\n".to_owned(),
+        ));
+    }
+    let text = text.unwrap_or_default();
+    let before = to.clone();
+    let mut parent = "root".to_owned();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let wrong = || Answer::refused(format!(" Misformatted line({}): {line}\n", number + 1));
+        let (kind, rest) = line.split_once(" - ").ok_or_else(wrong)?;
+        let mut parts = parts(rest).into_iter();
+        let name = parts
+            .next()
+            .map(|part| plain(&part))
+            .filter(|name| !name.is_empty());
+        let name = name.ok_or_else(wrong)?;
+        let mut values = Vec::new();
+        for part in parts {
+            let (key, value) = part.split_once('=').ok_or_else(wrong)?;
+            values.push((key.to_ascii_lowercase(), plain(value)));
+        }
+        match kind {
+            "Cluster" | "Machine" => {
+                if name != to.cluster {
+                    return Err(Answer::refused(format!(" Cluster {name} doesn't exist.\n")));
+                }
+                let root = to
+                    .associations
+                    .iter_mut()
+                    .find(|it| it.user.is_none() && it.parent.is_none());
+                if let Some(root) = root {
+                    put(root, &values);
+                }
+            }
+            "Parent" => {
+                if to.account_association(&name).is_none() {
+                    return Err(wrong());
+                }
+                parent = name;
+            }
+            "Account" | "Project" => put_account(to, &name, &parent, &values),
+            "User" => put_user(to, &name, &parent, &values),
+            _ => return Err(wrong()),
+        }
+    }
+    let mut answer = Answer::changed(format!("For cluster {}\n", to.cluster));
+    answer.changes = before != *to;
+    answer.stderr = "sacctmgr: Done adding cluster in usec=1\n".to_owned();
+    Ok(answer)
+}
+
+/// `'a':B='x:y':C=2` at its colons outside of quotation marks.
+fn parts(text: &str) -> Vec<String> {
+    let mut quoted = false;
+    let parts = text.split(|letter| {
+        quoted ^= letter == '\'';
+        letter == ':' && !quoted
+    });
+    parts.map(str::to_owned).collect()
+}
+
+fn plain(text: &str) -> String {
+    text.trim().trim_matches(['\'', '"']).to_owned()
+}
+
+fn put_account(to: &mut Accounting, name: &str, parent: &str, values: &[(String, String)]) {
+    let of = |key: &str| {
+        let mut known = values.iter().filter(|(known, _)| known == key);
+        known.next().map(|(_, value)| value.clone())
+    };
+    if !to.accounts.iter().any(|account| account.name == name) {
+        to.accounts.push(Account {
+            name: name.to_owned(),
+            description: of("description").unwrap_or_else(|| name.to_owned()),
+            organization: of("organization").unwrap_or_else(|| name.to_owned()),
+            coordinators: Vec::new(),
+        });
+        to.associations.push(AccountAssociation {
+            account: name.to_owned(),
+            parent: Some(parent.to_owned()),
+            ..AccountAssociation::default()
+        });
+    }
+    let is_it = |it: &&mut AccountAssociation| it.user.is_none() && it.account == name;
+    if let Some(own) = to.associations.iter_mut().find(is_it) {
+        put(own, values);
+    }
+}
+
+fn put_user(to: &mut Accounting, name: &str, account: &str, values: &[(String, String)]) {
+    let of = |key: &str| {
+        let mut known = values.iter().filter(|(known, _)| known == key);
+        known.next().map(|(_, value)| value.clone())
+    };
+    if !to.users.iter().any(|user| user.name == name) {
+        to.users.push(AccountUser {
+            name: name.to_owned(),
+            default_account: of("defaultaccount")
+                .filter(|account| account != "(null)")
+                .unwrap_or_else(|| account.to_owned()),
+            admin: of("adminlevel").unwrap_or_else(|| "None".to_owned()),
+        });
+    }
+    let is_it = |it: &AccountAssociation| it.user.as_deref() == Some(name) && it.account == account;
+    if !to.associations.iter().any(is_it) {
+        to.associations.push(AccountAssociation {
+            account: account.to_owned(),
+            user: Some(name.to_owned()),
+            ..AccountAssociation::default()
+        });
+    }
+    if let Some(own) = to.associations.iter_mut().find(|it| is_it(it)) {
+        put(own, values);
+    }
+}
+
+/// Puts a line's values into an association; what is none of its settings belongs to others.
+fn put(into: &mut AccountAssociation, values: &[(String, String)]) {
+    let mut settings: Settings = into.settings.clone();
+    for (key, value) in values {
+        if key == "qos" {
+            into.qos = Some(super::words::list_of(value));
+        } else if let Some(setting) = Setting::named(OF_ASSOCIATIONS, key) {
+            // A value that can't be read leaves what was there.
+            let _ = setting.put(key, value, &mut settings);
+        }
+    }
+    // One is what a share is where nothing is said.
+    if settings.get("fairshare").is_some_and(|share| share == "1") {
+        settings.remove("fairshare");
+    }
+    into.settings = settings;
+}

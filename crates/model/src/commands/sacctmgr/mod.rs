@@ -1,0 +1,283 @@
+//! `sacctmgr`: command lines over a state of the accounting. Nothing here keeps anything: what a
+//! change made is the caller's to write down.
+
+mod change;
+mod columns;
+mod dump;
+mod show;
+mod words;
+
+pub use words::Answer as SacctmgrAnswer;
+
+use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::option_table::Takes;
+use crate::records::{Accounting, AccountingUse};
+use columns::Style;
+use words::Answer;
+
+/// A command line of `sacctmgr`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SacctmgrArgs {
+    /// `--immediate`: changes are made without a question.
+    pub immediate: bool,
+    /// `--quiet`: no word about what was done.
+    pub quiet: bool,
+    /// `--help`, `--version`
+    pub show: Option<SacctmgrShow>,
+    style: Style,
+    words: Vec<String>,
+}
+
+/// What is printed instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SacctmgrShow {
+    /// `--help`
+    Help,
+    /// `--version`
+    Version,
+}
+
+/// A file that a command line reads or writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SacctmgrFile {
+    /// `load`
+    Read(String),
+    /// `dump`
+    Write(String),
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Key {
+    Help,
+    Immediate,
+    NoEffect,
+    NoHeader,
+    Parsable,
+    Parsable2,
+    Quiet,
+    Version,
+}
+
+#[rustfmt::skip]
+const OPTIONS: &[LongOption<Key>] = {
+    use Takes::No as Bare;
+    &[
+        LongOption::new("associations", Some('s'), Bare, Key::NoEffect),
+        LongOption::new("help", Some('h'), Bare, Key::Help),
+        LongOption::new("immediate", Some('i'), Bare, Key::Immediate),
+        LongOption::new("noheader", Some('n'), Bare, Key::NoHeader),
+        LongOption::new("oneliner", Some('o'), Bare, Key::NoEffect),
+        LongOption::new("parsable", Some('p'), Bare, Key::Parsable),
+        LongOption::new("parsable2", Some('P'), Bare, Key::Parsable2),
+        LongOption::new("quiet", Some('Q'), Bare, Key::Quiet),
+        LongOption::new("readonly", Some('r'), Bare, Key::NoEffect),
+        LongOption::new("usage", None, Bare, Key::Help),
+        LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
+        LongOption::new("version", Some('V'), Bare, Key::Version),
+    ]
+};
+
+impl SacctmgrArgs {
+    /// Reads a command line.
+    ///
+    /// # Errors
+    /// As `getopt_long` says it.
+    pub fn parse(args: &[String]) -> Result<SacctmgrArgs, String> {
+        let parsed = parse_long_options(OPTIONS, args);
+        let mut asked = SacctmgrArgs {
+            immediate: false,
+            quiet: false,
+            show: None,
+            style: Style::default(),
+            words: parsed.operands,
+        };
+        for (key, _) in parsed.options {
+            match key {
+                Key::Help => asked.show = Some(SacctmgrShow::Help),
+                Key::Immediate => asked.immediate = true,
+                Key::NoEffect => {}
+                Key::NoHeader => asked.style.no_header = true,
+                Key::Parsable => asked.style.parsable = Some(true),
+                Key::Parsable2 => asked.style.parsable = Some(false),
+                Key::Quiet => asked.quiet = true,
+                Key::Version => asked.show = Some(SacctmgrShow::Version),
+            }
+        }
+        match parsed.wrong {
+            Some(message) => Err(format!(
+                "sacctmgr: {message}\nTry \"sacctmgr --help\" for more information"
+            )),
+            None => Ok(asked),
+        }
+    }
+
+    /// The file that it needs, for `dump` and `load`.
+    #[must_use]
+    pub fn file(&self) -> Option<SacctmgrFile> {
+        let (verb, rest) = self.words.split_first()?;
+        let name = || {
+            let named = rest.iter().find_map(|word| {
+                let (key, value) = word.split_once('=')?;
+                key.eq_ignore_ascii_case("file").then(|| value.to_owned())
+            });
+            named.filter(|name| !name.is_empty())
+        };
+        if is(verb, "dump", 1) {
+            let cluster = rest.iter().find(|word| !word.contains('='));
+            let own = cluster.map(|cluster| format!("./{cluster}.cfg"));
+            return name().or(own).map(SacctmgrFile::Write);
+        }
+        if is(verb, "load", 1) {
+            let bare = rest.iter().find(|word| !word.contains('='));
+            return name().or_else(|| bare.cloned()).map(SacctmgrFile::Read);
+        }
+        None
+    }
+
+    /// What is printed, and what the accounting is then. `text` is the file's that is loaded.
+    #[must_use]
+    pub fn answer(
+        &self,
+        accounting: &mut Accounting,
+        uses: &[AccountingUse],
+        text: Option<&str>,
+    ) -> SacctmgrAnswer {
+        match self.carry_out(accounting, uses, text) {
+            Ok(answer) | Err(answer) => answer,
+        }
+    }
+
+    fn carry_out(
+        &self,
+        accounting: &mut Accounting,
+        uses: &[AccountingUse],
+        text: Option<&str>,
+    ) -> Result<Answer, Answer> {
+        let Some((verb, rest)) = self.words.split_first() else {
+            return Err(Answer::refused(
+                "sacctmgr: error: a command is missing, and this sacctmgr asks for none: see sacctmgr --help\n".to_owned(),
+            ));
+        };
+        let known = [
+            ("show", 1, Verb::Show),
+            ("list", 2, Verb::Show),
+            ("add", 2, Verb::Add),
+            ("create", 2, Verb::Add),
+            ("modify", 1, Verb::Modify),
+            ("update", 1, Verb::Modify),
+            ("delete", 1, Verb::Delete),
+            ("remove", 1, Verb::Delete),
+            ("dump", 1, Verb::Dump),
+            ("load", 2, Verb::Load),
+        ];
+        let verb_of = known.iter().find(|(name, least, _)| is(verb, name, *least));
+        let Some((_, _, action)) = verb_of else {
+            return Err(Answer::refused(format!("invalid keyword: {verb}\n")));
+        };
+        match action {
+            Verb::Dump => return dump::dump(rest, accounting),
+            Verb::Load => return dump::load(rest, accounting, text),
+            _ => {}
+        }
+        let Some((entity, words)) = rest.split_first() else {
+            return Err(no_entity(*action));
+        };
+        let one = |name: &str, least| is(entity, name, least);
+        match action {
+            Verb::Show => self.show(entity, words, accounting),
+            Verb::Add if one("accounts", 2) => change::add_account(words, accounting),
+            Verb::Add if one("users", 1) => change::add_user(words, accounting),
+            Verb::Add if one("qos", 1) => change::add_qos(words, accounting),
+            Verb::Add if one("coordinators", 2) => change::coordinators(words, accounting, true),
+            Verb::Add if one("clusters", 2) => {
+                let name = words.first().cloned().unwrap_or_default();
+                let known = format!("This cluster {name} already exists.  Not adding.");
+                match name == accounting.cluster {
+                    true => Err(Answer::nothing(&known)),
+                    false => Err(Answer::refused(
+                        " This accounting is of one cluster alone.\n".to_owned(),
+                    )),
+                }
+            }
+            Verb::Modify if one("accounts", 2) => change::modify_account(words, accounting),
+            Verb::Modify if one("users", 1) => change::modify_user(words, accounting),
+            Verb::Modify if one("qos", 1) => change::modify_qos(words, accounting),
+            Verb::Delete if one("accounts", 2) => change::delete_account(words, accounting, uses),
+            Verb::Delete if one("users", 1) => change::delete_user(words, accounting, uses),
+            Verb::Delete if one("qos", 1) => change::delete_qos(words, accounting),
+            Verb::Delete if one("coordinators", 2) => {
+                change::coordinators(words, accounting, false)
+            }
+            Verb::Delete if one("clusters", 2) => Err(Answer::nothing("Nothing deleted")),
+            _ => Err(no_entity(*action)),
+        }
+    }
+
+    fn show(
+        &self,
+        entity: &str,
+        words: &[String],
+        accounting: &Accounting,
+    ) -> Result<Answer, Answer> {
+        let style = self.style;
+        let one = |name: &str, least| is(entity, name, least);
+        if one("accounts", 2) {
+            return show::accounts(words, accounting, style);
+        }
+        if one("associations", 2) {
+            return show::associations(words, accounting, style);
+        }
+        if one("clusters", 2) {
+            return show::clusters(words, accounting, style);
+        }
+        if one("qos", 1) {
+            return show::qos(words, accounting, style);
+        }
+        if one("tres", 2) {
+            return show::tres(words, style);
+        }
+        if one("users", 1) {
+            return show::users(words, accounting, style);
+        }
+        if one("runawayjobs", 2) {
+            let cluster = &accounting.cluster;
+            return Ok(Answer::shown(format!(
+                "Runaway Jobs: No runaway jobs found on cluster {cluster}\n"
+            )));
+        }
+        Err(no_entity(Verb::Show))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Verb {
+    Show,
+    Add,
+    Modify,
+    Delete,
+    Dump,
+    Load,
+}
+
+fn no_entity(verb: Verb) -> Answer {
+    Answer::refused(match verb {
+        Verb::Show => {
+            "No valid entity in list command\nInput line must include \"Account\", \"Association\", \"Cluster\", \"Configuration\",\n\"Event\", \"Federation\", \"Problem\", \"QOS\", \"Resource\", \"Reservation\",\n\"RunAwayJobs\", \"Stats\", \"Transaction\", \"TRES\", \"User\", or \"WCKey\"\n".to_owned()
+        }
+        Verb::Modify => {
+            "No valid entity in modify command\nInput line must include \"Account\", \"Cluster\", \"Federation\", \"Job\", \"QOS\", \"Resource\" or \"User\"\n".to_owned()
+        }
+        other => {
+            let name = if other == Verb::Add { "add" } else { "delete" };
+            format!(
+                "No valid entity in {name} command\nInput line must include \"Account\", \"Cluster\", \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\"\n"
+            )
+        }
+    })
+}
+
+/// `word` is `name` or the beginning of it, at least so many letters long, in any case.
+fn is(word: &str, name: &str, least: usize) -> bool {
+    let start = name.get(..word.len());
+    word.len() >= least && start.is_some_and(|start| start.eq_ignore_ascii_case(word))
+}

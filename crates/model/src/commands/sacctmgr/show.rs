@@ -1,0 +1,347 @@
+//! `sacctmgr show`: accounts, users, associations, QOS, clusters and TRES as tables.
+
+use super::columns::{Chosen, Style, choose, table};
+use super::words::{Answer, list_of};
+use crate::records::{Account, AccountAssociation, AccountUser, Accounting, Qos};
+use crate::values::padded_elapsed_text;
+
+const ACCOUNT: &str = "account,description,organization";
+const ACCOUNT_LIMITS: &str = "cluster,parentname,user,share,priority,grpjobs,grpnodes,grpcpus,grpmem,grpsubmit,grpwall,grpcpumins,maxjobs,maxnodes,maxcpus,maxsubmit,maxwall,maxcpumins,qos,defaultqos";
+const USER: &str = "user,defaultaccount,adminlevel";
+const USER_LIMITS: &str = "cluster,account,partition,share,priority,maxjobs,maxnodes,maxcpus,maxsubmit,maxwall,maxcpumins,qos,defaultqos";
+const ASSOCIATION: &str = "cluster,account,user,partition,share,priority,grpjobs,grptres,grpsubmit,grpwall,grptresmins,maxjobs,maxtres,maxtrespernode,maxsubmit,maxwall,maxtresmins,qos,defaultqos,grptresrunmins";
+const QOS: &str = "name,priority,gracetime,preempt,preemptexempttime,preemptmode,flags%40,usagethreshold,usagefactor,grptres,grptresmins,grptresrunmins,grpjobs,grpsubmit,grpwall,maxtres,maxtrespernode,maxtresmins,maxwall,maxtrespu,maxjobspu,maxsubmitpu,maxtrespa,maxjobspa,maxsubmitpa,mintres";
+const CLUSTER: &str = "cluster,controlhost,controlport,rpc,share,grpjobs,grptres,grpsubmit,maxjobs,maxtres,maxsubmit,maxwall,qos,defaultqos";
+const TRES: &str = "type,name%15,id";
+
+/// What a `show` asks for.
+#[derive(Default)]
+struct ShowRequest {
+    names: Option<Vec<String>>,
+    users: Option<Vec<String>>,
+    accounts: Option<Vec<String>>,
+    clusters: Option<Vec<String>>,
+    admin: Option<String>,
+    format: Option<String>,
+    with_assoc: bool,
+    with_coord: bool,
+    tree: bool,
+    only_defaults: bool,
+}
+
+impl ShowRequest {
+    /// Reads the words after the entity; `own` is what a bare word names.
+    fn read(words: &[String], hint: &str) -> Result<ShowRequest, Answer> {
+        let mut asked = ShowRequest::default();
+        for word in words {
+            let Some((key, value)) = word.split_once('=') else {
+                match word.to_ascii_lowercase().as_str() {
+                    "where" | "withdeleted" | "withsubaccounts" | "withrawqoslevel" | "wopinfo"
+                    | "woplimits" | "all_clusters" => {}
+                    "withassoc" | "withassociations" => asked.with_assoc = true,
+                    "withcoordinators" | "withcoord" => asked.with_coord = true,
+                    "tree" => asked.tree = true,
+                    "onlydefaults" => asked.only_defaults = true,
+                    _ => asked.names.get_or_insert_default().extend(list_of(word)),
+                }
+                continue;
+            };
+            let key = key.to_ascii_lowercase();
+            match key.as_str() {
+                "format" => asked.format = Some(value.to_owned()),
+                "name" | "names" => asked.names = Some(list_of(value)),
+                "user" | "users" => asked.users = Some(list_of(value)),
+                "account" | "accounts" | "acct" => asked.accounts = Some(list_of(value)),
+                "cluster" | "clusters" => asked.clusters = Some(list_of(value)),
+                "adminlevel" | "admin" => asked.admin = Some(value.to_ascii_lowercase()),
+                "defaultaccount" | "partition" | "partitions" | "qos" | "organization"
+                | "description" | "parent" | "id" => {}
+                _ => {
+                    let mut lines = format!(" Unknown condition: {word}\n");
+                    lines.push_str(hint);
+                    return Err(Answer::refused(lines));
+                }
+            }
+        }
+        Ok(asked)
+    }
+
+    fn columns(&self, own: &str) -> Result<Vec<Chosen>, Answer> {
+        let format = self.format.as_deref().unwrap_or(own);
+        choose(format).map_err(|wrong| Answer::refused(format!("{wrong}\n")))
+    }
+
+    fn is_here(&self, accounting: &Accounting) -> bool {
+        let clusters = self.clusters.as_ref();
+        clusters.is_none_or(|names| names.contains(&accounting.cluster))
+    }
+}
+
+fn named(names: &Option<Vec<String>>, name: &str) -> bool {
+    names
+        .as_ref()
+        .is_none_or(|names| names.iter().any(|it| it == name))
+}
+
+/// `show account …`
+pub(super) fn accounts(
+    words: &[String],
+    from: &Accounting,
+    style: Style,
+) -> Result<Answer, Answer> {
+    let asked = ShowRequest::read(words, " Use keyword 'set' to modify value\n")?;
+    let own = match (asked.with_assoc, asked.with_coord) {
+        (true, _) => format!("{ACCOUNT},{ACCOUNT_LIMITS}"),
+        (false, true) => format!("{ACCOUNT},coordinators"),
+        (false, false) => ACCOUNT.to_owned(),
+    };
+    let columns = asked.columns(&own)?;
+    let mut accounts: Vec<&Account> = from.accounts.iter().collect();
+    accounts.retain(|account| {
+        named(&asked.names, &account.name) && named(&asked.accounts, &account.name)
+    });
+    accounts.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut rows = Vec::new();
+    for account in accounts {
+        let of_account = |it: &&AccountAssociation| asked.with_assoc && it.account == account.name;
+        let own = from
+            .associations
+            .iter()
+            .filter(of_account)
+            .filter(|it| it.user.is_none());
+        let users = from
+            .associations
+            .iter()
+            .filter(of_account)
+            .filter(|it| it.user.is_some());
+        let each: Vec<_> = own.chain(users.rev()).map(Some).collect();
+        let each = if asked.with_assoc { each } else { vec![None] };
+        for association in each {
+            let cell = |chosen: &Chosen| match chosen.column.key {
+                "account" | "name" => account.name.clone(),
+                "description" => account.description.clone(),
+                "organization" => account.organization.clone(),
+                "coordinators" => account.coordinators.join(","),
+                key => association.map_or_else(String::new, |it| of_association(from, it, key)),
+            };
+            rows.push(columns.iter().map(cell).collect());
+        }
+    }
+    Ok(Answer::shown(table(&columns, &rows, style)))
+}
+
+/// `show user …`
+pub(super) fn users(words: &[String], from: &Accounting, style: Style) -> Result<Answer, Answer> {
+    let asked = ShowRequest::read(words, " Use keyword 'set' to modify value\n")?;
+    let own = match (asked.with_assoc, asked.with_coord) {
+        (true, _) => format!("{USER},{USER_LIMITS}"),
+        (false, true) => format!("{USER},coordinators"),
+        (false, false) => USER.to_owned(),
+    };
+    let columns = asked.columns(&own)?;
+    let is_in = |user: &AccountUser, association: &AccountAssociation| {
+        association.user.as_ref() == Some(&user.name)
+            && named(&asked.accounts, &association.account)
+    };
+    let mut users: Vec<&AccountUser> = from.users.iter().collect();
+    users.retain(|user| {
+        let admin = user.admin.to_ascii_lowercase();
+        named(&asked.names, &user.name)
+            && named(&asked.users, &user.name)
+            && asked
+                .admin
+                .as_ref()
+                .is_none_or(|wanted| admin.starts_with(wanted))
+            && (asked.accounts.is_none() || from.associations.iter().any(|it| is_in(user, it)))
+    });
+    users.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut rows = Vec::new();
+    for user in users {
+        let own = from.associations.iter().rev().filter(|it| is_in(user, it));
+        let each: Vec<_> = own.map(Some).collect();
+        let each = if asked.with_assoc { each } else { vec![None] };
+        for association in each {
+            let cell = |chosen: &Chosen| match chosen.column.key {
+                "user" | "name" => user.name.clone(),
+                "defaultaccount" => user.default_account.clone(),
+                "admin" => user.admin.clone(),
+                "coordinators" => {
+                    let all = from.accounts.iter();
+                    let own = all.filter(|it| it.coordinators.contains(&user.name));
+                    own.map(|it| it.name.clone()).collect::<Vec<_>>().join(",")
+                }
+                key => association.map_or_else(String::new, |it| of_association(from, it, key)),
+            };
+            rows.push(columns.iter().map(cell).collect());
+        }
+    }
+    Ok(Answer::shown(table(&columns, &rows, style)))
+}
+
+/// `show association …`
+pub(super) fn associations(
+    words: &[String],
+    from: &Accounting,
+    style: Style,
+) -> Result<Answer, Answer> {
+    let asked = ShowRequest::read(words, "")?;
+    let mut columns = asked.columns(ASSOCIATION)?;
+    let has_width = asked
+        .format
+        .as_deref()
+        .is_some_and(|format| format.to_ascii_lowercase().contains("account%"));
+    if asked.tree && !has_width {
+        for chosen in &mut columns {
+            if chosen.column.key == "account" {
+                (chosen.width, chosen.left) = (20, true);
+            }
+        }
+    }
+    let is_default = |it: &AccountAssociation| {
+        let mut users = from.users.iter();
+        users.any(|user| it.user.as_ref() == Some(&user.name) && it.account == user.default_account)
+    };
+    let takes = |it: &AccountAssociation| {
+        let user = it.user.as_deref().unwrap_or_default();
+        asked.is_here(from)
+            && named(&asked.accounts, &it.account)
+            && (asked.users.is_none() || it.user.is_some() && named(&asked.users, user))
+            && (asked.names.is_none() || it.user.is_some() && named(&asked.names, user))
+            && (!asked.only_defaults || is_default(it))
+    };
+    let list: Vec<(usize, &AccountAssociation)> = match &asked.users {
+        // The newest first, as the database has them.
+        Some(_) => from.associations.iter().rev().map(|it| (0, it)).collect(),
+        None => from.tree(),
+    };
+    let rows = list
+        .into_iter()
+        .filter(|(_, it)| takes(it))
+        .map(|(depth, it)| {
+            let cell = |chosen: &Chosen| match chosen.column.key {
+                "account" if asked.tree && chosen.left => {
+                    format!("{}{}", " ".repeat(depth), it.account)
+                }
+                key => of_association(from, it, key),
+            };
+            columns.iter().map(cell).collect()
+        });
+    let rows: Vec<Vec<String>> = rows.collect();
+    Ok(Answer::shown(table(&columns, &rows, style)))
+}
+
+/// `show qos …`
+pub(super) fn qos(words: &[String], from: &Accounting, style: Style) -> Result<Answer, Answer> {
+    let hint = " Use keyword 'set' to modify SLURM_PRINT_VALUE\n";
+    let asked = ShowRequest::read(words, hint)?;
+    let columns = asked.columns(QOS)?;
+    let mut all: Vec<&Qos> = from.qos.iter().collect();
+    all.retain(|qos| named(&asked.names, &qos.name));
+    if asked.names.is_some() {
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    let rows = all.into_iter().map(|qos| {
+        let cell = |chosen: &Chosen| of_qos(qos, chosen.column.key);
+        columns.iter().map(cell).collect()
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    Ok(Answer::shown(table(&columns, &rows, style)))
+}
+
+/// `show cluster …`
+pub(super) fn clusters(
+    words: &[String],
+    from: &Accounting,
+    style: Style,
+) -> Result<Answer, Answer> {
+    let asked = ShowRequest::read(words, " Use keyword 'set' to modify value\n")?;
+    let columns = asked.columns(CLUSTER)?;
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    if named(&asked.names, &from.cluster) && asked.is_here(from) {
+        let top = from
+            .associations
+            .iter()
+            .find(|it| it.user.is_none() && it.parent.is_none());
+        let cell = |chosen: &Chosen| match chosen.column.key {
+            "cluster" | "name" => from.cluster.clone(),
+            "controlhost" => "127.0.0.1".to_owned(),
+            "controlport" | "rpc" => "0".to_owned(),
+            key => top.map_or_else(String::new, |it| of_association(from, it, key)),
+        };
+        rows.push(columns.iter().map(cell).collect());
+    }
+    Ok(Answer::shown(table(&columns, &rows, style)))
+}
+
+/// `show tres …`
+pub(super) fn tres(words: &[String], style: Style) -> Result<Answer, Answer> {
+    let asked = ShowRequest::read(words, "")?;
+    let columns = asked.columns(TRES)?;
+    let known = [
+        ("cpu", "", 1),
+        ("mem", "", 2),
+        ("energy", "", 3),
+        ("node", "", 4),
+        ("billing", "", 5),
+        ("fs", "disk", 6),
+        ("vmem", "", 7),
+        ("pages", "", 8),
+        ("gres", "gpu", 1001),
+    ];
+    let rows = known.map(|(kind, name, id)| {
+        let cell = |chosen: &Chosen| match chosen.column.key {
+            "type" => kind.to_owned(),
+            "name" => name.to_owned(),
+            "id" => id.to_string(),
+            _ => String::new(),
+        };
+        columns.iter().map(cell).collect()
+    });
+    Ok(Answer::shown(table(&columns, &rows, style)))
+}
+
+/// What an association has under a column.
+fn of_association(from: &Accounting, it: &AccountAssociation, key: &str) -> String {
+    match key {
+        "account" => it.account.clone(),
+        "user" => it.user.clone().unwrap_or_default(),
+        "cluster" => from.cluster.clone(),
+        "parent" => it.parent.clone().unwrap_or_default(),
+        "partition" => it.partition.clone().unwrap_or_default(),
+        "qos" => {
+            let mut names = from.qos_of(it).to_vec();
+            names.sort();
+            names.join(",")
+        }
+        "fairshare" => it
+            .settings
+            .get(key)
+            .cloned()
+            .unwrap_or_else(|| "1".to_owned()),
+        key => from
+            .setting(it, key)
+            .map_or_else(String::new, |value| printed(key, value)),
+    }
+}
+
+/// What a QOS has under a column.
+fn of_qos(qos: &Qos, key: &str) -> String {
+    let own = qos.settings.get(key).map(|value| printed(key, value));
+    match key {
+        "name" => qos.name.clone(),
+        "description" => qos.description.clone(),
+        "priority" => own.unwrap_or_else(|| "0".to_owned()),
+        "gracetime" => own.unwrap_or_else(|| "00:00:00".to_owned()),
+        "preemptmode" => own.unwrap_or_else(|| "cluster".to_owned()),
+        "usagefactor" => own.unwrap_or_else(|| "1.000000".to_owned()),
+        _ => own.unwrap_or_default(),
+    }
+}
+
+/// A setting as it is printed: lengths of time in Slurm's form.
+pub(super) fn printed(key: &str, value: &str) -> String {
+    match (key, value.parse::<i64>()) {
+        ("maxwall" | "grpwall" | "gracetime", Ok(seconds)) => padded_elapsed_text(seconds),
+        _ => value.to_owned(),
+    }
+}

@@ -1,0 +1,219 @@
+//! Accounts, users, QOS and associations: what `sacctmgr` manages.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Limits and other values by their names in `sacctmgr`, in lower case: `maxwall` in seconds,
+/// `grptres` as `cpu=10,gres/gpu=4`, the others as they are printed.
+pub type Settings = BTreeMap<String, String>;
+
+/// All that `sacctmgr` manages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Accounting {
+    /// Grows with every change.
+    pub version: u64,
+    /// The cluster's name.
+    pub cluster: String,
+    /// Accounts.
+    pub accounts: Vec<Account>,
+    /// Users.
+    pub users: Vec<AccountUser>,
+    /// Accounts and users in them, in the order in which they came.
+    pub associations: Vec<AccountAssociation>,
+    /// QOS, in the order in which they came.
+    pub qos: Vec<Qos>,
+}
+
+/// An account.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Account {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    /// Whose it is.
+    pub organization: String,
+    /// Users who coordinate it.
+    pub coordinators: Vec<String>,
+}
+
+/// A user.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AccountUser {
+    /// The name.
+    pub name: String,
+    /// The account of jobs that name none.
+    pub default_account: String,
+    /// `None`, `Operator` or `Administrator`.
+    pub admin: String,
+}
+
+/// An account in the tree of accounts, or a user in an account.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AccountAssociation {
+    /// The account.
+    pub account: String,
+    /// The user; `None` is the account itself.
+    pub user: Option<String>,
+    /// The account over this one; `None` for users and the root.
+    pub parent: Option<String>,
+    /// The partition to which it is limited.
+    pub partition: Option<String>,
+    /// QOS that it may use; `None` is those of its account.
+    pub qos: Option<Vec<String>>,
+    /// Limits and shares of its own.
+    pub settings: Settings,
+}
+
+/// A QOS.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Qos {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    /// Limits and priorities.
+    pub settings: Settings,
+}
+
+/// A job that does not let what it uses be removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountingUse {
+    /// The job.
+    pub job: u32,
+    /// Its account.
+    pub account: String,
+    /// Its user.
+    pub user: String,
+}
+
+impl Accounting {
+    /// What there is before anything was added: the account `root`, its user, and the QOS `normal`.
+    #[must_use]
+    pub fn new(cluster: &str, owner: &str) -> Accounting {
+        let association = |user: Option<&str>| AccountAssociation {
+            account: "root".to_owned(),
+            user: user.map(str::to_owned),
+            ..AccountAssociation::default()
+        };
+        let mut top = association(None);
+        top.qos = Some(vec!["normal".to_owned()]);
+        Accounting {
+            version: 0,
+            cluster: cluster.to_owned(),
+            accounts: vec![Account {
+                name: "root".to_owned(),
+                description: "default root account".to_owned(),
+                organization: "root".to_owned(),
+                coordinators: Vec::new(),
+            }],
+            users: vec![AccountUser {
+                name: owner.to_owned(),
+                default_account: "root".to_owned(),
+                admin: "Administrator".to_owned(),
+            }],
+            associations: vec![top, association(Some(owner))],
+            qos: vec![Qos {
+                name: "normal".to_owned(),
+                description: "Normal QOS default".to_owned(),
+                settings: Settings::from([("priority".to_owned(), "0".to_owned())]),
+            }],
+        }
+    }
+
+    /// The account's own association.
+    #[must_use]
+    pub fn account_association(&self, account: &str) -> Option<&AccountAssociation> {
+        let mut all = self.associations.iter();
+        all.find(|it| it.user.is_none() && it.account == account)
+    }
+
+    /// What stands over an association: a user's account, an account's parent.
+    fn above(&self, association: &AccountAssociation) -> Option<&AccountAssociation> {
+        match (&association.user, &association.parent) {
+            (Some(_), _) => self.account_association(&association.account),
+            (None, Some(parent)) => self.account_association(parent),
+            (None, None) => None,
+        }
+    }
+
+    /// A setting of an association: its own, or where it is of those that are passed down, that of
+    /// what stands over it.
+    #[must_use]
+    pub fn setting<'a>(&'a self, of: &'a AccountAssociation, name: &str) -> Option<&'a str> {
+        let mut at = Some(of);
+        // No chain of accounts is longer than their number.
+        for _ in 0..=self.associations.len() {
+            let association = at?;
+            if let Some(value) = association.settings.get(name) {
+                return Some(value);
+            }
+            if !is_passed_down(name) {
+                return None;
+            }
+            at = self.above(association);
+        }
+        None
+    }
+
+    /// The QOS of an association, its own or those of what stands over it.
+    #[must_use]
+    pub fn qos_of<'a>(&'a self, of: &'a AccountAssociation) -> &'a [String] {
+        let mut at = Some(of);
+        for _ in 0..=self.associations.len() {
+            let Some(association) = at else {
+                break;
+            };
+            if let Some(qos) = &association.qos {
+                return qos;
+            }
+            at = self.above(association);
+        }
+        &[]
+    }
+
+    /// Associations as a tree: the root and its users, then each account under it, by name.
+    #[must_use]
+    pub fn tree(&self) -> Vec<(usize, &AccountAssociation)> {
+        let mut list = Vec::new();
+        let tops = self.associations.iter();
+        for top in tops.filter(|it| it.user.is_none() && it.parent.is_none()) {
+            self.put_under(top, 0, &mut list);
+        }
+        list
+    }
+
+    fn put_under<'a>(
+        &'a self,
+        account: &'a AccountAssociation,
+        depth: usize,
+        list: &mut Vec<(usize, &'a AccountAssociation)>,
+    ) {
+        if depth > self.associations.len() {
+            return;
+        }
+        list.push((depth, account));
+        let mut users: Vec<_> = self.associations.iter().collect();
+        users.retain(|it| it.user.is_some() && it.account == account.account);
+        users.sort_by(|a, b| a.user.cmp(&b.user));
+        list.extend(users.into_iter().map(|user| (depth + 1, user)));
+        let mut children: Vec<_> = self.associations.iter().collect();
+        children.retain(|it| {
+            it.user.is_none() && it.parent.as_deref() == Some(account.account.as_str())
+        });
+        children.sort_by(|a, b| a.account.cmp(&b.account));
+        for child in children {
+            self.put_under(child, depth + 1, list);
+        }
+    }
+}
+
+/// Whether users have a setting of their account where they have none of their own.
+pub(crate) fn is_passed_down(name: &str) -> bool {
+    name.starts_with("max") || name == "defaultqos"
+}
