@@ -1,7 +1,6 @@
 //! Accounts, users, associations and QOS: kept in the store as they were last set.
 
 use super::Owner;
-use super::launch::CLUSTER;
 use crate::store::StoreError;
 use api::{Answer, Refusal};
 use model::{Accounting, JobRecord};
@@ -14,7 +13,7 @@ impl Owner {
             let user = sys::process::user();
             let name = sys::users::user_by_id(user).ok().flatten();
             let name = name.map_or_else(|| user.to_string(), |user| user.name);
-            Accounting::new(CLUSTER, &name)
+            Accounting::new(&self.cluster.name, &name)
         }))
     }
 
