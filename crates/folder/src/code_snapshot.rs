@@ -232,6 +232,7 @@ fn walk(root: &Path, below: &Path, files: &mut Vec<PathBuf>) -> Result<(), Strin
 /// Copies the code to `code/`, which is there whole or not at all. Symbolic links stay links (one
 /// that leaves the root names its target in full), the right to execute stays. Nothing below
 /// `scratch` is copied.
+/// Of it, what holds secrets stays where it is.
 ///
 /// # Errors
 /// It can't be listed or copied, or is too large.
@@ -239,8 +240,11 @@ pub fn copy_code(
     source: &CodeSource,
     folder: &RunFolder,
     scratch: &Path,
+    secrets: &[PathBuf],
 ) -> Result<CodeOrigin, CodeError> {
-    let files = with_sizes(source, source.list(scratch)?)?;
+    let mut listed = source.list(scratch)?;
+    listed.retain(|file| !secrets.contains(&source.root.join(file)));
+    let files = with_sizes(source, listed)?;
     let bytes = files.iter().map(|(_, size)| size).sum();
     if bytes > CODE_LIMIT {
         let mut files = files;
@@ -428,7 +432,7 @@ mod tests {
         let scratch = base.join("scratch");
         let source = find_source(&base.join("run"));
         let folder = RunFolder::create(&scratch, &source.project(), "x").unwrap();
-        let origin = copy_code(&source, &folder, &scratch).unwrap();
+        let origin = copy_code(&source, &folder, &scratch, &[]).unwrap();
         let mut names = Vec::new();
         let mut folders = vec![folder.code()];
         while let Some(next) = folders.pop() {
@@ -516,7 +520,7 @@ mod tests {
             git: false,
         };
         mode(base.clone(), 0o777);
-        copy_code(&source, &folder, &base.join("scratch")).unwrap();
+        copy_code(&source, &folder, &base.join("scratch"), &[]).unwrap();
         let copied = |path: &str| {
             let facts = fs::metadata(folder.code().join(path)).unwrap();
             facts.permissions().mode() & 0o777
@@ -533,7 +537,7 @@ mod tests {
         let scratch = base.join("scratch");
         let folder = RunFolder::create(&scratch, "shop", "x").unwrap();
         let source = find_source(&base.join("run"));
-        let error = copy_code(&source, &folder, &scratch)
+        let error = copy_code(&source, &folder, &scratch, &[])
             .unwrap_err()
             .to_string();
         assert!(error.contains("205 MB and at most 200 MB"), "{error}");

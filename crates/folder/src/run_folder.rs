@@ -289,6 +289,19 @@ impl RunFolder {
         self.links().join(format!("{attempt}.comeback")).exists()
     }
 
+    /// Takes it upon the caller to send a message about a start; false where another process has.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn claim_notice(&self, attempt: Attempt, about: &str) -> io::Result<bool> {
+        let path = self.links().join(format!("{attempt}.notice.{about}"));
+        match fs::File::create_new(path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     fn names_in_links(&self) -> Result<Vec<String>, FolderError> {
         let folder = self.links();
         let read = || -> io::Result<Vec<String>> {

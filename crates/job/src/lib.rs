@@ -20,6 +20,7 @@ pub mod leftovers;
 mod local_folder;
 mod made_once;
 mod main_branch;
+pub mod notices;
 mod protocol;
 mod rank;
 mod srun;

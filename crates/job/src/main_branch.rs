@@ -19,6 +19,7 @@ use std::process::ExitCode;
 ///   has that number; `conduct` is what it starts.
 /// - `agent RUN_FOLDER`, `stage RUN_FOLDER`: one task a node.
 /// - `rank JOB.RESTART RUN_FOLDER LOCAL_FOLDER`: one task a rank.
+/// - `service JOB.RESTART RUN_FOLDER COMMAND…`: a program beside the ranks.
 /// - `head`, with the same: the only task of a step, whose program starts an `mpi-rank` for each rank.
 ///
 /// Returns the exit code of what it stood for; 2 for other arguments.
@@ -49,6 +50,19 @@ pub fn main(args: &[OsString]) -> ExitCode {
             run_agent(folder)
         }
         [what, folder] if *what == Path::new("stage") => run_stage(folder),
+        [what, attempt, folder, words @ ..] if *what == Path::new("service") => {
+            let attempt = attempt.to_str().and_then(|text| text.parse().ok());
+            let words = words.iter().map(|word| word.display().to_string());
+            let words: Vec<String> = words.collect();
+            let Some(attempt) = attempt.filter(|_| !words.is_empty()) else {
+                return ended(Err(wrong_usage()));
+            };
+            let started = rank::service(attempt, &RunFolder::at(folder), &words);
+            return ended(started.map_err(|error| {
+                let code = error.code();
+                (boxed(error), code)
+            }));
+        }
         [what, attempt, folder, local] if rank_part(what).is_some() => {
             let attempt = attempt.to_str().and_then(|text| text.parse().ok());
             let (Some(part), Some(attempt)) = (rank_part(what), attempt) else {

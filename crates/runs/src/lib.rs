@@ -18,6 +18,7 @@ mod listing;
 mod live_list;
 mod lost_work;
 mod make;
+mod notify_notes;
 mod plain_jobs;
 mod plan_inputs;
 mod plan_notes;

@@ -109,7 +109,11 @@ fn fill_and_submit(
         token,
         yard,
     } = new;
-    let code = folder::copy_code(source, made, &places.scratch)?;
+    let notify = &planned.plan.notify;
+    let secrets = [&notify.hook_file, &notify.password_file];
+    let secrets = secrets.into_iter().flatten().map(|file| file.value.clone());
+    let secrets: Vec<PathBuf> = secrets.collect();
+    let code = folder::copy_code(source, made, &places.scratch, &secrets)?;
     check(goes_on)?;
 
     let (id, created) = (entry.id.clone(), entry.created);

@@ -1,6 +1,7 @@
 //! What a person should know of a command before its first start: what it would lose, and what its
 //! copy of the code is without.
 
+use crate::notify_notes;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use train::Plan;
@@ -15,6 +16,7 @@ pub fn add(plan: &mut Plan, base: &Path) {
     let unsaved = train::unsaved_note(plan, &programs(plan, base));
     let ignored = ignored_note(plan, base);
     plan.notes.extend(unsaved.into_iter().chain(ignored));
+    plan.notes.extend(notify_notes::notes(plan));
 }
 
 /// The words of the command, and the values of its options.

@@ -9,6 +9,7 @@
 pub mod atomic;
 mod attributes;
 mod boot_id;
+mod bounded;
 pub mod copy;
 pub mod cpu;
 pub mod daemon;
@@ -44,6 +45,7 @@ pub mod usage;
 pub mod users;
 
 pub use boot_id::boot_id;
+pub use bounded::{Bounded, run_bounded};
 pub use disk_free::disk_free;
 pub use gone::wait_until_gone;
 pub use gpu_samples::{GpuSample, GpuSampler};

@@ -14,6 +14,7 @@ mod input_variables;
 mod keys;
 mod launchers;
 mod new_run_file;
+mod notify_plan;
 mod overlay;
 mod overrides;
 mod parse;
@@ -26,6 +27,7 @@ mod refusal;
 mod resolved;
 mod run_file;
 mod script;
+mod service_plan;
 mod show;
 pub mod site;
 mod slurms_words;
@@ -46,6 +48,7 @@ pub use keys::{
 pub use launchers::{Launch, Launcher, Meeting, Shape, command_line, launch};
 pub use model::{Problem, render};
 pub use new_run_file::{NewRunFile, NewValue, ScriptStart, from_script, toml_text, toml_texts};
+pub use notify_plan::{HookForm, MailServer, NotifyPlan};
 pub use overrides::{OverrideProblem, Overrides};
 pub use placeholders::{PLACEHOLDERS, Placeholder, UnknownPlaceholder, Values, fill};
 pub use plan::{CheckpointPlan, DataPlan, JobPlace, Plan, ResumePlan};
@@ -55,9 +58,10 @@ pub use refusal::{Refusal, RefusalKind};
 pub use resolved::{Resolved, Source};
 pub use run_file::{
     CheckpointSection, Complete, CompleteWord, ContainerSection, DataSection, EnvironmentSection,
-    GpuMemory, Keep, MemorySize, Notify, NotifySection, PythonChoice, ResourceSection, ResumeBy,
-    ResumeOn, ResumeSection, RunFile, Sections,
+    GpuMemory, Keep, MemorySize, NamedService, Notify, NotifySection, PythonChoice, ResourceSection, ResumeBy,
+    ResumeOn, ResumeSection, RunFile, Sections, ServiceSection,
 };
 pub use script::directive;
+pub use service_plan::ServicePlan;
 pub use show::Row;
 pub use unsaved::unsaved_note;

@@ -44,6 +44,18 @@ impl Sections {
         overlay!(self, upper, resume.args);
         overlay!(self, upper, notify.mail);
         overlay!(self, upper, notify.on);
+        overlay!(self, upper, notify.server);
+        overlay!(self, upper, notify.password_file);
+        overlay!(self, upper, notify.from);
+        overlay!(self, upper, notify.hook_file);
+        overlay!(self, upper, notify.hook_form);
+        overlay!(self, upper, services.tensorboard);
+        overlay!(self, upper, services.jupyter);
+        for (name, service) in upper.services.named {
+            let own = self.services.named.entry(name).or_default();
+            overlay!(own, service, command);
+            overlay!(own, service, port);
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! A run file resolved against one cluster.
 
 use crate::{
-    Complete, EnvironmentPlan, GpuMemory, Keep, Launcher, Notify, Resolved, ResumeBy, ResumeOn,
-    Source,
+    Complete, EnvironmentPlan, GpuMemory, Keep, Launcher, Notify, NotifyPlan, Resolved, ResumeBy,
+    ResumeOn, ServicePlan, Source,
 };
 use model::{MailEvent, Seconds, TimeLimitRequest};
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,12 @@ pub struct Plan {
     pub mail: Option<Resolved<String>>,
     /// About what.
     pub mail_on: Resolved<Vec<MailEvent>>,
+    /// How they get it, and which web hook is called.
+    #[serde(default)]
+    pub notify: NotifyPlan,
+    /// What runs beside the ranks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServicePlan>,
     /// A folder on each node's own disk.
     pub node_local: Resolved<PathBuf>,
     /// What a person should know and can't see in the values, in words.

@@ -3,9 +3,10 @@
 use crate::containers;
 use crate::environment_plan::{no_secrets, no_variables};
 use crate::fit::{Fit, Wanted};
+use crate::service_plan;
 use crate::{
-    CheckpointPlan, Complete, CompleteWord, ContainerPlan, DataPlan, EnvironmentPlan, Keep,
-    Launcher, Notify, Overrides, Plan, Python, PythonChoice, Refusal, RefusalKind, Resolved,
+    CheckpointPlan, Complete, CompleteWord, ContainerPlan, DataPlan, EnvironmentPlan, HookForm, Keep,
+    Launcher, Notify, NotifyPlan, Overrides, Plan, Python, PythonChoice, Refusal, RefusalKind, Resolved,
     ResumeBy, ResumeOn, ResumePlan, RunFile, Sections, Shape, Source, Variables, say_seconds,
 };
 use model::{ClusterFacts, ContainerRuntime, MailEvent, Seconds, TimeLimitRequest};
@@ -157,23 +158,14 @@ pub(crate) fn plan_sections(
     notes.extend(granularity_note(facts, time.as_ref()));
     let grace = grace(asked.resume.grace, time.as_ref())?;
     if facts.embedded {
-        let said = [
-            (
-                asked.notify.mail.is_some(),
-                "the embedded engine sends no mail",
-            ),
-            (
-                resources.sbatch.is_some(),
-                "options for sbatch are left out: the embedded engine has none of a site's own",
-            ),
-        ];
-        let said = said.iter().filter(|(holds, _)| *holds);
-        notes.extend(said.map(|(_, note)| (*note).to_owned()));
+        let note = "options for sbatch are left out: the embedded engine has none of a site's own";
+        notes.extend(resources.sbatch.is_some().then(|| note.to_owned()));
     }
     let name = name(input, asked.name);
     check_lightning_name(&launcher, &name)?;
 
     let environment = environment(input.base, asked.environment, &launcher, facts)?;
+    let path = |path: Resolved<String>| path.map(|path| in_folder(input.base, &path));
     let plan = Plan {
         name,
         cluster: facts.name.clone(),
@@ -249,6 +241,19 @@ pub(crate) fn plan_sections(
             .notify
             .on
             .unwrap_or_else(|| or(vec![MailEvent::End, MailEvent::Fail], "what one waits for")),
+        notify: NotifyPlan {
+            server: asked.notify.server,
+            password_file: asked.notify.password_file.map(&path),
+            from: asked.notify.from,
+            hook_file: asked.notify.hook_file.map(&path),
+            hook_form: Some(
+                asked
+                    .notify
+                    .hook_form
+                    .unwrap_or_else(|| or(HookForm::Json, "docs/notify.md")),
+            ),
+        },
+        services: service_plan::services(asked.services),
         node_local: Resolved::new(
             facts.node_local.clone(),
             Source::cluster(format!("{}'s disk on each node", facts.name)),
@@ -632,6 +637,15 @@ fn load_runtime(
 
 /// A path against the run file's folder, without `.` and `..` where that needs no look at the
 /// disk.
+/// Against the folder; one below `~` stays as it is.
+fn in_folder(base: &Path, path: &str) -> PathBuf {
+    if path.starts_with("~/") {
+        PathBuf::from(path)
+    } else {
+        absolute(base, path)
+    }
+}
+
 fn absolute(base: &Path, path: &str) -> PathBuf {
     let mut whole = PathBuf::new();
     for part in base.join(path).components() {

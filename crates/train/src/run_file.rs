@@ -1,6 +1,6 @@
 //! What a run file says, typed, each value with its line.
 
-use crate::{Launcher, Mount, Resolved};
+use crate::{HookForm, Launcher, MailServer, Mount, Resolved};
 use model::{ContainerRuntime, MailEvent, Seconds, TimeLimitRequest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,6 +43,8 @@ pub struct Sections {
     pub resume: ResumeSection,
     /// `[notify]`
     pub notify: NotifySection,
+    /// `[services]`
+    pub services: ServiceSection,
 }
 
 /// `[resources]`: also what the flags of `yard run` give.
@@ -272,4 +274,34 @@ pub struct NotifySection {
     pub mail: Option<Resolved<String>>,
     /// `on`
     pub on: Option<Resolved<Vec<MailEvent>>>,
+    /// `server`
+    pub server: Option<Resolved<MailServer>>,
+    /// `password_file`
+    pub password_file: Option<Resolved<String>>,
+    /// `from`
+    pub from: Option<Resolved<String>>,
+    /// `hook_file`
+    pub hook_file: Option<Resolved<String>>,
+    /// `hook_form`
+    pub hook_form: Option<Resolved<HookForm>>,
+}
+
+/// `[services]`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServiceSection {
+    /// `tensorboard`
+    pub tensorboard: Option<Resolved<bool>>,
+    /// `jupyter`
+    pub jupyter: Option<Resolved<bool>>,
+    /// `[services.NAME]`
+    pub named: BTreeMap<String, NamedService>,
+}
+
+/// `[services.NAME]`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamedService {
+    /// `command`, placeholders unreplaced; never empty.
+    pub command: Option<Resolved<Vec<String>>>,
+    /// `port`, from 1 to 65535.
+    pub port: Option<Resolved<u32>>,
 }

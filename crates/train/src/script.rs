@@ -15,6 +15,7 @@ impl Plan {
         let text = |value: &Option<crate::Resolved<String>>| {
             value.as_ref().map(|value| value.value.clone())
         };
+        let slurms_mail = self.slurm_sends_mail();
         let cpus_per_task = self
             .cpus_per_rank
             .value
@@ -46,10 +47,10 @@ impl Plan {
             chdir: place.run_folder.to_owned(),
             comment: Some(place.token.to_owned()),
             constraint: text(&self.constraint),
-            mail_user: text(&self.mail),
-            mail_types: match self.mail {
-                Some(_) => self.mail_on.value.clone(),
-                None => Vec::new(),
+            mail_user: slurms_mail.then(|| text(&self.mail)).flatten(),
+            mail_types: match slurms_mail {
+                true => self.mail_on.value.clone(),
+                false => Vec::new(),
             },
             ..Request::default()
         }

@@ -115,6 +115,17 @@ const EXAMPLES: &[Examples] = &[
         ],
     ),
     (
+        "tensorboard",
+        &[(
+            "yard tensorboard digits-vfjk",
+            "on this machine; Ctrl-C ends it",
+        )],
+    ),
+    (
+        "notebook",
+        &[("yard notebook", "in the newest run's folder")],
+    ),
+    (
         "wait",
         &[(
             "yard wait digits-vfjk 17",

@@ -17,6 +17,8 @@ mod listed_cells;
 mod logs;
 mod ls;
 mod man;
+mod notebook;
+mod on_run;
 mod plan;
 mod port;
 mod report;
@@ -31,6 +33,7 @@ mod show_job;
 mod simulate;
 mod slurm_job;
 mod story;
+mod tensorboard;
 mod top;
 mod wait;
 
@@ -67,6 +70,8 @@ enum Command {
     Cancel(cancel::Args),
     Requeue(requeue::Args),
     Report(report::Args),
+    Tensorboard(tensorboard::Args),
+    Notebook(notebook::Args),
     Rm(rm::Args),
     Du(du::Args),
     Clean(clean::Args),
@@ -161,6 +166,8 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Rm(args) => rm::run(&args, printer),
         Command::Du(args) => du::run(&args, printer),
         Command::Clean(args) => clean::run(&args, printer),
+        Command::Tensorboard(args) => tensorboard::run(&args, printer),
+        Command::Notebook(args) => notebook::run(&args, printer),
         Command::Report(args) => report::run(&args, printer),
         Command::Requeue(args) => requeue::run(&args, printer),
         Command::Attach(args) => attach::run(&args, printer),

@@ -14,8 +14,19 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 impl Conductor {
     pub(super) fn record(&mut self, event: Event, now: Timestamp) -> Result<(), ConductorError> {
-        let result = self.log.append(now, event);
-        result.map_err(|source| self.wrong_log(source))
+        let result = self.log.append(now, event.clone());
+        result.map_err(|source| self.wrong_log(source))?;
+        let about = (&self.run, &self.json, self.steps.allocation.attempt);
+        self.notices.see(&event, about, now);
+        Ok(())
+    }
+
+    /// Waits a while for the messages that are being sent, and writes down what could not be.
+    pub(super) fn settle_notices(&mut self, patience: Duration) -> Result<(), ConductorError> {
+        for text in self.notices.settle(patience) {
+            self.record(Event::Note { text }, Timestamp(sys::now()))?;
+        }
+        Ok(())
     }
 
     pub(super) fn catch_up(&mut self, now: Timestamp) -> Result<(), ConductorError> {

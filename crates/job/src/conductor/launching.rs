@@ -1,5 +1,6 @@
 //! How a conductor starts the ranks.
 
+use super::services::{ServicePlace, Services};
 use super::state::{Hello, Known};
 use super::steps::RanksPlace;
 use super::{Conductor, ConductorError};
@@ -102,6 +103,16 @@ impl Conductor {
             options: &options.unwrap_or_default(),
         };
         self.ranks = self.steps.ranks(plan, &place);
+        let own = sys::host_name();
+        let beside = ServicePlace {
+            yard: &self.steps.yard,
+            run: &self.run,
+            attempt: allocation.attempt,
+            node: hellos.first().map_or(&own, |first| &first.node),
+            values: &values,
+            heard: &self.heard,
+        };
+        self.services = Services::start(plan, &beside);
         let rendezvous = format!("{}:{}", rendezvous.address, rendezvous.port);
         self.record(
             Event::Launched {

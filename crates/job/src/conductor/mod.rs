@@ -16,6 +16,7 @@ mod keeper;
 mod launching;
 mod loss;
 mod opening;
+mod services;
 mod state;
 mod steps;
 mod succession;
@@ -26,14 +27,17 @@ pub use checkpoints::publish;
 pub use cluster_word::{BatchStep, ClusterWord};
 pub use conductor_error::ConductorError;
 pub use copies::Part;
+pub(crate) use failure::first_failed;
 pub use keeper::keep;
 pub use loss::without_batch_step;
 
 use crate::local_folder::LocalFolder;
+use crate::notices::{self, Notices};
 use crate::protocol::Order;
 use folder::{Event, EventLog, RunFolder, RunJson};
 use model::Timestamp;
 use opening::Opened;
+use services::Services;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use state::{ConductorState, Effect, StateEvent};
@@ -131,6 +135,10 @@ struct Conductor {
     local: LocalFolder,
     /// How long a disk that takes nothing is waited for.
     patience: Duration,
+    /// Mail and web hooks.
+    notices: Notices,
+    /// What runs beside the ranks.
+    services: Services,
 }
 
 impl Conductor {
@@ -210,6 +218,8 @@ impl Conductor {
     fn perform(&mut self, effect: Effect, now: Timestamp) -> Result<Option<u8>, ConductorError> {
         match effect {
             Effect::Exit(code) => {
+                self.services.end();
+                self.settle_notices(notices::PATIENCE)?;
                 self.settle_log(self.patience)?;
                 return Ok(Some(code));
             }
@@ -243,6 +253,8 @@ impl Conductor {
             }
             Effect::Requeue => {
                 // What comes behind it may be ended with the job.
+                self.services.end();
+                self.settle_notices(notices::SHORT_PATIENCE)?;
                 self.settle_log(Duration::ZERO)?;
                 self.steps.requeue();
             }

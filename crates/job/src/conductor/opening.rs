@@ -1,11 +1,13 @@
 //! How a conductor begins: what it reads, and whether there is anything to do.
 
+use super::services::Services;
 use super::state::{Comeback, Facts};
 use super::steps::Steps;
 use super::succession::{self, Place, Standing};
 use super::{Allocation, Conductor, ConductorError, Message, checkpoints, event_log, history};
 use crate::grace::Deadlines;
 use crate::local_folder::LocalFolder;
+use crate::notices::Notices;
 use folder::{Event, EventLog, RunFolder, RunJson};
 use model::Timestamp;
 use std::io::{self, Write as _};
@@ -115,6 +117,8 @@ impl Conductor {
             stage: None,
             local,
             patience,
+            notices: Notices::default(),
+            services: Services::default(),
         };
         Ok(Opened::Conducts(Box::new(conductor), hear))
     }

@@ -8,8 +8,10 @@ mod head;
 mod mount_points;
 mod prelude;
 mod program;
+mod service;
 
 pub use head::head;
+pub use service::service;
 
 use crate::agent::RankProcess;
 use crate::conductor;

@@ -14,6 +14,7 @@ mod notify;
 mod resources;
 mod resume;
 mod sections;
+mod services;
 mod top;
 
 pub(crate) use choices::Choice;

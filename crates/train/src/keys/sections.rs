@@ -87,10 +87,19 @@ pub(crate) const SECTIONS: &[SectionEntry] = &[
     },
     SectionEntry {
         name: "notify",
-        doc: "Who gets mail, and about what.",
+        doc: "Who gets mail, and about what; and a web hook. Paths are against the run file's folder.",
         of_one_run: false,
         keys: NotifySection::rows,
         read: |own, reader, name, value| reader.section(&mut own.notify, name, value),
+    },
+    SectionEntry {
+        name: "services",
+        doc: "Programs beside the ranks, on the first node: they end with the job (docs/services.md).",
+        of_one_run: false,
+        keys: super::services::rows,
+        read: |own, reader, name, value| {
+            super::services::read(&mut own.services, reader, name, value);
+        },
     },
 ];
 

@@ -21,6 +21,7 @@ fn setting(section: Option<&str>, row: &KeyRow, value: &str) -> String {
     let head = section.map(|name| format!("[{name}]\n"));
     let beside = match row.name {
         "marker" => "complete = \"marker\"\n",
+        "NAME.port" => "NAME.command = [\"x\"]\n",
         _ => "",
     };
     let name = row.name;
@@ -63,6 +64,8 @@ fn every_key_that_is_parsed_is_in_the_table() {
     known.extend(key_sections().iter().map(|section| section.name));
     // Three keys of one field.
     known.insert("python");
+    // Services of any name.
+    known.insert("named");
     for field in fields {
         assert!(known.contains(field.as_str()), "{field}");
     }

@@ -121,7 +121,7 @@ fn command(plan: &Plan, values: &Values) -> Result<Vec<String>, UnknownPlacehold
     Ok(with_interpreter(words.collect::<Result<_, _>>()?, python))
 }
 
-fn known<'a>(plan: &Plan, values: &Values) -> BTreeMap<&'a str, String> {
+pub(crate) fn known<'a>(plan: &Plan, values: &Values) -> BTreeMap<&'a str, String> {
     let resume_file = values.resume_file.as_deref().map(text).unwrap_or_default();
     BTreeMap::from([
         ("data", text(&values.data)),

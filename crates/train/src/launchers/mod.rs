@@ -16,6 +16,7 @@ mod torch;
 mod torchrun;
 
 pub use command_line::command_line;
+pub(crate) use launch::known;
 pub use launch::{Launch, launch};
 
 use serde::{Deserialize, Serialize};

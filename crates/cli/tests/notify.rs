@@ -1,0 +1,167 @@
+//! Mail and web hooks of a real run, to servers that stand in for real ones.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Instant;
+use testkit::TestEnv;
+
+/// What came to a server, message by message.
+fn server(serve: fn(TcpStream, &Sender<String>)) -> (u16, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (tell, hear) = channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            serve(stream, &tell);
+        }
+    });
+    (port, hear)
+}
+
+fn smtp(mut stream: TcpStream, tell: &Sender<String>) {
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    stream.write_all(b"220 stand-in\r\n").unwrap();
+    let mut message = String::new();
+    while let Some(Ok(line)) = lines.next() {
+        let answer = match line.split([' ', ':']).next().unwrap_or_default() {
+            "DATA" => {
+                stream.write_all(b"354 go on\r\n").unwrap();
+                for line in lines
+                    .by_ref()
+                    .map_while(Result::ok)
+                    .take_while(|line| line != ".")
+                {
+                    message.push_str(&line);
+                    message.push('\n');
+                }
+                tell.send(std::mem::take(&mut message)).unwrap();
+                "250 taken"
+            }
+            "MAIL" | "RCPT" => {
+                message.push_str(&format!("{line}\n"));
+                "250 fine"
+            }
+            "QUIT" => "221 bye",
+            _ => "250 stand-in",
+        };
+        stream
+            .write_all(format!("{answer}\r\n").as_bytes())
+            .unwrap();
+    }
+}
+
+fn http(mut stream: TcpStream, tell: &Sender<String>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        head.push_str(&line);
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    tell.send(format!("{head}{}", String::from_utf8(body).unwrap()))
+        .unwrap();
+    stream
+        .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        .unwrap();
+}
+
+/// The texts of all files below a folder.
+fn texts(folder: &Path, found: &mut String) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        if entry.path().is_dir() {
+            texts(&entry.path(), found);
+        } else {
+            let bytes = fs::read(entry.path()).unwrap_or_default();
+            found.push_str(&String::from_utf8_lossy(&bytes));
+        }
+    }
+}
+
+#[test]
+fn a_run_that_fails_is_reported_once_and_no_secret_is_written() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let (mail_port, mails) = server(smtp);
+    let (hook_port, calls) = server(http);
+    let secret = "T0KEN-that-is-secret";
+    let hook = env.write("hook", &format!("http://127.0.0.1:{hook_port}/{secret}\n"));
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o600)).unwrap();
+    env.write(
+        "yard.toml",
+        &format!(
+            "name = \"gan\"\ncommand = [\"sh\", \"-c\", \"echo out of memory; exit 3\"]\n\
+             [notify]\nmail = \"me@example.org\"\non = [\"end\", \"fail\"]\n\
+             server = \"smtp://127.0.0.1:{mail_port}\"\nhook_file = \"hook\"\n"
+        ),
+    );
+    let ended = env.yard(&["run", "--on", "local"]);
+    let printed = format!("{}{}", ended.stdout, ended.stderr);
+    let _failed = ended.code(1);
+    let mail = mails.try_iter().collect::<Vec<_>>();
+    let [mail] = &mail[..] else {
+        panic!("one mail, not {mail:?}\n{printed}");
+    };
+    for part in [
+        "RCPT TO:<me@example.org>",
+        "Subject: [yard] gan-",
+        "failed on local",
+        "why         rank 0",
+        "last lines of rank 0",
+        "  out of memory",
+        "yard requeue gan-",
+    ] {
+        assert!(mail.contains(part), "{part:?} in\n{mail}");
+    }
+    let calls: Vec<String> = calls.try_iter().collect();
+    let [call] = &calls[..] else {
+        panic!("one call, not {calls:?}\n{printed}");
+    };
+    assert!(call.starts_with(&format!("POST /{secret} ")), "{call}");
+    assert!(
+        call.contains("\"event\":\"failed\"") && call.contains("out of memory"),
+        "{call}"
+    );
+    let mut written = String::new();
+    texts(&env.trainyard_home(), &mut written);
+    assert!(!written.contains(secret) && !printed.contains(secret));
+}
+
+#[test]
+fn servers_that_hang_hold_no_run_up_for_long_and_are_named() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    // It takes the connection and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    env.write("hook", "no address at all\n");
+    env.write(
+        "yard.toml",
+        &format!(
+            "name = \"quick\"\ncommand = [\"true\"]\n[notify]\nmail = \"me@example.org\"\n\
+             server = \"smtp://127.0.0.1:{port}\"\nhook_file = \"hook\"\nhook_form = \"slack\"\n"
+        ),
+    );
+    let planned = env.yard(&["plan", "--on", "local"]).success();
+    assert!(planned.contains("other users can read it"), "{planned}");
+    let begun = Instant::now();
+    env.yard(&["run", "--on", "local"]).success();
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+    let shown = env.yard(&["show", "--json"]).success();
+    assert!(
+        shown.contains("127.0.0.1") && shown.contains("no answer within 10 s"),
+        "{shown}"
+    );
+    assert!(shown.contains("no address that begins with"), "{shown}");
+}
