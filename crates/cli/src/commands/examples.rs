@@ -84,6 +84,10 @@ const EXAMPLES: &[Examples] = &[
         ],
     ),
     (
+        "serve",
+        &[("yard serve", "and open the address that it prints")],
+    ),
+    (
         "show",
         &[
             ("yard show", "the newest run"),

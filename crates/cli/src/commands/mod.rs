@@ -28,6 +28,7 @@ mod rm;
 mod run;
 mod run_request;
 mod script;
+mod serve;
 mod show;
 mod show_job;
 mod simulate;
@@ -64,6 +65,7 @@ enum Command {
     Lint(lint::Args),
     Ls(ls::Args),
     Top(top::Args),
+    Serve(serve::Args),
     Show(show::Args),
     Logs(logs::Args),
     Wait(wait::Args),
@@ -157,6 +159,7 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Plan(args) => plan::run(args, printer),
         Command::Init(args) => init::run(&args, printer),
         Command::Lint(args) => lint::run(&args, printer),
+        Command::Serve(args) => serve::run(&args, printer),
         Command::Top(args) => top::run(&args, printer),
         Command::Ls(args) => ls::run(&args, printer),
         Command::Show(args) => show::run(&args, printer),

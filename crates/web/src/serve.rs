@@ -1,0 +1,188 @@
+//! The server.
+
+use crate::guard::{Entry, Token, Visit};
+use crate::news::News;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, Query, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde::Deserialize;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use sys::Places;
+
+const PAGE: &str = include_str!("assets/index.html");
+const SCRIPT: &str = include_str!("assets/app.js");
+const STYLE: &str = include_str!("assets/style.css");
+
+/// Nothing but this server's own files, and no page of another around them.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+                      connect-src 'self'; frame-src 'self'; frame-ancestors 'self'; form-action 'none'; base-uri 'none'";
+
+/// A server that listens and does not answer yet.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    token: Token,
+}
+
+#[derive(Clone)]
+struct Site {
+    token: Token,
+    news: News,
+}
+
+/// Listens on a loopback port, a free one where none is named.
+///
+/// # Errors
+/// The port is taken.
+pub fn open(port: Option<u16>) -> io::Result<Server> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0)))?;
+    listener.set_nonblocking(true)?;
+    Ok(Server {
+        listener,
+        token: Token::new()?,
+    })
+}
+
+impl Server {
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// What a visitor must know.
+    #[must_use]
+    pub fn token(&self) -> &Token {
+        &self.token
+    }
+
+    /// Answers until the program ends.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn run(self, places: Places) -> io::Result<()> {
+        let site = Site {
+            token: self.token,
+            news: News::start(places),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(4)
+            .build()?;
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            axum::serve(listener, routes(site)).await
+        })
+    }
+}
+
+fn routes(site: Site) -> Router {
+    Router::new()
+        .route("/", get(|| async { text("text/html; charset=utf-8", PAGE) }))
+        .route("/app.js", get(|| async { text("text/javascript; charset=utf-8", SCRIPT) }))
+        .route("/style.css", get(|| async { text("text/css; charset=utf-8", STYLE) }))
+        .route("/api/runs", get(list))
+        .route("/api/run/{key}", get(one))
+        .route("/report/{key}", get(report))
+        .layer(middleware::from_fn_with_state(site.clone(), guarded))
+        .with_state(site)
+}
+
+fn text(kind: &'static str, text: &'static str) -> Response {
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
+}
+
+/// Lets in who may enter, and says to browsers what these pages may do.
+async fn guarded(State(site): State<Site>, request: Request, next: Next) -> Response {
+    let query = request.uri().query().unwrap_or_default();
+    let token = query.split('&').find_map(|pair| pair.strip_prefix("token="));
+    let header = |name: HeaderName| of(request.headers(), &name);
+    let visit = Visit {
+        host: header(header::HOST),
+        cookies: header(header::COOKIE),
+        token,
+    };
+    let mut response = match site.token.judge(visit) {
+        Entry::Enters => next.run(request).await,
+        Entry::GetsCookie => {
+            let headers = [
+                (header::SET_COOKIE, site.token.cookie()),
+                (header::LOCATION, request.uri().path().to_owned()),
+            ];
+            (StatusCode::SEE_OTHER, headers).into_response()
+        }
+        Entry::StaysOut => {
+            let words = "This page needs the address that `yard serve` printed, with its token.\n";
+            (StatusCode::FORBIDDEN, words).into_response()
+        }
+    };
+    let own = response.headers_mut();
+    let fixed = [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ];
+    for (name, value) in fixed {
+        own.insert(name, HeaderValue::from_static(value));
+    }
+    own.entry(header::CONTENT_SECURITY_POLICY)
+        .or_insert(HeaderValue::from_static(POLICY));
+    response
+}
+
+fn of<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn document(value: &serde_json::Value) -> Response {
+    let headers = [(header::CONTENT_TYPE, "application/json")];
+    (headers, Body::from(value.to_string())).into_response()
+}
+
+async fn list(State(site): State<Site>) -> Response {
+    document(&site.news.list())
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    #[serde(default)]
+    rank: u32,
+}
+
+async fn one(
+    State(site): State<Site>,
+    Path(key): Path<String>,
+    Query(wanted): Query<Wanted>,
+) -> Response {
+    // A shared file system may take its time.
+    let look = move || site.news.one(&key, wanted.rank);
+    match tokio::task::spawn_blocking(look).await {
+        Ok(Some(value)) => document(&value),
+        Ok(None) => StatusCode::NOT_FOUND.into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+async fn report(State(site): State<Site>, Path(key): Path<String>) -> Response {
+    match tokio::task::spawn_blocking(move || site.news.report(&key)).await {
+        Ok(Some(page)) => {
+            let headers = [
+                (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+                (
+                    header::CONTENT_SECURITY_POLICY,
+                    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'",
+                ),
+            ];
+            (headers, (*page).clone()).into_response()
+        }
+        Ok(None) => StatusCode::NOT_FOUND.into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
