@@ -26,12 +26,11 @@ impl RunFile {
             }
             sections.environment.container.place_in(folder);
             let notify = &mut sections.notify;
-            for path in [&mut notify.password_file, &mut notify.hook_file] {
-                if let Some(path) = path {
-                    // One below the home folder is of that folder wherever it is written.
-                    let home = path.value.starts_with("~/");
-                    let placed = folder.join(&path.value).display().to_string();
-                    path.value = if home { path.value.clone() } else { placed };
+            let paths = [&mut notify.password_file, &mut notify.hook_file];
+            for path in paths.into_iter().flatten() {
+                // One below the home folder is of that folder wherever it is written.
+                if !path.value.starts_with("~/") {
+                    path.value = folder.join(&path.value).display().to_string();
                 }
             }
         }

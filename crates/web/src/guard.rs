@@ -47,7 +47,9 @@ impl Token {
     /// The system has no random numbers.
     pub fn new() -> io::Result<Token> {
         let bytes: [u8; 16] = sys::random()?;
-        Ok(Token(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        Ok(Token(
+            bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        ))
     }
 
     /// It as text, for the address that its owner gets.
@@ -112,9 +114,19 @@ mod tests {
         check("localhost:80", "a=b; yard=secret", None, Entry::Enters);
         check("localhost", "yard=secret", Some("old"), Entry::GetsCookie);
         check("127.0.0.1:80", "", None, Entry::StaysOut);
-        check("127.0.0.1:80", "yard=secre", Some("secret2"), Entry::StaysOut);
+        check(
+            "127.0.0.1:80",
+            "yard=secre",
+            Some("secret2"),
+            Entry::StaysOut,
+        );
         // A page of another name that a browser was made to find here.
-        check("evil.example:80", "yard=secret", Some("secret"), Entry::StaysOut);
+        check(
+            "evil.example:80",
+            "yard=secret",
+            Some("secret"),
+            Entry::StaysOut,
+        );
         assert_eq!(format!("{:?}", Token("secret".to_owned())), "Token(…)");
     }
 }

@@ -3,8 +3,6 @@
 //!
 //! **Invariant:** shows and never decides; what it knows comes from `runs`.
 
-#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
-
 mod guard;
 mod news;
 mod serve;

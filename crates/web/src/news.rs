@@ -68,7 +68,11 @@ impl News {
                 }
                 let visited = shared.visited.is_some_and(|at| at.elapsed() < IDLE);
                 drop(shared);
-                let pause = if visited || !list.has_answers() { PAUSE } else { 4 * PAUSE };
+                let pause = if visited || !list.has_answers() {
+                    PAUSE
+                } else {
+                    4 * PAUSE
+                };
                 std::thread::sleep(pause);
             }
         });
@@ -96,7 +100,12 @@ impl News {
         let (listed, mut watch) = {
             let mut shared = self.lock();
             shared.visited = Some(Instant::now());
-            let listed = shared.listing.rows.iter().find(|row| row.key() == key)?.clone();
+            let listed = shared
+                .listing
+                .rows
+                .iter()
+                .find(|row| row.key() == key)?
+                .clone();
             (listed, shared.watched.remove(key))
         };
         let look = match &listed.what {
@@ -122,7 +131,12 @@ impl News {
             {
                 return Some(Arc::clone(page));
             }
-            shared.listing.rows.iter().find(|row| row.key() == key)?.clone()
+            shared
+                .listing
+                .rows
+                .iter()
+                .find(|row| row.key() == key)?
+                .clone()
         };
         let run = listed.run()?;
         let now = Timestamp(sys::now());
@@ -131,7 +145,9 @@ impl News {
         let mut shared = self.lock();
         // Of pages that were looked at long ago nothing is kept.
         shared.reports.retain(|_, (at, _)| at.elapsed() < REPORT);
-        shared.reports.insert(key.to_owned(), (Instant::now(), Arc::clone(&page)));
+        shared
+            .reports
+            .insert(key.to_owned(), (Instant::now(), Arc::clone(&page)));
         Some(page)
     }
 }
@@ -176,9 +192,15 @@ fn detail(listed: &Listed, look: &RunLook, now: Timestamp) -> Value {
     let measured: Vec<Value> = measured
         .map(|(node, subject, latest)| of(*subject, latest, node))
         .collect();
-    let printed: Vec<(u32, i64)> = look.printed.iter().map(|(rank, at)| (*rank, at.0)).collect();
+    let printed: Vec<(u32, i64)> = look
+        .printed
+        .iter()
+        .map(|(rank, at)| (*rank, at.0))
+        .collect();
     let starts = listed.run().map_or(0, |run| run.starts.len());
-    let folder = listed.run().map(|run| run.entry.folder.display().to_string());
+    let folder = listed
+        .run()
+        .map(|run| run.entry.folder.display().to_string());
     let running = matches!(listed.state, RunState::Running { .. });
     json!({
         "now": now.0,

@@ -85,9 +85,18 @@ impl Server {
 
 fn routes(site: Site) -> Router {
     Router::new()
-        .route("/", get(|| async { text("text/html; charset=utf-8", PAGE) }))
-        .route("/app.js", get(|| async { text("text/javascript; charset=utf-8", SCRIPT) }))
-        .route("/style.css", get(|| async { text("text/css; charset=utf-8", STYLE) }))
+        .route(
+            "/",
+            get(|| async { text("text/html; charset=utf-8", PAGE) }),
+        )
+        .route(
+            "/app.js",
+            get(|| async { text("text/javascript; charset=utf-8", SCRIPT) }),
+        )
+        .route(
+            "/style.css",
+            get(|| async { text("text/css; charset=utf-8", STYLE) }),
+        )
         .route("/api/runs", get(list))
         .route("/api/run/{key}", get(one))
         .route("/report/{key}", get(report))
@@ -101,15 +110,7 @@ fn text(kind: &'static str, text: &'static str) -> Response {
 
 /// Lets in who may enter, and says to browsers what these pages may do.
 async fn guarded(State(site): State<Site>, request: Request, next: Next) -> Response {
-    let query = request.uri().query().unwrap_or_default();
-    let token = query.split('&').find_map(|pair| pair.strip_prefix("token="));
-    let header = |name: HeaderName| of(request.headers(), &name);
-    let visit = Visit {
-        host: header(header::HOST),
-        cookies: header(header::COOKIE),
-        token,
-    };
-    let mut response = match site.token.judge(visit) {
+    let mut response = match judged(&site.token, &request) {
         Entry::Enters => next.run(request).await,
         Entry::GetsCookie => {
             let headers = [
@@ -135,6 +136,18 @@ async fn guarded(State(site): State<Site>, request: Request, next: Next) -> Resp
     own.entry(header::CONTENT_SECURITY_POLICY)
         .or_insert(HeaderValue::from_static(POLICY));
     response
+}
+
+fn judged(token: &Token, request: &Request) -> Entry {
+    let query = request.uri().query().unwrap_or_default();
+    let headers = request.headers();
+    token.judge(Visit {
+        host: of(headers, &header::HOST),
+        cookies: of(headers, &header::COOKIE),
+        token: query
+            .split('&')
+            .find_map(|pair| pair.strip_prefix("token=")),
+    })
 }
 
 fn of<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {

@@ -235,6 +235,11 @@ fn nothing_but_the_pages_is_async() {
     for package in packages(&metadata()) {
         let names = depends_on(package, &[USE]);
         let is_async = names.contains("tokio");
-        assert_eq!(is_async, name(package) == "web", "{} uses tokio", name(package));
+        assert_eq!(
+            is_async,
+            name(package) == "web",
+            "{} uses tokio",
+            name(package)
+        );
     }
 }

@@ -30,11 +30,9 @@ function row(r, now) {
 }
 
 function list(d) {
-  const all = $("all").checked, rows = d.rows.filter((r) => all || r.live);
-  if (rows.length === 0) {
-    const text = d.rows.length ? "Nothing waits or runs." : "No runs yet; yard run FILE starts one.";
-    return [make("p", { class: "quiet" }, text)];
-  }
+  // Where nothing lives, what has ended is all there is to see.
+  const all = $("all").checked || !d.rows.some((r) => r.live), rows = d.rows.filter((r) => all || r.live);
+  if (rows.length === 0) return [make("p", { class: "quiet" }, "No runs yet; yard run FILE starts one.")];
   const head = make("tr", {}, ...["Run", "Job", "Cluster", "State", "Since", "Progress", "Why"].map((t, i) =>
     make("th", i === 1 || i === 2 ? { class: "less" } : {}, t)));
   return [make("div", { class: "scroll" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows.map((r) => row(r, d.now)))))];
@@ -72,12 +70,6 @@ function one(d) {
   parts.push(make("h1", {}, r.name), make("p", { class: "sub" }, make("span", { class: `state ${r.state.replace(" ", "-")}` }, r.state),
     ` · ${r.cluster}${r.job === null ? "" : ` · job ${r.job}`}${d.since ? ` · ${d.since}` : ""}${d.starts > 1 ? ` · start ${d.starts}` : ""}`));
   if (r.note) parts.push(make("p", { class: "why" }, r.note));
-  const of = (kind) => d.measured.filter((m) => m.what.startsWith(kind));
-  for (const [kind, title] of [["node", "Nodes"], ["gpu", "GPUs"], ["rank", "Ranks"]]) {
-    const own = of(kind);
-    if (kind === "rank") own.sort((a, b) => Number(a.what.slice(5)) - Number(b.what.slice(5)));
-    if (own.length) parts.push(make("h2", {}, title), make("div", { class: "cards" }, ...own.map((m) => card(m, d.now, printed))));
-  }
   if (d.folder !== null) {
     const ranks = [...new Set([...printed.keys(), rank])].sort((a, b) => a - b);
     const select = make("select", { id: "rank", "aria-label": "rank" }, ...ranks.map((n) => {
@@ -88,6 +80,12 @@ function one(d) {
     select.addEventListener("change", () => { rank = Number(select.value); look(); });
     const log = make("pre", { id: "log", tabindex: "0" }, d.lines.length ? d.lines.join("\n") : "nothing printed yet");
     parts.push(make("h2", {}, "Log ", select), log);
+  }
+  const of = (kind) => d.measured.filter((m) => m.what.startsWith(kind));
+  for (const [kind, title] of [["node", "Nodes"], ["gpu", "GPUs"], ["rank", "Ranks"]]) {
+    const own = of(kind);
+    if (kind === "rank") own.sort((a, b) => Number(a.what.slice(5)) - Number(b.what.slice(5)));
+    if (own.length) parts.push(make("h2", {}, title), make("div", { class: "cards" }, ...own.map((m) => card(m, d.now, printed))));
   }
   return parts;
 }

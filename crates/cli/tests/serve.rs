@@ -1,0 +1,251 @@
+//! `yard serve` of the built program: who gets its pages, and what they show.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use testkit::{TestEnv, skip, wait_until};
+
+struct Pages {
+    child: Child,
+    port: u16,
+    token: String,
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Pages {
+    fn start(env: &TestEnv) -> Pages {
+        let mut child = env
+            .command(&["serve"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let rest = line.trim().strip_prefix("http://127.0.0.1:").unwrap();
+        let (port, token) = rest.split_once("/?token=").unwrap();
+        Pages {
+            child,
+            port: port.parse().unwrap(),
+            token: token.to_owned(),
+        }
+    }
+
+    /// Head and body of what a page answers.
+    fn get(&self, path: &str, headers: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.to_owned(), body.to_owned())
+    }
+
+    fn own(&self, path: &str) -> String {
+        let headers = format!(
+            "Host: 127.0.0.1:{}\r\nCookie: yard={}\r\n",
+            self.port, self.token
+        );
+        let (head, body) = self.get(path, &headers);
+        assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}\n{body}");
+        body
+    }
+}
+
+/// A run folder that is over, without any job.
+fn make_run(home: &Path, template: &Path, number: usize) {
+    let id = format!("old-{number:04}");
+    let folder = template.with_file_name(&id);
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(template)
+        .arg(&folder)
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    let entry = serde_json::json!({
+        "id": id, "name": "old", "cluster": "local", "folder": folder, "created": 1000 + number,
+    });
+    fs::write(
+        home.join(format!("index/local/{id}.json")),
+        entry.to_string(),
+    )
+    .unwrap();
+}
+
+#[test]
+fn pages_need_the_token_and_show_runs_their_logs_and_plots() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.write(
+        "yard.toml",
+        "name = \"live\"\ncommand = [\"sh\", \"-c\", \"echo '<script>alert(1)</script>'; sleep 600\"]\n",
+    );
+    env.yard(&["run", "--on", "local", "--detach"]).success();
+    let pages = Pages::start(&env);
+    let host = format!("Host: 127.0.0.1:{}\r\n", pages.port);
+    for (path, headers) in [
+        ("/", host.clone()),
+        ("/api/runs", format!("{host}Cookie: yard=wrong\r\n")),
+        (
+            "/api/runs",
+            format!("Host: evil.example\r\nCookie: yard={}\r\n", pages.token),
+        ),
+    ] {
+        let (head, body) = pages.get(path, &headers);
+        assert!(
+            head.starts_with("HTTP/1.1 403") && !body.contains("live-"),
+            "{head}\n{body}"
+        );
+    }
+    let (head, _) = pages.get(&format!("/?token={}", pages.token), &host);
+    let lower = head.to_lowercase();
+    assert!(
+        lower.contains("set-cookie: yard=") && lower.contains("location: /\r\n"),
+        "{head}"
+    );
+    assert!(
+        lower.contains("content-security-policy: default-src 'none'"),
+        "{head}"
+    );
+    for path in ["/", "/app.js", "/style.css"] {
+        let page = pages.own(path);
+        assert!(!page.contains("https://"), "{path} needs no network");
+    }
+    wait_until("the run runs", || {
+        pages.own("/api/runs").contains("\"running\"")
+    });
+    let list: serde_json::Value = serde_json::from_str(&pages.own("/api/runs")).unwrap();
+    let key = list["rows"][0]["key"].as_str().unwrap().to_owned();
+    let run = format!("/api/run/{key}?rank=0");
+    wait_until("its log is shown", || {
+        pages.own(&run).contains("<script>alert")
+    });
+    wait_until("it is plotted", || {
+        pages.own(&format!("/report/{key}")).contains("<svg")
+    });
+    // A change is seen, and a folder that goes is survived.
+    env.yard(&["cancel", &key]).success();
+    let _over = env.yard(&["wait", &key]).code(1);
+    wait_until("its end is seen", || {
+        pages.own("/api/runs").contains("\"cancelled\"")
+    });
+    env.yard(&["rm", "--yes", &key]).success();
+    wait_until("its removal is seen", || {
+        pages.own("/api/runs").contains("was removed")
+    });
+    let (head, _) = pages.get(&run, &format!("{host}Cookie: yard={}\r\n", pages.token));
+    assert!(head.starts_with("HTTP/1.1 404"), "{head}");
+}
+
+#[test]
+#[ignore = "needs a browser: cargo test -p yard-cli --test serve -- --ignored"]
+fn a_browser_shows_many_runs_and_ranks() {
+    let test = "a_browser_shows_many_runs_and_ranks";
+    if Command::new("chromium").arg("--version").output().is_err() {
+        return skip(test, "chromium is not installed (apt-get install chromium)");
+    }
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.write(
+        "yard.toml",
+        "name = \"small\"\ncommand = [\"sh\", \"-c\", \"until grep -q 'rank 0' \
+         $YARD_LOGS/../monitor/*.csv; do echo step; sleep 0.2; done\"]\n",
+    );
+    env.yard(&["run", "--on", "local"]).success();
+    let shown = env.yard(&["show", "--json"]).success();
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let folder = shown["folder"].as_str().unwrap().to_owned();
+    let home = env.trainyard_home();
+    for number in 0..200 {
+        make_run(&home, Path::new(&folder), number);
+    }
+    // The samples of 64 ranks.
+    let csv = fs::read_dir(format!("{folder}/monitor"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let text = fs::read_to_string(&csv).unwrap();
+    let line = text.lines().find(|line| line.contains("rank 0")).unwrap();
+    let ranks: String = (1..64)
+        .map(|rank| format!("{}\n", line.replace("rank 0", &format!("rank {rank}"))))
+        .collect();
+    fs::write(&csv, format!("{text}{ranks}")).unwrap();
+
+    let pages = Pages::start(&env);
+    wait_until("all are listed", || {
+        pages.own("/api/runs").matches("\"key\"").count() > 200
+    });
+    let begun = Instant::now();
+    pages.own("/");
+    pages.own("/api/runs");
+    assert!(
+        begun.elapsed() < Duration::from_millis(50),
+        "{:?}",
+        begun.elapsed()
+    );
+    let kept = std::env::var_os("PICTURES");
+    let own = env.work().join("pictures");
+    let pictures = kept.map_or(own, Into::into);
+    fs::create_dir_all(&pictures).unwrap();
+    let key = folder.rsplit('/').next().unwrap();
+    for (name, size, page, dark) in [
+        ("list", "1200,900", "?all", false),
+        ("list-dark-phone", "400,900", "?all", true),
+        ("run", "1200,2400", key, false),
+        ("run-dark", "1200,2400", key, true),
+        ("run-phone", "400,2400", key, false),
+    ] {
+        let picture = pictures.join(format!("{name}.png"));
+        let place = if page == "?all" {
+            String::new()
+        } else {
+            format!("#{page}")
+        };
+        // The cookie is set by a first visit, in the same profile.
+        let start = format!("http://127.0.0.1:{}/?token={}", pages.port, pages.token);
+        let mut command = Command::new("chromium");
+        command
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+            ])
+            .args([
+                "--virtual-time-budget=4000",
+                &format!("--window-size={size}"),
+            ])
+            .arg(format!(
+                "--user-data-dir={}",
+                env.work().join("browser").display()
+            ));
+        if dark {
+            command.args([
+                "--force-dark-mode",
+                "--blink-settings=preferredColorScheme=0",
+            ]);
+        }
+        command
+            .arg(format!("--screenshot={}", picture.display()))
+            .arg(format!("{start}{place}"));
+        let output = command.output().unwrap();
+        let drawn = fs::metadata(&picture).map_or(0, |facts| facts.len());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(drawn > 10_000, "{name}: {drawn} bytes were drawn\n{said}");
+    }
+}
