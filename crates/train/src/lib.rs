@@ -58,8 +58,8 @@ pub use refusal::{Refusal, RefusalKind};
 pub use resolved::{Resolved, Source};
 pub use run_file::{
     CheckpointSection, Complete, CompleteWord, ContainerSection, DataSection, EnvironmentSection,
-    GpuMemory, Keep, MemorySize, NamedService, Notify, NotifySection, PythonChoice, ResourceSection, ResumeBy,
-    ResumeOn, ResumeSection, RunFile, Sections, ServiceSection,
+    GpuMemory, Keep, MemorySize, NamedService, Notify, NotifySection, PythonChoice,
+    ResourceSection, ResumeBy, ResumeOn, ResumeSection, RunFile, Sections, ServiceSection,
 };
 pub use script::directive;
 pub use service_plan::ServicePlan;

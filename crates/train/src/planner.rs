@@ -5,9 +5,10 @@ use crate::environment_plan::{no_secrets, no_variables};
 use crate::fit::{Fit, Wanted};
 use crate::service_plan;
 use crate::{
-    CheckpointPlan, Complete, CompleteWord, ContainerPlan, DataPlan, EnvironmentPlan, HookForm, Keep,
-    Launcher, Notify, NotifyPlan, Overrides, Plan, Python, PythonChoice, Refusal, RefusalKind, Resolved,
-    ResumeBy, ResumeOn, ResumePlan, RunFile, Sections, Shape, Source, Variables, say_seconds,
+    CheckpointPlan, Complete, CompleteWord, ContainerPlan, DataPlan, EnvironmentPlan, HookForm,
+    Keep, Launcher, Notify, NotifyPlan, Overrides, Plan, Python, PythonChoice, Refusal,
+    RefusalKind, Resolved, ResumeBy, ResumeOn, ResumePlan, RunFile, Sections, Shape, Source,
+    Variables, say_seconds,
 };
 use model::{ClusterFacts, ContainerRuntime, MailEvent, Seconds, TimeLimitRequest};
 use std::path::{Component, Path, PathBuf};
