@@ -25,12 +25,13 @@ pub fn file_line(file: &OutputFile, text: &str) -> String {
 }
 
 /// What the embedded engine says of a job, or of an array's rows in the order of their elements.
-pub fn job_infos(job: JobId, element: Option<u32>) -> Result<Vec<JobInfo>, Failure> {
+pub fn job_infos(cluster: &str, job: JobId, element: Option<u32>) -> Result<Vec<JobInfo>, Failure> {
     let failure = |failure: connection::CommandError| {
         Failure::new(exit_code::UNREACHABLE, failure.to_string())
     };
-    let mut client = connection::connect().map_err(failure)?;
-    let facts = connection::view_facts(Some(&mut client)).map_err(failure)?;
+    let mut client = connection::connect_to(cluster).map_err(failure)?;
+    let facts =
+        connection::view_facts_of(cluster.to_owned(), Some(&mut client)).map_err(failure)?;
     let records = client.jobs(JobFilter::of(&[job]))?;
     let infos = records.iter().map(|record| JobInfo::of(record, &facts));
     let mut infos: Vec<JobInfo> = infos.filter(|info| is_of(info, element)).collect();
@@ -39,12 +40,18 @@ pub fn job_infos(job: JobId, element: Option<u32>) -> Result<Vec<JobInfo>, Failu
 }
 
 /// Shows what a job, or an array's elements, write, until all have ended.
-pub fn follow_job(job: JobId, element: Option<u32>, printer: &Printer) -> Result<(), Failure> {
+pub fn follow_job(
+    cluster: &str,
+    job: JobId,
+    element: Option<u32>,
+    printer: &Printer,
+) -> Result<(), Failure> {
     let failure = |failure: connection::CommandError| {
         Failure::new(exit_code::UNREACHABLE, failure.to_string())
     };
-    let mut client = connection::connect().map_err(failure)?;
-    let facts = connection::view_facts(Some(&mut client)).map_err(failure)?;
+    let mut client = connection::connect_to(cluster).map_err(failure)?;
+    let facts =
+        connection::view_facts_of(cluster.to_owned(), Some(&mut client)).map_err(failure)?;
     let show = |line: &str| printer.line(line);
     let mut output = JobOutput::default();
     loop {

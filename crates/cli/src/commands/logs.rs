@@ -128,10 +128,10 @@ fn job_output(args: &Args, selected: Selected, printer: &Printer) -> Outcome {
         return slurm_output(args, selected, job, printer);
     }
     if args.follow {
-        follow_job(job, selected.element, printer)?;
+        follow_job(selected.transport.cluster(), job, selected.element, printer)?;
         return Ok(exit_code::DONE);
     }
-    let infos = job_infos(job, selected.element)?;
+    let infos = job_infos(selected.transport.cluster(), job, selected.element)?;
     let is_array = selected.element.is_none() && infos.iter().any(|info| info.array.is_some());
     if is_array {
         return array_output(&selected, &infos, printer);

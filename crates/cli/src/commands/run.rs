@@ -50,7 +50,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         return script::run(
             script,
             &flags,
-            &target.why,
+            (&target.facts.name, &target.why),
             args.detach,
             &interrupt,
             printer,

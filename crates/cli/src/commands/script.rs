@@ -25,7 +25,7 @@ const ARRAY_PAUSE: Duration = Duration::from_millis(200);
 pub fn run(
     script: &Path,
     flags: &[String],
-    why: &Why,
+    (cluster, why): (&str, &Why),
     detach: bool,
     interrupt: &Interrupt,
     printer: &Printer,
@@ -33,14 +33,14 @@ pub fn run(
     let begun = Instant::now();
     let mut args = flags.to_vec();
     args.push(script.display().to_string());
-    let job = match crate::slurm::sbatch::queue(&args, printer) {
+    let job = match crate::slurm::sbatch::queue(&args, cluster, printer) {
         Ok(job) => job,
         // sbatch has said why.
         Err(0) => return Ok(exit_code::DONE),
         Err(_) => return Ok(exit_code::REFUSED),
     };
     let name = script.display();
-    printer.show_line(&format!("{name} · local · job {job} · {why}"));
+    printer.show_line(&format!("{name} · {cluster} · job {job} · {why}"));
     if detach {
         printer.show_line(&come_back(job));
         return Ok(exit_code::DONE);
@@ -48,8 +48,9 @@ pub fn run(
     let failure = |failure: connection::CommandError| {
         Failure::new(exit_code::UNREACHABLE, failure.to_string()).todo(come_back(job))
     };
-    let mut client = connection::connect().map_err(failure)?;
-    let facts = connection::view_facts(Some(&mut client)).map_err(failure)?;
+    let mut client = connection::connect_to(cluster).map_err(failure)?;
+    let facts =
+        connection::view_facts_of(cluster.to_owned(), Some(&mut client)).map_err(failure)?;
     if of(&mut client, job)?.array.is_some() {
         return follow_array(job, &facts, &mut client, interrupt, printer);
     }

@@ -46,7 +46,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         Some(run) => printer.shown(&run_text(run, view.as_ref(), now)),
         None => {
             let infos = match selected.job {
-                Some(job) if selected.transport.is_embedded() => job_infos(job, selected.element)?,
+                Some(job) if selected.transport.is_embedded() => {
+                    job_infos(selected.transport.cluster(), job, selected.element)?
+                }
                 _ => Vec::new(),
             };
             if args.json {

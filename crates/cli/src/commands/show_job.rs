@@ -37,11 +37,14 @@ pub fn text(selected: &Selected, view: Option<&JobView>, infos: &[JobInfo]) -> S
         (Some(job), None) => job.to_string(),
         (None, _) => String::new(),
     };
-    let scontrol = match selected.transport.is_embedded() {
-        true => "yard slurm scontrol",
-        false => "scontrol",
+    let cluster = selected.transport.cluster();
+    let scontrol = if !selected.transport.is_embedded() {
+        "scontrol".to_owned()
+    } else if cluster == backend::LOCAL {
+        "yard slurm scontrol".to_owned()
+    } else {
+        format!("TRAINYARD_ENGINE={cluster} yard slurm scontrol")
     };
-
     rows.push(row("all of it", &format!("{scontrol} show job {id}")));
     format!("{own} · {name} · {state}\n{}\n", rows.join("\n"))
 }

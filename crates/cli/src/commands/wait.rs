@@ -41,11 +41,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut code = exit_code::DONE;
     for mut one in waited? {
         let mut elements_failed = false;
-        if let (Some(job), true) = (
-            one.array,
-            pollers.values().any(backend::Poller::is_embedded),
-        ) {
-            elements_failed = wait_for_elements(job)?.is_some_and(|status| status != 0);
+        if let Some(job) = one.array {
+            elements_failed =
+                wait_for_elements(&one.cluster, job)?.is_some_and(|status| status != 0);
         }
         let (mut word, mut done) = wait_for(&mut one, &pollers, printer)?;
         if done && elements_failed {
@@ -133,8 +131,9 @@ fn is_over(selected: &mut Selected) -> Option<Option<JobView>> {
 
 /// Waits for a plain job of the embedded engine, or for all elements of an array.
 /// Returns the highest of their exit statuses.
-fn wait_for_elements(job: JobId) -> Result<Option<u8>, Failure> {
-    let ended = connection::connect().and_then(|mut client| sbatch_wait::wait(&mut client, job));
+fn wait_for_elements(cluster: &str, job: JobId) -> Result<Option<u8>, Failure> {
+    let ended =
+        connection::connect_to(cluster).and_then(|mut client| sbatch_wait::wait(&mut client, job));
     ended.map_err(|failure| Failure::new(exit_code::UNREACHABLE, failure.to_string()))
 }
 

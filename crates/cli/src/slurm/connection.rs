@@ -81,6 +81,12 @@ pub fn connect() -> Result<Client, CommandError> {
     Ok(Client::connect(&engine_dir()?)?)
 }
 
+/// A connection to the engine of that cluster; it is started where it does not answer.
+pub fn connect_to(cluster: &str) -> Result<Client, CommandError> {
+    let places = sys::Places::from_env()?;
+    Ok(Client::connect(&runs::engine_dir(&places, cluster))?)
+}
+
 /// A connection to it for a look only: `None` where no engine ever ran, so that looking starts
 /// none.
 pub fn connect_to_look() -> Result<Option<Client>, CommandError> {
@@ -89,10 +95,18 @@ pub fn connect_to_look() -> Result<Option<Client>, CommandError> {
 
 /// What printing jobs needs to know; without a client of a cluster that has no job.
 pub fn view_facts(client: Option<&mut Client>) -> Result<ViewFacts, CommandError> {
+    view_facts_of(engine_name()?, client)
+}
+
+/// As [`view_facts`], of the cluster to which the client speaks.
+pub fn view_facts_of(
+    cluster: String,
+    client: Option<&mut Client>,
+) -> Result<ViewFacts, CommandError> {
     let mut facts = ViewFacts {
         now: Timestamp(sys::now()),
         zone: sys::local_zone(),
-        cluster: engine_name()?,
+        cluster,
         partition: sys::OWN_ENGINE_NAME.to_owned(),
         qos: "normal".to_owned(),
         node_cpus: 1,

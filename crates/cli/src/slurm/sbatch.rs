@@ -1,6 +1,6 @@
 //! `sbatch`: queues a batch script.
 
-use super::connection::{CommandError, connect};
+use super::connection::{CommandError, connect, connect_to};
 use super::login_environment::{bare_login, login_environment};
 use super::script_source::{FoundScript, from_file, from_stdin};
 use super::token::token;
@@ -14,13 +14,14 @@ use std::path::PathBuf;
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
-    let done = submit(args, printer).and_then(|queued| queued.tell(printer));
+    let done = submit(args, None, printer).and_then(|queued| queued.tell(printer));
     done.unwrap_or_else(|stop| stop.said(printer))
 }
 
-/// Queues a script as `sbatch` does, saying only what it warns of; the error is its exit status.
-pub fn queue(args: &[String], printer: &Printer) -> Result<JobId, u8> {
-    let queued = submit(args, printer).map_err(|stop| stop.said(printer))?;
+/// Queues a script on the embedded engine of that cluster as `sbatch` does, saying only what it
+/// warns of; the error is its exit status.
+pub fn queue(args: &[String], cluster: &str, printer: &Printer) -> Result<JobId, u8> {
+    let queued = submit(args, Some(cluster), printer).map_err(|stop| stop.said(printer))?;
     queued.job.ok_or(0)
 }
 
@@ -82,7 +83,7 @@ impl<E: Into<CommandError>> From<E> for Stop {
     }
 }
 
-fn submit(args: &[String], printer: &Printer) -> Result<Queued, Stop> {
+fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Queued, Stop> {
     let cwd = std::env::current_dir().map_err(|error| {
         printer.say(&format!("sbatch: error: getcwd failed: {error}"));
         Stop::Status(1)
@@ -127,7 +128,10 @@ fn submit(args: &[String], printer: &Printer) -> Result<Queued, Stop> {
         printer.say(&format!("sbatch: error: {why}"));
         Stop::Status(1)
     })?;
-    let mut client = connect()?;
+    let mut client = match cluster {
+        Some(cluster) => connect_to(cluster)?,
+        None => connect()?,
+    };
     if asked.test_only {
         return match client.test(asked.request) {
             Ok(start) => {
