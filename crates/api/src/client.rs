@@ -5,7 +5,8 @@ use crate::start_engine::start_engine;
 use crate::{
     Answer, Call, CallError, CancelRequest, ClusterReport, ConnectError, EngineFacts, EngineFolder,
     Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, PROTOCOL, Refusal, Startup,
-    StepLaunch, StepRequestName, Submission, VERSION, Watched, WouldStart, read_frame, write_frame,
+    StepLaunch, StepRequestName, Submission, VERSION, Watched, WhyWaiting, WouldStart, read_frame,
+    write_frame,
 };
 use model::{
     Accounting, JobHistory, JobId, JobRecord, Request, RestartCount, StepId, StepRecord,
@@ -221,6 +222,17 @@ impl Client {
     pub fn test(&mut self, request: Request) -> Result<WouldStart, CallError> {
         match self.call_again(&Call::Test(Box::new(request)))? {
             Answer::WouldStart(estimate) => Ok(estimate),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// Why a job waits.
+    ///
+    /// # Errors
+    /// There is no such job, it does not wait, or no engine.
+    pub fn why(&mut self, job: JobId) -> Result<WhyWaiting, CallError> {
+        match self.call_again(&Call::Why { job })? {
+            Answer::Why(why) => Ok(*why),
             other => Err(confused(&other)),
         }
     }

@@ -56,6 +56,11 @@ pub enum Call {
     Submit(Box<Submission>),
     /// When a job of the caller would start; nothing is queued. Answer: `would_start`.
     Test(Box<Request>),
+    /// Why a job waits. Answer: `why`.
+    Why {
+        /// Which.
+        job: JobId,
+    },
     /// Jobs as they are now. Answer: `jobs`.
     Jobs(JobFilter),
     /// Jobs that changed after the version, waiting at most `wait_ms` for one. Answer: `watched`.
@@ -162,6 +167,8 @@ pub enum Answer {
     },
     /// To `test`.
     WouldStart(WouldStart),
+    /// To `why`.
+    Why(Box<WhyWaiting>),
     /// To `jobs`.
     Jobs {
         /// In ascending id.
@@ -211,6 +218,53 @@ pub struct WouldStart {
     pub nodes: Vec<NodeName>,
     /// Its partition.
     pub partition: String,
+}
+
+/// Why a job waits.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WhyWaiting {
+    /// Which.
+    pub job: JobId,
+    /// Slurm's word for it.
+    pub reason: String,
+    /// What it would hold by the plan.
+    pub needs: Option<CpusAndGpus>,
+    /// What is free now.
+    pub free: CpusAndGpus,
+    /// The most that is free on one node.
+    pub free_on_one: CpusAndGpus,
+    /// What there is.
+    pub there: CpusAndGpus,
+    /// Waiting jobs that come before it.
+    pub ahead: Vec<JobId>,
+    /// Running jobs that end before it starts; those that end last first.
+    pub holders: Vec<JobHolds>,
+    /// When it would start if all jobs ran until their limits.
+    pub start: Option<Timestamp>,
+    /// Options with less in them: each alone would let it start now.
+    pub instead: Vec<String>,
+}
+
+/// CPUs and GPUs.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct CpusAndGpus {
+    /// CPUs.
+    pub cpus: u64,
+    /// GPUs.
+    pub gpus: u64,
+}
+
+/// A job that holds what another waits for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct JobHolds {
+    /// Which.
+    pub job: JobId,
+    /// Whose.
+    pub user: String,
+    /// What it holds.
+    pub holds: CpusAndGpus,
+    /// When its limit is over; none has no limit.
+    pub until: Option<Timestamp>,
 }
 
 /// Which jobs.

@@ -5,6 +5,7 @@ use crate::job_view::JobView;
 use crate::transport::{NewJob, TestedJob, Transport, TransportError};
 use api::{
     CallError, CancelRequest, Client, EngineFolder, JobFilter, Refusal, Selector, Submission,
+    WhyWaiting,
 };
 use model::{ArrayTask, ClusterFacts, JobId, JobRecord, RestartCount, Timestamp};
 use std::path::Path;
@@ -69,6 +70,11 @@ impl Transport for EmbeddedTransport {
         answer
             .map(|start| Some(start.at))
             .map_err(|error| refused(&self.name, error))
+    }
+
+    fn why(&mut self, job: JobId) -> Result<Option<WhyWaiting>, TransportError> {
+        let answer = self.client.why(job);
+        answer.map(Some).map_err(|error| refused(&self.name, error))
     }
 
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, TransportError> {

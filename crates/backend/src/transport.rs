@@ -1,6 +1,7 @@
 //! What both transports can do: one trait, in the words of runs and jobs.
 
 use crate::job_view::JobView;
+use api::WhyWaiting;
 use model::{JobId, Request, RestartCount, Timestamp};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,6 +50,14 @@ pub trait Transport: Send {
     /// # Errors
     /// [`TransportError::Refused`] where it would not.
     fn test(&mut self, job: &TestedJob<'_>) -> Result<Option<Timestamp>, TransportError>;
+
+    /// Why a job waits, with numbers; none where the engine does not tell.
+    ///
+    /// # Errors
+    /// It does not answer, or the job does not wait.
+    fn why(&mut self, _job: JobId) -> Result<Option<WhyWaiting>, TransportError> {
+        Ok(None)
+    }
 
     /// Queues a job; when this returns, the answer is on disk there.
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, TransportError>;

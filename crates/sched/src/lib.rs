@@ -40,6 +40,7 @@ mod reconfigure;
 mod refile;
 pub mod replay;
 mod state;
+mod why;
 
 use cluster_ref::ClusterRef;
 pub use estimate::Estimate;
@@ -47,3 +48,4 @@ pub use event::{Action, Changes, Event, Finished};
 pub use place_step::{Placement, StepRefusal, place_step};
 pub use queue::priority_of;
 pub use state::{Saved, State};
+pub use why::{Amount, Holder, Why};

@@ -137,6 +137,16 @@ const EXAMPLES: &[Examples] = &[
         )],
     ),
     (
+        "why",
+        &[
+            (
+                "yard why digits-vfjk",
+                "what the run waits for, and when it starts",
+            ),
+            ("yard why 17 --json", "the same of a job, for a program"),
+        ],
+    ),
+    (
         "cancel",
         &[
             ("yard cancel digits-vfjk", "its checkpoints stay"),

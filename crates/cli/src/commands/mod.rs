@@ -37,6 +37,7 @@ mod story;
 mod tensorboard;
 mod top;
 mod wait;
+mod why;
 
 #[cfg(test)]
 pub use examples::calls as example_calls;
@@ -69,6 +70,7 @@ enum Command {
     Show(show::Args),
     Logs(logs::Args),
     Wait(wait::Args),
+    Why(why::Args),
     Cancel(cancel::Args),
     Requeue(requeue::Args),
     Report(report::Args),
@@ -165,6 +167,7 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Show(args) => show::run(&args, printer),
         Command::Logs(args) => logs::run(&args, printer),
         Command::Wait(args) => wait::run(&args, printer),
+        Command::Why(args) => why::run(&args, printer),
         Command::Cancel(args) => cancel::run(&args, printer),
         Command::Rm(args) => rm::run(&args, printer),
         Command::Du(args) => du::run(&args, printer),

@@ -30,6 +30,7 @@ mod sweep;
 mod turn;
 mod unstarted;
 mod watch;
+mod why;
 
 use crate::engine_cluster::EngineCluster;
 use crate::fork_server::{ForkServer, ForkServerEvent};
@@ -190,7 +191,8 @@ impl Owner {
             | Call::Histories(_)
             | Call::Facts
             | Call::Cluster
-            | Call::Accounting => {
+            | Call::Accounting
+            | Call::Why { .. } => {
                 turn.reads.push((call, reply));
                 return None;
             }

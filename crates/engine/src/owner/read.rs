@@ -19,6 +19,7 @@ impl Owner {
             Call::Histories(filter) => self
                 .histories(&filter)
                 .map(|jobs| Answer::Histories { jobs }),
+            Call::Why { job } => Ok(self.why(job, now)),
             Call::Facts => Ok(Answer::Facts(Box::new(self.facts()))),
             Call::Cluster => Ok(Answer::Cluster(Box::new(self.cluster_report()))),
             Call::Accounting => self

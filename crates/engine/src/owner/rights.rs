@@ -51,6 +51,7 @@ impl Act {
             | Call::Steps { .. }
             | Call::Histories(_)
             | Call::Facts
+            | Call::Why { .. }
             | Call::Cluster
             | Call::Accounting
             | Call::Test(_) => Act::See,

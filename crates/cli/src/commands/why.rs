@@ -1,0 +1,205 @@
+//! `yard why`
+
+use super::story::row;
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use crate::words::length;
+use api::{CpusAndGpus, WhyWaiting};
+use backend::ViewState;
+use clap::Args as ClapArgs;
+use jiff::tz::TimeZone;
+use model::{Timestamp, counted};
+use runs::{hold_remedy, say_reason, select_live};
+
+/// So many of those that hold what a job waits for are named.
+const SHOWN: usize = 4;
+
+/// Say why a run or job waits: what it lacks, who holds that, when it starts, what would start now
+///
+/// The start is that of the scheduler's own plan, in which jobs run until their limits and no
+/// others come; requests that would start now were tried one by one.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// A run or a job, by id or name, or @ for the newest one
+    #[arg(value_name = "RUN", default_value = "@")]
+    run: String,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `yard why`.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    let mut selected = super::selected(select_live(&args.run), printer)?;
+    let name = selected.name();
+    let Some(job) = selected.job else {
+        return Err(
+            Failure::new(exit_code::USAGE, format!("{name} was never submitted"))
+                .todo(format!("yard show {name} says what became of it")),
+        );
+    };
+    let views = selected.transport.jobs(&[job])?;
+    let waits = views.iter().find_map(|view| match &view.state {
+        ViewState::Waiting { reason } => Some((view.id, reason.clone())),
+        _ => None,
+    });
+    let Some((waiting, reason)) = waits else {
+        let said = views.iter().find_map(|view| match &view.state {
+            ViewState::Running { .. } => Some("runs"),
+            ViewState::Ended { .. } => Some("has ended"),
+            _ => None,
+        });
+        let said = said.unwrap_or("does not wait, as far as is known");
+        printer.show_line(&format!("{name} {said}"));
+        return Ok(exit_code::DONE);
+    };
+    match selected.transport.why(waiting)? {
+        Some(why) if args.json => {
+            let text = serde_json::to_string_pretty(&why)
+                .map_err(|error| Failure::new(exit_code::IO, format!("no JSON: {error}")))?;
+            printer.line(&text);
+        }
+        Some(why) => {
+            let now = Timestamp(jiff::Timestamp::now().as_millisecond());
+            printer.shown(&story(&name, &why, now, &TimeZone::system()));
+        }
+        None => {
+            printer.show_line(&format!("{name} waits: {}", say_reason(&reason)));
+            printer.say(&format!(
+                "squeue --start -j {job} has the cluster's own estimate"
+            ));
+        }
+    }
+    Ok(exit_code::DONE)
+}
+
+/// What a person reads.
+fn story(name: &str, why: &WhyWaiting, now: Timestamp, zone: &TimeZone) -> String {
+    let mut text = format!("{name}: {}\n", say_reason(&why.reason));
+    if let Some(needs) = why.needs {
+        let with_gpus = needs.gpus > 0;
+        text += &line("needs", &amount(needs, with_gpus));
+        let free = format!(
+            "{} of {}, at most {} on one node",
+            amount(why.free, with_gpus),
+            amount(why.there, with_gpus),
+            amount(why.free_on_one, with_gpus)
+        );
+        text += &line("free", &free);
+    }
+    if let [first, ..] = &why.ahead[..] {
+        let others = match why.ahead.len() {
+            1 => format!("job {first} waits and comes before it"),
+            count => format!("{count} jobs wait and come before it, job {first} among them"),
+        };
+        text += &line("ahead", &others);
+    }
+    for (index, holder) in why.holders.iter().take(SHOWN).enumerate() {
+        let until = match holder.until {
+            Some(until) => format!("until {}", clock(until, now, zone)),
+            None => "without a limit".to_owned(),
+        };
+        let holds = amount(holder.holds, holder.holds.gpus > 0);
+        let head = if index == 0 { "held by" } else { "" };
+        let text_of = format!("job {} of {}: {holds}, {until}", holder.job, holder.user);
+        text += &line(head, &text_of);
+    }
+    let more = why.holders.len().saturating_sub(SHOWN);
+    if more > 0 {
+        text += &line("", &format!("{} more", counted(more, "job")));
+    }
+    let start = match why.start {
+        Some(start) if start > now => format!(
+            "about {}, in {}, if jobs run until their limits",
+            clock(start, now, zone),
+            length(start.0 - now.0)
+        ),
+        Some(_) => "at the next pass of the scheduler".to_owned(),
+        None => hold_remedy(&why.reason, why.job)
+            .unwrap_or_else(|| "not known: no end of a running job lets it start".to_owned()),
+    };
+    text += &line("starts", &start);
+    if !why.instead.is_empty() {
+        let instead = why.instead.join(" or ");
+        text += &line("sooner", &format!("it would start now with {instead}"));
+    }
+    text
+}
+
+fn line(head: &str, text: &str) -> String {
+    format!("{}\n", row(head, text))
+}
+
+fn amount(amount: CpusAndGpus, with_gpus: bool) -> String {
+    let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let cpus = counted(count(amount.cpus), "CPU");
+    if with_gpus {
+        format!("{} and {cpus}", counted(count(amount.gpus), "GPU"))
+    } else {
+        cpus
+    }
+}
+
+/// The time of today, else with the day.
+fn clock(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
+    let moment = |at: Timestamp| {
+        let instant = jiff::Timestamp::from_millisecond(at.0);
+        instant.map(|instant| instant.to_zoned(zone.clone()))
+    };
+    match (moment(at), moment(now)) {
+        (Ok(at), Ok(now)) if at.date() == now.date() => at.strftime("%H:%M").to_string(),
+        (Ok(at), _) => at.strftime("%Y-%m-%d %H:%M").to_string(),
+        (Err(_), _) => "an unknown time".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use api::JobHolds;
+    use expect_test::expect;
+    use model::JobId;
+
+    #[test]
+    fn a_job_that_waits_for_gpus() {
+        let amount = |cpus: u64, gpus: u64| CpusAndGpus { cpus, gpus };
+        let hour = 3_600_000;
+        let why = WhyWaiting {
+            job: JobId(17),
+            reason: "Resources".to_owned(),
+            needs: Some(amount(4, 2)),
+            free: amount(20, 1),
+            free_on_one: amount(4, 1),
+            there: amount(32, 4),
+            ahead: vec![JobId(15), JobId(16)],
+            holders: vec![
+                JobHolds {
+                    job: JobId(12),
+                    user: "ann".to_owned(),
+                    holds: amount(8, 2),
+                    until: Some(Timestamp(2 * hour)),
+                },
+                JobHolds {
+                    job: JobId(11),
+                    user: "bob".to_owned(),
+                    holds: amount(1, 0),
+                    until: None,
+                },
+            ],
+            start: Some(Timestamp(2 * hour)),
+            instead: vec!["--gpus=1".to_owned(), "--time=01:00:00".to_owned()],
+        };
+        let text = story("job 17", &why, Timestamp(hour), &TimeZone::UTC);
+        expect![[r#"
+            job 17: waiting for free CPUs, memory or GPUs (Resources)
+              needs        2 GPUs and 4 CPUs
+              free         1 GPU and 20 CPUs of 4 GPUs and 32 CPUs, at most 1 GPU and 4 CPUs on one node
+              ahead        2 jobs wait and come before it, job 15 among them
+              held by      job 12 of ann: 2 GPUs and 8 CPUs, until 02:00
+                           job 11 of bob: 1 CPU, without a limit
+              starts       about 02:00, in 60 min, if jobs run until their limits
+              sooner       it would start now with --gpus=1 or --time=01:00:00
+        "#]].assert_eq(&text);
+    }
+}
