@@ -28,6 +28,7 @@ mod event;
 mod held;
 mod job;
 mod kinds;
+mod ledger;
 mod limits;
 mod outlook;
 mod pass;

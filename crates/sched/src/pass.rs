@@ -8,6 +8,7 @@
 //!   do not delay it.
 
 use crate::kinds::{Choice, Need, find};
+use crate::ledger::{Chain, Ledger, Used};
 use crate::promise::Promises;
 use crate::queue::Key;
 use crate::{Action, State};
@@ -35,6 +36,8 @@ struct Pass {
     /// Nodes of blocked partitions.
     withdrawn: NodeSet,
     promises: Promises,
+    /// What runs under each limit.
+    ledger: Ledger,
     /// What did not fit: while nothing is given back none like it does.
     failed: HashSet<(usize, u32, u64)>,
     /// Why jobs do not start that others do not keep waiting.
@@ -48,7 +51,10 @@ impl State {
     pub(crate) fn pass(&mut self, now: Timestamp) -> Vec<Action> {
         let mut actions = Vec::new();
         let pass = loop {
-            let mut pass = Pass::default();
+            let mut pass = Pass {
+                ledger: Ledger::count(&self.cluster, self.running()),
+                ..Pass::default()
+            };
             while let Some((partition, key)) = self.next_in_order(&pass) {
                 actions.extend(self.try_first(&mut pass, partition, key, now));
             }
@@ -91,7 +97,11 @@ impl State {
     ) -> Option<Action> {
         let job = &self.jobs[&key.job];
         let choice = job.choice(partition)?.clone();
-        if let Err(reason) = self.may_start(job, &choice) {
+        let chain = Chain::of(&self.cluster, &job.record, Some(partition));
+        let may_start = self.may_start(job, &choice);
+        let may_start =
+            may_start.and_then(|()| pass.ledger.before(&chain, self.limit_of(job, &choice)));
+        if let Err(reason) = may_start {
             pass.limited.insert(key.job, reason);
             pass.passed.insert(partition, key);
             return None;
@@ -104,6 +114,13 @@ impl State {
         };
         let found = self.find_now(pass, &choice, user, end);
         if let Some(shares) = found {
+            let used = Used::of_shares(&shares);
+            if let Err(reason) = pass.ledger.after(&chain, used) {
+                pass.limited.insert(key.job, reason);
+                pass.passed.insert(partition, key);
+                return None;
+            }
+            pass.ledger.add(&chain, used);
             pass.has_overtaken |= is_behind;
             pass.promises
                 .take(&self.cluster, &choice, user, &shares, end);

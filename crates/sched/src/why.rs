@@ -322,9 +322,12 @@ fn expected_end(job: &JobRecord, now: Timestamp) -> Option<Timestamp> {
     Some(if end > now { end } else { now + KILL_WAIT })
 }
 
+/// Sets a number in a request.
+type Set = fn(&mut Request, u32);
+
 /// The options by which a job asks for GPUs, how many, and how another number is set.
-fn gpus_of(request: &Request) -> Vec<(&'static str, u32, fn(&mut Request, u32))> {
-    let all: [(_, _, fn(&mut Request, u32)); 3] = [
+fn gpus_of(request: &Request) -> Vec<(&'static str, u32, Set)> {
+    let all: [(_, _, Set); 3] = [
         ("--gpus", &request.gpus, |request, count| {
             request.gpus.iter_mut().for_each(|gpus| gpus.count = count);
         }),

@@ -198,7 +198,7 @@ mod tests {
               ahead        2 jobs wait and come before it, job 15 among them
               held by      job 12 of ann: 2 GPUs and 8 CPUs, until 02:00
                            job 11 of bob: 1 CPU, without a limit
-              starts       about 02:00, in 60 min, if jobs run until their limits
+              starts       about 02:00, in 1 h 00, if jobs run until their limits
               sooner       it would start now with --gpus=1 or --time=01:00:00
         "#]].assert_eq(&text);
     }

@@ -9,6 +9,7 @@ use model::{
     ArrayPlace, ArrayTask, Dependency, JobId, JobRecord, JobState, PendingReason, Request,
     Timestamp,
 };
+use resources::Denial;
 use sched::{Event, priority_of};
 
 impl Owner {
@@ -144,6 +145,14 @@ impl Owner {
             request,
             partitions: None,
         };
+        if let Some(limit) = self.state.over_submit_limit(&record) {
+            return Err(never_fits(resources::Refusal::by_engine(
+                Denial::Policy,
+                "one more job",
+                format!("{} has as many as allowed ({limit})", record.user),
+                "submit it when others have ended",
+            )));
+        }
         if ends_with_client {
             self.own_allocation(id, peer.connection);
         }

@@ -17,7 +17,7 @@ pub fn reason_text(state: &JobState) -> String {
     }
 }
 
-fn pending_text(reason: &PendingReason) -> &'static str {
+fn pending_text(reason: &PendingReason) -> &str {
     match reason {
         PendingReason::None => "None",
         PendingReason::Resources => "Resources",
@@ -32,6 +32,7 @@ fn pending_text(reason: &PendingReason) -> &'static str {
         PendingReason::PartitionInactive => "PartitionInactive",
         PendingReason::PartitionNodeLimit => "PartitionNodeLimit",
         PendingReason::PartitionTimeLimit => "PartitionTimeLimit",
+        PendingReason::OverLimit(name) => name,
     }
 }
 

@@ -97,6 +97,8 @@ pub enum PendingReason {
     PartitionNodeLimit,
     /// It asks for a longer time than its partition gives.
     PartitionTimeLimit,
+    /// It would be over a limit of its QOS, account or user, by Slurm's name of that limit.
+    OverLimit(String),
 }
 
 /// How a job ended. Slurm's state names follow from it.

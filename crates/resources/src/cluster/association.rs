@@ -1,7 +1,7 @@
 //! Users in accounts.
 
 use super::partition::limit;
-use super::{Counted, Limits};
+use super::{Cluster, Counted, Limits};
 use cluster_file::{ClusterFile, Sourced, Tres};
 use std::fmt;
 
@@ -18,6 +18,10 @@ pub struct Association {
     pub shares: Shares,
     /// `Priority`
     pub priority: u32,
+    /// The QOS of a job that names none: the association's own, else the user's.
+    pub default_qos: Option<String>,
+    /// The account of a job of this user that names none is this one.
+    pub is_default: bool,
     /// What holds for this user in this account.
     pub limits: Limits,
 }
@@ -69,6 +73,13 @@ pub(super) fn associations(file: &ClusterFile) -> Vec<Association> {
                 accounts.push(&own.name);
             }
         }
+        // One who is named in no account still has a QOS.
+        let nowhere = String::new();
+        if accounts.is_empty() {
+            accounts.push(&nowhere);
+        }
+        let default = user.default_account.as_ref().map(|name| &name.value);
+        let default = default.or(accounts.first().copied()).cloned();
         for account in accounts {
             let own = user.associations.iter().find(|own| own.name == *account);
             all.push(Association {
@@ -78,12 +89,51 @@ pub(super) fn associations(file: &ClusterFile) -> Vec<Association> {
                 shares: own
                     .and_then(|own| own.shares.as_ref())
                     .map_or_else(Shares::default, |shares| Shares::parse(&shares.value)),
+                default_qos: own
+                    .and_then(|own| own.default_qos.as_ref())
+                    .or(user.default_qos.as_ref())
+                    .map(|qos| qos.value.clone()),
+                is_default: default.as_ref() == Some(account),
                 priority: own.and_then(|own| value(&own.priority)).unwrap_or(0),
                 limits: own.map_or_else(Limits::default, |own| limits(own)),
             });
         }
     }
     all
+}
+
+impl Cluster {
+    /// A user's association in an account, or in the user's default one; that of everyone for a
+    /// user who has none.
+    #[must_use]
+    pub fn association(&self, user: &str, account: Option<&str>) -> Option<&Association> {
+        let of = |name: &'static str| {
+            let named = if name.is_empty() { user } else { name };
+            let mut own = self.associations().iter().filter(|one| one.user == named);
+            own.find(|one| match account {
+                Some(account) => one.account == account || one.account.is_empty(),
+                None => one.is_default,
+            })
+        };
+        let is_named = self.associations().iter().any(|one| one.user == user);
+        if is_named { of("") } else { of("*") }
+    }
+
+    /// Limits on each user, where accounts and QOS say nothing.
+    #[must_use]
+    pub fn limits_of_users(&self) -> &Counted {
+        &self.of_users
+    }
+
+    /// Whether anything limits how much runs; most clusters of one person have no such limit.
+    #[must_use]
+    pub fn has_limits(&self) -> bool {
+        let none = Limits::default();
+        let limits = self.qos().iter().map(|qos| &qos.limits);
+        let limits = limits.chain(self.accounts().iter().map(|account| &account.limits));
+        let mut limits = limits.chain(self.associations().iter().map(|one| &one.limits));
+        limits.any(|limits| *limits != none) || self.of_users != Counted::default()
+    }
 }
 
 fn value<T: Copy>(value: &Option<Sourced<T>>) -> Option<T> {

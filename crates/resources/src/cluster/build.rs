@@ -65,6 +65,11 @@ impl Cluster {
         cluster.accounts = file.accounts.iter().map(|one| account(file, one)).collect();
         cluster.associations = super::association::associations(file);
         cluster.priority = super::PriorityPolicy::of(file);
+        cluster.of_users = Counted {
+            jobs: value(&file.limits.max_jobs_per_user),
+            submitted: value(&file.limits.max_submit_per_user),
+            tres: Tres::default(),
+        };
         for partition in &file.partitions {
             let mut nodes = match partition.nodes.as_ref().map(|nodes| &nodes.value) {
                 None => NodeSet::default(),

@@ -39,6 +39,8 @@ pub struct Cluster {
     accounts: Vec<Account>,
     associations: Vec<Association>,
     priority: PriorityPolicy,
+    /// Limits on each user.
+    of_users: Counted,
     /// What jobs get outside of partitions that do not ask for it.
     defaults: Defaults,
 }
