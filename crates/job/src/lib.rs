@@ -8,6 +8,7 @@
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
 mod agent;
+pub mod cache;
 mod conductor;
 mod deputy;
 mod engine_watch;

@@ -71,6 +71,12 @@ impl Entry {
         self.folder.join(&self.key)
     }
 
+    /// What it was made of; `None`: it is not whole.
+    pub fn says(&self) -> Option<String> {
+        let text = fs::read(self.place().join(MARKER)).ok()?;
+        Some(String::from_utf8_lossy(&text).trim().to_owned())
+    }
+
     /// Whether it is whole.
     pub fn is_made(&self) -> bool {
         self.place().join(MARKER).exists()

@@ -57,13 +57,13 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     Ok(exit_code::DONE)
 }
 
-struct Known {
-    folder: RunFolder,
-    standing: Standing,
+pub(super) struct Known {
+    pub folder: RunFolder,
+    pub standing: Standing,
 }
 
 /// All runs of the index, each cluster asked once.
-fn known_runs(places: &Places, printer: &Printer) -> Result<Vec<Known>, Failure> {
+pub(super) fn known_runs(places: &Places, printer: &Printer) -> Result<Vec<Known>, Failure> {
     let entries = indexed_runs(places)?;
     let mut known = Vec::new();
     let mut asked: BTreeMap<String, Vec<Run>> = BTreeMap::new();

@@ -196,6 +196,20 @@ const EXAMPLES: &[Examples] = &[
         ],
     ),
     (
+        "cache ls",
+        &[("yard cache ls", "what is kept, and which runs use it")],
+    ),
+    (
+        "cache prune",
+        &[
+            ("yard cache prune --dry-run", "what no run uses"),
+            (
+                "yard cache prune --all",
+                "also what only runs use that are over",
+            ),
+        ],
+    ),
+    (
         "requeue",
         &[(
             "yard requeue digits-vfjk",

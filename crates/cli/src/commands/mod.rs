@@ -1,6 +1,7 @@
 //! `yard`'s own commands, one file each.
 
 mod attach;
+mod cache;
 mod cancel;
 mod clean;
 mod cluster;
@@ -79,6 +80,7 @@ enum Command {
     Rm(rm::Args),
     Du(du::Args),
     Clean(clean::Args),
+    Cache(cache::Args),
     Attach(attach::Args),
     Engine(engine::Args),
     Cluster(cluster::Args),
@@ -174,6 +176,7 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Clean(args) => clean::run(&args, printer),
         Command::Tensorboard(args) => tensorboard::run(&args, printer),
         Command::Notebook(args) => notebook::run(&args, printer),
+        Command::Cache(args) => cache::run(&args, printer),
         Command::Report(args) => report::run(&args, printer),
         Command::Requeue(args) => requeue::run(&args, printer),
         Command::Attach(args) => attach::run(&args, printer),

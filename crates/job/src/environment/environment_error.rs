@@ -27,6 +27,14 @@ pub enum EnvironmentError {
         /// What the system says.
         source: io::Error,
     },
+    /// The file does not say its packages in a way that is understood.
+    #[error("the packages of {} can't be read", path.display())]
+    Packages {
+        /// The file.
+        path: PathBuf,
+        /// In words.
+        why: String,
+    },
     /// No `python3` of a usable version.
     #[error("there is no python3 to make an environment with")]
     NoPython,
@@ -104,6 +112,7 @@ impl EnvironmentError {
         match self {
             EnvironmentError::NotThere { key, path, .. } => format!("{key} = {path:?}"),
             EnvironmentError::Unreadable { path, .. }
+            | EnvironmentError::Packages { path, .. }
             | EnvironmentError::NoInternet { path }
             | EnvironmentError::Unreachable { path, .. }
             | EnvironmentError::MakerFailed { path, .. } => format!("requirements = {path:?}"),
@@ -126,6 +135,7 @@ impl EnvironmentError {
             EnvironmentError::Unreadable { source, .. }
             | EnvironmentError::CannotRun { source, .. }
             | EnvironmentError::Cache(CacheError { source, .. }) => source.to_string(),
+            EnvironmentError::Packages { why, .. } => why.clone(),
             EnvironmentError::NoPython => "no python3 on PATH that starts".to_owned(),
             EnvironmentError::NoModules { .. } => "a login shell has no `module`".to_owned(),
             EnvironmentError::ModuleFails { said, .. } => said.clone(),
@@ -151,6 +161,9 @@ impl EnvironmentError {
         match self {
             EnvironmentError::NotThere { .. } => {
                 "make it, correct the path, or name requirements to have it made"
+            }
+            EnvironmentError::Packages { .. } => {
+                "correct it, or name a requirements.txt in its place"
             }
             EnvironmentError::Unreadable { .. } => "correct the path in [environment]",
             EnvironmentError::NoPython => {

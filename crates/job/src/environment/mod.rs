@@ -7,6 +7,7 @@ mod environment_error;
 mod key;
 mod requirements;
 mod shell;
+mod sources;
 
 pub use environment_error::EnvironmentError;
 pub(crate) use requirements::folder_in;

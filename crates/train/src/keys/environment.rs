@@ -31,8 +31,12 @@ impl Section for EnvironmentSection {
                 value: Value::Path,
                 default: AS_IT_IS,
                 flag: None,
-                doc: "A requirements file: a virtual environment is made of it before the job, once \
-                      for each content, and kept in the cache.",
+                doc: "What a virtual environment is made of before the job, once for each content, and \
+                      kept in the cache: a requirements file, a `Pipfile` or its lock, a \
+                      `pyproject.toml`, of which the dependencies count, or a `uv.lock`, which needs \
+                      uv. Of a folder the first that is there of `uv.lock`, `Pipfile.lock`, \
+                      `Pipfile`, `pyproject.toml` and `requirements.txt`. uv installs where it is \
+                      on `PATH`, else pip.",
                 example: "\"requirements.txt\"",
             },
             read: |row, own, reader, raw| python(row, own, reader, raw, PythonChoice::Requirements),

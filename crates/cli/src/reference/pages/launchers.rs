@@ -203,7 +203,12 @@ fn sample(launcher: Launcher) -> Plan {
     let text = format!(
         "launcher = \"{launcher}\"\ncommand = [\"train.py\", \"--write-to\", \"{{checkpoints}}\"]\n[resources]\n{shape}"
     );
-    let (file, _) = RunFile::parse(&text, "yard.toml");
+    sample_of(&text, &[])
+}
+
+/// The plan of a run file for a cluster with these runtimes for containers.
+pub(super) fn sample_of(text: &str, runtimes: &[model::ContainerRuntime]) -> Plan {
+    let (file, _) = RunFile::parse(text, "yard.toml");
     let facts = ClusterFacts {
         name: "cluster".to_owned(),
         embedded: false,
@@ -222,7 +227,10 @@ fn sample(launcher: Launcher) -> Plan {
         default_time: None,
         time_granularity: Seconds(60),
         comeback: Comeback::default(),
-        containers: model::ContainerFacts::default(),
+        containers: model::ContainerFacts {
+            runtimes: runtimes.to_vec(),
+            ..model::ContainerFacts::default()
+        },
     };
     let planned = plan(&PlanInput {
         user_config: None,

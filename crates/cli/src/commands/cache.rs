@@ -1,0 +1,173 @@
+//! `yard cache`
+
+use super::clean::known_runs;
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use crate::words;
+use clap::{Args as ClapArgs, Subcommand};
+use folder::{RunFolder, Standing};
+use job::cache::{Kept, kept};
+use runs::{image_cache, places};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// List or remove environments and images that are kept for further runs
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    #[command(subcommand)]
+    command: CacheCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum CacheCommand {
+    Ls(LsArgs),
+    Prune(PruneArgs),
+}
+
+/// List environments and images, what they were made of and which runs use them
+#[derive(Debug, ClapArgs)]
+struct LsArgs {
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Remove environments and images that no run uses, and half-made ones
+#[derive(Debug, ClapArgs)]
+struct PruneArgs {
+    /// Only say what would be removed
+    #[arg(long, short = 'n')]
+    dry_run: bool,
+    /// Also those that only runs use which are over
+    #[arg(long)]
+    all: bool,
+}
+
+/// One of a cache, with the runs that use it.
+struct Used {
+    kept: Kept,
+    bytes: u64,
+    runs: Vec<String>,
+    /// Whether one of them is not over, as far as that is known.
+    is_live: bool,
+}
+
+/// Runs `yard cache`.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    let used = used(printer)?;
+    match &args.command {
+        CacheCommand::Ls(args) => list(&used, args, printer),
+        CacheCommand::Prune(args) => prune(&used, args, printer),
+    }
+}
+
+fn used(printer: &Printer) -> Result<Vec<Used>, Failure> {
+    let places = places()?;
+    let mut caches = BTreeSet::from([places.cache.clone()]);
+    let mut users: BTreeMap<PathBuf, Vec<(String, bool)>> = BTreeMap::new();
+    for known in known_runs(&places, printer)? {
+        // What can't be read names nothing.
+        let Ok((run, json)) = RunFolder::open(known.folder.path()) else {
+            continue;
+        };
+        caches.insert(image_cache(&json.facts, &places));
+        let environment = json.environment.map(|made| made.path);
+        // An image's own folder holds the file or folder that a runtime starts from.
+        let image = json.image.and_then(|image| image.path);
+        let image = image.and_then(|path| Some(path.parent()?.to_owned()));
+        for path in environment.into_iter().chain(image) {
+            let is_live = known.standing != Standing::Over;
+            let user = (run.id().to_owned(), is_live);
+            users.entry(path).or_default().push(user);
+        }
+    }
+    let all = caches.iter().flat_map(|cache| kept(cache));
+    let used = all.map(|kept| {
+        let runs = users.remove(&kept.place).unwrap_or_default();
+        Used {
+            bytes: sys::tree_size(&kept.place),
+            is_live: runs.iter().any(|(_, is_live)| *is_live),
+            runs: runs.into_iter().map(|(run, _)| run).collect(),
+            kept,
+        }
+    });
+    let mut used: Vec<Used> = used.collect();
+    used.sort_by_key(|one| one.bytes);
+    Ok(used)
+}
+
+fn list(used: &[Used], args: &LsArgs, printer: &Printer) -> Outcome {
+    if args.json {
+        let rows = used.iter().map(|one| {
+            json!({
+                "kind": one.kept.kind,
+                "made_of": one.kept.made_of,
+                "bytes": one.bytes,
+                "runs": one.runs,
+                "path": one.kept.place,
+            })
+        });
+        let rows: Vec<_> = rows.collect();
+        printer.line(&json!({ "cached": rows }).to_string());
+        return Ok(exit_code::DONE);
+    }
+    if used.is_empty() {
+        printer.line("nothing is cached");
+        return Ok(exit_code::DONE);
+    }
+    let row = |one: &Used| {
+        let made_of = one.kept.made_of.clone();
+        vec![
+            one.kept.kind.to_owned(),
+            words::bytes(one.bytes),
+            match one.runs.as_slice() {
+                [] => "–".to_owned(),
+                runs => runs.join(" "),
+            },
+            made_of.unwrap_or_else(|| "half made".to_owned()),
+            one.kept.place.display().to_string(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = used.iter().map(row).collect();
+    let head = ["WHAT", "SIZE", "RUNS", "MADE OF", "WHERE"];
+    printer.shown(&words::fitted(&head, &rows, printer.width()));
+    Ok(exit_code::DONE)
+}
+
+fn prune(used: &[Used], args: &PruneArgs, printer: &Printer) -> Outcome {
+    let mut freed = 0;
+    for one in used {
+        let is_needed = one.is_live || !one.runs.is_empty() && !args.all;
+        if is_needed && one.kept.made_of.is_some() {
+            continue;
+        }
+        let path = one.kept.place.display();
+        if !args.dry_run {
+            let removed = one.kept.remove().map_err(|error| {
+                Failure::new(exit_code::IO, format!("{path} can't be removed: {error}"))
+                    .todo("give yourself the right, then yard cache prune again")
+            })?;
+            if !removed {
+                printer.line(&format!("kept, as it is being made: {path}"));
+                continue;
+            }
+        }
+        freed += one.bytes;
+        let title = if args.dry_run {
+            "would remove"
+        } else {
+            "removed"
+        };
+        let size = words::bytes(one.bytes);
+        printer.line(&super::story::row(title, &format!("{size:>8}  {path}")));
+    }
+    let verb = if args.dry_run {
+        "would be removed"
+    } else {
+        "removed"
+    };
+    printer.line(&format!("{} {verb}", words::bytes(freed)));
+    Ok(exit_code::DONE)
+}

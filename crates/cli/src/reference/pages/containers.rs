@@ -1,0 +1,95 @@
+//! `docs/containers.md`
+
+use super::launchers::sample_of;
+use super::table;
+use model::ContainerRuntime;
+use train::{about_runtime, command_line};
+
+/// The page.
+pub fn page() -> String {
+    let mut page = INTRO.to_owned();
+    let row = |runtime: &ContainerRuntime| {
+        let (doc, images) = about_runtime(*runtime);
+        let tested = match runtime {
+            ContainerRuntime::Charliecloud => "run for real",
+            _ => "a stand-in that checks the command line",
+        };
+        vec![
+            format!("[`\"{runtime}\"`](#{runtime})"),
+            images.to_owned(),
+            doc.to_owned(),
+            tested.to_owned(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = ContainerRuntime::ALL.iter().map(row).collect();
+    let head = ["runtime", "images", "what it does", "in our tests"];
+    page.push_str(&table(&head, &rows));
+    page.push_str(COMMON);
+    for runtime in ContainerRuntime::ALL {
+        page.push_str(&section(runtime));
+    }
+    page
+}
+
+const INTRO: &str = r#"# Containers
+
+<!-- Made of the runtimes' own table (crates/train/src/containers):
+     UPDATE_EXPECT=1 cargo test --release -p yard-cli --bin yard reference -->
+
+With `[environment.container]` in a [run file](run-file.md#environmentcontainer) the ranks run inside a
+container. The same run file works with whatever runs containers on the cluster.
+
+```toml
+launcher = "srun"
+command = ["train.py", "--data", "/data"]
+
+[environment.container]
+image = "docker://nvcr.io/nvidia/pytorch:24.01-py3"
+mounts = ["{data}:/data"]
+```
+
+`runtime` is what the run file names, else `[containers] runtime` of the [cluster file](cluster-files.md),
+else the first of the table whose program is on `PATH` and that runs such an image, else what a module of
+`[environment] modules` brings, such as `apptainer/1.1.3`. `yard plan` shows it, with the command line.
+
+"#;
+
+const COMMON: &str = r#"With every runtime:
+
+- The run folder, which holds the copy of the code, and the run's folder on the node's own disk, with
+  `{data}`, `{checkpoints}` and the home folder inside, are mounted at the same paths; so checkpoints,
+  staged data and `{logs}` work as without a container. `/tmp` is on the node's disk. Nothing else of the
+  node is seen, but what `mounts` and `home` name.
+- The ranks start in the copy of the code, or in `workdir`.
+- A rank has the variables of its launcher, of `[environment] variables` and `secrets`, and those whose
+  names begin with `SLURM_`, `PMI_`, `PMIX_`, `OMPI_`, `CUDA_`, `NVIDIA_`, `NCCL_`, `YARD_` and the like.
+  Other variables of the node stay outside. Values never stand in a command line.
+- The rank wrapper, which hands on signals and writes down how a rank ended, stays outside of the
+  container; with Pyxis, where `srun` itself starts the containers, it runs inside, and the image needs a C
+  library as new as that of `yard`. No command of Slurm is needed in an image.
+- `launcher = "mpi"`: `mpirun` runs outside and starts each rank in its container, so the image's MPI must
+  fit the one outside.
+- `venv`, `requirements` and `conda` are refused beside a container: the ranks run the image's Python.
+- GPUs are made visible by the runtime: `--nv`, Enroot's hook, Podman's `--device=nvidia.com/gpu=all`.
+  Charliecloud has no such option: `ch-fromhost --nvidia` puts the driver's libraries into an image once.
+
+An image in a registry, and a recipe, are made ready when the run is submitted, on the machine where the
+command is given, once: a `.sif` file, a `.sqsh` file or a folder in `images` of the user's cache, or below
+`[containers] images` of the cluster file. Two runs that need the same wait for each other, and one that was
+half made is made anew. A tag is fetched once: to have what it names now, remove the image from the cache or
+name its digest, `docker://python@sha256:…`. Where the cluster reaches no registry
+(`internet = "none"`), a run is refused before anything is submitted.
+
+Below, each on two nodes. `IMAGE` is the image that was made ready, `RUN_FOLDER`, `NODE_LOCAL` and `CODE`
+are the run's own folders. Enroot and Podman also get `--env NAME` for each variable of a rank; Apptainer gets
+them as `APPTAINERENV_NAME`, and Singularity as `SINGULARITYENV_NAME`.
+
+"#;
+
+fn section(runtime: ContainerRuntime) -> String {
+    let text = "launcher = \"srun\"\ncommand = [\"train.py\"]\n[resources]\nnodes = 2\n\
+                [environment.container]\nimage = \"docker://nvcr.io/nvidia/pytorch:24.01-py3\"\n\
+                mounts = [\"{data}:/data\"]\n";
+    let line = command_line(&sample_of(text, &[runtime])).unwrap_or_default();
+    format!("## `{runtime}`\n\n```\n{line}\n```\n\n")
+}

@@ -1,0 +1,90 @@
+//! Environments of the ranks: conda and modules by stand-ins, a Pipfile for real.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use std::fs;
+use testkit::TestEnv;
+
+fn env(run_file: &str) -> (TestEnv, std::path::PathBuf) {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let home = env.work().join("home");
+    fs::create_dir_all(&home).unwrap();
+    env.set_var("HOME", &home);
+    env.write("yard.toml", run_file);
+    (env, home)
+}
+
+/// A conda that no shell was initialised for: its installer's file alone is there.
+#[test]
+fn a_conda_that_is_not_initialised() {
+    let (env, home) = env("command = [\"sh\", \"-c\", \"echo of $CONDA_PREFIX\"]\n\
+         [environment]\nconda = \"mine\"\n");
+    let folder = home.join("miniconda3/etc/profile.d");
+    fs::create_dir_all(&folder).unwrap();
+    let stand_in = "conda() {\n  case \"$1 $2\" in\n    'shell.bash hook') ;;\n\
+        \x20   'activate mine') export CONDA_PREFIX=/envs/mine ;;\n    *) return 1 ;;\n  esac\n}\n";
+    fs::write(folder.join("conda.sh"), stand_in).unwrap();
+    let shown = env.yard(&["run"]).snapshot();
+    assert!(shown.contains("of /envs/mine"), "{shown}");
+    let other = "command = [\"true\"]\n[environment]\nconda = \"other\"\n";
+    env.write("yard.toml", other);
+    let shown = env.yard(&["run"]).code(1).snapshot();
+    assert!(
+        shown.contains("conda environment other can't be activated"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn modules_are_loaded_and_a_missing_one_is_refused() {
+    let (env, home) = env("command = [\"sh\", \"-c\", \"echo cuda $CUDA_HOME\"]\n\
+         [environment]\nmodules = [\"cuda/12.4\"]\n");
+    let stand_in = "module() {\n  case \"$1 $2\" in\n    'load cuda/12.4') export CUDA_HOME=/sw/cuda ;;\n\
+        \x20   *) echo \"ERROR: Unable to locate a modulefile for '$2'\" >&2; return 1 ;;\n  esac\n}\n";
+    fs::write(home.join(".bash_profile"), stand_in).unwrap();
+    let shown = env.yard(&["run"]).snapshot();
+    assert!(shown.contains("cuda /sw/cuda"), "{shown}");
+    let other = "command = [\"true\"]\n[environment]\nmodules = [\"cuda/11\"]\n";
+    env.write("yard.toml", other);
+    let shown = env.yard(&["run"]).code(1).snapshot();
+    assert!(
+        shown.contains("modules cuda/11 can't be loaded here"),
+        "{shown}"
+    );
+    assert!(shown.contains("Unable to locate"), "{shown}");
+}
+
+mod slow {
+    use super::*;
+
+    /// Without a home folder, as nodes of some sites are. The Pipfile goes before the requirements,
+    /// which could not be had.
+    #[test]
+    fn a_pipfile_makes_an_environment_that_the_cache_keeps() {
+        let (mut env, _) = env("command = [\"sh\", \"-c\", \"echo in $VIRTUAL_ENV\"]\n\
+             [environment]\nrequirements = \".\"\n");
+        env.set_var("HOME", "/nonexistent");
+        env.write("Pipfile", "[packages]\n");
+        env.write("requirements.txt", "--no-index\nno-such-package\n");
+        let shown = env.yard(&["run"]).snapshot();
+        assert!(shown.contains("/cache/environments/"), "{shown}");
+        let listed = env.yard(&["cache", "ls"]).success();
+        assert!(
+            listed.contains("environment") && listed.contains("Pipfile"),
+            "{listed}"
+        );
+        let kept = env.yard(&["cache", "prune"]).success();
+        assert!(kept.contains("0 B removed"), "{kept}");
+        let dry = env
+            .yard(&["cache", "prune", "--all", "--dry-run"])
+            .success();
+        assert!(dry.contains("would remove"), "{dry}");
+        let removed = env.yard(&["cache", "prune", "--all"]).success();
+        assert!(removed.contains("removed"), "{removed}");
+        let listed = env.yard(&["cache", "ls"]).success();
+        assert_eq!(listed, "nothing is cached\n");
+        env.write("Pipfile", "[packages]\nx = { git = \"https://h/x\" }\n");
+        let shown = env.yard(&["run"]).code(1).snapshot();
+        assert!(shown.contains("x is no package of a registry"), "{shown}");
+    }
+}
