@@ -144,6 +144,27 @@ fn texts_below(folder: &Path) -> Vec<(PathBuf, String)> {
 }
 
 #[test]
+fn a_shell_has_what_the_ranks_have() {
+    let Some(mut env) = with_image("a shell in Charliecloud") else {
+        return;
+    };
+    env.write("yard.toml", RUN_FILE);
+    env.set_var("HF_TOKEN", "two\nlines");
+    env.write("shared/note", "mounted\n");
+    env.write("in", "staged\n");
+    let line = "cat /etc/mark /shared/deep/note; echo token ${#HF_TOKEN} job $SLURM_JOB_ID.; pwd";
+    let shown = env.yard(&["shell", "--", "sh", "-c", line]).success();
+    assert!(
+        shown.contains("made of busybox\nmounted\ntoken 9 job 1."),
+        "{shown}"
+    );
+    let shells = env.trainyard_home().join("scratch/.yard/shells");
+    assert_eq!(fs::read_dir(shells).unwrap().count(), 0);
+    let ended = env.yard(&["shell", "--", "sh", "-c", "exit 5"]);
+    assert_eq!(ended.status, 5, "{ended:?}");
+}
+
+#[test]
 fn a_failure_and_a_missing_program_are_named() {
     let Some(env) = with_image("failures in Charliecloud") else {
         return;

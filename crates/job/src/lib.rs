@@ -24,6 +24,7 @@ mod main_branch;
 pub mod notices;
 mod protocol;
 mod rank;
+pub mod shell;
 mod srun;
 mod stage;
 mod trained;

@@ -20,6 +20,7 @@ use std::process::ExitCode;
 /// - `agent RUN_FOLDER`, `stage RUN_FOLDER`: one task a node.
 /// - `rank JOB.RESTART RUN_FOLDER LOCAL_FOLDER`: one task a rank.
 /// - `service JOB.RESTART RUN_FOLDER COMMAND…`: a program beside the ranks.
+/// - `shell FILE`: becomes the shell of a file.
 /// - `head`, with the same: the only task of a step, whose program starts an `mpi-rank` for each rank.
 ///
 /// Returns the exit code of what it stood for; 2 for other arguments.
@@ -59,6 +60,12 @@ pub fn main(args: &[OsString]) -> ExitCode {
             };
             let started = rank::service(attempt, &RunFolder::at(folder), &words);
             return ended(started.map_err(|error| {
+                let code = error.code();
+                (boxed(error), code)
+            }));
+        }
+        [what, file] if *what == Path::new("shell") => {
+            return ended(rank::shell(file).map_err(|error| {
                 let code = error.code();
                 (boxed(error), code)
             }));

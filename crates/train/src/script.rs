@@ -7,6 +7,7 @@ use model::{
     GpuCount, MemoryRequest, OpenMode, Request, Seconds, TimeLimitRequest, mail_types_text,
 };
 use std::fmt::Write as _;
+use std::path::Path;
 
 impl Plan {
     /// What is asked of the engine for one job of the run.
@@ -72,6 +73,32 @@ impl Plan {
         let folder = quoted(&place.run_folder.display().to_string());
         let _ = writeln!(script, "\nexec {yard} job conductor {folder} \"$@\"");
         script
+    }
+
+    /// Options of `srun` that ask for a plan's job, for one task that starts in a folder.
+    #[must_use]
+    pub fn shell_options(&self, folder: &Path) -> Vec<String> {
+        let place = JobPlace {
+            yard: Path::new(""),
+            run_folder: folder,
+            output: "",
+            token: "",
+        };
+        let request = Request {
+            output: None,
+            comment: None,
+            mail_user: None,
+            mail_types: Vec::new(),
+            ..self.request(&place)
+        };
+        let of_a_script = |option: &String| {
+            ["--open-mode", "--requeue", "--no-requeue"]
+                .iter()
+                .any(|start| option.starts_with(start))
+        };
+        let options = directives(&request, self.gpus_as_gres).into_iter();
+        let options = options.filter(|option| !of_a_script(option));
+        options.chain(self.extra()).collect()
     }
 
     /// A site's own options: the embedded engine has none of them.

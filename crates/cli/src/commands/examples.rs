@@ -196,6 +196,16 @@ const EXAMPLES: &[Examples] = &[
         ],
     ),
     (
+        "shell",
+        &[
+            ("yard shell", "as the ranks of this folder's yard.toml run"),
+            (
+                "yard shell --gpus-per-node 1 -- nvidia-smi",
+                "a command in its place",
+            ),
+        ],
+    ),
+    (
         "cache ls",
         &[("yard cache ls", "what is kept, and which runs use it")],
     ),

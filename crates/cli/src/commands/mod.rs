@@ -17,6 +17,7 @@ mod lint;
 mod listed_cells;
 mod logs;
 mod ls;
+mod making;
 mod man;
 mod notebook;
 mod on_run;
@@ -30,6 +31,7 @@ mod run;
 mod run_request;
 mod script;
 mod serve;
+mod shell;
 mod show;
 mod show_job;
 mod simulate;
@@ -82,6 +84,7 @@ enum Command {
     Clean(clean::Args),
     Cache(cache::Args),
     Attach(attach::Args),
+    Shell(shell::Args),
     Engine(engine::Args),
     Cluster(cluster::Args),
     Port(port::Args),
@@ -180,6 +183,7 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Report(args) => report::run(&args, printer),
         Command::Requeue(args) => requeue::run(&args, printer),
         Command::Attach(args) => attach::run(&args, printer),
+        Command::Shell(args) => shell::run(args, printer),
         Command::Engine(args) => engine::run(&args, printer),
         Command::Cluster(args) => cluster::run(&args, printer),
         Command::Port(args) => port::run(&args, printer),

@@ -151,12 +151,20 @@ mod tests {
 
     #[test]
     fn each_kind_of_file() {
-        check("/a/requirements.txt", "jax\n", expect![[r#"
+        check(
+            "/a/requirements.txt",
+            "jax\n",
+            expect![[r#"
             Ok(File("/a/requirements.txt"))
-        "#]]);
-        check("/a/uv.lock", "", expect![[r#"
+        "#]],
+        );
+        check(
+            "/a/uv.lock",
+            "",
+            expect![[r#"
             Ok(UvLock("/a/uv.lock"))
-        "#]]);
+        "#]],
+        );
         check(
             "/a/pyproject.toml",
             "[project]\nname = \"x\"\ndependencies = [\"jax[cpu]>=0.4\", \"numpy\"]\n",
@@ -165,9 +173,13 @@ mod tests {
                 numpy
             "#]],
         );
-        check("/a/pyproject.toml", "[tool.poetry]\n", expect![[r#"
+        check(
+            "/a/pyproject.toml",
+            "[tool.poetry]\n",
+            expect![[r#"
             Err("it has no [project] dependencies")
-        "#]]);
+        "#]],
+        );
         check(
             "/a/Pipfile",
             "[[source]]\nurl = \"https://pypi.org/simple\"\n[packages]\ntorch = \"*\"\n\
@@ -196,9 +208,13 @@ mod tests {
                 numpy==1.26 ; python_version >= '3.9'
             "#]],
         );
-        check("/a/Pipfile.lock", "{", expect![[r#"
+        check(
+            "/a/Pipfile.lock",
+            "{",
+            expect![[r#"
             Err("EOF while parsing an object at line 1 column 1")
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]

@@ -27,10 +27,10 @@ pub fn head(attempt: Attempt, folder: &RunFolder, _local: &Path) -> Result<u8, R
     let start = Start {
         launch: &launch,
         rank: head,
-        of_rank: None,
+        is_head: true,
         secrets: folder.read_secrets()?,
     };
-    let status = start.and_wait(&told_to_end);
+    let status = start.and_wait(None, &told_to_end);
     let (code, signal) = match &status {
         Ok(status) => (exit_code::of(*status), exit_code::signal(*status)),
         Err(error) => (i32::from(error.code()), None),

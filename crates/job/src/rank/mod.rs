@@ -18,6 +18,7 @@ use crate::conductor;
 use crate::deputy::{Deputy, Stopping};
 use crate::exit_code;
 use crate::local_folder;
+use crate::shell::ShellFile;
 use container::{ContainerError, Inside};
 use folder::{Attempt, FolderError, LaunchFile, RankExit, RunFolder};
 use model::Timestamp;
@@ -29,7 +30,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -181,10 +182,10 @@ pub fn run(
     let start = Start {
         launch: &launch,
         rank,
-        of_rank: Some((&place, local)),
+        is_head: false,
         secrets,
     };
-    let status = start.and_wait(&told_to_end);
+    let status = start.and_wait(Some((&place, local)), &told_to_end);
     let ended_at = Timestamp(sys::now());
     if status.is_err() {
         // A rank that failed ends the others: each must come so far as to say why.
@@ -272,13 +273,14 @@ fn write_exit(folder: &RunFolder, launch: &LaunchFile, exit: &RankExit) -> Resul
 struct Start<'a> {
     launch: &'a LaunchFile,
     rank: &'a RankCommand,
-    /// Whose process it is; none of a head, which stays outside of the ranks' containers.
-    of_rank: Option<(&'a Place, &'a Path)>,
+    /// A head stays outside of the ranks' containers.
+    is_head: bool,
     secrets: BTreeMap<String, String>,
 }
 
 impl Start<'_> {
-    fn and_wait(&self, told_to_end: &Arc<AtomicBool>) -> Result<ExitStatus, RankError> {
+    /// The program with its arguments and variables, once the environment is made.
+    fn prepare(&self) -> Result<(PathBuf, Vec<String>, Variables), RankError> {
         let (launch, rank) = (self.launch, self.rank);
         let mut variables: Variables = std::env::vars_os().collect();
         for prelude in &launch.preludes {
@@ -287,7 +289,7 @@ impl Start<'_> {
         change(&mut variables, &rank.env);
         let secrets = self.secrets.iter();
         variables.extend(secrets.map(|(name, value)| (name.into(), value.into())));
-        let container = launch.container.as_ref().filter(|_| self.of_rank.is_some());
+        let container = launch.container.as_ref().filter(|_| !self.is_head);
         let (program, argv) = match container {
             Some(container) => {
                 let inside = Inside {
@@ -302,6 +304,15 @@ impl Start<'_> {
                 (program, rank.argv.clone())
             }
         };
+        Ok((program, argv, variables))
+    }
+
+    fn and_wait(
+        &self,
+        of_rank: Option<(&Place, &Path)>,
+        told_to_end: &Arc<AtomicBool>,
+    ) -> Result<ExitStatus, RankError> {
+        let (program, argv, variables) = self.prepare()?;
         let catching = |source| RankError::System {
             what: "catching signals",
             source,
@@ -311,10 +322,10 @@ impl Start<'_> {
         // Before the program starts: a signal that comes in between must not end the wrapper.
         let mut signals =
             Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT]).map_err(catching)?;
-        let mut child = spawn(&program, &argv, &launch.cwd, &variables)?;
+        let mut child = spawn(&program, &argv, &self.launch.cwd, &variables)?;
         let pid = child.id();
         prefer_to_kill(pid);
-        if let Some((place, local)) = self.of_rank {
+        if let Some((place, local)) = of_rank {
             write_down(pid, place, local);
         }
         std::thread::spawn(move || {
@@ -330,12 +341,53 @@ impl Start<'_> {
     }
 }
 
+/// Becomes the shell of a file, which is removed.
+///
+/// # Errors
+/// It could not be started.
+pub fn shell(file: &Path) -> Result<u8, RankError> {
+    let reading = |source| RankError::System {
+        what: "reading what the shell is started with",
+        source,
+    };
+    let ShellFile { launch, secrets } = ShellFile::take(file).map_err(reading)?;
+    let Some(rank) = launch.ranks.first() else {
+        return Err(RankError::Task {
+            variable: "SLURM_PROCID",
+            there: None,
+            ranks: 0,
+        });
+    };
+    let start = Start {
+        launch: &launch,
+        rank,
+        is_head: false,
+        secrets,
+    };
+    let (program, argv, variables) = start.prepare()?;
+    let source = command(&program, &argv, &launch.cwd, &variables).exec();
+    let program = program.display().to_string();
+    Err(ProgramError::of(source, program, &launch.cwd).into())
+}
+
 fn spawn(
     program: &Path,
     argv: &[String],
     cwd: &Path,
     variables: &Variables,
 ) -> Result<Child, RankError> {
+    // A group of its own, or a signal to the task's group would reach it twice: once from there and
+    // once from the wrapper.
+    let spawned = command(program, argv, cwd, variables)
+        .process_group(0)
+        .spawn();
+    spawned.map_err(|source| {
+        let program = program.display().to_string();
+        ProgramError::of(source, program, cwd).into()
+    })
+}
+
+fn command(program: &Path, argv: &[String], cwd: &Path, variables: &Variables) -> Command {
     let mut command = Command::new(program);
     command
         // As a shell has it: mpirun with a whole path puts its own folder before all of PATH.
@@ -343,14 +395,8 @@ fn spawn(
         .args(&argv[1..])
         .current_dir(cwd)
         .env_clear()
-        .envs(variables)
-        // A group of its own, or a signal to the task's group would reach it twice: once from
-        // there and once from the wrapper.
-        .process_group(0);
-    command.spawn().map_err(|source| {
-        let program = program.display().to_string();
-        ProgramError::of(source, program, cwd).into()
-    })
+        .envs(variables);
+    command
 }
 
 fn change(variables: &mut Variables, changes: &BTreeMap<String, EnvChange>) {

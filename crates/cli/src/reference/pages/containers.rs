@@ -11,8 +11,9 @@ pub fn page() -> String {
     let row = |runtime: &ContainerRuntime| {
         let (doc, images) = about_runtime(*runtime);
         let tested = match runtime {
-            ContainerRuntime::Charliecloud => "run for real",
-            _ => "a stand-in that checks the command line",
+            ContainerRuntime::Charliecloud => "run for real, with two nodes and a registry",
+            ContainerRuntime::Pyxis => "the options are compared, none is run",
+            _ => "run by a stand-in that checks the command line",
         };
         vec![
             format!("[`\"{runtime}\"`](#{runtime})"),
@@ -63,7 +64,8 @@ const COMMON: &str = r#"With every runtime:
 - The ranks start in the copy of the code, or in `workdir`.
 - A rank has the variables of its launcher, of `[environment] variables` and `secrets`, and those whose
   names begin with `SLURM_`, `PMI_`, `PMIX_`, `OMPI_`, `CUDA_`, `NVIDIA_`, `NCCL_`, `YARD_` and the like.
-  Other variables of the node stay outside. Values never stand in a command line.
+  Other variables of the node stay outside, but for Charliecloud and Pyxis, which hand on all: of
+  Charliecloud's those are removed that lead an image's programs astray. Values never stand in a command line.
 - The rank wrapper, which hands on signals and writes down how a rank ended, stays outside of the
   container; with Pyxis, where `srun` itself starts the containers, it runs inside, and the image needs a C
   library as new as that of `yard`. No command of Slurm is needed in an image.

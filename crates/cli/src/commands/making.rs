@@ -1,0 +1,104 @@
+//! What a run's ranks need, made ready while a person waits.
+
+use super::interrupt::Interrupt;
+use super::story::row;
+use crate::exit_code;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::words;
+use runs::{Planned, Ready};
+use std::time::Instant;
+use sys::Places;
+
+/// Makes or finds what the ranks need before anything is submitted.
+pub fn make_ready(
+    planned: &Planned,
+    places: &Places,
+    interrupt: &Interrupt,
+    printer: &Printer,
+) -> Result<Ready, Failure> {
+    let plan = &planned.plan.environment;
+    let facts = &planned.target.facts;
+    let secrets = runs::secrets(&planned.plan)?;
+    let mut making = Making::begin(
+        "environment",
+        format!("being {}", plan.python.value),
+        printer,
+    );
+    let environment = job::environment::prepare(plan, &places.cache, facts.internet, &mut |line| {
+        making.say(line)
+    });
+    interrupt.check()?;
+    let environment = environment.map_err(|error| environment_failure(&error))?;
+    making.end(environment.made);
+    let mut ready = Ready {
+        environment: environment.environment,
+        image: None,
+        secrets,
+    };
+    if let Some(container) = &plan.container {
+        let doing = format!("{} is made ready", container.image.value);
+        let mut making = Making::begin("image", doing, printer);
+        let cache = runs::image_cache(facts, places);
+        let modules = &plan.modules.value;
+        let prepared =
+            job::image::prepare(container, modules, &cache, facts.internet, &mut |line| {
+                making.say(line);
+            });
+        interrupt.check()?;
+        let (image, made) = prepared.map_err(|error| image_failure(&error))?;
+        making.end(made);
+        ready.image = Some(image);
+    }
+    Ok(ready)
+}
+
+/// Something that is made while a person waits.
+struct Making<'a> {
+    title: &'static str,
+    doing: String,
+    begun: Instant,
+    printer: &'a Printer,
+}
+
+impl Making<'_> {
+    fn begin<'a>(title: &'static str, doing: String, printer: &'a Printer) -> Making<'a> {
+        Making {
+            title,
+            doing,
+            begun: Instant::now(),
+            printer,
+        }
+    }
+
+    fn say(&mut self, line: &str) {
+        match self.printer.is_terminal() {
+            true => self.printer.moving(self.title, line.trim()),
+            // Where nothing can move, its first line alone would say nothing.
+            false => self.printer.moving(self.title, &self.doing),
+        }
+    }
+
+    fn end(self, made: bool) {
+        if made {
+            let took = i64::try_from(self.begun.elapsed().as_millis()).unwrap_or(i64::MAX);
+            let took = words::length(took);
+            let made = format!("made in {took}, kept for next time");
+            self.printer.show_line(&row(self.title, &made));
+        }
+    }
+}
+
+fn environment_failure(error: &job::environment::EnvironmentError) -> Failure {
+    Failure::new(exit_code::FAILED, error.to_string())
+        .asked(error.asked())
+        .there(error.there())
+        .todo(error.todo())
+}
+
+fn image_failure(error: &job::image::ImageError) -> Failure {
+    Failure::new(exit_code::FAILED, error.to_string())
+        .asked(error.asked())
+        .there(error.there())
+        .todo(error.todo())
+}

@@ -1,0 +1,204 @@
+//! `yard shell`
+
+use super::interrupt::Interrupt;
+use super::making::make_ready;
+use super::resource_flags::ResourceFlags;
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use clap::Args as ClapArgs;
+use folder::{Attempt, LaunchFile};
+use job::shell::ShellFile;
+use model::{ContainerRuntime, NodeName};
+use runs::{GivenResource, Planned, Ready, RunRequest, places};
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::io::IsTerminal;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use train::{
+    ContainerPlace, ContainerStart, JobShape, Launcher, Plan, Rendezvous, Resolved, Source, Values,
+    launch,
+};
+
+/// Open a shell with a run's resources, environment and container, on one node
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// A run file, or a folder that holds a yard.toml; this folder's if left out
+    file: Option<PathBuf>,
+    /// The cluster: local for the embedded engine, or the name of the Slurm that answers here
+    #[arg(long, value_name = "CLUSTER")]
+    on: Option<String>,
+    #[command(flatten)]
+    resources: ResourceFlags,
+    /// Run this instead of a shell
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Runs `yard shell`: an `srun` of one task, which becomes the shell.
+pub fn run(args: Args, printer: &Printer) -> Outcome {
+    let places = places()?;
+    let here = Path::new("yard.toml").is_file().then(|| PathBuf::from("."));
+    let given = args.resources.given.into_iter();
+    let given = given.map(|(flag, key, text)| GivenResource {
+        flag: flag.to_owned(),
+        key: key.to_owned(),
+        text,
+    });
+    let request = RunRequest {
+        file: args.file.or(here),
+        on: args.on,
+        resources: given.collect(),
+        // The shell stands in the place of what a rank runs.
+        command: vec!["sh".to_owned()],
+        ..RunRequest::default()
+    };
+    let mut planned = request.plan(&places)?;
+    planned.check()?;
+    let interrupt = Interrupt::watch()?;
+    let ready = make_ready(&planned, &places, &interrupt, printer)?;
+    drop(interrupt);
+    one_task(&mut planned.plan, args.command);
+    let folder = own_folder(&places.scratch)?;
+    let ended = open(&planned, &ready, &folder, printer);
+    // Its home and what else was in it were the shell's.
+    let _ = fs::remove_dir_all(&folder);
+    ended
+}
+
+/// One task with what a node of the run has.
+fn one_task(plan: &mut Plan, command: Vec<String>) {
+    let one = |value| Resolved::new(value, Source::default("a shell"));
+    plan.cpus_per_rank.value *= plan.ranks_per_node.value;
+    plan.launcher = Resolved::new(Launcher::None, Source::default("a shell"));
+    plan.nodes = one(1);
+    plan.ranks_per_node = one(1);
+    plan.tasks_per_node = one(1);
+    plan.command.value = match (command.is_empty(), &plan.environment.container) {
+        (false, _) => command,
+        // The one that every image with a shell has.
+        (true, Some(_)) => vec!["/bin/sh".to_owned()],
+        (true, None) => {
+            let own = std::env::var(sys::env_vars::SHELL);
+            vec![own.unwrap_or_else(|_| "/bin/bash".to_owned())]
+        }
+    };
+}
+
+fn own_folder(scratch: &Path) -> Result<PathBuf, Failure> {
+    let made = sys::random::<8>().and_then(|bytes| {
+        let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let folder = scratch.join(".yard/shells").join(name);
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(&folder)?;
+        Ok(folder)
+    });
+    made.map_err(|error| {
+        let what = format!("{} can't be written: {error}", scratch.display());
+        Failure::new(exit_code::IO, what).todo("give yourself the right, or set TRAINYARD_HOME")
+    })
+}
+
+fn open(planned: &Planned, ready: &Ready, folder: &Path, printer: &Printer) -> Outcome {
+    let plan = &planned.plan;
+    let launch = launch_file(planned, ready, folder)?;
+    let container = launch.container.as_ref();
+    let mut options: Vec<OsString> = Vec::new();
+    options.extend(plan.shell_options(&planned.base).iter().map(OsString::from));
+    let of_container = container.map(ContainerStart::srun_options);
+    options.extend(of_container.into_iter().flatten().map(OsString::from));
+    if std::io::stdin().is_terminal() {
+        options.push("--pty".into());
+    }
+    let file = folder.join("shell.json");
+    let own = std::env::current_exe();
+    let own = own.map_err(|error| Failure::new(exit_code::IO, error.to_string()))?;
+    options.extend([own.into_os_string(), "job".into(), "shell".into()]);
+    options.push(file.clone().into_os_string());
+    let shell = ShellFile {
+        launch,
+        secrets: ready.secrets.clone(),
+    };
+    shell.write(&file).map_err(|error| {
+        let what = format!("{} can't be written: {error}", file.display());
+        Failure::new(exit_code::IO, what).todo("free space there")
+    })?;
+    if plan.embedded {
+        return Ok(crate::slurm::srun::run_code(&options, printer));
+    }
+    let status = Command::new("srun").args(&options).status();
+    let status = status.map_err(|error| {
+        Failure::new(
+            exit_code::UNREACHABLE,
+            format!("srun can't be started: {error}"),
+        )
+    })?;
+    Ok(status
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(exit_code::FAILED))
+}
+
+/// The launch of the shell, as a rank's: its files are in `folder` instead of a run's.
+fn launch_file(planned: &Planned, ready: &Ready, folder: &Path) -> Result<LaunchFile, Failure> {
+    let plan = &planned.plan;
+    let shape = JobShape {
+        job: 0,
+        restart: 0,
+        nodes: vec![NodeName::new("localhost")],
+        gpus: vec![plan.gpus_per_node.value],
+        addresses: vec!["127.0.0.1".to_owned()],
+    };
+    let rendezvous = Rendezvous {
+        address: "127.0.0.1".to_owned(),
+        port: 0,
+    };
+    let values = Values {
+        data: folder.join("data"),
+        checkpoints: folder.join("checkpoints"),
+        resume: folder.join("resume"),
+        resume_file: None,
+        logs: folder.join("logs"),
+        run: "shell".to_owned(),
+    };
+    let unknown = |error: train::UnknownPlaceholder| {
+        Failure::new(exit_code::USAGE, error.to_string()).todo("correct the run file")
+    };
+    let ranks = launch(plan, &shape, &rendezvous, &values)
+        .map_err(unknown)?
+        .ranks;
+    let text = |path: &Path| path.display().to_string();
+    let image = ready.image.as_ref();
+    let path = image.and_then(|image| Some(text(image.path.as_deref()?)));
+    let own = std::env::current_exe().unwrap_or_default();
+    let container = plan.environment.container.as_ref().map(|container| {
+        let place = ContainerPlace {
+            run: &text(&planned.base),
+            local: &text(folder),
+            yard: &text(&own),
+            cwd: &text(&planned.base),
+            image: path.as_deref(),
+            has_environment: image.is_some_and(|image| image.has_environment),
+        };
+        ContainerStart::new(container, plan.gpus_per_node.value > 0, &place, &values)
+    });
+    let container = container.transpose().map_err(unknown)?;
+    let made = ready.environment.as_ref().map(|made| made.path.as_path());
+    let is_pyxis = container
+        .as_ref()
+        .is_some_and(|container| container.runtime == ContainerRuntime::Pyxis);
+    Ok(LaunchFile {
+        attempt: Attempt { job: 0, restart: 0 },
+        cwd: planned.base.clone(),
+        preludes: match is_pyxis {
+            true => Vec::new(),
+            false => plan.environment.preludes(made),
+        },
+        container,
+        count: 1,
+        head: None,
+        ranks,
+    })
+}
