@@ -4,12 +4,12 @@ use crate::read_answer::read_answer;
 use crate::start_engine::start_engine;
 use crate::{
     Answer, Call, CallError, CancelRequest, ClusterReport, ConnectError, EngineFacts, EngineFolder,
-    Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, PROTOCOL, Refusal, Startup,
-    StepLaunch, StepRequestName, Submission, VERSION, Watched, WhyWaiting, WouldStart, read_frame,
-    write_frame,
+    Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, NodeChange, PROTOCOL, Refusal,
+    Startup, StepLaunch, StepRequestName, Submission, VERSION, Watched, WhyWaiting, WouldStart,
+    read_frame, write_frame,
 };
 use model::{
-    Accounting, JobHistory, JobId, JobRecord, Request, RestartCount, StepId, StepRecord,
+    Accounting, JobHistory, JobId, JobRecord, NodeName, Request, RestartCount, StepId, StepRecord,
     StepRequest, WaitStatus,
 };
 use std::io::{self, Write};
@@ -433,6 +433,33 @@ impl Client {
             Answer::Facts(facts) => Ok(*facts),
             other => Err(confused(&other)),
         }
+    }
+
+    /// Says of nodes whether they take jobs.
+    ///
+    /// # Errors
+    /// There is no such node, or no engine.
+    pub fn mark_nodes(
+        &mut self,
+        nodes: Vec<NodeName>,
+        change: NodeChange,
+        reason: &str,
+    ) -> Result<(), CallError> {
+        let reason = reason.to_owned();
+        let call = Call::MarkNodes {
+            nodes,
+            change,
+            reason,
+        };
+        self.done(&call, true)
+    }
+
+    /// Has the engine read its cluster's file again.
+    ///
+    /// # Errors
+    /// The file has a mistake, and nothing was changed; or no engine.
+    pub fn reconfigure(&mut self) -> Result<(), CallError> {
+        self.done(&Call::Reconfigure, true)
     }
 
     /// The nodes and partitions of the engine's cluster, and their use.

@@ -27,8 +27,8 @@ pub use engine_folder::EngineFolder;
 pub use frame::{LONGEST_ANSWER, LONGEST_CALL, read_frame, write_frame};
 pub use message::{
     Answer, Call, CancelRequest, CpusAndGpus, EngineFacts, Handover, Hello, HelloAnswer, JobFilter,
-    JobHolds, NodeFacts, Refusal, Selector, StepLaunch, StepRequestName, StepTask, Submission,
-    Watched, WhyWaiting, WouldStart,
+    JobHolds, NodeChange, NodeFacts, Refusal, Selector, StepLaunch, StepRequestName, StepTask,
+    Submission, Watched, WhyWaiting, WouldStart,
 };
 pub use startup::Startup;
 pub use version::{PROTOCOL, VERSION};

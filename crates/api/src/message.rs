@@ -141,6 +141,17 @@ pub enum Call {
         /// Index of the node in the step.
         node: u32,
     },
+    /// `scontrol update NodeName=`, `yard engine fail-node`. Answer: `done`.
+    MarkNodes {
+        /// Which.
+        nodes: Vec<NodeName>,
+        /// What becomes of them.
+        change: NodeChange,
+        /// Why.
+        reason: String,
+    },
+    /// `scontrol reconfigure`: the cluster's file is read again. Answer: `done`.
+    Reconfigure,
     /// What the engine is and has. Answer: `facts`.
     Facts,
     /// Its nodes, partitions and their use. Answer: `cluster`.
@@ -421,6 +432,18 @@ pub enum Selector {
         /// `--qos`
         qos: Option<String>,
     },
+}
+
+/// What becomes of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeChange {
+    /// What runs there goes on, nothing else starts.
+    Drain,
+    /// What runs there is killed at once, nothing starts.
+    Down,
+    /// It takes jobs again.
+    Resume,
 }
 
 /// Why a call changed nothing.

@@ -230,9 +230,11 @@ impl State {
 
     /// Says of each job why it did not start, where that is not what was said before.
     fn note_reasons(&mut self, pass: Pass) {
-        let first: BTreeSet<JobId> = pass.blocked.values().copied().collect();
+        // One that waited in one of its partitions may have started in another.
+        let waits = |job: &JobId| self.jobs.get(job).is_some_and(crate::job::Job::is_ready);
+        let first: BTreeSet<JobId> = pass.blocked.values().copied().filter(waits).collect();
+        let limited: BTreeSet<JobId> = pass.limited.keys().copied().filter(waits).collect();
         let former = std::mem::replace(&mut self.first, first.clone());
-        let limited: BTreeSet<JobId> = pass.limited.keys().copied().collect();
         let formerly_limited = std::mem::replace(&mut self.limited, limited);
         for job in &first {
             self.set_reason(*job, PendingReason::Resources);

@@ -259,6 +259,17 @@ const EXAMPLES: &[Examples] = &[
         &[("yard engine status --json", "for a program")],
     ),
     (
+        "engine fail-node",
+        &[(
+            "yard engine fail-node node2 --on rig",
+            "its jobs end as at a node's failure, or come back elsewhere",
+        )],
+    ),
+    (
+        "engine restore-node",
+        &[("yard engine restore-node node2 --on rig", "")],
+    ),
+    (
         "engine ls",
         &[("yard engine ls", "this machine's own and those of clusters")],
     ),

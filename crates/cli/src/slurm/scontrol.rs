@@ -4,7 +4,7 @@ use super::cluster_view::cluster;
 use super::connection::{CommandError, connect, connect_to_look, engine_dir, view_facts};
 use super::scontrol_show::{node_text, partition_text, step_text};
 use crate::printer::Printer;
-use api::{CallError, Client, EngineFacts, JobFilter, Refusal};
+use api::{CallError, Client, EngineFacts, JobFilter, NodeChange, Refusal};
 use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolJob, ScontrolUsageError};
 use model::{
     ArrayTaskInfo, JobId, JobInfo, ShowStyle, StepRecord, StepState, Timestamp, node_list, show_job,
@@ -71,6 +71,15 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
             printer.data(&config_text(&facts()?));
             Ok(0)
         }
+        ScontrolCommand::UpdateNodes {
+            nodes,
+            state,
+            reason,
+        } => update_nodes(nodes, state, reason.as_deref(), printer),
+        ScontrolCommand::Reconfigure => {
+            let done = connect()?.reconfigure();
+            Ok(say_changed(done, "slurm_reconfigure error", printer))
+        }
         ScontrolCommand::Requeue { jobs, hold } => {
             each_job(jobs, asked.quiet, printer, &mut |client, job| {
                 client.requeue(job, *hold, None)
@@ -97,6 +106,48 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
                 );
             }
             Ok(status)
+        }
+    }
+}
+
+fn update_nodes(
+    nodes: &str,
+    state: &str,
+    reason: Option<&str>,
+    printer: &Printer,
+) -> Result<u8, CommandError> {
+    let change = match state.to_ascii_uppercase().as_str() {
+        "DRAIN" => NodeChange::Drain,
+        "DOWN" | "FAIL" => NodeChange::Down,
+        "RESUME" | "IDLE" | "UNDRAIN" => NodeChange::Resume,
+        _ => {
+            printer.say(&format!("Invalid input: {state}"));
+            printer.say("Request aborted: DRAIN, DOWN and RESUME are built in");
+            return Ok(1);
+        }
+    };
+    if change != NodeChange::Resume && reason.is_none_or(str::is_empty) {
+        printer.say("You must specify a reason when DOWNING or DRAINING a node. Request denied");
+        return Ok(1);
+    }
+    let names = match node_list::expand(nodes) {
+        Ok(names) => names,
+        Err(error) => {
+            complain(&error, printer);
+            return Ok(1);
+        }
+    };
+    let done = connect()?.mark_nodes(names, change, reason.unwrap_or_default());
+    Ok(say_changed(done, "slurm_update error", printer))
+}
+
+/// What became of a change, in Slurm's way.
+fn say_changed(done: Result<(), CallError>, what: &str, printer: &Printer) -> u8 {
+    match done {
+        Ok(()) => 0,
+        Err(error) => {
+            printer.say(&format!("{what}: {error}"));
+            1
         }
     }
 }
@@ -518,6 +569,9 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
   release ID ...             lets them start again
   requeue ID ...             ends jobs and lets them start again from the top
   requeuehold ID ...         the same, and holds them
+  update NodeName=LIST State=STATE Reason=TEXT
+                             DRAIN, DOWN (what runs there is killed) or RESUME
+  reconfigure                reads the cluster's file again
   ping                       whether the engine answers
   version                    what this is
 

@@ -20,6 +20,7 @@ mod gpu_locks;
 mod job_files;
 mod keep;
 mod launch;
+mod nodes;
 mod read;
 pub(crate) mod recover;
 mod requeue;
@@ -214,6 +215,12 @@ impl Owner {
                 request,
                 launch,
             } => self.create_step(job, name, &request, *launch, peer, turn),
+            Call::MarkNodes {
+                nodes,
+                change,
+                reason,
+            } => self.mark_nodes(&nodes, change, &reason, peer, turn),
+            Call::Reconfigure => self.reconfigure(turn),
             Call::SignalStep { job, step, signal } => {
                 self.signal_step(job, step, signal, peer, turn)
             }

@@ -6,7 +6,7 @@
 //! | submit | yes | no | | where the engine is root, who can become them |
 //! | change a job, run steps in it | its own | yes | yes | no |
 //! | tell that a step ended | yes | yes | no | no |
-//! | change accounts, users and QOS | yes | yes | | no |
+//! | change accounts, users, QOS and nodes | yes | yes | | no |
 //! | stop the engine | yes | yes | | no |
 //! | replace the engine by another version | yes | no | | no |
 //!
@@ -29,7 +29,7 @@ pub(super) enum Act {
     ChangeJob,
     /// Speaks for a supervisor.
     ReportStep,
-    /// Changes accounts, users and QOS.
+    /// Changes accounts, users, QOS and nodes.
     Manage,
     /// Ends the engine.
     Stop,
@@ -44,7 +44,7 @@ impl Act {
             Call::Handover(_) => Act::Replace,
             Call::Stop => Act::Stop,
             Call::StepEnded { .. } => Act::ReportStep,
-            Call::SetAccounting(_) => Act::Manage,
+            Call::SetAccounting(_) | Call::MarkNodes { .. } | Call::Reconfigure => Act::Manage,
             Call::Submit(_) => Act::Submit,
             Call::Jobs(_)
             | Call::Watch { .. }

@@ -9,6 +9,7 @@ extern crate yard_engine as engine;
 
 mod bench;
 mod clock;
+mod clusters;
 mod connections;
 mod gone;
 #[path = "../harness/mod.rs"]
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         trouble::TESTS,
         stores::TESTS,
         clock::TESTS,
+        clusters::TESTS,
         connections::TESTS,
         gone::TESTS,
         stopped::TESTS,

@@ -61,6 +61,17 @@ pub enum ScontrolCommand {
         /// False releases.
         hold: bool,
     },
+    /// `update NodeName=LIST State=STATE [Reason=TEXT]`
+    UpdateNodes {
+        /// A node list.
+        nodes: String,
+        /// `DRAIN`, `DOWN`, `RESUME`, …, as written.
+        state: String,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// `reconfigure`
+    Reconfigure,
     /// `ping`
     Ping,
     /// `version`, `--version`
@@ -152,7 +163,6 @@ const NOT_BUILT_IN: &[&str] = &[
     "pidinfo",
     "power",
     "reboot",
-    "reconfigure",
     "resume",
     "schedloglevel",
     "setdebug",
@@ -205,6 +215,20 @@ pub fn parse(program: &str, args: &[String]) -> Result<ScontrolArgs, ScontrolUsa
     Ok(with(command(&parsed.operands)?, style, quiet))
 }
 
+/// `update` of nodes' states; none where it is of something else.
+fn update_nodes(words: &[String]) -> Option<ScontrolCommand> {
+    let value = |name: &str| {
+        let mut pairs = words.iter().filter_map(|word| word.split_once('='));
+        let found = pairs.find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.to_owned())
+    };
+    Some(ScontrolCommand::UpdateNodes {
+        nodes: value("NodeName")?,
+        state: value("State")?,
+        reason: value("Reason"),
+    })
+}
+
 fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
     let Some((keyword, rest)) = words.split_first() else {
         return Ok(ScontrolCommand::Nothing);
@@ -240,7 +264,13 @@ fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
             hold: false,
         });
     }
+    if is("update", 1)
+        && let Some(update) = update_nodes(rest)
+    {
+        return Ok(update);
+    }
     let bare = [
+        ("reconfigure", 3, ScontrolCommand::Reconfigure),
         ("ping", 3, ScontrolCommand::Ping),
         ("version", 4, ScontrolCommand::Version),
         ("help", 2, ScontrolCommand::Help),

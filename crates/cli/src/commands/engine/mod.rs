@@ -1,13 +1,14 @@
 //! `yard engine`: the embedded engines by hand. This machine's own starts by itself on first use.
 
 mod ls;
+mod nodes;
 mod start;
 
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::words;
-use api::{CallError, Client, ConnectError, EngineFacts};
+use api::{CallError, Client, ConnectError, EngineFacts, NodeChange};
 use clap::{Args as ClapArgs, Subcommand};
 use runs::{engine_dir, engine_meant, is_engine, no_such_engine, places};
 use serde_json::json;
@@ -39,6 +40,10 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Kill at once all that runs on nodes of a cluster, which take no jobs until they are restored
+    FailNode(nodes::Args),
+    /// Let nodes take jobs again
+    RestoreNode(nodes::Args),
     /// Show what one is and has
     Status {
         /// Its name; without one this machine's own
@@ -55,6 +60,8 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         Verb::Start(args) => start::run(args, printer),
         Verb::Stop { name } => stop_one(name.as_deref(), printer),
         Verb::Ls { json } => ls::run(*json, printer),
+        Verb::FailNode(args) => nodes::run(args, NodeChange::Down, printer),
+        Verb::RestoreNode(args) => nodes::run(args, NodeChange::Resume, printer),
         Verb::Status { name, json } => status(name.as_deref(), *json, printer),
     }
 }

@@ -1,0 +1,40 @@
+//! `yard engine fail-node` and `restore-node`.
+
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use api::{Client, NodeChange};
+use clap::Args as ClapArgs;
+use model::node_list;
+
+/// Which nodes.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// A node, or a list of them such as node[1-2]
+    nodes: String,
+    /// The engine whose nodes they are
+    #[arg(long, value_name = "ENGINE")]
+    on: Option<String>,
+}
+
+/// Runs them.
+pub fn run(args: &Args, change: NodeChange, printer: &Printer) -> Outcome {
+    let nodes = node_list::expand(&args.nodes).map_err(|error| {
+        Failure::new(
+            exit_code::USAGE,
+            format!("{} is no node list: {error}", args.nodes),
+        )
+        .todo("write node1, node1,node2 or node[1-4]")
+    })?;
+    let mut client = Client::connect(&super::dir_of(args.on.as_deref())?)?;
+    let reason = match change {
+        NodeChange::Down => "yard engine fail-node",
+        NodeChange::Drain | NodeChange::Resume => "",
+    };
+    client.mark_nodes(nodes, change, reason)?;
+    printer.show_line(&match change {
+        NodeChange::Down => format!("{} failed: what ran there is killed", args.nodes),
+        NodeChange::Drain | NodeChange::Resume => format!("{} takes jobs again", args.nodes),
+    });
+    Ok(exit_code::DONE)
+}

@@ -1,0 +1,97 @@
+//! An engine of several pretended nodes.
+
+use crate::Test;
+use crate::house::{House, ended, is_there, row, running, until};
+use api::NodeChange;
+use model::{JobState, NodeName, Outcome, PendingReason};
+
+pub const TESTS: &[Test] = &[
+    ("clusters::two_partitions_and_a_lost_node", lost_node),
+    ("clusters::a_file_that_changes_under_jobs", reconfigured),
+];
+
+const FILE: &str = r#"
+[nodes.n]
+names = "n[1-3]"
+cpus = 2
+memory = "4000M"
+gpu = { type = "v100", count = 2 }
+[partition.all]
+default = true
+nodes = "n[1-2]"
+[partition.other]
+nodes = "n3"
+"#;
+
+fn house(text: &str) -> House {
+    let house = House::new();
+    std::fs::create_dir(house.dir()).unwrap();
+    std::fs::write(house.dir().join("cluster.toml"), text).unwrap();
+    house
+}
+
+fn lost_node() {
+    let house = house(FILE);
+    let mut client = house.client();
+    let mut big = house.script("echo $SLURM_JOB_NODELIST >> nodes; touch begun; exec sleep 600");
+    big.request.min_nodes = Some(2);
+    big.request.requeue = Some(false);
+    let big = client.submit(big).unwrap();
+    until("it runs", || is_there(&house.work(), "begun"));
+    assert_eq!(house.text("nodes"), "n[1-2]\n");
+    // Its partition is full; the other is not.
+    let mut waits = house.script("true");
+    waits.request.min_nodes = Some(2);
+    waits.request.exclusive = true;
+    let waits = client.submit(waits).unwrap();
+    let mut beside = house.script("echo $SLURMD_NODENAME $SLURM_JOB_PARTITION > beside");
+    beside.request.partition = Some("other".to_owned());
+    let beside = client.submit(beside).unwrap();
+    assert_eq!(ended(&mut client, beside).0, Outcome::Completed);
+    assert_eq!(house.text("beside"), "n3 other\n");
+    let reason = PendingReason::Resources;
+    assert_eq!(row(&mut client, waits).state, JobState::Pending { reason });
+    let unknown = vec![NodeName::new("n9")];
+    assert!(client.mark_nodes(unknown, NodeChange::Down, "x").is_err());
+    let second = vec![NodeName::new("n2")];
+    client
+        .mark_nodes(second.clone(), NodeChange::Down, "broken")
+        .unwrap();
+    assert_eq!(ended(&mut client, big).0, Outcome::NodeFail);
+    let node = &client.cluster().unwrap().nodes[1];
+    assert_eq!(node.state.long(), "down");
+    assert_eq!(node.reason.as_ref().unwrap().text, "broken");
+    // It is still down for the next engine.
+    house.kill_engine_and_fork_server(&client);
+    let mut client = house.client();
+    assert_eq!(client.cluster().unwrap().nodes[1].state.long(), "down");
+    client.mark_nodes(second, NodeChange::Resume, "").unwrap();
+    assert_eq!(ended(&mut client, waits).0, Outcome::Completed);
+}
+
+fn reconfigured() {
+    let house = house(FILE);
+    let mut client = house.client();
+    let file = house.dir().join("cluster.toml");
+    let mut job = house.script("touch begun; until [ -e go ]; do sleep 0.05; done");
+    job.request.nodelist = std::sync::Arc::new(vec![NodeName::new("n2")]);
+    let job = client.submit(job).unwrap();
+    until("it runs", || is_there(&house.work(), "begun"));
+    std::fs::write(&file, "[nodes.n]\ncpus = many").unwrap();
+    let refused = client.reconfigure().unwrap_err().to_string();
+    assert!(refused.contains("nothing was changed"), "{refused}");
+    assert_eq!(client.cluster().unwrap().nodes.len(), 3);
+    // The node that it runs on is no longer there, and its partition has a shorter limit.
+    let smaller = FILE
+        .replace("names = \"n[1-3]\"", "names = \"n1,n3\"")
+        .replace("nodes = \"n[1-2]\"", "nodes = \"n1\"\nmax_time = \"1:00\"");
+    std::fs::write(&file, smaller).unwrap();
+    client.reconfigure().unwrap();
+    assert_eq!(client.cluster().unwrap().nodes.len(), 2);
+    running(&mut client, job);
+    std::fs::write(house.work().join("go"), "").unwrap();
+    assert_eq!(ended(&mut client, job).0, Outcome::Completed);
+    let next = house.submit(&mut client, "echo $SLURMD_NODENAME > next");
+    assert_eq!(ended(&mut client, next).0, Outcome::Completed);
+    assert_eq!(house.text("next"), "n1\n");
+}

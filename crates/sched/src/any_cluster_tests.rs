@@ -1,0 +1,168 @@
+//! Random clusters and what happens on them: nothing is held twice, what is held and what is free
+//! are all there is, and the rows alone make the same state.
+
+use super::World;
+use crate::{Event, State};
+use cluster_file::ClusterFile;
+use model::{
+    Ending, GpuCount, JobState, MemoryRequest, NodeMark, Outcome, Request, Seconds,
+    TimeLimitRequest, Timestamp,
+};
+use proptest::prelude::*;
+use resources::{Amounts, Cluster, Free, NodeId, Trust};
+use std::sync::Arc;
+
+/// What happens.
+#[derive(Clone, Debug)]
+enum Step {
+    Submit(Box<Request>),
+    End(usize),
+    Requeue(usize),
+    Mark(u32, bool),
+    Reconfigure(usize),
+    Wait(i64),
+}
+
+/// Two kinds of nodes in three partitions, one over both.
+fn cluster(first: u32, second: u32, gpus: u32) -> Arc<Cluster> {
+    let text = format!(
+        "[nodes.a]\nnames = \"a[1-{first}]\"\ncpus = 4\nmemory = \"4000M\"\nfeatures = [\"fast\"]\n\
+         gpu = {{ type = \"v100\", count = {gpus} }}\n\
+         [nodes.b]\nnames = \"b[1-{second}]\"\ncpus = 2\nmemory = \"8000M\"\n\
+         [partition.all]\ndefault = true\nnodes = \"ALL\"\ndefault_memory_per_cpu = \"500M\"\n\
+         [partition.gpu]\nnodes = [\"a\"]\npriority_tier = 3\nmax_time = \"10:00\"\n\
+         [partition.whole]\nnodes = [\"b\"]\nexclusive = true\n"
+    );
+    let file = ClusterFile::parse("any", &text).unwrap();
+    Arc::new(Cluster::build(&file, Trust::All))
+}
+
+fn any_request() -> impl Strategy<Value = Request> {
+    let partition = prop_oneof![
+        Just(None),
+        Just(Some("gpu")),
+        Just(Some("whole,gpu")),
+        Just(Some("whole")),
+        Just(Some("nowhere")),
+    ];
+    let amounts = (1_u32..4, 1_u32..5, 0_u32..3, 0_u64..5000);
+    let rest = (1_u64..20, any::<bool>(), 0_u32..6);
+    (partition, amounts, rest).prop_map(
+        |(partition, (nodes, tasks, gpus, memory), (minutes, exclusive, which))| Request {
+            partition: partition.map(str::to_owned),
+            min_nodes: Some(nodes).filter(|nodes| *nodes > 1),
+            tasks: Some(tasks.max(nodes)),
+            gpus_per_node: (gpus > 0).then_some(GpuCount {
+                kind: None,
+                count: gpus,
+            }),
+            memory: (memory > 2000).then_some(MemoryRequest::PerNode(memory)),
+            time: Some(TimeLimitRequest::Limit(Seconds(minutes * 60))),
+            exclusive: exclusive && which == 0,
+            constraint: (which == 1).then(|| "fast".into()),
+            ..Request::default()
+        },
+    )
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => any_request().prop_map(|request| Step::Submit(Box::new(request))),
+        4 => any::<usize>().prop_map(Step::End),
+        1 => any::<usize>().prop_map(Step::Requeue),
+        2 => (0_u32..8, any::<bool>()).prop_map(|(node, up)| Step::Mark(node, up)),
+        1 => (0_usize..3).prop_map(Step::Reconfigure),
+        1 => (0_i64..900).prop_map(Step::Wait),
+    ]
+}
+
+/// What jobs hold and what is free is all there is, node by node; none of it twice.
+fn check_free(state: &State) {
+    let cluster = state.cluster();
+    let idle = Free::idle(cluster);
+    for node in cluster.nodes() {
+        let mut sum: Amounts = *state.free().amounts(node);
+        let mut gpus = state.free().gpus(node);
+        for record in state.running() {
+            let job = &state.jobs[&record.id];
+            let shares = job.derived.holding.iter().flat_map(|held| &held.shares);
+            for share in shares.filter(|share| share.node == node) {
+                assert_eq!(gpus & share.gpus, 0, "a GPU was given twice");
+                gpus |= share.gpus;
+                sum.give(&share.amounts);
+            }
+        }
+        assert_eq!(
+            sum,
+            *idle.amounts(node),
+            "held and free are all of {node:?}"
+        );
+        assert_eq!(gpus, idle.gpus(node));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, max_shrink_iters: 2000, ..ProptestConfig::default() })]
+    #[test]
+    fn any_history_on_any_cluster(
+        clusters in prop::array::uniform3((1_u32..4, 1_u32..4, 1_u32..4)),
+        steps in prop::collection::vec(any_step(), 1..50),
+        backfills in any::<bool>(),
+    ) {
+        let clusters = clusters.map(|(first, second, gpus)| cluster(first, second, gpus));
+        let mut world = World::of(Arc::clone(&clusters[0]));
+        world.state.set_backfill(backfills);
+        for step in steps {
+            let at = world.now;
+            let running: Vec<_> = world.state.running().map(|record| record.id).collect();
+            let pick = |which: usize| Some(running[which.checked_rem(running.len())?]);
+            match step {
+                Step::Submit(request) => {
+                    if world.state.admit(&request).is_ok() {
+                        world.submit(*request);
+                    }
+                }
+                Step::End(which) => {
+                    if let Some(job) = pick(which) {
+                        let outcome = Outcome::Completed;
+                        world.state.apply(Event::Gone { job, outcome, at });
+                    }
+                }
+                Step::Requeue(which) => {
+                    if let Some(job) = pick(which) {
+                        let ending = Ending::Requeue { hold: false };
+                        world.state.apply(Event::Ending { job, ending });
+                        let outcome = Outcome::NodeFail;
+                        world.state.apply(Event::Gone { job, outcome, at });
+                    }
+                }
+                Step::Mark(node, is_up) => {
+                    let cluster = Arc::clone(world.state.cluster());
+                    let node = NodeId(node % cluster.node_count());
+                    let mark = NodeMark {
+                        is_drained: !is_up,
+                        ..NodeMark::default()
+                    };
+                    let node = cluster.node_name(node).clone();
+                    world.state.apply(Event::NodeMarked { node, mark });
+                }
+                Step::Reconfigure(which) => {
+                    let cluster = Arc::clone(&clusters[which]);
+                    world.state.apply(Event::Reconfigured { cluster, at });
+                }
+                Step::Wait(seconds) => world.now = Timestamp(at.0 + seconds * 1000),
+            }
+            world.pass_on_any();
+            if !world.state.held.is_overdrawn {
+                check_free(&world.state);
+            }
+            for record in world.state.running() {
+                if let JobState::Running { since, allocation, .. } = &record.state
+                    && *since == world.now
+                {
+                    prop_assert!(!allocation.nodes.is_empty());
+                }
+            }
+        }
+    }
+}
