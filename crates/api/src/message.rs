@@ -347,6 +347,8 @@ impl Submission {
 pub struct StepLaunch {
     /// The command, found on the task's PATH.
     pub command: Vec<String>,
+    /// `--multi-prog`: a command for each rank, in place of `command`.
+    pub programs: Vec<Vec<String>>,
     /// The environment that `srun` was called with; the supervisor adds the step's variables.
     pub environment: Vec<(String, String)>,
     /// Working directory.

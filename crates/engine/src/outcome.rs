@@ -1,7 +1,7 @@
 //! How a job ended, from how its batch script ended and what was decided before.
 
 use crate::spec::{EndedBy, ExitFile};
-use model::{Ending, Outcome, Timestamp, Usage, WaitStatus};
+use model::{Ending, OUT_OF_MEMORY, Outcome, Timestamp, Usage, WaitStatus};
 
 /// What became of a step on one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,7 @@ impl NodeEnd {
     pub(crate) fn status(&self) -> WaitStatus {
         match self {
             NodeEnd::Exit(exit) if exit.launch_error.is_some() => WaitStatus::exit(1),
+            NodeEnd::Exit(exit) if exit.ended_by == Some(EndedBy::Memory) => OUT_OF_MEMORY,
             NodeEnd::Exit(exit) => {
                 let statuses = exit.tasks.iter().map(|task| task.status);
                 statuses.fold(WaitStatus::default(), worst)
@@ -84,7 +85,9 @@ pub(crate) fn batch_status(outcome: &Outcome) -> WaitStatus {
 /// How a job ends whose last word is this status. `timed_out`: its time was over then. What ended
 /// its steps, a moment before its script or its `srun`, was the limit too.
 pub(crate) fn of_status(status: WaitStatus, timed_out: bool) -> Outcome {
-    if timed_out && !status.success() {
+    if status == OUT_OF_MEMORY {
+        Outcome::OutOfMemory
+    } else if timed_out && !status.success() {
         Outcome::Timeout { status }
     } else if status.success() {
         Outcome::Completed

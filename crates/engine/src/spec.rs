@@ -8,7 +8,8 @@
 use crate::{BootTime, RecordTag, SupervisorKey};
 use api::StepTask;
 use model::{
-    JobId, NodeName, OpenMode, RestartCount, SignalSpec, StepId, Timestamp, Usage, WaitStatus,
+    CpuBind, JobId, NodeName, OpenMode, RestartCount, SignalSpec, StepId, Timestamp, Usage,
+    WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -67,6 +68,9 @@ pub struct StepSpec {
     pub tasks: Vec<StepTask>,
     /// Tasks of the step on all nodes.
     pub step_tasks: u32,
+    /// `--cpu-bind`; what comes of it stands in `tasks`.
+    #[serde(default)]
+    pub cpu_bind: Option<CpuBind>,
     /// Standard streams.
     pub streams: Streams,
     /// Uuids of GPUs whose machine-wide locks are held with the engine's, so that they are held
@@ -74,7 +78,7 @@ pub struct StepSpec {
     /// nodes, another step its own on this node.
     #[serde(default)]
     pub gpu_locks: Vec<String>,
-    /// MiB that the step may use on this node, for the memory cgroup; `None` is no bound.
+    /// MiB that the step may use on this node; `None` is no bound.
     #[serde(default)]
     pub memory: Option<u64>,
     /// When the time limit strikes: SIGCONT, SIGTERM, `kill_wait_ms`, SIGKILL.
@@ -141,6 +145,8 @@ pub enum Program {
     },
     /// A command of `srun`; its first word is looked for on the task's `PATH`.
     Command(Vec<String>),
+    /// A command of its own for each of the node's tasks (`srun --multi-prog`).
+    Each(Vec<Vec<String>>),
 }
 
 /// Where a task's standard streams go.
@@ -235,7 +241,7 @@ pub enum EndedBy {
     Limit,
     /// A deadline set with [`Because::Stop`]: cancelled, requeued, or the job's end.
     Stop,
-    /// The kernel killed a task for memory.
+    /// Its processes held more memory than the step may.
     Memory,
 }
 

@@ -1,6 +1,6 @@
 //! Where a step runs within its job's allocation.
 
-use model::{Allocation, GpuIndex, NodeShare, StepRequest};
+use model::{Allocation, Distribution, GpuIndex, NodeShare, StepRequest};
 use std::collections::BTreeSet;
 
 /// Where a step runs.
@@ -85,7 +85,7 @@ pub fn place_step(
         cpus.min(request.tasks_per_node.unwrap_or(u32::MAX))
     };
     let capacities: Vec<u32> = free.iter().map(capacity).collect();
-    let layout = block(tasks, &capacities).ok_or_else(|| {
+    let layout = deal(request, tasks, &capacities).ok_or_else(|| {
         refusal("More processors requested than permitted: fewer tasks or CPUs a task")
     })?;
     let mut placement = Placement {
@@ -185,6 +185,19 @@ fn left_on(share: &NodeShare, held: &[&[NodeShare]], overlap: bool) -> NodeShare
     left.cpus = cpus.into_iter().collect();
     left.gpus = gpus.into_iter().collect();
     left
+}
+
+/// How many tasks each node gets. No node of a step is without one.
+fn deal(request: &StepRequest, tasks: u32, capacities: &[u32]) -> Option<Vec<u32>> {
+    let at_once = request
+        .distribution
+        .as_ref()
+        .and_then(Distribution::at_once);
+    let dealt = at_once.map(|at_once| Distribution::counts(at_once, tasks, capacities));
+    match dealt {
+        Some(counts) if counts.as_ref().is_none_or(|counts| !counts.contains(&0)) => counts,
+        Some(_) | None => block(tasks, capacities),
+    }
 }
 
 /// Slurm's block distribution: one task a node, then each node in turn filled up.

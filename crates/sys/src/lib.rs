@@ -25,6 +25,7 @@ mod local_time;
 mod local_zone;
 pub mod lock;
 pub mod memory;
+pub mod memory_cgroup;
 pub mod mounts;
 pub mod named_file;
 mod nonblocking;

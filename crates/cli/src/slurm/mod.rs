@@ -10,8 +10,10 @@ mod not_here;
 mod sacct;
 mod sacctmgr;
 mod salloc;
+mod sattach;
 pub mod sbatch;
 pub mod sbatch_wait;
+mod sbcast;
 mod scancel;
 mod scontrol;
 mod scontrol_show;
@@ -33,6 +35,7 @@ use std::process::ExitCode;
 /// Slurm's commands that this program answers to.
 pub const NAMES: &[&str] = &[
     "sbatch", "squeue", "scancel", "srun", "scontrol", "sacct", "salloc", "sinfo", "sacctmgr",
+    "sattach", "sbcast",
 ];
 
 /// The command and its arguments, when this call is for one of Slurm's.
@@ -66,6 +69,8 @@ pub fn help_of(name: &str) -> String {
         "sacct" => sacct::HELP.to_owned(),
         "srun" => srun::help(),
         "salloc" => salloc::help(),
+        "sattach" => sattach::HELP.to_owned(),
+        "sbcast" => sbcast::HELP.to_owned(),
         "scontrol" => scontrol::HELP.to_owned(),
         "sinfo" => sinfo::HELP.to_owned(),
         "sacctmgr" => sacctmgr::HELP.to_owned(),
@@ -158,6 +163,8 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
         "sacctmgr" => sacctmgr::run(&args, printer),
         "srun" => srun::run(&args, printer),
         "salloc" => salloc::run(&args, printer),
+        "sattach" => sattach::run(&args, printer),
+        "sbcast" => sbcast::run(&args, printer),
         other => not_here::refuse(other, &args, printer).unwrap_or(1),
     };
     // What Slurm's commands end with where they fail themselves.

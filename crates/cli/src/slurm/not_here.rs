@@ -8,11 +8,6 @@ type Row = (&'static str, &'static str, &'static str);
 
 const ROWS: &[Row] = &[
     (
-        "sattach",
-        "the output of a step goes where srun's options say, and to no second terminal",
-        "yard attach RUN follows a run; tail -f the job's output file",
-    ),
-    (
         "sstat",
         "use of running steps is not gathered here",
         "sacct for steps that ended; top or nvidia-smi on this machine",
@@ -36,11 +31,6 @@ const ROWS: &[Row] = &[
         "sreport",
         "no accounting database to report from",
         "squeue --states=all",
-    ),
-    (
-        "sbcast",
-        "all tasks see the machine's own disks",
-        "cp the file, or leave it out",
     ),
     (
         "strigger",

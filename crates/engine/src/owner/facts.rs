@@ -103,10 +103,18 @@ impl Owner {
             ));
         }
         limits.extend(self.gpus.passed_over().iter().cloned());
-        limits.push(
-            "memory is allocated to jobs, but a job that uses more than it requested is not stopped"
-                .to_owned(),
-        );
+        if self.cluster.has_gpus() && !self.cluster.is_pretended() {
+            limits.push(
+                "GPUs that a job did not request are hidden from it by CUDA_VISIBLE_DEVICES, not barred"
+                    .to_owned(),
+            );
+        }
+        limits.push(match sys::memory_cgroup::MemoryCgroup::probe() {
+            Ok(()) => "the memory of a job is limited where it requests some with --mem".to_owned(),
+            Err(error) => format!(
+                "the memory of a job is limited where it requests some with --mem, by a look at its processes twice a second: no control group can be made ({error})"
+            ),
+        });
         limits.push("virtual nodes share this machine's disk and network".to_owned());
         limits
     }

@@ -158,6 +158,7 @@ impl Owner {
             umask: 0o022,
             tasks: Vec::new(),
             step_tasks: 0,
+            cpu_bind: None,
             streams: Streams::Files {
                 output: "/dev/null".to_owned(),
                 error: None,

@@ -11,8 +11,8 @@ use crate::store::StepRow;
 use api::{Answer, Refusal, StepLaunch, StepRequestName, StepTask};
 use model::job_environment;
 use model::{
-    JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId, StepRecord, StepRequest,
-    StepState,
+    Distribution, JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId,
+    StepRecord, StepRequest, StepState,
 };
 use sched::{StepRefusal, place_step};
 
@@ -145,13 +145,11 @@ impl Owner {
         let Some(live) = live.and_then(|holding| holding.steps.get(&step)) else {
             return;
         };
-        let mut first_rank = 0;
-        for (node, share) in (0..).zip(&live.row.record.nodes) {
-            let spec = self.step_spec(record, &live.row.record, node, first_rank, request, launch);
+        for (node, _) in (0..).zip(&live.row.record.nodes) {
+            let spec = self.step_spec(record, &live.row.record, node, request, launch);
             if let Some(spec) = spec {
                 turn.launches.push(spec);
             }
-            first_rank += share.tasks;
         }
     }
 
@@ -160,18 +158,29 @@ impl Owner {
         record: &JobRecord,
         step: &StepRecord,
         node: u32,
-        first_rank: u32,
         request: &StepRequest,
         launch: &StepLaunch,
     ) -> Option<StepSpec> {
         let started = started(record, self)?;
         let share = step.nodes.get(node as usize)?;
         let mut variables = job_environment::step_variables(&started, step);
+        let ranks = ranks(step, request);
+        let ranks = ranks.get(node as usize)?;
         variables.extend(job_environment::step_node_variables(
             step,
             node as usize,
+            ranks,
             started.has_gpus,
         ));
+        variables.extend(job_environment::distribution_variables(request));
+        let mut tasks = tasks(record, share, ranks, request);
+        if let Some(bind) = &request.cpu_bind {
+            variables.extend(bind.variables(&masks(share, &tasks)));
+        }
+        // A pretended node's CPUs are none of this machine's.
+        if self.bound_cpus(share).is_empty() {
+            tasks.iter_mut().for_each(|task| task.cpus.clear());
+        }
         variables.push(self.own_variable());
         let base = self.spec_of(&started, step.step, node, share);
         // The step's own limit, where it comes first.
@@ -180,19 +189,19 @@ impl Owner {
         let deadline = base.deadline.into_iter().chain(own).min();
         let signal = record.request.signal;
         Some(StepSpec {
-            program: Program::Command(launch.command.clone()),
+            program: if launch.programs.is_empty() {
+                Program::Command(launch.command.clone())
+            } else {
+                let of_rank = |rank: &u32| launch.programs.get(*rank as usize).cloned();
+                Program::Each(ranks.iter().filter_map(of_rank).collect())
+            },
             environment: Environment::Given(launch.environment.clone()),
             variables,
             chdir: launch.chdir.clone(),
             umask: launch.umask,
-            tasks: {
-                let share = NodeShare {
-                    cpus: self.bound_cpus(share),
-                    ..share.clone()
-                };
-                tasks(record, &share, first_rank, request)
-            },
+            tasks,
             step_tasks: step.nodes.iter().map(|share| share.tasks).sum(),
+            cpu_bind: request.cpu_bind.clone(),
             streams: streams(launch),
             deadline,
             warning: signal.filter(|signal| signal.target == SignalTarget::Steps),
@@ -228,40 +237,50 @@ impl Owner {
     }
 }
 
-/// The tasks of one node. Where CPUs and tasks come out even each task is bound to its own;
-/// otherwise all share the node's.
+/// The ranks of each node's tasks.
+fn ranks(step: &StepRecord, request: &StepRequest) -> Vec<Vec<u32>> {
+    let counts: Vec<u32> = step.nodes.iter().map(|share| share.tasks).collect();
+    let distribution = request.distribution.as_ref();
+    Distribution::ranks(distribution.and_then(Distribution::at_once), &counts)
+}
+
+/// The tasks of one node, bound to its CPUs as was asked.
 fn tasks(
     record: &JobRecord,
     share: &NodeShare,
-    first_rank: u32,
+    ranks: &[u32],
     request: &StepRequest,
 ) -> Vec<StepTask> {
     let each = request.cpus_per_task.or(record.request.cpus_per_task);
     let each = each.unwrap_or(1).max(1) as usize;
-    let even = each * share.tasks as usize == share.cpus.len();
+    let bind = request.cpu_bind.clone().unwrap_or_default();
     let gpus_each = request
         .gpus_per_task
         .as_ref()
         .map(|gpus| gpus.count as usize);
-    let task = |local: u32| {
-        let from = local as usize;
-        let cpus = share.cpus.iter().copied();
+    let task = |(local, rank): (u32, &u32)| {
         let gpus = share.gpus.iter().copied();
         StepTask {
-            rank: first_rank + local,
+            rank: *rank,
             local,
-            cpus: if even {
-                cpus.skip(from * each).take(each).collect()
-            } else {
-                cpus.collect()
-            },
+            cpus: bind.cpus_of(local, share.tasks, each, &share.cpus),
             gpus: match gpus_each {
-                Some(count) => gpus.skip(from * count).take(count).collect(),
+                Some(count) => gpus.skip(local as usize * count).take(count).collect(),
                 None => gpus.collect(),
             },
         }
     };
-    (0..share.tasks).map(task).collect()
+    (0..).zip(ranks).map(task).collect()
+}
+
+/// What each task is bound to, in CPUs of the step on the node.
+fn masks(share: &NodeShare, tasks: &[StepTask]) -> Vec<Vec<u32>> {
+    let places = |task: &StepTask| {
+        let numbered = (0..).zip(&share.cpus);
+        let own = numbered.filter(|(_, cpu)| task.cpus.contains(cpu));
+        own.map(|(place, _)| place).collect()
+    };
+    tasks.iter().map(places).collect()
 }
 
 fn streams(launch: &StepLaunch) -> Streams {

@@ -8,7 +8,7 @@ use model::{StepId, WaitStatus};
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use sys::process::{Spawn, User};
 
 /// Tasks are killed for memory before their supervisor is.
@@ -28,6 +28,7 @@ pub(super) struct Task {
 /// `srun`: the first task's stderr. `stop` ends the wait for a disk.
 pub(super) fn launch(
     spec: &StepSpec,
+    cgroup: Option<PathBuf>,
     mut relay: Option<&mut Relay>,
     tasks: &mut Vec<Task>,
     stop: &dyn Fn() -> bool,
@@ -50,11 +51,12 @@ pub(super) fn launch(
         (_, Some(first)) => first.error.try_clone().ok().map(File::from),
     };
     if let Some(text) = elsewhere {
-        say(&text, relay, messages.as_ref());
+        say(&text, relay.as_deref_mut(), messages.as_ref());
     }
-    let program = program(&spec.program, &environment);
+    let machine = sys::cpu::available();
     let oom_score_adj = (sys::process::oom_score_adj() + OOM_SCORE_ABOVE_OURS).min(1000);
-    for (task, streams) in spec.tasks.iter().zip(streams) {
+    for (place, (task, streams)) in spec.tasks.iter().zip(streams).enumerate() {
+        let program = program(&spec.program, place, &environment);
         let environment = task_environment::of_task(&environment, task);
         let spawn = Spawn {
             program: &program.file,
@@ -70,11 +72,22 @@ pub(super) fn launch(
             cpus: &task.cpus,
             umask: spec.umask,
             oom_score_adj,
+            cgroup: cgroup.as_deref(),
             user: user.as_ref(),
         };
         let pid = spawn
             .start()
             .map_err(|error| format!("could not start task {}: {}", task.rank, words(&error)))?;
+        if let Some(bind) = spec
+            .cpu_bind
+            .as_ref()
+            .filter(|bind| bind.verbose == Some(true))
+        {
+            let bound = !task.cpus.is_empty() && task.cpus.iter().all(|cpu| machine.contains(cpu));
+            let ids = (task.rank, task.local);
+            let line = bind.report(spec.node.as_str(), ids, pid, &task.cpus, bound);
+            pass_on(&line, relay.as_deref_mut(), messages.as_ref());
+        }
         tasks.push(Task {
             rank: task.rank,
             pid,
@@ -103,12 +116,18 @@ fn environment(environment: &Environment) -> Result<Vec<(String, String)>, Strin
 
 /// Writes a line for the user, as `slurmstepd` does: through `srun`, or where the step's errors go.
 pub(super) fn say(text: &str, relay: Option<&mut Relay>, messages: Option<&File>) {
-    let line = format!("slurmstepd: error: {text}");
+    pass_on(&format!("slurmstepd: error: {text}"), relay, messages);
+}
+
+/// Writes a line where the user sees it: through `srun`, or where the step's errors go.
+fn pass_on(line: &str, relay: Option<&mut Relay>, messages: Option<&File>) {
     match (messages, relay) {
         (Some(mut file), _) => {
             let _ = std::io::Write::write_all(&mut file, format!("{line}\n").as_bytes());
         }
-        (None, Some(relay)) => relay.send(&api::step_io::FromSupervisor::Say(line)),
+        (None, Some(relay)) => {
+            relay.send(&api::step_io::FromSupervisor::Say(line.to_owned()));
+        }
         (None, None) => tracing::warn!("{line}"),
     }
 }
@@ -141,24 +160,26 @@ struct Executable {
     args: Vec<OsString>,
 }
 
-fn program(program: &Program, environment: &[(String, String)]) -> Executable {
-    match program {
-        Program::Script { path, args } => Executable {
-            file: path.clone().into(),
-            args: std::iter::once(path.clone().into())
-                .chain(args.iter().map(|arg| bytes(arg)))
-                .collect(),
-        },
-        Program::Command(words) => {
-            let name = words.first().map(|word| bytes(word)).unwrap_or_default();
-            let path = environment.iter().find(|(name, _)| name == "PATH");
-            let path = path.map_or("/usr/local/bin:/usr/bin:/bin", |(_, path)| path);
-            Executable {
-                // Executing what is not found says what is wrong.
-                file: sys::process::find_program(&name, path)
-                    .map_or_else(|| name.clone(), OsString::from),
-                args: words.iter().map(|word| bytes(word)).collect(),
-            }
+/// What the task at a place among the node's runs.
+fn program(program: &Program, place: usize, environment: &[(String, String)]) -> Executable {
+    let words: &[String] = match program {
+        Program::Script { path, args } => {
+            return Executable {
+                file: path.clone().into(),
+                args: std::iter::once(path.clone().into())
+                    .chain(args.iter().map(|arg| bytes(arg)))
+                    .collect(),
+            };
         }
+        Program::Command(words) => words,
+        Program::Each(all) => all.get(place).map_or(&[], Vec::as_slice),
+    };
+    let name = words.first().map(|word| bytes(word)).unwrap_or_default();
+    let path = environment.iter().find(|(name, _)| name == "PATH");
+    let path = path.map_or("/usr/local/bin:/usr/bin:/bin", |(_, path)| path);
+    Executable {
+        // Executing what is not found says what is wrong.
+        file: sys::process::find_program(&name, path).map_or_else(|| name.clone(), OsString::from),
+        args: words.iter().map(|word| bytes(word)).collect(),
     }
 }

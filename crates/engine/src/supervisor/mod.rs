@@ -13,6 +13,7 @@ mod control;
 mod ending;
 mod idle;
 mod launch;
+mod memory_limit;
 mod processes;
 mod relay;
 mod run;
@@ -29,6 +30,7 @@ use crate::spec::{ExitFile, PidFile, StepSpec, Streams};
 use api::EngineFolder;
 use control::Control;
 pub(crate) use idle::hand_over;
+use memory_limit::MemoryLimit;
 use relay::Relay;
 use run::Run;
 use std::io;
@@ -137,6 +139,7 @@ impl Supervisor {
         // First of all: where another holds the step, nothing of it may be touched.
         let mut record = Record::claim(path, spec.key(), &self.this, self.record.take())?;
         let gpus = share_gpus(spec);
+        let memory = MemoryLimit::of(spec);
 
         let mut tasks = Vec::new();
         let (mut relay, mut result) = match connect(spec) {
@@ -144,7 +147,7 @@ impl Supervisor {
             Err(message) => (None, Err(message)),
         };
         if result.is_ok() {
-            result = launch::launch(spec, relay.as_mut(), &mut tasks, &|| {
+            result = launch::launch(spec, memory.entrance(), relay.as_mut(), &mut tasks, &|| {
                 is_called(&self.signals)
             });
         }
@@ -152,7 +155,7 @@ impl Supervisor {
             Ok(messages) => (messages, None),
             Err(message) => (None, Some(message)),
         };
-        let mut run = Run::new(spec, tasks, relay, messages, &self.own);
+        let mut run = Run::new(spec, tasks, memory, relay, messages, &self.own);
         if launch_error.is_some() {
             run.give_up();
         }

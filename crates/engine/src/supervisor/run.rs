@@ -3,6 +3,7 @@
 use super::control::{Control, Obey, Token as ControlToken};
 use super::ending::{Due, Ending};
 use super::launch::{self, Task};
+use super::memory_limit::MemoryLimit;
 use super::processes;
 use super::relay::{Relay, Token as RelayToken, Wish};
 use crate::BootTime;
@@ -11,7 +12,7 @@ use crate::spec::{
     Because, EndedBy, ExitFile, LISTEN, Reach, StepSpec, SupervisorAnswer, TaskExit,
 };
 use api::step_io::FromSupervisor;
-use model::{Timestamp, Usage, WaitStatus};
+use model::{OUT_OF_MEMORY, Timestamp, Usage, WaitStatus};
 use std::fs::File;
 use std::time::Duration;
 use sys::poll::{Interest, Poll};
@@ -35,6 +36,9 @@ pub(super) struct Run<'a> {
     spec: &'a StepSpec,
     own: &'a OwnProcesses,
     tasks: Vec<Task>,
+    memory: MemoryLimit,
+    /// How many of the kills for memory a task of the step was found to be.
+    seen_kills: u64,
     relay: Option<Relay>,
     messages: Option<File>,
     ending: Ending,
@@ -55,6 +59,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(
         spec: &'a StepSpec,
         tasks: Vec<Task>,
+        memory: MemoryLimit,
         relay: Option<Relay>,
         messages: Option<File>,
         own: &'a OwnProcesses,
@@ -63,6 +68,8 @@ impl<'a> Run<'a> {
             spec,
             own,
             tasks,
+            memory,
+            seen_kills: 0,
             relay,
             messages,
             ending: Ending::of(spec),
@@ -88,8 +95,10 @@ impl<'a> Run<'a> {
             }
             let children = self.reap();
             if self.is_over(children) {
+                self.tell_memory();
                 return;
             }
+            self.look_at_memory();
             while let Some(due) = self.ending.due(BootTime::now()) {
                 self.act(due);
             }
@@ -105,7 +114,10 @@ impl<'a> Run<'a> {
             tasks: self.exits(),
             launch_error,
             ended_by: self.ended_by,
-            usage: Some(self.usage),
+            usage: Some(Usage {
+                peak_memory: self.usage.peak_memory.max(self.peak_beyond()),
+                ..self.usage
+            }),
         }
     }
 
@@ -136,6 +148,15 @@ impl<'a> Run<'a> {
                 .find(|task| task.pid == pid && task.status.is_none())
             else {
                 continue;
+            };
+            // The kernel chose it, or this process did: the status says why.
+            let kills = self.memory.kills();
+            let by_memory = kills > self.seen_kills || self.ended_by == Some(EndedBy::Memory);
+            let status = if status == WaitStatus::signal(SIGKILL) && by_memory {
+                self.seen_kills += 1;
+                OUT_OF_MEMORY
+            } else {
+                status
             };
             task.status = Some(status);
             let rank = task.rank;
@@ -182,6 +203,53 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Ends the step where its processes hold more than they may and no control group keeps them.
+    fn look_at_memory(&mut self) {
+        let Some((held, allowed)) = self.memory.exceeded(self.own) else {
+            return;
+        };
+        let text = format!(
+            "{} exceeded memory limit ({held} > {allowed}), being killed",
+            step_id(self.spec)
+        );
+        launch::say(&text, self.relay.as_mut(), self.messages.as_ref());
+        self.ended_by.get_or_insert(EndedBy::Memory);
+        self.ending.kill(BootTime::now());
+    }
+
+    /// Says in the end that the kernel killed processes for memory.
+    fn tell_memory(&mut self) {
+        let kills = self.memory.kills();
+        if !self.memory.was_met() {
+            return;
+        }
+        self.ended_by.get_or_insert(EndedBy::Memory);
+        if kills > 0 {
+            let text = format!(
+                "Detected {kills} oom-kill event(s) in {}. Some of your processes may have been killed by the cgroup out-of-memory handler.",
+                step_id(self.spec)
+            );
+            launch::say(&text, self.relay.as_mut(), self.messages.as_ref());
+        }
+        let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+        let text = format!(
+            "its processes held up to {} MiB at once; --mem gave them {} MiB",
+            mebibytes(self.memory.peak()),
+            self.spec.memory.unwrap_or(0)
+        );
+        launch::say(&text, self.relay.as_mut(), self.messages.as_ref());
+    }
+
+    /// Most bytes that all processes held at once, where the step met its bound: then it is of more use
+    /// than the most of one.
+    fn peak_beyond(&self) -> u64 {
+        if self.memory.was_met() {
+            self.memory.peak()
+        } else {
+            0
+        }
+    }
+
     /// The line that Slurm writes into the output of what it ends.
     fn tell_the_end(&mut self, because: Because) {
         let text = format!(
@@ -211,7 +279,8 @@ impl<'a> Run<'a> {
             Duration::from_millis(u64::try_from(millis).unwrap_or(0))
         });
         let look = self.relay.as_ref().and_then(Relay::next_look);
-        if let Err(error) = poll.wait(sleep.into_iter().chain(look).min()) {
+        let memory = self.memory.next_look();
+        if let Err(error) = poll.wait(sleep.into_iter().chain(look).chain(memory).min()) {
             tracing::warn!("poll: {error}");
             std::thread::sleep(Duration::from_millis(100));
             return;
@@ -284,6 +353,14 @@ impl Obey for Run<'_> {
                 Timestamp(wall_clock().0.saturating_add(left))
             }),
         }
+    }
+}
+
+/// The step as Slurm's daemon names it: `StepId=7.0`.
+fn step_id(spec: &StepSpec) -> String {
+    match spec.step {
+        model::StepId::Batch => format!("StepId={}.batch", spec.job),
+        model::StepId::Number(step) => format!("StepId={}.{step}", spec.job),
     }
 }
 

@@ -33,6 +33,7 @@ pub(super) fn spec() -> StepSpec {
             gpus: Vec::new(),
         }],
         step_tasks: 1,
+        cpu_bind: None,
         streams: Streams::Files {
             output: "out".to_owned(),
             error: None,

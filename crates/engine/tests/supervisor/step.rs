@@ -71,6 +71,7 @@ impl Step {
             umask: 0o22,
             tasks: (0..tasks).map(task).collect(),
             step_tasks: tasks,
+            cpu_bind: None,
             streams: Streams::Files {
                 output: "out".to_owned(),
                 error: None,

@@ -3,6 +3,8 @@
 pub(crate) mod lost_submission;
 pub(crate) mod sacct;
 pub(crate) mod sacctmgr;
+pub mod sattach;
+pub mod sbcast;
 pub mod scancel;
 pub mod scontrol;
 pub(crate) mod scontrol_show_job;

@@ -9,8 +9,8 @@ use crate::fields::{SACCT_FIELDS, SACCT_FORMAT, SacctField};
 use crate::options::long_options::{LongOption, parse_long_options};
 use crate::options::option_table::Takes;
 use crate::records::{
-    ArrayTaskInfo, JobHistory, JobInfo, JobStart, JobState, JobStateName, Outcome, StepRecord,
-    StepState, ViewFacts, WaitStatus,
+    ArrayTaskInfo, JobHistory, JobInfo, JobStart, JobState, JobStateName, OUT_OF_MEMORY, Outcome,
+    StepRecord, StepState, ViewFacts, WaitStatus,
 };
 use crate::values::{
     NodeShare, Seconds, Timestamp, Usage, mebibytes_text, moment_text, node_list,
@@ -518,6 +518,9 @@ impl Row<'_> {
                 }),
                 _,
             ) => JobStateName::Timeout,
+            (Some(StepState::Ended { status, .. }), _) if *status == OUT_OF_MEMORY => {
+                JobStateName::OutOfMemory
+            }
             (Some(StepState::Ended { status, .. }), _) if status.success() => {
                 JobStateName::Completed
             }

@@ -1,7 +1,7 @@
 //! The field table's second half: every column of `squeue --steps`.
 
 use crate::fields::Cell;
-use crate::records::{JobInfo, StepRecord, StepState};
+use crate::records::{JobInfo, OUT_OF_MEMORY, StepRecord, StepState};
 use crate::values::{elapsed_text, moment_text};
 
 /// A step and its job, as Slurm tells of them.
@@ -125,6 +125,7 @@ impl StepInfo {
             StepState::Ended {
                 timed_out: true, ..
             } => "TIMEOUT",
+            StepState::Ended { status, .. } if status == OUT_OF_MEMORY => "OUT_OF_MEMORY",
             StepState::Ended { status, .. } if status.success() => "COMPLETED",
             StepState::Ended { .. } => "FAILED",
         }

@@ -83,6 +83,7 @@ pub(crate) struct GivenOptions {
     pub(crate) nodelist: Arc<Vec<NodeName>>,
     /// What is wrong with `--nodelist`: found once all options were read.
     pub(crate) nodelist_wrong: Option<String>,
+    pub(crate) multi_prog: bool,
     pub(crate) network: Option<String>,
     pub(crate) no_kill: bool,
     pub(crate) nodes: Option<NodeCount>,

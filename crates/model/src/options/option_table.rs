@@ -106,6 +106,9 @@ pub struct Opt {
     pub until: Option<SlurmVersion>,
     /// The plugin that brings it, where it is not Slurm's own: `pyxis`.
     pub plugin: Option<&'static str>,
+    /// What of a row that sets something is not so on the embedded engine: it says so when it is used,
+    /// or refuses it.
+    pub but: Option<&'static str>,
     embedded: bool,
     commands: u8,
     environment: &'static str,
@@ -173,6 +176,11 @@ impl Opt {
     /// A form that the embedded engine does not have: it has another one of the same name.
     pub(crate) const fn not_here(mut self) -> Opt {
         self.embedded = false;
+        self
+    }
+
+    pub(crate) const fn but(mut self, what: &'static str) -> Opt {
+        self.but = Some(what);
         self
     }
 
@@ -290,6 +298,7 @@ pub(crate) const fn row(
         since: SlurmVersion::V22_05,
         until: None,
         plugin: None,
+        but: None,
         embedded: true,
         commands,
         environment,

@@ -9,9 +9,9 @@ use crate::options::{Show, value_check};
 use crate::values::begin_time::parse_moment_in;
 use crate::values::number::{leading, parse_number};
 use crate::values::{
-    ArraySpec, Constraint, Dependency, Distribution, Export, GresList, JobId, NodeCount, NodeName,
-    OpenMode, SignalSpec, SlurmVersion, TimeLimitRequest, Timestamp, mail_type, memory_size,
-    node_list, signal_spec,
+    ArraySpec, Constraint, Dependency, Distribution, Export, GresList, JobId, Levels, NodeCount,
+    NodeName, OpenMode, SignalSpec, SlurmVersion, TimeLimitRequest, Timestamp, mail_type,
+    memory_size, node_list, signal_spec,
 };
 use std::sync::Arc;
 
@@ -66,9 +66,6 @@ impl Reading<'_> {
             Key::CpuBind => {
                 value_check::cpu_bind(text)?;
                 o.cpu_bind = owned();
-                if !matches!(text, "none" | "no" | "verbose" | "v" | "quiet" | "q") {
-                    self.unheeded(given);
-                }
             }
             Key::CpuFreq => value_check::cpu_frequency(text)?,
             Key::CpusPerGpu => o.cpus_per_gpu = number(1)?,
@@ -178,10 +175,7 @@ impl Reading<'_> {
                     self.note("no-effect", given, message);
                 }
             }
-            Key::MultiProg => {
-                let message = "--multi-prog is refused here: start one srun a program, or branch on SLURM_PROCID";
-                self.refuse(given, "not-here", message.to_owned());
-            }
+            Key::MultiProg => o.multi_prog = true,
             Key::Network => o.network = owned(),
             Key::Nice => o.nice = nice(value)?,
             Key::NoKill => o.no_kill = value_check::no_kill(text).ok_or_else(invalid)?,
@@ -216,7 +210,10 @@ impl Reading<'_> {
                 })
             }
             Key::Output => o.output = Some(file(text)),
-            Key::Overcommit => o.overcommit = true,
+            Key::Overcommit => {
+                o.overcommit = true;
+                self.unheeded(given);
+            }
             Key::Overlap => o.overlap = true,
             Key::Oversubscribe => o.exclusive = Some(Exclusive::No),
             Key::Parsable => o.parsable = true,
@@ -341,9 +338,10 @@ impl Reading<'_> {
 
     fn distribution(&mut self, text: &str, given: &Given) -> Result<(), Wrong> {
         let distribution = Distribution::parse(text).map_err(invalid)?;
-        if !distribution.is_by_node() {
+        // A batch script's steps choose again; of an allocation nothing but their default follows.
+        if distribution.levels == Levels::Arbitrary {
             let message = format!(
-                "--distribution={text} has no effect here: ranks are dealt out node by node"
+                "--distribution={text} has no effect here: ranks follow the order of the job's nodes"
             );
             self.note("no-effect", given, message);
         }

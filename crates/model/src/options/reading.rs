@@ -238,8 +238,9 @@ impl<'a> Reading<'a> {
 
     /// Says that an option which was read changes nothing here.
     pub(crate) fn unheeded(&mut self, given: &Given) {
-        let value = given.value.as_deref().unwrap_or_default();
-        let message = format!("--{}={value} has no effect here", given.option.long);
+        let value = given.value.as_ref().map(|value| format!("={value}"));
+        let value = value.unwrap_or_default();
+        let message = format!("--{}{value} has no effect here", given.option.long);
         self.note("no-effect", given, message);
     }
 }

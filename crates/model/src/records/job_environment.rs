@@ -5,10 +5,10 @@
 //! start and end times came with 23.02.
 
 use crate::records::{ArrayFacts, ArrayTask, JobRecord, StepRecord};
-use crate::requests::Request;
+use crate::requests::{Request, StepRequest};
 use crate::values::{
-    Allocation, GpuCount, GpuIndex, MemoryRequest, NodeShare, Seconds, Setter, StepId, Timestamp,
-    Variables, node_list,
+    Allocation, Distribution, GpuCount, GpuIndex, Levels, MemoryRequest, NodeShare, Seconds,
+    Setter, StepId, Timestamp, Variables, node_list,
 };
 
 /// A job that was just given its nodes.
@@ -90,22 +90,35 @@ pub fn step_variables(job: &StartedJob<'_>, step: &StepRecord) -> Variables {
     set.to("SLURM_NNODES", nodes);
     set.to("SLURM_NTASKS", count);
     set.to("SLURM_NPROCS", count);
-    set.to("SLURM_DISTRIBUTION", "block");
     set.to("SRUN_DEBUG", 3);
     set.0
 }
 
-/// The variables of a step on one of its nodes; `index` counts the step's nodes from 0. Ranks are
-/// dealt out node by node.
+/// The variables of a step on one of its nodes; `index` counts the step's nodes from 0, `ranks` are those
+/// of its tasks there.
 #[must_use]
-pub fn step_node_variables(step: &StepRecord, index: usize, has_gpus: bool) -> Variables {
+pub fn step_node_variables(
+    step: &StepRecord,
+    index: usize,
+    ranks: &[u32],
+    has_gpus: bool,
+) -> Variables {
     let mut set = Setter::default();
     if let Some(share) = step.nodes.get(index) {
-        let before: u32 = step.nodes[..index].iter().map(|share| share.tasks).sum();
-        let ranks: Vec<u32> = (before..before + share.tasks).collect();
         set.node(share, index);
-        set.to("SLURM_GTIDS", list_text(&ranks));
+        set.to("SLURM_GTIDS", list_text(ranks));
         set.gpus("SLURM_STEP_GPUS", &share.gpus, has_gpus);
+    }
+    set.0
+}
+
+/// The variables that say how a step's tasks were dealt out.
+#[must_use]
+pub fn distribution_variables(request: &StepRequest) -> Variables {
+    let mut set = Setter::default();
+    set.distribution(request.distribution.as_ref());
+    if set.0.is_empty() {
+        set.to("SLURM_DISTRIBUTION", "block");
     }
     set.0
 }
@@ -233,11 +246,25 @@ impl Setter {
         self.maybe("SLURM_GPUS_PER_NODE", per_node);
         let per_task = request.gpus_per_task.as_ref().map(gpus_text);
         self.maybe("SLURM_GPUS_PER_TASK", per_task);
+        self.distribution(request.distribution.as_ref());
         match request.memory {
             Some(MemoryRequest::PerCpu(mib)) => self.to("SLURM_MEM_PER_CPU", mib),
             Some(MemoryRequest::PerNode(mib)) if mib > 0 => self.to("SLURM_MEM_PER_NODE", mib),
             Some(MemoryRequest::PerGpu(mib)) => self.to("SLURM_MEM_PER_GPU", mib),
             Some(MemoryRequest::PerNode(_)) | None => {}
+        }
+    }
+
+    fn distribution(&mut self, asked: Option<&Distribution>) {
+        match asked.map(|asked| (asked, &asked.levels)) {
+            Some((_, Levels::Plane(size))) => {
+                self.to("SLURM_DISTRIBUTION", "plane");
+                self.to("SLURM_DIST_PLANESIZE", size);
+            }
+            Some((asked, Levels::Dealt(levels))) if !levels.is_empty() => {
+                self.to("SLURM_DISTRIBUTION", asked);
+            }
+            Some(_) | None => {}
         }
     }
 
@@ -453,21 +480,20 @@ mod tests {
             check(
                 &of_step,
                 expect![[r#"
-                SLURM_TASKS_PER_NODE=1(x2)
-                SLURM_NTASKS=2
-                SLURM_NPROCS=2
-                SLURM_STEP_ID=0
-                SLURM_STEPID=0
-                SLURM_STEP_NODELIST=n[1-2]
-                SLURM_STEP_NUM_NODES=2
-                SLURM_STEP_NUM_TASKS=2
-                SLURM_STEP_TASKS_PER_NODE=1(x2)
-                SLURM_DISTRIBUTION=block
-                SRUN_DEBUG=3"#]],
+                    SLURM_TASKS_PER_NODE=1(x2)
+                    SLURM_NTASKS=2
+                    SLURM_NPROCS=2
+                    SLURM_STEP_ID=0
+                    SLURM_STEPID=0
+                    SLURM_STEP_NODELIST=n[1-2]
+                    SLURM_STEP_NUM_NODES=2
+                    SLURM_STEP_NUM_TASKS=2
+                    SLURM_STEP_TASKS_PER_NODE=1(x2)
+                    SRUN_DEBUG=3"#]],
             );
         });
         check(
-            &step_node_variables(&step, 1, true),
+            &step_node_variables(&step, 1, &[1], true),
             expect![[r#"
             SLURMD_NODENAME=n2
             SLURM_TOPOLOGY_ADDR=n2

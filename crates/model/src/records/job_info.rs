@@ -4,8 +4,8 @@
 //! is decided here, once.
 
 use crate::records::{
-    ArrayTask, Ending, JobRecord, JobState, JobStateName, Outcome, PendingReason, Recorded,
-    WaitStatus, reason_text,
+    ArrayTask, Ending, JobRecord, JobState, JobStateName, OUT_OF_MEMORY, Outcome, PendingReason,
+    Recorded, WaitStatus, reason_text,
 };
 use crate::requests::Request;
 use crate::values::{
@@ -441,8 +441,7 @@ fn exit_code_of(outcome: &Outcome) -> WaitStatus {
         Outcome::Failed { status }
         | Outcome::Cancelled { status, .. }
         | Outcome::Timeout { status } => *status,
-        // Slurm's pseudo signal for the kernel's out-of-memory killer.
-        Outcome::OutOfMemory => WaitStatus::signal(125),
+        Outcome::OutOfMemory => OUT_OF_MEMORY,
         // As Slurm shows a batch script that its node could not start.
         Outcome::LaunchFailed { .. } => WaitStatus::signal(53),
     }

@@ -135,6 +135,9 @@ pub enum Outcome {
     },
 }
 
+/// What stands for the end of a task that was killed for memory: Slurm's pseudo signal, `0:125`.
+pub const OUT_OF_MEMORY: WaitStatus = WaitStatus(125);
+
 /// A `wait(2)` status word: exit code in bits 8–15, signal in bits 0–6.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

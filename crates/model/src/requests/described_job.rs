@@ -117,6 +117,7 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
         error: o.error.clone(),
         input: o.input.clone(),
         open_mode: o.open_mode,
+        distribution: o.distribution.clone(),
         no_shell: false,
         chdir: o
             .chdir

@@ -6,6 +6,7 @@ pub(crate) mod container_runtime;
 pub(crate) mod described_job;
 pub mod gres_check;
 pub mod job_description;
+pub mod multi_prog;
 pub(crate) mod refused_together;
 pub(crate) mod request;
 pub mod salloc;

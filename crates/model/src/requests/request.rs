@@ -1,8 +1,8 @@
 //! What a job asks for, after command line, environment and script were put together.
 
 use crate::values::{
-    ArraySpec, GpuCount, GresList, MailEvent, MemoryRequest, NodeName, OpenMode, SignalSpec,
-    TimeLimitRequest, Timestamp,
+    ArraySpec, Distribution, GpuCount, GresList, MailEvent, MemoryRequest, NodeName, OpenMode,
+    SignalSpec, TimeLimitRequest, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -98,6 +98,9 @@ pub struct Request {
     /// `--open-mode`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_mode: Option<OpenMode>,
+    /// `--distribution`, which the job's steps take over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<Distribution>,
     /// `--no-shell`: the allocation stays when the client that asked for it is gone.
     #[serde(skip_serializing_if = "is_false")]
     pub no_shell: bool,

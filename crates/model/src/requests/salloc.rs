@@ -20,6 +20,8 @@ pub struct Salloc {
     pub chdir: Option<PathBuf>,
     /// `--clusters`
     pub clusters: Option<String>,
+    /// `--get-user-env`
+    pub get_user_env: bool,
     /// `--immediate`: seconds to wait for resources.
     pub immediate: Option<u32>,
     /// `--kill-command`: the signal that the command gets when the allocation is gone.
@@ -69,6 +71,7 @@ pub fn resolve(
         command,
         chdir: o.chdir.clone(),
         clusters: o.clusters.clone(),
+        get_user_env: o.get_user_env,
         immediate: o.immediate,
         kill_command: o.kill_command,
         quiet: o.quiet,

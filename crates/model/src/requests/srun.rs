@@ -8,7 +8,9 @@ use crate::options::option_table::{Command, Key};
 use crate::options::reading::Reading;
 use crate::options::{Show, Surroundings, getopt};
 use crate::requests::{Request, StepRequest, asked_job, described_job};
-use crate::values::{Export, GpuCount, GresList, JobId, OpenMode, Seconds, TimeLimitRequest};
+use crate::values::{
+    CpuBind, Export, GpuCount, GresList, JobId, OpenMode, Seconds, TimeLimitRequest,
+};
 use std::path::PathBuf;
 
 /// What `srun` was asked for.
@@ -29,6 +31,8 @@ pub struct Srun {
     pub export: Export,
     /// `--immediate`: seconds to wait for resources.
     pub immediate: Option<u32>,
+    /// `--clusters`
+    pub clusters: Option<String>,
     /// `--test-only`
     pub test_only: bool,
     /// `--quiet`
@@ -58,6 +62,8 @@ pub struct LaunchOptions {
     pub unbuffered: bool,
     /// `--pty`
     pub pty: bool,
+    /// `--multi-prog`: the command is a file of programs.
+    pub multi_prog: bool,
     /// `--time`: the step's own limit.
     pub time: Option<Seconds>,
     /// `--wait`: seconds after the first task ended until the others are ended; `None` and 0 wait
@@ -67,8 +73,6 @@ pub struct LaunchOptions {
     pub quit_on_interrupt: bool,
     /// `--preserve-env`: the job's counts stay in the step's environment.
     pub preserve_env: bool,
-    /// `--overcommit`
-    pub overcommit: bool,
 }
 
 /// Where one of the tasks' streams goes, or comes from.
@@ -153,6 +157,7 @@ pub fn resolve(
         command,
         export: o.export.clone().unwrap_or_default(),
         immediate: o.immediate,
+        clusters: o.clusters.clone(),
         test_only: o.test_only,
         quiet: o.quiet,
         verbose: o.verbose,
@@ -242,10 +247,15 @@ fn step(reading: &Reading<'_>, base: &str) -> StepRequest {
         gpus_per_node: gpus,
         gpus_per_task: o.gpus_per_task.as_ref().and_then(GresList::gpus),
         overlap: o.overlap,
-        exact: o.exact || reading.by_hand(Key::CpusPerTask) || o.exclusive == Some(Exclusive::Yes),
+        exact: !o.whole
+            && (o.exact
+                || reading.by_hand(Key::CpusPerTask)
+                || o.exclusive == Some(Exclusive::Yes)),
         nodelist: o.nodelist.to_vec(),
         exclude: o.exclude.to_vec(),
         relative: o.relative,
+        distribution: o.distribution.clone(),
+        cpu_bind: o.cpu_bind.as_deref().map(CpuBind::read),
         kill_on_bad_exit: o.kill_on_bad_exit.unwrap_or(false),
     }
 }
@@ -313,6 +323,7 @@ fn launch(o: &GivenOptions, surroundings: &Surroundings<'_>) -> LaunchOptions {
         label: o.label,
         unbuffered: o.unbuffered,
         pty: o.pty,
+        multi_prog: o.multi_prog,
         time: match o.time {
             Some(TimeLimitRequest::Limit(seconds)) => Some(seconds),
             Some(TimeLimitRequest::Unlimited) | None => None,
@@ -320,7 +331,6 @@ fn launch(o: &GivenOptions, surroundings: &Surroundings<'_>) -> LaunchOptions {
         wait: o.step_wait,
         quit_on_interrupt: o.quit_on_interrupt || o.disable_status,
         preserve_env: o.preserve_env,
-        overcommit: o.overcommit,
     }
 }
 
@@ -479,10 +489,6 @@ mod tests {
         check_refused(
             "--exclusive --overlap true",
             "srun: error: --exclusive and --overlap are mutually exclusive",
-        );
-        check_refused(
-            "--multi-prog x",
-            "srun: error: --multi-prog is refused here: start one srun a program, or branch on SLURM_PROCID",
         );
     }
 }

@@ -1,6 +1,6 @@
 //! What one `srun` asks for.
 
-use crate::values::{GpuCount, NodeName};
+use crate::values::{CpuBind, Distribution, GpuCount, NodeName};
 use serde::{Deserialize, Serialize};
 
 /// What one `srun` inside a job asks for, after its options and `SLURM_*` input variables were
@@ -36,6 +36,10 @@ pub struct StepRequest {
     pub exclude: Vec<NodeName>,
     /// `--relative`: index of the first node.
     pub relative: Option<u32>,
+    /// `--distribution`
+    pub distribution: Option<Distribution>,
+    /// `--cpu-bind`
+    pub cpu_bind: Option<CpuBind>,
     /// `--kill-on-bad-exit`
     pub kill_on_bad_exit: bool,
 }

@@ -95,13 +95,53 @@ impl Distribution {
         })
     }
 
-    /// True where tasks fill one node after the other.
+    /// How many tasks a node gets at once before the next one has its turn; `None` is as many as fit.
     #[must_use]
-    pub fn is_by_node(&self) -> bool {
+    pub fn at_once(&self) -> Option<u32> {
         match &self.levels {
-            Levels::Dealt(levels) => levels.first().is_none_or(|first| *first == Dealing::Block),
-            Levels::Plane(_) | Levels::Arbitrary => false,
+            Levels::Dealt(levels) => match levels.first() {
+                Some(Dealing::Cyclic | Dealing::FullyCyclic) => Some(1),
+                Some(Dealing::Block) | None => None,
+            },
+            Levels::Plane(size) => Some(*size),
+            Levels::Arbitrary => None,
         }
+    }
+
+    /// Deals `tasks` out to nodes with room for so many each; `None` where they do not fit.
+    #[must_use]
+    pub fn counts(at_once: u32, tasks: u32, room: &[u32]) -> Option<Vec<u32>> {
+        let mut counts = vec![0; room.len()];
+        let mut left = tasks;
+        while left > 0 {
+            let before = left;
+            for (count, room) in counts.iter_mut().zip(room) {
+                let more = at_once.min(room - *count).min(left);
+                *count += more;
+                left -= more;
+            }
+            if left == before {
+                return None;
+            }
+        }
+        Some(counts)
+    }
+
+    /// The ranks of each node's tasks, where node by node there are `counts` of them.
+    #[must_use]
+    pub fn ranks(at_once: Option<u32>, counts: &[u32]) -> Vec<Vec<u32>> {
+        let mut ranks: Vec<Vec<u32>> = counts.iter().map(|_| Vec::new()).collect();
+        let (mut next, all) = (0, counts.iter().sum::<u32>());
+        let at_once = at_once.unwrap_or(u32::MAX).max(1);
+        while next < all {
+            for (node, count) in ranks.iter_mut().zip(counts) {
+                let here = u32::try_from(node.len()).unwrap_or(u32::MAX);
+                let more = at_once.min(count - here);
+                node.extend(next..next + more);
+                next += more;
+            }
+        }
+        ranks
     }
 }
 
@@ -184,6 +224,29 @@ mod tests {
         ] {
             check(wrong, "invalid");
         }
+    }
+
+    /// What 22.05.8 made of it on two nodes: `srun -nTASKS -l -m TEXT hostname`.
+    #[track_caller]
+    fn check_dealt(text: &str, tasks: u32, room: [u32; 2], want: [&[u32]; 2]) {
+        let asked = Distribution::parse(text).expect("a distribution");
+        let at_once = asked.at_once();
+        let counts = Distribution::counts(at_once.unwrap_or(u32::MAX), tasks, &room);
+        assert_eq!(
+            Distribution::ranks(at_once, &counts.expect("they fit")),
+            want
+        );
+    }
+
+    #[test]
+    fn dealt_as_a_real_one_deals() {
+        check_dealt("cyclic", 4, [4, 4], [&[0, 2], &[1, 3]]);
+        check_dealt("cyclic", 4, [3, 1], [&[0, 2, 3], &[1]]);
+        check_dealt("cyclic", 5, [4, 1], [&[0, 2, 3, 4], &[1]]);
+        check_dealt("plane=1", 4, [2, 2], [&[0, 2], &[1, 3]]);
+        check_dealt("plane=2", 5, [4, 4], [&[0, 1, 4], &[2, 3]]);
+        check_dealt("plane=2", 6, [5, 1], [&[0, 1, 3, 4, 5], &[2]]);
+        assert_eq!(Distribution::counts(1, 5, &[2, 2]), None);
     }
 
     proptest! {

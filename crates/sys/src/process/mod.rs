@@ -26,7 +26,7 @@ pub use this::{
     leads_a_group, leave_stdio, new_session, oom_score_adj, parent_of_this, set_name, set_umask,
     umask, user, write_errors_to, write_output_to,
 };
-pub use tree_usage::{TreeUsage, tree_usage};
+pub use tree_usage::{TreeUsage, memory_of, tree_usage};
 
 use std::io;
 

@@ -6,6 +6,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// A program to be started by [`Spawn::start`].
 ///
@@ -32,6 +33,8 @@ pub struct Spawn<'a> {
     pub umask: u32,
     /// How readily the kernel kills it for memory.
     pub oom_score_adj: i32,
+    /// The `cgroup.procs` of a control group that it enters; best effort.
+    pub cgroup: Option<&'a Path>,
     /// Becomes this user first.
     pub user: Option<&'a User>,
 }
@@ -75,6 +78,10 @@ impl Spawn<'_> {
             .iter()
             .map(|arg| CString::new(arg.as_bytes()))
             .collect::<Result<_, _>>()?;
+        let cgroup = self
+            .cgroup
+            .map(|file| CString::new(file.as_os_str().as_bytes()));
+        let cgroup = cgroup.transpose()?;
         let mut environment: Vec<Vec<u8>> = Vec::with_capacity(self.environment.len() + 1);
         for (name, value) in self.environment {
             let mut text = Vec::with_capacity(name.len() + value.len() + 2);
@@ -112,6 +119,7 @@ impl Spawn<'_> {
         let start = Start {
             spawn: self,
             program: &program,
+            cgroup: cgroup.as_ref(),
             argv: &argv,
             envp: &envp,
             pid_text: pid_pointer,
@@ -138,6 +146,7 @@ impl Spawn<'_> {
     unsafe fn child(
         &self,
         program: &CString,
+        cgroup: Option<&CString>,
         argv: &[*const libc::c_char],
         envp: &[*const libc::c_char],
         pid_text: Option<*mut u8>,
@@ -170,6 +179,9 @@ impl Spawn<'_> {
             // the program from running.
             let _ = cpu::bind(self.cpus);
             set_oom_score_adj(self.oom_score_adj);
+            if let Some(file) = cgroup {
+                enter_cgroup(file);
+            }
             libc::umask(self.umask & 0o777);
             // The system calls themselves: the library's functions are for all threads of a
             // process, and the memory is the parent's.
@@ -199,6 +211,7 @@ const STACK: usize = 32 * 1024;
 struct Start<'a> {
     spawn: &'a Spawn<'a>,
     program: &'a CString,
+    cgroup: Option<&'a CString>,
     argv: &'a [*const libc::c_char],
     envp: &'a [*const libc::c_char],
     pid_text: Option<*mut u8>,
@@ -211,9 +224,13 @@ extern "C" fn begin(start: *mut libc::c_void) -> libc::c_int {
     // `pid_text` to eleven bytes of one of them.
     let error = unsafe {
         let start = &*start.cast::<Start<'_>>();
-        start
-            .spawn
-            .child(start.program, start.argv, start.envp, start.pid_text);
+        start.spawn.child(
+            start.program,
+            start.cgroup,
+            start.argv,
+            start.envp,
+            start.pid_text,
+        );
         let error = io::Error::last_os_error().raw_os_error().unwrap_or(1);
         complain(start.complaint, error);
         error
@@ -270,6 +287,18 @@ fn set_oom_score_adj(score: i32) {
     }
 }
 
+/// Best effort, in the child: no allocation. `0` is whoever writes it.
+fn enter_cgroup(file: &CString) {
+    // SAFETY: the path ends with NUL, and one byte of a literal is written.
+    unsafe {
+        let fd = libc::open(file.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        if fd >= 0 {
+            libc::write(fd, c"0".as_ptr().cast(), 1);
+            libc::close(fd);
+        }
+    }
+}
+
 /// Says on stderr why nothing was executed, in the child: no allocation.
 fn complain(prefix: &[u8], error: i32) {
     let reason: &[u8] = match error {
@@ -315,6 +344,7 @@ mod tests {
             cpus: &[crate::cpu::available()[0]],
             umask: 0o27,
             oom_score_adj: 250,
+            cgroup: None,
             user: None,
         }
         .start()

@@ -63,6 +63,16 @@ pub fn tree_usage(roots: &[u32]) -> Vec<TreeUsage> {
     roots.iter().map(usage).collect()
 }
 
+/// Bytes of memory that these processes hold: what each has for itself, and the most that one shares.
+#[must_use]
+pub fn memory_of(pids: &[u32]) -> u64 {
+    let held = pids.iter().filter_map(|pid| memory(*pid));
+    let (own, shared) = held.fold((0, 0), |(own, shared), (more, common)| {
+        (own + more, common.max(shared))
+    });
+    own + shared
+}
+
 /// Bytes that a process has in memory for itself, and those that it may share.
 fn memory(pid: u32) -> Option<(u64, u64)> {
     let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;

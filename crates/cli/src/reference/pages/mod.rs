@@ -1,6 +1,7 @@
 //! The pages in `docs/` that are generated. They are checked in, so that only tests make them.
 
 mod commands;
+mod compatibility;
 mod containers;
 mod launchers;
 mod run_file;

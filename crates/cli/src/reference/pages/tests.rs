@@ -1,6 +1,6 @@
 //! What is checked in is what the program says, and the program says enough.
 
-use super::{commands, containers, launchers, run_file, slurm_commands};
+use super::{commands, compatibility, containers, launchers, run_file, slurm_commands};
 use crate::commands::{command, example_calls};
 use crate::reference::{built, man_pages, shown};
 use clap::Command;
@@ -44,6 +44,11 @@ fn the_page_of_launchers_is_up_to_date() {
 #[test]
 fn the_page_of_containers_is_up_to_date() {
     check("containers.md", &containers::page());
+}
+
+#[test]
+fn the_page_of_compatibility_is_up_to_date() {
+    check("compatibility.md", &compatibility::page());
 }
 
 #[test]

@@ -158,6 +158,7 @@ impl Held<'_> {
             cpus: &[],
             umask: sys::process::umask(),
             oom_score_adj: sys::process::oom_score_adj(),
+            cgroup: None,
             user: None,
         };
         let failed = |error| format!("_fork_command: {}: {error}", words[0]);

@@ -4,6 +4,7 @@ mod command;
 
 use super::allocation_wait::{Waited, wait_until_running};
 use super::connection::{CommandError, connect};
+use super::login_environment::{bare_login, login_environment};
 use super::token::token;
 use crate::printer::Printer;
 use api::{CallError, Client, Refusal, Submission};
@@ -136,7 +137,7 @@ fn hold(
     if asked.request.no_shell {
         return Ok(0);
     }
-    let environment = environment(&record, cwd, &mut client)?;
+    let environment = environment(asked, &record, cwd, &mut client)?;
     let held = Held {
         job,
         environment: &environment,
@@ -176,11 +177,19 @@ fn submission(asked: &Salloc, cwd: &Path) -> Submission {
 /// What the command gets: the caller's environment and the allocation's variables, with Slurm's
 /// commands to be found.
 fn environment(
+    asked: &Salloc,
     record: &JobRecord,
     cwd: &Path,
     client: &mut Client,
 ) -> Result<Variables, CommandError> {
     let mut environment = sys::odd_text::environment();
+    if asked.get_user_env {
+        let login = login_environment().unwrap_or_else(|_| bare_login());
+        let known = |name: &str| environment.iter().any(|(known, _)| known == name);
+        let below = login.into_iter().filter(|(name, _)| !known(name));
+        let below: Variables = below.collect();
+        environment.extend(below);
+    }
     let cluster = client.facts()?.cluster;
     if let JobState::Running {
         since,

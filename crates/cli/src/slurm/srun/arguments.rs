@@ -29,9 +29,6 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
     if options.preserve_env {
         notes.push("--preserve-env has no effect: the step's own counts are set");
     }
-    if options.overcommit {
-        notes.push("--overcommit has no effect: tasks get CPUs of their own");
-    }
     let mut environment = asked.export.for_step(caller.environment);
     if asked.job.is_none() {
         let own = submission_variables(&asked.request, caller.host, caller.cwd, caller.umask);
@@ -62,6 +59,7 @@ fn launch(
 ) -> StepLaunch {
     StepLaunch {
         command,
+        programs: Vec::new(),
         environment,
         chdir: options.chdir.clone(),
         umask: caller.umask,

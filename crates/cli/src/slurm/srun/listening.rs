@@ -1,7 +1,8 @@
 //! The socket on which the step's supervisors call.
 
 use super::session::Event;
-use api::step_io::{FrameReader, FromSupervisor};
+use api::step_io::{FrameReader, FromSupervisor, ToSupervisor};
+use model::{JobId, StepId};
 use std::fs::DirBuilder;
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -17,6 +18,8 @@ const CHUNK: usize = 256 * 1024;
 #[derive(Debug)]
 pub struct Listening {
     folder: PathBuf,
+    /// By which `sattach` finds it.
+    link: Option<PathBuf>,
     listener: UnixListener,
 }
 
@@ -27,24 +30,43 @@ impl Listening {
     /// # Errors
     /// What the system says.
     pub fn below(engine: &Path) -> io::Result<Listening> {
-        let owner = std::fs::metadata(engine)?.uid();
-        let all = if owner == sys::process::user() {
-            engine.join("srun")
-        } else {
-            let name = format!("trainyard-srun-{}", sys::process::user());
-            sys::private_folder::of_user(&std::env::temp_dir(), &name)
-        };
+        let all = folder_of_all(engine)?;
         sys::private_folder::make(&all).map_err(io::Error::other)?;
         sweep(&all);
         let folder = all.join(format!("{}-{}", std::process::id(), sys::now()));
         DirBuilder::new().mode(0o700).create(&folder)?;
         let listener = sys::socket::listen(&folder.join("sock"))?;
-        Ok(Listening { folder, listener })
+        Ok(Listening {
+            folder,
+            link: None,
+            listener,
+        })
     }
 
     /// Where supervisors connect to.
     pub fn path(&self) -> PathBuf {
         self.folder.join("sock")
+    }
+
+    /// Has `sattach` find this `srun` by its step; best effort. The link goes with this.
+    pub fn serve_watchers(&mut self, job: JobId, step: StepId, events: &SyncSender<Event>) {
+        let Ok(listener) = sys::socket::listen(&self.folder.join(ATTACH)) else {
+            return;
+        };
+        let events = events.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let events = events.clone();
+                thread::spawn(move || hear_watcher(stream, &events));
+            }
+        });
+        if let (Some(all), Some(name)) = (self.folder.parent(), self.folder.file_name()) {
+            let link = all.join(format!("{job}.{step}"));
+            // One that is left of a step of this name leads nowhere.
+            let _old = std::fs::remove_file(&link);
+            let _unseen = std::os::unix::fs::symlink(name, &link);
+            self.link = Some(link);
+        }
     }
 
     /// Takes calls in threads, until the receiver of `events` is gone.
@@ -66,13 +88,70 @@ impl Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
+        if let Some(link) = &self.link {
+            let _ = std::fs::remove_file(link);
+        }
         let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The socket of its folder for those who watch.
+const ATTACH: &str = "attach";
+
+/// The folder of all `srun`s of this user for the engine.
+fn folder_of_all(engine: &Path) -> io::Result<PathBuf> {
+    let owner = std::fs::metadata(engine)?.uid();
+    if owner == sys::process::user() {
+        return Ok(engine.join("srun"));
+    }
+    let name = format!("trainyard-srun-{}", sys::process::user());
+    Ok(sys::private_folder::of_user(&std::env::temp_dir(), &name))
+}
+
+/// Where the `srun` of a running step listens for those who watch it.
+///
+/// # Errors
+/// What the system says.
+pub fn attached_socket(engine: &Path, job: JobId, step: StepId) -> io::Result<PathBuf> {
+    Ok(folder_of_all(engine)?
+        .join(format!("{job}.{step}"))
+        .join(ATTACH))
+}
+
+/// Passes on what one who watches types.
+fn hear_watcher(mut stream: UnixStream, events: &SyncSender<Event>) {
+    let Ok(writer) = stream.try_clone() else {
+        return;
+    };
+    if events.send(Event::Watched(writer)).is_err() {
+        return;
+    }
+    let mut reader = FrameReader::default();
+    let mut chunk = [0; 4096];
+    loop {
+        match stream.read(&mut chunk) {
+            Ok(length @ 1..) => reader.push(&chunk[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Ok(0) | Err(_) => return,
+        }
+        while let Ok(Some(frame)) = reader.take::<ToSupervisor>() {
+            if let ToSupervisor::Input(bytes) = frame
+                && events.send(Event::Input(bytes)).is_err()
+            {
+                return;
+            }
+        }
     }
 }
 
 /// Takes away what an `srun` that was killed left behind.
 fn sweep(all: &Path) {
     for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
+        // A link whose folder is gone.
+        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) && !entry.path().exists() {
+            let _ = std::fs::remove_file(entry.path());
+            continue;
+        }
         let name = entry.file_name();
         let pid = name
             .to_str()

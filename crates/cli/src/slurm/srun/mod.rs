@@ -9,15 +9,17 @@ mod call;
 mod input;
 mod interrupts;
 mod listening;
-mod output;
+pub mod output;
 mod session;
 mod step;
 mod task_ends;
+mod watchers;
 
 use super::connection;
 use crate::printer::Printer;
 use arguments::Caller;
 use call::StepCall;
+pub use listening::attached_socket;
 use model::option_table::Command;
 use model::srun::{Srun, resolve};
 use model::{Surroundings, Timestamp, first_error};
@@ -48,6 +50,10 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
             printer.say(remark.printed(Command::Srun).trim_end());
         }
     }
+    if let Err(why) = super::refuse_other_clusters("srun", asked.clusters.as_deref()) {
+        printer.say(&format!("srun: error: {why}"));
+        return 1;
+    }
     if asked.test_only {
         return test(asked, &zone, printer);
     }
@@ -58,7 +64,17 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         umask: sys::process::umask(),
         host: &sys::host_name(),
     };
-    let (call, notes) = arguments::step_call(asked, &caller);
+    let programs = match programs(&asked) {
+        Ok(programs) => programs,
+        Err(lines) => {
+            for line in lines {
+                printer.say(&format!("srun: error: {line}"));
+            }
+            return 1;
+        }
+    };
+    let (mut call, notes) = arguments::step_call(asked, &caller);
+    call.launch.programs = programs;
     if let Some(why) = super::unusable(&call.launch.chdir) {
         printer.say(&format!("srun: error: {why}"));
         return 1;
@@ -98,6 +114,22 @@ fn run_step(call: &StepCall, printer: &Printer) -> u8 {
         Some(job) => step::run(call, job, &mut client, printer, signals).code,
         None => allocation::run(call, &mut client, printer, signals),
     }
+}
+
+/// `--multi-prog`: the command of each task; none where all run the same.
+fn programs(asked: &Srun) -> Result<Vec<Vec<String>>, Vec<String>> {
+    let Some((name, more)) = asked
+        .command
+        .split_first()
+        .filter(|_| asked.launch.multi_prog)
+    else {
+        return Ok(Vec::new());
+    };
+    let text = std::fs::read(&*sys::odd_text::bytes(name))
+        .map_err(|_| vec![format!("Could not open multi_prog config file {name}")])?;
+    let text = String::from_utf8_lossy(&text);
+    let tasks = asked.step.tasks.or(asked.request.tasks).unwrap_or(1);
+    model::multi_prog::read(name, &text, tasks, more)
 }
 
 /// `--test-only`: whether the job could ever run.

@@ -6,6 +6,7 @@ use super::interrupts::{Interrupts, Reaction, SIGINT};
 use super::output::Output;
 use super::step::NamedRequest;
 use super::task_ends::TaskEnds;
+use super::watchers::Watchers;
 use crate::printer::Printer;
 use crate::terminal_text::JobOutput;
 use api::Client;
@@ -33,6 +34,8 @@ pub enum Event {
     Input(Vec<u8>),
     /// There is no more input.
     InputEnd,
+    /// An `sattach` called.
+    Watched(UnixStream),
 }
 
 /// How often a step whose supervisors don't call is asked after.
@@ -61,6 +64,7 @@ pub struct Session<'a> {
     input: Option<Input>,
     interrupts: Interrupts,
     nodes: HashMap<u32, Node>,
+    watchers: Watchers,
     done: HashSet<u32>,
     /// Tasks that ended and were not spoken of.
     untold: Vec<u32>,
@@ -104,6 +108,7 @@ impl<'a> Session<'a> {
             input,
             interrupts: Interrupts::new(call.quit_on_interrupt),
             nodes: HashMap::new(),
+            watchers: Watchers::default(),
             done: HashSet::new(),
             untold: Vec::new(),
             first_end: None,
@@ -137,6 +142,7 @@ impl<'a> Session<'a> {
         // The terminal first: in raw mode a new line would not begin at the left.
         self.raw = None;
         self.tell_ends();
+        std::mem::take(&mut self.watchers).finish();
         let code = self.ends.exit_code();
         Ended {
             code: if self.failed { code.max(1) } else { code },
@@ -225,12 +231,16 @@ impl<'a> Session<'a> {
                 self.send_all(&ToSupervisor::Input(bytes));
                 self.ask_for_input();
             }
+            Event::Watched(stream) => self.watchers.join(stream),
             Event::InputEnd => self.send_all(&ToSupervisor::InputEnd),
         }
     }
 
     fn join(&mut self, header: &StepHeader, stream: UnixStream) {
+        self.watchers.header(header);
         let mut node = Node { stream, untaken: 0 };
+        let index = usize::try_from(header.node_index).unwrap_or(usize::MAX);
+        self.ends.place(index, &header.ranks);
         if self.call.pty
             && let Some(size) = sys::terminal::size(&std::io::stdin())
         {
@@ -251,6 +261,7 @@ impl<'a> Session<'a> {
     }
 
     fn obey(&mut self, node: u32, frame: FromSupervisor) {
+        self.watchers.pass_on(&frame);
         match frame {
             FromSupervisor::Output {
                 rank,

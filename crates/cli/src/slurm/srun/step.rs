@@ -39,7 +39,7 @@ pub fn run(
     printer: &Printer,
     signals: SignalFd,
 ) -> Ended {
-    let listening = match Listening::below(client.folder().root()) {
+    let mut listening = match Listening::below(client.folder().root()) {
         Ok(listening) => listening,
         Err(error) => {
             printer.say(&format!("srun: error: no socket for the step: {error}"));
@@ -56,6 +56,7 @@ pub fn run(
         return NO_STEP;
     };
     request.name.again = true;
+    listening.serve_watchers(record.job, record.step, &sender);
     watch_signals(signals, sender.clone());
     // Restored when this returns or panics.
     let raw = (call.pty && sys::terminal::is_terminal(&io::stdin()))

@@ -1,6 +1,6 @@
 //! How a step's tasks ended: what `srun` says of it, and its exit code.
 
-use model::{NodeName, StepRecord, WaitStatus, signal_description};
+use model::{NodeName, OUT_OF_MEMORY, StepRecord, WaitStatus, signal_description};
 
 /// The tasks of a step, by rank.
 #[derive(Debug)]
@@ -45,6 +45,16 @@ impl TaskEnds {
     /// How many tasks there are.
     pub fn count(&self) -> u32 {
         u32::try_from(self.tasks.len()).unwrap_or(u32::MAX)
+    }
+
+    /// A node said which ranks its tasks have.
+    pub fn place(&mut self, node: usize, ranks: &[u32]) {
+        for rank in ranks {
+            let index = usize::try_from(*rank).unwrap_or(usize::MAX);
+            if let Some(task) = self.tasks.get_mut(index) {
+                task.node = node;
+            }
+        }
     }
 
     /// A task ended.
@@ -119,6 +129,7 @@ impl TaskEnds {
         let line = |(node, status, ranks): (usize, WaitStatus, Vec<u32>)| {
             let node = self.nodes.get(node).map_or("", NodeName::as_str);
             let how = match status.signal_number() {
+                _ if status == OUT_OF_MEMORY => "Out Of Memory".to_owned(),
                 0 => format!("Exited with exit code {}", status.code()),
                 signal => {
                     let core = if status.0 & 0x80 == 0 {
@@ -158,6 +169,9 @@ impl TaskEnds {
 }
 
 fn code(status: WaitStatus) -> u8 {
+    if status == OUT_OF_MEMORY {
+        return 1;
+    }
     match u8::try_from(status.signal_number()) {
         Ok(signal @ 1..) => 128 + signal,
         _ => status.code(),

@@ -1,0 +1,187 @@
+//! `sattach`: shares the streams of a running step with its `srun`.
+
+use super::connection::connect_to_look;
+use super::srun::attached_socket;
+use super::srun::output::Output;
+use crate::printer::Printer;
+use api::step_io::{FrameReader, FromSupervisor, StepFrame, TaskStream, ToSupervisor};
+use model::sattach::{SattachAction, SattachArgs, USAGE, layout_text, parse};
+use model::{StepRecord, StepState};
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::thread;
+
+/// What `--help` prints.
+pub const HELP: &str = "\
+Usage: sattach [OPTIONS] JOB.STEP
+Shows what the tasks of a running step write, and passes on input, beside its srun, on Trainyard's
+embedded engine as Slurm's sattach does on a cluster. Ctrl-C ends sattach alone.
+
+      --input-filter=TASK   input for this task alone: only of a step with one task
+      --output-filter=TASK  the output of this task alone
+      --error-filter=TASK   the error output of this task alone
+  -l, --label               the number of the task before each line
+      --layout              print which node has which tasks, and end
+  -u, --usage               one line of help
+  -V, --version             what this is
+
+Taken and without effect: --quiet, --verbose.
+";
+
+/// Runs it; returns its exit status.
+pub fn run(args: &[String], printer: &Printer) -> u8 {
+    let asked = match parse(args) {
+        Ok(asked) => asked,
+        Err(text) => {
+            printer.say(&text);
+            return 1;
+        }
+    };
+    match asked.action {
+        SattachAction::Help => printer.data(HELP),
+        SattachAction::Usage => printer.line(USAGE),
+        SattachAction::Version => printer.line(&super::version_line()),
+        SattachAction::Attach | SattachAction::Layout => {
+            return attach(&asked, printer).unwrap_or_else(|why| {
+                printer.say(&format!("sattach: error: {why}"));
+                1
+            });
+        }
+    }
+    0
+}
+
+fn attach(asked: &SattachArgs, printer: &Printer) -> Result<u8, String> {
+    let (job, step) = asked.step;
+    let unknown = || "Could not get job step info: Invalid job id specified".to_owned();
+    let mut client = connect_to_look()
+        .map_err(|error| error.to_string())?
+        .ok_or_else(unknown)?;
+    let steps = client.steps(job).unwrap_or_default();
+    let running = |record: &&StepRecord| record.step == step && record.state == StepState::Running;
+    let record = steps.iter().find(running).ok_or_else(unknown)?;
+    let stream = attached_socket(client.folder().root(), job, step)
+        .and_then(UnixStream::connect)
+        .map_err(|_| {
+            format!("step {job}.{step} has no srun whose streams could be shared: its output is in files")
+        })?;
+    if asked.input.is_some() && record.nodes.iter().map(|share| share.tasks).sum::<u32>() > 1 {
+        return Err(
+            "--input-filter: srun gives input to all tasks of a step; leave it out".to_owned(),
+        );
+    }
+    let mut attached = Attached {
+        asked,
+        reader: FrameReader::default(),
+        stream,
+        nodes: Vec::new(),
+    };
+    if asked.action == SattachAction::Layout {
+        while attached.nodes.len() < record.nodes.len() {
+            if attached.next().is_none() {
+                return Err(unknown());
+            }
+        }
+        attached.nodes.sort();
+        let nodes: Vec<_> = attached
+            .nodes
+            .into_iter()
+            .map(|(_, name, ranks)| (name, ranks))
+            .collect();
+        printer.data(&layout_text(&nodes));
+        return Ok(0);
+    }
+    let tasks = record.nodes.iter().map(|share| share.tasks).sum();
+    attached.share(tasks, printer)
+}
+
+/// The connection with the step's `srun`.
+struct Attached<'a> {
+    asked: &'a SattachArgs,
+    stream: UnixStream,
+    reader: FrameReader,
+    /// Nodes by index, with their names and ranks.
+    nodes: Vec<(u32, String, Vec<u32>)>,
+}
+
+impl Attached<'_> {
+    /// The next frame; `None` at the end of the step. Headers are kept.
+    fn next(&mut self) -> Option<FromSupervisor> {
+        let mut chunk = [0; 64 * 1024];
+        loop {
+            match self.reader.take::<FromSupervisor>().ok()? {
+                Some(FromSupervisor::Header(header)) => {
+                    let node = (header.node_index, header.node.clone(), header.ranks.clone());
+                    self.nodes.push(node);
+                    return Some(FromSupervisor::Header(header));
+                }
+                Some(frame) => return Some(frame),
+                None => {}
+            }
+            match self.stream.read(&mut chunk) {
+                Ok(length @ 1..) => self.reader.push(&chunk[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => return None,
+            }
+        }
+    }
+
+    /// Prints what the tasks write until the step ends; the worst of their exit codes.
+    fn share(mut self, tasks: u32, printer: &Printer) -> Result<u8, String> {
+        let input = self.stream.try_clone().map_err(|error| error.to_string())?;
+        thread::spawn(move || pass_input(input));
+        let mut output = Output::new(io::stdout(), io::stderr(), tasks, self.asked.label, false);
+        let mut code = 0;
+        while let Some(frame) = self.next() {
+            match frame {
+                FromSupervisor::Output {
+                    rank,
+                    stream,
+                    bytes,
+                } => {
+                    let only = match stream {
+                        TaskStream::Out => self.asked.output,
+                        TaskStream::Err => self.asked.error,
+                    };
+                    if only.is_none_or(|only| only == rank)
+                        && output.write(rank, stream, &bytes).is_err()
+                    {
+                        return Ok(1);
+                    }
+                }
+                FromSupervisor::Exit { rank, status } => {
+                    let _ = output.end(rank);
+                    let worse = match status.signal_number() {
+                        0 => status.code(),
+                        signal => 128 + u8::try_from(signal).unwrap_or(0),
+                    };
+                    if worse > 0 {
+                        printer.say(&format!(
+                            "sattach: error: task {rank} exited with exit code {worse}"
+                        ));
+                    }
+                    code = code.max(worse);
+                }
+                _ => {}
+            }
+        }
+        Ok(code)
+    }
+}
+
+/// Passes this process's input on until it ends; that of the step goes on with its `srun`'s.
+fn pass_input(mut to: UnixStream) {
+    let mut portion = [0; 4096];
+    loop {
+        let bytes = match io::stdin().read(&mut portion) {
+            Ok(length @ 1..) => portion[..length].to_vec(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Ok(0) | Err(_) => return,
+        };
+        let mut frame = Vec::new();
+        ToSupervisor::Input(bytes).encode(&mut frame);
+        if to.write_all(&frame).is_err() {
+            return;
+        }
+    }
+}

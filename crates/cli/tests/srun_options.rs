@@ -1,0 +1,115 @@
+//! What `srun`'s options do to the tasks of a step. What is expected was recorded from 22.05.8 by the
+//! command line that stands in each test, with `task/affinity` and `task/cgroup` on nodes of two CPUs.
+
+use testkit::TestEnv;
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_yard"))
+}
+
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn several_programs() {
+    let env = env();
+    env.write(
+        "mp.conf",
+        "# two\n0 echo zero %t\n* sh -c 'echo others \"$SLURM_PROCID\" $0 %o' it\n",
+    );
+    let srun = |args: &[&str]| env.slurm("srun", &[&["-n1", "--multi-prog"], args].concat());
+    let said = env
+        .slurm(
+            "srun",
+            &["-n2", "-O", "-l", "--multi-prog", "mp.conf", "more"],
+        )
+        .success();
+    assert_eq!(sorted(&said), ["0: zero 0 more", "1: others 1 it %o"]);
+    let error = |text: &str| format!("srun: error: {text}\n");
+    let missing = srun(&["nosuch.conf"]).code(1).stderr;
+    assert_eq!(
+        missing,
+        error("Could not open multi_prog config file nosuch.conf")
+    );
+    env.write("few.conf", "1 true\n");
+    let wrong = error("Invalid task id, 1 >= ntasks")
+        + &error("Line 1 of configuration file few.conf invalid");
+    assert_eq!(srun(&["few.conf"]).code(1).stderr, wrong);
+    // A program that is not there is its task's matter.
+    env.write("gone.conf", "0 nosuchprog\n");
+    let gone = srun(&["gone.conf"]).code(2).stderr;
+    assert!(
+        gone.contains("execve(): nosuchprog: No such file or directory\n"),
+        "{gone}"
+    );
+}
+
+/// `srun -n1 --exact --cpu-bind=verbose`; the mask depends on the machine's CPU.
+#[test]
+fn binding_is_reported_and_told() {
+    let env = env();
+    let script = "env | grep ^SLURM_CPU_BIND | sort";
+    let outcome = env
+        .slurm("srun", &["-n1", "--cpu-bind=verbose", "sh", "-c", script])
+        .code(0);
+    let want = "SLURM_CPU_BIND=verbose,mask_cpu:0x1\nSLURM_CPU_BIND_LIST=0x1\n\
+                SLURM_CPU_BIND_TYPE=mask_cpu:\nSLURM_CPU_BIND_VERBOSE=verbose\n";
+    assert_eq!(outcome.stdout, want);
+    assert!(
+        outcome.stderr.starts_with("cpu-bind=MASK - "),
+        "{}",
+        outcome.stderr
+    );
+    assert!(outcome.stderr.ends_with(" set\n"), "{}", outcome.stderr);
+    let bound = env
+        .slurm("srun", &["-n1", "--cpu-bind=rank", "nproc"])
+        .success();
+    assert_eq!(bound, "1\n");
+}
+
+#[test]
+fn ranks_are_dealt_out_as_asked() {
+    let env = env();
+    let script = "echo $SLURM_NODEID $SLURM_DISTRIBUTION";
+    let said = env.slurm(
+        "srun",
+        &["-N2", "-n2", "-l", "-m", "cyclic", "sh", "-c", script],
+    );
+    assert_eq!(sorted(&said.success()), ["0: 0 cyclic", "1: 1 cyclic"]);
+    let plane = "echo $SLURM_DISTRIBUTION $SLURM_DIST_PLANESIZE";
+    let said = env
+        .slurm("srun", &["-n1", "-m", "plane=2", "sh", "-c", plane])
+        .success();
+    assert_eq!(said, "plane 2\n");
+}
+
+/// `srun -n1 --mem=50 python3 eat.py 200`, and the same in a batch script that goes on.
+#[test]
+fn a_step_over_its_memory_ends_out_of_memory() {
+    let env = env();
+    let hog = "BEGIN { held = sprintf(\"%150000000s\", \"x\"); system(\"sleep 60\"); print length(held) }";
+    let said = env
+        .slurm("srun", &["-n1", "--mem=50", "awk", hog])
+        .code(1)
+        .stderr;
+    assert!(said.contains(": task 0: Out Of Memory\n"), "{said}");
+    assert!(said.contains("--mem gave them 50 MiB\n"), "{said}");
+    let wrap = format!("awk '{hog}' || true");
+    let _ended = env
+        .slurm(
+            "sbatch",
+            &["--wait", "-o", "out", "--mem=50", "--wrap", &wrap],
+        )
+        .code(1);
+    let states = env
+        .slurm("sacct", &["-nPo", "jobid,state,exitcode"])
+        .success();
+    let want = "1|OUT_OF_MEMORY|0:125\n1.0|OUT_OF_MEMORY|0:125\n\
+                2|OUT_OF_MEMORY|0:125\n2.batch|OUT_OF_MEMORY|0:125\n";
+    assert_eq!(states, want);
+    let output = std::fs::read_to_string(env.work().join("out")).unwrap_or_default();
+    assert!(output.contains("StepId=2.batch"), "{output}");
+}

@@ -1,0 +1,183 @@
+//! The command line of `sattach`, and what it prints of a step.
+
+use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::option_table::Takes;
+use crate::values::{JobId, NodeName, StepId, node_list};
+
+/// What an `sattach` asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SattachArgs {
+    /// What it does.
+    pub action: SattachAction,
+    /// The job and its step.
+    pub step: (JobId, StepId),
+    /// `--label`
+    pub label: bool,
+    /// `--input-filter`: the only task that gets input.
+    pub input: Option<u32>,
+    /// `--output-filter`: the only task whose output is printed.
+    pub output: Option<u32>,
+    /// `--error-filter`: the only task whose error output is printed.
+    pub error: Option<u32>,
+}
+
+/// What an `sattach` does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SattachAction {
+    /// Shares the streams.
+    #[default]
+    Attach,
+    /// `--layout`
+    Layout,
+    /// `--help`
+    Help,
+    /// `--usage`
+    Usage,
+    /// `--version`
+    Version,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Key {
+    Action(SattachAction),
+    Label,
+    Input,
+    Output,
+    Error,
+    /// How much is said of what goes on inside.
+    Talk,
+}
+
+#[rustfmt::skip]
+const OPTIONS: &[LongOption<Key>] = {
+    use Takes::{No as Bare, Required};
+    &[
+        LongOption::new("help", Some('h'), Bare, Key::Action(SattachAction::Help)),
+        LongOption::new("label", Some('l'), Bare, Key::Label),
+        LongOption::new("quiet", Some('Q'), Bare, Key::Talk),
+        LongOption::new("usage", Some('u'), Bare, Key::Action(SattachAction::Usage)),
+        LongOption::new("verbose", Some('v'), Bare, Key::Talk),
+        LongOption::new("version", Some('V'), Bare, Key::Action(SattachAction::Version)),
+        LongOption::new("layout", None, Bare, Key::Action(SattachAction::Layout)),
+        LongOption::new("input-filter", None, Required, Key::Input),
+        LongOption::new("output-filter", None, Required, Key::Output),
+        LongOption::new("error-filter", None, Required, Key::Error),
+    ]
+};
+
+/// `--usage`, and what follows a wrong line.
+pub const USAGE: &str = "Usage: sattach [options] <jobid.stepid>";
+
+/// Reads a command line.
+///
+/// # Errors
+/// What Slurm prints, with exit status 1.
+pub fn parse(args: &[String]) -> Result<SattachArgs, String> {
+    let error = |text: &str| format!("sattach: error: {text}\n{USAGE}");
+    let mut asked = SattachArgs {
+        action: SattachAction::Attach,
+        step: (JobId(0), StepId::Batch),
+        label: false,
+        input: None,
+        output: None,
+        error: None,
+    };
+    let parsed = parse_long_options(OPTIONS, args);
+    for (key, value) in parsed.options {
+        let task = || {
+            let text = value.as_deref().unwrap_or_default();
+            let task = text.parse().map(Some);
+            task.map_err(|_| error(&format!("Invalid task id \"{text}\"")))
+        };
+        match key {
+            Key::Action(action) => asked.action = action,
+            Key::Label => asked.label = true,
+            Key::Input => asked.input = task()?,
+            Key::Output => asked.output = task()?,
+            Key::Error => asked.error = task()?,
+            Key::Talk => {}
+        }
+    }
+    if let Some(message) = parsed.wrong {
+        let more = "Try \"sattach --help\" for more information";
+        return Err(format!("sattach: {message}\n{more}"));
+    }
+    if !matches!(asked.action, SattachAction::Attach | SattachAction::Layout) {
+        return Ok(asked);
+    }
+    // The words for too few are the same as for too many.
+    let [step] = parsed.operands.as_slice() else {
+        return Err(error("too many parameters"));
+    };
+    asked.step =
+        step_of(step).ok_or_else(|| error("Failed to parse stepid from command line options"))?;
+    Ok(asked)
+}
+
+fn step_of(text: &str) -> Option<(JobId, StepId)> {
+    let (job, step) = text.split_once('.')?;
+    let step = match step {
+        "batch" => StepId::Batch,
+        number => StepId::Number(number.parse().ok()?),
+    };
+    Some((JobId(job.parse().ok()?), step))
+}
+
+/// What `--layout` prints: each node's name with the ranks of its tasks.
+#[must_use]
+pub fn layout_text(nodes: &[(String, Vec<u32>)]) -> String {
+    let names: Vec<NodeName> = nodes.iter().map(|(name, _)| NodeName::new(name)).collect();
+    let names = node_list::fold(&names);
+    let tasks: usize = nodes.iter().map(|(_, ranks)| ranks.len()).sum();
+    let mut text = format!(
+        "Job step layout:\n\t{tasks} tasks, {} nodes ({names})\n\n",
+        nodes.len()
+    );
+    for (index, (name, ranks)) in nodes.iter().enumerate() {
+        let list: String = ranks.iter().map(|rank| format!("{rank} ")).collect();
+        text.push_str(&format!(
+            "\tNode {index} ({name}), {} task(s): {list}\n",
+            ranks.len()
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What 22.05.8 says of the same line.
+    #[track_caller]
+    fn check_wrong(line: &str, want: &str) {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let got = parse(&args).err();
+        assert_eq!(
+            got,
+            Some(format!("sattach: error: {want}\n{USAGE}")),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn command_lines() {
+        check_wrong("", "too many parameters");
+        check_wrong("x", "Failed to parse stepid from command line options");
+        check_wrong("12", "Failed to parse stepid from command line options");
+        let args = ["-l", "12.3", "--output-filter=1"].map(str::to_owned);
+        let asked = parse(&args).expect("a right line");
+        assert_eq!(asked.step, (JobId(12), StepId::Number(3)));
+        assert_eq!((asked.label, asked.output), (true, Some(1)));
+    }
+
+    #[test]
+    fn a_layout() {
+        let nodes = [
+            ("node1".to_owned(), vec![0, 1, 2]),
+            ("node2".to_owned(), vec![3]),
+        ];
+        let want = "Job step layout:\n\t4 tasks, 2 nodes (node[1-2])\n\n\
+                    \tNode 0 (node1), 3 task(s): 0 1 2 \n\tNode 1 (node2), 1 task(s): 3 \n";
+        assert_eq!(layout_text(&nodes), want);
+    }
+}

@@ -1,0 +1,193 @@
+//! The command line and the environment of `sbcast`.
+
+use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::option_table::Takes;
+use crate::values::JobId;
+
+/// What an `sbcast` asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SbcastArgs {
+    /// Something to print instead.
+    pub show: Option<SbcastShow>,
+    /// The file to copy.
+    pub source: String,
+    /// Where to.
+    pub destination: String,
+    /// `--jobid`, or the job that it was called in.
+    pub job: Option<JobId>,
+    /// `--force`: in place of a file that is there.
+    pub force: bool,
+    /// `--preserve`: with the times of the source.
+    pub preserve: bool,
+    /// `--verbose`
+    pub verbose: bool,
+}
+
+/// What is printed instead of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SbcastShow {
+    /// `--help`
+    Help,
+    /// `--usage`
+    Usage,
+    /// `--version`
+    Version,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Key {
+    Force,
+    Help,
+    Job,
+    Preserve,
+    /// How a file travels: it stays on its disk.
+    Travel,
+    Usage,
+    Verbose,
+    Version,
+}
+
+#[rustfmt::skip]
+const OPTIONS: &[LongOption<Key>] = {
+    use Takes::{No as Bare, Optional, Required};
+    &[
+        LongOption::new("compress", Some('C'), Optional, Key::Travel),
+        LongOption::new("exclude", None, Required, Key::Travel),
+        LongOption::new("fanout", Some('F'), Required, Key::Travel),
+        LongOption::new("force", Some('f'), Bare, Key::Force),
+        LongOption::new("jobid", Some('j'), Required, Key::Job),
+        LongOption::new("send-libs", None, Optional, Key::Travel),
+        LongOption::new("preserve", Some('p'), Bare, Key::Preserve),
+        LongOption::new("size", Some('s'), Required, Key::Travel),
+        LongOption::new("timeout", Some('t'), Required, Key::Travel),
+        LongOption::new("verbose", Some('v'), Bare, Key::Verbose),
+        LongOption::new("version", Some('V'), Bare, Key::Version),
+        LongOption::new("help", None, Bare, Key::Help),
+        LongOption::new("usage", None, Bare, Key::Usage),
+    ]
+};
+
+/// Reads a command line; `variable` tells of the environment.
+///
+/// # Errors
+/// What Slurm prints, with exit status 1.
+pub fn parse(
+    args: &[String],
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<SbcastArgs, String> {
+    const MORE: &str = "Try \"sbcast --help\" for more information";
+    let is_set = |name: &str| variable(name).is_some();
+    let number = |text: &str| {
+        let digits = text.split(['.', '+']).next().unwrap_or_default();
+        digits.parse().ok().filter(|number| *number > 0).map(JobId)
+    };
+    let mut asked = SbcastArgs {
+        job: variable("SLURM_JOB_ID").as_deref().and_then(number),
+        force: is_set("SBCAST_FORCE"),
+        preserve: is_set("SBCAST_PRESERVE"),
+        ..SbcastArgs::default()
+    };
+    let parsed = parse_long_options(OPTIONS, args);
+    for (key, value) in parsed.options {
+        match key {
+            Key::Force => asked.force = true,
+            Key::Job => {
+                let text = value.unwrap_or_default();
+                let job = number(&text);
+                asked.job = Some(job.ok_or_else(|| {
+                    format!("sbcast: error: invalid option: Invalid job ID --jobid={text}")
+                })?);
+            }
+            Key::Preserve => asked.preserve = true,
+            Key::Travel => {}
+            Key::Verbose => asked.verbose = true,
+            Key::Help => asked.show = Some(SbcastShow::Help),
+            Key::Usage => asked.show = Some(SbcastShow::Usage),
+            Key::Version => asked.show = Some(SbcastShow::Version),
+        }
+    }
+    if let Some(message) = parsed.wrong {
+        return Err(format!("sbcast: {message}\n{MORE}"));
+    }
+    if asked.show.is_some() {
+        return Ok(asked);
+    }
+    let [source, destination] = parsed.operands.as_slice() else {
+        let count = parsed.operands.len();
+        return Err(format!("Need two file names, have {count} names\n{MORE}"));
+    };
+    if destination.ends_with('/') {
+        return Err("sbcast: error: Target filename cannot be a directory.".to_owned());
+    }
+    if asked.job.is_none() {
+        return Err(
+            "sbcast: error: Need a job id to run this command.  Run from within a Slurm job or use the --jobid option."
+                .to_owned(),
+        );
+    }
+    (asked.source, asked.destination) = (source.clone(), destination.clone());
+    Ok(asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What 22.05.8 says of the same line, outside of a job unless `job` is given.
+    #[track_caller]
+    fn check(line: &str, job: Option<&str>, want: Result<(u64, bool, bool), &str>) {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let variable = |name: &str| {
+            (name == "SLURM_JOB_ID")
+                .then(|| job.map(str::to_owned))
+                .flatten()
+        };
+        let got = parse(&args, &variable);
+        let got = got.map(|asked| {
+            (
+                asked.job.map_or(0, |job| u64::from(job.0)),
+                asked.force,
+                asked.preserve,
+            )
+        });
+        assert_eq!(got, want.map_err(str::to_owned), "{line}");
+    }
+
+    #[test]
+    fn command_lines() {
+        const MORE: &str = "\nTry \"sbcast --help\" for more information";
+        check("a /tmp/b", Some("7"), Ok((7, false, false)));
+        check(
+            "-fp -C -s 8 --send-libs=no a /tmp/b -j9.0",
+            Some("7"),
+            Ok((9, true, true)),
+        );
+        check(
+            "",
+            None,
+            Err(&format!("Need two file names, have 0 names{MORE}")),
+        );
+        check(
+            "a b c",
+            Some("7"),
+            Err(&format!("Need two file names, have 3 names{MORE}")),
+        );
+        check(
+            "-z a b",
+            Some("7"),
+            Err(&format!("sbcast: invalid option -- 'z'{MORE}")),
+        );
+        check(
+            "a b/",
+            Some("7"),
+            Err("sbcast: error: Target filename cannot be a directory."),
+        );
+        check(
+            "a /tmp/b",
+            None,
+            Err(
+                "sbcast: error: Need a job id to run this command.  Run from within a Slurm job or use the --jobid option.",
+            ),
+        );
+    }
+}
