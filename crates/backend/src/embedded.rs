@@ -150,7 +150,12 @@ impl Transport for EmbeddedTransport {
             .map_err(|error| refused(&self.name, error))
     }
 
-    fn requeue(&mut self, job: JobId, restart: Option<RestartCount>) -> Result<(), TransportError> {
+    fn requeue(
+        &mut self,
+        job: JobId,
+        _element: Option<(JobId, u32)>,
+        restart: Option<RestartCount>,
+    ) -> Result<(), TransportError> {
         self.client
             .requeue(job, false, restart)
             .map_err(|error| refused(&self.name, error))

@@ -1,7 +1,8 @@
 //! A job as both transports show it.
 
 use model::{
-    JobId, JobRecord, JobState, JobStateName, Outcome, RestartCount, Timestamp, WaitStatus,
+    ArrayTask, JobId, JobRecord, JobState, JobStateName, Outcome, RestartCount, Timestamp,
+    WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,9 @@ pub struct JobView {
     pub name: String,
     /// The array that it is an element of, where that is known.
     pub array: Option<JobId>,
+    /// Which elements of that array it is, where that is known.
+    #[serde(default)]
+    pub task: Option<ArrayTask>,
     /// How often it was requeued.
     pub restarts: RestartCount,
     /// When it was submitted, where that is known.
@@ -30,9 +34,21 @@ impl JobView {
             id,
             name: String::new(),
             array: None,
+            task: None,
             restarts: 0,
             submitted: None,
             state: ViewState::NotAnswered,
+        }
+    }
+
+    /// Whether it is that element of that array, or several of which that is one.
+    #[must_use]
+    pub fn is_element(&self, array: JobId, element: u32) -> bool {
+        let own = self.array.unwrap_or(self.id) == array;
+        own && match &self.task {
+            Some(ArrayTask::One(task)) => *task == element,
+            Some(ArrayTask::Waiting(spec)) => spec.indices.contains(&element),
+            None => false,
         }
     }
 
@@ -103,6 +119,7 @@ impl From<&JobRecord> for JobView {
             id: job.id,
             name: job.request.name.clone(),
             array: job.array.as_ref().map(|place| place.array_job),
+            task: job.array.as_ref().map(|place| place.task.clone()),
             restarts: job.restarts,
             submitted: Some(job.submitted),
             state: match &job.state {

@@ -87,8 +87,14 @@ pub trait Transport: Send {
     /// Ends a job, an array, or one element of it.
     fn cancel(&mut self, job: JobId, element: Option<u32>) -> Result<(), TransportError>;
 
-    /// Puts a running job back into the queue.
-    fn requeue(&mut self, job: JobId, restart: Option<RestartCount>) -> Result<(), TransportError>;
+    /// Puts a running job back into the queue. `element`: the array and the element that it is, where
+    /// it is one: an array's last element has the number of the array.
+    fn requeue(
+        &mut self,
+        job: JobId,
+        element: Option<(JobId, u32)>,
+        restart: Option<RestartCount>,
+    ) -> Result<(), TransportError>;
 }
 
 /// Why a transport did not do what was asked.

@@ -214,8 +214,8 @@ fn folders_and_run_files() {
           --> jobs/yard.toml:2:1
            2 │ comand = ["true"]
              │ ^^^^^^ did you mean command?
-          help: a run file takes name, launcher, launcher_options, command, repeat, resources, environment,
-                data, checkpoints, resume, notify, services, cluster
+          help: a run file takes name, launcher, launcher_options, command, repeat, at_once, resources,
+                environment, after, data, checkpoints, resume, notify, services, cluster
 
         2 errors · yard lint --explain Y001
         -- stderr

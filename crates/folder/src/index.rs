@@ -18,6 +18,84 @@ pub struct IndexEntry {
     pub folder: PathBuf,
     /// When it was made.
     pub created: Timestamp,
+    /// How many runs it stands for, `ID.1` to `ID.N`, each with a folder in its folder; none: it is
+    /// one run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u32>,
+    /// Which repeat it is, where it is one; not in the file.
+    #[serde(skip)]
+    pub of: Option<Repeat>,
+}
+
+/// One of several repeats of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repeat {
+    /// The id that all of them share.
+    pub id: String,
+    /// The folder in which theirs stand.
+    pub folder: PathBuf,
+    /// Which it is, from 1.
+    pub number: u32,
+    /// How many there are.
+    pub count: u32,
+}
+
+impl IndexEntry {
+    /// The entry of one of its repeats.
+    #[must_use]
+    pub fn repeat(&self, number: u32, count: u32) -> IndexEntry {
+        let id = format!("{}.{number}", self.id);
+        IndexEntry {
+            folder: self.folder.join(&id),
+            id,
+            name: self.name.clone(),
+            cluster: self.cluster.clone(),
+            created: self.created,
+            repeats: None,
+            of: Some(Repeat {
+                id: self.id.clone(),
+                folder: self.folder.clone(),
+                number,
+                count,
+            }),
+        }
+    }
+
+    /// The entry in the file of which this is a part: its own, or that of all repeats.
+    #[must_use]
+    pub fn whole(&self) -> IndexEntry {
+        match &self.of {
+            None => self.clone(),
+            Some(of) => IndexEntry {
+                id: of.id.clone(),
+                folder: of.folder.clone(),
+                repeats: Some(of.count),
+                of: None,
+                ..self.clone()
+            },
+        }
+    }
+
+    /// The runs that it stands for: itself, or its repeats in order.
+    fn runs(self) -> Vec<IndexEntry> {
+        match self.repeats {
+            None => vec![self],
+            Some(count) => (1..=count)
+                .map(|number| self.repeat(number, count))
+                .collect(),
+        }
+    }
+
+    /// Its number among repeats; 0 for a run that is no repeat.
+    fn number(&self) -> u32 {
+        self.of.as_ref().map_or(0, |of| of.number)
+    }
+
+    /// The id that it shares with other repeats, or its own.
+    #[must_use]
+    pub fn shared_id(&self) -> &str {
+        self.of.as_ref().map_or(&self.id, |of| &of.id)
+    }
 }
 
 /// `<index>/<cluster>/<run>.removed`: jobs that an engine still lists and whose run is gone.
@@ -106,7 +184,8 @@ impl Index {
         self.root.join(&removed.cluster).join(name)
     }
 
-    /// All runs, the oldest first. A file that is no entry is passed over: it is not ours.
+    /// All runs, the oldest first, repeats each for itself. A file that is no entry is passed over:
+    /// it is not ours.
     ///
     /// # Errors
     /// What the system says.
@@ -119,16 +198,19 @@ impl Index {
                     .is_some_and(|extension| extension == "json")
                 {
                     let text = std::fs::read(&path)?;
-                    entries.extend(serde_json::from_slice::<IndexEntry>(&text).ok());
+                    let entry = serde_json::from_slice::<IndexEntry>(&text).ok();
+                    entries.extend(entry.into_iter().flat_map(IndexEntry::runs));
                 }
             }
         }
-        entries.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
+        let order = |entry: &IndexEntry| (entry.created, entry.shared_id().to_owned());
+        entries.sort_by_cached_key(|entry| (order(entry), entry.number()));
         Ok(entries)
     }
 
     /// The runs that a person can mean by `text`, the newest first: `@` is the newest of all; else
-    /// the id, or else the name, or else the beginning of ids.
+    /// the id, or else the name, or else the beginning of ids. It names all repeats, unless the
+    /// number of one stands behind: `digits.3`, `@.3`.
     ///
     /// # Errors
     /// What the system says.
@@ -141,11 +223,30 @@ impl Index {
     /// As [`Index::find`], of runs that were read already, the newest first.
     #[must_use]
     pub fn choose(newest_first: &[IndexEntry], text: &str) -> Vec<IndexEntry> {
-        if text == "@" {
-            return newest_first.iter().take(1).cloned().collect();
+        let found = Index::named(newest_first, text);
+        if !found.is_empty() {
+            return found;
         }
-        let ways: [&dyn Fn(&IndexEntry) -> bool; 3] = [
+        let Some((text, number)) = text.rsplit_once('.') else {
+            return found;
+        };
+        let Ok(number) = number.parse::<u32>() else {
+            return found;
+        };
+        let mut of_all = Index::named(newest_first, text);
+        of_all.retain(|entry| number > 0 && entry.number() == number);
+        of_all
+    }
+
+    fn named(newest_first: &[IndexEntry], text: &str) -> Vec<IndexEntry> {
+        if text == "@" {
+            let newest = newest_first.first().map(IndexEntry::shared_id);
+            let is_newest = |entry: &&IndexEntry| newest == Some(entry.shared_id());
+            return newest_first.iter().filter(is_newest).cloned().collect();
+        }
+        let ways: [&dyn Fn(&IndexEntry) -> bool; 4] = [
             &|entry| entry.id == text,
+            &|entry| entry.shared_id() == text,
             &|entry| entry.name == text,
             &|entry| entry.id.starts_with(text),
         ];
@@ -190,6 +291,8 @@ mod tests {
             cluster: "local".to_owned(),
             folder: PathBuf::from("/scratch").join(id),
             created: Timestamp(created),
+            repeats: None,
+            of: None,
         }
     }
 
@@ -208,6 +311,37 @@ mod tests {
         index.note_removed(&new).unwrap();
         assert_eq!(index.removed().unwrap(), [new]);
         assert_eq!(index.all().unwrap(), []);
+    }
+
+    #[test]
+    fn repeats_are_found_together_and_each_by_its_number() {
+        let root = tempfile::tempdir().unwrap();
+        let index = Index::new(root.path());
+        index.add(&entry("seeds-aa11", "seeds", 1)).unwrap();
+        let several = IndexEntry {
+            repeats: Some(11),
+            ..entry("seeds-bb22", "seeds", 2)
+        };
+        index.add(&several).unwrap();
+        let found = |text: &str| {
+            let found = index.find(text).unwrap();
+            let ids: Vec<&str> = found.iter().map(|entry| entry.id.as_str()).collect();
+            match ids[..] {
+                [first, .., last] => format!("{} {first} {last}", ids.len()),
+                _ => ids.join(" "),
+            }
+        };
+        assert_eq!(found("@"), "11 seeds-bb22.11 seeds-bb22.1");
+        assert_eq!(found("seeds-bb22"), "11 seeds-bb22.11 seeds-bb22.1");
+        assert_eq!(found("seeds"), "12 seeds-bb22.11 seeds-aa11");
+        assert_eq!(found("seeds.2"), "seeds-bb22.2");
+        assert_eq!(found("seeds-bb22.10"), "seeds-bb22.10");
+        assert_eq!(found("seeds-b.10"), "seeds-bb22.10");
+        assert_eq!(found("@.3"), "seeds-bb22.3");
+        assert_eq!(found("seeds.12"), "");
+        let third = &index.find("@.3").unwrap()[0];
+        assert_eq!(third.folder, several.folder.join("seeds-bb22.3"));
+        assert_eq!(third.whole(), several);
     }
 
     #[test]

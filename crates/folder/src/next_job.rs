@@ -28,12 +28,18 @@ impl RunFolder {
         let number = self
             .read_links()?
             .last()
-            .map_or(1, |last| match last.state {
-                LinkState::Intent { at } if now.since(at) > LEFT_BEHIND_MS => last.number,
-                _ => last.number + 1,
+            // The first job of a repeat is an element of an array.
+            .map_or(if self.is_repeat() { 2 } else { 1 }, |last| {
+                match last.state {
+                    LinkState::Intent { at } if now.since(at) > LEFT_BEHIND_MS => last.number,
+                    _ => last.number + 1,
+                }
             });
         let token = link_token(&json.id, number, &json.token);
-        let output = self.conductor_log_pattern();
+        let output = match json.plan.repeats.value {
+            1 => self.conductor_log_pattern(),
+            _ => self.repeats_log_pattern(),
+        };
         let place = JobPlace {
             yard: &json.yard,
             run_folder: self.path(),

@@ -418,6 +418,36 @@ impl RunFolder {
         self.pattern("%j.conductor")
     }
 
+    /// The folder of one of the run's repeats, which are elements of an array.
+    #[must_use]
+    pub fn repeat(&self, number: u32) -> RunFolder {
+        let id = format!("{}.{number}", self.id);
+        RunFolder {
+            root: self.root.join(&id),
+            id,
+        }
+    }
+
+    /// Whether it is that of one of several repeats.
+    #[must_use]
+    pub fn is_repeat(&self) -> bool {
+        let above = self.root.parent().and_then(Path::file_name);
+        let number = above
+            .and_then(|above| self.id.strip_prefix(above.to_str()?))
+            .and_then(|rest| rest.strip_prefix('.'));
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    }
+
+    /// `<id>.%a/logs/%j.conductor`, the output of the batch steps of the array of repeats.
+    #[must_use]
+    pub fn repeats_log_pattern(&self) -> String {
+        let folder = self.root.display().to_string().replace('%', "%%");
+        format!(
+            "{folder}/{}.%a/logs/%j.conductor",
+            self.id.replace('%', "%%")
+        )
+    }
+
     /// A file name pattern of Slurm below `logs/`: a percent sign of the path itself is doubled.
     fn pattern(&self, name: &str) -> String {
         let folder = self.logs().display().to_string();
@@ -466,6 +496,29 @@ impl RunFolder {
         let begin = &name[..name.floor_char_boundary(100)];
         let hash = blake3::hash(name.as_bytes()).to_hex();
         self.manifests().join(format!("{begin}-{hash}.json"))
+    }
+
+    /// `collected/`
+    #[must_use]
+    pub fn collected(&self) -> PathBuf {
+        self.root.join("collected")
+    }
+
+    /// `scratch/`, for programs that keep files of their own beside checkpoints.
+    #[must_use]
+    pub fn scratch(&self) -> PathBuf {
+        self.root.join("scratch")
+    }
+
+    /// `scratch/hpc_outputs` and `scratch/<name>/checkpoints`, where the programs of some sites
+    /// write.
+    #[must_use]
+    pub fn folders_of_programs(&self, name: &str) -> [PathBuf; 2] {
+        let scratch = self.scratch();
+        [
+            scratch.join("hpc_outputs"),
+            scratch.join(name).join("checkpoints"),
+        ]
     }
 
     /// `tensorboard/`

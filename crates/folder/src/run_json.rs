@@ -1,5 +1,6 @@
 //! `run.json`: enough to run it again.
 
+use crate::StartedFrom;
 use model::{ClusterFacts, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -30,6 +31,12 @@ pub struct RunJson {
     pub code: CodeOrigin,
     /// The binary that the nodes run.
     pub yard: PathBuf,
+    /// The runs that have to be done before this one starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<AwaitedRun>,
+    /// The checkpoint at which it started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<StartedFrom>,
     /// The environment that was made for it.
     pub environment: Option<MadeEnvironment>,
     /// The image that the ranks' container starts from.
@@ -37,6 +44,15 @@ pub struct RunJson {
     pub image: Option<ReadyImage>,
     /// Of the programs that took part.
     pub versions: Versions,
+}
+
+/// A run that has to be done before another one starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AwaitedRun {
+    /// Its id.
+    pub id: String,
+    /// Its run folder.
+    pub folder: PathBuf,
 }
 
 /// Where a run's code came from.

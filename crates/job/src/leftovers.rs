@@ -66,6 +66,13 @@ fn judge(local: &LocalFolder, standing: &dyn Fn(&str) -> Standing) -> Verdict {
         Standing::Over => "is over",
         Standing::Unknown => "is not known here",
     };
+    if local.has_uncollected() {
+        let data = local.data();
+        return Verdict::Force(format!(
+            "files of {run} that [data] collect names and that were not copied, in {}: yard requeue {run} copies them, yard clean --force removes them",
+            data.display()
+        ));
+    }
     let kept = kept::in_folder(local);
     let names: Vec<&str> = kept.iter().map(|kept| kept.record.name.as_str()).collect();
     if names.is_empty() {

@@ -26,7 +26,9 @@ mod protocol;
 mod rank;
 pub mod shell;
 mod srun;
-mod stage;
+pub mod stage;
+mod starting_point;
 mod trained;
 
 pub use main_branch::main;
+pub use starting_point::{StartingPointError, starting_point};

@@ -112,6 +112,30 @@ impl LocalFolder {
         self.path().join("out.json")
     }
 
+    /// Notes that the ranks may write files which are to be collected.
+    ///
+    /// # Errors
+    /// The node's disk can't be written.
+    pub fn note_uncollected(&self) -> io::Result<()> {
+        fs::write(self.uncollected(), b"")
+    }
+
+    /// Whether it may have files that were to be collected and were not.
+    #[must_use]
+    pub fn has_uncollected(&self) -> bool {
+        self.uncollected().exists()
+    }
+
+    /// Takes the note of [`LocalFolder::note_uncollected`] back.
+    pub fn all_collected(&self) {
+        // One that stays has the folder looked at once more.
+        let _ = fs::remove_file(self.uncollected());
+    }
+
+    fn uncollected(&self) -> PathBuf {
+        self.path().join("uncollected")
+    }
+
     /// Leaves events that found no room in the run folder to the run's next start here: beside the
     /// folder, which may be removed before.
     ///
@@ -325,7 +349,9 @@ impl LocalFolder {
                 continue;
             }
             if let Some(_held) = other.take() {
-                if kept::in_folder(&other).is_empty() {
+                if other.has_uncollected() {
+                    let _ = fs::remove_dir_all(other.resume());
+                } else if kept::in_folder(&other).is_empty() {
                     let _left = other.remove();
                 } else {
                     other.remove_bulk();

@@ -176,6 +176,12 @@ fn stage_here(folder: &Path) -> Result<(), Failure> {
         // Progress is for people; a conductor that is gone ends the step by itself.
         let _ = stage::print(&event);
     };
-    stage::run(&json.plan.data.stage.value, &local, &mut say)?;
+    let several = json.plan.nodes.value > 1;
+    let node = number("SLURM_NODEID").unwrap_or(0).to_string();
+    let collected = match several {
+        true => run.collected().join(node),
+        false => run.collected(),
+    };
+    stage::run(&json.plan.data, &local, Some(&collected), &mut say)?;
     Ok(())
 }

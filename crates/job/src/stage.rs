@@ -12,13 +12,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use sys::lock::FileLock;
 use thiserror::Error;
+use train::DataPlan;
 
 /// Why data is not on a node.
 #[derive(Debug, Error)]
 pub enum StageError {
     /// A source can't be read.
     #[error(
-        "[data] stage names {path:?}, which can't be read on {host}: {source}; correct the path, or put it where the nodes see it"
+        "{path:?} is to be staged and can't be read on {host}: {source}; correct the path, or put it where the nodes see it"
     )]
     Source {
         /// The file or folder.
@@ -82,82 +83,107 @@ impl Kind {
     }
 }
 
-/// Stages all sources into `{data}`. `say` gets the events, some times a second at most.
+/// Stages all sources into `{data}`, and over them what an earlier start collected, so that programs go
+/// on with their own files. `say` gets the events, some times a second at most.
 ///
 /// # Errors
 /// The first source that can't be brought.
 pub fn run(
-    sources: &[PathBuf],
+    plan: &DataPlan,
     local: &LocalFolder,
+    collected: Option<&Path>,
     say: &mut dyn FnMut(Event),
 ) -> Result<(), StageError> {
-    let host = sys::host_name();
     let data = local.data();
-    let copy = |path: &Path| {
-        let (path, host) = (path.to_owned(), host.clone());
-        move |source| StageError::Copy { path, host, source }
+    let copy = |source| StageError::Copy {
+        path: data.clone(),
+        host: sys::host_name(),
+        source,
     };
-    let _lock = FileLock::acquire(&local.path().join("stage.lock")).map_err(copy(&data))?;
+    let _lock = FileLock::acquire(&local.path().join("stage.lock")).map_err(copy)?;
     let marker = local.path().join("staged");
     if marker.exists() {
         return Ok(());
     }
+    let sources: Vec<(&Path, &Path)> = plan
+        .stage
+        .value
+        .iter()
+        .map(|path| (path.as_path(), plan.place(path)))
+        .collect();
+    bring_all(&sources, &data, say)?;
+    if let Some(folder) = collected.filter(|folder| folder.is_dir()) {
+        let again = sys::copy_tree::folder(folder, &data, &mut |_| {});
+        again.map_err(|error| copy(error.source))?;
+    }
+    fs::write(&marker, b"").map_err(copy)
+}
+
+/// Brings sources below a folder, each to its place there; archives are unpacked into the folder
+/// itself.
+///
+/// # Errors
+/// The first source that can't be brought.
+pub fn bring_all(
+    sources: &[(&Path, &Path)],
+    data: &Path,
+    say: &mut dyn FnMut(Event),
+) -> Result<(), StageError> {
+    let host = sys::host_name();
     let mut sizes = Vec::new();
-    for path in sources {
+    for (path, _) in sources {
         let size = size(path).map_err(|source| StageError::Source {
-            path: path.clone(),
+            path: path.to_path_buf(),
             host: host.clone(),
             source,
         })?;
         sizes.push(size);
     }
     let begun = Instant::now();
-    let total = sizes.iter().sum();
     let mut progress = Progress {
         say,
         what: String::new(),
         done: 0,
-        total,
+        total: sizes.iter().copied().sum(),
         told: None,
     };
-    for (path, size) in sources.iter().zip(sizes) {
+    for ((path, place), size) in sources.iter().zip(sizes) {
         progress.begin(path);
-        bring(path, &data, &mut progress).map_err(|source| {
-            if source.kind() == io::ErrorKind::StorageFull {
-                let there = sys::disk_free(&data).unwrap_or(0);
-                let (path, folder, host) = (path.clone(), data.clone(), host.clone());
-                StageError::DiskFull {
+        bring(path, place, data, &mut progress).map_err(|source| {
+            let (path, host) = (path.to_path_buf(), host.clone());
+            match source.kind() {
+                io::ErrorKind::StorageFull => StageError::DiskFull {
+                    asked: size.unwrap_or_else(|| sys::tree_size(&path)),
+                    there: sys::disk_free(data).unwrap_or(0),
+                    folder: data.to_owned(),
                     path,
-                    asked: size,
-                    there,
-                    folder,
                     host,
-                }
-            } else {
-                copy(path)(source)
+                },
+                _ => StageError::Copy { path, host, source },
             }
         })?;
     }
     let bytes = progress.done;
-    fs::write(&marker, b"").map_err(copy(&data))?;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    say(Event::Staged { bytes, took_ms });
+    (progress.say)(Event::Staged { bytes, took_ms });
     Ok(())
 }
 
-fn size(path: &Path) -> io::Result<u64> {
+/// What is known of a source's size before it is read: of a folder nothing, since to look at each of
+/// its files takes as long as to copy small ones.
+fn size(path: &Path) -> io::Result<Option<u64>> {
     let facts = fs::metadata(path)?;
-    if !facts.is_dir() {
-        return Ok(facts.len());
+    if facts.is_dir() {
+        // Whether it can be read is told before anything is copied.
+        fs::read_dir(path)?;
+        return Ok(None);
     }
-    let mut all = 0;
-    for entry in fs::read_dir(path)? {
-        all += size(&entry?.path())?;
-    }
-    Ok(all)
+    File::open(path)?;
+    Ok(Some(facts.len()))
 }
 
-fn bring(path: &Path, data: &Path, progress: &mut Progress<'_>) -> io::Result<()> {
+/// Brings a source below `data`: a file or folder as `place`, an archive unpacked.
+fn bring(path: &Path, place: &Path, data: &Path, progress: &mut Progress<'_>) -> io::Result<()> {
     match Kind::of(path) {
         Kind::Tar => unpack(
             Counted {
@@ -186,8 +212,22 @@ fn bring(path: &Path, data: &Path, progress: &mut Progress<'_>) -> io::Result<()
             gzip.end()
         }
         Kind::Plain => {
-            let name = path.file_name().unwrap_or_default();
-            copy_all(path, &data.join(name), progress)
+            let target = data.join(place);
+            if fs::metadata(path)?.is_dir() {
+                let copied =
+                    sys::copy_tree::folder(path, &target, &mut |bytes| progress.came(bytes));
+                // What failed is said with the source; of a full disk the kind counts.
+                return match copied {
+                    Ok(_) => Ok(()),
+                    Err(error) if error.path == path => Err(error.source),
+                    Err(error) => Err(io::Error::new(error.source.kind(), error)),
+                };
+            }
+            if let Some(folder) = target.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            progress.came(sys::copy::file(path, &target)?);
+            Ok(())
         }
     }
 }
@@ -196,20 +236,6 @@ fn unpack(from: impl Read, data: &Path) -> io::Result<()> {
     let mut archive = tar::Archive::new(from);
     archive.set_preserve_mtime(false);
     archive.unpack(data)
-}
-
-fn copy_all(from: &Path, to: &Path, progress: &mut Progress<'_>) -> io::Result<()> {
-    if fs::metadata(from)?.is_dir() {
-        fs::create_dir_all(to)?;
-        for entry in fs::read_dir(from)? {
-            let entry = entry?;
-            copy_all(&entry.path(), &to.join(entry.file_name()), progress)?;
-        }
-        return Ok(());
-    }
-    let bytes = sys::copy::file(from, to)?;
-    progress.came(bytes);
-    Ok(())
 }
 
 struct Gzip {
@@ -261,7 +287,8 @@ struct Progress<'a> {
     say: &'a mut dyn FnMut(Event),
     what: String,
     done: u64,
-    total: u64,
+    /// Of all sources; none where one is a folder.
+    total: Option<u64>,
     told: Option<Instant>,
 }
 
@@ -286,7 +313,7 @@ impl Progress<'_> {
         {
             self.told = Some(Instant::now());
             // What comes out of a compressed archive is more than the archive.
-            let total = (self.done <= self.total).then_some(self.total);
+            let total = self.total.filter(|total| self.done <= *total);
             (self.say)(Event::Staging {
                 what: self.what.clone(),
                 done: self.done,
@@ -312,6 +339,16 @@ pub fn print(event: &Event) -> io::Result<()> {
 mod tests {
     use super::*;
     use folder::Attempt;
+    use train::{Resolved, Source};
+
+    fn data_plan(base: &Path, source: &Path) -> DataPlan {
+        let nothing = Source::default("none");
+        DataPlan {
+            stage: Resolved::new(vec![source.to_owned()], nothing.clone()),
+            base: Some(base.to_owned()),
+            collect: Resolved::new(Vec::new(), nothing),
+        }
+    }
 
     fn tar() -> Vec<u8> {
         let mut archive = tar::Builder::new(Vec::new());
@@ -337,7 +374,14 @@ mod tests {
         fs::create_dir_all(from.join("folder/deep")).unwrap();
         fs::write(from.join("folder/deep/x"), b"x").unwrap();
         fs::write(from.join("plain.bin"), b"plain").unwrap();
-        for kind in ["a.tar", "b.tar.gz", "c.tar.zst", "folder", "plain.bin"] {
+        for kind in [
+            "a.tar",
+            "b.tar.gz",
+            "c.tar.zst",
+            "folder",
+            "folder/deep",
+            "plain.bin",
+        ] {
             let local = LocalFolder::new(
                 &root.path().join(kind),
                 "run",
@@ -358,20 +402,18 @@ mod tests {
                     fs::write(&path, zstd::encode_all(&tar()[..], 3).unwrap()).unwrap();
                     "set/one"
                 }
-                "folder" => "folder/deep/x",
+                "folder" | "folder/deep" => "folder/deep/x",
                 _ => "plain.bin",
             };
             let mut events = Vec::new();
-            run(std::slice::from_ref(&path), &local, &mut |event| {
-                events.push(event)
-            })
-            .unwrap();
+            let plan = data_plan(&from, &path);
+            run(&plan, &local, None, &mut |event| events.push(event)).unwrap();
             assert!(local.data().join(want).is_file(), "{kind}");
             assert!(matches!(events.first(), Some(Event::Staging { .. })));
             assert!(matches!(events.last(), Some(Event::Staged { bytes, .. }) if *bytes > 0));
             // A second task on the same disk finds it done.
             fs::remove_file(local.data().join(want)).unwrap();
-            run(&[path], &local, &mut |event| panic!("{event:?}")).unwrap();
+            run(&plan, &local, None, &mut |event| panic!("{event:?}")).unwrap();
         }
     }
 
@@ -380,10 +422,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let local = LocalFolder::new(root.path(), "run", Attempt { job: 1, restart: 0 });
         let _owned = local.make().unwrap();
-        let error = run(&[root.path().join("no.tar")], &local, &mut |event| {
-            panic!("{event:?}")
-        })
-        .unwrap_err();
+        let plan = data_plan(root.path(), &root.path().join("no.tar"));
+        let error = run(&plan, &local, None, &mut |event| panic!("{event:?}")).unwrap_err();
         assert!(error.to_string().contains("no.tar"), "{error}");
     }
 }

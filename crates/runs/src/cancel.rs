@@ -1,7 +1,7 @@
 //! Ends a run or a job.
 
 use crate::failure::Failure;
-use crate::{Run, Selected};
+use crate::{Element, Run, Selected};
 use backend::Transport;
 
 /// Ends it; whether it lived.
@@ -24,10 +24,17 @@ pub fn cancel(selected: &mut Selected) -> Result<bool, Failure> {
 
 /// First whatever would take over: it is noted in the run's folder, where a job that starts all the
 /// same sees it.
-fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(), Failure> {
+pub(crate) fn cancel_run(run: &Run, transport: &mut dyn Transport) -> Result<(), Failure> {
     // A folder that can't be written is no reason to let the job go on.
     let noted = run.folder.write_cancelled();
     for job in run.live_jobs().into_iter().rev() {
+        if let Some(Element { array, number, .. }) = run.element_of(job) {
+            let view = transport.element(array, number)?;
+            if view.is_some_and(|view| view.state.is_live()) {
+                transport.cancel(array, Some(number))?;
+            }
+            continue;
+        }
         let live = transport
             .jobs(&[job])?
             .iter()

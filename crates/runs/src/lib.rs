@@ -5,6 +5,7 @@
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
+mod awaited;
 mod cancel;
 pub mod cluster_files;
 mod engines;
@@ -26,6 +27,7 @@ mod program;
 mod reach;
 mod reason_words;
 mod removal;
+mod repeats;
 mod report;
 mod requeue;
 mod run;
@@ -59,10 +61,11 @@ pub use plain_jobs::{PlainJob, plain_jobs};
 use program::pin_program;
 pub use reach::{engines, open, poller};
 pub use reason_words::{hold_remedy, say_reason};
-pub use removal::{remove, to_remove};
+pub use removal::{remove, repeats_to_remove, to_remove};
+pub use repeats::{Repeats, counts_in_words, select_repeats, together};
 pub use report::{report_facts, run_findings};
 pub use requeue::{Requeued, requeue};
-pub use run::{Run, Start, ask_for};
+pub use run::{Element, Run, Start, ask_for};
 pub use run_look::{RunLook, RunWatch};
 pub use run_request::{GivenResource, Planned, RunRequest, user};
 pub use run_state::{RunState, run_state};

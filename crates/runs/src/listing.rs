@@ -5,10 +5,11 @@ use crate::failure::Failure;
 use crate::known_runs::{indexed_runs, unreadable_index};
 use crate::plain_jobs::{PlainJob, plain_jobs};
 use crate::reason_words::say_reason;
+use crate::repeats::{counts_in_words, together};
 use crate::run::{Run, ask_for};
 use crate::run_state::RunState;
 use backend::{JobView, SlurmTransport, Transport};
-use folder::{Index, RemovedRun};
+use folder::{Index, IndexEntry, RemovedRun};
 use model::{JobId, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,6 +43,15 @@ pub enum ListedKind {
         /// The run that it was of, where that was removed.
         removed: Option<String>,
     },
+    /// Several repeats of one run.
+    Repeats {
+        /// The entry that stands for all of them.
+        entry: IndexEntry,
+        /// The array that they were submitted as.
+        array: Option<JobId>,
+        /// Each of them, in order.
+        rows: Vec<Listed>,
+    },
 }
 
 /// All of them.
@@ -59,7 +69,7 @@ impl Listed {
     pub fn run(&self) -> Option<&Run> {
         match &self.what {
             ListedKind::Run { run, .. } => Some(run),
-            ListedKind::Job { .. } => None,
+            ListedKind::Job { .. } | ListedKind::Repeats { .. } => None,
         }
     }
 
@@ -69,6 +79,7 @@ impl Listed {
         match &self.what {
             ListedKind::Run { run, view } => view.as_ref().map(|view| view.id).or(run.job()),
             ListedKind::Job { job, .. } => Some(job.id),
+            ListedKind::Repeats { array, .. } => *array,
         }
     }
 
@@ -78,6 +89,7 @@ impl Listed {
         match &self.what {
             ListedKind::Run { run, .. } => run.entry.id.clone(),
             ListedKind::Job { job, .. } => format!("{}:{}", self.cluster, job.id),
+            ListedKind::Repeats { entry, .. } => entry.id.clone(),
         }
     }
 
@@ -87,6 +99,7 @@ impl Listed {
         match &self.what {
             ListedKind::Run { run, .. } => run.entry.created,
             ListedKind::Job { job, .. } => job.submitted,
+            ListedKind::Repeats { entry, .. } => entry.created,
         }
     }
 
@@ -107,6 +120,7 @@ impl Listed {
                 known.or(Some(run.entry.created))
             }
             (_, ListedKind::Job { job, .. }) => Some(job.submitted),
+            (_, ListedKind::Repeats { entry, .. }) => Some(entry.created),
         }
     }
 
@@ -124,6 +138,9 @@ impl Listed {
             | RunState::Cancelled => String::new(),
         };
         match &self.what {
+            ListedKind::Repeats { rows, .. } if self.state.is_live() => {
+                counts_in_words(&states(rows))
+            }
             ListedKind::Job {
                 removed: Some(id), ..
             } if note.is_empty() => format!("its run {id} was removed"),
@@ -133,6 +150,45 @@ impl Listed {
             _ => note,
         }
     }
+}
+
+fn states(rows: &[Listed]) -> Vec<RunState> {
+    rows.iter().map(|row| row.state.clone()).collect()
+}
+
+/// Puts the repeats of a run, which stand one after the other, into one row.
+fn with_repeats_as_one(rows: Vec<Listed>) -> Vec<Listed> {
+    let mut all: Vec<Listed> = Vec::new();
+    for row in rows {
+        let whole = row.run().filter(|run| run.entry.of.is_some());
+        let Some(entry) = whole.map(|run| run.entry.whole()) else {
+            all.push(row);
+            continue;
+        };
+        match all.last_mut().map(|last| &mut last.what) {
+            Some(ListedKind::Repeats {
+                entry: known, rows, ..
+            }) if *known == entry => rows.push(row),
+            _ => {
+                let element = row.run().and_then(|run| run.element);
+                all.push(Listed {
+                    cluster: row.cluster.clone(),
+                    state: row.state.clone(),
+                    what: ListedKind::Repeats {
+                        entry,
+                        array: element.map(|element| element.array),
+                        rows: vec![row],
+                    },
+                });
+            }
+        }
+    }
+    for row in &mut all {
+        if let ListedKind::Repeats { rows, .. } = &row.what {
+            row.state = together(states(rows));
+        }
+    }
+    all
 }
 
 /// What one cluster said: of the runs' jobs, and all that are recent.
@@ -180,7 +236,7 @@ pub(crate) fn removed_runs(places: &Places) -> Result<Vec<RemovedRun>, Failure> 
     removed.map_err(|error| unreadable_index(places, &error))
 }
 
-/// Asks once, one question a cluster, and none where nothing can have changed. Jobs of no run are
+/// Lists all, the repeats of a run as one. Asks once, one question a cluster, and none where nothing can have changed. Jobs of no run are
 /// listed that live or ended since then.
 ///
 /// # Errors
@@ -244,6 +300,7 @@ pub fn list(places: &Places, since: Timestamp) -> Result<Listing, Failure> {
             .rows
             .extend(listed(&cluster, &runs, &answer, &removed));
     }
+    listing.rows = with_repeats_as_one(listing.rows);
     listing.rows.sort_by_key(Listed::made);
     Ok(listing)
 }

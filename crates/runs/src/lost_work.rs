@@ -114,6 +114,8 @@ mod tests {
             cluster: "local".to_owned(),
             folder: folder.path().to_owned(),
             created: Timestamp(0),
+            repeats: None,
+            of: None,
         };
         let run = Run::read(entry).unwrap();
         assert_eq!(run.lost_work(0, over).map(|lost| lost / 1000), want);

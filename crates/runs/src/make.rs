@@ -1,17 +1,19 @@
 //! Makes a run's folder and submits its first job: intent first, answer after.
 
+use crate::awaited::{Awaited, awaited};
 use crate::failure::unwritable;
 use crate::failure::{Failure, FailureKind};
 use crate::run_request::Planned;
 use crate::{pin_program, submit_next};
 use folder::{
-    CodeSource, Index, IndexEntry, MadeEnvironment, ReadyImage, RunFolder, RunJson, Versions,
+    CodeSource, Index, IndexEntry, MadeEnvironment, ReadyImage, RunFolder, RunJson, StartingPoint,
+    Versions,
 };
 use model::{JobId, Timestamp};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use sys::Places;
-use train::{JobPlace, ResumeBy};
+use train::ResumeBy;
 
 /// A run whose job the cluster has.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub struct Submitted {
     pub job: JobId,
     /// When the answer came.
     pub at: Timestamp,
+    /// The entry that stands for its repeats, where it has several.
+    pub repeats: Option<IndexEntry>,
     /// What a person should know.
     pub note: Option<String>,
 }
@@ -63,6 +67,8 @@ pub fn submit(
         cluster: facts.name.clone(),
         folder: made.path().to_owned(),
         created,
+        repeats: (planned.plan.repeats.value > 1).then_some(planned.plan.repeats.value),
+        of: None,
     };
     let submitted = fill_and_submit(
         planned,
@@ -113,25 +119,44 @@ fn fill_and_submit(
     let secrets = [&notify.hook_file, &notify.password_file];
     let secrets = secrets.into_iter().flatten().map(|file| file.value.clone());
     let secrets: Vec<PathBuf> = secrets.collect();
-    let code = folder::copy_code(source, made, &places.scratch, &secrets)?;
+    let repeats: Vec<RunFolder> = entry
+        .repeats
+        .map(|count| repeat_folders(made, count))
+        .transpose()?
+        .unwrap_or_default();
+    // Of several repeats each has a copy of its own: programs write beside their code.
+    let (first, others) = match repeats.split_first() {
+        Some((first, others)) => (first, others),
+        None => (made, &[][..]),
+    };
+    let awaited = match &planned.plan.after {
+        Some(after) => awaited(after, &mut *planned.target.transport, places)?,
+        None => Awaited::default(),
+    };
+    let code = folder::copy_code(source, first, &places.scratch, &secrets)?;
+    for other in others {
+        let copied = sys::copy_tree::folder(&first.code(), &other.code(), &mut |_| {});
+        copied.map_err(|error| unwritable(&other.code())(error.source))?;
+        check(goes_on)?;
+    }
     check(goes_on)?;
 
     let (id, created) = (entry.id.clone(), entry.created);
-    let token = format!("{id}.1.{token}");
     let facts = planned.target.facts.clone();
-    let plan = &planned.plan;
     let run = RunJson {
         id: id.clone(),
         project: source.project(),
         created,
-        token: token.clone(),
+        token: format!("{id}.1.{token}"),
         cluster: facts.name.clone(),
-        plan: plan.clone(),
+        plan: planned.plan.clone(),
         facts: facts.clone(),
         run_file: planned.text.clone(),
         command_line: planned.command_line.clone(),
         code,
-        yard: yard.clone(),
+        yard,
+        after: awaited.runs,
+        from: planned.from.as_ref().map(StartingPoint::record),
         environment: ready.environment.clone(),
         image: ready.image.clone(),
         versions: Versions {
@@ -139,42 +164,75 @@ fn fill_and_submit(
             scheduler: planned.target.scheduler.clone(),
         },
     };
-    let output = made.conductor_log_pattern();
-    let place = JobPlace {
-        yard: &yard,
-        run_folder: made.path(),
-        output: &output,
-        token: &token,
+    let alone = [made.clone()];
+    let started = if repeats.is_empty() {
+        &alone[..]
+    } else {
+        &repeats
     };
-    let script = plan.script(&place);
-    made.write_run(&run)?;
-    if !ready.secrets.is_empty() {
-        made.write_secrets(&ready.secrets)?;
+    for folder in started {
+        if let Some(from) = &planned.from {
+            from.copy_into(folder)?;
+        }
+        if !ready.secrets.is_empty() {
+            folder.write_secrets(&ready.secrets)?;
+        }
+        check(goes_on)?;
     }
-    sys::atomic::write(&made.script(), script.as_bytes()).map_err(unwritable(&made.script()))?;
+    for (number, repeat) in (1..).zip(&repeats) {
+        let own = RunJson {
+            id: repeat.id().to_owned(),
+            token: format!("{}.1.{token}", repeat.id()),
+            plan: run.plan.repeat_of(number),
+            ..run.clone()
+        };
+        write_run(repeat, &own)?;
+    }
+    write_run(made, &run)?;
     Index::new(&places.index)
         .add(entry)
         .map_err(unwritable(&places.index))?;
     check(goes_on)?;
 
     let transport = &mut *planned.target.transport;
-    let (job, at) = submit_next(transport, made, &run, None)?;
+    let (job, at) = submit_next(transport, made, &run, None, &awaited.jobs)?;
     let resume = &run.plan.resume;
     // Where jobs can't submit the one that takes over, it has to be there from the start.
-    let waits = !facts.comeback.submit_from_nodes
+    let needed = !facts.comeback.submit_from_nodes
         && resume.by.value == ResumeBy::Successor
         && !resume.on.value.is_empty();
-    let note = match waits.then(|| submit_next(transport, made, &run, Some(job))) {
-        Some(Err(error)) => Some(format!("no job waits to take over: {}", error.line())),
-        Some(Ok(_)) | None => None,
+    let note = match needed {
+        false => None,
+        true if !repeats.is_empty() => {
+            let why = "an element of an array has no job that waits for it";
+            Some(format!("no job waits to take over: {why}"))
+        }
+        true => submit_next(transport, made, &run, Some(job), &[])
+            .err()
+            .map(|error| format!("no job waits to take over: {}", error.line())),
     };
     Ok(Submitted {
         id,
         folder: made.clone(),
         job,
         at,
+        repeats: entry.repeats.map(|_| entry.clone()),
         note,
     })
+}
+
+/// The folders of all repeats, in that of the run.
+fn repeat_folders(made: &RunFolder, count: u32) -> Result<Vec<RunFolder>, Failure> {
+    let above = made.path().parent().unwrap_or(Path::new("/"));
+    let make = |number| RunFolder::create(above, made.id(), made.repeat(number).id());
+    Ok((1..=count).map(make).collect::<Result<_, _>>()?)
+}
+
+/// Writes what a run is, and the script that it is submitted with.
+fn write_run(folder: &RunFolder, run: &RunJson) -> Result<(), Failure> {
+    let script = folder.next_job(run, run.created)?.script;
+    folder.write_run(run)?;
+    sys::atomic::write(&folder.script(), script.as_bytes()).map_err(unwritable(&folder.script()))
 }
 
 /// A line end in a path would end a directive of the batch script.

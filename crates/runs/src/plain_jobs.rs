@@ -1,6 +1,6 @@
 //! Jobs that belong to no run: those of batch scripts.
 
-use crate::{Run, RunState};
+use crate::{Run, RunState, together};
 use backend::{JobView, ViewState};
 use model::{JobId, Timestamp};
 use std::collections::BTreeSet;
@@ -24,7 +24,12 @@ pub struct PlainJob {
 pub fn plain_jobs<'a>(views: &[JobView], runs: impl IntoIterator<Item = &'a Run>) -> Vec<PlainJob> {
     let of_runs: BTreeSet<JobId> = runs.into_iter().flat_map(Run::jobs).collect();
     let mut groups: Vec<(JobId, Vec<&JobView>)> = Vec::new();
-    for view in views.iter().filter(|view| !of_runs.contains(&view.id)) {
+    // An element has its own id when it starts, and its run may not have said so yet.
+    let is_of_run = |view: &&JobView| {
+        let ids = [Some(view.id), view.array];
+        ids.into_iter().flatten().any(|id| of_runs.contains(&id))
+    };
+    for view in views.iter().filter(|view| !is_of_run(view)) {
         let id = view.array.unwrap_or(view.id);
         match groups.iter_mut().find(|(known, _)| *known == id) {
             Some((_, group)) => group.push(view),
@@ -33,13 +38,13 @@ pub fn plain_jobs<'a>(views: &[JobView], runs: impl IntoIterator<Item = &'a Run>
     }
     let mut jobs: Vec<PlainJob> = groups
         .iter()
-        .map(|(id, group)| together(*id, group))
+        .map(|(id, group)| as_one(*id, group))
         .collect();
     jobs.sort_by_key(|job| (job.submitted, job.id));
     jobs
 }
 
-fn together(id: JobId, group: &[&JobView]) -> PlainJob {
+fn as_one(id: JobId, group: &[&JobView]) -> PlainJob {
     let submitted = group.iter().filter_map(|view| view.submitted).min();
     PlainJob {
         id,
@@ -47,41 +52,8 @@ fn together(id: JobId, group: &[&JobView]) -> PlainJob {
             .first()
             .map_or_else(String::new, |view| view.name.clone()),
         submitted: submitted.unwrap_or_default(),
-        state: state_of(group),
+        state: together(group.iter().map(|view| state(view)).collect()),
         rows: group.len(),
-    }
-}
-
-/// What runs speaks for an array, then what waits, then what failed.
-fn state_of(group: &[&JobView]) -> RunState {
-    let mut all: Vec<RunState> = group.iter().map(|view| state(view)).collect();
-    let failed = all
-        .iter()
-        .filter(|state| matches!(state, RunState::Failed { .. }))
-        .count();
-    all.sort_by_key(|state| match state {
-        RunState::Running { .. } => 0,
-        RunState::Waiting { .. } | RunState::Resuming { .. } => 1,
-        RunState::Unknown { .. } => 2,
-        RunState::Failed { .. } => 3,
-        RunState::Cancelled => 4,
-        RunState::Done { .. } | RunState::NotSubmitted | RunState::Refused { .. } => 5,
-    });
-    // Of those that are done, the last one's end.
-    let done = all.iter().filter_map(|state| match state {
-        RunState::Done { at } => Some(*at),
-        _ => None,
-    });
-    let last = done.max();
-    match (all.into_iter().next(), group.len()) {
-        (Some(RunState::Failed { cause }), rows) if rows > 1 => RunState::Failed {
-            cause: format!("{failed} of {rows} elements, the first: {cause}"),
-        },
-        (Some(RunState::Done { at }), _) => RunState::Done {
-            at: last.unwrap_or(at),
-        },
-        (Some(first), _) => first,
-        (None, _) => RunState::NotSubmitted,
     }
 }
 
@@ -118,6 +90,7 @@ mod tests {
             id: JobId(id),
             name: "job".to_owned(),
             array: array.map(JobId),
+            task: None,
             restarts: 0,
             submitted: Some(Timestamp(i64::from(id))),
             state,

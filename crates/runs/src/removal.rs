@@ -2,14 +2,16 @@
 
 use crate::failure::{Failure, FailureKind, unusable};
 use crate::known_runs::places;
+use crate::repeats::Repeats;
 use crate::run::Run;
 use crate::run_state::RunState;
 use crate::select::Selected;
 use backend::ViewState;
-use folder::{Index, RemovedRun, RunFolder};
+use folder::{Index, IndexEntry, RemovedRun, RunFolder};
 use model::Timestamp;
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 /// Why a run stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,10 @@ pub fn to_remove(selected: &mut Selected, now: model::Timestamp) -> Result<Run, 
         .todo(todo))
     };
     let (view, _) = selected.view_or_note()?;
+    if let Some(of) = selected.run.as_ref().and_then(|run| run.entry.of.as_ref()) {
+        let todo = format!("yard rm {} removes all of its {}", of.id, of.count);
+        return refused("it is one of several repeats", &todo);
+    }
     let Some(run) = selected.run.clone() else {
         return refused(
             "it is a job of no run",
@@ -76,20 +82,62 @@ pub fn to_remove(selected: &mut Selected, now: model::Timestamp) -> Result<Run, 
     }
 }
 
+/// The repeats that may be removed, all of them.
+///
+/// # Errors
+/// One of them stays.
+pub fn repeats_to_remove(repeats: &Repeats, now: model::Timestamp) -> Result<(), Failure> {
+    let (views, _) = repeats.views()?;
+    for run in &repeats.runs {
+        let view = run.view(&views);
+        let age = now.since(run.entry.created);
+        let job = view.as_ref().map(|view| &view.state);
+        if removable(&run.state(view.as_ref()), job, age).is_err() {
+            let id = &repeats.entry.id;
+            let what = format!("{id} is not removed: {} may still run", run.entry.id);
+            return Err(Failure::new(FailureKind::Refused, what)
+                .todo(format!("yard cancel {id} first, then again")));
+        }
+    }
+    Ok(())
+}
+
 /// Removes a run's folder, and then its place in the index, so that one which could not be removed
 /// whole is still found.
 ///
 /// # Errors
 /// Something can't be removed.
 pub fn remove(run: &Run) -> Result<(), Failure> {
-    let path = run.entry.folder.as_path();
-    let jobs: BTreeSet<u32> = run.jobs().map(|job| job.0).collect();
+    let jobs: Vec<u32> = run.jobs().map(|job| job.0).collect();
+    remove_folder(&run.entry.folder, &run.entry.id)?;
+    forget(&run.entry, jobs)
+}
+
+/// Takes what was removed out of the index, and notes its jobs, which an engine may still list.
+pub(crate) fn forget(entry: &IndexEntry, jobs: Vec<u32>) -> Result<(), Failure> {
+    let index = Index::new(&places()?.index);
+    let jobs: BTreeSet<u32> = jobs.into_iter().collect();
+    let removed = RemovedRun {
+        id: entry.id.clone(),
+        cluster: entry.cluster.clone(),
+        jobs: jobs.into_iter().collect(),
+        at: Timestamp(sys::now()),
+    };
+    // Without it its jobs are listed as others are.
+    let _ = index.note_removed(&removed);
+    index.remove(entry);
+    Ok(())
+}
+
+/// Removes the folder of the run with that id.
+pub(crate) fn remove_folder(path: &Path, id: &str) -> Result<(), Failure> {
     // What a damaged index names may be any folder.
-    if path.exists() && RunFolder::open(path).is_ok_and(|(_, json)| json.id == run.entry.id) {
+    if path.exists() && RunFolder::open(path).is_ok_and(|(_, json)| json.id == id) {
+        let run_json = RunFolder::at(path).run_json();
         // What it is goes last: until then it can be removed again.
         for entry in fs::read_dir(path).map_err(unusable(path))?.flatten() {
             let own = entry.path();
-            if own != run.folder.run_json() {
+            if own != run_json {
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
                 let removed = if is_folder {
                     fs::remove_dir_all(&own)
@@ -105,24 +153,11 @@ pub fn remove(run: &Run) -> Result<(), Failure> {
             let _ = fs::remove_dir(project);
         }
     } else if path.exists() {
-        let what = format!(
-            "{} is not removed: its folder is not that of this run",
-            run.entry.id
-        );
+        let what = format!("{id} is not removed: its folder is not that of this run");
         return Err(Failure::new(FailureKind::Refused, what)
             .there(path.display().to_string())
             .todo("look at that folder, and remove it by hand"));
     }
-    let index = Index::new(&places()?.index);
-    let removed = RemovedRun {
-        id: run.entry.id.clone(),
-        cluster: run.entry.cluster.clone(),
-        jobs: jobs.into_iter().collect(),
-        at: Timestamp(sys::now()),
-    };
-    // Without it its jobs are listed as others are.
-    let _ = index.note_removed(&removed);
-    index.remove(&run.entry);
     Ok(())
 }
 

@@ -35,7 +35,11 @@ pub fn requeue(selected: &mut Selected) -> Result<Requeued, Failure> {
         }
     }
     let refused = match &view {
-        Some(view) if view.id == job => transport.requeue(job, Some(view.restarts)).err(),
+        Some(view) if view.id == job => {
+            let element = run.as_ref().and_then(|run| run.element_of(job));
+            let element = element.map(|element| (element.array, element.number));
+            transport.requeue(job, element, Some(view.restarts)).err()
+        }
         _ => None,
     };
     match (refused, run, view) {
@@ -43,7 +47,7 @@ pub fn requeue(selected: &mut Selected) -> Result<Requeued, Failure> {
         // The job itself can't come back, the run can.
         (_, Some(run), _) if !live => {
             let (folder, json) = RunFolder::open(&run.entry.folder)?;
-            let (next, _at) = submit_next(&mut **transport, &folder, &json, None)?;
+            let (next, _at) = submit_next(&mut **transport, &folder, &json, None, &[])?;
             Ok(Requeued::NextJob(next))
         }
         (Some(error), ..) => Err(error.into()),

@@ -22,6 +22,19 @@ pub struct Run {
     pub cancelled: bool,
     /// Its starts, in order, with what their conductors wrote.
     pub starts: Vec<Start>,
+    /// The array and the element that its first job is, where it is one of several repeats.
+    pub element: Option<Element>,
+}
+
+/// An element of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// The array.
+    pub array: JobId,
+    /// Which of its elements.
+    pub number: u32,
+    /// The job that it became when it began; it has the array's number where it began last.
+    pub job: Option<JobId>,
 }
 
 /// One start of a job of a run.
@@ -49,6 +62,7 @@ impl Run {
                 links: Vec::new(),
                 cancelled: false,
                 starts: Vec::new(),
+                element: None,
             });
         }
         let mut starts = Vec::new();
@@ -58,12 +72,29 @@ impl Run {
                 .map_err(file)?;
             starts.push(Start { attempt, events });
         }
+        let mut links = folder.read_links()?;
+        let mut element = None;
+        if let Some(of) = &entry.of {
+            let all = RunFolder::at(&of.folder).read_links()?;
+            let of_all = all.into_iter().find(|link| link.number == 1);
+            let own = links.iter().find(|link| link.number == 1);
+            element = of_all.as_ref().and_then(submitted).map(|array| Element {
+                array,
+                number: of.number,
+                job: own.and_then(submitted),
+            });
+            // Its conductor writes its own: until then the array's holds for it.
+            if own.is_none() {
+                links.splice(0..0, of_all);
+            }
+        }
         Ok(Run {
             entry,
-            links: folder.read_links()?,
+            links,
             cancelled: folder.is_cancelled(),
             folder,
             starts,
+            element,
         })
     }
 
@@ -76,10 +107,7 @@ impl Run {
     /// The job that speaks for the run: the newest that has begun, or that a person started.
     #[must_use]
     pub fn job(&self) -> Option<JobId> {
-        match self.current()?.state {
-            LinkState::Submitted { job, .. } => Some(JobId(job)),
-            LinkState::Intent { .. } | LinkState::Refused { .. } => None,
-        }
+        submitted(self.current()?)
     }
 
     /// The jobs of which the cluster must be asked: that one, and one that waits to take over.
@@ -91,16 +119,30 @@ impl Run {
     /// Of what the cluster says of [`Run::live_jobs`], what counts for the run.
     #[must_use]
     pub fn view(&self, views: &[JobView]) -> Option<JobView> {
+        if let Some(Element {
+            array,
+            number,
+            job: None,
+        }) = self.element
+            && self.job() == Some(array)
+        {
+            let own = |view: &&JobView| view.is_element(array, number);
+            return views.iter().find(own).cloned();
+        }
         run_links::choose(&self.live_jobs(), views)
+    }
+
+    /// The element that a job of it is, where it is one of an array.
+    #[must_use]
+    pub fn element_of(&self, job: JobId) -> Option<Element> {
+        self.element
+            .filter(|element| job == element.job.unwrap_or(element.array))
     }
 
     /// All jobs that it is known to have had, and one that waits to take over.
     pub fn jobs(&self) -> impl Iterator<Item = JobId> {
         let started = self.starts.iter().map(|start| JobId(start.attempt.job));
-        let linked = self.links.iter().filter_map(|link| match link.state {
-            LinkState::Submitted { job, .. } => Some(JobId(job)),
-            LinkState::Intent { .. } | LinkState::Refused { .. } => None,
-        });
+        let linked = self.links.iter().filter_map(submitted);
         started.chain(linked)
     }
 
@@ -222,6 +264,13 @@ impl Run {
     }
 }
 
+fn submitted(link: &Link) -> Option<JobId> {
+    match link.state {
+        LinkState::Submitted { job, .. } => Some(JobId(job)),
+        LinkState::Intent { .. } | LinkState::Refused { .. } => None,
+    }
+}
+
 /// What one cluster says of several runs' jobs: one question for all of them.
 ///
 /// # Errors
@@ -230,7 +279,9 @@ pub fn ask_for(
     transport: &mut dyn Transport,
     runs: &[&Run],
 ) -> Result<Vec<JobView>, TransportError> {
-    let ids: Vec<JobId> = runs.iter().flat_map(|run| run.live_jobs()).collect();
+    let mut ids: Vec<JobId> = runs.iter().flat_map(|run| run.live_jobs()).collect();
+    ids.sort_unstable();
+    ids.dedup();
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -287,6 +338,8 @@ mod tests {
                 cluster: "local".to_owned(),
                 folder: self.folder.path().to_owned(),
                 created: Timestamp(0),
+                repeats: None,
+                of: None,
             };
             Run::read(entry).unwrap()
         }
@@ -298,6 +351,7 @@ mod tests {
                 name: String::new(),
                 restarts: *restarts,
                 array: None,
+                task: None,
                 submitted: None,
                 state: match *how {
                     "waits" => ViewState::Waiting {

@@ -92,6 +92,7 @@ mod tests {
             name: String::new(),
             restarts: 0,
             array: None,
+            task: None,
             submitted: None,
             state: match how {
                 "waits" => ViewState::Waiting {

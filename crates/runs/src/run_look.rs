@@ -160,6 +160,8 @@ mod tests {
             cluster: "local".to_owned(),
             folder: folder.path().to_owned(),
             created: Timestamp(0),
+            repeats: None,
+            of: None,
         };
         let run = Run::read(entry).unwrap();
         let mut watch = RunWatch::new(folder.clone());

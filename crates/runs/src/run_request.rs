@@ -7,6 +7,7 @@ use crate::target::{Target, target};
 use crate::user_config::user_config;
 use crate::{plan_inputs, plan_notes};
 use cluster_file::ClusterFile;
+use folder::StartingPoint;
 use model::{ClusterFacts, counted};
 use resources::{Difference, Fate, Refusal as Denied};
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,10 @@ pub struct RunRequest {
     pub name: Option<String>,
     /// Who starts the ranks.
     pub launcher: Option<String>,
+    /// How many runs are made of it.
+    pub repeat: Option<String>,
+    /// How many of these run at once.
+    pub at_once: Option<String>,
     /// What is asked of `[resources]` instead of what the run file says.
     pub resources: Vec<GivenResource>,
     /// The command of a rank; instead of the run file's, where it is not empty.
@@ -62,6 +67,8 @@ pub struct Planned {
     pub target: Target,
     /// The command line that asked for it.
     pub command_line: Vec<String>,
+    /// The checkpoint at which it starts.
+    pub from: Option<StartingPoint>,
     /// What the cluster would not take, by its cluster file: empty where it would, or where there is
     /// no file.
     pub refusals: Vec<Denied>,
@@ -146,6 +153,7 @@ impl RunRequest {
             base: layers.base,
             target,
             command_line: self.command_line.clone(),
+            from: None,
             refusals,
         })
     }
@@ -259,6 +267,8 @@ impl RunRequest {
         let own = [
             ("name", "name", self.name.as_ref()),
             ("launcher", "launcher", self.launcher.as_ref()),
+            ("repeat", "repeat", self.repeat.as_ref()),
+            ("at-once", "at_once", self.at_once.as_ref()),
         ];
         let own = own
             .into_iter()

@@ -191,6 +191,7 @@ mod tests {
             id: JobId(7),
             name: "digits".to_owned(),
             array: None,
+            task: None,
             restarts,
             submitted: None,
             state,

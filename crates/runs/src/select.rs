@@ -4,6 +4,7 @@ use crate::engines::is_engine;
 use crate::failure::{Failure, FailureKind};
 use crate::known_runs::{places, unreadable_index};
 use crate::reach::{engines, open};
+use crate::repeats::{one_is_needed, repeats_of};
 use crate::{JobNumber, NEWEST, Run, SpokenName, plain_jobs};
 use backend::{JobView, Transport};
 use folder::{Index, IndexEntry};
@@ -200,6 +201,9 @@ impl<'a> Search<'a> {
             .into_iter()
             .filter(|entry| name.is_on(&entry.cluster, |cluster| is_engine(&self.places, cluster)))
             .collect();
+        if let Some(entry) = repeats_of(&named) {
+            return Err(one_is_needed(&entry));
+        }
         match (&named[..], name.number()) {
             ([], Some(number)) => self.by_number(name, number, several),
             ([], None) => match self.plain_job(name, several, None)? {

@@ -6,7 +6,7 @@ use folder::{NewLink, NextJob, NotSubmitted, RunFolder, RunJson, SubmissionError
 use model::{JobId, Timestamp};
 
 /// Submits the next job of a run, whose `run.json` and script stand in its folder. `after`: it
-/// waits for the end of that job and takes over. Returns the job and when it was taken.
+/// waits for the end of that job and takes over; it waits for those of `others` too. Returns the job and when it was taken.
 ///
 /// # Errors
 /// The cluster refused it or does not answer, or the folder can't be written.
@@ -15,10 +15,13 @@ pub fn submit_next(
     run: &RunFolder,
     json: &RunJson,
     after: Option<JobId>,
+    others: &[JobId],
 ) -> Result<(JobId, Timestamp), Failure> {
     let now = || Timestamp(sys::now());
     let mut job = run.next_job(json, now())?;
-    job.request.dependency = after.map(|job| format!("afterany:{job}"));
+    let awaited: Vec<String> = after.iter().chain(others).map(JobId::to_string).collect();
+    job.request.dependency =
+        (!awaited.is_empty()).then(|| format!("afterany:{}", awaited.join(":")));
     let token = job.token.clone();
     let link = NewLink {
         number: job.number,

@@ -11,6 +11,7 @@ mod attributes;
 mod boot_id;
 mod bounded;
 pub mod copy;
+pub mod copy_tree;
 pub mod cpu;
 pub mod daemon;
 pub mod disk_errors;

@@ -51,15 +51,16 @@ pub use new_run_file::{NewRunFile, NewValue, ScriptStart, from_script, toml_text
 pub use notify_plan::{HookForm, MailServer, NotifyPlan};
 pub use overrides::{OverrideProblem, Overrides};
 pub use placeholders::{PLACEHOLDERS, Placeholder, UnknownPlaceholder, Values, fill};
-pub use plan::{CheckpointPlan, DataPlan, JobPlace, Plan, ResumePlan};
+pub use plan::{CheckpointPlan, DataPlan, JobPlace, Plan, ResumePlan, place_below};
 pub use planner::{PlanInput, plan};
 pub use rank_command::{EnvChange, JobShape, RankCommand, Rendezvous};
 pub use refusal::{Refusal, RefusalKind};
 pub use resolved::{Resolved, Source};
 pub use run_file::{
-    CheckpointSection, Complete, CompleteWord, ContainerSection, DataSection, EnvironmentSection,
-    GpuMemory, Keep, MemorySize, NamedService, Notify, NotifySection, PythonChoice,
-    ResourceSection, ResumeBy, ResumeOn, ResumeSection, RunFile, Sections, ServiceSection,
+    AfterSection, CheckpointSection, Complete, CompleteWord, ContainerSection, DataSection,
+    EnvironmentSection, GpuMemory, Keep, MemorySize, NamedService, Notify, NotifySection,
+    PythonChoice, ResourceSection, ResumeBy, ResumeOn, ResumeSection, RunFile, Sections,
+    ServiceSection,
 };
 pub use script::directive;
 pub use service_plan::ServicePlan;

@@ -20,6 +20,8 @@ impl Sections {
         overlay!(self, upper, launcher_options);
         overlay!(self, upper, command);
         overlay!(self, upper, repeat);
+        overlay!(self, upper, at_once);
+        overlay!(self, upper, after.run);
         overlay!(self, upper, environment.python);
         overlay!(self, upper, environment.modules);
         overlay!(self, upper, environment.variables);
@@ -33,6 +35,7 @@ impl Sections {
         overlay!(self, upper, environment.container.writable);
         overlay!(self, upper, environment.container.options);
         overlay!(self, upper, data.stage);
+        overlay!(self, upper, data.collect);
         overlay!(self, upper, checkpoints.keep);
         overlay!(self, upper, checkpoints.complete);
         overlay!(self, upper, checkpoints.marker);

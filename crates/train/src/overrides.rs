@@ -3,6 +3,7 @@
 use crate::keys::{self, Section};
 use crate::reader::{From, Raw, Reader};
 use crate::{Launcher, Problem, Resolved, ResourceSection, Source, render};
+use model::TimeLimitRequest;
 use std::fmt;
 
 /// The flags of `yard run`: the strongest layer of a plan.
@@ -12,6 +13,10 @@ pub struct Overrides {
     pub name: Option<Resolved<String>>,
     /// `--launcher`
     pub launcher: Option<Resolved<Launcher>>,
+    /// `--repeat`
+    pub repeat: Option<Resolved<u32>>,
+    /// `--at-once`
+    pub at_once: Option<Resolved<u32>>,
     /// What stands after `--`.
     pub command: Option<Resolved<Vec<String>>>,
     /// Slurm's flags.
@@ -30,6 +35,10 @@ pub struct OverrideProblem {
     pub problem: Box<Problem>,
 }
 
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 const COMMAND_LINE: &str = "command line";
 
 impl fmt::Display for OverrideProblem {
@@ -42,9 +51,10 @@ impl fmt::Display for OverrideProblem {
 
 impl Overrides {
     /// Takes one flag: `flag` with its dashes as the person knows it, `key` the run file's own
-    /// (`name`, `launcher`, or one of `[resources]`), `text` what was given.
+    /// (`name`, `launcher`, `repeat`, `at_once`, or one of `[resources]`), `text` what was given.
     ///
-    /// Values are read as in a run file: a time without a unit is refused here too.
+    /// Values are read as in a run file, but for a time limit without a unit, which is minutes as
+    /// Slurm's are.
     ///
     /// # Errors
     /// What is wrong with the text, or an unknown key.
@@ -58,6 +68,16 @@ impl Overrides {
         match key {
             "name" => self.name = keys::name(&mut reader, raw),
             "launcher" => self.launcher = reader.word(&keys::LAUNCHER, raw),
+            "repeat" => self.repeat = reader.count(&keys::REPEAT, raw),
+            "at_once" => self.at_once = reader.count(&keys::AT_ONCE, raw),
+            // Slurm's own form: minutes.
+            "time" if is_number(text) => {
+                let source = Source::Flag {
+                    flag: flag.to_owned(),
+                };
+                let time = TimeLimitRequest::parse(text);
+                self.resources.time = time.map(|time| Resolved::new(time, source));
+            }
             "sbatch" => self.add_sbatch(&mut reader, flag, text),
             _ => match ResourceSection::key(key) {
                 Some(known) => known.read_into(&mut self.resources, &mut reader, raw),

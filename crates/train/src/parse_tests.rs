@@ -80,8 +80,8 @@ fn unknown_keys_name_the_nearest() {
                --> yard.toml:1:1
                1 │ comand = ["x"]
                  │ ^^^^^^ did you mean command?
-              help: a run file takes name, launcher, launcher_options, command, repeat, resources, environment,
-                    data, checkpoints, resume, notify, services, cluster
+              help: a run file takes name, launcher, launcher_options, command, repeat, at_once, resources,
+                    environment, after, data, checkpoints, resume, notify, services, cluster
 
             error: unknown key gpus_per_nodes
                --> yard.toml:3:1
@@ -135,8 +135,8 @@ fn a_key_of_a_section_above_it() {
                --> yard.toml:2:2
                2 │ [resource]
                  │  ^^^^^^^^ did you mean resources?
-              help: a run file takes name, launcher, launcher_options, command, repeat, resources, environment,
-                    data, checkpoints, resume, notify, services, cluster
+              help: a run file takes name, launcher, launcher_options, command, repeat, at_once, resources,
+                    environment, after, data, checkpoints, resume, notify, services, cluster
         "#]],
     );
 }
@@ -301,12 +301,6 @@ fn words() {
     check(
         "repeat = 5\n[environment]\ncontainer = \"x.sif\"\n",
         expect![[r#"
-            error: more than one repeat is not supported yet
-               --> yard.toml:1:10
-               1 │ repeat = 5
-                 │          ^
-              help: leave it out, and start the run once a seed
-
             error: environment.container is not a table
                --> yard.toml:3:13
                3 │ container = "x.sif"
@@ -374,8 +368,8 @@ fn clusters_take_the_same_keys() {
                --> yard.toml:3:1
                3 │ cluster = 1
                  │ ^^^^^^^
-              help: [cluster.ibex] takes name, launcher, launcher_options, command, repeat, resources,
-                    environment, data, checkpoints, resume, notify, services
+              help: [cluster.ibex] takes name, launcher, launcher_options, command, repeat, at_once, resources,
+                    environment, after, data, checkpoints, resume, notify, services
         "#]],
     );
 }

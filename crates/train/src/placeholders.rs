@@ -99,6 +99,12 @@ pub struct Values {
     pub logs: PathBuf,
     /// The run's id.
     pub run: String,
+    /// The ranks' working folder, in the run's copy of the code.
+    pub code: PathBuf,
+    /// The project's name.
+    pub project: String,
+    /// A folder on shared storage, of the run alone, that stays.
+    pub scratch: PathBuf,
 }
 
 /// A `{name}` that isn't known.

@@ -6,7 +6,7 @@ use crate::{
 };
 use model::{MailEvent, Seconds, TimeLimitRequest};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Everything that a run's jobs do, each value with its source. Paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +26,15 @@ pub struct Plan {
     pub command: Resolved<Vec<String>>,
     /// Which of the repeats this is, from 1.
     pub repeat: Resolved<u32>,
+    /// How many runs are made of the plan, at least 1; of one of them it is 1.
+    #[serde(default = "no_repeats")]
+    pub repeats: Resolved<u32>,
+    /// How many of them run at once; `None`: as many as there is room for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<Resolved<u32>>,
+    /// The name or id of the run that has to be done before this one starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Resolved<String>>,
     /// Nodes, at least 1.
     pub nodes: Resolved<u32>,
     /// Training processes on each node, at least 1.
@@ -87,11 +96,40 @@ pub struct Plan {
     pub notes: Vec<String>,
 }
 
-/// What is brought to the nodes before the ranks start.
+/// What is brought to the nodes before the ranks start, and from them when the job ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataPlan {
     /// Files and folders; `.tar`, `.tar.gz`, `.tar.zst` and `.tgz` are unpacked.
     pub stage: Resolved<Vec<PathBuf>>,
+    /// Sources below this folder keep their relative path on the node, others their name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<PathBuf>,
+    /// Patterns of files below the node-local data folder that are copied to the run folder.
+    #[serde(default = "no_patterns")]
+    pub collect: Resolved<Vec<String>>,
+}
+
+impl DataPlan {
+    /// Where a source lies below the node-local data folder.
+    #[must_use]
+    pub fn place<'a>(&self, source: &'a Path) -> &'a Path {
+        match &self.base {
+            Some(base) => place_below(base, source),
+            None => Path::new(source.file_name().unwrap_or_default()),
+        }
+    }
+}
+
+/// Where a source that is staged lies below the folder that it goes to: in `base` its relative path,
+/// else its last part.
+#[must_use]
+pub fn place_below<'a>(base: &Path, source: &'a Path) -> &'a Path {
+    let is_plain = |path: &&Path| {
+        let mut parts = path.components();
+        path.parent().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
+    };
+    let below = source.strip_prefix(base).ok().filter(is_plain);
+    below.unwrap_or_else(|| Path::new(source.file_name().unwrap_or_default()))
 }
 
 /// How checkpoints are seen and kept.
@@ -129,7 +167,27 @@ fn no_options() -> Resolved<Vec<String>> {
     Resolved::new(Vec::new(), Source::default("none"))
 }
 
+/// What plans had before there were repeats.
+fn no_repeats() -> Resolved<u32> {
+    Resolved::new(1, Source::default("default: one run"))
+}
+
+/// What plans had before there was the key.
+fn no_patterns() -> Resolved<Vec<String>> {
+    Resolved::new(Vec::new(), Source::default("none"))
+}
+
 impl Plan {
+    /// The plan of one of the repeats, counted from 1.
+    #[must_use]
+    pub fn repeat_of(&self, number: u32) -> Plan {
+        let mut own = self.clone();
+        own.repeat = Resolved::new(number, self.repeats.source.clone());
+        own.repeats = no_repeats();
+        own.at_once = None;
+        own
+    }
+
     /// All training processes.
     #[must_use]
     pub fn world_size(&self) -> u32 {

@@ -174,7 +174,10 @@ pub(crate) fn plan_sections(
         launcher,
         launcher_options,
         command,
-        repeat: asked.repeat.unwrap_or_else(|| or(1, "the first")),
+        repeat: or(1, "the first"),
+        repeats: asked.repeat.unwrap_or_else(|| or(1, "default: one run")),
+        at_once: asked.at_once,
+        after: asked.after.run,
         nodes,
         ranks_per_node,
         tasks_per_node,
@@ -208,6 +211,8 @@ pub(crate) fn plan_sections(
                 }),
                 None => or(Vec::new(), "none"),
             },
+            base: Some(input.base.to_owned()),
+            collect: asked.data.collect.unwrap_or_else(|| or(Vec::new(), "none")),
         },
         checkpoints: CheckpointPlan {
             keep: asked
@@ -302,12 +307,16 @@ pub(crate) fn layers(input: &PlanInput<'_>) -> Sections {
     let Overrides {
         name,
         launcher,
+        repeat,
+        at_once,
         command,
         resources,
     } = input.overrides.clone();
     sections.overlay(Sections {
         name,
         launcher,
+        repeat,
+        at_once,
         command,
         resources,
         ..Sections::default()

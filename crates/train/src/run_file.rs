@@ -29,12 +29,16 @@ pub struct Sections {
     pub launcher_options: Option<Resolved<Vec<String>>>,
     /// `command`, placeholders unreplaced; never empty.
     pub command: Option<Resolved<Vec<String>>>,
-    /// `repeat`
+    /// `repeat`, at least 1.
     pub repeat: Option<Resolved<u32>>,
+    /// `at_once`, at least 1.
+    pub at_once: Option<Resolved<u32>>,
     /// `[resources]`
     pub resources: ResourceSection,
     /// `[environment]`
     pub environment: EnvironmentSection,
+    /// `[after]`
+    pub after: AfterSection,
     /// `[data]`
     pub data: DataSection,
     /// `[checkpoints]`
@@ -137,11 +141,20 @@ pub enum PythonChoice {
     Conda(String),
 }
 
+/// `[after]`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AfterSection {
+    /// `run`: a name or an id.
+    pub run: Option<Resolved<String>>,
+}
+
 /// `[data]`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DataSection {
     /// `stage`: files and folders; archives are unpacked.
     pub stage: Option<Resolved<Vec<String>>>,
+    /// `collect`: patterns.
+    pub collect: Option<Resolved<Vec<String>>>,
 }
 
 /// `[checkpoints]`

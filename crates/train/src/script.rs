@@ -4,13 +4,14 @@ use crate::amounts::slurm_minutes;
 use crate::environment_plan::quoted;
 use crate::{JobPlace, Plan, ResumeBy, ResumeOn};
 use model::{
-    GpuCount, MemoryRequest, OpenMode, Request, Seconds, TimeLimitRequest, mail_types_text,
+    ArraySpec, GpuCount, MemoryRequest, OpenMode, Request, Seconds, TimeLimitRequest,
+    mail_types_text,
 };
 use std::fmt::Write as _;
 use std::path::Path;
 
 impl Plan {
-    /// What is asked of the engine for one job of the run.
+    /// What is asked of the engine for one job of the run, or for the array of its repeats.
     #[must_use]
     pub fn request(&self, place: &JobPlace<'_>) -> Request {
         let text = |value: &Option<crate::Resolved<String>>| {
@@ -48,6 +49,7 @@ impl Plan {
             chdir: place.run_folder.to_owned(),
             comment: Some(place.token.to_owned()),
             constraint: text(&self.constraint),
+            array: self.array(),
             mail_user: slurms_mail.then(|| text(&self.mail)).flatten(),
             mail_types: match slurms_mail {
                 true => self.mail_on.value.clone(),
@@ -70,7 +72,15 @@ impl Plan {
             let _ = writeln!(script, "#SBATCH {option}");
         }
         let yard = quoted(&place.yard.display().to_string());
-        let folder = quoted(&place.run_folder.display().to_string());
+        let mut folder = quoted(&place.run_folder.display().to_string());
+        if request.array.is_some() {
+            let id = place.run_folder.file_name().unwrap_or_default();
+            let first = place.run_folder.join(format!("{}.", id.display()));
+            folder = format!(
+                "{}\"$SLURM_ARRAY_TASK_ID\"",
+                quoted(&first.display().to_string())
+            );
+        }
         let _ = writeln!(script, "\nexec {yard} job conductor {folder} \"$@\"");
         script
     }
@@ -99,6 +109,16 @@ impl Plan {
         let options = directives(&request, self.gpus_as_gres).into_iter();
         let options = options.filter(|option| !of_a_script(option));
         options.chain(self.extra()).collect()
+    }
+
+    /// The elements of the array that several repeats are.
+    fn array(&self) -> Option<ArraySpec> {
+        let repeats = self.repeats.value;
+        (repeats > 1).then(|| ArraySpec {
+            indices: (1..=repeats).collect(),
+            step: 1,
+            throttle: self.at_once.as_ref().map(|count| count.value),
+        })
     }
 
     /// A site's own options: the embedded engine has none of them.
@@ -139,6 +159,7 @@ fn directives(request: &Request, gpus_as_gres: bool) -> Vec<String> {
     add("mem", request.memory.map(memory));
     add("time", request.time.map(time));
     add("constraint", request.constraint.clone());
+    add("array", request.array.as_ref().map(ToString::to_string));
     add("chdir", Some(request.chdir.display().to_string()));
     add("output", request.output.clone());
     add("comment", request.comment.clone());

@@ -98,6 +98,17 @@ impl Plan {
             let why = format!("what {} becomes", self.launcher.value);
             add("command line", line, &Source::launcher(why));
         }
+        if self.repeats.value > 1 {
+            let (name, last) = (&self.name.value, self.repeats.value);
+            let value = format!("{last}, as {name}.1 to {name}.{last}");
+            add("repeats", value, &self.repeats.source);
+            if let Some(count) = &self.at_once {
+                add("at once", count.value.to_string(), &count.source);
+            }
+        }
+        if let Some(after) = &self.after {
+            add("after run", after.value.clone(), &after.source);
+        }
         add("nodes", self.nodes.value.to_string(), &self.nodes.source);
         if self.gpus_per_node.value > 0 {
             let kind = self
@@ -178,6 +189,9 @@ impl Plan {
                 path.display().to_string(),
                 &self.data.stage.source,
             );
+        }
+        for pattern in &self.data.collect.value {
+            add("collect", pattern.clone(), &self.data.collect.source);
         }
         let keep = &self.checkpoints.keep;
         let kept = match keep.value {

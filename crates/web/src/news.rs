@@ -114,7 +114,7 @@ impl News {
                 let watch = watch.get_or_insert_with(new);
                 watch.look(run, rank, LINES)
             }
-            ListedKind::Job { .. } => RunLook::default(),
+            ListedKind::Job { .. } | ListedKind::Repeats { .. } => RunLook::default(),
         };
         if let Some(watch) = watch {
             self.lock().watched.insert(key.to_owned(), watch);
@@ -157,6 +157,7 @@ fn row(listed: &Listed) -> Row {
         ListedKind::Run { run, .. } => run.entry.id.clone(),
         ListedKind::Job { job, .. } if job.rows > 1 => format!("{} × {}", job.name, job.rows),
         ListedKind::Job { job, .. } => job.name.clone(),
+        ListedKind::Repeats { entry, .. } => entry.id.clone(),
     };
     let checkpoint = listed.run().and_then(|run| run.last_checkpoint());
     Row {

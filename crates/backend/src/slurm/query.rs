@@ -2,12 +2,12 @@
 
 use crate::job_view::{JobView, ViewState};
 use crate::transport::TransportError;
-use model::{JobId, Timestamp, WaitStatus};
+use model::{ArraySpec, ArrayTask, JobId, Timestamp, WaitStatus};
 
 /// `squeue --Format`: every field with a width that no value reaches and `|` after it. Letters of
 /// `-o` would be shorter, but none of them is the restart count.
 pub const FORMAT: &str = "JobID:12|,State:24|,RestartCnt:8|,ReasonList:80|,SubmitTime:32|,\
-StartTime:32|,EndTime:32|,exit_code:12|,NodeList:1024|,ArrayJobID:12|,Name:256|";
+StartTime:32|,EndTime:32|,exit_code:12|,NodeList:1024|,ArrayJobID:12|,ArrayTaskID:256|,Name:256|";
 
 /// Reads one line of that answer.
 ///
@@ -18,7 +18,7 @@ pub fn parse_line(line: &str) -> Result<JobView, TransportError> {
         command: "squeue".to_owned(),
         line: line.to_owned(),
     };
-    let fields: Vec<&str> = line.splitn(11, '|').map(str::trim).collect();
+    let fields: Vec<&str> = line.splitn(12, '|').map(str::trim).collect();
     let [
         id,
         state,
@@ -30,6 +30,7 @@ pub fn parse_line(line: &str) -> Result<JobView, TransportError> {
         exit,
         nodes,
         array,
+        task,
         name,
     ] = fields[..]
     else {
@@ -37,15 +38,30 @@ pub fn parse_line(line: &str) -> Result<JobView, TransportError> {
     };
     let id: u32 = id.parse().map_err(|_| wrong())?;
     // A job of no array has its own id there.
-    let array = array.parse().ok().filter(|array| *array != id);
+    let array = array.parse().ok();
+    let task = task_of(task);
+    let array = array.filter(|array| *array != id || task.is_some());
     Ok(JobView {
         id: JobId(id),
         name: name.trim_end_matches('|').trim_end().to_owned(),
         array: array.map(JobId),
+        task,
         restarts: restarts.parse().map_err(|_| wrong())?,
         submitted: local_time(submitted),
         state: view_state(state, reason, start, end, exit, nodes),
     })
+}
+
+/// `3`, `[2-8%2]` or `2-8%2`; `N/A` of a job of no array.
+fn task_of(text: &str) -> Option<ArrayTask> {
+    match text.parse() {
+        Ok(task) => Some(ArrayTask::One(task)),
+        Err(_) => {
+            let spec = ArraySpec::parse(text.trim_matches(['[', ']']))?;
+            text.starts_with(['[', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+                .then_some(ArrayTask::Waiting(spec))
+        }
+    }
 }
 
 /// Slurm's state word in our few.
@@ -115,19 +131,19 @@ mod tests {
     #[test]
     fn waiting_running_ended_unknown() {
         check(
-            "7   |PENDING  |0  |(Resources)  |N/A |N/A |N/A |0 | |7 |digits |",
+            "7   |PENDING  |0  |(Resources)  |N/A |N/A |N/A |0 | |7 |N/A |digits |",
             expect![[r#"7 "digits" restarts 0 Waiting { reason: "Resources" }"#]],
         );
         check(
-            "7   |RUNNING  |1  |node[1-2]  |N/A |N/A |N/A |0 |node[1-2] |7 |digits |",
+            "7   |RUNNING  |1  |node[1-2]  |N/A |N/A |N/A |0 |node[1-2] |7 |N/A |digits |",
             expect![[r#"7 "digits" restarts 1 Running { since: None, nodes: "node[1-2]" }"#]],
         );
         check(
-            "7   |FAILED  |1  |(NonZeroExitCode)  |N/A |N/A |N/A |256 |node1 |7 |digits |",
+            "7   |FAILED  |1  |(NonZeroExitCode)  |N/A |N/A |N/A |256 |node1 |7 |N/A |digits |",
             expect![[r#"7 "digits" restarts 1 Ended { how: "FAILED", exit: "1:0", at: None }"#]],
         );
         check(
-            "7   |HIBERNATED  |1  | |N/A |N/A |N/A |0 |node1 |7 |digits |",
+            "7   |HIBERNATED  |1  | |N/A |N/A |N/A |0 |node1 |7 |N/A |digits |",
             expect![[r#"7 "digits" restarts 1 Unknown { text: "HIBERNATED" }"#]],
         );
         check(

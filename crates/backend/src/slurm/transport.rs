@@ -198,10 +198,15 @@ impl Transport for SlurmTransport {
     fn requeue(
         &mut self,
         job: JobId,
+        element: Option<(JobId, u32)>,
         _restart: Option<RestartCount>,
     ) -> Result<(), TransportError> {
+        let name = match element {
+            Some((array, number)) => format!("{array}_{number}"),
+            None => job.to_string(),
+        };
         let mut command = self.command("scontrol");
-        command.args(["requeue", &job.to_string()]);
+        command.args(["requeue", &name]);
         ask_ok(command).map(drop)
     }
 }

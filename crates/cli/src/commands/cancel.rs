@@ -4,7 +4,8 @@ use crate::exit_code;
 use crate::failure::Outcome;
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
-use runs::select_live;
+use model::counted;
+use runs::{select_live, select_repeats};
 
 /// End runs or jobs; their saved checkpoints stay
 #[derive(Debug, ClapArgs)]
@@ -17,6 +18,14 @@ pub struct Args {
 /// Runs `yard cancel`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     for text in &args.runs {
+        if let Some(several) = select_repeats(text)? {
+            let id = &several.entry.id;
+            printer.show_line(&match several.cancel()? {
+                0 => format!("all of {id} have already ended"),
+                count => format!("{} of {id} being cancelled", counted(count, "run")),
+            });
+            continue;
+        }
         let mut selected = super::selected(select_live(text), printer)?;
         let job = selected.job()?;
         let how = match runs::cancel(&mut selected)? {

@@ -19,6 +19,14 @@ const EXAMPLES: &[Examples] = &[
                 "yard run --gpus-per-node 2 -- python train.py",
                 "a command without a run file",
             ),
+            (
+                "yard run --repeat 5 --at-once 2",
+                "five runs as one array, two at a time",
+            ),
+            (
+                "yard run --from resnet50-k3f9",
+                "at the newest checkpoint of another run",
+            ),
             ("yard run job.sbatch", "a batch script, as it stands"),
             (
                 "yard run --on local --detach",
@@ -43,6 +51,13 @@ const EXAMPLES: &[Examples] = &[
                 "the batch script that would be submitted",
             ),
         ],
+    ),
+    (
+        "stage",
+        &[(
+            "yard stage datasets/imagenet labels.tar --to /local/me",
+            "onto another disk",
+        )],
     ),
     (
         "init",

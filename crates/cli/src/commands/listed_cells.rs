@@ -2,7 +2,7 @@
 
 use crate::words;
 use model::Timestamp;
-use runs::{Listed, ListedKind, Run};
+use runs::{Listed, ListedKind, RunState};
 
 /// So much of a job's name, which may be a thousand characters: a run's is shorter.
 const LONGEST_NAME: usize = 48;
@@ -17,7 +17,7 @@ pub fn cells(row: &Listed, now: Timestamp) -> Vec<String> {
         row.cluster.clone(),
         row.state.word().to_owned(),
         since.map_or_else(dash, |at| words::length(now.since(at))),
-        row.run().and_then(progress).unwrap_or_else(dash),
+        progress(row).unwrap_or_else(dash),
         row.note(),
     ]
 }
@@ -33,10 +33,16 @@ fn name(row: &Listed) -> String {
                 format!("({name})")
             }
         }
+        ListedKind::Repeats { entry, rows, .. } => format!("{} × {}", entry.id, rows.len()),
     }
 }
 
-fn progress(run: &Run) -> Option<String> {
-    let (name, step, _) = run.last_checkpoint()?;
+fn progress(row: &Listed) -> Option<String> {
+    if let ListedKind::Repeats { rows, .. } = &row.what {
+        let is_done = |row: &&Listed| matches!(row.state, RunState::Done { .. });
+        let done = rows.iter().filter(is_done).count();
+        return Some(format!("{done} of {} done", rows.len()));
+    }
+    let (name, step, _) = row.run()?.last_checkpoint()?;
     Some(step.map_or_else(|| name.to_owned(), |step| format!("step {step}")))
 }

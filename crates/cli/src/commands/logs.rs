@@ -2,6 +2,7 @@
 
 use super::follow::{outage, outage_over};
 use super::job_output::{files, follow_job, has_begun, job_infos, show_whole};
+use super::repeats;
 use super::slurm_job;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
@@ -11,7 +12,7 @@ use clap::Args as ClapArgs;
 use folder::{Event, LogLine, LogTail};
 use model::{JobId, JobInfo};
 use runs::{FILE_PAUSE, Follower, Run, RunEvent, Start};
-use runs::{Selected, select};
+use runs::{Selected, select, select_repeats};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
@@ -39,6 +40,11 @@ pub struct Args {
 
 /// Runs `yard logs`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    if !args.follow
+        && let Some(several) = select_repeats(&args.run)?
+    {
+        return repeats::logs(&several, args.rank, args.last, printer);
+    }
     let mut selected = super::selected(select(&args.run), printer)?;
     let Some(run) = selected.run.take() else {
         return job_output(args, selected, printer);

@@ -84,6 +84,7 @@ impl Args {
         let names = match &row.what {
             ListedKind::Run { run, .. } => [run.entry.id.as_str(), &run.entry.name],
             ListedKind::Job { job, .. } => [job.name.as_str(), ""],
+            ListedKind::Repeats { entry, .. } => [entry.id.as_str(), &entry.name],
         };
         let age = Seconds(u64::try_from(now.since(row.made()) / 1000).unwrap_or(0));
         let has = |text: &String| names.iter().any(|name| name.contains(text.as_str()));
@@ -164,11 +165,27 @@ fn cut_notes(head: &[&str], rows: &mut [Vec<String>], width: usize) {
 }
 
 fn row_json(row: &Listed) -> serde_json::Value {
+    if let ListedKind::Repeats { entry, array, rows } = &row.what {
+        let repeats: Vec<_> = rows.iter().map(row_json).collect();
+        return json!({
+            "run": entry.id,
+            "name": entry.name,
+            "job": array,
+            "cluster": row.cluster,
+            "state": row.state.word(),
+            "note": row.note(),
+            "since": row.since(),
+            "folder": entry.folder,
+            "created": entry.created,
+            "repeats": repeats,
+        });
+    }
     let run = row.run();
     let checkpoint = run.and_then(Run::last_checkpoint);
     let job_name = match &row.what {
         ListedKind::Run { view, .. } => view.as_ref().map(|view| &view.name),
         ListedKind::Job { job, .. } => Some(&job.name),
+        ListedKind::Repeats { .. } => None,
     };
     json!({
         "run": run.map(|run| &run.entry.id),

@@ -23,6 +23,7 @@ mod notebook;
 mod on_run;
 mod plan;
 mod port;
+mod repeats;
 mod report;
 mod requeue;
 mod resource_flags;
@@ -36,6 +37,7 @@ mod show;
 mod show_job;
 mod simulate;
 mod slurm_job;
+mod stage;
 mod story;
 mod tensorboard;
 mod top;
@@ -83,6 +85,7 @@ enum Command {
     Du(du::Args),
     Clean(clean::Args),
     Cache(cache::Args),
+    Stage(stage::Args),
     Attach(attach::Args),
     Shell(shell::Args),
     Engine(engine::Args),
@@ -180,6 +183,7 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Tensorboard(args) => tensorboard::run(&args, printer),
         Command::Notebook(args) => notebook::run(&args, printer),
         Command::Cache(args) => cache::run(&args, printer),
+        Command::Stage(args) => stage::run(&args, printer),
         Command::Report(args) => report::run(&args, printer),
         Command::Requeue(args) => requeue::run(&args, printer),
         Command::Attach(args) => attach::run(&args, printer),

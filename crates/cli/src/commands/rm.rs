@@ -5,8 +5,9 @@ use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
+use folder::IndexEntry;
 use model::{Timestamp, counted};
-use runs::{Run, select};
+use runs::{Repeats, Run, select, select_repeats};
 use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal, stdin};
 
@@ -21,25 +22,48 @@ pub struct Args {
     yes: bool,
 }
 
+/// What is removed.
+enum Doomed {
+    Run(Box<Run>),
+    Repeats(Repeats),
+}
+
+impl Doomed {
+    fn entry(&self) -> &IndexEntry {
+        match self {
+            Doomed::Run(run) => &run.entry,
+            Doomed::Repeats(repeats) => &repeats.entry,
+        }
+    }
+}
+
 /// Runs `yard rm`. Nothing is removed unless all can be.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let now = Timestamp(sys::now());
-    let mut doomed: Vec<Run> = Vec::new();
+    let mut doomed: Vec<Doomed> = Vec::new();
     let mut known = BTreeSet::new();
     for text in &args.runs {
-        let mut selected = super::selected(select(text), printer)?;
-        let run = runs::to_remove(&mut selected, now)?;
-        if known.insert(run.entry.id.clone()) {
-            doomed.push(run);
+        let one = match select_repeats(text)? {
+            Some(repeats) => {
+                runs::repeats_to_remove(&repeats, now)?;
+                Doomed::Repeats(repeats)
+            }
+            None => {
+                let mut selected = super::selected(select(text), printer)?;
+                Doomed::Run(Box::new(runs::to_remove(&mut selected, now)?))
+            }
+        };
+        if known.insert(one.entry().id.clone()) {
+            doomed.push(one);
         }
     }
     let sizes: Vec<u64> = doomed
         .iter()
-        .map(|run| sys::tree_size(&run.entry.folder))
+        .map(|one| sys::tree_size(&one.entry().folder))
         .collect();
     if !args.yes {
-        for (run, size) in doomed.iter().zip(&sizes) {
-            let (id, folder) = (&run.entry.id, run.entry.folder.display());
+        for (one, size) in doomed.iter().zip(&sizes) {
+            let (id, folder) = (&one.entry().id, one.entry().folder.display());
             printer.say(&format!("  {id}  {:>8}  {folder}", words::bytes(*size)));
         }
         if !stdin().is_terminal() {
@@ -56,13 +80,13 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             return Ok(exit_code::FAILED);
         }
     }
-    for (run, size) in doomed.iter().zip(sizes) {
-        runs::remove(run)?;
-        printer.show_line(&format!(
-            "{} removed ({})",
-            run.entry.id,
-            words::bytes(size)
-        ));
+    for (one, size) in doomed.iter().zip(sizes) {
+        match one {
+            Doomed::Run(run) => runs::remove(run)?,
+            Doomed::Repeats(repeats) => repeats.remove()?,
+        }
+        let id = &one.entry().id;
+        printer.show_line(&format!("{id} removed ({})", words::bytes(size)));
     }
     Ok(exit_code::DONE)
 }

@@ -4,17 +4,21 @@ use super::follow::{self, Ended};
 use super::interrupt::Interrupt;
 use super::lint;
 use super::making::make_ready;
+use super::repeats;
 use super::run_request::RequestArgs;
 use super::script;
 use super::slurm_job;
 use super::story::row;
 use crate::exit_code;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
+use folder::{IndexEntry, StartingPoint};
+use job::StartingPointError;
 use runs::places;
-use runs::{RunRequest, Submitted};
+use runs::{Repeats, RunRequest, Submitted};
+use std::path::Path;
 use std::time::Instant;
 
 /// Plan, submit and follow a run; Ctrl-C leaves it running
@@ -22,6 +26,10 @@ use std::time::Instant;
 pub struct Args {
     #[command(flatten)]
     asked: RequestArgs,
+    /// Start at the newest complete checkpoint of this run, at RUN/CHECKPOINT, or at a checkpoint's
+    /// file or folder
+    #[arg(long, value_name = "RUN|PATH")]
+    from: Option<String>,
     /// Submit and return
     #[arg(long, short)]
     detach: bool,
@@ -36,6 +44,19 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     let places = places()?;
     let request = RunRequest::from(args.asked);
     if let Some((script, flags)) = request.script()? {
+        let of_run_files = [
+            ("--from", args.from.is_some()),
+            ("--repeat", request.repeat.is_some()),
+            ("--at-once", request.at_once.is_some()),
+        ];
+        if let Some((flag, _)) = of_run_files.iter().find(|(_, given)| *given) {
+            let what = format!(
+                "{flag} is for run files, and {} is a script",
+                script.display()
+            );
+            return Err(Failure::new(exit_code::USAGE, what)
+                .todo("leave it out; a script has --array in its #SBATCH lines"));
+        }
         let config = runs::user_config(&places)?;
         let target = runs::target(&places, request.on.as_deref(), config.as_ref())?;
         if !args.no_lint {
@@ -57,12 +78,24 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         );
     }
     let mut planned = request.plan(&places)?;
+    planned.from = args.from.as_deref().map(starting_point).transpose()?;
     // Until here nothing needs to be tidied, and a question that hangs ends at once.
     let interrupt = Interrupt::watch()?;
     let headline = planned.plan.headline(&planned.target.facts);
     printer.show_line(&format!("{headline} · {}", planned.target.why));
     for note in &planned.plan.notes {
         printer.show_line(&row("note", note));
+    }
+    if let Some(from) = &planned.from {
+        let name = &from.manifest.name;
+        let proof = match from.manifest.proven {
+            true => "complete",
+            false => "could not verify that it is complete",
+        };
+        printer.show_line(&row(
+            "starts at",
+            &format!("{name} of {} ({proof})", from.of),
+        ));
     }
     planned.check()?;
     let ready = make_ready(&planned, &places, &interrupt, printer)?;
@@ -75,6 +108,9 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         printer.show_line(&row("job", &format!("{} submitted", submitted.job)));
         printer.show_line(&come_back(&submitted));
         return Ok(exit_code::DONE);
+    }
+    if let Some(entry) = submitted.repeats {
+        return follow_repeats(entry, begun, &interrupt, printer);
     }
     let time = planned.plan.time.as_ref().map(|time| time.value);
     let poller = runs::poller(planned.target.transport, &places);
@@ -110,6 +146,70 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
             Ok(exit_code::DONE)
         }
     }
+}
+
+/// The checkpoint that `--from` means: of a path that is there, else of a run.
+fn starting_point(text: &str) -> Result<StartingPoint, Failure> {
+    let path = Path::new(text);
+    let found = if path.exists() {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        job::starting_point(&path, None)
+    } else {
+        let (run, name) = match text.split_once('/') {
+            Some((run, name)) => (run, Some(name)),
+            None => (text, None),
+        };
+        let selected = runs::select(run)?;
+        let Some(run) = selected.run else {
+            return Err(
+                Failure::new(exit_code::USAGE, format!("{run} is a job of no run"))
+                    .asked(format!("--from {text}"))
+                    .todo("name a run, or the path of a checkpoint"),
+            );
+        };
+        job::starting_point(&run.entry.folder, name)
+    };
+    found.map_err(|error| {
+        let failure =
+            Failure::new(exit_code::USAGE, error.to_string()).asked(format!("--from {text}"));
+        match error {
+            StartingPointError::None {
+                there, unusable, ..
+            } => failure
+                .there(match (there.as_slice(), unusable.as_slice()) {
+                    ([], []) => "no checkpoint was saved".to_owned(),
+                    ([], unusable) => unusable.join("; "),
+                    (there, _) => there.join(", "),
+                })
+                .todo("name a run that has saved one"),
+            _ => failure.todo("name a complete checkpoint, or a run that has saved one"),
+        }
+    })
+}
+
+/// Waits for all of several repeats.
+fn follow_repeats(
+    entry: IndexEntry,
+    begun: Instant,
+    interrupt: &Interrupt,
+    printer: &Printer,
+) -> Outcome {
+    let (id, folder) = (entry.id.clone(), entry.folder.display().to_string());
+    let ended = repeats::wait(Repeats::read(entry)?, Some(interrupt), printer)?;
+    let took = words::length(i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX));
+    let (how, code) = match ended {
+        repeats::Waited::Detached => {
+            printer.show_line(&format!("{id} continues without this terminal"));
+            printer.show_line(&row("look", &format!("yard show {id}")));
+            printer.show_line(&row("end", &format!("yard cancel {id}")));
+            return Ok(exit_code::DONE);
+        }
+        repeats::Waited::Over(true) => ("all done in", exit_code::DONE),
+        repeats::Waited::Over(false) => ("not all done after", exit_code::FAILED),
+    };
+    printer.show_line(&format!("{id} {how} {took} · yard show {id}"));
+    printer.show_line(&row("kept in", &folder));
+    Ok(code)
 }
 
 /// How to see it again, and how to end it.

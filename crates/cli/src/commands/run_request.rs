@@ -19,6 +19,12 @@ pub struct RequestArgs {
     /// Who starts the ranks: srun, none, torchrun, jax, lightning
     #[arg(long, value_name = "LAUNCHER")]
     launcher: Option<String>,
+    /// So many runs, as one array: {repeat} is 1 to N
+    #[arg(long, value_name = "N")]
+    repeat: Option<String>,
+    /// Of the repeats so many run at once
+    #[arg(long, value_name = "N")]
+    at_once: Option<String>,
     #[command(flatten)]
     resources: ResourceFlags,
     /// The command of a rank; instead of the run file's
@@ -39,6 +45,8 @@ impl From<RequestArgs> for RunRequest {
             on: asked.on,
             name: asked.name,
             launcher: asked.launcher,
+            repeat: asked.repeat,
+            at_once: asked.at_once,
             resources: given.collect(),
             command: asked.command,
             // One that is no text is refused when it is read.

@@ -162,6 +162,12 @@ fn launch_file(planned: &Planned, ready: &Ready, folder: &Path) -> Result<Launch
         resume_file: None,
         logs: folder.join("logs"),
         run: "shell".to_owned(),
+        code: planned.base.clone(),
+        project: planned
+            .base
+            .file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+        scratch: folder.join("scratch"),
     };
     let unknown = |error: train::UnknownPlaceholder| {
         Failure::new(exit_code::USAGE, error.to_string()).todo("correct the run file")

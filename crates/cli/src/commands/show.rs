@@ -1,6 +1,7 @@
 //! `yard show`
 
 use super::job_output::job_infos;
+use super::repeats;
 use super::show_job;
 use super::story::end_word;
 use crate::exit_code;
@@ -9,10 +10,10 @@ use crate::printer::Printer;
 use crate::words;
 use backend::JobView;
 use clap::Args as ClapArgs;
-use folder::Event;
+use folder::{Event, RunFolder};
 use model::Timestamp;
 use runs::{Run, RunState, Start, say_reason};
-use runs::{run_findings, select};
+use runs::{run_findings, select, select_repeats};
 use serde_json::json;
 
 /// Show one run: where it stands, its jobs, its checkpoints, its last lines
@@ -35,6 +36,9 @@ const LAST_LINES: usize = 5;
 
 /// Runs `yard show`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    if let Some(several) = select_repeats(&args.run)? {
+        return repeats::show(&several, args.json, printer);
+    }
     let mut selected = super::selected(select(&args.run), printer)?;
     let (view, note) = selected.view_or_note()?;
     if let Some(note) = note {
@@ -89,6 +93,14 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
         "made",
         &format!("{} ago", words::length(now.since(run.entry.created))),
     );
+    // What the folder does not tell is left out.
+    let json = RunFolder::open(&run.entry.folder).map(|(_, json)| json);
+    for other in json.iter().flat_map(|json| &json.after) {
+        add("after", &format!("{} is done", other.id));
+    }
+    if let Some(from) = json.as_ref().ok().and_then(|json| json.from.as_ref()) {
+        add("began at", &format!("{} of {}", from.checkpoint, from.of));
+    }
     for index in 0..run.starts.len() {
         let title = format!("start {}", index + 1);
         add(&title, &start_text(run, index, &state));

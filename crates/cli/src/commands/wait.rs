@@ -1,6 +1,7 @@
 //! `yard wait`
 
 use super::follow::{outage, outage_over};
+use super::repeats;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
@@ -9,7 +10,7 @@ use backend::{JobView, Poller, Reach, ViewState};
 use clap::Args as ClapArgs;
 use model::JobId;
 use runs::{FILE_PAUSE, FailureKind, Run, RunState};
-use runs::{Selected, select_live};
+use runs::{Selected, select_live, select_repeats};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use sys::Places;
@@ -27,9 +28,16 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     // All are asked about from the start: one question a cluster.
     let places = runs::places()?;
     let mut pollers = BTreeMap::new();
-    let waited: Result<Vec<Waited>, Failure> = args
-        .runs
-        .iter()
+    let mut several = Vec::new();
+    let mut single = Vec::new();
+    for text in &args.runs {
+        match select_repeats(text)? {
+            Some(repeats) => several.push(repeats),
+            None => single.push(text),
+        }
+    }
+    let waited: Result<Vec<Waited>, Failure> = single
+        .into_iter()
         .map(|text| {
             Ok(Waited::of(
                 super::selected(select_live(text), printer)?,
@@ -39,6 +47,20 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         })
         .collect();
     let mut code = exit_code::DONE;
+    for repeats in several {
+        let id = repeats.entry.id.clone();
+        let all_done = matches!(
+            repeats::wait(repeats, None, printer)?,
+            repeats::Waited::Over(true)
+        );
+        printer.show_line(&match all_done {
+            true => format!("all of {id} are done"),
+            false => format!("not all of {id} are done"),
+        });
+        if !all_done {
+            code = exit_code::FAILED;
+        }
+    }
     for mut one in waited? {
         let mut elements_failed = false;
         if let Some(job) = one.array {

@@ -72,7 +72,15 @@ const PURE: &[&str] = &[
     "lint",
     "watch",
 ];
-const PURE_MAY_USE: &[&str] = &["csv", "jiff", "serde", "serde_json", "thiserror", "toml"];
+const PURE_MAY_USE: &[&str] = &[
+    "csv",
+    "globset",
+    "jiff",
+    "serde",
+    "serde_json",
+    "thiserror",
+    "toml",
+];
 
 /// Modules through which a crate reaches out of itself.
 const REACHING_OUT: &[&str] = &[

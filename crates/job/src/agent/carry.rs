@@ -54,7 +54,7 @@ impl Agent {
             let Some(_lock) = earlier.take() else {
                 continue;
             };
-            let mut all = true;
+            let mut all = self.collect_earlier(&earlier);
             for kept in self.kept_in(&earlier) {
                 if !self.held.contains_key(&kept.record.name) {
                     all &= self.adopt_one(kept).is_ok();
@@ -230,6 +230,10 @@ impl Agent {
                 incoming,
                 result,
             } => self.copied(name, incoming, result),
+            Worked::Collected { local, result } => {
+                self.collected(&local, result)?;
+                self.drained()
+            }
             Worked::Restored { name, result } => match result {
                 Ok(()) => say(Report::Restored { name }),
                 Err(restore::RestoreError::Damaged { what }) => {
@@ -307,6 +311,10 @@ impl Agent {
             return Ok(());
         };
         if self.watcher.waits() && Timestamp(sys::now()) < until {
+            return Ok(());
+        }
+        // After the checkpoints, which count more.
+        if ranks_gone && self.must_collect() {
             return Ok(());
         }
         self.draining = None;

@@ -6,6 +6,7 @@
 
 mod address;
 mod carry;
+mod collect;
 mod copy_out;
 mod hold;
 pub mod kept;
@@ -22,11 +23,13 @@ mod watcher;
 mod work;
 
 pub use ranks::{RankProcess, any_lives};
-pub use tree::make_rest;
+pub use recognise::{Recognised, recognise};
+pub use tree::{make_rest, tree};
 
 use crate::local_folder::{LocalFolder, LocalFolderError};
 use crate::protocol::{AgentId, DiskId, Order, Report};
 use carry::Held;
+use collect::Collecting;
 use folder::{Attempt, EventTail, RunFolder};
 use model::Timestamp;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -114,6 +117,9 @@ struct Agent {
     /// Names that were said to be unspeakable.
     said: BTreeSet<String>,
     draining: Option<Draining>,
+    collecting: Collecting,
+    /// Whether it was said that the run folder takes no collected files.
+    said_refused: bool,
     /// Whether SIGTERM came: to all of the job's tasks, as Slurm sends it.
     terminated: Arc<AtomicBool>,
     /// Keeps the port free until the ranks start.
@@ -180,6 +186,8 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
         copying: BTreeMap::new(),
         said: BTreeSet::new(),
         draining: None,
+        collecting: Collecting::Idle,
+        said_refused: false,
         terminated,
         port: None,
         count: 0,
@@ -293,10 +301,12 @@ impl Agent {
         // That one is saved could not be noted on a disk that is full or read-only.
         let is_saved = |kept: &kept::Kept| {
             let (name, path) = (&kept.record.name, &kept.path);
-            tree::tree(path).is_ok_and(|tree| rescue::is_out(&self.at.run, name, path, &tree))
+            tree(path).is_ok_and(|tree| rescue::is_out(&self.at.run, name, path, &tree))
         };
         // One that does not copy shares the folder of one that does.
-        if self.copier && clean && kept::in_folder(&self.local).iter().all(is_saved) {
+        if self.local.has_uncollected() {
+            let _ = std::fs::remove_dir_all(self.local.resume());
+        } else if self.copier && clean && kept::in_folder(&self.local).iter().all(is_saved) {
             // A disk that is read-only for a while would keep it.
             let removed = patiently(LONGEST_REMOVAL, || false, || self.local.remove());
             if let Err(error) = removed {
@@ -345,6 +355,13 @@ impl Agent {
             Order::Watch { resume } => {
                 self.open_port();
                 self.watching = self.copier;
+                if self.copier && !self.at.plan.data.collect.value.is_empty() {
+                    let noted = self.local.note_uncollected();
+                    noted.map_err(|source| AgentError::System {
+                        what: "noting that files are to be collected",
+                        source,
+                    })?;
+                }
                 if resume.is_none() && self.copier {
                     let resume = self.local.resume();
                     patiently(LONGEST_REMOVAL, || false, || restore::clear(&resume)).map_err(
@@ -356,7 +373,7 @@ impl Agent {
                 }
                 if let Some(name) = resume
                     && self.copier
-                    && let Ok(tree) = tree::tree(&self.local.resume().join(&name))
+                    && let Ok(tree) = tree(&self.local.resume().join(&name))
                 {
                     self.watcher.was_finished(&name, scan::shape(&tree));
                 }

@@ -1,8 +1,10 @@
 //! What takes long and must not keep the agent from hearing orders: a thread of its own does it,
 //! one thing after the other.
 
+use super::collect::{CollectError, Collected, collect};
 use super::copy_out::{CopyOutError, copy_out};
 use super::restore::{RestoreError, restore, restore_kept};
+use crate::local_folder::LocalFolder;
 use folder::{IncomingPart, RunFolder};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +31,15 @@ pub enum Work {
         /// Where this node keeps it, where it is not taken from the run folder.
         kept: Option<PathBuf>,
     },
+    /// Copy files of the data folder into the run folder.
+    Collect {
+        /// The node-local folder.
+        local: LocalFolder,
+        /// Of which files.
+        patterns: Vec<String>,
+        /// Where they go.
+        to: PathBuf,
+    },
 }
 
 /// What came of it.
@@ -49,6 +60,13 @@ pub enum Worked {
         name: String,
         /// Whether it is there.
         result: Result<(), RestoreError>,
+    },
+    /// Of [`Work::Collect`].
+    Collected {
+        /// The node-local folder.
+        local: LocalFolder,
+        /// What was copied.
+        result: Result<Collected, CollectError>,
     },
 }
 
@@ -108,6 +126,14 @@ pub fn perform(work: Work, at: &Workplace, note: impl Fn(String)) -> Worked {
         Work::Restore { name, kept } => {
             let result = at.wait_for_disk(note, || bring(run, &name, kept.as_deref(), resume));
             Worked::Restored { name, result }
+        }
+        Work::Collect {
+            local,
+            patterns,
+            to,
+        } => {
+            let result = collect(&local.data(), &patterns, &to);
+            Worked::Collected { local, result }
         }
     }
 }

@@ -48,6 +48,9 @@ impl Conductor {
             resume_file: resume.map(|known| local.resume().join(&known.name)),
             logs: self.run.tensorboard(),
             run: self.run.id().to_owned(),
+            code: self.run.code().join(&self.json.code.subfolder),
+            project: self.json.project.clone(),
+            scratch: self.run.scratch(),
         };
         let Launch {
             mut head,

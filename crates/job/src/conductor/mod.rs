@@ -4,6 +4,7 @@
 //! it is here and in [`steps`].
 
 mod allocation;
+mod awaited;
 mod checkpoints;
 mod cluster_word;
 mod comeback;

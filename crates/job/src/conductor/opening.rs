@@ -1,5 +1,6 @@
 //! How a conductor begins: what it reads, and whether there is anything to do.
 
+use super::awaited::{Awaited, awaited};
 use super::services::Services;
 use super::state::{Comeback, Facts};
 use super::steps::Steps;
@@ -8,7 +9,7 @@ use super::{Allocation, Conductor, ConductorError, Message, checkpoints, event_l
 use crate::grace::Deadlines;
 use crate::local_folder::LocalFolder;
 use crate::notices::Notices;
-use folder::{Event, EventLog, RunFolder, RunJson};
+use folder::{ComingBack, Event, EventLog, Link, LinkState, RunFolder, RunJson};
 use model::Timestamp;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -63,9 +64,17 @@ impl Conductor {
                 source,
             }
         };
-        for needed in [run.links(), run.logs(), run.tensorboard()] {
+        let programs = run.folders_of_programs(&json.plan.name.value);
+        for needed in [run.links(), run.logs(), run.tensorboard()]
+            .into_iter()
+            .chain(programs)
+        {
             patiently(patience, || false, || std::fs::create_dir_all(&needed))
                 .map_err(wrong("making folders"))?;
+        }
+        if number == 1 {
+            patiently(patience, || false, || own_link(&run, &json, &allocation))
+                .map_err(wrong("writing the job's link"))?;
         }
         let standing = succession::standing(&run, number, allocation.attempt)
             .map_err(wrong("looking at the jobs before"))?;
@@ -97,6 +106,32 @@ impl Conductor {
             token: json.token.clone(),
             time: exact_time(&json),
         };
+        let looked = awaited(&run, allocation.attempt, &json.after);
+        match looked.map_err(wrong("looking at the run before"))? {
+            Awaited::Done => {}
+            Awaited::Failed { cause } => {
+                let failed = Event::Failed {
+                    cause,
+                    status: None,
+                };
+                log.append(now, failed).map_err(wrong("writing events"))?;
+                return Ok(Opened::Over(1));
+            }
+            Awaited::GoesOn { job } => {
+                let event = match place.wait_for(job) {
+                    Ok(job) => Event::ComingBack {
+                        how: ComingBack::Successor { job },
+                    },
+                    Err(why) => Event::Failed {
+                        cause: format!("it could not be submitted to wait longer: {why}"),
+                        status: None,
+                    },
+                };
+                let code = u8::from(matches!(event, Event::Failed { .. }));
+                log.append(now, event).map_err(wrong("writing events"))?;
+                return Ok(Opened::Over(code));
+            }
+        }
         let (heard, hear) = channel();
         let steps = Steps {
             yard,
@@ -183,7 +218,7 @@ impl Conductor {
                 .end
                 .map(|end| Deadlines::before_limit(allocation.start, end, grace)),
             hello_by: Timestamp(now.0 + i64::try_from(HELLO.as_millis()).unwrap_or(i64::MAX)),
-            stage: !self.json.plan.data.stage.value.is_empty(),
+            stage: !self.json.plan.data.stage.value.is_empty() || self.run.collected().is_dir(),
             checkpoints: checkpoints::known(&there.whole),
             comeback: Comeback {
                 after_limit: resume.on.value.contains(&ResumeOn::Timeout),
@@ -202,6 +237,28 @@ impl Conductor {
             grace: Duration::from_secs(resume.grace.value.0),
         })
     }
+}
+
+/// Writes the first link of a run that is one of several repeats: who submitted the array does not
+/// know the number of each element.
+fn own_link(run: &RunFolder, json: &RunJson, allocation: &Allocation) -> io::Result<()> {
+    let links = run.read_links()?;
+    if allocation.requeue_name == allocation.attempt.job.to_string()
+        || links.iter().any(|link| link.number == 1)
+    {
+        return Ok(());
+    }
+    let link = Link {
+        number: 1,
+        cluster: json.cluster.clone(),
+        token: json.token.clone(),
+        after: None,
+        state: LinkState::Submitted {
+            job: allocation.attempt.job,
+            at: allocation.start,
+        },
+    };
+    Ok(run.write_link(&link)?)
 }
 
 /// How long a disk that takes nothing is waited for: as long as the job's end may take.

@@ -137,6 +137,18 @@ impl Place {
     /// # Errors
     /// In words.
     pub fn succeed(&self) -> Result<u32, String> {
+        self.next_after(self.job)
+    }
+
+    /// As [`Place::succeed`], to start after the end of that job, which is another run's.
+    ///
+    /// # Errors
+    /// In words.
+    pub fn wait_for(&self, job: u32) -> Result<u32, String> {
+        self.next_after(job)
+    }
+
+    fn next_after(&self, job: u32) -> Result<u32, String> {
         let words = |error: io::Error| format!("the run folder can't be used: {error}");
         if let Some(job) = successor(&self.run, self.number).map_err(words)? {
             return Ok(job);
@@ -150,7 +162,11 @@ impl Place {
             after: Some(self.job),
         };
         let now = || Timestamp(sys::now());
-        match self.run.submit(&link, &mut Sbatch(self), now) {
+        let mut sbatch = Sbatch {
+            place: self,
+            after: job,
+        };
+        match self.run.submit(&link, &mut sbatch, now) {
             Ok((job, _at)) => Ok(job),
             Err(SubmissionError::Folder(error)) => Err(words(error.into())),
             Err(SubmissionError::Cluster(why)) => Err(why),
@@ -159,7 +175,11 @@ impl Place {
 }
 
 /// Slurm's own commands, as the job before calls them.
-struct Sbatch<'a>(&'a Place);
+struct Sbatch<'a> {
+    place: &'a Place,
+    /// The job whose end it waits for.
+    after: u32,
+}
 
 impl Submitter for Sbatch<'_> {
     type Error = String;
@@ -176,11 +196,11 @@ impl Submitter for Sbatch<'_> {
     }
 
     fn submit(&mut self, link: &NewLink<'_>) -> Result<u32, NotSubmitted<String>> {
-        let Sbatch(place) = self;
+        let Sbatch { place, after } = self;
         let mut command = command("sbatch");
         command
             .arg("--parsable")
-            .arg(format!("--dependency=afterany:{}", place.job))
+            .arg(format!("--dependency=afterany:{after}"))
             .arg(format!("--comment={}", link.token))
             .args(place.time.iter().map(|time| format!("--time={time}")))
             .arg(place.run.script())

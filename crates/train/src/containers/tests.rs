@@ -36,6 +36,9 @@ fn values() -> crate::Values {
         resume_file: None,
         logs: "/runs/x/tensorboard".into(),
         run: "x".to_owned(),
+        code: PathBuf::from("/r/code"),
+        project: "shop".to_owned(),
+        scratch: PathBuf::from("/r/scratch"),
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! A file a section. A row says what a key takes; beside it stands the function that reads it.
 
+mod after;
 mod checkpoints;
 mod choices;
 mod config_only;
@@ -22,7 +23,7 @@ pub(crate) use config_only::{ON, POLL};
 pub use key_row::{Flag, KeyDefault, KeyRow, Value};
 pub(crate) use sections::{SECTIONS, SectionEntry, section_of};
 pub use sections::{SectionRow, config_keys, is_of_one_run, key_sections, top_keys};
-pub(crate) use top::{LAUNCHER, name};
+pub(crate) use top::{AT_ONCE, LAUNCHER, REPEAT, name};
 
 use crate::reader::{Raw, Reader};
 

@@ -101,7 +101,7 @@ impl Section for ResourceSection {
                 flag: Flag::stricter(
                     "time",
                     "TIME",
-                    "Longest time of one job, such as 25s, 10m, 24h, 24:00:00 or 2-12:00:00",
+                    "Longest time of one job: 25s, 10m, 24h, or as Slurm has it, 10 (minutes), 24:00:00, 2-12:00:00",
                 ),
                 doc: "Time limit of one job. A run that needs longer continues in further jobs.",
                 example: "\"24h\"",

@@ -3,8 +3,8 @@
 use super::{KeyRow, Section};
 use crate::reader::Reader;
 use crate::{
-    CheckpointSection, ContainerSection, DataSection, EnvironmentSection, NotifySection,
-    ResourceSection, ResumeSection, Sections,
+    AfterSection, CheckpointSection, ContainerSection, DataSection, EnvironmentSection,
+    NotifySection, ResourceSection, ResumeSection, Sections,
 };
 use toml::Spanned;
 use toml::de::DeValue;
@@ -65,8 +65,15 @@ pub(crate) const SECTIONS: &[SectionEntry] = &[
         },
     },
     SectionEntry {
+        name: "after",
+        doc: "What has to be done before the run starts.",
+        of_one_run: true,
+        keys: AfterSection::rows,
+        read: |own, reader, name, value| reader.section(&mut own.after, name, value),
+    },
+    SectionEntry {
         name: "data",
-        doc: "What is brought to the nodes. Paths are against the run file's folder.",
+        doc: "What is brought to the nodes and from them. Paths are against the run file's folder.",
         of_one_run: true,
         keys: DataSection::rows,
         read: |own, reader, name, value| reader.section(&mut own.data, name, value),

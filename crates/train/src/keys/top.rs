@@ -40,18 +40,38 @@ impl Section for Sections {
             read: |row, own, reader, raw| own.command = command(row, reader, raw),
         },
         Key {
-            row: KeyRow {
-                name: "repeat",
-                value: Value::Count(1),
-                default: KeyDefault::Is("1"),
-                flag: None,
-                doc: "How often the run is repeated; more than 1 is not supported yet.",
-                example: "1",
-            },
-            read: |row, own, reader, raw| own.repeat = repeat(row, reader, raw),
+            row: REPEAT,
+            read: |row, own, reader, raw| own.repeat = reader.count(row, raw),
+        },
+        Key {
+            row: AT_ONCE,
+            read: |row, own, reader, raw| own.at_once = reader.count(row, raw),
         },
     ];
 }
+
+pub(crate) const REPEAT: KeyRow = KeyRow {
+    name: "repeat",
+    value: Value::Count(1),
+    default: KeyDefault::Is("1"),
+    flag: Flag::own(
+        "repeat",
+        "N",
+        "So many runs, as one array: {repeat} is 1 to N",
+    ),
+    doc: "How many runs are made of the file: the elements of one array, `NAME.1` to `NAME.N`, each with \
+          its number as `{repeat}`, a run folder of its own, and resumed by itself.",
+    example: "5",
+};
+
+pub(crate) const AT_ONCE: KeyRow = KeyRow {
+    name: "at_once",
+    value: Value::Count(1),
+    default: KeyDefault::Described("as many as there is room for"),
+    flag: Flag::own("at-once", "N", "Of the repeats so many run at once"),
+    doc: "How many of the repeats run at once.",
+    example: "2",
+};
 
 const NAME: KeyRow = KeyRow {
     name: "name",
@@ -107,15 +127,4 @@ fn command(row: &KeyRow, reader: &mut Reader<'_>, raw: Raw<'_>) -> Option<Resolv
         }
         Some(_) => Some(command),
     }
-}
-
-fn repeat(row: &KeyRow, reader: &mut Reader<'_>, raw: Raw<'_>) -> Option<Resolved<u32>> {
-    let repeat = reader.count(row, raw)?;
-    if repeat.value > 1 {
-        let help = "leave it out, and start the run once a seed";
-        let message = "more than one repeat is not supported yet";
-        reader.complain(span(raw), message, "", help);
-        return None;
-    }
-    Some(repeat)
 }

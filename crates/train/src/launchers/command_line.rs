@@ -38,6 +38,9 @@ pub fn command_line(plan: &Plan) -> Result<String, UnknownPlaceholder> {
         resume_file: None,
         logs: named("logs"),
         run: "{run}".to_owned(),
+        code: named("code"),
+        project: "{project}".to_owned(),
+        scratch: named("scratch"),
     };
     let Launch { head, ranks } = launch_at(plan, &shape, meeting, &values)?;
     let rank = ranks.first().map(|rank| rank.argv.as_slice());

@@ -77,6 +77,12 @@ impl Task<'_> {
         // Programs for clusters of the Digital Research Alliance of Canada find their data there, at
         // the paths below the folder that they were staged from.
         set_default(&mut env, "SLURM_TMPDIR", text(&values.data));
+        // The words of job submitters at the University of British Columbia, with the folders
+        // `$scratch_dir/hpc_outputs` and `$scratch_dir/$exp_name/checkpoints`.
+        set_default(&mut env, "source_dir", text(&values.code));
+        set_default(&mut env, "project_name", &values.project);
+        set_default(&mut env, "scratch_dir", text(&values.scratch));
+        set_default(&mut env, "exp_name", &self.plan.name.value);
         set(&mut env, var::YARD_CHECKPOINTS, text(&values.checkpoints));
         set(&mut env, var::YARD_RESUME, text(&values.resume));
         match &values.resume_file {

@@ -63,6 +63,9 @@ fn launched(text: &str, facts: &ClusterFacts, resume: Option<&str>, address: &st
         resume_file: resume.map(PathBuf::from),
         logs: PathBuf::from("/r/tensorboard"),
         run: "digits-k3f9".to_owned(),
+        code: PathBuf::from("/r/code"),
+        project: "shop".to_owned(),
+        scratch: PathBuf::from("/r/scratch"),
     };
     launch(&plan, &shape, &rendezvous, &values).unwrap()
 }
@@ -130,6 +133,10 @@ fn jax_ranks() {
               YARD_RESUME_FILE = /l/resume/260.npz
               YARD_RUN = digits-k3f9
               YARD_WORLD_SIZE = 2
+              exp_name ?= digits
+              project_name ?= shop
+              scratch_dir ?= /r/scratch
+              source_dir ?= /r/code
             task 1 on node 0: python train.py --read-checkpoints-from /l/resume --write-checkpoints-to /l/checkpoints --from /l/resume/260.npz
               JAX_COORDINATOR_ADDRESS = 127.0.0.1:41733
               JAX_COORDINATOR_PORT = 41733
@@ -142,6 +149,10 @@ fn jax_ranks() {
               SLURM_PROCID = 1
               SLURM_STEP_NODELIST ?= n1
               SLURM_TMPDIR ?= /l/data
+              exp_name ?= digits
+              project_name ?= shop
+              scratch_dir ?= /r/scratch
+              source_dir ?= /r/code
         "#]],
     );
 }
@@ -182,6 +193,10 @@ fn jax_with_several_gpus_a_rank() {
               YARD_RESUME_FILE removed
               YARD_RUN = digits-k3f9
               YARD_WORLD_SIZE = 2
+              exp_name ?= digits
+              project_name ?= shop
+              scratch_dir ?= /r/scratch
+              source_dir ?= /r/code
             task 1 on node 0: x
               CUDA_DEVICE_ORDER ?= PCI_BUS_ID
               JAX_COORDINATOR_ADDRESS = 127.0.0.1:41733
@@ -196,6 +211,10 @@ fn jax_with_several_gpus_a_rank() {
               SLURM_PROCID = 1
               SLURM_STEP_NODELIST ?= n1
               SLURM_TMPDIR ?= /l/data
+              exp_name ?= digits
+              project_name ?= shop
+              scratch_dir ?= /r/scratch
+              source_dir ?= /r/code
         "#]],
     );
 }
@@ -233,6 +252,10 @@ fn torch_ranks() {
               YARD_RESUME_FILE removed
               YARD_RUN = digits-k3f9
               YARD_WORLD_SIZE = 2
+              exp_name ?= digits
+              project_name ?= shop
+              scratch_dir ?= /r/scratch
+              source_dir ?= /r/code
             task 1 on node 1: python t.py
               LOCAL_RANK = 0
               LOCAL_WORLD_SIZE = 1
@@ -244,6 +267,10 @@ fn torch_ranks() {
               RANK = 1
               SLURM_TMPDIR ?= /l/data
               WORLD_SIZE = 2
+              exp_name ?= digits
+              project_name ?= shop
+              scratch_dir ?= /r/scratch
+              source_dir ?= /r/code
         "#]],
     );
 }
@@ -284,6 +311,10 @@ fn lightning_ranks() {
               YARD_RESUME_FILE removed
               YARD_RUN = digits-k3f9
               YARD_WORLD_SIZE = 2
+              exp_name ?= digits
+              project_name ?= shop
+              scratch_dir ?= /r/scratch
+              source_dir ?= /r/code
             task 1 on node 1: python t.py
               LOCAL_RANK = 0
               LOCAL_WORLD_SIZE = 1
@@ -297,6 +328,10 @@ fn lightning_ranks() {
               SLURM_NTASKS_PER_NODE = 1
               SLURM_TMPDIR ?= /l/data
               WORLD_SIZE = 2
+              exp_name ?= digits
+              project_name ?= shop
+              scratch_dir ?= /r/scratch
+              source_dir ?= /r/code
         "#]],
     );
 }
@@ -326,6 +361,10 @@ fn one_process() {
               YARD_RESUME_FILE removed
               YARD_RUN = digits-k3f9
               YARD_WORLD_SIZE = 1
+              exp_name ?= digits
+              project_name ?= shop
+              scratch_dir ?= /r/scratch
+              source_dir ?= /r/code
         "#]],
     );
 }
@@ -364,6 +403,10 @@ fn torchrun_agents() {
               YARD_RESUME_FILE removed
               YARD_RUN = digits-k3f9
               YARD_WORLD_SIZE = 4
+              exp_name ?= digits
+              project_name ?= shop
+              scratch_dir ?= /r/scratch
+              source_dir ?= /r/code
             task 1 on node 1: python3.11 -m torch.distributed.run --nnodes=2 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint=127.0.0.1:41733 --rdzv_id=17.1 --rdzv_conf=is_host=0 t.py 4
               LOCAL_RANK removed
               LOCAL_WORLD_SIZE removed
@@ -376,6 +419,10 @@ fn torchrun_agents() {
               RANK removed
               SLURM_TMPDIR ?= /l/data
               WORLD_SIZE removed
+              exp_name ?= digits
+              project_name ?= shop
+              scratch_dir ?= /r/scratch
+              source_dir ?= /r/code
         "#]],
     );
     let commands = [

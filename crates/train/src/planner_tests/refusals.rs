@@ -134,10 +134,28 @@ fn refusals() {
 }
 
 #[test]
+fn a_number_in_the_flag_of_the_time_limit_is_minutes() {
+    let check = |text: &str, seconds| {
+        let mut overrides = Overrides::default();
+        overrides.set("-t", "time", text).unwrap();
+        let time = overrides.resources.time.unwrap().value;
+        assert_eq!(
+            time,
+            model::TimeLimitRequest::Limit(Seconds(seconds)),
+            "{text}"
+        );
+    };
+    check("10", 600);
+    check("10:30", 630);
+    check("1-12", 129_600);
+    check("10s", 10);
+}
+
+#[test]
 fn flags_that_are_not_understood() {
     let mut overrides = Overrides::default();
     let problems = [
-        overrides.set("--time", "time", "25").unwrap_err(),
+        overrides.set("--time", "time", "25 parsecs").unwrap_err(),
         overrides
             .set("--gpus-per-node", "gpus_per_node", "v100:x")
             .unwrap_err(),
@@ -147,11 +165,11 @@ fn flags_that_are_not_understood() {
     ];
     let shown = problems.map(|problem| problem.to_string());
     expect![[r#"
-        25 has no unit
+        "25 parsecs" is not a length of time
            --> command line:1:8
-           1 │ --time=25
-             │        ^^
-          help: write "25s", "25m" or "25h"
+           1 │ --time=25 parsecs
+             │        ^^^^^^^^^^
+          help: write "25s", "10m", "24h", "2d", "1h30m", or Slurm's "1-00:00:00"
 
         gpus_per_node is text
            --> command line:1:22

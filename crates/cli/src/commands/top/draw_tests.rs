@@ -42,6 +42,8 @@ fn listed(id: &str, cluster: &str, state: RunState) -> Listed {
             cluster: cluster.to_owned(),
             folder: folder.path().to_owned(),
             created: Timestamp(0),
+            repeats: None,
+            of: None,
         },
         folder,
         links: Vec::new(),
@@ -53,6 +55,7 @@ fn listed(id: &str, cluster: &str, state: RunState) -> Listed {
             },
             events: vec![started],
         }],
+        element: None,
     };
     Listed {
         what: ListedKind::Run {

@@ -66,7 +66,8 @@ const COMMON: &str = r#"With every launcher:
 - Ranks meet at an address of the job's first node and at a port that was free there and was held until
   they started, so that two jobs on one node do not meet each other. `YARD_COORDINATOR` has it, for
   programs that have a way of their own.
-- `SLURM_TMPDIR` is `{data}`, where a site does not set it itself: what `[data] stage` names lies there.
+- `SLURM_TMPDIR` is `{data}`, where a site does not set it itself: what `[data] stage` names lies there, at the same relative path.
+- `source_dir`, `project_name`, `exp_name` and `scratch_dir` are the code's folder, the project, the run's name and `scratch/` in the run folder, unless they are set already; `$scratch_dir/hpc_outputs` and `$scratch_dir/$exp_name/checkpoints` are there.
 - A rank that fails ends the others: `srun` runs with `--kill-on-bad-exit=1`. The first that failed is
   named, with its node, its exit code and what it said last.
 - A command that starts the launcher itself (`torchrun train.py` with `launcher = "torchrun"`) is refused:
@@ -156,6 +157,9 @@ fn variables(plan: &Plan) -> String {
         resume_file: None,
         logs: nowhere(),
         run: String::new(),
+        code: nowhere(),
+        project: String::new(),
+        scratch: nowhere(),
     };
     let Ok(Launch { ranks, .. }) = launch(plan, &shape, &rendezvous, &values) else {
         return String::new();
@@ -167,6 +171,10 @@ fn variables(plan: &Plan) -> String {
                 "PYTHONUNBUFFERED",
                 "CUDA_DEVICE_ORDER",
                 "SLURM_TMPDIR",
+                "source_dir",
+                "project_name",
+                "scratch_dir",
+                "exp_name",
             ]
             .contains(&name)
     };

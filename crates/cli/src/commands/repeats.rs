@@ -1,0 +1,203 @@
+//! What commands show and do of several repeats of a run together.
+
+use super::interrupt::Interrupt;
+use super::story::row;
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use crate::words;
+use folder::LogTail;
+use model::Timestamp;
+use runs::{Repeats, Run, RunState, counts_in_words, say_reason, together};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// How often the clusters of repeats are asked that are waited for, at first.
+const PAUSE: Duration = Duration::from_millis(200);
+/// And at most so seldom.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// `yard show`: one line each.
+pub fn show(repeats: &Repeats, as_json: bool, printer: &Printer) -> Outcome {
+    let (views, note) = repeats.views()?;
+    if let Some(note) = note {
+        printer.say(&format!("note: {note}"));
+    }
+    let states = repeats.states(&views);
+    let now = Timestamp(sys::now());
+    if as_json {
+        printer.line(&all_json(repeats, &states).to_string());
+        return Ok(exit_code::DONE);
+    }
+    let entry = &repeats.entry;
+    let state = together(states.clone());
+    printer.show_line(&format!(
+        "{} · {} · {}",
+        entry.id,
+        entry.cluster,
+        state.word()
+    ));
+    let made = words::length(now.since(entry.created));
+    printer.show_line(&row("made", &format!("{made} ago")));
+    printer.show_line(&row("runs", &counts_in_words(&states)));
+    printer.show_line(&row("folder", &entry.folder.display().to_string()));
+    let rows: Vec<Vec<String>> = repeats
+        .runs
+        .iter()
+        .zip(&states)
+        .map(|(run, state)| cells(run, state, now))
+        .collect();
+    let head = ["RUN", "JOB", "STATE", "SINCE", "PROGRESS", "NOTE"];
+    printer.shown(&words::fitted(&head, &rows, printer.width()));
+    Ok(exit_code::DONE)
+}
+
+fn cells(run: &Run, state: &RunState, now: Timestamp) -> Vec<String> {
+    let dash = || "–".to_owned();
+    let job = match run.element {
+        Some(element) if element.job.is_none() => {
+            Some(format!("{}_{}", element.array, element.number))
+        }
+        _ => run.job().map(|job| job.to_string()),
+    };
+    let since = match state {
+        RunState::Done { at } => Some(*at),
+        RunState::Running { since: Some(since) } => Some(*since),
+        _ => run.last_events().last().map(|line| line.at),
+    };
+    let progress = run
+        .last_checkpoint()
+        .map(|(name, step, _)| step.map_or_else(|| name.to_owned(), |step| format!("step {step}")));
+    vec![
+        run.entry.id.clone(),
+        job.unwrap_or_else(dash),
+        state.word().to_owned(),
+        since.map_or_else(dash, |at| words::length(now.since(at))),
+        progress.unwrap_or_else(dash),
+        match state {
+            RunState::Waiting { reason } | RunState::Resuming { reason } => say_reason(reason),
+            RunState::Refused { why } => why.clone(),
+            RunState::Failed { cause } => cause.clone(),
+            RunState::Unknown { what } => what.clone(),
+            RunState::NotSubmitted
+            | RunState::Running { .. }
+            | RunState::Done { .. }
+            | RunState::Cancelled => String::new(),
+        },
+    ]
+}
+
+/// All of them, as `yard show --json` has them.
+fn all_json(repeats: &Repeats, states: &[RunState]) -> serde_json::Value {
+    let one = |(run, state): (&Run, &RunState)| {
+        json!({
+            "run": run.entry.id,
+            "state": state,
+            "job": run.job(),
+            "folder": run.entry.folder,
+            "starts": run.starts.len(),
+        })
+    };
+    let runs: Vec<_> = repeats.runs.iter().zip(states).map(one).collect();
+    json!({
+        "run": repeats.entry.id,
+        "name": repeats.entry.name,
+        "cluster": repeats.entry.cluster,
+        "folder": repeats.entry.folder,
+        "created": repeats.entry.created,
+        "state": together(states.to_vec()),
+        "array": repeats.array(),
+        "runs": runs,
+    })
+}
+
+/// `yard logs`: what the ranks of each wrote, one after the other.
+pub fn logs(repeats: &Repeats, rank: Option<u32>, last: bool, printer: &Printer) -> Outcome {
+    for (number, run) in (1..).zip(&repeats.runs) {
+        let starts = match last {
+            true => run.starts.last().map_or(&[][..], std::slice::from_ref),
+            false => &run.starts[..],
+        };
+        for start in starts {
+            let mut tail = LogTail::new(&run.folder, start.attempt);
+            loop {
+                let lines = tail.read(true).map_err(|error| {
+                    Failure::new(exit_code::IO, format!("logs can't be read: {error}"))
+                })?;
+                let own = lines
+                    .iter()
+                    .filter(|line| rank.is_none_or(|rank| rank == line.rank));
+                for line in own {
+                    printer.line(&format!("[{number}.{}] {}", line.rank, line.text));
+                }
+                if !tail.has_more() {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(exit_code::DONE)
+}
+
+/// How waiting for all of them ended.
+pub enum Waited {
+    /// All are over; whether each was done.
+    Over(bool),
+    /// The person left.
+    Detached,
+}
+
+/// Waits until all are over, and prints the end of each as it comes.
+pub fn wait(
+    mut repeats: Repeats,
+    interrupt: Option<&Interrupt>,
+    printer: &Printer,
+) -> Result<Waited, Failure> {
+    let begun = Instant::now();
+    let mut shown = vec![false; repeats.runs.len()];
+    let mut asked: Option<Instant> = None;
+    let mut outage = None;
+    loop {
+        if interrupt.is_some_and(Interrupt::asked) {
+            return Ok(Waited::Detached);
+        }
+        let pause = (begun.elapsed() / 10).clamp(PAUSE, LONGEST_PAUSE);
+        if asked.is_none_or(|asked| asked.elapsed() >= pause) {
+            asked = Some(Instant::now());
+            repeats = Repeats::read(repeats.entry)?;
+            let (views, note) = repeats.views()?;
+            if let Some(note) = note.as_ref().filter(|_| outage.is_none()) {
+                printer.say(&row("note", &format!("{note}; waiting")));
+            }
+            outage = note;
+            let states = repeats.states(&views);
+            for ((run, state), shown) in repeats.runs.iter().zip(&states).zip(&mut shown) {
+                if outage.is_none() && !state.is_live() && !*shown {
+                    *shown = true;
+                    printer.show_line(&row(&format!(".{}", number(run)), &end(state)));
+                }
+            }
+            if shown.iter().all(|shown| *shown) {
+                let done = |state: &RunState| matches!(state, RunState::Done { .. });
+                return Ok(Waited::Over(states.iter().all(done)));
+            }
+            let length = words::length(i64::try_from(begun.elapsed().as_millis()).unwrap_or(0));
+            printer.moving("runs", &format!("{} · {length}", counts_in_words(&states)));
+        }
+        std::thread::sleep(runs::FILE_PAUSE);
+    }
+}
+
+fn number(run: &Run) -> u32 {
+    run.entry.of.as_ref().map_or(0, |of| of.number)
+}
+
+/// How one ended.
+fn end(state: &RunState) -> String {
+    match state {
+        RunState::Failed { cause } => format!("failed: {cause}"),
+        RunState::Refused { why } => format!("was refused: {why}"),
+        RunState::Unknown { what } => format!("ended, how is unknown: {what}"),
+        state => state.word().to_owned(),
+    }
+}

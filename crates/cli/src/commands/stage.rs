@@ -1,0 +1,73 @@
+//! `yard stage`
+
+use super::story::row;
+use crate::exit_code;
+use crate::failure::{Failure, Outcome};
+use crate::printer::Printer;
+use crate::words;
+use clap::Args as ClapArgs;
+use folder::Event;
+use job::stage::{StageError, bring_all};
+use std::path::{Path, PathBuf};
+use train::place_below;
+
+/// Copy files and folders to another disk, as a run's [data] stage does
+///
+/// A relative path keeps its place below the folder, an absolute one its last part; archives (.tar,
+/// .tar.gz, .tgz, .tar.zst) are unpacked into the folder itself. Several threads copy; links are
+/// followed.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// Files, folders and archives
+    #[arg(required = true, value_name = "SOURCE")]
+    sources: Vec<PathBuf>,
+    /// Where they go; made where it is not there
+    #[arg(long, value_name = "FOLDER")]
+    to: PathBuf,
+}
+
+/// Runs `yard stage`.
+pub fn run(args: &Args, printer: &Printer) -> Outcome {
+    let io = |path: &Path, error: std::io::Error| {
+        let path = path.display();
+        Failure::new(exit_code::IO, format!("{path} can't be used: {error}"))
+    };
+    let here = std::env::current_dir().map_err(|error| io(Path::new("."), error))?;
+    std::fs::create_dir_all(&args.to).map_err(|error| {
+        io(&args.to, error).todo("name a folder in --to that you may make and write")
+    })?;
+    let sources: Vec<PathBuf> = args.sources.iter().map(|path| here.join(path)).collect();
+    let placed: Vec<(&Path, &Path)> = sources
+        .iter()
+        .map(|path| (path.as_path(), place_below(&here, path)))
+        .collect();
+    let mut done = None;
+    let result = bring_all(&placed, &args.to, &mut |event| match event {
+        Event::Staging { what, done, total } => {
+            let of = total.map_or_else(String::new, |total| format!(" of {}", words::bytes(total)));
+            printer.moving(&what, &format!("{}{of}", words::bytes(done)));
+        }
+        Event::Staged { bytes, took_ms } => done = Some((bytes, took_ms)),
+        _ => {}
+    });
+    result.map_err(|error| failure(&error))?;
+    if let Some((bytes, took)) = done {
+        let took = words::length(i64::try_from(took).unwrap_or(i64::MAX));
+        let to = args.to.display();
+        printer.show_line(&row(
+            "staged",
+            &format!("{} in {took}, in {to}", words::bytes(bytes)),
+        ));
+    }
+    Ok(exit_code::DONE)
+}
+
+fn failure(error: &StageError) -> Failure {
+    let text = error.to_string();
+    let (what, todo) = text.split_once("; ").unwrap_or((&text, ""));
+    let failure = Failure::new(exit_code::IO, what);
+    match todo {
+        "" => failure.todo("what was copied stays; the same command again copies all of it"),
+        todo => failure.todo(todo),
+    }
+}

@@ -1,0 +1,250 @@
+//! More than one run from one file, runs after each other, runs that start at a checkpoint, and files
+//! that are brought to the nodes and back.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use testkit::{TestEnv, wait_until};
+
+/// Counts to its first argument, saves every tenth number, and goes on from the newest.
+const TRAIN: &str = r#"n=$(ls "$YARD_RESUME" | sed 's/.*-//' | sort -n | tail -1); n=${n:-0}
+echo "repeat $YARD_REPEAT of $2 from $n"
+mkdir -p "$SLURM_TMPDIR/results"
+echo "$YARD_REPEAT from $n" >> "$SLURM_TMPDIR/results/log"
+while [ "$n" -lt "$1" ]; do
+    n=$((n + 1)); sleep 0.02
+    if [ $((n % 10)) = 0 ]; then
+        echo "weights $n" > "$YARD_CHECKPOINTS/.part"
+        mv "$YARD_CHECKPOINTS/.part" "$YARD_CHECKPOINTS/step-$n"
+    fi
+done
+test -d "$scratch_dir/$exp_name/checkpoints" -a -d "$scratch_dir/hpc_outputs" && cd "$source_dir" &&
+    echo "$project_name has all of it"
+"#;
+
+fn write_run(env: &TestEnv, name: &str, to: u32, more: &str) {
+    env.write("train.sh", TRAIN);
+    let text = format!(
+        "name = \"{name}\"\ncommand = [\"sh\", \"train.sh\", \"{to}\", \"{{repeat}}\"]\n{more}\
+         checkpoints = {{ complete = \"rename\" }}\nresources = {{ time = \"10m\", cpus_per_rank = 1 }}\n"
+    );
+    env.write(format!("{name}.toml"), &text);
+}
+
+fn show(env: &TestEnv, name: &str) -> Value {
+    serde_json::from_str(&env.yard(&["show", name, "--json"]).success()).unwrap()
+}
+
+fn folder(env: &TestEnv, name: &str) -> PathBuf {
+    PathBuf::from(show(env, name)["folder"].as_str().unwrap())
+}
+
+fn starts(env: &TestEnv, name: &str) -> usize {
+    show(env, name)["starts"].as_array().unwrap().len()
+}
+
+#[test]
+fn repeats_are_one_array_and_each_is_resumed_by_itself() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let more = "repeat = 3\nat_once = 2\ndata = { collect = [\"results/**\"] }\n";
+    write_run(&env, "seeds", 1_000_000, more);
+    let plan = env.yard(&["plan", "seeds.toml"]).success();
+    assert!(plan.contains("3, as seeds.1 to seeds.3"), "{plan}");
+    env.yard(&["run", "seeds.toml", "--detach"]).success();
+    wait_until("both that may are saved", || {
+        ["seeds.1", "seeds.2"].iter().all(|name| {
+            let manifests = folder(&env, name).join("checkpoints/.manifests");
+            fs::read_dir(manifests).is_ok_and(|mut entries| entries.next().is_some())
+        })
+    });
+    let listed: Value = serde_json::from_str(&env.yard(&["ls", "--json"]).success()).unwrap();
+    let rows = listed["runs"].as_array().unwrap();
+    assert_eq!(rows.len(), 1, "{listed}");
+    let states: Vec<&str> = rows[0]["repeats"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["state"].as_str().unwrap())
+        .collect();
+    assert_eq!(states, ["running", "running", "waiting"], "{listed}");
+    let shown = env.yard(&["show", "seeds"]).success();
+    assert!(
+        shown.contains("2 running") && shown.contains("its array runs"),
+        "{shown}"
+    );
+
+    env.yard(&["requeue", "seeds.2"]).success();
+    wait_until("the third has its place", || starts(&env, "seeds.3") == 1);
+    // What the first start wrote on the node came back.
+    let log = folder(&env, "seeds.2").join("collected/results/log");
+    assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), 1);
+    // All of them are named, or one: nothing is done to the others.
+    let refused = env.yard(&["requeue", "seeds"]).code(2);
+    assert!(
+        refused.stderr.contains("name one of them"),
+        "{}",
+        refused.snapshot()
+    );
+    env.yard(&["cancel", "seeds.1"]).success();
+    let waited = env.yard(&["wait", "seeds.1"]).code(1);
+    assert!(waited.stdout.contains("cancelled"), "{}", waited.snapshot());
+    let resumed = |logs: &str| {
+        let firsts = logs
+            .lines()
+            .filter(|line| line.contains("repeat 2 of 2 from"));
+        firsts.count() == 2 && !logs.ends_with("from 0\n")
+    };
+    wait_until("it resumes", || {
+        resumed(&env.yard(&["logs", "seeds.2"]).success())
+    });
+    assert_eq!((starts(&env, "seeds.1"), starts(&env, "seeds.2")), (1, 2));
+
+    let cancelled = env.yard(&["cancel", "seeds"]).success();
+    assert!(cancelled.contains("2 runs of seeds-"), "{cancelled}");
+    let waited = env.yard(&["wait", "seeds"]).code(1);
+    assert_eq!(
+        waited.stdout.matches("cancelled").count(),
+        3,
+        "{}",
+        waited.snapshot()
+    );
+    // The second went on with what was there.
+    assert_eq!(fs::read_to_string(log).unwrap().lines().count(), 2);
+    let group = folder(&env, "seeds");
+    env.yard(&["rm", "--yes", "seeds"]).success();
+    assert!(!group.exists());
+    assert!(env.yard(&["ls"]).success().contains("was removed"));
+}
+
+#[test]
+fn all_repeats_are_followed_to_their_ends() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    write_run(&env, "seeds", 1, "");
+    let said = env.yard(&["run", "seeds.toml", "--repeat", "2"]).success();
+    assert!(said.contains(".1           done"), "{said}");
+    assert!(said.contains("all done in"), "{said}");
+    let logs = env.yard(&["logs", "seeds"]).success();
+    assert!(logs.contains("[1.0] repeat 1 of 1 from 0"), "{logs}");
+    assert!(logs.contains("[2.0] repeat 2 of 2 from 0"), "{logs}");
+    assert_eq!(logs.matches("has all of it").count(), 2, "{logs}");
+}
+
+#[test]
+fn a_run_waits_for_another_and_fails_with_it() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    write_run(&env, "prepare", 30, "");
+    write_run(&env, "train", 1, "after = { run = \"prepare\" }\n");
+    let none = env.yard(&["run", "train.toml"]).code(2);
+    assert!(
+        none.stderr.contains("no run has the name"),
+        "{}",
+        none.snapshot()
+    );
+    env.yard(&["run", "prepare.toml", "--detach"]).success();
+    env.yard(&["run", "train.toml"]).success();
+    let (first, second) = (show(&env, "prepare"), show(&env, "train"));
+    let events = |run: &Value| run["starts"][0]["events"].as_array().unwrap().clone();
+    let ended = events(&first).last().unwrap()["at"].as_i64().unwrap();
+    assert!(
+        events(&second)[0]["at"].as_i64().unwrap() >= ended,
+        "{first} {second}"
+    );
+
+    env.write("train.sh", "sleep 1; echo no space; exit 3");
+    env.yard(&["run", "prepare.toml", "--detach"]).success();
+    env.yard(&["run", "train.toml", "--detach"]).success();
+    let waited = env.yard(&["wait", "train"]).code(1);
+    let cause = "after which this one comes, failed: rank 0";
+    assert!(waited.stdout.contains(cause), "{}", waited.snapshot());
+    // One that has failed already is not waited for.
+    let refused = env.yard(&["run", "train.toml"]).code(1);
+    assert!(
+        refused.stderr.contains("will not be done"),
+        "{}",
+        refused.snapshot()
+    );
+}
+
+#[test]
+fn a_run_starts_at_the_checkpoint_of_another() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    write_run(&env, "first", 20, "");
+    write_run(&env, "second", 30, "");
+    let none = env.yard(&["run", "second.toml", "--from", "first"]).code(1);
+    assert!(none.stderr.contains("no run or job"), "{}", none.snapshot());
+    env.yard(&["run", "first.toml"]).success();
+    let said = env
+        .yard(&["run", "second.toml", "--from", "first"])
+        .success();
+    assert!(said.contains("step-20 of first-"), "{said}");
+    assert!(said.contains("from 20"), "{said}");
+    let shown = env.yard(&["show", "second"]).success();
+    assert!(shown.contains("began at"), "{shown}");
+    let path = folder(&env, "first").join("checkpoints/step-10");
+    let path = path.to_str().unwrap();
+    let said = env.yard(&["run", "second.toml", "--from", path]).success();
+    assert!(said.contains("from 10"), "{said}");
+    let none = env
+        .yard(&["run", "second.toml", "--from", "first/step-7"])
+        .code(2);
+    assert!(
+        none.stderr.contains("step-20, step-10"),
+        "{}",
+        none.snapshot()
+    );
+}
+
+#[test]
+fn staged_by_hand_as_by_a_run() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.write("data/deep/a", "1");
+    env.write("data/deep/b", "22");
+    let said = env
+        .yard(&["stage", "data/deep", "data/deep/a", "--to", "there"])
+        .success();
+    assert!(said.contains("staged"), "{said}");
+    let root = env.work().join("there");
+    assert_eq!(fs::read_to_string(root.join("data/deep/b")).unwrap(), "22");
+    let none = env.yard(&["stage", "data/none", "--to", "there"]).code(5);
+    assert!(none.stderr.contains("data/none"), "{}", none.snapshot());
+}
+
+mod slow {
+    use super::*;
+    use testkit::{RealSlurm, SlurmShape, skip};
+
+    #[test]
+    fn repeats_on_a_real_slurm() {
+        if let Some(reason) = RealSlurm::missing() {
+            return skip("repeats_on_a_real_slurm", &reason);
+        }
+        let slurm = RealSlurm::start(SlurmShape { nodes: 1, cpus: 4 }).expect("a Slurm comes up");
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        env.set_var("SLURM_CONF", slurm.conf());
+        write_run(&env, "seeds", 100, "repeat = 3\nat_once = 2\n");
+        env.yard(&["run", "seeds.toml", "--detach", "--mem", "100M"])
+            .success();
+        wait_until("one has saved", || {
+            let manifests = folder(&env, "seeds.1").join("checkpoints/.manifests");
+            fs::read_dir(manifests).is_ok_and(|mut entries| entries.next().is_some())
+        });
+        let shown = env.yard(&["show", "seeds"]).success();
+        assert!(shown.contains("seeds-"), "{shown}");
+        env.yard(&["cancel", "seeds.2"]).success();
+        let waited = env.yard(&["wait", "seeds"]).code(1);
+        assert_eq!(
+            waited.stdout.matches("   done\n").count(),
+            2,
+            "{}",
+            waited.snapshot()
+        );
+        assert_eq!(
+            waited.stdout.matches("cancelled").count(),
+            1,
+            "{}",
+            waited.snapshot()
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! Finds the checkpoint at which a new run is to start, and sees that it is complete.
+
+use crate::agent::{Recognised, recognise, tree};
+use crate::hashed_copy;
+use folder::{Contents, FileHash, FolderError, Manifest, RunFolder, StartingPoint};
+use model::Timestamp;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why no run can start there.
+#[derive(Debug, Error)]
+pub enum StartingPointError {
+    /// The run saved none that is complete.
+    #[error("{run} has no complete checkpoint{}", of_name(name.as_ref()))]
+    None {
+        /// The run.
+        run: String,
+        /// The one that was asked for.
+        name: Option<String>,
+        /// Those that it has, the newest first.
+        there: Vec<String>,
+        /// What is wrong with others, in words.
+        unusable: Vec<String>,
+    },
+    /// Its own bytes say that something is missing.
+    #[error("{path:?} is not complete: it was still being written, or a copy of it was broken off")]
+    Partial {
+        /// The file or folder.
+        path: PathBuf,
+    },
+    /// It can't be read.
+    #[error("{path:?} can't be read: {source}")]
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The run folder can't be read.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}
+
+fn of_name(name: Option<&String>) -> String {
+    name.map_or_else(String::new, |name| format!(" {name}"))
+}
+
+/// The checkpoint that `path` means: the newest complete one of a run folder, or a checkpoint itself,
+/// of a run or of anything else. `name`: of a run folder this one.
+///
+/// # Errors
+/// There is none that is complete.
+pub fn starting_point(
+    path: &Path,
+    name: Option<&str>,
+) -> Result<StartingPoint, StartingPointError> {
+    if RunFolder::at(path).run_json().exists() {
+        return of_run(&RunFolder::open(path)?.0, name);
+    }
+    let folder = path
+        .parent()
+        .filter(|folder| folder.ends_with("checkpoints"));
+    let run = folder.and_then(Path::parent).map(RunFolder::at);
+    let own = path.file_name().and_then(|name| name.to_str());
+    if let (Some(run), Some(own)) = (run, own)
+        && run.run_json().exists()
+    {
+        return of_run(&run, Some(own));
+    }
+    of_path(path)
+}
+
+fn of_run(run: &RunFolder, name: Option<&str>) -> Result<StartingPoint, StartingPointError> {
+    let there = run.look_at_checkpoints()?;
+    let names = there.whole.iter().map(|one| one.name.clone()).collect();
+    let mut whole = there.whole.into_iter();
+    let found = whole.find(|one| name.is_none_or(|name| one.name == name));
+    match found {
+        Some(manifest) => Ok(StartingPoint {
+            entry: run.checkpoint(&manifest.name),
+            manifest,
+            of: run.id().to_owned(),
+        }),
+        None => Err(StartingPointError::None {
+            run: run.id().to_owned(),
+            name: name.map(str::to_owned),
+            there: names,
+            unusable: there.unusable.iter().map(ToString::to_string).collect(),
+        }),
+    }
+}
+
+fn of_path(path: &Path) -> Result<StartingPoint, StartingPointError> {
+    let unreadable = |source| StartingPointError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let path = path.canonicalize().map_err(unreadable)?;
+    let proven = match recognise(&path).map_err(unreadable)? {
+        Recognised::Partial(_) => return Err(StartingPointError::Partial { path }),
+        Recognised::Whole(_) => true,
+        Recognised::Unknown => false,
+    };
+    let tree = tree(&path).map_err(unreadable)?;
+    let mut contents = Contents {
+        files: Vec::new(),
+        links: tree.links,
+        folders: tree.folders,
+    };
+    for (place, _) in tree.files {
+        // The empty place is the entry itself; joining it would add a slash.
+        let file = match place.as_os_str().is_empty() {
+            true => path.clone(),
+            false => path.join(&place),
+        };
+        let (bytes, blake3) = hashed_copy::hash(&file).map_err(unreadable)?;
+        contents.files.push(FileHash {
+            path: place,
+            bytes,
+            blake3,
+        });
+    }
+    if contents.files.is_empty() {
+        let none = io::Error::new(io::ErrorKind::NotFound, "it holds no file");
+        return Err(unreadable(none));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(StartingPoint {
+        manifest: Manifest::new(&name, Timestamp(sys::now()), proven, contents),
+        of: path.display().to_string(),
+        entry: path,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn of_a_run_the_newest_and_of_a_path_what_is_whole() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(root.path(), "shop", "digits-k3f9").unwrap();
+        fs::write(run.run_json(), "{}").unwrap();
+        for name in ["step-20", "step-100", "step-9"] {
+            fs::write(run.checkpoint(name), name).unwrap();
+            let point = of_path(&run.checkpoint(name)).unwrap();
+            run.write_manifest(&point.manifest).unwrap();
+        }
+        let newest = of_run(&run, None).unwrap();
+        assert_eq!(newest.manifest.name, "step-100");
+        assert_eq!(newest.of, "digits-k3f9");
+        let own = starting_point(&run.checkpoint("step-9"), None).unwrap();
+        assert_eq!(
+            (own.manifest.name.as_str(), own.of.as_str()),
+            ("step-9", "digits-k3f9")
+        );
+        let other = RunFolder::create(root.path(), "shop", "digits-aaaa").unwrap();
+        newest.copy_into(&other).unwrap();
+        fs::write(other.checkpoint("step-5"), "own").unwrap();
+        let saved = of_path(&other.checkpoint("step-5")).unwrap();
+        other.write_manifest(&saved.manifest).unwrap();
+        let there = other.look_at_checkpoints().unwrap();
+        let names: Vec<&str> = there.whole.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["step-5", "step-100"], "its own is newer");
+        let none = of_run(&run, Some("step-7")).unwrap_err();
+        assert!(matches!(none, StartingPointError::None { .. }), "{none}");
+        // A safetensors file that is cut off.
+        let torn = root.path().join("model.safetensors");
+        fs::write(&torn, [200, 0, 0, 0, 0, 0, 0, 0, b'{']).unwrap();
+        let torn = starting_point(&torn, None).unwrap_err();
+        assert!(matches!(torn, StartingPointError::Partial { .. }), "{torn}");
+    }
+}
