@@ -43,7 +43,8 @@ pub fn text(selected: &Selected, view: Option<&JobView>, infos: &[JobInfo]) -> S
     } else if cluster == backend::LOCAL {
         "yard slurm scontrol".to_owned()
     } else {
-        format!("TRAINYARD_ENGINE={cluster} yard slurm scontrol")
+        let engine = sys::env_vars::TRAINYARD_ENGINE;
+        format!("{engine}={cluster} yard slurm scontrol")
     };
     rows.push(row("all of it", &format!("{scontrol} show job {id}")));
     format!("{own} · {name} · {state}\n{}\n", rows.join("\n"))
