@@ -32,6 +32,7 @@ fuzz_target!(|text: &str| {
         default_time: None,
         time_granularity: Seconds(1),
         comeback: Default::default(),
+        containers: Default::default(),
     };
     let plan = train::plan(&PlanInput {
         user_config: None,

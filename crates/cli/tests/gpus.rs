@@ -101,7 +101,7 @@ fn the_status_names_them() {
         serde_json::json!(["NVIDIA H200", "NVIDIA H200"])
     );
     let node = env.slurm("scontrol", &["show", "node"]).success();
-    assert!(node.contains("Gres=gpu:2"), "{node}");
+    assert!(node.contains("Gres=gpu:nvidia_h200:2"), "{node}");
 }
 
 #[test]

@@ -32,8 +32,11 @@ fn kill_engine_at(env: &TestEnv, call: &str, moment: Moment) {
     let pid = api::Client::connect_running(&folder).unwrap();
     let pid = pid.unwrap().engine().pid;
     let (socket, moved) = (folder.join("engine.sock"), folder.join("moved.sock"));
-    fs::rename(&socket, &moved).unwrap();
-    let listener = UnixListener::bind(&socket).unwrap();
+    // In its place at once: an engine whose socket is missing ends.
+    let own = folder.join("own.sock");
+    let listener = UnixListener::bind(&own).unwrap();
+    fs::hard_link(&socket, &moved).unwrap();
+    fs::rename(&own, &socket).unwrap();
     fs::write(env.work().join("go"), "").unwrap();
     for client in listener.incoming() {
         let (mut client, mut engine) = (client.unwrap(), UnixStream::connect(&moved).unwrap());

@@ -288,9 +288,12 @@ fn live(
     })?;
     let sender = owner.sender.clone();
     let socket = owner.folder.socket();
-    spawn("socket", move || match sys::wait_until_gone(&socket) {
-        Ok(()) => drop(sender.send(Message::SocketGone)),
-        Err(error) => tracing::warn!("{} can't be watched: {error}", socket.display()),
+    let watch = sys::FileWatch::new(&socket);
+    spawn("socket", move || {
+        match watch.and_then(sys::FileWatch::wait_until_gone) {
+            Ok(()) => drop(sender.send(Message::SocketGone)),
+            Err(error) => tracing::warn!("{} can't be watched: {error}", socket.display()),
+        }
     })?;
     let sender = owner.sender.clone();
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;

@@ -5,41 +5,72 @@ use rustix::io::Errno;
 use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Returns once what stands at `file` now is removed or replaced there, or its folder is removed or
-/// renamed. A folder further up that is renamed is not noticed.
-///
-/// # Errors
-/// It is not there, or can't be watched.
-pub fn wait_until_gone(file: &Path) -> io::Result<()> {
-    let identity = |file: &Path| fs::symlink_metadata(file).map(|facts| (facts.dev(), facts.ino()));
-    let folder = file.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let changes = WatchFlags::DELETE
-        | WatchFlags::MOVED_FROM
-        | WatchFlags::MOVED_TO
-        | WatchFlags::DELETE_SELF
-        | WatchFlags::MOVE_SELF
-        | WatchFlags::ONLYDIR;
-    let watch = inotify::init(CreateFlags::CLOEXEC)?;
-    inotify::add_watch(&watch, folder, changes)?;
-    let known = identity(file)?;
-    let mut buffer = [MaybeUninit::uninit(); 4096];
-    let mut events = Reader::new(watch, &mut buffer);
-    while identity(file).is_ok_and(|now| now == known) {
-        match events.next() {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+/// Watches whether a file stays where it is.
+#[derive(Debug)]
+pub struct FileWatch {
+    file: PathBuf,
+    watch: OwnedFd,
+    /// Device and inode of its folder.
+    folder: (u64, u64),
+}
+
+impl FileWatch {
+    /// From now on.
+    ///
+    /// # Errors
+    /// It is not there, or can't be watched.
+    pub fn new(file: &Path) -> io::Result<FileWatch> {
+        let folder = file.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        let changes = WatchFlags::DELETE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::MOVED_TO
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::MOVE_SELF
+            | WatchFlags::ONLYDIR;
+        let watch = inotify::init(CreateFlags::CLOEXEC)?;
+        inotify::add_watch(&watch, folder, changes)?;
+        fs::symlink_metadata(file)?;
+        Ok(FileWatch {
+            file: file.to_owned(),
+            watch,
+            folder: identity(folder)?,
+        })
     }
-    Ok(())
+
+    /// Returns once nothing stands at its place any more, or its folder is removed or renamed. What
+    /// takes its place at once leaves it there. A folder further up that is renamed is not noticed.
+    ///
+    /// # Errors
+    /// It can't be watched any longer.
+    pub fn wait_until_gone(self) -> io::Result<()> {
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut events = Reader::new(&self.watch, &mut buffer);
+        let is_there = || {
+            let folder = self.file.parent().unwrap_or(&self.file);
+            fs::symlink_metadata(&self.file).is_ok()
+                && identity(folder).is_ok_and(|now| now == self.folder)
+        };
+        while is_there() {
+            match events.next() {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn identity(folder: &Path) -> io::Result<(u64, u64)> {
+    fs::metadata(folder).map(|facts| (facts.dev(), facts.ino()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
     use std::sync::mpsc;
     use std::thread;
     use std::time::Duration;
@@ -55,14 +86,11 @@ mod tests {
             fs::write(path, b"x").unwrap();
         }
         let (sender, receiver) = mpsc::channel();
-        let watched = paths[0].clone();
-        let begun = sender.clone();
+        let watch = FileWatch::new(&paths[0]).unwrap();
         thread::spawn(move || {
-            begun.send("begins").unwrap();
-            wait_until_gone(&watched).ok();
+            watch.wait_until_gone().ok();
             let _none_waits = sender.send("gone");
         });
-        assert_eq!(receiver.recv(), Ok("begins"));
         change(&paths[0], &paths[1]);
         if !gone {
             assert!(receiver.recv_timeout(Duration::from_millis(50)).is_err());
@@ -74,7 +102,10 @@ mod tests {
     #[test]
     fn a_file_is_gone_when_it_no_longer_stands_there() {
         check(|file, _| fs::remove_file(file).unwrap(), true);
-        check(|file, other| fs::rename(other, file).unwrap(), true);
+        check(
+            |file, other| fs::rename(file, other.with_file_name("away")).unwrap(),
+            true,
+        );
         check(
             |file, _| fs::remove_dir_all(file.parent().unwrap()).unwrap(),
             true,
@@ -83,10 +114,13 @@ mod tests {
             |file, _| {
                 let folder = file.parent().unwrap();
                 fs::rename(folder, folder.with_file_name("moved")).unwrap();
+                fs::create_dir(folder).unwrap();
+                fs::write(file, b"x").unwrap();
             },
             true,
         );
         check(|_, other| fs::remove_file(other).unwrap(), false);
         check(|file, _| fs::write(file, b"y").unwrap(), false);
+        check(|file, other| fs::rename(other, file).unwrap(), false);
     }
 }

@@ -49,7 +49,7 @@ pub mod users;
 pub use boot_id::boot_id;
 pub use bounded::{Bounded, run_bounded};
 pub use disk_free::disk_free;
-pub use gone::wait_until_gone;
+pub use gone::FileWatch;
 pub use gpu_samples::{GpuSample, GpuSampler};
 pub use host_name::{host_name, machine};
 pub use local_time::local_time;

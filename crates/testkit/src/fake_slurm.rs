@@ -94,7 +94,7 @@ impl FakeSlurm {
     /// When a file can't be written.
     pub fn set_jobs(&self, jobs: &[(u32, &str, &str)]) {
         let line = |(id, state, name): &(u32, &str, &str)| {
-            format!("{id}|{state}|0|None|N/A|N/A|N/A|0:0|node1|{id}|{name}|\n")
+            format!("{id}|{state}|0|None|N/A|N/A|N/A|0:0|node1|{id}|N/A|{name}|\n")
         };
         let text: String = jobs.iter().map(line).collect();
         let beside = self.write("jobs.new", &text);

@@ -190,6 +190,8 @@ fn an_engine_that_shuts_down_is_not_replaced() {
     engine.process.wait().unwrap();
     until("the fork server ended", || !lives(fork_server));
     assert!(!engine.successor().exists());
+    // Without a store there is nothing that an engine could serve.
+    std::fs::write(step.path("store.sqlite"), "").unwrap();
     std::fs::write(step.path("go"), "").unwrap();
     until("the step ended", || step.exit_file().is_some());
     // Its parent is another now: it looks for an engine, and starts one.
