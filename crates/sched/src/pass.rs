@@ -42,7 +42,7 @@ struct Pass {
     failed: HashSet<(usize, u32, u64)>,
     /// Why jobs do not start that others do not keep waiting.
     limited: BTreeMap<JobId, PendingReason>,
-    /// One started that another is ahead of.
+    /// One started that another is ahead of, or that was ahead of others in another partition.
     has_overtaken: bool,
 }
 
@@ -121,7 +121,9 @@ impl State {
                 return None;
             }
             pass.ledger.add(&chain, used);
-            pass.has_overtaken |= is_behind;
+            // One that kept others waiting in another of its partitions does so no more.
+            let lets_others = pass.blocked.values().any(|job| *job == key.job);
+            pass.has_overtaken |= is_behind || lets_others;
             pass.promises
                 .take(&self.cluster, &choice, user, &shares, end);
             return self.start(key.job, &choice, &shares, now);

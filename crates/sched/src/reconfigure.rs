@@ -1,10 +1,10 @@
 //! The cluster changes under its jobs.
 
 use crate::held::Held;
-use crate::job::Job;
+use crate::job::{Job, Place};
 use crate::kinds::Kinds;
 use crate::{ClusterRef, State};
-use model::{JobId, JobState, NodeMark, NodeName, Timestamp};
+use model::{JobId, JobState, NodeMark, NodeName, PendingReason, Timestamp};
 use resources::Cluster;
 use std::sync::Arc;
 
@@ -19,6 +19,10 @@ impl State {
             .filter(|id| self.jobs[id].is_pending())
             .collect();
         for id in &waiting {
+            // Of the cluster before: a pass gives the reason where it fits now.
+            if self.jobs[id].derived.place == Place::Impossible {
+                self.set_reason(*id, PendingReason::None);
+            }
             self.unfile(*id);
         }
         self.cluster = ClusterRef(cluster);
