@@ -198,11 +198,12 @@ mod tests {
             let queue = SharedQueue::new(&self.root.path().join("rig"), Duration::from_secs(60));
             let ask = || {
                 self.asked.set(self.asked.get() + 1);
-                match answers {
-                    true => Ok(Vec::new()),
-                    false => Err(TransportError::Job {
+                if answers {
+                    Ok(Vec::new())
+                } else {
+                    Err(TransportError::Job {
                         message: "down".to_owned(),
-                    }),
+                    })
                 }
             };
             let stop = AtomicBool::new(false);

@@ -15,9 +15,10 @@ pub fn narrowed(text: &str, width: usize) -> String {
     }
     let mut narrow = String::new();
     for line in joined(text) {
-        match columns(&line) <= width || line.contains('│') {
-            true => narrow.push_str(&line),
-            false => lay_out(&mut narrow, &line, width),
+        if columns(&line) <= width || line.contains('│') {
+            narrow.push_str(&line)
+        } else {
+            lay_out(&mut narrow, &line, width)
         }
         narrow.push('\n');
     }

@@ -31,9 +31,10 @@ pub fn write(path: &Path, old: &[u8], new: &[u8]) -> Result<(), Failure> {
     let changed = Cell::new(false);
     let still = || {
         changed.set(fs::read(&target)? != old || fs::metadata(&target)?.ino() != facts.ino());
-        match changed.get() {
-            true => Err(io::Error::other("it changed")),
-            false => Ok(()),
+        if changed.get() {
+            Err(io::Error::other("it changed"))
+        } else {
+            Ok(())
         }
     };
     sys::atomic::write_in_place_of(&target, new, &facts, still).map_err(|error| {

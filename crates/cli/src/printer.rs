@@ -117,10 +117,7 @@ impl Printer {
     /// The exit code of a command that came to `code`: where not all data could be written, `lost`.
     #[must_use]
     pub fn exit_code(&self, code: u8, lost: u8) -> u8 {
-        match self.lost.get() {
-            true => lost,
-            false => code,
-        }
+        if self.lost.get() { lost } else { code }
     }
 
     /// Writes a line of data.

@@ -22,9 +22,10 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     // Marks of direction make a line read otherwise than it is.
     let turns = |letter: char| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let is_odd = |letter: char| letter.is_control() && !"\n\t".contains(letter) || turns(letter);
-    match text.contains(is_odd) {
-        true => Cow::Owned(text.replace(is_odd, "\u{fffd}")),
-        false => Cow::Borrowed(text),
+    if text.contains(is_odd) {
+        Cow::Owned(text.replace(is_odd, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

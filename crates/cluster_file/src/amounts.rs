@@ -65,9 +65,10 @@ impl<T: PartialOrd> Bounds<T> {
 
 impl<T: PartialEq + fmt::Display> fmt::Display for Bounds<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.least == self.most {
-            true => self.most.fmt(f),
-            false => write!(f, "{}-{}", self.least, self.most),
+        if self.least == self.most {
+            self.most.fmt(f)
+        } else {
+            write!(f, "{}-{}", self.least, self.most)
         }
     }
 }
@@ -78,9 +79,10 @@ fn bounds<T: PartialOrd + Copy>(
 ) -> Result<Bounds<T>, Wrong> {
     let (least, most) = text.split_once('-').unwrap_or((text, text));
     let (least, most) = (one(least.trim())?, one(most.trim())?);
-    match least <= most {
-        true => Ok(Bounds { least, most }),
-        false => Err(Wrong::because(format!("{text:?} begins above its end"))),
+    if least <= most {
+        Ok(Bounds { least, most })
+    } else {
+        Err(Wrong::because(format!("{text:?} begins above its end")))
     }
 }
 
@@ -105,9 +107,10 @@ impl Value for Bounds<u32> {
     }
 
     fn toml(&self) -> String {
-        match self.least == self.most {
-            true => self.most.to_string(),
-            false => quoted(&self.to_string()),
+        if self.least == self.most {
+            self.most.to_string()
+        } else {
+            quoted(&self.to_string())
         }
     }
 
@@ -164,9 +167,10 @@ impl Tres {
             }
             amounts.push((name, amount.ok_or_else(wrong)?));
         }
-        match amounts.is_empty() {
-            true => Err(text.to_owned()),
-            false => Ok(Tres(amounts)),
+        if amounts.is_empty() {
+            Err(text.to_owned())
+        } else {
+            Ok(Tres(amounts))
         }
     }
 

@@ -88,9 +88,10 @@ impl ClusterFile {
         }
         name.clone_into(&mut file.name);
         reader.problems.sort_by_key(|problem| problem.span.start);
-        match reader.problems.is_empty() {
-            true => Ok(file),
-            false => Err(reader.problems),
+        if reader.problems.is_empty() {
+            Ok(file)
+        } else {
+            Err(reader.problems)
         }
     }
 

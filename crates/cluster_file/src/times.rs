@@ -23,16 +23,17 @@ impl Value for TimeLimitRequest {
     fn read(value: &DeValue<'_>) -> Result<TimeLimitRequest, Wrong> {
         let text = text(value)?;
         // A bare number of minutes is what people get wrong most; the file is read for years.
-        match text.contains([':', '-']) || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            true => match TimeLimitRequest::parse(text) {
+        if text.contains([':', '-']) || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            match TimeLimitRequest::parse(text) {
                 None => Err(Wrong::because(format!("{text:?} is no time"))),
                 Some(time) if is_counted(time) => Ok(time),
                 Some(_) => Err(Wrong {
                     help: "write UNLIMITED where there is no limit".to_owned(),
                     ..Wrong::because(format!("{text:?} is longer than Slurm counts"))
                 }),
-            },
-            false => Err(Wrong::because(format!("{text:?} does not say of what"))),
+            }
+        } else {
+            Err(Wrong::because(format!("{text:?} does not say of what")))
         }
     }
 

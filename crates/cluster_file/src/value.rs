@@ -132,9 +132,10 @@ impl Value for u32 {
         let number = whole(value)?;
         u32::try_from(number).map_err(|_| Wrong {
             help: format!("write a number from 0 to {}", u32::MAX),
-            ..Wrong::because(match number < 0 {
-                true => format!("{number} is below zero"),
-                false => format!("{number} is more than Slurm counts"),
+            ..Wrong::because(if number < 0 {
+                format!("{number} is below zero")
+            } else {
+                format!("{number} is more than Slurm counts")
             })
         })
     }

@@ -140,9 +140,10 @@ impl Manifest {
         }
         for folder in &self.contents.folders {
             // The empty path is the entry itself; joining it would add a slash.
-            let path = match folder.as_os_str().is_empty() {
-                true => entry.to_owned(),
-                false => entry.join(folder),
+            let path = if folder.as_os_str().is_empty() {
+                entry.to_owned()
+            } else {
+                entry.join(folder)
             };
             there(path, fs::Metadata::is_dir, "folder")?;
         }

@@ -25,13 +25,12 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<(u64, String)> {
     let facts = source.metadata()?;
     // `st_blocks` counts in units of 512 bytes, whatever the disk's own blocks are.
     let has_holes = facts.blocks().saturating_mul(512) < facts.len();
-    let found = match has_holes {
-        true => {
-            let found = read_all(&mut source, |bytes| write_with_holes(&mut target, bytes))?;
-            target.set_len(found.0)?;
-            found
-        }
-        false => read_all(&mut source, |bytes| target.write_all(bytes))?,
+    let found = if has_holes {
+        let found = read_all(&mut source, |bytes| write_with_holes(&mut target, bytes))?;
+        target.set_len(found.0)?;
+        found
+    } else {
+        read_all(&mut source, |bytes| target.write_all(bytes))?
     };
     target.sync_all()?;
     Ok(found)

@@ -178,9 +178,10 @@ fn stage_here(folder: &Path) -> Result<(), Failure> {
     };
     let several = json.plan.nodes.value > 1;
     let node = number("SLURM_NODEID").unwrap_or(0).to_string();
-    let collected = match several {
-        true => run.collected().join(node),
-        false => run.collected(),
+    let collected = if several {
+        run.collected().join(node)
+    } else {
+        run.collected()
     };
     stage::run(&json.plan.data, &local, Some(&collected), &mut say)?;
     Ok(())

@@ -74,11 +74,14 @@ impl Kind {
             .to_string_lossy()
             .to_lowercase();
         let ends = |end: &str| name.ends_with(end);
-        match () {
-            () if ends(".tar") => Kind::Tar,
-            () if ends(".tar.gz") || ends(".tgz") => Kind::TarGz,
-            () if ends(".tar.zst") => Kind::TarZst,
-            () => Kind::Plain,
+        if ends(".tar") {
+            Kind::Tar
+        } else if ends(".tar.gz") || ends(".tgz") {
+            Kind::TarGz
+        } else if ends(".tar.zst") {
+            Kind::TarZst
+        } else {
+            Kind::Plain
         }
     }
 }

@@ -110,9 +110,10 @@ fn of_path(path: &Path) -> Result<StartingPoint, StartingPointError> {
     };
     for (place, _) in tree.files {
         // The empty place is the entry itself; joining it would add a slash.
-        let file = match place.as_os_str().is_empty() {
-            true => path.clone(),
-            false => path.join(&place),
+        let file = if place.as_os_str().is_empty() {
+            path.clone()
+        } else {
+            path.join(&place)
         };
         let (bytes, blake3) = hashed_copy::hash(&file).map_err(unreadable)?;
         contents.files.push(FileHash {

@@ -87,9 +87,10 @@ fn keep_safe_fixes(script: &Script<'_>, input: &LintInput<'_>, findings: &mut [F
         !finding.refused && finding.fix.as_ref().is_some_and(in_head)
     });
     let asked: Vec<usize> = asked.collect();
-    let mut groups: Vec<Vec<usize>> = match asked.len() > MOST_ALONE {
-        true => vec![asked],
-        false => asked.into_iter().map(|index| vec![index]).collect(),
+    let mut groups: Vec<Vec<usize>> = if asked.len() > MOST_ALONE {
+        vec![asked]
+    } else {
+        asked.into_iter().map(|index| vec![index]).collect()
     };
     let mut looked = 0;
     while let Some(mut group) = groups.pop() {

@@ -96,17 +96,16 @@ fn nth_option(line: &str, words: usize) -> usize {
     };
     let quoted = line.contains(['"', '\'', '\\']);
     let mut starts = (0..bytes.len()).filter(begins);
-    let start = match quoted {
-        true => starts.nth(1),
+    let start = if quoted {
+        starts.nth(1)
+    } else {
         // Between an option and its value is no place for a cut; stray words are refused anyway.
-        false => {
-            let mut near = starts.skip(words).take(MOST_WORDS);
-            let first = near.next();
-            let option = first.filter(|at| bytes[*at] == b'-');
-            option
-                .or_else(|| near.find(|at| bytes[*at] == b'-'))
-                .or(first)
-        }
+        let mut near = starts.skip(words).take(MOST_WORDS);
+        let first = near.next();
+        let option = first.filter(|at| bytes[*at] == b'-');
+        option
+            .or_else(|| near.find(|at| bytes[*at] == b'-'))
+            .or(first)
     };
     start.unwrap_or(bytes.len())
 }

@@ -65,9 +65,10 @@ impl Rule {
             Holds::Between(since, Some(until)) => format!("Slurm {since} up to, not with, {until}"),
             Holds::Between(since, None) => format!("Slurm {since} and later"),
         };
-        let needs = match self.needs_cluster {
-            true => "\nneeds   a cluster file (--on CLUSTER); silent without one",
-            false => "",
+        let needs = if self.needs_cluster {
+            "\nneeds   a cluster file (--on CLUSTER); silent without one"
+        } else {
+            ""
         };
         format!(
             "{} {} ({})\n{}\n\n{}\n\nholds   {holds}{needs}\nsilence # yard: ignore[{}]\n",

@@ -48,9 +48,10 @@ impl<'a> Script<'a> {
         let (sbatch, diagnostics) = as_sbatch_reads(input, text);
         let lines = Lines::new(text);
         let is_shell = is_shell(lines.line(1));
-        let shell = match is_shell {
-            true => Shell::read(text, 0),
-            false => Shell::default(),
+        let shell = if is_shell {
+            Shell::read(text, 0)
+        } else {
+            Shell::default()
         };
         let refused = diagnostics
             .iter()

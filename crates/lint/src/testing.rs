@@ -82,9 +82,10 @@ impl Setup {
 
 /// Folders that exist in tests: those without `missing` in their name.
 pub(crate) fn folders(path: &Path) -> FolderFact {
-    match path.to_string_lossy().contains("missing") {
-        true => FolderFact::Missing,
-        false => FolderFact::There,
+    if path.to_string_lossy().contains("missing") {
+        FolderFact::Missing
+    } else {
+        FolderFact::There
     }
 }
 
@@ -133,9 +134,10 @@ pub(crate) fn input_on<'a>(cluster: &'a ClusterFile, text: &'a str) -> LintInput
 }
 
 fn whole(text: &str) -> String {
-    match text.starts_with("#!") || text.starts_with("raw:") {
-        true => text.trim_start_matches("raw:").to_owned(),
-        false => format!("#!/bin/bash\n{text}"),
+    if text.starts_with("#!") || text.starts_with("raw:") {
+        text.trim_start_matches("raw:").to_owned()
+    } else {
+        format!("#!/bin/bash\n{text}")
     }
 }
 

@@ -180,12 +180,13 @@ fn form(demand: &Demand) -> Form {
             let full = demand
                 .tasks_per_node
                 .is_some_and(|each| tasks == each.saturating_mul(nodes));
-            match tasks == nodes || full {
-                true => Form::Alike {
+            if tasks == nodes || full {
+                Form::Alike {
                     nodes,
                     tasks: tasks / nodes,
-                },
-                false => Form::Spanning,
+                }
+            } else {
+                Form::Spanning
             }
         }
         (None, Some(1)) => Form::Alike { nodes: 1, tasks: 1 },
@@ -254,9 +255,10 @@ pub(crate) fn amounts(
     {
         return None;
     }
-    need.mem_mib = match demand.all_memory {
-        true => class.total.mem_mib,
-        false => u32::try_from(demand.mem_for(cpus, gpus)).ok()?,
+    need.mem_mib = if demand.all_memory {
+        class.total.mem_mib
+    } else {
+        u32::try_from(demand.mem_for(cpus, gpus)).ok()?
     };
     match demand.sharing {
         Sharing::Whole => whole(demand, class, need, gpus),

@@ -238,9 +238,10 @@ impl Free {
                 let before = self.over[at].held();
                 let over = &mut self.over[at];
                 over.layers = layers;
-                over.cpus = match takes {
-                    true => over.cpus.saturating_add(share.amounts.cpus),
-                    false => over.cpus.saturating_sub(share.amounts.cpus),
+                over.cpus = if takes {
+                    over.cpus.saturating_add(share.amounts.cpus)
+                } else {
+                    over.cpus.saturating_sub(share.amounts.cpus)
                 };
                 if over.cpus == 0 {
                     *over = Layered::default();

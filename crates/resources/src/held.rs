@@ -32,9 +32,10 @@ impl Share {
 fn amounts(class: &NodeClass, demand: &Demand, row: &NodeShare, gpus: u64) -> Amounts {
     let narrow = |amount: u64| u32::try_from(amount).unwrap_or(u32::MAX);
     let is_whole = demand.sharing == Sharing::Whole && !class.splits;
-    let cpus = match is_whole && class.total.cpus != UNBOUNDED {
-        true => class.total.cpus,
-        false => narrow(row.cpus.len() as u64),
+    let cpus = if is_whole && class.total.cpus != UNBOUNDED {
+        class.total.cpus
+    } else {
+        narrow(row.cpus.len() as u64)
     };
     let mut amounts = Amounts::new(cpus, narrow(row.memory));
     amounts.set_lane(0, row.gpus.len() as u64);

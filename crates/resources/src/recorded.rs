@@ -67,9 +67,10 @@ fn cpus(demand: &Demand, tasks: Option<u32>) -> u32 {
     }
     let is_fixed = range.most.is_none_or(|most| most == range.least) && !range.follows;
     let implied = if is_fixed { range.least } else { 1 };
-    let asked = match demand.task_cpus_follow {
-        true => 1,
-        false => demand.task.cpus,
+    let asked = if demand.task_cpus_follow {
+        1
+    } else {
+        demand.task.cpus
     };
     let sent = demand.tasks.unwrap_or(implied).saturating_mul(asked);
     match tasks.filter(|tasks| *tasks > sent) {
@@ -90,9 +91,10 @@ fn nodes(demand: &Demand, largest: LargestNode, is_held: bool) -> u32 {
     let of_task = demand.task.cpus.max(1);
     let each = (largest.cpus / of_task).max(1);
     let is_short = u32::from(!tasks.is_multiple_of(each));
-    match is_held && of_task > 1 {
-        true => (tasks / each).max(least).saturating_add(is_short),
-        false => tasks.div_ceil(each).max(least),
+    if is_held && of_task > 1 {
+        (tasks / each).max(least).saturating_add(is_short)
+    } else {
+        tasks.div_ceil(each).max(least)
     }
 }
 

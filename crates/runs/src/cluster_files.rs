@@ -85,11 +85,10 @@ pub fn find(places: &Places, asked: &str) -> Result<ClusterText, Failure> {
     }
     let own = folder(places).join(format!("{asked}.toml"));
     if asked == backend::LOCAL {
-        let what = match own.exists() {
-            true => reserved(&own),
-            false => {
-                format!("{asked} is this machine with yard's own engine, which has no cluster file")
-            }
+        let what = if own.exists() {
+            reserved(&own)
+        } else {
+            format!("{asked} is this machine with yard's own engine, which has no cluster file")
         };
         let (known, _) = all(places);
         let names: Vec<&str> = known.iter().map(|text| text.name.as_str()).collect();

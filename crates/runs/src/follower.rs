@@ -149,9 +149,10 @@ impl Follower {
         let state = run_state(Some(&self.link), last, self.view.as_ref());
         // A shared cluster is asked seldom: what the files say has to do. The engine here is asked
         // often enough to wait for the job's own end too.
-        let is_over = match self.has_ended && !poller.is_embedded() {
-            true => true,
-            false => answered && !self.job_lives(),
+        let is_over = if self.has_ended && !poller.is_embedded() {
+            true
+        } else {
+            answered && !self.job_lives()
         };
         if is_over && !self.has_more && !state.is_live() {
             seen.push(RunEvent::Over { state });
@@ -191,9 +192,10 @@ impl Follower {
         });
         let current = run_links::current(&links, |job| started.contains(&job));
         let jobs = run_links::asked(&links, current);
-        match jobs.is_empty() {
-            true => Ok(self.current.into_iter().collect()),
-            false => Ok(jobs),
+        if jobs.is_empty() {
+            Ok(self.current.into_iter().collect())
+        } else {
+            Ok(jobs)
         }
     }
 

@@ -13,8 +13,9 @@ pub fn image_cache(facts: &model::ClusterFacts, places: &Places) -> PathBuf {
     let shared = shared.display().to_string();
     let shared = shared.replace("$USER", &crate::run_request::user().unwrap_or_default());
     // One that is not there is another machine's.
-    match Path::new(&shared).is_dir() {
-        true => Path::new(&shared).join("trainyard"),
-        false => places.cache.clone(),
+    if Path::new(&shared).is_dir() {
+        Path::new(&shared).join("trainyard")
+    } else {
+        places.cache.clone()
     }
 }

@@ -89,17 +89,19 @@ impl LiveList {
         let since = Timestamp(now.0.saturating_sub(remembered));
         for (cluster, runs) in by_cluster {
             let needed = engines.contains(&cluster) || runs.iter().any(|run| run.needs_cluster());
-            let views = match needed {
-                true => self.ask(&cluster, &runs, &mut listing.problems),
-                false => Vec::new(),
+            let views = if needed {
+                self.ask(&cluster, &runs, &mut listing.problems)
+            } else {
+                Vec::new()
             };
-            let recent: Vec<JobView> = match engines.contains(&cluster) || !views.is_empty() {
-                true => views
+            let recent: Vec<JobView> = if engines.contains(&cluster) || !views.is_empty() {
+                views
                     .iter()
                     .filter(|v| v.is_recent(since))
                     .cloned()
-                    .collect(),
-                false => Vec::new(),
+                    .collect()
+            } else {
+                Vec::new()
             };
             let answer = Answer {
                 views: &views,

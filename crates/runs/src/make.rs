@@ -262,8 +262,9 @@ fn random_text() -> Result<String, Failure> {
 }
 
 fn check(goes_on: &dyn Fn() -> bool) -> Result<(), Failure> {
-    match goes_on() {
-        true => Ok(()),
-        false => Err(Failure::interrupted()),
+    if goes_on() {
+        Ok(())
+    } else {
+        Err(Failure::interrupted())
     }
 }

@@ -193,13 +193,14 @@ impl Run {
                 .rfind(|start| start.attempt.job == job.id.0);
             job.state.is_live() && last.is_some_and(|last| last.attempt.restart < job.restarts)
         });
-        let state = match again {
-            true => run_state(
+        let state = if again {
+            run_state(
                 link,
                 &self.last_events()[..1.min(self.last_events().len())],
                 job,
-            ),
-            false => run_state(link, self.last_events(), job),
+            )
+        } else {
+            run_state(link, self.last_events(), job)
         };
         match state {
             // The job that took over ended at once.

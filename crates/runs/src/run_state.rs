@@ -130,9 +130,10 @@ pub fn run_state(
             what: format!("the cluster says {text}"),
         },
         Some((ViewState::NotAnswered, _)) => RunState::Unknown {
-            what: match started {
-                true => "its cluster does not answer now; it had started".to_owned(),
-                false => "its cluster does not answer now; it was submitted".to_owned(),
+            what: if started {
+                "its cluster does not answer now; it had started".to_owned()
+            } else {
+                "its cluster does not answer now; it was submitted".to_owned()
             },
         },
         // A job that comes back is known; this one was told to end and did.

@@ -46,9 +46,12 @@ impl CpuBook {
         for place in &places {
             jobs[*place] = jobs[*place].saturating_add(1);
         }
-        let number = |place: usize| match self.numbers.is_empty() {
-            true => u32::try_from(place).ok(),
-            false => self.numbers.get(place).copied(),
+        let number = |place: usize| {
+            if self.numbers.is_empty() {
+                u32::try_from(place).ok()
+            } else {
+                self.numbers.get(place).copied()
+            }
         };
         places.into_iter().filter_map(number).collect()
     }
@@ -83,9 +86,10 @@ impl CpuBook {
     }
 
     fn place(&self, number: u32) -> Option<usize> {
-        match self.numbers.is_empty() {
-            true => Some(number as usize),
-            false => self.numbers.binary_search(&number).ok(),
+        if self.numbers.is_empty() {
+            Some(number as usize)
+        } else {
+            self.numbers.binary_search(&number).ok()
         }
     }
 }

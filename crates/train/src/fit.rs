@@ -31,9 +31,10 @@ impl Fit {
         let by_gpus = wanted.groups_with_gpus()?;
         let by_cpus = wanted.groups_with_cpus(&by_gpus)?;
         let by_memory = wanted.groups_with_memory(&by_cpus)?;
-        let could = match wanted.is_any_gpu() {
-            true => &by_memory[..],
-            false => &by_memory[..1],
+        let could = if wanted.is_any_gpu() {
+            &by_memory[..]
+        } else {
+            &by_memory[..1]
         };
         let place = |group: &&NodeGroup| {
             let is_it = |own: &NodeGroup| std::ptr::eq(own, *group);

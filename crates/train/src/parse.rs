@@ -65,13 +65,15 @@ fn read(text: &str, origin: &str, whose: Whose) -> (RunFile, Vec<Problem>) {
 }
 
 fn read_document(run_file: &mut RunFile, reader: &mut Reader<'_>, document: &DeTable<'_>) {
-    let place = match reader.is_user_config() {
-        true => "the config",
-        false => "a run file",
+    let place = if reader.is_user_config() {
+        "the config"
+    } else {
+        "a run file"
     };
-    let beside: &[&str] = match reader.is_user_config() {
-        true => &["cluster", ON.name, POLL.name],
-        false => &["cluster"],
+    let beside: &[&str] = if reader.is_user_config() {
+        &["cluster", ON.name, POLL.name]
+    } else {
+        &["cluster"]
     };
     read_sections(&mut run_file.body, reader, document, place, beside);
     if reader.is_user_config()

@@ -410,12 +410,11 @@ fn check_started_once(
     let Some(starter) = launcher.value.started_by(&command.value) else {
         return Ok(());
     };
-    let todo = match launcher.value.takes_options() {
-        true => {
-            "leave it out of the command, which begins with python or the program; options that \
-                 it is to have beside ours go into launcher_options"
-        }
-        false => "leave it out of the command, which begins with python or the program",
+    let todo = if launcher.value.takes_options() {
+        "leave it out of the command, which begins with python or the program; options that \
+             it is to have beside ours go into launcher_options"
+    } else {
+        "leave it out of the command, which begins with python or the program"
     };
     Err(Refusal {
         kind: RefusalKind::Usage,

@@ -51,9 +51,10 @@ impl Plan {
             constraint: text(&self.constraint),
             array: self.array(),
             mail_user: slurms_mail.then(|| text(&self.mail)).flatten(),
-            mail_types: match slurms_mail {
-                true => self.mail_on.value.clone(),
-                false => Vec::new(),
+            mail_types: if slurms_mail {
+                self.mail_on.value.clone()
+            } else {
+                Vec::new()
             },
             ..Request::default()
         }
@@ -152,9 +153,10 @@ fn directives(request: &Request, gpus_as_gres: bool) -> Vec<String> {
     add("ntasks-per-node", count(request.tasks_per_node));
     add("cpus-per-task", count(request.cpus_per_task));
     let of_node = request.gpus_per_node.as_ref().map(gpus);
-    match gpus_as_gres {
-        true => add("gres", of_node.map(|gpus| format!("gpu:{gpus}"))),
-        false => add("gpus-per-node", of_node),
+    if gpus_as_gres {
+        add("gres", of_node.map(|gpus| format!("gpu:{gpus}")))
+    } else {
+        add("gpus-per-node", of_node)
     }
     add("mem", request.memory.map(memory));
     add("time", request.time.map(time));

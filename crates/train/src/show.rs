@@ -76,9 +76,10 @@ impl Plan {
     pub fn rows(&self, facts: &ClusterFacts) -> Vec<Row> {
         let mut rows = Vec::new();
         let mut add = |name: &'static str, value: String, source: &Source| {
-            let why = match source.is_asked() {
-                true => format!("from {source}"),
-                false => source.to_string(),
+            let why = if source.is_asked() {
+                format!("from {source}")
+            } else {
+                source.to_string()
             };
             rows.push(Row { name, value, why });
         };
@@ -201,9 +202,10 @@ impl Plan {
         add("checkpoints", kept, &keep.source);
         let on = &self.resume.on;
         let words: Vec<&str> = on.value.iter().map(|what| what.word()).collect();
-        let back = match words.is_empty() {
-            true => "never".to_owned(),
-            false => words.join(", "),
+        let back = if words.is_empty() {
+            "never".to_owned()
+        } else {
+            words.join(", ")
         };
         add("comes back on", back, &on.source);
         let by = &self.resume.by;

@@ -28,9 +28,10 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
         let mut selected = super::selected(select_live(text), printer)?;
         let job = selected.job()?;
-        let how = match runs::cancel(&mut selected)? {
-            true => "is being cancelled",
-            false => "has already ended",
+        let how = if runs::cancel(&mut selected)? {
+            "is being cancelled"
+        } else {
+            "has already ended"
         };
         printer.show_line(&format!("{} {how}", selected.name_and(job)));
     }

@@ -122,9 +122,10 @@ fn node_local_folders(known: &[Known]) -> BTreeSet<PathBuf> {
 }
 
 fn remove(one: &Leftover) -> Result<(), Failure> {
-    let removed = match one.path.is_dir() {
-        true => std::fs::remove_dir_all(&one.path),
-        false => std::fs::remove_file(&one.path),
+    let removed = if one.path.is_dir() {
+        std::fs::remove_dir_all(&one.path)
+    } else {
+        std::fs::remove_file(&one.path)
     };
     removed.map_err(|error| {
         Failure::new(

@@ -36,12 +36,13 @@ impl Interrupt {
 
     /// Ends what is being prepared.
     pub fn check(&self) -> Result<(), Failure> {
-        match self.asked() {
-            true => Err(Failure::new(
+        if self.asked() {
+            Err(Failure::new(
                 exit_code::INTERRUPTED,
                 "interrupted; nothing was submitted",
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 }

@@ -49,9 +49,10 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let Some(run) = selected.run.take() else {
         return job_output(args, selected, printer);
     };
-    let starts = match args.last || args.follow {
-        true => run.starts.last().map_or(&[][..], std::slice::from_ref),
-        false => &run.starts[..],
+    let starts = if args.last || args.follow {
+        run.starts.last().map_or(&[][..], std::slice::from_ref)
+    } else {
+        &run.starts[..]
     };
     check_rank(args.rank, &run, starts)?;
     if args.follow {

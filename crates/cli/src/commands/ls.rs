@@ -48,9 +48,10 @@ const REMEMBERED_MS: i64 = 24 * 3600 * 1000;
 /// Runs `yard ls`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let now = Timestamp(sys::now());
-    let since = match args.all {
-        true => Timestamp(0),
-        false => Timestamp(now.0.saturating_sub(REMEMBERED_MS)),
+    let since = if args.all {
+        Timestamp(0)
+    } else {
+        Timestamp(now.0.saturating_sub(REMEMBERED_MS))
     };
     let Listing { mut rows, problems } = list(&places()?, since)?;
     let all = rows.len();
@@ -109,9 +110,12 @@ fn table(rows: &[Vec<String>], width: usize) -> String {
         cut_notes(&head, &mut rows, width);
         words::table(&head, &rows)
     };
-    let below = |text: &str| match text.is_empty() {
-        true => String::new(),
-        false => format!("  {}\n", words::folded(text, width - 2, 2)),
+    let below = |text: &str| {
+        if text.is_empty() {
+            String::new()
+        } else {
+            format!("  {}\n", words::folded(text, width - 2, 2))
+        }
     };
     let narrow = || {
         let kept: Vec<Vec<String>> = rows.iter().map(|row| picked(row, &NARROW)).collect();

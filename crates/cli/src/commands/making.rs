@@ -72,10 +72,11 @@ impl Making<'_> {
     }
 
     fn say(&mut self, line: &str) {
-        match self.printer.is_terminal() {
-            true => self.printer.moving(self.title, line.trim()),
+        if self.printer.is_terminal() {
+            self.printer.moving(self.title, line.trim())
+        } else {
             // Where nothing can move, its first line alone would say nothing.
-            false => self.printer.moving(self.title, &self.doing),
+            self.printer.moving(self.title, &self.doing)
         }
     }
 

@@ -69,9 +69,10 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         write(output, &script.bytes_of(&ported.text), args.force)?;
     }
     // What sbatch refuses no cluster takes, ported or not.
-    let code = match ported.refused.is_empty() {
-        true => exit_code::DONE,
-        false => exit_code::FOUND,
+    let code = if ported.refused.is_empty() {
+        exit_code::DONE
+    } else {
+        exit_code::FOUND
     };
     if args.json {
         printer.line(&as_json(&ported, &script, &from, &to).to_string());
@@ -101,9 +102,10 @@ fn write(output: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
             _ => failure.todo("name another file with --output"),
         }
     };
-    match force {
-        true => output_file::replace(output, bytes).map_err(wrong)?,
-        false => sys::atomic::create(output, bytes).map(drop).map_err(wrong),
+    if force {
+        output_file::replace(output, bytes).map_err(wrong)?
+    } else {
+        sys::atomic::create(output, bytes).map(drop).map_err(wrong)
     }
 }
 
@@ -190,9 +192,10 @@ fn guessed(
                 "for which cluster the script was written is not clear",
             )
             .asked(format!("yard port {} --to {}", args.script, args.to))
-            .there(match fits.is_empty() {
-                true => format!("it names nothing of {}", all.join(", ")),
-                false => format!("it could be {}", names.join(" or ")),
+            .there(if fits.is_empty() {
+                format!("it names nothing of {}", all.join(", "))
+            } else {
+                format!("it could be {}", names.join(" or "))
             })
             .todo("say it with --from"))
         }

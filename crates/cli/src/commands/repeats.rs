@@ -114,9 +114,10 @@ fn all_json(repeats: &Repeats, states: &[RunState]) -> serde_json::Value {
 /// `yard logs`: what the ranks of each wrote, one after the other.
 pub fn logs(repeats: &Repeats, rank: Option<u32>, last: bool, printer: &Printer) -> Outcome {
     for (number, run) in (1..).zip(&repeats.runs) {
-        let starts = match last {
-            true => run.starts.last().map_or(&[][..], std::slice::from_ref),
-            false => &run.starts[..],
+        let starts = if last {
+            run.starts.last().map_or(&[][..], std::slice::from_ref)
+        } else {
+            &run.starts[..]
         };
         for start in starts {
             let mut tail = LogTail::new(&run.folder, start.attempt);

@@ -88,9 +88,10 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     }
     if let Some(from) = &planned.from {
         let name = &from.manifest.name;
-        let proof = match from.manifest.proven {
-            true => "complete",
-            false => "could not verify that it is complete",
+        let proof = if from.manifest.proven {
+            "complete"
+        } else {
+            "could not verify that it is complete"
         };
         printer.show_line(&row(
             "starts at",

@@ -75,9 +75,10 @@ pub fn run(
                 "job {job} {how} after {} (exit {exit})",
                 words::length(took)
             ));
-            return Ok(match view.state.is_completed() {
-                true => exit_code::DONE,
-                false => exit_code::FAILED,
+            return Ok(if view.state.is_completed() {
+                exit_code::DONE
+            } else {
+                exit_code::FAILED
             });
         }
         if let ViewState::Waiting { reason } = &view.state

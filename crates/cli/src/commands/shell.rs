@@ -198,9 +198,10 @@ fn launch_file(planned: &Planned, ready: &Ready, folder: &Path) -> Result<Launch
     Ok(LaunchFile {
         attempt: Attempt { job: 0, restart: 0 },
         cwd: planned.base.clone(),
-        preludes: match is_pyxis {
-            true => Vec::new(),
-            false => plan.environment.preludes(made),
+        preludes: if is_pyxis {
+            Vec::new()
+        } else {
+            plan.environment.preludes(made)
         },
         container,
         count: 1,

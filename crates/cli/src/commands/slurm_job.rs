@@ -74,9 +74,10 @@ pub fn run(
             printer.show_line(&row("output", &format!("yard logs {job}")));
         }
     }
-    Ok(match views.is_empty() || failed > 0 {
-        true => exit_code::FAILED,
-        false => exit_code::DONE,
+    Ok(if views.is_empty() || failed > 0 {
+        exit_code::FAILED
+    } else {
+        exit_code::DONE
     })
 }
 

@@ -53,9 +53,10 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             repeats::wait(repeats, None, printer)?,
             repeats::Waited::Over(true)
         );
-        printer.show_line(&match all_done {
-            true => format!("all of {id} are done"),
-            false => format!("not all of {id} are done"),
+        printer.show_line(&if all_done {
+            format!("all of {id} are done")
+        } else {
+            format!("not all of {id} are done")
         });
         if !all_done {
             code = exit_code::FAILED;

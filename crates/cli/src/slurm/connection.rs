@@ -60,11 +60,12 @@ pub fn engine_dir() -> Result<PathBuf, CommandError> {
         Some(name) => {
             let places = sys::Places::from_env()?;
             let name = name.to_string_lossy();
-            match runs::is_engine(&places, &name) {
-                true => Ok(places.engine_dir(&name)),
-                false => Err(CommandError::NoEngine {
+            if runs::is_engine(&places, &name) {
+                Ok(places.engine_dir(&name))
+            } else {
+                Err(CommandError::NoEngine {
                     failure: runs::no_such_engine(&places, &name),
-                }),
+                })
             }
         }
         None => Ok(sys::Places::from_env()?.engine_dir(sys::OWN_ENGINE_NAME)),

@@ -213,14 +213,15 @@ fn environment(
             Stop::Status(1)
         })?,
     };
-    let login = match asked.wants_login() {
-        true => login_environment().unwrap_or_else(|why| {
+    let login = if asked.wants_login() {
+        login_environment().unwrap_or_else(|why| {
             printer.say(&format!(
-                "sbatch: the job gets no variables of a login ({why}), but HOME, USER, SHELL and PATH"
-            ));
+            "sbatch: the job gets no variables of a login ({why}), but HOME, USER, SHELL and PATH"
+        ));
             bare_login()
-        }),
-        false => Vec::new(),
+        })
+    } else {
+        Vec::new()
     };
     Ok(asked.environment(&caller, &login, &sys::host_name(), cwd, umask))
 }

@@ -218,13 +218,14 @@ pub fn step_text(step: &StepRecord, job: &JobInfo, style: ShowStyle) -> String {
     let tasks: u32 = step.nodes.iter().map(|share| share.tasks).sum();
     let mib: u64 = step.nodes.iter().map(|share| share.memory).sum();
     let is_batch = step.step == model::StepId::Batch;
-    let tres = match is_batch {
-        true => "(null)".to_owned(),
-        false => format!(
+    let tres = if is_batch {
+        "(null)".to_owned()
+    } else {
+        format!(
             "cpu={cpus},mem={},node={}",
             mebibytes_text(mib),
             names.len()
-        ),
+        )
     };
     let lines = [
         format!(

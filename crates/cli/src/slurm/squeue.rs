@@ -140,9 +140,10 @@ fn nodes(asked: &SqueueArgs) -> Result<Option<Vec<NodeName>>, String> {
     for name in names {
         // Slurm takes the short name of the machine that it is called on for `localhost`.
         let is_here = name == here || name.as_str().eq_ignore_ascii_case("localhost");
-        match is_here {
-            true => known.push(here.clone()),
-            false => return Err(format!("Invalid node name {name}")),
+        if is_here {
+            known.push(here.clone())
+        } else {
+            return Err(format!("Invalid node name {name}"));
         }
     }
     Ok(Some(known))

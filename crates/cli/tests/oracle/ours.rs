@@ -172,9 +172,10 @@ pub fn answer(line: &str) -> String {
         .collect();
     let before = before.replace('\n', "\\n");
     let file = ClusterFile::parse("oracle", FILE).expect("the cluster file is one");
-    let prefix = match job.test_only {
-        true => "allocation failure",
-        false => "sbatch: error: Batch job submission failed",
+    let prefix = if job.test_only {
+        "allocation failure"
+    } else {
+        "sbatch: error: Batch job submission failed"
     };
     let failed = |detail: &str, words: &str| format!("rc=1 {before}{detail}{prefix}: {words}\\n");
     let refused = resources::admit(&file, &job.request, None).err();

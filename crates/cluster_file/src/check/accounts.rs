@@ -203,9 +203,10 @@ impl Checker<'_> {
             if !types.has(kind) {
                 let message = format!("a limit counts GPUs of type {kind}, which no node has");
                 let label = self.near(kind, types);
-                let help = match types.all.is_empty() {
-                    true => "no node has a GPU type".to_owned(),
-                    false => format!("types are {}", types.listed()),
+                let help = if types.all.is_empty() {
+                    "no node has a GPU type".to_owned()
+                } else {
+                    format!("types are {}", types.listed())
                 };
                 self.say(
                     ("unknown-gpu", Severity::Warning),

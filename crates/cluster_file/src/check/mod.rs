@@ -86,9 +86,10 @@ impl Checker<'_> {
     /// The name that may be meant, as a label.
     fn near(&mut self, name: &str, known: &Names<'_>) -> String {
         self.hints += 1;
-        let near = match self.hints <= MOST_HINTS {
-            true => model::nearest(name, known.all.iter().copied()),
-            false => None,
+        let near = if self.hints <= MOST_HINTS {
+            model::nearest(name, known.all.iter().copied())
+        } else {
+            None
         };
         near.map_or(String::new(), |near| format!("did you mean {near}?"))
     }
@@ -107,12 +108,13 @@ impl Checker<'_> {
             return;
         }
         let label = self.near(name, known);
-        let help = match known.all.is_empty() {
-            true => format!("add [{kind}.{name}], or leave it out"),
-            false => format!(
+        let help = if known.all.is_empty() {
+            format!("add [{kind}.{name}], or leave it out")
+        } else {
+            format!(
                 "there are {}; add [{kind}.{name}], or leave it out",
                 known.listed()
-            ),
+            )
         };
         let list = match kind {
             "qos" => Some(List::Qos),
@@ -132,9 +134,10 @@ impl Checker<'_> {
 
 /// An error that rests on what is assumed is a note.
 fn unless_assumed<T>(severity: Severity, values: &[&Sourced<T>]) -> Severity {
-    match values.iter().any(|value| value.is_assumed()) {
-        true => Severity::Note,
-        false => severity,
+    if values.iter().any(|value| value.is_assumed()) {
+        Severity::Note
+    } else {
+        severity
     }
 }
 

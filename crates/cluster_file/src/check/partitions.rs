@@ -137,14 +137,15 @@ impl<'a> Checker<'a> {
                 said.join(" and ")
             );
             let label = format!("its nodes are {count}");
-            let (severity, help) =
-                match total.is_disputed() && total.all().any(|said| *said == count) {
-                    true => (Severity::Note, ""),
-                    false => (
-                        unless_assumed(Severity::Warning, &[total]),
-                        "correct the nodes, or say both with or = { value, from }",
-                    ),
-                };
+            let (severity, help) = if total.is_disputed() && total.all().any(|said| *said == count)
+            {
+                (Severity::Note, "")
+            } else {
+                (
+                    unless_assumed(Severity::Warning, &[total]),
+                    "correct the nodes, or say both with or = { value, from }",
+                )
+            };
             self.say(("node-total", severity), &total.span, message, label, help);
         }
         if let Some(most) = partition

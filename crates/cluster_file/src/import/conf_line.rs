@@ -39,9 +39,10 @@ impl Pair {
     /// The option without its value, for what Slurm doesn't know: a file that was included may be
     /// of anything, so what could be more than a key is not named.
     pub fn option(&self) -> &str {
-        match self.value.starts_with('=') {
-            true => AN_OPTION,
-            false => key_alone(&self.key),
+        if self.value.starts_with('=') {
+            AN_OPTION
+        } else {
+            key_alone(&self.key)
         }
     }
 }
@@ -54,9 +55,10 @@ pub(super) fn key_alone(key: &str) -> &str {
     let letters = key
         .bytes()
         .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-    match letters && !key.is_empty() && key.len() <= LONGEST_KEY {
-        true => key,
-        false => AN_OPTION,
+    if letters && !key.is_empty() && key.len() <= LONGEST_KEY {
+        key
+    } else {
+        AN_OPTION
     }
 }
 
@@ -140,12 +142,13 @@ fn pairs(text: &str) -> (Vec<Pair>, bool) {
             }),
             None => tail.split_once(char::is_whitespace).unwrap_or((tail, "")),
         };
-        match key.is_empty() {
-            true => junk = true,
-            false => pairs.push(Pair {
+        if key.is_empty() {
+            junk = true
+        } else {
+            pairs.push(Pair {
                 key: clean(&key),
                 value: clean(value),
-            }),
+            })
         }
         rest = after;
     }

@@ -335,9 +335,10 @@ pub(super) fn list(value: &str) -> Vec<String> {
 
 /// A limit of time; below zero there is none but -1, which is no limit (`time_str2mins`).
 pub(super) fn time(value: &str) -> Option<TimeLimitRequest> {
-    match value.starts_with('-') && value != "-1" {
-        true => None,
-        false => TimeLimitRequest::parse(value).filter(|time| crate::times::is_counted(*time)),
+    if value.starts_with('-') && value != "-1" {
+        None
+    } else {
+        TimeLimitRequest::parse(value).filter(|time| crate::times::is_counted(*time))
     }
 }
 

@@ -311,9 +311,10 @@ impl Importer {
             .partition(|pair| pair.value.trim().is_empty());
         line.pairs = pairs;
         for pair in empty {
-            let option = match known_options::anywhere(&pair.key) {
-                true => &pair.key,
-                false => AN_OPTION,
+            let option = if known_options::anywhere(&pair.key) {
+                &pair.key
+            } else {
+                AN_OPTION
             };
             self.note(line, option, "it has no value");
         }
@@ -356,9 +357,10 @@ impl Importer {
     /// Notes an option that Slurm hasn't, without its value: that may be a secret of another program.
     fn unknown_option(&mut self, line: &ConfLine, pair: &Pair, known: &[&str]) {
         self.unknown += 1;
-        let near = match self.unknown <= MOST_HINTS {
-            true => model::nearest(&pair.key, known.iter().copied()),
-            false => None,
+        let near = if self.unknown <= MOST_HINTS {
+            model::nearest(&pair.key, known.iter().copied())
+        } else {
+            None
         };
         self.refused(line, pair.option(), unknown(near));
     }

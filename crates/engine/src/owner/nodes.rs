@@ -68,9 +68,10 @@ impl Owner {
             .map(|record| (record.id, may_requeue(record)))
             .collect();
         for (job, comes_back) in jobs {
-            let ending = match comes_back {
-                true => Ending::Requeue { hold: false },
-                false => Ending::End(Outcome::NodeFail),
+            let ending = if comes_back {
+                Ending::Requeue { hold: false }
+            } else {
+                Ending::End(Outcome::NodeFail)
             };
             for key in self.supervisors_on(job, node) {
                 let call = SupervisorCall::Signal {

@@ -129,12 +129,13 @@ fn refuse_foreign(path: &Path, db: &Connection) -> Result<(), StoreError> {
     let sql = "SELECT user_version = 0 AND EXISTS (SELECT 1 FROM sqlite_schema)
                FROM pragma_user_version";
     let foreign = db.query_row(sql, [], |row| row.get(0));
-    match foreign.map_err(|error| kind_of(path, &error))? {
-        true => Err(StoreError::Garbage {
+    if foreign.map_err(|error| kind_of(path, &error))? {
+        Err(StoreError::Garbage {
             path: path.to_owned(),
             what: "it holds another program's tables".to_owned(),
-        }),
-        false => Ok(()),
+        })
+    } else {
+        Ok(())
     }
 }
 

@@ -110,9 +110,10 @@ pub fn restore_kept(kept: &Path, name: &str, resume: &Path) -> Result<(), Restor
     clear(resume).map_err(disk)?;
     for (place, _) in &tree.files {
         // The empty place is the entry itself; joining it would add a slash.
-        let (from, to) = match place.as_os_str().is_empty() {
-            true => (kept.to_owned(), resume.join(name)),
-            false => (kept.join(place), resume.join(name).join(place)),
+        let (from, to) = if place.as_os_str().is_empty() {
+            (kept.to_owned(), resume.join(name))
+        } else {
+            (kept.join(place), resume.join(name).join(place))
         };
         if let Some(folder) = to.parent() {
             fs::create_dir_all(folder).map_err(disk)?;

@@ -53,10 +53,12 @@ pub fn tree(path: &Path) -> io::Result<Tree> {
             } else if kind.is_file() {
                 tree.files.push((place, entry.metadata()?));
             } else {
-                let what = match () {
-                    () if kind.is_fifo() => "a pipe",
-                    () if kind.is_socket() => "a socket",
-                    () => "a device",
+                let what = if kind.is_fifo() {
+                    "a pipe"
+                } else if kind.is_socket() {
+                    "a socket"
+                } else {
+                    "a device"
                 };
                 tree.left_out.push(format!("{} is {what}", place.display()));
             }

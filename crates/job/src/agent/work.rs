@@ -181,9 +181,10 @@ mod tests {
             |text| notes.borrow_mut().push(text),
             || {
                 tries.set(tries.get() + 1);
-                match tries.get() <= full_tries {
-                    true => Err(full()),
-                    false => Ok(()),
+                if tries.get() <= full_tries {
+                    Err(full())
+                } else {
+                    Ok(())
                 }
             },
         );

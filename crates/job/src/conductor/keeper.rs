@@ -49,9 +49,10 @@ pub fn keep(folder: &Path, number: u32) -> Result<u8, ConductorError> {
         Some(signal) => {
             let told_to_end = told_to_end.load(Ordering::Relaxed);
             let result = loss::after_conductor(folder, number, signal, told_to_end);
-            match told_to_end {
-                true => result,
-                false => comeback::or_come_back(folder, result),
+            if told_to_end {
+                result
+            } else {
+                comeback::or_come_back(folder, result)
             }
         }
     }

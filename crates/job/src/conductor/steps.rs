@@ -188,9 +188,10 @@ impl Steps {
         let attempt = self.allocation.attempt;
         let has_head = plan.launcher.value.shape() == Shape::Head;
         let command = self.rank_wrapper(if has_head { "head" } else { "rank" }, local);
-        let (nodes, per_node) = match has_head {
-            true => (1, 1),
-            false => (self.nodes(), plan.tasks_per_node.value),
+        let (nodes, per_node) = if has_head {
+            (1, 1)
+        } else {
+            (self.nodes(), plan.tasks_per_node.value)
         };
         // Where one task starts the node's ranks it gets all of their CPUs.
         let cpus = plan.cpus_per_rank.value * plan.ranks_per_node.value / per_node.max(1);

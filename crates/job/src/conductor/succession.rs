@@ -212,9 +212,10 @@ impl Submitter for Sbatch<'_> {
             Some(job) if answer.status.success() => Ok(job),
             _ => {
                 let why = super::steps::last_words("sbatch", &answer);
-                Err(match model::answer_was_lost(&why) {
-                    true => NotSubmitted::NoAnswer(why),
-                    false => NotSubmitted::Refused(why),
+                Err(if model::answer_was_lost(&why) {
+                    NotSubmitted::NoAnswer(why)
+                } else {
+                    NotSubmitted::Refused(why)
                 })
             }
         }

@@ -31,9 +31,10 @@ pub fn file_of(path: &Path) -> PathBuf {
         // A Pipfile's lock says which versions.
         let lock = path.with_file_name("Pipfile.lock");
         let is_pipfile = path.file_name().is_some_and(|name| name == "Pipfile");
-        return match is_pipfile && lock.is_file() {
-            true => lock,
-            false => path.to_owned(),
+        return if is_pipfile && lock.is_file() {
+            lock
+        } else {
+            path.to_owned()
         };
     }
     let mut all = NAMES.iter().map(|name| path.join(name));
@@ -126,9 +127,10 @@ fn line<'a>(
     markers: Option<&str>,
 ) -> String {
     let extras: Vec<&str> = extras.collect();
-    let extras = match extras.is_empty() {
-        true => String::new(),
-        false => format!("[{}]", extras.join(",")),
+    let extras = if extras.is_empty() {
+        String::new()
+    } else {
+        format!("[{}]", extras.join(","))
     };
     let version = if version == "*" { "" } else { version };
     let markers = markers.map(|markers| format!(" ; {markers}"));

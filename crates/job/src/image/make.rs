@@ -129,9 +129,10 @@ fn steps(
     match runtime {
         ContainerRuntime::Apptainer | ContainerRuntime::Singularity => {
             let mut build = and(words(&["build"]), &[made]);
-            build.push(match from_registry {
-                true => format!("docker://{address}").into(),
-                false => recipe.into(),
+            build.push(if from_registry {
+                format!("docker://{address}").into()
+            } else {
+                recipe.into()
             });
             vec![(runtime.word(), build)]
         }
@@ -144,12 +145,11 @@ fn steps(
         ContainerRuntime::Charliecloud => {
             const NAME: &str = "made";
             // Its own cache of builds would need git, and a name for it to commit with.
-            let first = match from_registry {
-                true => words(&["pull", "--no-cache", address]),
-                false => {
-                    let build = words(&["build", "--no-cache", "--tag", NAME, "--file"]);
-                    and(build, &[recipe, beside])
-                }
+            let first = if from_registry {
+                words(&["pull", "--no-cache", address])
+            } else {
+                let build = words(&["build", "--no-cache", "--tag", NAME, "--file"]);
+                and(build, &[recipe, beside])
             };
             let name = if from_registry { address } else { NAME };
             let convert = words(&["-i", "ch-image", "-o", "dir", name]);
@@ -161,12 +161,11 @@ fn steps(
             const EXPORT: &str = "set -e\nmkdir \"$2\"\nid=$(podman create \"$1\" true)\n\
                 podman export \"$id\" | tar -x -C \"$2\"\npodman rm \"$id\"";
             const NAME: &str = "localhost/trainyard-made";
-            let first = match from_registry {
-                true => words(&["pull", address]),
-                false => {
-                    let build = words(&["build", "--tag", NAME, "--file"]);
-                    and(build, &[recipe, beside])
-                }
+            let first = if from_registry {
+                words(&["pull", address])
+            } else {
+                let build = words(&["build", "--tag", NAME, "--file"]);
+                and(build, &[recipe, beside])
             };
             let name = if from_registry { address } else { NAME };
             let export = and(words(&["-c", EXPORT, "bash", name]), &[made]);

@@ -52,9 +52,10 @@ fn make_one(image: &Path, target: &Path, is_dir: bool) -> io::Result<()> {
             }
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let made = match is_dir || !rest.is_empty() {
-                    true => fs::create_dir(&next),
-                    false => fs::File::create_new(&next).map(drop),
+                let made = if is_dir || !rest.is_empty() {
+                    fs::create_dir(&next)
+                } else {
+                    fs::File::create_new(&next).map(drop)
                 };
                 // Another rank of the node may have been first.
                 if let Err(error) = made

@@ -127,9 +127,10 @@ impl Porter<'_> {
                 self.set_value(given, one, why);
             }
             several => {
-                let about = match several.is_empty() {
-                    true => format!("QOS {asked}: none of {cluster}'s is known to allow the time"),
-                    false => format!("QOS {asked}: {cluster} has {}", all.join(", ")),
+                let about = if several.is_empty() {
+                    format!("QOS {asked}: none of {cluster}'s is known to allow the time")
+                } else {
+                    format!("QOS {asked}: {cluster} has {}", all.join(", "))
                 };
                 self.ask_about(self.line(given), about, "which one?", Some(Denial::Qos));
             }

@@ -180,9 +180,10 @@ impl Porter<'_> {
         // Without srun it was one process, whatever the job's tasks are.
         let request = self.script.request();
         let several = [request.tasks, request.tasks_per_node, request.min_nodes];
-        let one = match several.into_iter().flatten().any(|count| count > 1) {
-            true => "srun --nodes=1 --ntasks=1",
-            false => "srun",
+        let one = if several.into_iter().flatten().any(|count| count > 1) {
+            "srun --nodes=1 --ntasks=1"
+        } else {
+            "srun"
         };
         match srun {
             Some(_) => self.replace(words[0].range.start..end, format!("{options}{gap}"), why),
@@ -383,8 +384,9 @@ fn gap_in(command: &str) -> Option<&str> {
 
 /// What was expanded between quotes is so again.
 fn quoted(text: String, was: bool) -> String {
-    match was && text.contains('$') && !text.contains('"') {
-        true => format!("\"{text}\""),
-        false => text,
+    if was && text.contains('$') && !text.contains('"') {
+        format!("\"{text}\"")
+    } else {
+        text
     }
 }

@@ -53,32 +53,37 @@ impl<'a> Porter<'a> {
                 "--constraint={text}: {there} isn't known to have {}",
                 joined(&odd)
             );
-            let about = match odd.is_empty() {
-                true => format!("--constraint={text}: {there} names its GPUs by features too"),
-                false => about,
+            let about = if odd.is_empty() {
+                format!("--constraint={text}: {there} names its GPUs by features too")
+            } else {
+                about
             };
             let ask = "what of it is needed there?";
             return self.ask_about(self.line(given), about, ask, Some(Denial::Feature));
         }
         let whole = self.to.knows_all(List::Features);
         for name in &other {
-            let (about, ask) = match whole {
-                true => (
+            let (about, ask) = if whole {
+                (
                     format!("feature {name}: {there} has none, so it was taken out"),
                     "was it for speed, or does the program need it?",
-                ),
-                false => (
+                )
+            } else {
+                (
                     format!("feature {name}: {there}'s file doesn't know it, so it stays"),
                     "what is it called there? without any, take it out",
-                ),
+                )
             };
             self.ask_about(self.line(given), about, ask, Some(Denial::Feature));
         }
         // A feature of GPUs goes where the type says it, or another feature.
         let gpus_go = target.is_some();
-        let stays = |name: &&String| match gpu.contains(name) {
-            true => !gpus_go,
-            false => !(whole && other.contains(name)),
+        let stays = |name: &&String| {
+            if gpu.contains(name) {
+                !gpus_go
+            } else {
+                !(whole && other.contains(name))
+            }
         };
         let mut kept: Vec<&String> = names.iter().filter(stays).collect();
         if !gpu.is_empty() && !gpus_go {
@@ -110,9 +115,10 @@ impl<'a> Porter<'a> {
         if why.is_empty() {
             why.push(format!("by this feature {there} gives the GPU"));
         }
-        match kept.is_empty() {
-            true => self.remove(given, why.join("; ")),
-            false => self.set_value(given, &kept, why.join("; ")),
+        if kept.is_empty() {
+            self.remove(given, why.join("; "))
+        } else {
+            self.set_value(given, &kept, why.join("; "))
         }
     }
 }

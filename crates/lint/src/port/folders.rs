@@ -165,9 +165,10 @@ pub(super) fn before(text: &str, at: usize) -> Before {
         return Before::List;
     }
     let last = value.rsplit(',').next().unwrap_or(value);
-    match last.contains('/') || last.starts_with(['~', '.']) {
-        true => Before::Mount,
-        false => Before::Host,
+    if last.contains('/') || last.starts_with(['~', '.']) {
+        Before::Mount
+    } else {
+        Before::Host
     }
 }
 

@@ -128,9 +128,10 @@ impl<'a> Porter<'a> {
                 own.is_some_and(|own| named.contains(&own.value))
             });
             // A type that the file doesn't know is a name for GPUs all the same.
-            return match kinds.is_empty() {
-                true => RequestedGpus::Name(first.clone()),
-                false => RequestedGpus::Kinds(kinds),
+            return if kinds.is_empty() {
+                RequestedGpus::Name(first.clone())
+            } else {
+                RequestedGpus::Kinds(kinds)
             };
         }
         let wanted = self
@@ -227,17 +228,19 @@ impl<'a> Porter<'a> {
         }
         if kinds.is_empty() {
             let there: Vec<String> = to.gpus(None).iter().map(|kind| say(kind.gpu)).collect();
-            let ask = match there.is_empty() {
-                true => "is there another cluster, or does it run without a GPU?".to_owned(),
-                false => format!("which instead? it has {}", distinct(there).join(", ")),
+            let ask = if there.is_empty() {
+                "is there another cluster, or does it run without a GPU?".to_owned()
+            } else {
+                format!("which instead? it has {}", distinct(there).join(", "))
             };
             let nameless = |kind: &GpuKind<'_>| kind.gpu.model.is_none() && kind.gpu.kind.is_none();
-            let about = match to.gpus(None).iter().any(nameless) {
-                true => format!(
+            let about = if to.gpus(None).iter().any(nameless) {
+                format!(
                     "the script runs on {model}, and {}'s file doesn't say what its GPUs are",
                     to.name
-                ),
-                false => format!("the script runs on {model}, and {} has none", to.name),
+                )
+            } else {
+                format!("the script runs on {model}, and {} has none", to.name)
             };
             self.ask_about(line, about, ask, Some(Denial::NodeConfig));
             return None;
@@ -349,9 +352,10 @@ impl<'a> Porter<'a> {
         };
         let plain = |text: &str| {
             let item = Item::read(text);
-            match item.is_of_gpus(given) && item.kind.is_some() {
-                true => item.with_kind(None),
-                false => text.to_owned(),
+            if item.is_of_gpus(given) && item.kind.is_some() {
+                item.with_kind(None)
+            } else {
+                text.to_owned()
             }
         };
         let items: Vec<String> = value.split(',').map(plain).collect();
@@ -386,14 +390,15 @@ impl<'a> Porter<'a> {
             "gres" => format!(" --gres=gpu:{kind}{each}"),
             long => format!(" --{long}={kind}{each}"),
         };
-        let ask = match instead <= there && all.is_multiple_of(each) {
-            true => format!(
+        let ask = if instead <= there && all.is_multiple_of(each) {
+            format!(
                 "spread over nodes? --nodes={instead}{option} --ntasks-per-node={each} has the same {all} in all"
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "fewer? all its nodes of that kind have {}",
                 each.saturating_mul(there)
-            ),
+            )
         };
         let written = self.written(given);
         let what = match (of_job, request.max_nodes) {

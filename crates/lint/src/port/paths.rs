@@ -313,9 +313,10 @@ impl Porter<'_> {
             self.to.name,
             closed.join(", ")
         );
-        let ask = match open.is_empty() {
-            true => "from where is it submitted?".to_owned(),
-            false => format!("submit it from {}", open.join(" or ")),
+        let ask = if open.is_empty() {
+            "from where is it submitted?".to_owned()
+        } else {
+            format!("submit it from {}", open.join(" or "))
         };
         self.ask(None, about, ask);
     }

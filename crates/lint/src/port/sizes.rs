@@ -37,21 +37,19 @@ impl<'a> Porter<'a> {
     /// The largest amount that any of those nodes has.
     fn most(&self, amount: impl Fn(&Nodes) -> Option<u64>) -> Option<u64> {
         let kinds = self.target_nodes();
-        let groups: Vec<&Nodes> = match () {
-            () if self.asks_gpus && !kinds.is_empty() => {
-                kinds.iter().map(|kind| &kind.nodes.body).collect()
-            }
-            () => {
-                let there = self.partition_there();
-                let partitions = there.map_or_else(|| self.candidates(), |one| vec![one]);
-                let sets = partitions.iter().flat_map(|one| self.to.nodes_of(one));
-                sets.map(|set| &set.nodes.body).collect()
-            }
+        let groups: Vec<&Nodes> = if self.asks_gpus && !kinds.is_empty() {
+            kinds.iter().map(|kind| &kind.nodes.body).collect()
+        } else {
+            let there = self.partition_there();
+            let partitions = there.map_or_else(|| self.candidates(), |one| vec![one]);
+            let sets = partitions.iter().flat_map(|one| self.to.nodes_of(one));
+            sets.map(|set| &set.nodes.body).collect()
         };
         // Where no partition is known to serve, any node may be meant.
-        let groups = match groups.is_empty() {
-            true => self.to.nodes.iter().map(|nodes| &nodes.body).collect(),
-            false => groups,
+        let groups = if groups.is_empty() {
+            self.to.nodes.iter().map(|nodes| &nodes.body).collect()
+        } else {
+            groups
         };
         // One group that doesn't say leaves it open.
         groups

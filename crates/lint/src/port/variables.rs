@@ -55,9 +55,10 @@ impl Porter<'_> {
             .collect();
         let (from, to) = (&self.from.name, &self.to.name);
         let own = self.from.node_local.variable.as_ref();
-        let who = match own.is_some_and(|own| own.value == *name) {
-            true => format!("{from} sets it, and {to} isn't known to"),
-            false => format!("the script doesn't set it, and {to} isn't known to"),
+        let who = if own.is_some_and(|own| own.value == *name) {
+            format!("{from} sets it, and {to} isn't known to")
+        } else {
+            format!("the script doesn't set it, and {to} isn't known to")
         };
         let dangers: Vec<String> = places.iter().filter_map(|at| self.danger(at)).collect();
         let danger = match dangers.first() {
@@ -184,19 +185,18 @@ fn uses(text: &str) -> Vec<Use> {
             continue;
         }
         let behind = &body[length..];
-        let (end, has_default) = match braces {
-            false => (start + 1 + length, false),
-            true => {
-                let close = closes_behind(start + 2 + length);
-                if !text[close..].starts_with('}') {
-                    continue;
-                }
-                let default = [":-", ":=", "-", "=", ":+", "+"];
-                (
-                    close + 1,
-                    default.iter().any(|sign| behind.starts_with(sign)),
-                )
+        let (end, has_default) = if !braces {
+            (start + 1 + length, false)
+        } else {
+            let close = closes_behind(start + 2 + length);
+            if !text[close..].starts_with('}') {
+                continue;
             }
+            let default = [":-", ":=", "-", "=", ":+", "+"];
+            (
+                close + 1,
+                default.iter().any(|sign| behind.starts_with(sign)),
+            )
         };
         found.push(Use {
             range: start..end,

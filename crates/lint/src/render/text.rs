@@ -89,9 +89,10 @@ pub fn summary(counts: Counts, code: Option<&str>) -> String {
         count(counts.notes, "note"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let mut line = match parts.is_empty() {
-        true => "nothing found".to_owned(),
-        false => parts.join(", "),
+    let mut line = if parts.is_empty() {
+        "nothing found".to_owned()
+    } else {
+        parts.join(", ")
     };
     if counts.fixable > 0 {
         let _ = write!(line, " · --fix puts {} right", counts.fixable);

@@ -35,9 +35,10 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         .filter(|d| d.code == "directive-syntax")
     {
         let message = diagnostic.message.rsplit(": ").next().unwrap_or_default();
-        let said = match message.starts_with("Un") {
-            true => message,
-            false => diagnostic.message.as_str(),
+        let said = if message.starts_with("Un") {
+            message
+        } else {
+            diagnostic.message.as_str()
         };
         let finding = Finding::new(RULE.code, RULE.severity, said).refused();
         findings.push(match script.bytes(&diagnostic.span) {

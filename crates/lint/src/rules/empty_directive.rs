@@ -38,9 +38,10 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
             let finding = Finding::new(RULE.code, RULE.severity, "this directive asks for nothing")
                 .at(start..start + "#SBATCH".len(), "no option");
             // Nothing is said with it: the line can go. With words behind it, they may matter.
-            findings.push(match tail.is_empty() {
-                true => finding.fix([script.without_line(number)]),
-                false => finding,
+            findings.push(if tail.is_empty() {
+                finding.fix([script.without_line(number)])
+            } else {
+                finding
             });
         }
     }

@@ -60,13 +60,14 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
             let value = value
                 .or_else(|| behind.map(|word| &*word.text))
                 .unwrap_or_default();
-            let port = match endpoint {
-                true => value
+            let port = if endpoint {
+                value
                     .rsplit(':')
                     .next()
                     .filter(|_| value.contains(':'))
-                    .unwrap_or_default(),
-                false => value,
+                    .unwrap_or_default()
+            } else {
+                value
             };
             if is_port(port) {
                 findings.push(finding(word.range.clone(), port));

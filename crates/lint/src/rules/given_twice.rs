@@ -90,9 +90,10 @@ fn finding(script: &Script<'_>, input: &LintInput<'_>, first: &Given, last: &Giv
         Some(Key::Gres) if !same_resource(first, last) => Severity::Error,
         _ => Severity::Warning,
     };
-    let message = match equal {
-        true => format!("{} is given twice", first.written),
-        false => format!("the first {} is dropped", first.written),
+    let message = if equal {
+        format!("{} is given twice", first.written)
+    } else {
+        format!("the first {} is dropped", first.written)
     };
     let line = script
         .bytes(&last.span)
@@ -100,9 +101,10 @@ fn finding(script: &Script<'_>, input: &LintInput<'_>, first: &Given, last: &Giv
     let same_line = script
         .bytes(&first.span)
         .is_some_and(|range| script.lines.number(range.start) == line);
-    let by = match same_line {
-        true => format!("replaced by {} behind it", last.written),
-        false => format!("replaced by line {line}"),
+    let by = if same_line {
+        format!("replaced by {} behind it", last.written)
+    } else {
+        format!("replaced by line {line}")
     };
     let mut finding = script.finding(RULE.code, severity, first, message, by);
     if let Some(range) = script.whole(last) {

@@ -166,15 +166,16 @@ fn of_srun(script: &Script<'_>, gpus: &Gpus, srun: &Srun<'_, '_>, findings: &mut
     }
     let processes = counted(tasks, "process", "processes");
     let count = counted(gpus.all, "GPU", "GPUs");
-    let (verb, help) = match tasks < gpus.all {
-        true => (
+    let (verb, help) = if tasks < gpus.all {
+        (
             "uses one GPU a process",
             "a task for each GPU, or fewer GPUs; a program that spreads its work over GPUs is fine",
-        ),
-        false => (
+        )
+    } else {
+        (
             "takes a GPU a process: some are shared",
             "a task for each GPU; more CPUs of a task are --cpus-per-task",
-        ),
+        )
     };
     let finding = Finding::new(
         RULE.code,
@@ -205,15 +206,16 @@ fn of_launcher(script: &Script<'_>, gpus: &Gpus, command: &Command<'_>, findings
     };
     let processes = counted(each, "process", "processes");
     let count = counted(of_node, "GPU", "GPUs");
-    let (severity, help) = match each > of_node {
-        true => (
+    let (severity, help) = if each > of_node {
+        (
             Severity::Warning,
             "the last of them find no GPU: ask for as many",
-        ),
-        false => (
+        )
+    } else {
+        (
             Severity::Note,
             "the others stay idle: start as many, or ask for fewer",
-        ),
+        )
     };
     let finding = Finding::new(
         RULE.code,

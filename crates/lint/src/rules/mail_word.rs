@@ -77,9 +77,10 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
             .find(|(wrong, _)| *wrong == upper)
             .map(|(_, right)| *right);
         let meant = meant.or_else(|| model::nearest(&upper, KNOWN.iter().copied()));
-        let message = match word.trim() == *word {
-            true => format!("--mail-type knows no {word}"),
-            false => format!("--mail-type knows no {word:?}, with a blank"),
+        let message = if word.trim() == *word {
+            format!("--mail-type knows no {word}")
+        } else {
+            format!("--mail-type knows no {word:?}, with a blank")
         };
         let finding = script.finding(
             RULE.code,

@@ -50,9 +50,10 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         .at(set.range.clone(), "passed over")
         .help("INFO tells most");
         findings.push(
-            match script.text.get(set.value.range.clone()) == Some("DEBUG") {
-                true => finding.fix([Edit::new(set.value.range.clone(), "INFO")]),
-                false => finding,
+            if script.text.get(set.value.range.clone()) == Some("DEBUG") {
+                finding.fix([Edit::new(set.value.range.clone(), "INFO")])
+            } else {
+                finding
             },
         );
     }

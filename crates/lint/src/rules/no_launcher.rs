@@ -37,9 +37,10 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     if nodes < 2 && tasks < 2 {
         return;
     }
-    let launcher = match nodes >= 2 {
-        true => steps::launcher_of_first(script),
-        false => None,
+    let launcher = if nodes >= 2 {
+        steps::launcher_of_first(script)
+    } else {
+        None
     };
     let Some(work) = launcher
         .map(|(command, _)| command)
@@ -53,13 +54,15 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         return;
     };
     // On one node the CPUs are there for the one process too.
-    let severity = match nodes >= 2 {
-        true => Severity::Warning,
-        false => Severity::Note,
+    let severity = if nodes >= 2 {
+        Severity::Warning
+    } else {
+        Severity::Note
     };
-    let what = match nodes >= 2 {
-        true => format!("{nodes} nodes"),
-        false => format!("{tasks} tasks"),
+    let what = if nodes >= 2 {
+        format!("{nodes} nodes")
+    } else {
+        format!("{tasks} tasks")
     };
     let line = script.lines.range(script.lines.number(work.range.start));
     let finding = script

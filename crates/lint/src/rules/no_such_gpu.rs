@@ -96,9 +96,10 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
                 format!("partition {} has no {name}GPUs", partition.name),
                 "",
             );
-            match where_else.is_empty() {
-                true => finding.help(format!("{} has none anywhere", cluster.name)),
-                false => finding.help(format!("there are some in {}", where_else.join(", "))),
+            if where_else.is_empty() {
+                finding.help(format!("{} has none anywhere", cluster.name))
+            } else {
+                finding.help(format!("there are some in {}", where_else.join(", ")))
             }
         } else if let Some(most) = most.filter(|most| of_a_node && most.value < gpus.count) {
             let finding = script.finding(
@@ -158,9 +159,10 @@ mod tests {
             // What plan is sure of is no note.
             let refusals = resources::refusals(&cluster, read.request(), Some("ada"));
             let sure = |one: &Refusal| one.denial == Denial::NodeConfig && !one.assumed;
-            let want = match refusals.iter().any(sure) {
-                true => Severity::Error,
-                false => Severity::Note,
+            let want = if refusals.iter().any(sure) {
+                Severity::Error
+            } else {
+                Severity::Note
             };
             assert_eq!(found.severity, want, "{name}");
         }

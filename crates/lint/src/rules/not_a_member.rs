@@ -81,9 +81,10 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
             // Where the list is whole, what is not in it is not there.
             let is_sure = !refusal.assumed
                 && source.is_none_or(|source| !source.is_assumed() && !source.is_disputed());
-            let message = match is_sure {
-                true => message.replacen("is not known to have", "has no", 1),
-                false => message,
+            let message = if is_sure {
+                message.replacen("is not known to have", "has no", 1)
+            } else {
+                message
             };
             let finding = script
                 .finding(RULE.code, RULE.severity, given, message, label)

@@ -48,9 +48,10 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     };
     let request = with_plugin.as_ref().unwrap_or(script.request());
     for refusal in resources::refusals(cluster, request, input.user) {
-        let severity = match refusal.assumed {
-            true => Severity::Note,
-            false => RULE.severity,
+        let severity = if refusal.assumed {
+            Severity::Note
+        } else {
+            RULE.severity
         };
         let given = place(script, &refusal);
         // Such a value is not yet the one that sbatch will see.
@@ -100,9 +101,10 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
 /// What a cluster would not take of a run file's jobs, at the place that decides.
 #[must_use]
 pub fn run_refused(refusal: &Refusal, cluster: &str, place: Option<Range<usize>>) -> Finding {
-    let severity = match refusal.assumed {
-        true => Severity::Note,
-        false => RULE.severity,
+    let severity = if refusal.assumed {
+        Severity::Note
+    } else {
+        RULE.severity
     };
     let message = message(refusal, cluster);
     let finding = match place {
@@ -228,9 +230,10 @@ mod tests {
                 own || said_by(&refusal).contains(&one.code)
             };
             let surest = found.iter().filter(says).map(|one| one.severity).max();
-            let want = match refusal.assumed {
-                true => Severity::Note,
-                false => Severity::Error,
+            let want = if refusal.assumed {
+                Severity::Note
+            } else {
+                Severity::Error
             };
             assert!(surest >= Some(want), "{options}: {refusal}: {found:#?}");
         }

@@ -63,19 +63,21 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         if filled.contains('%') && !of_its_own {
             continue;
         }
-        let fact = match of_its_own {
-            true => FolderFact::Missing,
-            false => (input.folders)(&clean(&request.chdir.join(&filled))),
+        let fact = if of_its_own {
+            FolderFact::Missing
+        } else {
+            (input.folders)(&clean(&request.chdir.join(&filled)))
         };
         if fact != FolderFact::Missing {
             continue;
         }
-        let message = match of_its_own {
-            true => format!(
+        let message = if of_its_own {
+            format!(
                 "the output folder {} is another one for each job",
                 short(folder)
-            ),
-            false => format!("output folder {} does not exist", short(&filled)),
+            )
+        } else {
+            format!("output folder {} does not exist", short(&filled))
         };
         let label = match script.version {
             Some(version) => format!("on Slurm {version} the job fails without a log"),
@@ -106,12 +108,13 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
                 "too late: the file is opened before the script starts",
             );
         }
-        finding = match of_its_own {
-            true => finding.help("put the codes into the file's name"),
-            false => finding.help(format!(
+        finding = if of_its_own {
+            finding.help("put the codes into the file's name")
+        } else {
+            finding.help(format!(
                 "mkdir -p {}, before it is submitted",
                 short(&filled)
-            )),
+            ))
         };
         seen = Some(filled);
         findings.push(finding);

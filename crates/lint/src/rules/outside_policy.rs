@@ -144,9 +144,10 @@ fn of_all_kinds<'a>(
 
 /// Where the script names no GPU, others than those that the file knows may come.
 fn as_sure_as(finding: Finding, named: bool, cluster: &ClusterFile) -> Finding {
-    match named || cluster.policy.gpus.is_empty() {
-        true => finding,
-        false => site::of_known_nodes(finding, cluster),
+    if named || cluster.policy.gpus.is_empty() {
+        finding
+    } else {
+        site::of_known_nodes(finding, cluster)
     }
 }
 
@@ -239,9 +240,10 @@ fn outside<T: PartialOrd + Copy + std::fmt::Display>(
         (false, false) => "other than",
     };
     let names: Vec<&str> = bad.iter().map(|(name, _)| *name).collect();
-    let (severity, of) = match bad.len() == all.len() {
-        true => (RULE.severity, String::new()),
-        false => (Severity::Note, format!(" for {}", names.join(" and "))),
+    let (severity, of) = if bad.len() == all.len() {
+        (RULE.severity, String::new())
+    } else {
+        (Severity::Note, format!(" for {}", names.join(" and ")))
     };
     let policy = match all {
         [(_, one)] => one.value.to_string(),

@@ -65,9 +65,10 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let finding = finding.help("add --open-mode=append");
     let several = script.kinds.kinds.contains(&LineKind::Separator);
     // Behind the place where sbatch stops a directive would not be read.
-    findings.push(match open_mode || several || !script.is_read_whole() {
-        true => finding,
-        false => finding.fix([script.new_directive("--open-mode=append")]),
+    findings.push(if open_mode || several || !script.is_read_whole() {
+        finding
+    } else {
+        finding.fix([script.new_directive("--open-mode=append")])
     });
 }
 

@@ -78,9 +78,10 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         if matches!(given.option.effect, Effect::Sets(Key::Comment | Key::Wrap)) {
             continue;
         }
-        let place = match script.text.get(range.clone()) == Some(value) {
-            true => range.start + found.start..range.start + found.end,
-            false => range,
+        let place = if script.text.get(range.clone()) == Some(value) {
+            range.start + found.start..range.start + found.end
+        } else {
+            range
         };
         let variable = &value[found];
         let mut finding = Finding::new(

@@ -24,9 +24,10 @@ pub(crate) fn partition<'a>(
 pub(crate) fn resting_on<T>(mut finding: Finding, value: &Sourced<T>, what: &str) -> Finding {
     if value.is_assumed() || value.is_disputed() {
         finding.severity = Severity::Note;
-        let why = match value.is_assumed() {
-            true => format!("the cluster file assumes {what}"),
-            false => format!("the cluster's documents say two things of {what}"),
+        let why = if value.is_assumed() {
+            format!("the cluster file assumes {what}")
+        } else {
+            format!("the cluster's documents say two things of {what}")
         };
         finding.really = Some(match finding.really.take() {
             Some(really) if really.ends_with(&why) => really,

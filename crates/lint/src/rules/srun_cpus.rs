@@ -75,12 +75,13 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     // The variable is for all steps: one with tasks of its own may not fit with it.
     let all = steps::sruns(script)
         .all(|srun| srun.has(&own) || !srun.unknown && counts(&srun) == Tasks::OfTheJob);
-    findings.push(match all {
-        true => finding.fix([Edit::new(
+    findings.push(if all {
+        finding.fix([Edit::new(
             line..line,
             "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\n",
-        )]),
-        false => finding,
+        )])
+    } else {
+        finding
     });
 }
 
@@ -106,9 +107,10 @@ fn tasks_of_its_own(script: &Script<'_>, srun: &steps::Srun<'_, '_>) -> Tasks {
         return Tasks::More;
     }
     if !srun.has(&["ntasks"]) {
-        return match srun.has(&["nodes", "gpus", "gres", "nodelist"]) {
-            true => Tasks::Fewer,
-            false => Tasks::OfTheJob,
+        return if srun.has(&["nodes", "gpus", "gres", "nodelist"]) {
+            Tasks::Fewer
+        } else {
+            Tasks::OfTheJob
         };
     }
     let own = srun.value("ntasks").unwrap_or_default();

@@ -61,9 +61,10 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     }
     let cuts = cluster.limits.cut_at_max_time.as_ref();
     let is_cut = cuts.is_some_and(|cuts| cuts.value);
-    let really = match is_cut {
-        true => "the job is started, and ended at that limit",
-        false => "the job is refused, or waits for ever",
+    let really = if is_cut {
+        "the job is started, and ended at that limit"
+    } else {
+        "the job is refused, or waits for ever"
     };
     let mut finding = script
         .finding(

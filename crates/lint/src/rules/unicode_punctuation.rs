@@ -96,9 +96,10 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
                 && line[at + c.len_utf8()..].starts_with(|c: char| c.is_ascii_alphabetic());
             let before = line[..*at].ends_with([' ', '\t']) || *at == 0;
             // One long dash stands for two at the beginning of a long name.
-            let text = match behind_dash && before && *c != '\u{2212}' && *c != '\u{2010}' {
-                true => "--",
-                false => text,
+            let text = if behind_dash && before && *c != '\u{2212}' && *c != '\u{2010}' {
+                "--"
+            } else {
+                text
             };
             Edit::new(from + at..from + at + c.len_utf8(), text)
         })));

@@ -126,9 +126,10 @@ fn letter(script: &Script<'_>, diagnostic: &Diagnostic, letter: &str) -> Finding
     let long = long.split('=').next().unwrap_or(long);
     let is_long = long.len() > 1
         && options_in(Command::Sbatch, dialect(script)).any(|option| option.long == long);
-    match is_long {
-        true => finding.at(range, format!("a long name has two dashes: --{long}")),
-        false => finding.at(range, ""),
+    if is_long {
+        finding.at(range, format!("a long name has two dashes: --{long}"))
+    } else {
+        finding.at(range, "")
     }
 }
 
@@ -189,9 +190,10 @@ fn later_or_plugin(
 }
 
 fn shorten(name: &str) -> String {
-    match name.chars().count() > 60 {
-        true => name.chars().take(60).chain(['…']).collect(),
-        false => name.to_owned(),
+    if name.chars().count() > 60 {
+        name.chars().take(60).chain(['…']).collect()
+    } else {
+        name.to_owned()
     }
 }
 

@@ -59,12 +59,13 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let Some(refusal) = site::refusal(script, input, Denial::Partition, &asked) else {
         return;
     };
-    let message = match refusal.assumed {
-        true => format!(
+    let message = if refusal.assumed {
+        format!(
             "{} is not known to have a partition {missing}",
             cluster.name
-        ),
-        false => format!("{} has no partition {missing}", cluster.name),
+        )
+    } else {
+        format!("{} has no partition {missing}", cluster.name)
     };
     let finding = script
         .finding(RULE.code, RULE.severity, given, message, label)

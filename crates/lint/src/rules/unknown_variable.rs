@@ -169,9 +169,10 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
                 }
                 // `$SLURM_JOB_ID_x`: the underscore was to stand behind the name.
                 let bare = script.text[..start].ends_with('$');
-                let right = match name.strip_suffix('_') == Some(meant) && bare {
-                    true => format!("{{{meant}}}_"),
-                    false => (*meant).to_owned(),
+                let right = if name.strip_suffix('_') == Some(meant) && bare {
+                    format!("{{{meant}}}_")
+                } else {
+                    (*meant).to_owned()
                 };
                 let dollar = if right.starts_with('{') { "$" } else { "" };
                 findings.push(

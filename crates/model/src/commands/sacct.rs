@@ -276,9 +276,10 @@ impl SacctColumn {
             let kept: String = value.chars().take(width.saturating_sub(1)).collect();
             return format!("{kept}+");
         }
-        match self.left {
-            true => format!("{value:<width$}"),
-            false => format!("{value:>width$}"),
+        if self.left {
+            format!("{value:<width$}")
+        } else {
+            format!("{value:>width$}")
         }
     }
 }

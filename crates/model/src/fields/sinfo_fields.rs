@@ -160,9 +160,10 @@ fn load(nodes: &[&SinfoNode]) -> Cell {
     let (least, most) = loads.fold((u32::MAX, 0), |(least, most), load| {
         (least.min(load), most.max(load))
     });
-    Cell::Text(match least == most || nodes.is_empty() {
-        true => said(least),
-        false => format!("{}-{}", said(least), said(most)),
+    Cell::Text(if least == most || nodes.is_empty() {
+        said(least)
+    } else {
+        format!("{}-{}", said(least), said(most))
     })
 }
 

@@ -61,12 +61,13 @@ impl<'a> Surroundings<'a> {
     /// Whose commands read the words.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
-        match self.embedded {
-            true => Dialect::Embedded,
-            false => Dialect::Slurm {
+        if self.embedded {
+            Dialect::Embedded
+        } else {
+            Dialect::Slurm {
                 version: self.version,
                 pyxis: self.pyxis,
-            },
+            }
         }
     }
 }

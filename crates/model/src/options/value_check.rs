@@ -140,9 +140,10 @@ pub(crate) fn memory_bind(text: &str, version: SlurmVersion) -> Result<(), Wrong
         "help", "p", "prefer", "q", "quiet", "v", "verbose", "no", "none", "rank", "local",
     ];
     const LISTS: &[&str] = &["map_mem", "mapmem", "mask_mem", "maskmem"];
-    let words = match version < SlurmVersion::V25_11 {
-        true => [WORDS, SORTING].concat(),
-        false => WORDS.to_vec(),
+    let words = if version < SlurmVersion::V25_11 {
+        [WORDS, SORTING].concat()
+    } else {
+        WORDS.to_vec()
     };
     bind("mem-bind", text, &words, LISTS)
 }
@@ -247,9 +248,10 @@ pub(crate) fn gres_flags(text: &str, version: SlurmVersion, command: Command) ->
     const SHARING: [&str; 2] = ["one-task-per-sharing", "multiple-tasks-per-sharing"];
     let lower = text.to_ascii_lowercase();
     if version < SlurmVersion::V23_11 {
-        return match BINDING.contains(&lower.as_str()) {
-            true => Ok(()),
-            false => Err(invalid("Invalid --gres-flags specification".to_owned())),
+        return if BINDING.contains(&lower.as_str()) {
+            Ok(())
+        } else {
+            Err(invalid("Invalid --gres-flags specification".to_owned()))
         };
     }
     let has = |word: &&str| lower.split(',').any(|known| known == *word);

@@ -138,13 +138,14 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
 fn node_options(reading: &Reading<'_>, job: &JobDescription) -> Option<Box<NodeOptions>> {
     let min_cpus = reading.options.min_cpus;
     let nodes_follow = reading.options.nodes.is_none() && job.min_nodes.is_some();
-    let options = match reading.surroundings.embedded {
-        true => NodeOptions {
+    let options = if reading.surroundings.embedded {
+        NodeOptions {
             min_cpus,
             nodes_follow,
             ..NodeOptions::default()
-        },
-        false => NodeOptions {
+        }
+    } else {
+        NodeOptions {
             min_cpus,
             nodes_follow,
             tmp_mib: job.tmp_mib,
@@ -155,13 +156,14 @@ fn node_options(reading: &Reading<'_>, job: &JobDescription) -> Option<Box<NodeO
             tasks_per_core: job.tasks_per_core,
             contiguous: job.contiguous,
             overcommit: job.overcommit,
-            sharing: match job.reboot {
+            sharing: if job.reboot {
                 // All of a node that boots is taken.
-                true => Some(Sharing::Exclusive),
+                Some(Sharing::Exclusive)
+            } else {
                 // The whole node is in the request itself.
-                false => job.sharing.filter(|sharing| *sharing != Sharing::Exclusive),
+                job.sharing.filter(|sharing| *sharing != Sharing::Exclusive)
             },
-        },
+        }
     };
     (options != NodeOptions::default()).then(|| Box::new(options))
 }

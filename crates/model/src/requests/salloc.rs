@@ -58,9 +58,10 @@ pub fn resolve(
     let command = args[taken.used..].to_vec();
     let description = asked_job::settle(&mut reading);
     // 22.05 names them so, whatever the command is called.
-    let name = match reading.options.no_shell {
-        true => "no-shell",
-        false => "interactive",
+    let name = if reading.options.no_shell {
+        "no-shell"
+    } else {
+        "interactive"
     };
     let o = &reading.options;
     let salloc = Salloc {

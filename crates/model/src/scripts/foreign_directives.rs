@@ -127,9 +127,10 @@ impl Translator<'_, '_> {
                 match read {
                     Ok((option, value)) => {
                         let value = value.unwrap_or_default();
-                        match bsub {
-                            true => self.bsub(option.key(), &value, word),
-                            false => self.pbs(option.key(), &value, word),
+                        if bsub {
+                            self.bsub(option.key(), &value, word)
+                        } else {
+                            self.pbs(option.key(), &value, word)
                         }
                     }
                     Err(Wrong { message, .. }) => {

@@ -59,9 +59,10 @@ pub fn script_lines(text: &str) -> ScriptLines {
     let mut first_command = None;
     let kind = |(index, line): (usize, &str)| {
         if first_command.is_some() {
-            return match line.starts_with(DIRECTIVE) {
-                true => LineKind::LateDirective,
-                false => LineKind::Body,
+            return if line.starts_with(DIRECTIVE) {
+                LineKind::LateDirective
+            } else {
+                LineKind::Body
             };
         }
         let kind = before_commands(index, line);
@@ -87,9 +88,10 @@ fn before_commands(index: usize, line: &str) -> LineKind {
         (OLD_DIRECTIVE, LineKind::OldDirective),
     ] {
         if let Some(tail) = line.strip_prefix(word) {
-            return match is_separator(tail) {
-                true => LineKind::Separator,
-                false => kind,
+            return if is_separator(tail) {
+                LineKind::Separator
+            } else {
+                kind
             };
         }
     }

@@ -219,9 +219,12 @@ fn leading_unsigned(text: &str) -> (Option<u64>, &str) {
         return (Some(0), text);
     }
     let number = digits[..end].parse::<u64>().ok();
-    let number = number.map(|number| match negative {
-        true => number.wrapping_neg(),
-        false => number,
+    let number = number.map(|number| {
+        if negative {
+            number.wrapping_neg()
+        } else {
+            number
+        }
     });
     (number, &digits[end..])
 }

@@ -36,9 +36,10 @@ pub(crate) fn parse_number(
 
 /// The least number that is too large.
 fn most(version: SlurmVersion) -> i64 {
-    match version < SlurmVersion::V23_02 {
-        true => i64::MAX,
-        false => i64::from(i32::MAX),
+    if version < SlurmVersion::V23_02 {
+        i64::MAX
+    } else {
+        i64::from(i32::MAX)
     }
 }
 

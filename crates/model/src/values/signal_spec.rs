@@ -128,9 +128,10 @@ impl SignalSpec {
         Some(SignalSpec {
             signal: parse_signal_in(version, name)?,
             before: Seconds(before),
-            target: match shell {
-                true => SignalTarget::BatchShell,
-                false => SignalTarget::Steps,
+            target: if shell {
+                SignalTarget::BatchShell
+            } else {
+                SignalTarget::Steps
             },
         })
     }

@@ -18,9 +18,10 @@ pub fn wrap_within(width: usize, shown: &mut String, head: &str, more: &str, tex
     for (index, word) in text.split(' ').enumerate() {
         // A list that has no room in a line ends it behind one of its commas.
         let is_list = columns(word) > room;
-        let parts: Vec<&str> = match is_list {
-            true => word.split_inclusive(',').collect(),
-            false => vec![word],
+        let parts: Vec<&str> = if is_list {
+            word.split_inclusive(',').collect()
+        } else {
+            vec![word]
         };
         for (place, part) in parts.into_iter().enumerate() {
             let long = columns(part);

@@ -54,12 +54,11 @@ impl Place<'_> {
                 .filter_map(|value| self.greatest(request, value)),
         );
         told.truncate(TOLD);
-        match told.is_empty() {
-            false => told.join(", or "),
-            true => {
-                let kinds: Vec<String> = self.sets.iter().map(describe).collect();
-                format!("no more at once than they have: {}", kinds.join("; "))
-            }
+        if !told.is_empty() {
+            told.join(", or ")
+        } else {
+            let kinds: Vec<String> = self.sets.iter().map(describe).collect();
+            format!("no more at once than they have: {}", kinds.join("; "))
         }
     }
 
@@ -126,9 +125,10 @@ impl Place<'_> {
         let (mut fitting, mut over) = (0, value.now);
         while over - fitting > 1 {
             let middle = fitting + (over - fitting) / 2;
-            match fits(middle) {
-                true => fitting = middle,
-                false => over = middle,
+            if fits(middle) {
+                fitting = middle
+            } else {
+                over = middle
             }
         }
         // What sbatch refuses of the greatest that fits it may take of a smaller one.

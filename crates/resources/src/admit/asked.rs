@@ -24,12 +24,11 @@ pub(super) fn asked_text(demand: &Demand, request: &Request) -> String {
         parts.push(count(tasks.into(), "task"));
     }
     parts.extend(gpus(demand, &of_node, is_open));
-    parts.push(match is_open {
-        true => {
-            let cpus = demand.cpus_for(demand.tasks_on(nodes), demand.gpus_on(nodes));
-            format!("{} in all", count(cpus, "CPU"))
-        }
-        false => format!("{} a node", count(of_node.cpus, "CPU")),
+    parts.push(if is_open {
+        let cpus = demand.cpus_for(demand.tasks_on(nodes), demand.gpus_on(nodes));
+        format!("{} in all", count(cpus, "CPU"))
+    } else {
+        format!("{} a node", count(of_node.cpus, "CPU"))
     });
     parts.extend(memory(demand, request, &of_node, is_open));
     if let Some(constraint) = &request.constraint {
@@ -48,9 +47,10 @@ struct OfNode {
 impl OfNode {
     fn of(demand: &Demand) -> OfNode {
         let is_one = demand.nodes.most == Some(1);
-        let tasks = match is_one {
-            true => demand.tasks_on(1),
-            false => demand.tasks_per_node.unwrap_or(1),
+        let tasks = if is_one {
+            demand.tasks_on(1)
+        } else {
+            demand.tasks_per_node.unwrap_or(1)
         };
         // Tasks of which a node need not have the most have their GPUs where they are.
         let with_gpus = match demand.tasks {

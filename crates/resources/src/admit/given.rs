@@ -55,9 +55,10 @@ pub fn given(file: &ClusterFile, partition: Option<&Named<Partition>>, request: 
         tasks,
         cpus_per_node: cpus,
         gpus_per_node: gpus,
-        mem_mib: match demand.all_memory {
-            true => request.memory.map(|_| 0),
-            false => (of_node > 0).then_some(of_node),
+        mem_mib: if demand.all_memory {
+            request.memory.map(|_| 0)
+        } else {
+            (of_node > 0).then_some(of_node)
         },
         gpu_kind: demand.gpu_kind().map(str::to_owned),
         is_whole,

@@ -247,13 +247,14 @@ impl Judge<'_, '_> {
     /// What is over a limit of time is ended there where the cluster's document says so.
     pub(super) fn cut(&self, refusal: Refusal) -> Refusal {
         let cuts = self.file.limits.cut_at_max_time.as_ref();
-        match cuts.is_some_and(|cuts| cuts.value) && refusal.fate != Fate::Refused {
-            true => Refusal {
+        if cuts.is_some_and(|cuts| cuts.value) && refusal.fate != Fate::Refused {
+            Refusal {
                 fate: Fate::Cut,
                 assumed: true,
                 ..refusal
-            },
-            false => refusal,
+            }
+        } else {
+            refusal
         }
     }
 
@@ -334,9 +335,10 @@ impl Counts {
 
 /// A strict QOS refuses; others let a job wait.
 fn fate(strict: bool, reason: &'static str) -> Fate {
-    match strict {
-        true => Fate::Refused,
-        false => Fate::Waits(reason),
+    if strict {
+        Fate::Refused
+    } else {
+        Fate::Waits(reason)
     }
 }
 

@@ -254,9 +254,10 @@ impl<'a> Judge<'a, '_> {
         if let Some(refusal) = &mut of_nodes
             && let Some(other) = self.other_partition(&partition.name, who)
         {
-            match refusal.todo == WITH_GPUS {
-                true => refusal.todo = format!("--partition={other}"),
-                false => refusal.todo.push_str(&format!(", or --partition={other}")),
+            if refusal.todo == WITH_GPUS {
+                refusal.todo = format!("--partition={other}")
+            } else {
+                refusal.todo.push_str(&format!(", or --partition={other}"))
             }
         }
         Judged {
@@ -360,9 +361,10 @@ impl<'a> Judge<'a, '_> {
                     self.serving(),
                 )
             });
-            choice.reach = match silent {
-                true => Reach::Somewhere,
-                false => Reach::Nowhere,
+            choice.reach = if silent {
+                Reach::Somewhere
+            } else {
+                Reach::Nowhere
             };
             return choice;
         };
@@ -390,9 +392,10 @@ impl<'a> Judge<'a, '_> {
                     },
                 )
             });
-            choice.reach = match assumed {
-                true => Reach::Somewhere,
-                false => Reach::Nowhere,
+            choice.reach = if assumed {
+                Reach::Somewhere
+            } else {
+                Reach::Nowhere
             };
         }
         choice
@@ -481,9 +484,10 @@ impl<'a> Judge<'a, '_> {
                 },
             )
         });
-        match assumed {
-            true => Features::Doubted,
-            false => Features::Unknown,
+        if assumed {
+            Features::Doubted
+        } else {
+            Features::Unknown
         }
     }
 }

@@ -128,9 +128,10 @@ impl Judge<'_, '_> {
                 // No limit of the partition is passed: it is the choice of nodes that fails, which
                 // a held job doesn't come to.
                 ..refusal(
-                    match self.enforced().is_some() || self.request.hold {
-                        true => Denial::NodeCount,
-                        false => Denial::NodeConfig,
+                    if self.enforced().is_some() || self.request.hold {
+                        Denial::NodeCount
+                    } else {
+                        Denial::NodeConfig
                     },
                     &*nodes_asked,
                     format!("partition {name} has {}", say_nodes(total)),
@@ -138,9 +139,10 @@ impl Judge<'_, '_> {
                 )
                 .most(total)
             };
-            match self.request.hold {
-                true => self.over_partition("PartitionNodeLimit", refusal),
-                false => self.found.push(refusal),
+            if self.request.hold {
+                self.over_partition("PartitionNodeLimit", refusal)
+            } else {
+                self.found.push(refusal)
             }
         }
         if let Some(listed) = self.listed_outside(partition) {

@@ -220,9 +220,10 @@ fn class(nodes: &Nodes, trust: Trust) -> NodeClass {
             (None, Trust::Stated) => {
                 let names = [&gpu.model, &gpu.feature].into_iter().flatten();
                 let names: Vec<String> = names.map(|name| name.value.clone()).collect();
-                match names.is_empty() {
-                    true => GpuKind::None,
-                    false => GpuKind::OneOf(names),
+                if names.is_empty() {
+                    GpuKind::None
+                } else {
+                    GpuKind::OneOf(names)
                 }
             }
         };
@@ -231,10 +232,12 @@ fn class(nodes: &Nodes, trust: Trust) -> NodeClass {
     let others = nodes.gres.iter().flat_map(|gres| gres.iter());
     let lists = others.filter_map(|text| GresList::of_gres(text)?.items().ok());
     for item in lists.flatten().filter(|item| item.name != "gpu") {
-        let count = match nodes.gres.as_ref().is_some_and(Sourced::is_assumed) {
-            true if trust == Trust::Stated => u64::from(LANE_MAX),
-            _ => item.count,
-        };
+        let count =
+            if nodes.gres.as_ref().is_some_and(Sourced::is_assumed) && trust == Trust::Stated {
+                u64::from(LANE_MAX)
+            } else {
+                item.count
+            };
         class.add_lane(Lane::new(&item.name, item.kind.as_deref(), count), count);
     }
     class

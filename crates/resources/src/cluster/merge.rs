@@ -99,9 +99,10 @@ fn nodes(own: &Cluster, theirs: &Cluster, found: &mut Vec<Difference>) {
     }
     found.extend(groups.into_iter().map(|(difference, names)| {
         let list = folded(names);
-        let what = match difference.what.is_empty() {
-            true => list,
-            false => format!("{list}: {}", difference.what),
+        let what = if difference.what.is_empty() {
+            list
+        } else {
+            format!("{list}: {}", difference.what)
         };
         Difference { what, ..difference }
     }));

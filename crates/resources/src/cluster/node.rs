@@ -168,9 +168,12 @@ impl NodeClass {
         }
         self.total.set_lane(0, after);
         let lane = self.add_lane(Lane::new("gpu", kind.name(), 0), count.into());
-        let indices = indices.unwrap_or_else(|| match after <= 64 {
-            true => ones(after) & !ones(before),
-            false => 0,
+        let indices = indices.unwrap_or_else(|| {
+            if after <= 64 {
+                ones(after) & !ones(before)
+            } else {
+                0
+            }
         });
         self.gpus.push(GpuGroup {
             kind,

@@ -20,17 +20,19 @@ impl Demand {
                 .map(|each| each.max(1)),
             node: Need {
                 // Tasks that share CPUs share those of one.
-                cpus: match options.overcommit {
-                    true => options.min_cpus.max(request.cpus_per_task).unwrap_or(0),
-                    false => options.min_cpus.unwrap_or(0),
+                cpus: if options.overcommit {
+                    options.min_cpus.max(request.cpus_per_task).unwrap_or(0)
+                } else {
+                    options.min_cpus.unwrap_or(0)
                 },
                 mem_mib: 0,
                 gres: gpus.node,
             },
             task: Need {
-                cpus: match options.overcommit {
-                    true => 0,
-                    false => request.cpus_per_task.unwrap_or(1).max(1),
+                cpus: if options.overcommit {
+                    0
+                } else {
+                    request.cpus_per_task.unwrap_or(1).max(1)
                 },
                 mem_mib: 0,
                 gres: gpus.task,

@@ -50,13 +50,13 @@ impl Demand {
             VirtualNeed {
                 tasks: u32::try_from(tasks[at]).unwrap_or(u32::MAX),
                 cpus,
-                mem_mib: match self.all_memory {
-                    true => mem_mib / u64::from(count.max(1)),
-                    false => self
-                        .node
+                mem_mib: if self.all_memory {
+                    mem_mib / u64::from(count.max(1))
+                } else {
+                    self.node
                         .mem_mib
                         .saturating_add(by_cpus)
-                        .saturating_add(by_gpus),
+                        .saturating_add(by_gpus)
                 },
                 gpus,
                 of_job,

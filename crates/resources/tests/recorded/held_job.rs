@@ -270,9 +270,10 @@ impl<'a> HeldJob<'a> {
             .replace("%j", "<JOB>")
             .replace("%u", self.defaults.user)
             .replace("%x", &self.sbatch.request.name);
-        match path.starts_with('/') {
-            true => path,
-            false => format!("{}/{path}", self.sbatch.request.chdir.display()),
+        if path.starts_with('/') {
+            path
+        } else {
+            format!("{}/{path}", self.sbatch.request.chdir.display())
         }
     }
 

@@ -192,9 +192,10 @@ fn record(job: &Sbatch, want: &str) -> String {
             None => {}
         }
     }
-    match want.ends_with(' ') {
-        true => answer,
-        false => answer.trim_end().to_owned(),
+    if want.ends_with(' ') {
+        answer
+    } else {
+        answer.trim_end().to_owned()
     }
 }
 

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 /// The options of `srun`. The home folder of the user is not mounted.
 pub(super) fn options(container: &ContainerStart) -> Vec<String> {
     let mounts: Vec<String> = container.mounts.iter().map(super::Mount::colons).collect();
-    let entrypoint = match container.entrypoint {
-        true => "--container-entrypoint",
-        false => "--no-container-entrypoint",
+    let entrypoint = if container.entrypoint {
+        "--container-entrypoint"
+    } else {
+        "--no-container-entrypoint"
     };
     let mut options = vec![
         format!("--container-image={}", container.image),

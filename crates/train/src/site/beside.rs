@@ -73,9 +73,10 @@ impl Beside {
     #[must_use]
     pub fn show(&self, script: &str) -> String {
         let mut shown = String::new();
-        let _ = match self.differences.is_empty() {
-            true => writeln!(shown, "\nbeside {script}: the same allocation"),
-            false => writeln!(shown, "\nbeside {script}: another allocation"),
+        let _ = if self.differences.is_empty() {
+            writeln!(shown, "\nbeside {script}: the same allocation")
+        } else {
+            writeln!(shown, "\nbeside {script}: another allocation")
         };
         for (difference, why) in &self.differences {
             shown.push_str(&paragraph("  differs  ", &format!("{difference}: {why}")));
@@ -235,9 +236,10 @@ impl Both<'_> {
     /// compared: the run's own, else `--gpus-per-node`.
     fn is_again(&self, key: Key, given: &Given) -> bool {
         let has = |key: Key| asks_gpus(&self.script.given, key);
-        let own = match asks_gpus(&self.ours.given, Key::Gres) {
-            true => Key::Gres,
-            false => Key::GpusPerNode,
+        let own = if asks_gpus(&self.ours.given, Key::Gres) {
+            Key::Gres
+        } else {
+            Key::GpusPerNode
         };
         key != own && has(own) && has(key) && resources(given) != Resources::Others
     }
@@ -327,9 +329,10 @@ pub(super) fn asks_gpus(given: &[Given], key: Key) -> bool {
 }
 
 fn why<T>(value: &Resolved<T>) -> String {
-    match value.source.is_asked() {
-        true => format!("from {}", value.source),
-        false => value.source.to_string(),
+    if value.source.is_asked() {
+        format!("from {}", value.source)
+    } else {
+        value.source.to_string()
     }
 }
 

@@ -41,9 +41,10 @@ pub(super) fn keep(
     if let Some(constraint) = constraint {
         // Other forms are Slurm's to judge.
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-.&".contains(letter);
-        let wanted: Vec<&str> = match constraint.value.chars().all(plain) {
-            true => constraint.value.split('&').collect(),
-            false => Vec::new(),
+        let wanted: Vec<&str> = if constraint.value.chars().all(plain) {
+            constraint.value.split('&').collect()
+        } else {
+            Vec::new()
         };
         let has = |set: &NodeSet<'_>| {
             let own = set.nodes.features.as_ref();
@@ -61,9 +62,12 @@ pub(super) fn keep(
         own.is_some_and(|own| own.eq_ignore_ascii_case(&kind.value))
     };
     let exact = sets.iter().any(|set| set.nodes.gpus.iter().any(exactly));
-    let is_meant = |gpu: &Gpu| match exact {
-        true => exactly(gpu),
-        false => gpu.is_called(&kind.value),
+    let is_meant = |gpu: &Gpu| {
+        if exact {
+            exactly(gpu)
+        } else {
+            gpu.is_called(&kind.value)
+        }
     };
     retain(facts, sets, |set| set.nodes.gpus.iter().any(is_meant));
     for (group, set) in facts.nodes.iter_mut().zip(sets.iter()) {
@@ -157,9 +161,10 @@ fn by_feature(
         None => Resolved::new(feature.value.clone(), Source::cluster(reason)),
         Some(own) if own.value.split('&').any(|part| part == feature.value) => own,
         Some(own) => {
-            let first = match own.value.contains(['|', ',']) && !own.value.starts_with('(') {
-                true => format!("({})", own.value),
-                false => own.value.clone(),
+            let first = if own.value.contains(['|', ',']) && !own.value.starts_with('(') {
+                format!("({})", own.value)
+            } else {
+                own.value.clone()
             };
             let reason = format!("{reason}; {} from {}", own.value, own.source);
             Resolved::new(

@@ -47,9 +47,10 @@ pub(super) fn apply(
 
 /// Of several kinds that could be given the least holds for all.
 fn least<T>(value: Resolved<T>, of_sets: &[OfSet<'_>]) -> Resolved<T> {
-    match of_sets.iter().any(|of| of.named != of_sets[0].named) {
-        true => crate::fit::as_least(value),
-        false => value,
+    if of_sets.iter().any(|of| of.named != of_sets[0].named) {
+        crate::fit::as_least(value)
+    } else {
+        value
     }
 }
 

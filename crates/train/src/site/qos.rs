@@ -32,15 +32,17 @@ pub(super) fn choose(
                 .is_some_and(|qos| takes(plan, file, user, qos))
         };
         if default.all().all(serves) {
-            let why = match default.is_disputed() {
-                true => disputed(file, default),
-                false => format!("your default on {}: not named in the script", file.name),
+            let why = if default.is_disputed() {
+                disputed(file, default)
+            } else {
+                format!("your default on {}: not named in the script", file.name)
             };
             let chosen = Resolved::new(default.value.clone(), Source::cluster(why));
             // Two are said to be the default: the plan holds by naming one.
-            match default.is_disputed() {
-                true => plan.qos = Some(chosen),
-                false => left.qos = Some(chosen),
+            if default.is_disputed() {
+                plan.qos = Some(chosen)
+            } else {
+                left.qos = Some(chosen)
             }
             return;
         }
@@ -158,8 +160,9 @@ fn others(allowed: &[&Named<Qos>], chosen: &Named<Qos>) -> String {
             ))
         })
         .collect();
-    match others.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", others.join(", ")),
+    if others.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", others.join(", "))
     }
 }

@@ -34,9 +34,10 @@ impl InQueue {
         let is_said = refusals
             .iter()
             .any(|refusal| refusal.at.as_ref() == Some(path));
-        let what = match self.is_array {
-            true => "the array is refused",
-            false => "the last is refused",
+        let what = if self.is_array {
+            "the array is refused"
+        } else {
+            "the last is refused"
         };
         (self.is_over() && !is_said).then(|| {
             let jobs = self.jobs;

@@ -51,9 +51,10 @@ pub fn refusals(refusals: &[Denied]) -> String {
             }
         }
         shown.push('\n');
-        let head = match words.is_empty() {
-            true => verb.to_owned(),
-            false => format!("{verb}: {}", words.join(", ")),
+        let head = if words.is_empty() {
+            verb.to_owned()
+        } else {
+            format!("{verb}: {}", words.join(", "))
         };
         shown.push_str(&paragraph("  ", &head));
         shown.push_str(&paragraph("    asked   ", &first.asked));

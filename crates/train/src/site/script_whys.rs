@@ -51,9 +51,10 @@ impl Whys<'_> {
         match (field, given) {
             ("nodes", Some(given)) if self.allocation.most_nodes.is_some() => {
                 let fewest = self.allocation.nodes;
-                let why = match range.is_some_and(|least| least < fewest) {
-                    true => format!(" ({})", self.why_nodes()),
-                    false => String::new(),
+                let why = if range.is_some_and(|least| least < fewest) {
+                    format!(" ({})", self.why_nodes())
+                } else {
+                    String::new()
                 };
                 format!(
                     "{given}: as many of them as are free when it starts; the rest is shown for {}{why}",
@@ -268,9 +269,10 @@ fn said_otherwise(all: &[Given]) -> Vec<Option<&Given>> {
     // From behind, so that each has to look at one alone.
     for given in all.iter().rev() {
         let other = next.get(given.option.long).and_then(|(later, other)| {
-            match later.value == given.value {
-                true => *other,
-                false => Some(*later),
+            if later.value == given.value {
+                *other
+            } else {
+                Some(*later)
             }
         });
         next.insert(given.option.long, (given, other));

@@ -144,9 +144,10 @@ pub(super) fn rows(run: &RunFacts) -> Vec<Row> {
             what: "Time of a job",
             asked: say_length(limit_ms),
             used: say_length(longest),
-            next: match of_limit < ROOMY && !came_back && run.state == "done" {
-                true => format!("time = \"{minutes}m\", which starts earlier"),
-                false => String::new(),
+            next: if of_limit < ROOMY && !came_back && run.state == "done" {
+                format!("time = \"{minutes}m\", which starts earlier")
+            } else {
+                String::new()
             },
             share: share(longest as f64, limit_ms as f64),
         });

@@ -35,9 +35,10 @@ pub(super) fn number(value: f64) -> String {
         }
         _ => return format!("{value:.1e}"),
     };
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 

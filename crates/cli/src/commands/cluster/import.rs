@@ -66,15 +66,14 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         counted(count(|note| note.why.is_some()), "thing"),
         count(|note| note.why.is_none()),
     ));
-    match is_file_name(name) {
-        true => {
-            let own = files::folder(&places()?).join(format!("{name}.toml"));
-            let own = quoted(&own.to_string_lossy());
-            printer.say(&format!(
-                "keep it as {own}, then: yard cluster check {name}"
-            ));
-        }
-        false => printer.say("its name can't be a file's: give it another with --name"),
+    if is_file_name(name) {
+        let own = files::folder(&places()?).join(format!("{name}.toml"));
+        let own = quoted(&own.to_string_lossy());
+        printer.say(&format!(
+            "keep it as {own}, then: yard cluster check {name}"
+        ));
+    } else {
+        printer.say("its name can't be a file's: give it another with --name")
     }
     if refused > 0 {
         printer.say(&format!(
@@ -97,9 +96,10 @@ fn is_file_name(name: &str) -> bool {
 /// A word of a shell's command line.
 fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/".contains(letter);
-    match word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    if word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 

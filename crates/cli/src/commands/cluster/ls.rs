@@ -172,9 +172,10 @@ fn counted(gpus: impl Iterator<Item = (String, u32, bool)>) -> String {
             false => format!("{count} {kind}"),
         })
         .collect();
-    match parts.is_empty() {
-        true => "–".to_owned(),
-        false => parts.join(", "),
+    if parts.is_empty() {
+        "–".to_owned()
+    } else {
+        parts.join(", ")
     }
 }
 

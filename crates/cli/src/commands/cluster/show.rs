@@ -249,13 +249,14 @@ fn gpus(file: &ClusterFile, width: usize) -> String {
             ]
         })
         .collect();
-    match rows.is_empty() {
-        true => String::new(),
-        false => fitted(
+    if rows.is_empty() {
+        String::new()
+    } else {
+        fitted(
             &["GPU", "MEMORY", "NODES × GPUS", "MACHINE", "ASK BY"],
             &rows,
             width,
-        ),
+        )
     }
 }
 
@@ -301,9 +302,10 @@ fn qos(file: &ClusterFile, width: usize) -> String {
             ]
         })
         .collect();
-    match rows.is_empty() {
-        true => String::new(),
-        false => fitted(
+    if rows.is_empty() {
+        String::new()
+    } else {
+        fitted(
             &[
                 "QOS",
                 "PRIORITY",
@@ -314,7 +316,7 @@ fn qos(file: &ClusterFile, width: usize) -> String {
             ],
             &rows,
             width,
-        ),
+        )
     }
 }
 
@@ -337,13 +339,14 @@ fn users(file: &ClusterFile, width: usize) -> String {
             ]
         })
         .collect();
-    match rows.is_empty() {
-        true => String::new(),
-        false => fitted(
+    if rows.is_empty() {
+        String::new()
+    } else {
+        fitted(
             &["USER", "ACCOUNTS", "DEFAULT", "QOS", "DEFAULT"],
             &rows,
             width,
-        ),
+        )
     }
 }
 
@@ -399,12 +402,13 @@ fn foot(file: &ClusterFile) -> String {
             counted(disputed, "value")
         ));
     }
-    match parts.is_empty() {
-        true => String::new(),
-        false => format!(
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!(
             "{}: yard cluster show {} --sources\n",
             parts.join(", "),
             file.name
-        ),
+        )
     }
 }

@@ -39,9 +39,10 @@ pub fn run(is_json: bool, printer: &Printer) -> Outcome {
             Some(facts) => vec![
                 name,
                 "runs".to_owned(),
-                match facts.is_pretended {
-                    true => super::nodes_words(facts),
-                    false => "this machine".to_owned(),
+                if facts.is_pretended {
+                    super::nodes_words(facts)
+                } else {
+                    "this machine".to_owned()
                 },
                 facts.running.to_string(),
                 facts.pending.to_string(),

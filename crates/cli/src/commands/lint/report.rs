@@ -82,9 +82,12 @@ impl<'a> Report<'a> {
             Err(_) => Cow::Owned(sys::odd_text::text(OsStr::from_bytes(&file.bytes))),
         };
         let odd = matches!(text, Cow::Owned(_));
-        let bytes = |text: &str| match odd {
-            true => sys::odd_text::bytes(text).as_bytes().to_owned(),
-            false => text.as_bytes().to_owned(),
+        let bytes = |text: &str| {
+            if odd {
+                sys::odd_text::bytes(text).as_bytes().to_owned()
+            } else {
+                text.as_bytes().to_owned()
+            }
         };
         self.odd |= odd;
         self.of_bytes = odd;

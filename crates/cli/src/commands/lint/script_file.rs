@@ -78,10 +78,11 @@ fn is_one_of_ours(path: &Path) -> bool {
     let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&start);
     let mut lines = text.split(|byte| *byte == b'\n');
     let is_directive = |line: &&[u8]| line.starts_with(b"#SBATCH");
-    match named || text.starts_with(b"#!") {
-        true => lines.any(|line| is_directive(&line)),
-        false => lines
+    if named || text.starts_with(b"#!") {
+        lines.any(|line| is_directive(&line))
+    } else {
+        lines
             .take_while(|line| line.starts_with(b"#") || line.trim_ascii().is_empty())
-            .any(|line| is_directive(&line)),
+            .any(|line| is_directive(&line))
     }
 }

@@ -117,13 +117,14 @@ fn show_here(args: &Shown, planned: Planned, places: &Places, printer: &Printer)
     let place = RunPlace::of(&plan, &places.scratch);
     let script = plan.script(&place.job());
     // What its file refuses for sure is not asked.
-    let (refusals, start) = match refusals.is_empty() {
-        false => (refusals, None),
-        true => refusals_of(transport.test(&TestedJob {
+    let (refusals, start) = if !refusals.is_empty() {
+        (refusals, None)
+    } else {
+        refusals_of(transport.test(&TestedJob {
             request: &plan.request(&place.job()),
             script: &script,
             flags: &[],
-        }))?,
+        }))?
     };
     let start = start.map(|at| start_row(at, &*transport));
     if args.json {
@@ -220,9 +221,10 @@ fn refusals_of(
 }
 
 fn end(refused: bool) -> u8 {
-    match refused {
-        true => exit_code::REFUSED,
-        false => exit_code::DONE,
+    if refused {
+        exit_code::REFUSED
+    } else {
+        exit_code::DONE
     }
 }
 

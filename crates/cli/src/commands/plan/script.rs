@@ -103,9 +103,10 @@ impl Around {
         let facts = &target.facts;
         let version = target.scheduler.split(' ').nth(1);
         let version = version.and_then(|text| text.parse::<SlurmVersion>().ok());
-        let surroundings = match facts.embedded {
-            true => Surroundings::embedded(now(), &self.zone, &self.cwd),
-            false => cluster_file::surroundings(None, version, now(), &self.zone, &self.cwd),
+        let surroundings = if facts.embedded {
+            Surroundings::embedded(now(), &self.zone, &self.cwd)
+        } else {
+            cluster_file::surroundings(None, version, now(), &self.zone, &self.cwd)
         };
         resolve(path, words, &variable, text, &surroundings, &facts.name)
     }
@@ -145,9 +146,10 @@ pub fn resolve(
         );
         return Ok((read, Some(note)));
     }
-    let on = match surroundings.embedded {
-        true => String::new(),
-        false => format!(" --on {cluster}"),
+    let on = if surroundings.embedded {
+        String::new()
+    } else {
+        format!(" --on {cluster}")
     };
     Err(Failure::new(
         exit_code::REFUSED,

@@ -269,23 +269,22 @@ fn name(policy: Policy) -> &'static str {
 fn read(path: &Path) -> Result<Trace, Failure> {
     let name = path.display();
     let bytes = input_file::read(path)?.bytes;
-    let bytes = match bytes.starts_with(&[0x1f, 0x8b]) {
-        false => bytes,
-        true => {
-            let mut unpacked = Vec::new();
-            let mut reader = MultiGzDecoder::new(&bytes[..]).take(LONGEST + 1);
-            reader.read_to_end(&mut unpacked).map_err(|error| {
-                Failure::new(exit_code::IO, format!("{name} can't be unpacked: {error}"))
-                    .todo("get the file again: it is cut or damaged")
-            })?;
-            if unpacked.len() as u64 > LONGEST {
-                return Err(Failure::new(
-                    exit_code::USAGE,
-                    format!("{name} unpacks to more than 2 GiB, and no log is that long"),
-                ));
-            }
-            unpacked
+    let bytes = if !bytes.starts_with(&[0x1f, 0x8b]) {
+        bytes
+    } else {
+        let mut unpacked = Vec::new();
+        let mut reader = MultiGzDecoder::new(&bytes[..]).take(LONGEST + 1);
+        reader.read_to_end(&mut unpacked).map_err(|error| {
+            Failure::new(exit_code::IO, format!("{name} can't be unpacked: {error}"))
+                .todo("get the file again: it is cut or damaged")
+        })?;
+        if unpacked.len() as u64 > LONGEST {
+            return Err(Failure::new(
+                exit_code::USAGE,
+                format!("{name} unpacks to more than 2 GiB, and no log is that long"),
+            ));
         }
+        unpacked
     };
     read_trace(&String::from_utf8_lossy(&bytes)).map_err(|error| {
         Failure::new(exit_code::USAGE, format!("{name} is no trace: {error}"))

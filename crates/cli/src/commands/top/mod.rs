@@ -123,10 +123,13 @@ fn act(action: Action, key: &str) -> String {
     let done = runs::select_live(key).and_then(|mut selected| {
         let name = selected.name();
         Ok(match action {
-            Action::Cancel => match runs::cancel(&mut selected)? {
-                true => format!("{name} is being cancelled"),
-                false => format!("{name} has already ended"),
-            },
+            Action::Cancel => {
+                if runs::cancel(&mut selected)? {
+                    format!("{name} is being cancelled")
+                } else {
+                    format!("{name} has already ended")
+                }
+            }
             Action::Requeue => match runs::requeue(&mut selected)? {
                 runs::Requeued::SameJob(job) => {
                     format!("{} goes back into the queue", selected.name_and(job))

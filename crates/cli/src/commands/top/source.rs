@@ -130,9 +130,10 @@ fn look(shared: &Shared, places: Places, tell: &Sender<News>) {
             },
         };
         // What was asked is on its way: the first answers are worth a second look at once.
-        let pause = match list.has_answers() {
-            true => PAUSE,
-            false => PAUSE / 10,
+        let pause = if list.has_answers() {
+            PAUSE
+        } else {
+            PAUSE / 10
         };
         if tell.send(news).is_err() {
             return;

@@ -116,9 +116,10 @@ fn name(arg: &Arg) -> String {
         _ => String::new(),
     };
     if arg.is_positional() {
-        return match arg.is_last_set() {
-            true => format!("`-- {value}`"),
-            false => format!("`{value}`"),
+        return if arg.is_last_set() {
+            format!("`-- {value}`")
+        } else {
+            format!("`{value}`")
         };
     }
     let short = arg.get_short().map(|short| format!("`-{short}`"));

@@ -19,10 +19,7 @@ pub fn page() -> String {
             Shape::Agents => "one a node",
             Shape::Head => "one, on the first node",
         };
-        let options = match launcher.takes_options() {
-            true => "yes",
-            false => "",
-        };
+        let options = if launcher.takes_options() { "yes" } else { "" };
         vec![
             word,
             tasks.to_owned(),

@@ -101,9 +101,10 @@ fn keys(section: &str, keys: &[&KeyRow]) -> String {
     let has_ways = rows
         .iter()
         .any(|row| row.last().is_some_and(|ways| !ways.is_empty()));
-    let head = match has_ways {
-        true => &["key", "value", "default", "also set by"][..],
-        false => &["key", "value", "default"],
+    let head = if has_ways {
+        &["key", "value", "default", "also set by"][..]
+    } else {
+        &["key", "value", "default"]
     };
     let rows: Vec<Vec<String>> = rows
         .into_iter()

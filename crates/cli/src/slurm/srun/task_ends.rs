@@ -192,9 +192,12 @@ fn ranges(ranks: &[u32]) -> String {
             _ => parts.push((*rank, *rank)),
         }
     }
-    let part = |(first, last): (u32, u32)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let part = |(first, last): (u32, u32)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
     };
     let parts: Vec<String> = parts.into_iter().map(part).collect();
     parts.join(",")

@@ -95,9 +95,10 @@ impl Sampler<'_> {
         for (rank, usage) in ranks.iter().zip(tree_usage(&roots)) {
             rates.rank(rank.0, &usage, 0.0);
         }
-        let gpus = match at.has_gpus {
-            true => Gpus::start(at.node.clone()),
-            false => Gpus::none(),
+        let gpus = if at.has_gpus {
+            Gpus::start(at.node.clone())
+        } else {
+            Gpus::none()
         };
         Sampler {
             at,

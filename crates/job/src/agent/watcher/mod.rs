@@ -363,9 +363,10 @@ fn complete(
         if writers == Writers::Live && entry.closed.is_none() {
             entry.closed = (!inside.open(name)).then(|| inside.shape(name));
         }
-        match believed {
-            true => (!inside.open(name)).then_some(false),
-            false => settled(inside, after),
+        if believed {
+            (!inside.open(name)).then_some(false)
+        } else {
+            settled(inside, after)
         }
     };
     match rule {

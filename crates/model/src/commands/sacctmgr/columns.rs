@@ -167,9 +167,10 @@ fn put_line(columns: &[Chosen], cells: &[String], style: Style, header: bool, te
             }
             false => cell.clone(),
         };
-        match column.left {
-            true => text.push_str(&format!("{cell:<width$} ")),
-            false => text.push_str(&format!("{cell:>width$} ")),
+        if column.left {
+            text.push_str(&format!("{cell:<width$} "))
+        } else {
+            text.push_str(&format!("{cell:>width$} "))
         }
     }
     text.push('\n');

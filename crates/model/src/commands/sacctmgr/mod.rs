@@ -192,11 +192,12 @@ impl SacctmgrArgs {
             Verb::Add if one("clusters", 2) => {
                 let name = words.first().cloned().unwrap_or_default();
                 let known = format!("This cluster {name} already exists.  Not adding.");
-                match name == accounting.cluster {
-                    true => Err(Answer::nothing(&known)),
-                    false => Err(Answer::refused(
+                if name == accounting.cluster {
+                    Err(Answer::nothing(&known))
+                } else {
+                    Err(Answer::refused(
                         " This accounting is of one cluster alone.\n".to_owned(),
-                    )),
+                    ))
                 }
             }
             Verb::Modify if one("accounts", 2) => change::modify_account(words, accounting),

@@ -180,9 +180,10 @@ impl Names<'_> {
     fn make_room(&mut self, names: usize, longest: usize) -> Result<(), Wrong> {
         self.count = self.count.saturating_add(names);
         self.bytes = self.bytes.saturating_add(names.saturating_mul(longest));
-        match self.count > MOST_NAMES || self.bytes > MOST_BYTES {
-            true => Err(Wrong::TooMany),
-            false => Ok(()),
+        if self.count > MOST_NAMES || self.bytes > MOST_BYTES {
+            Err(Wrong::TooMany)
+        } else {
+            Ok(())
         }
     }
 }
