@@ -5,7 +5,7 @@ use super::story::{Line, Story, row};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::words;
-use backend::Poller;
+use backend::{Poller, Reach};
 use model::TimeLimitRequest;
 use runs::{FILE_PAUSE, Follower, RunEvent, RunState, Submitted, hold_remedy, say_reason};
 use std::time::{Duration, Instant};
@@ -110,6 +110,29 @@ pub fn follow(
         }
         if !follower.has_more() {
             std::thread::sleep(FILE_PAUSE);
+        }
+    }
+}
+
+/// Whether a cluster is known not to answer: each outage is said once, and its end.
+#[derive(Debug, Default)]
+pub struct OutageReport {
+    since: Option<Instant>,
+}
+
+impl OutageReport {
+    /// Says what changed since the last call.
+    pub fn see(&mut self, poller: &Poller, printer: &Printer) {
+        match (poller.reach(), self.since) {
+            (Reach::DoesNotAnswer { since, why }, None) => {
+                self.since = Some(since);
+                printer.say(&outage(poller.cluster(), &why));
+            }
+            (Reach::Answers, Some(since)) => {
+                self.since = None;
+                printer.say(&outage_over(poller.cluster(), since.elapsed()));
+            }
+            _ => {}
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `yard notebook`
 
-use super::on_run::{RunProgram, start};
+use super::on_run::{self, RunProgram, start};
 use crate::failure::Outcome;
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
@@ -8,12 +8,8 @@ use clap::Args as ClapArgs;
 /// Start JupyterLab on this machine in a run's folder, until Ctrl-C
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// A run, by id or name, or @ for the newest one
-    #[arg(value_name = "RUN", default_value = "@")]
-    run: String,
-    /// Its port; a free one without it
-    #[arg(long)]
-    port: Option<u16>,
+    #[command(flatten)]
+    asked: on_run::Args,
 }
 
 /// Runs `yard notebook`.
@@ -28,5 +24,5 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             words.map(str::to_owned).to_vec()
         },
     };
-    start(&program, &args.run, args.port, printer)
+    start(&program, &args.asked, printer)
 }

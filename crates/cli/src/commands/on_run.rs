@@ -4,6 +4,7 @@
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
+use clap::Args as ClapArgs;
 use folder::RunFolder;
 use runs::select;
 use std::net::{Ipv4Addr, TcpListener};
@@ -11,6 +12,17 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 use train::Python;
+
+/// Which run, and where the program listens.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// A run, by id or name, or @ for the newest one
+    #[arg(value_name = "RUN", default_value = "@")]
+    run: String,
+    /// Its port; a free one without it
+    #[arg(long)]
+    port: Option<u16>,
+}
 
 /// Which program, and how it is started.
 pub struct RunProgram {
@@ -23,8 +35,8 @@ pub struct RunProgram {
 }
 
 /// Becomes the program, after its address was said.
-pub fn start(program: &RunProgram, run: &str, port: Option<u16>, printer: &Printer) -> Outcome {
-    let selected = super::selected(select(run), printer)?;
+pub fn start(program: &RunProgram, args: &Args, printer: &Printer) -> Outcome {
+    let selected = super::selected(select(&args.run), printer)?;
     let Some(run) = &selected.run else {
         let what = format!(
             "{} is not a run of yard: it has no run folder",
@@ -49,7 +61,7 @@ pub fn start(program: &RunProgram, run: &str, port: Option<u16>, printer: &Print
             .there("neither the run's environment nor PATH has it")
             .todo(program.install));
     };
-    let port = free_port(port)?;
+    let port = free_port(args.port)?;
     let host = sys::host_name();
     printer.say(&format!(
         "{} of {}: http://127.0.0.1:{port}",

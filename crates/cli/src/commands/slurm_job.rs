@@ -1,6 +1,6 @@
 //! A job of a batch script on a real Slurm: submitted as it stands, and followed.
 
-use super::follow::{outage, outage_over};
+use super::follow::OutageReport;
 use super::interrupt::Interrupt;
 use super::job_output::JobOutput;
 use super::script::come_back;
@@ -9,7 +9,7 @@ use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::words;
-use backend::{JobView, Poller, Reach, SlurmTransport, ViewState};
+use backend::{JobView, Poller, SlurmTransport, ViewState};
 use model::{JobId, Timestamp};
 use runs::{FILE_PAUSE, Target, hold_remedy, plain_jobs, say_reason};
 use std::path::Path;
@@ -108,24 +108,14 @@ pub fn follow(
     poller.watch(&[job]);
     let begun = Instant::now();
     let mut output = JobOutput::default();
-    let (mut looks, mut outage_since, mut remedied) = (0, None, false);
+    let (mut looks, mut outages, mut remedied) = (0, OutageReport::default(), false);
     let (mut knows_files, mut reason) = (false, None);
     let show = |line: &str| printer.line(line);
     loop {
         if stop() {
             return Ok(None);
         }
-        match (poller.reach(), outage_since) {
-            (Reach::DoesNotAnswer { since, why }, None) => {
-                outage_since = Some(since);
-                printer.say(&outage(poller.cluster(), &why));
-            }
-            (Reach::Answers, Some(since)) => {
-                outage_since = None;
-                printer.say(&outage_over(poller.cluster(), since.elapsed()));
-            }
-            _ => {}
-        }
+        outages.see(poller, printer);
         if let Some(look) = poller.look(looks)? {
             looks = look.number;
             let own = |view: &&JobView| view.id == job || view.array == Some(job);

@@ -1,12 +1,12 @@
 //! `yard wait`
 
-use super::follow::{outage, outage_over};
+use super::follow::OutageReport;
 use super::repeats;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::slurm::{connection, sbatch_wait};
-use backend::{JobView, Poller, Reach, ViewState};
+use backend::{JobView, Poller, ViewState};
 use clap::Args as ClapArgs;
 use model::JobId;
 use runs::{FILE_PAUSE, FailureKind, Run, RunState};
@@ -187,21 +187,11 @@ fn wait_for(
     if let Some(view) = one.over.take() {
         return ended(one, view);
     }
-    let (mut looks, mut outage_since) = (0, None);
+    let (mut looks, mut outages) = (0, OutageReport::default());
     let mut read = Instant::now();
     let mut was_over = one.run.as_ref().is_some_and(|run| !run.needs_cluster());
     loop {
-        match (poller.reach(), outage_since) {
-            (Reach::DoesNotAnswer { since, why }, None) => {
-                outage_since = Some(since);
-                printer.say(&outage(&one.cluster, &why));
-            }
-            (Reach::Answers, Some(since)) => {
-                outage_since = None;
-                printer.say(&outage_over(&one.cluster, since.elapsed()));
-            }
-            _ => {}
-        }
+        outages.see(poller, printer);
         let jobs = one.jobs();
         if jobs.is_empty() {
             return ended(one, None);
