@@ -24,8 +24,6 @@ use std::thread;
 use std::time::Duration;
 use sys::lock::FileLock;
 
-/// From SIGTERM to SIGKILL, as Slurm's `KillWait`.
-const KILL_WAIT_MS: u64 = 30_000;
 /// For the last answer to get through before the process ends.
 const LAST_WORD: Duration = Duration::from_millis(50);
 
@@ -261,7 +259,7 @@ fn open(
 fn kill_wait_ms() -> u64 {
     let set = std::env::var(sys::env_vars::TRAINYARD_KILL_WAIT_MS).ok();
     set.and_then(|text| text.parse().ok())
-        .unwrap_or(KILL_WAIT_MS)
+        .unwrap_or(model::KILL_WAIT.0 * 1000)
 }
 
 fn live(

@@ -7,12 +7,10 @@
 use crate::promise::UNLIMITED;
 use crate::{Action, Event, State};
 use model::{
-    Allocation, JobId, JobRecord, JobState, MemoryRequest, Outcome, PendingReason, Request,
-    Seconds, TimeLimitRequest, Timestamp, mebibytes_option,
+    Allocation, JobId, JobRecord, JobState, KILL_WAIT, MemoryRequest, Outcome, PendingReason,
+    Request, Seconds, TimeLimitRequest, Timestamp, mebibytes_option,
 };
 
-/// A job that is overdue is expected to be killed after so long: Slurm's default of `KillWait`.
-const KILL_WAIT: Seconds = Seconds(30);
 /// A plan looks no further than so many moments at which something ends.
 const MOMENTS: usize = 2000;
 /// With more jobs that wait, no smaller requests are tried: each costs a copy of all of them.

@@ -31,6 +31,9 @@ pub struct ClusterFacts {
     pub containers: ContainerFacts,
 }
 
+/// From SIGTERM to SIGKILL where nothing says otherwise: Slurm's default of `KillWait`.
+pub const KILL_WAIT: Seconds = Seconds(30);
+
 /// What ends jobs of a cluster before their time, and how they come back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comeback {
@@ -44,12 +47,12 @@ pub struct Comeback {
 }
 
 impl Default for Comeback {
-    /// What Slurm is where it is not configured otherwise; 30 s is its default `KillWait`.
+    /// What Slurm is where it is not configured otherwise.
     fn default() -> Comeback {
         Comeback {
             no_requeue: None,
             submit_from_nodes: true,
-            kill_wait: Seconds(30),
+            kill_wait: KILL_WAIT,
         }
     }
 }

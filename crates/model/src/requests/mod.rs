@@ -15,7 +15,7 @@ pub mod srun;
 pub(crate) mod step_request;
 pub mod submission_environment;
 
-pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, NodeGroup};
+pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, KILL_WAIT, NodeGroup};
 pub use container_runtime::{ContainerFacts, ContainerRuntime};
 pub use request::{AskedTres, NodeOptions, Request, Sharing};
 pub use step_request::StepRequest;

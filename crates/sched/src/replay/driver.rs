@@ -13,13 +13,12 @@ use crate::planner::Planning;
 use crate::planner::{
     Backfill, Blocked, Candidate, Release, Room, conservative_pass, easy_pass, try_one,
 };
-use model::Timestamp;
+use model::{KILL_WAIT, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
-/// An overdue job is expected to be killed so much later: Slurm's default of `KillWait`, in
-/// milliseconds.
-const KILL_WAIT: i64 = 30_000;
+/// An overdue job is expected to be killed so much later, in milliseconds.
+const OVERDUE: i64 = KILL_WAIT.0 as i64 * 1000;
 
 /// A trace that was played.
 #[derive(Clone, Debug)]
@@ -277,7 +276,7 @@ where
             Policy::Easy => Backfill::InOrder,
             Policy::EasySjbf => Backfill::ShortestFirst,
             Policy::Conservative => {
-                let planning = Planning::exact(KILL_WAIT);
+                let planning = Planning::exact(OVERDUE);
                 conservative_pass(now, free, queue, job, releases, &planning, start);
                 self.take_out(now, started);
                 return;
@@ -299,7 +298,7 @@ where
         let parameters = &self.rules.backfill;
         let owners = &self.owners;
         let tried = parameters.tried(&self.queue, |slot| owners[slot as usize]);
-        let planning = parameters.planning(KILL_WAIT);
+        let planning = parameters.planning(OVERDUE);
         let free = &mut self.free;
         conservative_pass(now, free, &tried, job, releases, &planning, start);
         self.take_out(now, started);
