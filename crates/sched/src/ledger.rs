@@ -177,7 +177,11 @@ impl<'a> Chain<'a> {
 
 /// What runs, by limit.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Ledger(HashMap<Counter, Used>);
+pub(crate) struct Ledger {
+    held: HashMap<Counter, Used>,
+    /// Whether the cluster has limits at all.
+    counts: bool,
+}
 
 impl Ledger {
     /// Counts what runs; nothing where the cluster has no limits.
@@ -185,8 +189,11 @@ impl Ledger {
         cluster: &Cluster,
         running: impl Iterator<Item = &'a JobRecord>,
     ) -> Ledger {
-        let mut ledger = Ledger::default();
-        if !cluster.has_limits() {
+        let mut ledger = Ledger {
+            held: HashMap::new(),
+            counts: cluster.has_limits(),
+        };
+        if !ledger.counts {
             return ledger;
         }
         for record in running {
@@ -199,19 +206,21 @@ impl Ledger {
         ledger
     }
 
+    /// Whether any limit can keep a job from starting.
+    pub(crate) fn counts(&self) -> bool {
+        self.counts
+    }
+
     /// A job starts.
     pub(crate) fn add(&mut self, chain: &Chain<'_>, used: Used) {
-        if !chain.cluster.has_limits() {
-            return;
-        }
         for counter in chain.counters() {
-            let held = self.0.entry(counter).or_default();
+            let held = self.held.entry(counter).or_default();
             *held = held.plus(used);
         }
     }
 
     fn held(&self, counter: &Counter) -> Used {
-        self.0.get(counter).copied().unwrap_or_default()
+        self.held.get(counter).copied().unwrap_or_default()
     }
 
     /// Before nodes are chosen: numbers of jobs, and time.

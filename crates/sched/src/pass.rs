@@ -97,10 +97,13 @@ impl State {
     ) -> Option<Action> {
         let job = &self.jobs[&key.job];
         let choice = job.choice(partition)?.clone();
-        let chain = Chain::of(&self.cluster, &job.record, Some(partition));
-        let may_start = self.may_start(job, &choice);
-        let may_start =
-            may_start.and_then(|()| pass.ledger.before(&chain, self.limit_of(job, &choice)));
+        let limit = self.limit_of(job, &choice);
+        let chain = || Chain::of(&self.cluster, &job.record, Some(partition));
+        let chain = pass.ledger.counts().then(chain);
+        let mut may_start = self.may_start(job, &choice);
+        if let (Ok(()), Some(chain)) = (&may_start, &chain) {
+            may_start = pass.ledger.before(chain, limit);
+        }
         if let Err(reason) = may_start {
             pass.limited.insert(key.job, reason);
             pass.passed.insert(partition, key);
@@ -108,19 +111,21 @@ impl State {
         }
         let user = job.record.uid;
         let is_behind = pass.blocked.contains_key(&partition);
-        let end = match self.limit_of(job, &choice) {
+        let end = match limit {
             Some(limit) => now + limit,
             None => now + crate::promise::UNLIMITED,
         };
         let found = self.find_now(pass, &choice, user, end);
         if let Some(shares) = found {
-            let used = Used::of_shares(&shares);
-            if let Err(reason) = pass.ledger.after(&chain, used) {
-                pass.limited.insert(key.job, reason);
-                pass.passed.insert(partition, key);
-                return None;
+            if let Some(chain) = &chain {
+                let used = Used::of_shares(&shares);
+                if let Err(reason) = pass.ledger.after(chain, used) {
+                    pass.limited.insert(key.job, reason);
+                    pass.passed.insert(partition, key);
+                    return None;
+                }
+                pass.ledger.add(chain, used);
             }
-            pass.ledger.add(&chain, used);
             // One that kept others waiting in another of its partitions does so no more.
             let lets_others = pass.blocked.values().any(|job| *job == key.job);
             pass.has_overtaken |= is_behind || lets_others;
