@@ -433,7 +433,7 @@ fn stand_ins_of_the_other_runtimes() {
     for (runtime, image) in runtimes {
         let text = format!(
             "launcher = \"srun\"\ncommand = [\"sh\", \"-c\", \"echo rank $RANK of $WORLD_SIZE job \
-             $SLURM_JOB_ID own $OWN token ${{#HF_TOKEN}} outside $OUTSIDE.; pwd; ls $HOME | grep -c .\"]\n\
+             $SLURM_JOB_ID own $OWN token ${{#HF_TOKEN}} outside $OUTSIDE.; pwd\"]\n\
              [resources]\nnodes = 2\n[environment]\nvariables = {{ OWN = \"1\" }}\n\
              secrets = [\"HF_TOKEN\"]\n[environment.container]\nimage = \"{image}\"\n\
              runtime = \"{runtime}\"\n"
