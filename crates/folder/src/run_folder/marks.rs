@@ -1,0 +1,99 @@
+//! Files whose being there is all that they say: what was asked of a run, and who has taken
+//! something upon itself that is done once.
+
+use super::RunFolder;
+use crate::{Attempt, FolderError};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+impl RunFolder {
+    /// Notes that a person cancelled the run: jobs that wait to take over end at once.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn write_cancelled(&self) -> Result<(), FolderError> {
+        let path = self.cancelled();
+        sys::atomic::write(&path, b"").map_err(|source| FolderError::Write { path, source })
+    }
+
+    /// Takes the note of [`RunFolder::write_cancelled`] back.
+    ///
+    /// # Errors
+    /// It can't be removed.
+    pub fn clear_cancelled(&self) -> Result<(), FolderError> {
+        let path = self.cancelled();
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(FolderError::Write { path, source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a person cancelled the run.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled().exists()
+    }
+
+    /// Notes that a person asked for a run again that is over: it trains on, even where it had
+    /// trained to its end.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn write_asked_again(&self) -> Result<(), FolderError> {
+        let path = self.asked_again();
+        sys::atomic::write(&path, b"").map_err(|source| FolderError::Write { path, source })
+    }
+
+    /// Takes the note of [`RunFolder::write_asked_again`] away; whether there was one.
+    #[must_use]
+    pub fn take_asked_again(&self) -> bool {
+        fs::remove_file(self.asked_again()).is_ok()
+    }
+
+    fn asked_again(&self) -> PathBuf {
+        self.links().join("again")
+    }
+
+    fn cancelled(&self) -> PathBuf {
+        self.links().join("cancelled")
+    }
+
+    /// Takes it upon the caller to bring the run back after a start whose conductor was lost;
+    /// false where another process has.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn claim_comeback(&self, attempt: Attempt) -> io::Result<bool> {
+        claim(&self.comeback(attempt))
+    }
+
+    /// Whether [`RunFolder::claim_comeback`] was called for the start.
+    #[must_use]
+    pub fn is_comeback_claimed(&self, attempt: Attempt) -> bool {
+        self.comeback(attempt).exists()
+    }
+
+    fn comeback(&self, attempt: Attempt) -> PathBuf {
+        self.links().join(format!("{attempt}.comeback"))
+    }
+
+    /// Takes it upon the caller to send a message about a start; false where another process has.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn claim_notice(&self, attempt: Attempt, about: &str) -> io::Result<bool> {
+        claim(&self.links().join(format!("{attempt}.notice.{about}")))
+    }
+}
+
+/// Makes a mark; false where it is there.
+fn claim(mark: &Path) -> io::Result<bool> {
+    match fs::File::create_new(mark) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
