@@ -58,9 +58,8 @@ pub use refusal::{Refusal, RefusalKind};
 pub use resolved::{Resolved, Source};
 pub use run_file::{
     AfterSection, CheckpointSection, Complete, CompleteWord, ContainerSection, DataSection,
-    EnvironmentSection, GpuMemory, Keep, MemorySize, NamedService, Notify, NotifySection,
-    PythonChoice, ResourceSection, ResumeBy, ResumeOn, ResumeSection, RunFile, Sections,
-    ServiceSection,
+    EnvironmentSection, GpuMemory, Keep, MemorySize, Notify, NotifySection, PythonChoice,
+    ResourceSection, ResumeBy, ResumeOn, ResumeSection, RunFile, Sections, ServiceSection,
 };
 pub use script::directive;
 pub use service_plan::ServicePlan;

@@ -1,6 +1,6 @@
 //! Schedules as pictures: use over time, waits by size, and who held what in a window.
 
-use plotters::coord::Shift;
+use plotters::coord::{CoordTranslate, Shift};
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 use sched::replay::{Bar, Lanes, Played, in_use, lanes, waits_by_size};
@@ -228,18 +228,9 @@ impl Drawing for UseOverTime<'_> {
                 .draw_series(LineSeries::new(points, colour.stroke_width(2)))
                 .map_err(failed)?
                 .label(schedule.name)
-                .legend(move |(x, y)| {
-                    Rectangle::new([(x, y - 5), (x + 14, y + 5)], colour.filled())
-                });
+                .legend(mark(colour));
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::LowerRight)
-            .background_style(WHITE.mix(0.85))
-            .border_style(RGBColor(190, 190, 190))
-            .label_font(("sans-serif", 15))
-            .draw()
-            .map_err(failed)?;
+        name_series(&mut chart, SeriesLabelPosition::LowerRight)?;
         let mut chart = ChartBuilder::on(&below)
             .caption("jobs that wait", ("sans-serif", 20))
             .margin(15)
@@ -351,23 +342,14 @@ impl Drawing for WaitsBySize<'_> {
                 .draw_series(LineSeries::new(means, colour.stroke_width(3)))
                 .map_err(failed)?
                 .label(schedule.name)
-                .legend(move |(x, y)| {
-                    Rectangle::new([(x, y - 5), (x + 14, y + 5)], colour.filled())
-                });
+                .legend(mark(colour));
             let highest = classes.iter().enumerate();
             let highest = highest.map(|(place, class)| point(place, class.wait.p95));
             chart
                 .draw_series(highest.map(|at| Circle::new(at, 5, colour.filled())))
                 .map_err(failed)?;
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::LowerRight)
-            .background_style(WHITE.mix(0.85))
-            .border_style(RGBColor(190, 190, 190))
-            .label_font(("sans-serif", 15))
-            .draw()
-            .map_err(failed)?;
+        name_series(&mut chart, SeriesLabelPosition::LowerRight)?;
         area.present().map_err(failed)
     }
 }
@@ -436,23 +418,14 @@ impl Drawing for Gantt<'_> {
                 }))
                 .map_err(failed)?
                 .label(label)
-                .legend(move |(x, y)| {
-                    Rectangle::new([(x, y - 5), (x + 14, y + 5)], colours[0].filled())
-                });
+                .legend(mark(colours[0]));
             chart
                 .draw_series(
                     bars().map(|bar| Rectangle::new(corners(bar), WHITE.mix(0.6).stroke_width(1))),
                 )
                 .map_err(failed)?;
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
-            .background_style(WHITE.mix(0.85))
-            .border_style(RGBColor(190, 190, 190))
-            .label_font(("sans-serif", 15))
-            .draw()
-            .map_err(failed)?;
+        name_series(&mut chart, SeriesLabelPosition::UpperRight)?;
         area.present().map_err(failed)
     }
 }
@@ -464,6 +437,26 @@ impl Gantt<'_> {
         let sum: usize = user.bytes().map(usize::from).sum();
         (if user.is_empty() { bar.job } else { sum }) % IN_ORDER.len()
     }
+}
+
+/// The mark of a series beside its name.
+fn mark(colour: RGBColor) -> impl Fn((i32, i32)) -> Rectangle<(i32, i32)> {
+    move |(x, y)| Rectangle::new([(x, y - 5), (x + 14, y + 5)], colour.filled())
+}
+
+/// Puts the names of the series into a corner.
+fn name_series<'a, DB: DrawingBackend + 'a, CT: CoordTranslate>(
+    chart: &mut ChartContext<'a, DB, CT>,
+    corner: SeriesLabelPosition,
+) -> Result<(), NoPicture> {
+    let mut names = chart.configure_series_labels();
+    names
+        .position(corner)
+        .background_style(WHITE.mix(0.85))
+        .border_style(RGBColor(190, 190, 190))
+        .label_font(("sans-serif", 15))
+        .draw()
+        .map_err(failed)
 }
 
 /// A number without needless digits.
