@@ -15,7 +15,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn of(output: &Output) -> Outcome {
+    /// Of a command that was waited for.
+    pub fn of(output: &Output) -> Outcome {
         use std::os::unix::process::ExitStatusExt;
         let by_signal = || 128 + output.status.signal().unwrap_or(0);
         Outcome {

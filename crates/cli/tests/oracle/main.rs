@@ -9,6 +9,10 @@ mod held_job;
 mod lines;
 mod ours;
 mod real;
+#[path = "../../../model/tests/recorded/mod.rs"]
+mod recorded_lines;
+mod replay;
+mod transcript;
 
 use resources::{Defaults, Demand, LargestNode, recorded};
 use std::path::Path;

@@ -44,7 +44,7 @@ pub fn answer(status: u8, stdout: &str, stderr: &str) -> Vec<String> {
 }
 
 /// The words of a command line, with quotation marks as a shell reads them.
-fn words(line: &str) -> Vec<String> {
+pub fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut within = None;
     let mut quoted = false;

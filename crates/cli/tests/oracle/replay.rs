@@ -1,0 +1,228 @@
+//! The recorded transcript, command by command against the virtual twin of the cluster on which it
+//! was recorded, which `yard cluster import` makes of that cluster's own configuration.
+
+use crate::recorded_lines::words;
+use crate::transcript::{self, Line, masked};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use testkit::{Outcome, TestEnv, wait_until};
+
+/// The configuration of the recorded cluster.
+const SLURM_CONF: &str = include_str!("manage/slurm.conf");
+/// What `cluster.sh` entered into its accounting.
+const ACCOUNTS: &str = include_str!("manage/accounts.txt");
+/// Command lines that are answered otherwise, under the reasons. It may only become shorter:
+/// `UPDATE_EXPECT=1` takes out those that agree.
+const DIFFER: &str = include_str!("manage/differ.txt");
+
+/// The longest that a command runs; the recording had the same limit.
+const LONGEST: Duration = Duration::from_secs(10);
+
+struct Twin {
+    env: TestEnv,
+}
+
+impl Twin {
+    fn start() -> Twin {
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        let conf = env.write("../slurm.conf", SLURM_CONF);
+        let conf = conf.display().to_string();
+        let file = env
+            .yard(&["cluster", "import", "--slurm-conf", &conf])
+            .success();
+        let file = env.write("../lab.toml", &file).display().to_string();
+        env.yard(&["engine", "start", "lab", "--cluster", &file])
+            .success();
+        env.set_var("TRAINYARD_ENGINE", "lab");
+        env.set_var("LC_ALL", "C");
+        env.set_var("USER", "root");
+        let twin = Twin { env };
+        for line in ACCOUNTS.lines() {
+            twin.answer(line);
+        }
+        twin
+    }
+
+    /// A program of the transcript, with what it prints in pipes.
+    fn spawn(&self, line: &str) -> Child {
+        let dump = self.env.root().join("dump.cfg").display().to_string();
+        let line = line.replace("/tmp/sacctmgr-dump.cfg", &dump);
+        let words = words(&line);
+        let mut command = match &words[..] {
+            [program, ..] if program == "cat" => self.env.program(program, &words[1..]),
+            _ => {
+                let mut all = vec!["slurm".to_owned()];
+                all.extend(words);
+                self.env.command(&all)
+            }
+        };
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("a command can be started")
+    }
+
+    fn answer(&self, line: &str) -> Vec<String> {
+        let (keys, line) = match line.strip_prefix("@keys ") {
+            Some(line) => (true, line),
+            None => (false, line),
+        };
+        let child = self.spawn(line);
+        let id = child.id();
+        let (sender, ended) = std::sync::mpsc::channel();
+        let watch = std::thread::spawn(move || {
+            let late = ended.recv_timeout(LONGEST).is_err();
+            if late {
+                // The process is a child that was not waited for: its number is its own.
+                let _killed = Command::new("kill").arg(id.to_string()).status();
+            }
+            late
+        });
+        let output = child.wait_with_output().expect("its output can be read");
+        let _watched = sender.send(());
+        let late = watch.join().expect("the watch ends");
+        let outcome = Outcome::of(&output);
+        if late {
+            return vec!["= hangs".to_owned()];
+        }
+        let stdout = if keys {
+            transcript::keys(&outcome.stdout)
+        } else {
+            outcome.stdout.clone()
+        };
+        let dump = self.env.root().join("dump.cfg").display().to_string();
+        let work = self.env.work().display().to_string();
+        let home = self.env.root().display().to_string();
+        let general = |text: &str| {
+            let text = text
+                .replace(&dump, "/tmp/sacctmgr-dump.cfg")
+                .replace(&work, "<WORK>")
+                .replace(&home, "<LAB>");
+            transcript::replace_word(&text, &sys::host_name(), "<HOST>")
+        };
+        let status = outcome.status.to_string();
+        transcript::answer(&general(&stdout), &general(&outcome.stderr), &status)
+    }
+
+    fn prints(&self, args: &[&str]) -> String {
+        self.env.slurm("squeue", args).stdout
+    }
+}
+
+impl Drop for Twin {
+    fn drop(&mut self) {
+        let _cancelled = self.env.slurm("scancel", &["-u", "root"]);
+        wait_until("no job is left", || self.prints(&["-h"]).is_empty());
+        let _stopped = self.env.yard(&["engine", "stop", "lab"]);
+    }
+}
+
+/// The lines that are known to differ: `# REASON`, then command lines; a line that was typed before
+/// has which time it is at its end, as `sinfo (2)`.
+fn known() -> BTreeSet<&'static str> {
+    let rows = DIFFER
+        .lines()
+        .filter(|row| !row.is_empty() && !row.starts_with("# "));
+    let mut known = BTreeSet::new();
+    for row in rows {
+        assert!(known.insert(row), "listed twice: {row}");
+    }
+    known
+}
+
+#[test]
+fn every_recorded_command_is_answered_as_recorded_or_is_listed() {
+    let began = Instant::now();
+    let twin = Twin::start();
+    let mut known = known();
+    let mut times = BTreeMap::new();
+    let (mut wrong, mut count, mut agree) = (String::new(), 0, 0);
+    let mut agree_now = Vec::new();
+    for line in transcript::lines() {
+        match line {
+            Line::Part => {}
+            Line::WaitState { state, job } => {
+                wait_until(&format!("job {job} is {state}"), || {
+                    let all = ["-h", "-t", "all", "-o", "%t", "-j", &job];
+                    twin.prints(&all).trim() == state
+                });
+            }
+            Line::WaitSteps { job, count } => {
+                wait_until(&format!("{count} steps of job {job} run"), || {
+                    let steps = twin.prints(&["-h", "-s", "-o", " %i"]);
+                    steps.matches(&format!(" {job}.")).count() >= count
+                });
+            }
+            Line::Command { text, answer } => {
+                let time: &mut usize = times.entry(text.clone()).or_default();
+                *time += 1;
+                let name = match time {
+                    1 => text.clone(),
+                    time => format!("{text} ({time})"),
+                };
+                let masked = |rows: &[String]| rows.iter().map(|row| masked(&text, row)).collect();
+                let want: Vec<String> = masked(&answer);
+                let got: Vec<String> = masked(&twin.answer(&text));
+                let is_listed = known.remove(&name[..]);
+                count += 1;
+                agree += usize::from(want == got);
+                match (want == got, is_listed) {
+                    (true, false) => {}
+                    (false, true) if std::env::var_os("TRAINYARD_SHOW").is_none() => {}
+                    (true, true) => agree_now.push(name),
+                    (false, _) => wrong.push_str(&difference(&name, &want, &got)),
+                }
+            }
+        }
+    }
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        take_out(&agree_now);
+    } else {
+        for name in &agree_now {
+            wrong.push_str(&format!("{name}\n  agrees, and is listed\n"));
+        }
+    }
+    for name in known {
+        wrong.push_str(&format!(
+            "{name}\n  is listed, and is no line of the transcript\n"
+        ));
+    }
+    // Past the test runner's capture, as it is worth knowing when all is well too.
+    let _said = writeln!(
+        std::io::stderr(),
+        "{agree} of {count} recorded commands are answered as a real Slurm does, in {:?}",
+        began.elapsed()
+    );
+    assert!(wrong.is_empty(), "{wrong}{agree} of {count} agree");
+}
+
+/// Writes the list anew without the lines that agree, and without reasons that stand for none.
+fn take_out(agree: &[String]) {
+    let left = |part: &&str| {
+        part.lines()
+            .any(|row| !row.is_empty() && !row.starts_with("# "))
+    };
+    let rows = DIFFER
+        .lines()
+        .filter(|row| !agree.iter().any(|name| name == row));
+    let text: String = rows.map(|row| format!("{row}\n")).collect();
+    let parts: Vec<&str> = text.split("\n\n").filter(left).map(str::trim_end).collect();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/manage/differ.txt");
+    std::fs::write(file, parts.join("\n\n") + "\n").expect("the list is written");
+}
+
+/// The lines that two answers do not have in common.
+fn difference(name: &str, want: &[String], got: &[String]) -> String {
+    let same = |a: &[String], b: &[String]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let start = same(want, got);
+    let reversed = |rows: &[String]| rows[start..].iter().rev().cloned().collect::<Vec<_>>();
+    let end = same(&reversed(want), &reversed(got));
+    let mut text = format!("{name}\n");
+    for (mark, rows) in [("real", want), ("ours", got)] {
+        for row in &rows[start..rows.len() - end] {
+            text.push_str(&format!("  {mark}{row}\n"));
+        }
+    }
+    text
+}

@@ -1,0 +1,188 @@
+//! The recorded transcript: what was typed on a real Slurm, and what it printed.
+
+/// What a line of the transcript is.
+pub enum Line {
+    /// The title of a part.
+    Part,
+    /// Until `squeue` prints this state of the job.
+    WaitState { state: String, job: String },
+    /// Until so many steps of the job run.
+    WaitSteps { job: String, count: usize },
+    /// A command line with its answer.
+    Command { text: String, answer: Vec<String> },
+}
+
+const RECORDED: &str = include_str!("manage/answers-22.05.8.txt");
+
+/// The whole transcript, in the order in which it was recorded.
+pub fn lines() -> Vec<Line> {
+    let mut lines = Vec::new();
+    for row in RECORDED.lines() {
+        if let Some(text) = row.strip_prefix("$ ") {
+            lines.push(Line::Command {
+                text: text.to_owned(),
+                answer: Vec::new(),
+            });
+        } else if row.starts_with("# ") {
+            lines.push(Line::Part);
+        } else if let Some(wait) = row.strip_prefix("@wait ") {
+            let (state, job) = wait.split_once(' ').expect("a state and a job");
+            let (state, job) = (state.to_owned(), job.to_owned());
+            lines.push(Line::WaitState { state, job });
+        } else if let Some(wait) = row.strip_prefix("@steps ") {
+            let (job, count) = wait.split_once(' ').expect("a job and a number");
+            lines.push(Line::WaitSteps {
+                job: job.to_owned(),
+                count: count.parse().expect("a number"),
+            });
+        } else if let Some(Line::Command { answer, .. }) = lines.last_mut() {
+            answer.push(row.to_owned());
+        }
+    }
+    lines
+}
+
+/// What a command printed, in the form of the transcript.
+pub fn answer(stdout: &str, stderr: &str, status: &str) -> Vec<String> {
+    let rows = |mark: &str, text: &str| -> Vec<String> {
+        let mut rows: Vec<String> = text.lines().map(|row| format!("{mark} {row}")).collect();
+        if !text.is_empty()
+            && !text.ends_with('\n')
+            && let Some(last) = rows.last_mut()
+        {
+            last.push('\\');
+        }
+        rows
+    };
+    let mut lines = rows(" ", stdout);
+    lines.extend(rows("!", stderr));
+    if status != "0" {
+        lines.push(format!("= {status}"));
+    }
+    lines
+}
+
+/// The names of all values in a JSON text, each with its type: what `@keys` records.
+pub fn keys(json: &str) -> String {
+    let mut found = std::collections::BTreeSet::new();
+    match serde_json::from_str(json) {
+        Ok(value) => collect(&value, "", &mut found),
+        Err(error) => return format!("no JSON: {error}\n"),
+    }
+    found.iter().map(|key| format!("{key}\n")).collect()
+}
+
+fn collect(value: &serde_json::Value, path: &str, found: &mut std::collections::BTreeSet<String>) {
+    use serde_json::Value;
+    let kind = match value {
+        Value::Object(fields) => {
+            for (name, inner) in fields {
+                let dot = if path.is_empty() { "" } else { "." };
+                collect(inner, &format!("{path}{dot}{name}"), found);
+            }
+            return;
+        }
+        Value::Array(items) => {
+            let path = format!("{path}[]");
+            found.insert(path.clone());
+            for inner in items {
+                collect(inner, &path, found);
+            }
+            return;
+        }
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "text",
+        Value::Null => "null",
+    };
+    found.insert(format!("{path} {kind}"));
+}
+
+/// Replaces a name where it is not a part of a longer word.
+pub fn replace_word(text: &str, name: &str, by: &str) -> String {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(name) {
+        let (before, after) = (&rest[..at], &rest[at + name.len()..]);
+        let whole = !before.ends_with(is_part) && !after.starts_with(is_part);
+        replaced.push_str(before);
+        replaced.push_str(if whole { by } else { name });
+        rest = after;
+    }
+    replaced + rest
+}
+
+/// Hides what differs from day to day and from machine to machine: moments, times since a start,
+/// and the width of what stands for a folder or a machine.
+pub fn masked(command: &str, line: &str) -> String {
+    // These print what is left of a limit.
+    let left = ["%L\"", "timeleft", "squeue -o \"%all\""];
+    let left = left.iter().any(|part| command.contains(part));
+    let masks = || {
+        MASKS
+            .iter()
+            .filter(|mask| left || !mask.1.ends_with("LEFT>"))
+    };
+    let mut text = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let within_word = text
+            .chars()
+            .next_back()
+            .is_some_and(|before| before.is_ascii_alphanumeric() || before == '-' || before == ':');
+        match masks().find_map(|(pattern, name)| {
+            let length = matched(pattern, rest).filter(|_| !within_word)?;
+            Some((length, *name))
+        }) {
+            Some((length, name)) => {
+                text.push_str(name);
+                rest = &rest[length..];
+            }
+            None => {
+                text.push(first);
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+    }
+    if ["<WORK>", "<LAB>", "<HOST>"]
+        .iter()
+        .any(|name| text.contains(name))
+    {
+        text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
+    text
+}
+
+/// `9` stands for a digit, `a` for a letter, `_` for a digit or a space.
+const MASKS: &[(&str, &str)] = &[
+    ("2029-99-99T99:99:99", "<MOMENT>"),
+    ("Aaa Aaa _9 99:99:99 2029", "<MOMENT>"),
+    ("00:0_:99", "<PASSED>"),
+    ("9:99", "<PASSED>"),
+    ("99:99", "<LEFT>"),
+    ("9:99:99", "<LEFT>"),
+    ("99:99:99", "<LEFT>"),
+];
+
+/// The length of the text that a pattern stands for at the start, where no digit follows.
+fn matched(pattern: &str, text: &str) -> Option<usize> {
+    let mut letters = text.bytes();
+    for wanted in pattern.bytes() {
+        let letter = letters.next()?;
+        let fits = match wanted {
+            b'9' => letter.is_ascii_digit(),
+            b'_' => letter.is_ascii_digit() || letter == b' ',
+            b'a' => letter.is_ascii_lowercase(),
+            b'A' => letter.is_ascii_uppercase(),
+            exact => letter == exact,
+        };
+        if !fits {
+            return None;
+        }
+    }
+    let ends = letters
+        .next()
+        .is_none_or(|next| !next.is_ascii_digit() && next != b':');
+    ends.then_some(pattern.len())
+}
