@@ -4,7 +4,6 @@ use crate::engines::engines_asked;
 use crate::failure::Failure;
 use crate::known_runs::{indexed_runs, unreadable_index};
 use crate::plain_jobs::{PlainJob, plain_jobs};
-use crate::reason_words::say_reason;
 use crate::repeats::{counts_in_words, together};
 use crate::run::{Run, ask_for};
 use crate::run_state::RunState;
@@ -127,16 +126,7 @@ impl Listed {
     /// Why it stands there, where there is more to say.
     #[must_use]
     pub fn note(&self) -> String {
-        let note = match &self.state {
-            RunState::Waiting { reason } | RunState::Resuming { reason } => say_reason(reason),
-            RunState::Refused { why } => why.clone(),
-            RunState::Failed { cause } => cause.clone(),
-            RunState::Unknown { what } => what.clone(),
-            RunState::NotSubmitted
-            | RunState::Running { .. }
-            | RunState::Done { .. }
-            | RunState::Cancelled => String::new(),
-        };
+        let note = self.state.why();
         match &self.what {
             ListedKind::Repeats { rows, .. } if self.state.is_live() => {
                 counts_in_words(&states(rows))

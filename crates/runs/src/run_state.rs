@@ -1,5 +1,6 @@
 //! Where a run stands, of what its folder and its cluster say.
 
+use crate::reason_words::say_reason;
 use backend::{JobView, ViewState};
 use folder::{Event, EventLine, LinkState, StopReason};
 use model::Timestamp;
@@ -86,6 +87,21 @@ impl RunState {
             RunState::Failed { .. } => "failed",
             RunState::Cancelled => "cancelled",
             RunState::Unknown { .. } => "unknown",
+        }
+    }
+
+    /// Why it stands there, in words; empty where the word says it all.
+    #[must_use]
+    pub fn why(&self) -> String {
+        match self {
+            RunState::Waiting { reason } | RunState::Resuming { reason } => say_reason(reason),
+            RunState::Refused { why } => why.clone(),
+            RunState::Failed { cause } => cause.clone(),
+            RunState::Unknown { what } => what.clone(),
+            RunState::NotSubmitted
+            | RunState::Running { .. }
+            | RunState::Done { .. }
+            | RunState::Cancelled => String::new(),
         }
     }
 }

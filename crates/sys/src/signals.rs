@@ -1,5 +1,6 @@
 //! Signals that are read like a file.
 
+use crate::poll::{Interest, Poll};
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -49,6 +50,25 @@ impl SignalFd {
         let info = unsafe { info.assume_init() };
         i32::try_from(info.ssi_signo).ok()
     }
+
+    /// Calls `each` with every signal, on a thread of its own, until it returns false.
+    pub fn watch(self, mut each: impl FnMut(i32) -> bool + Send + 'static) {
+        std::thread::spawn(move || {
+            loop {
+                let mut poll = Poll::new();
+                poll.add(&self, Interest::Read);
+                if poll.wait(None).is_err() {
+                    return;
+                }
+                drop(poll);
+                while let Some(signal) = self.next() {
+                    if !each(signal) {
+                        return;
+                    }
+                }
+            }
+        });
+    }
 }
 
 impl AsFd for SignalFd {
@@ -79,7 +99,6 @@ fn set_of(signals: &[i32]) -> libc::sigset_t {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::poll::{Interest, Poll};
 
     #[test]
     fn a_blocked_signal_is_read() {

@@ -8,7 +8,7 @@ use crate::printer::Printer;
 use crate::words;
 use folder::LogTail;
 use model::Timestamp;
-use runs::{Repeats, Run, RunState, counts_in_words, say_reason, together};
+use runs::{Repeats, Run, RunState, counts_in_words, together};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -74,16 +74,7 @@ fn cells(run: &Run, state: &RunState, now: Timestamp) -> Vec<String> {
         state.word().to_owned(),
         since.map_or_else(dash, |at| words::length(now.since(at))),
         progress.unwrap_or_else(dash),
-        match state {
-            RunState::Waiting { reason } | RunState::Resuming { reason } => say_reason(reason),
-            RunState::Refused { why } => why.clone(),
-            RunState::Failed { cause } => cause.clone(),
-            RunState::Unknown { what } => what.clone(),
-            RunState::NotSubmitted
-            | RunState::Running { .. }
-            | RunState::Done { .. }
-            | RunState::Cancelled => String::new(),
-        },
+        state.why(),
     ]
 }
 

@@ -14,6 +14,17 @@ pub(crate) struct Word {
     pub(crate) span: Span,
 }
 
+impl Word {
+    /// Those of a command line.
+    pub(crate) fn of(args: &[String]) -> Vec<Word> {
+        let word = |(index, text): (usize, &String)| Word {
+            text: text.clone(),
+            span: Span::Argument(index),
+        };
+        args.iter().enumerate().map(word).collect()
+    }
+}
+
 /// What words were taken apart into.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {

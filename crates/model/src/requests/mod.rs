@@ -7,6 +7,8 @@ pub(crate) mod described_job;
 pub mod gres_check;
 pub mod job_description;
 pub mod multi_prog;
+#[cfg(test)]
+pub(crate) mod read_line;
 pub(crate) mod refused_together;
 pub(crate) mod request;
 pub mod salloc;

@@ -1,6 +1,6 @@
 //! `salloc`'s command line and environment, put together.
 
-use crate::options::diagnostic::{Diagnostic, Span};
+use crate::options::diagnostic::Diagnostic;
 use crate::options::getopt::Word;
 use crate::options::given::Origin;
 use crate::options::option_table::Command;
@@ -42,14 +42,7 @@ pub fn resolve(
     variables: &dyn Fn(&str) -> Option<String>,
     surroundings: &Surroundings<'_>,
 ) -> (Salloc, Vec<Diagnostic>) {
-    let words: Vec<Word> = args
-        .iter()
-        .enumerate()
-        .map(|(index, text)| Word {
-            text: text.clone(),
-            span: Span::Argument(index),
-        })
-        .collect();
+    let words = Word::of(args);
     let dialect = surroundings.dialect();
     let taken = getopt::take(Command::Salloc, dialect, Origin::Arguments, &words);
     let mut reading = Reading::new(Command::Salloc, surroundings);
@@ -84,19 +77,11 @@ pub fn resolve(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::Timestamp;
-    use jiff::tz::TimeZone;
+    use crate::requests::read_line::read_line;
     use std::path::Path;
 
     fn read(line: &str, variables: &[(&str, &str)]) -> (Salloc, Vec<Diagnostic>) {
-        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let lookup = |name: &str| {
-            let found = variables.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| (*value).to_owned())
-        };
-        let zone = TimeZone::UTC;
-        let surroundings = Surroundings::embedded(Timestamp(0), &zone, Path::new("/work"));
-        resolve(&args, &lookup, &surroundings)
+        read_line(line, variables, resolve)
     }
 
     #[test]

@@ -116,7 +116,7 @@ pub fn script_source(args: &[String]) -> ScriptSource {
 }
 
 fn source_in(dialect: Dialect, args: &[String]) -> ScriptSource {
-    let taken = getopt::take(Command::Sbatch, dialect, Origin::Arguments, &words(args));
+    let taken = getopt::take(Command::Sbatch, dialect, Origin::Arguments, &Word::of(args));
     let wrap = taken.given().rev().find(|given| is(given, Key::Wrap));
     match (wrap, args.get(taken.used)) {
         (Some(wrap), _) => ScriptSource::Wrap(wrap.value.clone().unwrap_or_default()),
@@ -138,7 +138,7 @@ pub fn resolve(
     script: Option<&str>,
     surroundings: &Surroundings<'_>,
 ) -> (Sbatch, Vec<Diagnostic>) {
-    let words = words(args);
+    let words = Word::of(args);
     let dialect = surroundings.dialect();
     let taken = getopt::take(Command::Sbatch, dialect, Origin::Arguments, &words);
     let source = source_in(dialect, args);
@@ -310,30 +310,16 @@ fn is(given: &Given, key: Key) -> bool {
     given.option.key == Some(key)
 }
 
-fn words(args: &[String]) -> Vec<Word> {
-    let word = |(index, text): (usize, &String)| Word {
-        text: text.clone(),
-        span: Span::Argument(index),
-    };
-    args.iter().enumerate().map(word).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::Timestamp;
+    use crate::requests::read_line::read_line;
     use expect_test::{Expect, expect};
-    use jiff::tz::TimeZone;
 
     fn read(line: &str, variables: &[(&str, &str)], script: &str) -> (Sbatch, Vec<Diagnostic>) {
-        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let lookup = |name: &str| {
-            let found = variables.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| (*value).to_owned())
-        };
-        let zone = TimeZone::UTC;
-        let surroundings = Surroundings::embedded(Timestamp(0), &zone, Path::new("/work"));
-        resolve(&args, &lookup, Some(script), &surroundings)
+        read_line(line, variables, |args, lookup, surroundings| {
+            resolve(args, lookup, Some(script), surroundings)
+        })
     }
 
     /// Shows what differs from an empty request, and what there is to say.

@@ -119,14 +119,7 @@ pub fn resolve(
     variables: &dyn Fn(&str) -> Option<String>,
     surroundings: &Surroundings<'_>,
 ) -> (Srun, Vec<Diagnostic>) {
-    let words: Vec<Word> = args
-        .iter()
-        .enumerate()
-        .map(|(index, text)| Word {
-            text: text.clone(),
-            span: Span::Argument(index),
-        })
-        .collect();
+    let words = Word::of(args);
     let taken = getopt::take(
         Command::Srun,
         surroundings.dialect(),
@@ -337,20 +330,11 @@ fn launch(o: &GivenOptions, surroundings: &Surroundings<'_>) -> LaunchOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::Timestamp;
+    use crate::requests::read_line::read_line;
     use expect_test::{Expect, expect};
-    use jiff::tz::TimeZone;
-    use std::path::Path;
 
     fn read(line: &str, variables: &[(&str, &str)]) -> (Srun, Vec<Diagnostic>) {
-        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let lookup = |name: &str| {
-            let found = variables.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| (*value).to_owned())
-        };
-        let zone = TimeZone::UTC;
-        let surroundings = Surroundings::embedded(Timestamp(0), &zone, Path::new("/work"));
-        resolve(&args, &lookup, &surroundings)
+        read_line(line, variables, resolve)
     }
 
     #[track_caller]

@@ -9,7 +9,6 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
-use sys::poll::{Interest, Poll};
 use sys::process::Spawn;
 use sys::signals::SignalFd;
 
@@ -79,7 +78,10 @@ impl Held<'_> {
         let (sender, events) = mpsc::channel();
         wait_for(group, sender.clone());
         watch(self.job, client, sender.clone());
-        read_signals(signals, sender);
+        // Those of the terminal are blocked for `set_foreground` alone.
+        signals.watch(move |signal| {
+            matches!(signal, 21 | 22) || sender.send(Event::Signal(signal)).is_ok()
+        });
         let mut revoked = false;
         loop {
             let event = match &terminal {
@@ -273,25 +275,6 @@ fn watch(job: JobId, mut client: Client, events: Sender<Event>) {
                 }
                 // No engine can be started: the allocation is told of when one can.
                 Err(_) => thread::sleep(Duration::from_secs(1)),
-            }
-        }
-    });
-}
-
-fn read_signals(signals: SignalFd, events: Sender<Event>) {
-    thread::spawn(move || {
-        loop {
-            let mut poll = Poll::new();
-            poll.add(&signals, Interest::Read);
-            if poll.wait(None).is_err() {
-                return;
-            }
-            drop(poll);
-            while let Some(signal) = signals.next() {
-                // Those of the terminal are blocked for `set_foreground` alone.
-                if !matches!(signal, 21 | 22) && events.send(Event::Signal(signal)).is_err() {
-                    return;
-                }
             }
         }
     });

@@ -10,8 +10,7 @@ use crate::slurm::token::token;
 use api::{CallError, Client, Refusal, StepLaunch, StepRequestName};
 use model::{JobId, StepRecord, StepRequest, WaitStatus};
 use std::io;
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread;
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 use sys::poll::{Interest, Poll};
 use sys::signals::SignalFd;
@@ -57,7 +56,8 @@ pub fn run(
     };
     request.name.again = true;
     listening.serve_watchers(record.job, record.step, &sender);
-    watch_signals(signals, sender.clone());
+    let watcher = sender.clone();
+    signals.watch(move |signal| watcher.send(Event::Signal(signal)).is_ok());
     // Restored when this returns or panics.
     let raw = (call.pty && sys::terminal::is_terminal(&io::stdin()))
         .then(|| Raw::enter(io::stdin()))
@@ -188,22 +188,4 @@ pub fn pause_for(pause: Duration, signals: &SignalFd) -> Option<i32> {
 /// Blocks the signals that `srun` reads. Before any thread starts: threads inherit it.
 pub fn block_signals() -> io::Result<SignalFd> {
     SignalFd::block(SIGNALS)
-}
-
-fn watch_signals(signals: SignalFd, events: SyncSender<Event>) {
-    thread::spawn(move || {
-        loop {
-            let mut poll = Poll::new();
-            poll.add(&signals, Interest::Read);
-            if poll.wait(None).is_err() {
-                return;
-            }
-            drop(poll);
-            while let Some(signal) = signals.next() {
-                if events.send(Event::Signal(signal)).is_err() {
-                    return;
-                }
-            }
-        }
-    });
 }
