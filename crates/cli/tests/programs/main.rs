@@ -1,0 +1,91 @@
+//! Programs that other people wrote for Slurm, as they come from PyPI.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use testkit::{TestEnv, skip, wait_until};
+
+/// Slurm's commands, as these programs look for them.
+const COMMANDS: [&str; 6] = ["sbatch", "squeue", "scancel", "srun", "sacct", "scontrol"];
+
+/// A Python with these packages, and an environment in which Slurm's names are ours; none where PyPI
+/// does not answer.
+fn with_packages(what: &str, packages: &[&str]) -> Option<(TestEnv, PathBuf)> {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let python = env.root().join("venv");
+    let bin = python.join("bin");
+    let venv = [python.as_os_str()];
+    let steps = [
+        (Path::new("python3"), vec!["-m", "venv"], &venv[..]),
+        (
+            &bin.join("python"),
+            [&["-m", "pip", "install", "--quiet"], packages].concat(),
+            &[],
+        ),
+    ];
+    for (program, words, folder) in steps {
+        let output = Command::new(program).args(words).args(folder).output();
+        let output = output.unwrap();
+        if !output.status.success() {
+            skip(what, &String::from_utf8_lossy(&output.stderr));
+            return None;
+        }
+    }
+    for command in COMMANDS {
+        symlink(env!("CARGO_BIN_EXE_yard"), bin.join(command)).unwrap();
+    }
+    env.set_var("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+    Some((env, bin.join("python")))
+}
+
+/// Runs a program of this folder; what it printed.
+#[track_caller]
+fn run(env: &TestEnv, python: &Path, program: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let output = env.program(python, &[path.join(program)]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    fn submitit() {
+        let Some((env, python)) = with_packages("submitit", &["submitit==1.5.4"]) else {
+            return;
+        };
+        assert_eq!(
+            run(&env, &python, "with_submitit.py"),
+            "function: 5\narray: [11, 22, 33]\ninterrupted: 10\nrestarts: ['0', '1']\n"
+        );
+    }
+
+    #[test]
+    fn dask_jobqueue() {
+        let packages = ["dask-jobqueue==0.9.0", "distributed==2026.8.0"];
+        let Some((mut env, python)) = with_packages("dask-jobqueue", &packages) else {
+            return;
+        };
+        env.yard(&[
+            "engine",
+            "start",
+            "four",
+            "--nodes",
+            "4",
+            "--cpus-per-node",
+            "1",
+        ])
+        .success();
+        env.set_var("TRAINYARD_ENGINE", "four");
+        let printed = run(&env, &python, "with_dask.py");
+        assert_eq!(printed, "workers: 4\nsum: 328350\n");
+        wait_until("its jobs are over", || {
+            env.slurm("squeue", &["-h"]).success().is_empty()
+        });
+        env.yard(&["engine", "stop", "four"]).success();
+    }
+}
