@@ -337,7 +337,7 @@ impl Submission {
     /// True for an allocation that lives as long as its client.
     #[must_use]
     pub fn ends_with_client(&self) -> bool {
-        self.script.is_none() && !self.request.no_shell
+        self.script.is_none() && !self.request.rare.no_shell
     }
 }
 

@@ -33,6 +33,6 @@ pub(crate) fn traps<'s, 'a>(
 
 /// The warning signal that goes to the batch shell.
 pub(crate) fn to_the_shell(script: &Script<'_>) -> Option<SignalSpec> {
-    let signal = script.request().signal?;
+    let signal = script.request().rare.signal?;
     (signal.target == SignalTarget::BatchShell).then_some(signal)
 }

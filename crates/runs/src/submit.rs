@@ -20,7 +20,7 @@ pub fn submit_next(
     let now = || Timestamp(sys::now());
     let mut job = run.next_job(json, now())?;
     let awaited: Vec<String> = after.iter().chain(others).map(JobId::to_string).collect();
-    job.request.dependency =
+    job.request.rare.dependency =
         (!awaited.is_empty()).then(|| format!("afterany:{}", awaited.join(":")));
     let token = job.token.clone();
     let link = NewLink {

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::held::Held;
     use expect_test::{Expect, expect};
-    use model::{GpuCount, MemoryRequest, NodeName};
+    use model::{GpuCount, MemoryRequest, NodeName, RareOptions};
     use resources::{Cluster, Free, SingleNode};
     use std::sync::Arc;
 
@@ -203,7 +203,11 @@ mod tests {
     fn gpus_bring_their_cpus_and_memory() {
         let request = Request {
             gpus: gpus(2),
-            cpus_per_gpu: Some(2),
+            rare: RareOptions {
+                cpus_per_gpu: Some(2),
+                ..RareOptions::default()
+            }
+            .into(),
             memory: Some(MemoryRequest::PerGpu(1000)),
             ..Request::default()
         };
@@ -263,7 +267,11 @@ mod tests {
             ],
         );
         let request = Request {
-            nodelist: Arc::new(vec![NodeName::new("node7")]),
+            rare: RareOptions {
+                nodelist: Arc::new(vec![NodeName::new("node7")]),
+                ..RareOptions::default()
+            }
+            .into(),
             ..Request::default()
         };
         check(

@@ -5,7 +5,7 @@ use super::World;
 use crate::{Event, State};
 use cluster_file::ClusterFile;
 use model::{
-    Ending, GpuCount, JobState, MemoryRequest, NodeMark, Outcome, Request, Seconds,
+    Ending, GpuCount, JobState, MemoryRequest, NodeMark, Outcome, RareOptions, Request, Seconds,
     TimeLimitRequest, Timestamp,
 };
 use proptest::prelude::*;
@@ -59,7 +59,11 @@ fn any_request() -> impl Strategy<Value = Request> {
             memory: (memory > 2000).then_some(MemoryRequest::PerNode(memory)),
             time: Some(TimeLimitRequest::Limit(Seconds(minutes * 60))),
             exclusive: exclusive && which == 0,
-            constraint: (which == 1).then(|| "fast".into()),
+            rare: RareOptions {
+                constraint: (which == 1).then(|| "fast".into()),
+                ..RareOptions::default()
+            }
+            .into(),
             ..Request::default()
         },
     )

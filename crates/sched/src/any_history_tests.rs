@@ -47,10 +47,14 @@ fn any_request() -> impl Strategy<Value = Request> {
             min_nodes: Some(nodes),
             nice,
             hold: hold && nice == 1,
-            begin: begin.map(|seconds| Timestamp(1_000_000 + seconds * 1000)),
             exclusive: exclusive && nice == 2,
-            dependency,
-            array,
+            rare: RareOptions {
+                begin: begin.map(|seconds| Timestamp(1_000_000 + seconds * 1000)),
+                dependency,
+                array,
+                ..RareOptions::default()
+            }
+            .into(),
             ..Request::default()
         },
     )
@@ -82,11 +86,11 @@ impl World {
         let event = match step {
             Step::Submit(mut request) => {
                 // The engine refuses a dependency on a job that never was.
-                let dependency = request.dependency.as_deref();
+                let dependency = request.rare.dependency.as_deref();
                 let dependency = dependency.map(|text| model::Dependency::parse(text).unwrap());
                 let known = |id: JobId| id.0 < self.state.next_id();
                 if dependency.is_some_and(|it| !it.targets().all(known)) {
-                    request.dependency = None;
+                    request.rare.dependency = None;
                 }
                 self.submit(*request);
                 return;

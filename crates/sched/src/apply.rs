@@ -137,7 +137,7 @@ impl State {
                 let priority = priority_of(&job.record.request);
                 if soon && let Some(job) = self.jobs.get_mut(&id) {
                     let request = &mut job.record.request;
-                    request.begin = request.begin.max(Some(at + REQUEUE_DELAY));
+                    request.rare.begin = request.rare.begin.max(Some(at + REQUEUE_DELAY));
                 }
                 self.queue_again(id, priority, PendingReason::None, at);
             }

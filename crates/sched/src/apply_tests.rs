@@ -2,7 +2,7 @@
 use crate::{Action, Event, Finished, Saved, State, priority_of};
 use model::{
     ArrayPlace, ArraySpec, ArrayTask, Ending, JobId, JobRecord, JobState, NodeName, Outcome,
-    PendingReason, Request, Seconds, TimeLimitRequest, Timestamp, WaitStatus,
+    PendingReason, RareOptions, Request, Seconds, TimeLimitRequest, Timestamp, WaitStatus,
 };
 use resources::{Cluster, NodeId, SingleNode};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,7 @@ impl World {
     }
 
     fn history(&self, request: &Request) -> Vec<Finished> {
-        let dependency = request.dependency.as_deref();
+        let dependency = request.rare.dependency.as_deref();
         let dependency = dependency.map(|text| model::Dependency::parse(text).unwrap());
         let targets: BTreeSet<JobId> = dependency.iter().flat_map(|it| it.targets()).collect();
         let finished = self.rows.values().flat_map(Finished::of);
@@ -62,11 +62,11 @@ impl World {
 
     fn submit(&mut self, request: Request) -> JobId {
         let id = self.state.new_id();
-        let array = request.array.as_ref().map(|spec| ArrayPlace {
+        let array = request.rare.array.as_ref().map(|spec| ArrayPlace {
             array_job: id,
             task: ArrayTask::Waiting(spec.clone()),
         });
-        if let Some(spec) = &request.array {
+        if let Some(spec) = &request.rare.array {
             self.arrays.insert(id, spec.clone());
         }
         let record = JobRecord {
@@ -88,7 +88,7 @@ impl World {
                 priority_of(&request)
             },
             restarts: 0,
-            batch: request.comment.is_none(),
+            batch: request.rare.comment.is_none(),
             command: None,
             submit_host: "box".to_owned(),
             version: 0,
@@ -306,18 +306,26 @@ fn cpus(count: u32) -> Request {
 
 fn after(text: &str) -> Request {
     Request {
-        dependency: Some(text.to_owned()),
+        rare: RareOptions {
+            dependency: Some(text.to_owned()),
+            ..RareOptions::default()
+        }
+        .into(),
         ..Request::default()
     }
 }
 
 fn array(indices: std::ops::Range<u32>, throttle: Option<u32>) -> Request {
     Request {
-        array: Some(ArraySpec {
-            indices: indices.collect(),
-            step: 1,
-            throttle,
-        }),
+        rare: RareOptions {
+            array: Some(ArraySpec {
+                indices: indices.collect(),
+                step: 1,
+                throttle,
+            }),
+            ..RareOptions::default()
+        }
+        .into(),
         ..Request::default()
     }
 }
@@ -376,7 +384,11 @@ fn nice_jobs_wait_and_held_ones_do_not_block() {
 fn begin_time_is_waited_for() {
     let mut world = World::new(1);
     let later = world.submit(Request {
-        begin: Some(Timestamp(2_000_000)),
+        rare: RareOptions {
+            begin: Some(Timestamp(2_000_000)),
+            ..RareOptions::default()
+        }
+        .into(),
         ..Request::default()
     });
     world.pass();
@@ -447,10 +459,8 @@ fn dependencies() {
 fn corresponding_elements() {
     let mut world = World::new(2);
     let first = world.submit(array(0..2, None));
-    let second = world.submit(Request {
-        dependency: Some("aftercorr:1".to_owned()),
-        ..array(0..2, None)
-    });
+    let corresponds = |rare: &mut RareOptions| rare.dependency = Some("aftercorr:1".to_owned());
+    let second = world.submit(array(0..2, None).with_rare(corresponds));
     world.pass();
     assert_eq!(world.state_of(second), "Dependency");
     let [zero, one] = world.started[..] else {
@@ -541,7 +551,11 @@ fn a_job_that_requeues_itself_at_once_waits_a_second() {
 fn an_allocation_without_a_script_expires() {
     let mut world = World::new(1);
     let id = world.submit(Request {
-        comment: Some("no script".to_owned()),
+        rare: RareOptions {
+            comment: Some("no script".to_owned()),
+            ..RareOptions::default()
+        }
+        .into(),
         time: Some(TimeLimitRequest::Limit(Seconds(60))),
         ..Request::default()
     });
@@ -557,7 +571,11 @@ fn a_clock_that_is_set_neither_ends_nor_prolongs_an_allocation() {
     for hour in [3_600_000, -3_600_000] {
         let mut world = World::new(1);
         let id = world.submit(Request {
-            comment: Some("no script".to_owned()),
+            rare: RareOptions {
+                comment: Some("no script".to_owned()),
+                ..RareOptions::default()
+            }
+            .into(),
             time: Some(TimeLimitRequest::Limit(Seconds(60))),
             ..Request::default()
         });
@@ -626,7 +644,11 @@ fn an_estimate_waits_for_the_ends_of_running_jobs_alone() {
     assert_eq!(at(&mut world, &asks(2, None)), (300, 2));
     assert_eq!(at(&mut world, &asks(4, None)), (600, 4));
     let later = Request {
-        begin: Some(now + Seconds(400)),
+        rare: RareOptions {
+            begin: Some(now + Seconds(400)),
+            ..RareOptions::default()
+        }
+        .into(),
         ..asks(2, None)
     };
     assert_eq!(at(&mut world, &later), (400, 2));

@@ -34,7 +34,7 @@ impl State {
         now: Timestamp,
     ) -> Result<Estimate, Box<Refusal>> {
         let choices = self.admitted(request)?;
-        let begin = request.begin.map_or(now, |begin| begin.max(now));
+        let begin = request.rare.begin.map_or(now, |begin| begin.max(now));
         let mut free = self.held.free.clone();
         let fits = |free: &Free| {
             choices.iter().find_map(|choice| {

@@ -51,7 +51,7 @@ pub(crate) struct Job {
 
 impl Job {
     pub(crate) fn new(record: JobRecord, cluster: &ClusterRef, kinds: &mut Kinds) -> Job {
-        let dependency = record.request.dependency.as_deref();
+        let dependency = record.request.rare.dependency.as_deref();
         let derived = Derived {
             choices: Job::choices(&record, cluster, kinds),
             holding: Job::holding(&record, cluster),

@@ -10,7 +10,7 @@ const ORDINARY: i64 = 2_147_483_646;
 /// The priority that a request has while it isn't held; at least 1, since 0 is held.
 #[must_use]
 pub fn priority_of(request: &Request) -> u32 {
-    if let Some(priority) = request.priority.filter(|priority| *priority > 0) {
+    if let Some(priority) = request.rare.priority.filter(|priority| *priority > 0) {
         return priority;
     }
     let priority = ORDINARY.saturating_sub(request.nice);

@@ -62,7 +62,7 @@ impl State {
         self.forget_targets(id);
         if let Some(job) = self.jobs.get_mut(&id) {
             job.derived.dependency = None;
-            job.record.request.dependency = None;
+            job.record.request.rare.dependency = None;
         }
         self.touch(id);
     }
@@ -142,7 +142,7 @@ impl State {
                 }
             }
         }
-        let begin = self.jobs[&id].record.request.begin;
+        let begin = self.jobs[&id].record.request.rare.begin;
         if let Some(begin) = begin.filter(|begin| *begin > now) {
             self.set_reason(id, PendingReason::BeginTime);
             return Some(Place::Timed(begin));

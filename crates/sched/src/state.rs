@@ -313,7 +313,7 @@ impl State {
             spec.indices.retain(|index| *index != task);
         }
         // The elements as submitted stay in the array's own row alone, and are not even copied.
-        let submitted = job.record.request.array.take();
+        let submitted = job.record.request.rare.array.take();
         let place = job.record.array.take();
         let record = JobRecord {
             id,
@@ -323,7 +323,7 @@ impl State {
             }),
             ..job.record.clone()
         };
-        job.record.request.array = submitted;
+        job.record.request.rare.array = submitted;
         job.record.array = place;
         // What waits of an array is what was submitted without those that have rows.
         self.show(row);
@@ -339,7 +339,7 @@ impl State {
         self.names.entry(key).or_default().insert(id);
         let job = Job::new(record, &self.cluster, &mut self.kinds);
         if let Some(array_job) = job.array_job() {
-            let spec = job.record.request.array.as_ref();
+            let spec = job.record.request.rare.array.as_ref();
             let array = self.arrays.entry(array_job).or_insert_with(|| {
                 Array::new(ArrayFacts::of(spec.unwrap_or(&ArraySpec {
                     indices: job.task().into_iter().collect(),

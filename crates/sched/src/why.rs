@@ -217,10 +217,7 @@ impl State {
             record: Box::new(JobRecord {
                 id,
                 array: None,
-                request: Request {
-                    array: None,
-                    ..request
-                },
+                request: request.with_rare(|rare| rare.array = None),
                 ..record.clone()
             }),
             history: Vec::new(),
@@ -339,9 +336,9 @@ fn gpus_of(request: &Request) -> Vec<(&'static str, u32, Set)> {
         ),
         (
             "--gpus-per-task",
-            &request.gpus_per_task,
+            &request.rare.gpus_per_task,
             |request, count| {
-                let gpus = request.gpus_per_task.iter_mut();
+                let gpus = request.rare.gpus_per_task.iter_mut();
                 gpus.for_each(|gpus| gpus.count = count);
             },
         ),

@@ -4,7 +4,7 @@ use crate::amounts::slurm_minutes;
 use crate::environment_plan::quoted;
 use crate::{JobPlace, Plan, ResumeBy, ResumeOn};
 use model::{
-    ArraySpec, GpuCount, MemoryRequest, OpenMode, Request, Seconds, TimeLimitRequest,
+    ArraySpec, GpuCount, MemoryRequest, OpenMode, RareOptions, Request, Seconds, TimeLimitRequest,
     mail_types_text,
 };
 use std::fmt::Write as _;
@@ -41,21 +41,25 @@ impl Plan {
             }),
             exclusive: self.exclusive.value,
             time: self.time.as_ref().map(|time| time.value),
-            requeue: Some(
-                !self.resume.on.value.is_empty() && self.resume.by.value == ResumeBy::Requeue,
-            ),
             output: Some(place.output.to_owned()),
-            open_mode: Some(OpenMode::Append),
             chdir: place.run_folder.to_owned(),
-            comment: Some(place.token.to_owned()),
-            constraint: text(&self.constraint),
-            array: self.array(),
-            mail_user: slurms_mail.then(|| text(&self.mail)).flatten(),
-            mail_types: if slurms_mail {
-                self.mail_on.value.clone()
-            } else {
-                Vec::new()
-            },
+            rare: RareOptions {
+                requeue: Some(
+                    !self.resume.on.value.is_empty() && self.resume.by.value == ResumeBy::Requeue,
+                ),
+                open_mode: Some(OpenMode::Append),
+                comment: Some(place.token.to_owned()),
+                constraint: text(&self.constraint),
+                array: self.array(),
+                mail_user: slurms_mail.then(|| text(&self.mail)).flatten(),
+                mail_types: if slurms_mail {
+                    self.mail_on.value.clone()
+                } else {
+                    Vec::new()
+                },
+                ..RareOptions::default()
+            }
+            .into(),
             ..Request::default()
         }
     }
@@ -74,7 +78,7 @@ impl Plan {
         }
         let yard = quoted(&place.yard.display().to_string());
         let mut folder = quoted(&place.run_folder.display().to_string());
-        if request.array.is_some() {
+        if request.rare.array.is_some() {
             let id = place.run_folder.file_name().unwrap_or_default();
             let first = place.run_folder.join(format!("{}.", id.display()));
             folder = format!(
@@ -95,13 +99,11 @@ impl Plan {
             output: "",
             token: "",
         };
-        let request = Request {
-            output: None,
-            comment: None,
-            mail_user: None,
-            mail_types: Vec::new(),
-            ..self.request(&place)
-        };
+        let mut request = self.request(&place);
+        request.output = None;
+        request.rare.comment = None;
+        request.rare.mail_user = None;
+        request.rare.mail_types = Vec::new();
         let of_a_script = |option: &String| {
             ["--open-mode", "--requeue", "--no-requeue"]
                 .iter()
@@ -160,17 +162,20 @@ fn directives(request: &Request, gpus_as_gres: bool) -> Vec<String> {
     }
     add("mem", request.memory.map(memory));
     add("time", request.time.map(time));
-    add("constraint", request.constraint.clone());
-    add("array", request.array.as_ref().map(ToString::to_string));
+    add("constraint", request.rare.constraint.clone());
+    add(
+        "array",
+        request.rare.array.as_ref().map(ToString::to_string),
+    );
     add("chdir", Some(request.chdir.display().to_string()));
     add("output", request.output.clone());
-    add("comment", request.comment.clone());
-    add("mail-user", request.mail_user.clone());
-    if !request.mail_types.is_empty() {
-        add("mail-type", Some(mail_types_text(&request.mail_types)));
+    add("comment", request.rare.comment.clone());
+    add("mail-user", request.rare.mail_user.clone());
+    if !request.rare.mail_types.is_empty() {
+        add("mail-type", Some(mail_types_text(&request.rare.mail_types)));
     }
     options.push("--open-mode=append".to_owned());
-    options.push(match request.requeue {
+    options.push(match request.rare.requeue {
         Some(false) => "--no-requeue".to_owned(),
         Some(true) | None => "--requeue".to_owned(),
     });

@@ -121,7 +121,7 @@ impl Transport for SlurmTransport {
     }
 
     fn submit(&mut self, job: &NewJob<'_>) -> Result<JobId, TransportError> {
-        let dependency = job.request.dependency.as_ref();
+        let dependency = job.request.rare.dependency.as_ref();
         let dependency = dependency.map(|jobs| format!("--dependency={jobs}"));
         let mut command = self.command("sbatch");
         command

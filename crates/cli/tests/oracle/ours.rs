@@ -236,7 +236,7 @@ pub fn answer(line: &str) -> String {
         return failed("", "Invalid license specification");
     }
     if job.test_only {
-        let begin = job.request.begin;
+        let begin = job.request.rare.begin;
         let moment = begin.map_or("<NOW>".to_owned(), |begin| moment_text(begin, &zone));
         let partition = fitting.unwrap_or(partitions);
         return format!(

@@ -32,7 +32,7 @@ impl Owner {
     /// After a start of the engine: clients of allocations must come again.
     pub(super) fn abandon_allocations(&mut self, now: Timestamp) {
         let live = self.state.live();
-        let live = live.filter(|record| !record.batch && !record.request.no_shell);
+        let live = live.filter(|record| !record.batch && !record.request.rare.no_shell);
         let until = Timestamp(now.0 + ABANDONED_MS);
         for record in live {
             let owned = self.allocations.entry(record.id);

@@ -288,7 +288,7 @@ impl Owner {
 
 /// Whether a job may be queued again by itself.
 pub(super) fn may_requeue(record: &JobRecord) -> bool {
-    record.batch && record.request.requeue != Some(false)
+    record.batch && record.request.rare.requeue != Some(false)
 }
 
 /// How a step ended on a node; `None` where it was not recorded.

@@ -96,15 +96,16 @@ impl Owner {
             step_tasks: 1,
             streams: Streams::Files {
                 output: request.output.clone().unwrap_or_else(|| default.to_owned()),
-                error: request.error.clone(),
-                input: request.input.clone(),
-                open_mode: request.open_mode.unwrap_or(OpenMode::Truncate),
+                error: request.rare.error.clone(),
+                input: request.rare.input.clone(),
+                open_mode: request.rare.open_mode.unwrap_or(OpenMode::Truncate),
             },
             gpu_locks: {
                 let shares = started.allocation.nodes.iter();
                 self.gpus.uuids(shares.flat_map(|share| &share.gpus))
             },
             warning: request
+                .rare
                 .signal
                 .filter(|signal| signal.target == SignalTarget::BatchShell),
             ..self.spec_of(&started, StepId::Batch, 0, share)

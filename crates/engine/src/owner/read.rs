@@ -61,7 +61,7 @@ impl Owner {
     fn jobs(&self, filter: &JobFilter) -> Result<Vec<JobRecord>, StoreError> {
         let has_comment = |record: &JobRecord| {
             let comment = filter.comment.as_deref();
-            comment.is_none_or(|comment| record.request.comment.as_deref() == Some(comment))
+            comment.is_none_or(|comment| record.request.rare.comment.as_deref() == Some(comment))
         };
         let mut found = Vec::new();
         match &filter.ids {

@@ -73,7 +73,7 @@ impl Owner {
         // Of an array that is over nothing else remembers the whole.
         if let Some(array) = array {
             let elements = self.store.elements(array);
-            record.request.array =
+            record.request.rare.array =
                 elements.map_err(|error| super::submit::store_refusal(&error))?;
         }
         record.state = JobState::Pending {

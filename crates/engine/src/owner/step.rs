@@ -187,7 +187,7 @@ impl Owner {
         let own = launch.time.map(|time| step.since + model::Seconds(time));
         let own = own.map(|end| self.clock.boot_time(end));
         let deadline = base.deadline.into_iter().chain(own).min();
-        let signal = record.request.signal;
+        let signal = record.request.rare.signal;
         Some(StepSpec {
             program: if launch.programs.is_empty() {
                 Program::Command(launch.command.clone())

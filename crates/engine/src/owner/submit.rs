@@ -74,13 +74,13 @@ impl Owner {
             submit_host,
         } = submission;
         self.admit(&request, peer)?;
-        self.check_dependency(request.dependency.as_deref())?;
-        let history = self.store.history(request.dependency.as_deref());
+        self.check_dependency(request.rare.dependency.as_deref())?;
+        let history = self.store.history(request.rare.dependency.as_deref());
         let history = history.map_err(|error| store_refusal(&error))?;
         let invalid = |message: &str| Refusal::Invalid {
             message: message.to_owned(),
         };
-        let elements = request.array.clone();
+        let elements = request.rare.array.clone();
         if elements
             .as_ref()
             .is_some_and(|spec| spec.indices.is_empty())
@@ -116,7 +116,7 @@ impl Owner {
             script,
             environment,
         };
-        let priority = if request.hold || request.priority == Some(0) {
+        let priority = if request.hold || request.rare.priority == Some(0) {
             0
         } else {
             priority_of(&request)

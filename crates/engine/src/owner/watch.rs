@@ -57,5 +57,5 @@ pub(super) fn is_wanted(filter: &JobFilter, record: &JobRecord) -> bool {
         .as_ref()
         .is_none_or(|ids| ids.iter().any(|id| *id == record.id || Some(*id) == array));
     let comment = filter.comment.as_deref();
-    by_id && comment.is_none_or(|comment| record.request.comment.as_deref() == Some(comment))
+    by_id && comment.is_none_or(|comment| record.request.rare.comment.as_deref() == Some(comment))
 }

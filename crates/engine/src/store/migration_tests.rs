@@ -75,9 +75,9 @@ fn line(job: &JobRecord) -> String {
         job.priority,
         request.account,
         request.qos,
-        request.comment,
-        request.dependency,
-        request.begin.is_some(),
+        request.rare.comment,
+        request.rare.dependency,
+        request.rare.begin.is_some(),
         job.eligible.is_some(),
         job.restarts,
     )

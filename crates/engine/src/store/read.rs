@@ -67,7 +67,7 @@ impl Store {
         }
         let mut history = Vec::new();
         for record in &live {
-            history.extend(self.history(record.request.dependency.as_deref())?);
+            history.extend(self.history(record.request.rare.dependency.as_deref())?);
         }
         Ok(Saved {
             next_id: self.fact("next_id")?.unwrap_or(1),

@@ -105,14 +105,14 @@ pub(super) fn read_job(
         allocation: Allocation { nodes },
         limit: limit.map(Seconds),
     });
-    let array = match request.array.take() {
+    let array = match request.rare.array.take() {
         None => None,
         Some(spec) => {
             let place = ArrayPlace {
                 array_job: submission,
                 task: task(row, &spec, || rows(submission))?,
             };
-            request.array = (id == submission).then_some(spec);
+            request.rare.array = (id == submission).then_some(spec);
             Some(place)
         }
     };
@@ -149,8 +149,8 @@ pub(super) fn read_job(
         (_, Some(started)) => (started, asked.contains(',').then_some(asked)),
     };
     request.partition = Some(partition);
-    request.begin = row.get::<_, Option<i64>>("not_before")?.map(Timestamp);
-    request.dependency = row.get("dependency")?;
+    request.rare.begin = row.get::<_, Option<i64>>("not_before")?.map(Timestamp);
+    request.rare.dependency = row.get("dependency")?;
     let version: i64 = row.get("version")?;
     Ok(JobRecord {
         id,

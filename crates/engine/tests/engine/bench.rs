@@ -12,7 +12,7 @@ pub fn run(array_alone: bool) {
     let mut submission = house.script("true");
     submission.script = Some("#!/bin/bash\ntrue\n".to_owned());
     submission.request.output = Some("/dev/null".to_owned());
-    submission.request.array = Some(ArraySpec {
+    submission.request.rare.array = Some(ArraySpec {
         indices: (0..1000).collect(),
         step: 1,
         throttle: None,

@@ -35,7 +35,7 @@ fn lost_node() {
     let mut client = house.client();
     let mut big = house.script("echo $SLURM_JOB_NODELIST >> nodes; touch begun; exec sleep 600");
     big.request.min_nodes = Some(2);
-    big.request.requeue = Some(false);
+    big.request.rare.requeue = Some(false);
     let big = client.submit(big).unwrap();
     until("it runs", || is_there(&house.work(), "begun"));
     assert_eq!(house.text("nodes"), "n[1-2]\n");
@@ -74,7 +74,7 @@ fn reconfigured() {
     let mut client = house.client();
     let file = house.dir().join("cluster.toml");
     let mut job = house.script("touch begun; until [ -e go ]; do sleep 0.05; done");
-    job.request.nodelist = std::sync::Arc::new(vec![NodeName::new("n2")]);
+    job.request.rare.nodelist = std::sync::Arc::new(vec![NodeName::new("n2")]);
     let job = client.submit(job).unwrap();
     until("it runs", || is_there(&house.work(), "begun"));
     std::fs::write(&file, "[nodes.n]\ncpus = many").unwrap();

@@ -138,7 +138,7 @@ fn an_array() {
     let mut client = house.client();
     let mut submission =
         house.script("echo $SLURM_ARRAY_JOB_ID $SLURM_ARRAY_TASK_ID $SLURM_ARRAY_TASK_COUNT");
-    submission.request.array = Some(ArraySpec {
+    submission.request.rare.array = Some(ArraySpec {
         indices: vec![1, 3, 5, 7],
         step: 1,
         throttle: None,
@@ -217,7 +217,7 @@ fn time_limit() {
     let mut submission =
         house.script("trap 'echo warned' USR1; sleep 600 & while :; do wait; done");
     submission.request.time = Some(TimeLimitRequest::Limit(Seconds(2)));
-    submission.request.signal = Some(SignalSpec {
+    submission.request.rare.signal = Some(SignalSpec {
         signal: 10,
         before: Seconds(1),
         target: SignalTarget::BatchShell,
@@ -273,17 +273,17 @@ fn dependency() {
     let mut client = house.client();
     let first = house.submit(&mut client, "sleep 0.2; echo first >> order; exit 1");
     let mut submission = house.script("echo second >> order");
-    submission.request.dependency = Some(format!("afterany:{first}"));
+    submission.request.rare.dependency = Some(format!("afterany:{first}"));
     let second = client.submit(submission).unwrap();
     let mut submission = house.script("echo never >> order");
-    submission.request.dependency = Some(format!("afterok:{first}"));
+    submission.request.rare.dependency = Some(format!("afterok:{first}"));
     let never = client.submit(submission).unwrap();
     assert_eq!(ended(&mut client, second).0, Outcome::Completed);
     assert_eq!(house.text("order"), "first\nsecond\n");
     let reason = PendingReason::DependencyNeverSatisfied;
     assert_eq!(row(&mut client, never).state, JobState::Pending { reason });
     let mut submission = house.script("true");
-    submission.request.dependency = Some("afterok:4711".to_owned());
+    submission.request.rare.dependency = Some("afterok:4711".to_owned());
     let refused = client.submit(submission).unwrap_err();
     assert!(refused.to_string().contains("Job dependency problem"));
 }

@@ -99,7 +99,7 @@ fn nothing_lost_nothing_twice() {
     let mut client = house.client();
     let mut submission = house.script("echo $SLURM_ARRAY_TASK_ID >> runs.$SLURM_ARRAY_TASK_ID");
     let count = 150;
-    submission.request.array = Some(ArraySpec {
+    submission.request.rare.array = Some(ArraySpec {
         indices: (0..count).collect(),
         step: 1,
         throttle: None,

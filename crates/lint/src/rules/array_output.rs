@@ -31,6 +31,7 @@ Source: sbatch's manual page, filename pattern; seen with 22.05.8.",
 fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let request = script.request();
     let several = request
+        .rare
         .array
         .as_ref()
         .is_some_and(|array| array.indices.len() > 1);

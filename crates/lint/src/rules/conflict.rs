@@ -97,7 +97,7 @@ fn own_words(script: &Script<'_>, said: &str) -> Option<(String, String)> {
     }
     let request = script.request();
     let of_job = request.gpus.as_ref()?.count;
-    let of_task = request.gpus_per_task.as_ref()?.count;
+    let of_task = request.rare.gpus_per_task.as_ref()?.count;
     let made = of_job.checked_div(of_task)?;
     let message = format!("{of_job} GPUs with {of_task} for each task are {made} tasks, no others");
     let asked = TASKS

@@ -43,7 +43,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         .any(|given| given.option.effect == Effect::Sets(Key::GpuBind));
     if bound
         || !script.is_read_whole()
-        || request.gpus_per_task.is_none()
+        || request.rare.gpus_per_task.is_none()
         || script.text.contains("GPU_BIND")
     {
         return;

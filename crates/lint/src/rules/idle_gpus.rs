@@ -145,7 +145,7 @@ fn of_srun(script: &Script<'_>, gpus: &Gpus, srun: &Srun<'_, '_>, findings: &mut
     }
     let request = script.request();
     // Which of its GPUs a task sees is said: another matter.
-    if request.gpus_per_task.is_some() || script.named("ntasks-per-gpu").next().is_some() {
+    if request.rare.gpus_per_task.is_some() || script.named("ntasks-per-gpu").next().is_some() {
         return;
     }
     let of_job = request

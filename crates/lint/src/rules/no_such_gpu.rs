@@ -41,7 +41,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let asked: [(&Option<GpuCount>, &[Key], bool); 3] = [
         (&request.gpus_per_node, &[Key::GpusPerNode, Key::Gres], true),
         (&request.gpus, &[Key::Gpus], false),
-        (&request.gpus_per_task, &[Key::GpusPerTask], true),
+        (&request.rare.gpus_per_task, &[Key::GpusPerTask], true),
     ];
     for (gpus, keys, of_a_node) in asked {
         let Some(gpus) = gpus.as_ref().filter(|gpus| gpus.count > 0) else {

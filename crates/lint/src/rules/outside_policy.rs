@@ -43,7 +43,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     let kind = [
         &request.gpus_per_node,
         &request.gpus,
-        &request.gpus_per_task,
+        &request.rare.gpus_per_task,
     ]
     .into_iter()
     .flatten()
@@ -166,7 +166,7 @@ fn any_gpu(script: &Script<'_>, input: &LintInput<'_>, words: &[&str]) -> Option
     let counts = [
         &request.gpus,
         &request.gpus_per_node,
-        &request.gpus_per_task,
+        &request.rare.gpus_per_task,
     ];
     if !counts.into_iter().flatten().any(|gpus| gpus.count > 0) {
         return None;
@@ -292,7 +292,7 @@ fn gpus_of_a_node(script: &Script<'_>) -> Option<u32> {
 
 fn cpus_of_a_gpu<'s>(script: &'s Script<'_>) -> Option<(&'s Given, u32)> {
     let request = script.request();
-    if let Some(cpus) = request.cpus_per_gpu {
+    if let Some(cpus) = request.rare.cpus_per_gpu {
         return Some((script.last(Key::CpusPerGpu)?, cpus));
     }
     let given = script.last(Key::CpusPerTask)?;

@@ -33,7 +33,7 @@ Source: slurm.conf's JobFileAppend, sbatch's --open-mode; measured with 22.05.8.
 
 fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
     let request = script.request();
-    let names = [&request.output, &request.error];
+    let names = [&request.output, &request.rare.error];
     let nowhere = request.output.as_deref() == Some("/dev/null");
     let counted = names
         .iter()
@@ -43,8 +43,8 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
         let mut words = command.program().iter().map(|word| &*word.text);
         words.next() == Some("scontrol") && words.next() == Some("requeue")
     });
-    let comes_back = request.requeue.unwrap_or(by_itself.is_some());
-    if !comes_back || request.open_mode == Some(OpenMode::Append) || nowhere || counted {
+    let comes_back = request.rare.requeue.unwrap_or(by_itself.is_some());
+    if !comes_back || request.rare.open_mode == Some(OpenMode::Append) || nowhere || counted {
         return;
     }
     let open_mode = script.last(Key::OpenMode).is_some();

@@ -31,7 +31,8 @@ Source: sbatch's manual page, --signal; measured with 22.05.8.",
 };
 
 fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
-    let (Some(signal), Some(given)) = (script.request().signal, script.last(Key::Signal)) else {
+    let (Some(signal), Some(given)) = (script.request().rare.signal, script.last(Key::Signal))
+    else {
         return;
     };
     if signal.target == SignalTarget::BatchShell || !script.shell.sound {

@@ -203,7 +203,7 @@ impl Setter {
         self.maybe("SLURM_JOB_ACCOUNT", request.account.as_ref());
         self.maybe("SLURM_JOB_PARTITION", request.partition.as_ref());
         self.maybe("SLURM_JOB_QOS", request.qos.as_ref());
-        self.maybe("SLURM_JOB_RESERVATION", request.reservation.as_ref());
+        self.maybe("SLURM_JOB_RESERVATION", request.rare.reservation.as_ref());
         let restarts = (record.restarts > 0).then_some(record.restarts);
         self.maybe("SLURM_RESTART_COUNT", restarts);
         self.array(record, job.array);
@@ -240,13 +240,13 @@ impl Setter {
         }
         self.maybe("SLURM_NTASKS_PER_NODE", request.tasks_per_node);
         self.maybe("SLURM_CPUS_PER_TASK", request.cpus_per_task);
-        self.maybe("SLURM_CPUS_PER_GPU", request.cpus_per_gpu);
+        self.maybe("SLURM_CPUS_PER_GPU", request.rare.cpus_per_gpu);
         self.maybe("SLURM_GPUS", request.gpus.as_ref().map(gpus_text));
         let per_node = request.gpus_per_node.as_ref().map(gpus_text);
         self.maybe("SLURM_GPUS_PER_NODE", per_node);
-        let per_task = request.gpus_per_task.as_ref().map(gpus_text);
+        let per_task = request.rare.gpus_per_task.as_ref().map(gpus_text);
         self.maybe("SLURM_GPUS_PER_TASK", per_task);
-        self.distribution(request.distribution.as_ref());
+        self.distribution(request.rare.distribution.as_ref());
         match request.memory {
             Some(MemoryRequest::PerCpu(mib)) => self.to("SLURM_MEM_PER_CPU", mib),
             Some(MemoryRequest::PerNode(mib)) if mib > 0 => self.to("SLURM_MEM_PER_NODE", mib),

@@ -195,7 +195,7 @@ impl JobInfo {
         let request = &record.request;
         let counts = Counts::of(record, facts);
         let span = Span::of(record, facts.now);
-        let asked = &request.asked;
+        let asked = &request.rare.asked;
         // Counts alone are there where no command of Slurm's asked.
         let as_asked = |list: &GresList, count: &Option<GpuCount>| match list.is_empty() {
             false => Some(list.to_string()),
@@ -221,7 +221,7 @@ impl JobInfo {
             base_state: JobStateName::base_of(&record.state),
             reason: reason_text(&record.state),
             dependency: dependency_text(record),
-            requeue: record.batch && request.requeue.unwrap_or(true),
+            requeue: record.batch && request.rare.requeue.unwrap_or(true),
             restarts: record.restarts,
             batch: record.batch,
             priority: record.priority,
@@ -238,13 +238,13 @@ impl JobInfo {
                 .iter()
                 .flat_map(|allocation| allocation.nodes.iter().map(|share| share.node.clone()))
                 .collect(),
-            required_nodes: request.nodelist.to_vec(),
-            excluded_nodes: request.exclude.to_vec(),
+            required_nodes: request.rare.nodelist.to_vec(),
+            excluded_nodes: request.rare.exclude.to_vec(),
             node_count: counts.nodes,
             max_nodes: counts.max_nodes,
             cpus: counts.cpus,
             tasks: counts.tasks,
-            cpus_per_task: match request.cpus_per_gpu {
+            cpus_per_task: match request.rare.cpus_per_gpu {
                 Some(_) => request.cpus_per_task,
                 None => Some(request.cpus_per_task.unwrap_or(1)),
             },
@@ -262,23 +262,26 @@ impl JobInfo {
             tres_per_job: as_asked(&asked.per_job, &request.gpus),
             tres_per_node: as_asked(&asked.per_node, &request.gpus_per_node),
             tres_per_socket: as_asked(&asked.per_socket, &None),
-            tres_per_task: as_asked(&asked.per_task, &request.gpus_per_task),
+            tres_per_task: as_asked(&asked.per_task, &request.rare.gpus_per_task),
             tasks_per_tres: asked.tasks_of_each,
-            cpus_per_tres: request.cpus_per_gpu.map(|cpus| format!("gres:gpu:{cpus}")),
+            cpus_per_tres: request
+                .rare
+                .cpus_per_gpu
+                .map(|cpus| format!("gres:gpu:{cpus}")),
             mem_per_tres: match request.memory {
                 Some(MemoryRequest::PerGpu(mib)) => Some(format!("gres:gpu:{mib}")),
                 _ => None,
             },
             gpu_kind: asked_gpus(request).and_then(|count| count.kind.clone()),
-            features: request.constraint.clone(),
+            features: request.rare.constraint.clone(),
             exclusive: request.exclusive,
-            reservation: request.reservation.clone(),
-            comment: request.comment.clone(),
+            reservation: request.rare.reservation.clone(),
+            comment: request.rare.comment.clone(),
             command: record.command.clone(),
             work_dir: path.to_string_lossy().into_owned(),
             stdout: request.output.clone(),
-            stderr: request.error.clone(),
-            stdin: request.input.clone(),
+            stderr: request.rare.error.clone(),
+            stdin: request.rare.input.clone(),
             mail: mail(record),
             submit_host: record.submit_host.clone(),
             cluster: facts.cluster.clone(),
@@ -383,7 +386,7 @@ impl Span {
     fn of(record: &JobRecord, now: Timestamp) -> Span {
         match &record.state {
             JobState::Pending { .. } => Span {
-                start: record.request.begin.filter(|begin| *begin > now),
+                start: record.request.rare.begin.filter(|begin| *begin > now),
                 end: None,
                 limit: asked_limit(&record.request),
                 run_time: 0,
@@ -449,7 +452,7 @@ fn exit_code_of(outcome: &Outcome) -> WaitStatus {
 
 fn array_info(record: &JobRecord) -> Option<ArrayInfo> {
     let place = record.array.as_ref()?;
-    let asked = record.request.array.as_ref();
+    let asked = record.request.rare.array.as_ref();
     let (task, throttle) = match &place.task {
         ArrayTask::One(task) => (ArrayTaskInfo::One(*task), None),
         ArrayTask::Waiting(spec) => (ArrayTaskInfo::Waiting(spec.indices.clone()), spec.throttle),
@@ -467,7 +470,7 @@ fn dependency_text(record: &JobRecord) -> Option<String> {
     let JobState::Pending { reason } = &record.state else {
         return None;
     };
-    let asked = record.request.dependency.as_ref()?;
+    let asked = record.request.rare.dependency.as_ref()?;
     let mark = match reason {
         PendingReason::DependencyNeverSatisfied => "(failed)",
         _ if record.eligible.is_none() => "(unfulfilled)",
@@ -493,7 +496,7 @@ fn asked_gpus(request: &Request) -> Option<&GpuCount> {
         .gpus
         .as_ref()
         .or(request.gpus_per_node.as_ref())
-        .or(request.gpus_per_task.as_ref())
+        .or(request.rare.gpus_per_task.as_ref())
 }
 
 fn gres_text(count: &GpuCount) -> String {
@@ -505,11 +508,12 @@ fn gres_text(count: &GpuCount) -> String {
 
 fn mail(record: &JobRecord) -> Option<(String, String)> {
     let request = &record.request;
-    if request.mail_types.is_empty() {
+    if request.rare.mail_types.is_empty() {
         return None;
     }
-    let types = mail_types_text(&request.mail_types);
+    let types = mail_types_text(&request.rare.mail_types);
     let user = request
+        .rare
         .mail_user
         .clone()
         .unwrap_or_else(|| record.user.clone());

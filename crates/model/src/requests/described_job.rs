@@ -4,7 +4,7 @@
 use crate::options::given_options::{Exclusive, GivenOptions};
 use crate::options::reading::Reading;
 use crate::requests::job_description::{GresTotal, JobDescription};
-use crate::requests::{AskedTres, NodeOptions, Request, Sharing};
+use crate::requests::{AskedTres, NodeOptions, RareOptions, Request, Sharing};
 use crate::values::{GpuCount, GresList, MemoryRequest, Seconds, TimeLimitRequest};
 
 /// Describes the job that settled options ask for; resources are not yet checked.
@@ -100,37 +100,40 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
         memory: job.memory,
         gpus: job_gpus(job),
         gpus_per_node: gpus_of_each(job, |total| total.per_node).or_else(|| gpus_of_a_node(o)),
-        gpus_per_task: job.gres_per_task.gpus(),
-        cpus_per_gpu: o.cpus_per_gpu,
-        asked: asked_tres(o, job),
         exclusive: matches!(o.exclusive, Some(Exclusive::Yes | Exclusive::User)),
         time: o.time.map(whole_minutes),
-        begin: o.begin.filter(|begin| *begin > reading.surroundings.now),
         hold: o.hold || o.priority == Some(0),
         nice: o.nice,
-        priority: o.priority,
-        dependency: o.dependency.as_ref().map(ToString::to_string),
-        array: o.array.clone(),
-        signal: o.signal,
-        requeue: o.requeue,
         output: o.output.clone(),
-        error: o.error.clone(),
-        input: o.input.clone(),
-        open_mode: o.open_mode,
-        distribution: o.distribution.clone(),
-        no_shell: false,
         chdir: o
             .chdir
             .clone()
             .unwrap_or_else(|| reading.surroundings.cwd.to_owned()),
-        comment: o.comment.clone(),
-        constraint: o.constraint.clone(),
-        nodelist: o.nodelist.clone(),
-        exclude: o.exclude.clone(),
-        reservation: o.reservation.clone(),
-        mail_types,
-        mail_user: o.mail_user.clone(),
-        node_options: node_options(reading, job),
+        rare: RareOptions {
+            gpus_per_task: job.gres_per_task.gpus(),
+            cpus_per_gpu: o.cpus_per_gpu,
+            asked: asked_tres(o, job),
+            begin: o.begin.filter(|begin| *begin > reading.surroundings.now),
+            priority: o.priority,
+            dependency: o.dependency.as_ref().map(ToString::to_string),
+            array: o.array.clone(),
+            signal: o.signal,
+            requeue: o.requeue,
+            error: o.error.clone(),
+            input: o.input.clone(),
+            open_mode: o.open_mode,
+            distribution: o.distribution.clone(),
+            no_shell: false,
+            comment: o.comment.clone(),
+            constraint: o.constraint.clone(),
+            nodelist: o.nodelist.clone(),
+            exclude: o.exclude.clone(),
+            reservation: o.reservation.clone(),
+            mail_types,
+            mail_user: o.mail_user.clone(),
+            node_options: node_options(reading, job),
+        }
+        .into(),
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod described_job;
 pub mod gres_check;
 pub mod job_description;
 pub mod multi_prog;
+pub(crate) mod rare_options;
 #[cfg(test)]
 pub(crate) mod read_line;
 pub(crate) mod refused_together;
@@ -19,5 +20,6 @@ pub mod submission_environment;
 
 pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, KILL_WAIT, NodeGroup};
 pub use container_runtime::{ContainerFacts, ContainerRuntime};
+pub use rare_options::{RareOptions, RareOptionsBox};
 pub use request::{AskedTres, NodeOptions, Request, Sharing};
 pub use step_request::StepRequest;

@@ -1,12 +1,9 @@
 //! What a job asks for, after command line, environment and script were put together.
 
-use crate::values::{
-    ArraySpec, Distribution, GpuCount, GresList, MailEvent, MemoryRequest, NodeName, OpenMode,
-    SignalSpec, TimeLimitRequest, Timestamp,
-};
+use super::{RareOptions, RareOptionsBox};
+use crate::values::{GpuCount, GresList, MemoryRequest, TimeLimitRequest};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// What one job asks for. A field that is `None` was not asked for; whoever places the job
 /// chooses its default.
@@ -50,99 +47,33 @@ pub struct Request {
     /// `--gpus-per-node`, or `--gres=gpu:…`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpus_per_node: Option<GpuCount>,
-    /// `--gpus-per-task`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gpus_per_task: Option<GpuCount>,
-    /// `--cpus-per-gpu`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpus_per_gpu: Option<u32>,
-    /// The same in the words in which it was asked for.
-    #[serde(skip_serializing_if = "AskedTres::is_empty")]
-    pub asked: AskedTres,
     /// `--exclusive`
     pub exclusive: bool,
     /// `--time`; `None` is the partition's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeLimitRequest>,
-    /// `--begin`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub begin: Option<Timestamp>,
     /// `--hold`
     pub hold: bool,
     /// `--nice`
     pub nice: i64,
-    /// `--priority`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priority: Option<u32>,
-    /// `--dependency` in Slurm's own syntax, validated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dependency: Option<String>,
-    /// `--array`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub array: Option<ArraySpec>,
-    /// `--signal`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub signal: Option<SignalSpec>,
-    /// `--requeue` or `--no-requeue`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub requeue: Option<bool>,
     /// `--output` as written, `%` patterns unexpanded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
-    /// `--error` as written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// `--input` as written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input: Option<String>,
-    /// `--open-mode`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub open_mode: Option<OpenMode>,
-    /// `--distribution`, which the job's steps take over.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub distribution: Option<Distribution>,
-    /// `--no-shell`: the allocation stays when the client that asked for it is gone.
-    #[serde(skip_serializing_if = "is_false")]
-    pub no_shell: bool,
     /// `--chdir`, absolute.
     pub chdir: PathBuf,
-    /// `--comment`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub comment: Option<String>,
-    /// `--constraint` as written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub constraint: Option<String>,
-    /// `--nodelist`, expanded; shared, as it may be of a million names.
-    #[serde(skip_serializing_if = "is_empty_list")]
-    pub nodelist: Arc<Vec<NodeName>>,
-    /// `--exclude`, expanded.
-    #[serde(skip_serializing_if = "is_empty_list")]
-    pub exclude: Arc<Vec<NodeName>>,
-    /// `--reservation`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reservation: Option<String>,
-    /// `--mail-type`
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub mail_types: Vec<MailEvent>,
-    /// `--mail-user`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mail_user: Option<String>,
-    /// What else it asks of its nodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_options: Option<Box<NodeOptions>>,
+    /// What few jobs ask for.
+    #[serde(flatten)]
+    pub rare: RareOptionsBox,
 }
 
-/// Serde asks by reference.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the form that serde calls"
-)]
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
-fn is_empty_list(list: &Arc<Vec<NodeName>>) -> bool {
-    list.is_empty()
+impl Request {
+    /// The same with other rare options.
+    #[must_use]
+    pub fn with_rare(&self, change: impl FnOnce(&mut RareOptions)) -> Request {
+        let mut request = self.clone();
+        change(&mut request.rare);
+        request
+    }
 }
 
 /// What few jobs ask of their nodes beside how many and how large.

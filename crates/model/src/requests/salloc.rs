@@ -57,11 +57,10 @@ pub fn resolve(
         "interactive"
     };
     let o = &reading.options;
+    let mut request = described_job::request(&reading, &description, name);
+    request.rare.no_shell = o.no_shell;
     let salloc = Salloc {
-        request: Request {
-            no_shell: o.no_shell,
-            ..described_job::request(&reading, &description, name)
-        },
+        request,
         command,
         chdir: o.chdir.clone(),
         clusters: o.clusters.clone(),
@@ -122,7 +121,7 @@ mod tests {
     #[test]
     fn an_allocation_that_stays() {
         let (salloc, _) = read("--no-shell", &[]);
-        assert!(salloc.request.no_shell);
+        assert!(salloc.request.rare.no_shell);
         assert_eq!(salloc.request.name, "no-shell");
     }
 

@@ -363,7 +363,7 @@ mod tests {
             &[],
             script,
             expect![[
-                r#"name: "job.sh", partition: Some( "batch", ), tasks: Some( 8, ), tasks_per_node: Some( 8, ), cpus_per_task: Some( 6, ), memory: Some( PerGpu( 92160, ), ), gpus: Some( GpuCount { kind: None, count: 8, ), gpus_per_task: Some( GpuCount { kind: None, count: 1, ), cpus_per_gpu: Some( 6, ), written: [ "gpu:8", ], written: [ "gpu:1", ], time: Some( Limit( Seconds( 86400, ), ), ), output: Some( "../results/%x/slurm-%j.out", ), chdir: "/work", constraint: Some( "cpu_intel_platinum_8260", ),"#
+                r#"name: "job.sh", partition: Some( "batch", ), tasks: Some( 8, ), tasks_per_node: Some( 8, ), cpus_per_task: Some( 6, ), memory: Some( PerGpu( 92160, ), ), gpus: Some( GpuCount { kind: None, count: 8, ), time: Some( Limit( Seconds( 86400, ), ), ), output: Some( "../results/%x/slurm-%j.out", ), chdir: "/work", gpus_per_task: Some( GpuCount { kind: None, count: 1, ), cpus_per_gpu: Some( 6, ), written: [ "gpu:8", ], written: [ "gpu:1", ], constraint: Some( "cpu_intel_platinum_8260", ),"#
             ]],
         );
         let (sbatch, _) = read("dir/job.sh a b", &[], script);
@@ -380,7 +380,7 @@ mod tests {
             &[],
             script,
             expect![[
-                r#"name: "job.sh", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 4, ), tasks_per_node: Some( 4, ), memory: Some( PerNode( 0, ), ), gpus_per_node: Some( GpuCount { kind: None, count: 4, ), written: [ "gpu:4", "gpu:4", ], exclusive: true, chdir: "/work", mail_types: [ InvalidDepend, Begin, End, Fail, Requeue, StageOut, ],"#
+                r#"name: "job.sh", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 4, ), tasks_per_node: Some( 4, ), memory: Some( PerNode( 0, ), ), gpus_per_node: Some( GpuCount { kind: None, count: 4, ), exclusive: true, chdir: "/work", written: [ "gpu:4", "gpu:4", ], mail_types: [ InvalidDepend, Begin, End, Fail, Requeue, StageOut, ],"#
             ]],
         );
         check(
@@ -388,7 +388,7 @@ mod tests {
             &[],
             script,
             expect![[
-                r#"name: "job.sh", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 4, ), tasks_per_node: Some( 4, ), memory: Some( PerNode( 0, ), ), gpus_per_node: Some( GpuCount { kind: None, count: 4, ), written: [ "gpu:2", "gpu:4", ], exclusive: true, chdir: "/work", mail_types: [ InvalidDepend, Begin, End, Fail, Requeue, StageOut, ], gpus-twice --gpus-per-node=2 and --gres=gpu:4 ask for GPUs twice: the second is taken; leave one out"#
+                r#"name: "job.sh", min_nodes: Some( 1, ), max_nodes: Some( 1, ), tasks: Some( 4, ), tasks_per_node: Some( 4, ), memory: Some( PerNode( 0, ), ), gpus_per_node: Some( GpuCount { kind: None, count: 4, ), exclusive: true, chdir: "/work", written: [ "gpu:2", "gpu:4", ], mail_types: [ InvalidDepend, Begin, End, Fail, Requeue, StageOut, ], gpus-twice --gpus-per-node=2 and --gres=gpu:4 ask for GPUs twice: the second is taken; leave one out"#
             ]],
         );
     }

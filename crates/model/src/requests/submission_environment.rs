@@ -42,10 +42,10 @@ pub fn submission_variables(request: &Request, host: &str, cwd: &Path, umask: u3
     set.to("SLURM_JOB_NAME", &request.name);
     set.to("SLURM_UMASK", format!("{umask:04o}"));
     set.to("SLURM_PRIO_PROCESS", 0);
-    set.maybe("SLURM_JOB_DEPENDENCY", request.dependency.as_ref());
+    set.maybe("SLURM_JOB_DEPENDENCY", request.rare.dependency.as_ref());
     set.maybe(
         "SLURM_OPEN_MODE",
-        request.open_mode.map(|mode| match mode {
+        request.rare.open_mode.map(|mode| match mode {
             OpenMode::Append => "a",
             OpenMode::Truncate => "t",
         }),

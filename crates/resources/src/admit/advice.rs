@@ -167,17 +167,21 @@ fn values(request: &Request) -> Vec<Value> {
         |request, count| format!("--gpus={}{count}", kind_of(&request.gpus)),
     );
     add(
-        count(&request.gpus_per_task),
-        |request, count| Request {
-            gpus_per_task: changed(&request.gpus_per_task, count),
-            ..request.clone()
+        count(&request.rare.gpus_per_task),
+        |request, count| {
+            request.with_rare(|rare| rare.gpus_per_task = changed(&rare.gpus_per_task, count))
         },
-        |request, count| format!("--gpus-per-task={}{count}", kind_of(&request.gpus_per_task)),
+        |request, count| {
+            format!(
+                "--gpus-per-task={}{count}",
+                kind_of(&request.rare.gpus_per_task)
+            )
+        },
     );
     // Those of a task follow from those of its GPUs.
     let of_task = request
         .cpus_per_task
-        .filter(|_| request.cpus_per_gpu.is_none());
+        .filter(|_| request.rare.cpus_per_gpu.is_none());
     add(
         of_task.map(u64::from),
         |request, cpus| Request {
@@ -187,14 +191,17 @@ fn values(request: &Request) -> Vec<Value> {
         |_, cpus| format!("--cpus-per-task={cpus}"),
     );
     add(
-        request.cpus_per_gpu.map(u64::from),
+        request.rare.cpus_per_gpu.map(u64::from),
         |request, cpus| Request {
-            cpus_per_gpu: narrow(cpus),
             cpus_per_task: request.cpus_per_task.and_then(|_| {
-                let gpus = request.gpus_per_task.as_ref().map_or(1, |gpus| gpus.count);
+                let gpus = request
+                    .rare
+                    .gpus_per_task
+                    .as_ref()
+                    .map_or(1, |gpus| gpus.count);
                 narrow(cpus.saturating_mul(gpus.into()))
             }),
-            ..request.clone()
+            ..request.with_rare(|rare| rare.cpus_per_gpu = narrow(cpus))
         },
         |_, cpus| format!("--cpus-per-gpu={cpus}"),
     );
@@ -280,7 +287,7 @@ fn kind_of(gpus: &Option<GpuCount>) -> String {
 /// asked for are those of the greater number.
 fn with_gpus_of_node(request: &Request, kind: Option<&String>, count: u64) -> Request {
     let mut fewer = request.clone();
-    fewer.asked.per_node = Default::default();
+    fewer.rare.asked.per_node = Default::default();
     let own = request
         .gpus_per_node
         .as_ref()

@@ -31,7 +31,7 @@ pub(super) fn asked_text(demand: &Demand, request: &Request) -> String {
         format!("{} a node", count(of_node.cpus, "CPU"))
     });
     parts.extend(memory(demand, request, &of_node, is_open));
-    if let Some(constraint) = &request.constraint {
+    if let Some(constraint) = &request.rare.constraint {
         parts.push(format!("feature {constraint}"));
     }
     parts.join(", ")

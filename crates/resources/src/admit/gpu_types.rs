@@ -41,7 +41,11 @@ pub fn gpu_types<'a>(
         .map(|nodes| (nodes, of_group(nodes)))
         .collect();
     let candidates = idle.candidates(name, demand);
-    let features = request.constraint.as_deref().and_then(Constraint::parse);
+    let features = request
+        .rare
+        .constraint
+        .as_deref()
+        .and_then(Constraint::parse);
     let features = features.as_ref().map(Constraint::names);
     let place = Place::of(&idle, partition.and_then(|one| file.partition(&one.name)));
     for (nodes, own) in &groups {

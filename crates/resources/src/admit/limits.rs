@@ -185,6 +185,7 @@ impl Judge<'_, '_> {
     fn submit(&mut self, limit: &Sourced<u32>, path: &str, reason: &'static str) {
         let jobs = self
             .request
+            .rare
             .array
             .as_ref()
             .map_or(1, |array| array.indices.len());

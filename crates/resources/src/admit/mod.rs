@@ -74,7 +74,7 @@ pub fn admission<'a>(
         found: Vec::new(),
         seeks: false,
     };
-    judge.node_names(&request.nodelist, "--nodelist");
+    judge.node_names(&request.rare.nodelist, "--nodelist");
     let choice = judge.partitions();
     if let (Reach::Nowhere, [] | [_]) = (choice.reach, &choice.known[..]) {
         return Admission {
@@ -88,12 +88,11 @@ pub fn admission<'a>(
     let features = judge.features();
     let of_features = judge.found.split_off(before);
     // A held job is not placed until it is released; with a feature that nobody has it never is.
-    let placed = (!request.hold && features != Features::Unknown).then(|| Request {
-        constraint: request
-            .constraint
-            .clone()
-            .filter(|_| features == Features::Known),
-        ..request.clone()
+    let placed = (!request.hold && features != Features::Unknown).then(|| {
+        request.with_rare(|rare| {
+            let constraint = rare.constraint.take();
+            rare.constraint = constraint.filter(|_| features == Features::Known);
+        })
     });
     let known = choice.known.iter();
     let judged: Vec<Judged> = known
@@ -276,11 +275,11 @@ impl<'a> Judge<'a, '_> {
     ) {
         self.array();
         self.accounting(partition, who);
-        self.node_names(&self.request.exclude, "--exclude");
+        self.node_names(&self.request.rare.exclude, "--exclude");
         self.found.extend(of_features);
         // Of GPUs of the whole job the site's own rule says more than that no node has several types.
         let before = self.found.len();
-        if of_nodes.is_none() || self.request.asked.per_job.has_several_kinds() {
+        if of_nodes.is_none() || self.request.rare.asked.per_job.has_several_kinds() {
             self.one_gpu_type();
         }
         if self.found.len() == before {
@@ -418,7 +417,8 @@ impl<'a> Judge<'a, '_> {
     }
 
     fn array(&mut self) {
-        let (Some(array), Some(most)) = (&self.request.array, &self.file.limits.max_array_size)
+        let (Some(array), Some(most)) =
+            (&self.request.rare.array, &self.file.limits.max_array_size)
         else {
             return;
         };
@@ -443,6 +443,7 @@ impl<'a> Judge<'a, '_> {
     fn features(&mut self) -> Features {
         let Some(constraint) = self
             .request
+            .rare
             .constraint
             .as_deref()
             .and_then(Constraint::parse)

@@ -188,18 +188,15 @@ pub(super) fn no_nodes(
     );
     let kinds: Vec<String> = place.sets.iter().map(describe).collect();
     let assumed = !file.knows_all(List::Nodes) || place.serve(request, Trust::Stated);
-    let with_all = Request {
-        exclude: Arc::default(),
-        ..request.clone()
-    };
-    if !request.exclude.is_empty() && place.serves(&with_all) {
+    let with_all = request.with_rare(|rare| rare.exclude = Arc::default());
+    if !request.rare.exclude.is_empty() && place.serves(&with_all) {
         return Some(Refusal {
             at: at(),
             span: span(),
             assumed,
             ..refusal(
                 Denial::NodeConfig,
-                format!("--exclude={}", node_list::fold(&*request.exclude)),
+                format!("--exclude={}", node_list::fold(&*request.rare.exclude)),
                 format!("{name} has {}, with those", kinds.join("; ")),
                 "exclude fewer of them",
             )

@@ -59,14 +59,14 @@ impl Machine<'_> {
                 "leave --partition out, or run it where that partition is",
             );
         }
-        if let Some(constraint) = &request.constraint {
+        if let Some(constraint) = &request.rare.constraint {
             return never(
                 format!("--constraint={constraint}"),
                 "this machine's nodes have no features",
                 "leave --constraint out here",
             );
         }
-        if let Some(reservation) = &request.reservation {
+        if let Some(reservation) = &request.rare.reservation {
             return never(
                 format!("--reservation={reservation}"),
                 "this machine has no reservations",
@@ -88,7 +88,7 @@ impl Machine<'_> {
             );
         }
         let there = format!("the nodes here are {host} and {host}-v[1-{most}]");
-        for node in request.nodelist.iter().chain(&*request.exclude) {
+        for node in request.rare.nodelist.iter().chain(&*request.rare.exclude) {
             if self.cluster.node(node).is_none() {
                 return never(
                     format!("node {node}"),

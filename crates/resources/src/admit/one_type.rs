@@ -11,7 +11,7 @@ impl Judge<'_, '_> {
         let Some(rule) = rule.filter(|rule| rule.value) else {
             return;
         };
-        let asked = &self.request.asked;
+        let asked = &self.request.rare.asked;
         let mut lists = [&asked.per_job, &asked.per_node, &asked.per_task].into_iter();
         let Some(several) = lists.find(|list| list.has_several_kinds()) else {
             return;

@@ -52,7 +52,7 @@ impl Judge<'_, '_> {
             .needs_reservation
             .as_ref()
             .filter(|needs| needs.value)
-            && self.request.reservation.is_none()
+            && self.request.rare.reservation.is_none()
         {
             let there = format!("partition {name} takes jobs of reservations alone");
             let todo = format!("your --reservation, or {}", self.elsewhere(name, who));
@@ -261,7 +261,7 @@ impl Judge<'_, '_> {
 
     /// A node of `--nodelist` that a partition doesn't have.
     fn listed_outside(&self, partition: &Partition) -> Option<String> {
-        if self.request.nodelist.is_empty() {
+        if self.request.rare.nodelist.is_empty() {
             return None;
         }
         let PartitionNodes::List(list) = &partition.nodes.as_ref()?.value else {
@@ -272,6 +272,7 @@ impl Judge<'_, '_> {
                 .collect();
             let odd = self
                 .request
+                .rare
                 .nodelist
                 .iter()
                 .find(|name| !names.contains(name))?;
@@ -280,6 +281,7 @@ impl Judge<'_, '_> {
         let names = model::node_list::expand(list).ok()?;
         let odd = self
             .request
+            .rare
             .nodelist
             .iter()
             .find(|name| !names.contains(name))?;

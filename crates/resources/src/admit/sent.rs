@@ -9,7 +9,7 @@ pub(super) fn is_sent(request: &Request) -> bool {
 }
 
 fn described(request: &Request) -> JobDescription {
-    let asked = &request.asked;
+    let asked = &request.rare.asked;
     JobDescription {
         tasks: request.tasks,
         min_nodes: request.min_nodes,
@@ -17,15 +17,15 @@ fn described(request: &Request) -> JobDescription {
         // Those that follow from GPUs were not asked for.
         cpus_per_task: request
             .cpus_per_task
-            .filter(|_| request.cpus_per_gpu.is_none()),
+            .filter(|_| request.rare.cpus_per_gpu.is_none()),
         tasks_per_node: request.tasks_per_node,
         tasks_per_gpu: asked.tasks_of_each,
         memory: request.memory,
         gres_per_job: list(&request.gpus, &asked.per_job),
         gres_per_node: list(&request.gpus_per_node, &asked.per_node),
         gres_per_socket: asked.per_socket.clone(),
-        gres_per_task: list(&request.gpus_per_task, &asked.per_task),
-        cpus_per_gpu: request.cpus_per_gpu,
+        gres_per_task: list(&request.rare.gpus_per_task, &asked.per_task),
+        cpus_per_gpu: request.rare.cpus_per_gpu,
         ..JobDescription::default()
     }
 }

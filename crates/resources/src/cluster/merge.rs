@@ -340,7 +340,11 @@ mod tests {
         assert_eq!((cluster.node_count(), cluster.classes().len()), (10_000, 3));
         let request = model::Request {
             min_nodes: Some(9_999),
-            constraint: Some("rack1|rack2".to_owned()),
+            rare: model::RareOptions {
+                constraint: Some("rack1|rack2".to_owned()),
+                ..model::RareOptions::default()
+            }
+            .into(),
             ..model::Request::default()
         };
         let all = cluster.find_partition("all");

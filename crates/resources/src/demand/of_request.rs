@@ -9,7 +9,7 @@ impl Demand {
     #[must_use]
     pub fn of(request: &Request, defaults: &Defaults) -> Demand {
         let none = NodeOptions::default();
-        let options = request.node_options.as_deref().unwrap_or(&none);
+        let options = request.rare.node_options.as_deref().unwrap_or(&none);
         let gpus = Gpus::of(request);
         let mut demand = Demand {
             nodes: nodes(request, options, &gpus),
@@ -50,15 +50,19 @@ impl Demand {
             all_memory: false,
             max_cpus_per_node: defaults.max_cpus_per_node,
             sharing: sharing(request, options, defaults),
-            constraint: request.constraint.as_deref().and_then(Constraint::parse),
-            required: request.nodelist.clone(),
-            excluded: request.exclude.clone(),
+            constraint: request
+                .rare
+                .constraint
+                .as_deref()
+                .and_then(Constraint::parse),
+            required: request.rare.nodelist.clone(),
+            excluded: request.rare.exclude.clone(),
             contiguous: options.contiguous,
             tmp_mib: options.tmp_mib.unwrap_or(0),
             sockets: sockets(options),
             overcommit: options.overcommit,
         };
-        if let (Some(each), true) = (request.asked.tasks_of_each, request.tasks.is_none()) {
+        if let (Some(each), true) = (request.rare.asked.tasks_of_each, request.tasks.is_none()) {
             demand.tasks_of_gpus(each);
         }
         demand.memory(request, defaults);
@@ -124,15 +128,16 @@ struct Gpus {
 
 impl Gpus {
     fn of(request: &Request) -> Gpus {
-        let asked = &request.asked;
+        let asked = &request.rare.asked;
         let mut node = gpus_of(&request.gpus_per_node, &asked.per_node);
         node.extend(others(&asked.per_node));
-        let mut task = gpus_of(&request.gpus_per_task, &asked.per_task);
+        let mut task = gpus_of(&request.rare.gpus_per_task, &asked.per_task);
         let job = gpus_of(&request.gpus, &asked.per_job);
         let is_asked = |needs: &[GresNeed]| needs.iter().any(GresNeed::is_gpus);
         let follows = is_asked(&node) || is_asked(&task);
         let mut tasks_of_node = None;
-        if let (Some(of_node), Some(of_task)) = (&request.gpus_per_node, &request.gpus_per_task)
+        if let (Some(of_node), Some(of_task)) =
+            (&request.gpus_per_node, &request.rare.gpus_per_task)
             && is_asked(&node)
             && is_asked(&task)
         {
@@ -219,8 +224,8 @@ fn nodes(request: &Request, options: &NodeOptions, gpus: &Gpus) -> NodeRange {
 
 /// Whether sbatch made the CPUs of a task of those of its GPUs.
 fn cpus_follow(request: &Request) -> bool {
-    let of_task = request.gpus_per_task.as_ref();
-    let of_gpus = of_task.zip(request.cpus_per_gpu);
+    let of_task = request.rare.gpus_per_task.as_ref();
+    let of_gpus = of_task.zip(request.rare.cpus_per_gpu);
     of_gpus
         .is_some_and(|(gpus, each)| request.cpus_per_task == Some(each.saturating_mul(gpus.count)))
 }
@@ -241,7 +246,7 @@ fn cpus_per_gpu(request: &Request, defaults: &Defaults) -> u32 {
     let by_default = defaults
         .cpus_per_gpu
         .filter(|_| request.cpus_per_task.is_none());
-    request.cpus_per_gpu.or(by_default).unwrap_or(0)
+    request.rare.cpus_per_gpu.or(by_default).unwrap_or(0)
 }
 
 fn sharing(request: &Request, options: &NodeOptions, defaults: &Defaults) -> Sharing {

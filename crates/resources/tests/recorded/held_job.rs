@@ -125,7 +125,7 @@ impl<'a> HeldJob<'a> {
                 .qos
                 .clone()
                 .unwrap_or_else(|| self.defaults.qos.to_owned()),
-            "Requeue" => u8::from(request.requeue.unwrap_or(true)).to_string(),
+            "Requeue" => u8::from(request.rare.requeue.unwrap_or(true)).to_string(),
             "Dependency" => job
                 .dependency
                 .as_ref()
@@ -137,7 +137,7 @@ impl<'a> HeldJob<'a> {
                     .unwrap_or_else(|| (self.defaults.time)(self.partition())),
             ),
             "TimeMin" => job.time_min.map_or("N/A".to_owned(), time_text),
-            "StartTime" | "EligibleTime" => match request.begin {
+            "StartTime" | "EligibleTime" => match request.rare.begin {
                 Some(begin) => moment_text(begin, zone),
                 None => "Unknown".to_owned(),
             },
@@ -200,18 +200,22 @@ impl<'a> HeldJob<'a> {
             "Licenses" => text(&job.licenses),
             "Network" => text(&job.network),
             "StdOut" => self.path(request.output.as_deref()),
-            "StdErr" => self.path(request.error.as_deref().or(request.output.as_deref())),
-            "StdIn" => match &request.input {
-                Some(_) => self.path(request.input.as_deref()),
+            "StdErr" => self.path(request.rare.error.as_deref().or(request.output.as_deref())),
+            "StdIn" => match &request.rare.input {
+                Some(_) => self.path(request.rare.input.as_deref()),
                 None => "/dev/null".to_owned(),
             },
             "MailUser" => {
-                let user = request.mail_user.as_deref().unwrap_or(self.defaults.user);
-                (!request.mail_types.is_empty()).then(|| user.to_owned())?
+                let user = request
+                    .rare
+                    .mail_user
+                    .as_deref()
+                    .unwrap_or(self.defaults.user);
+                (!request.rare.mail_types.is_empty()).then(|| user.to_owned())?
             }
             "MailType" => {
-                let types = mail_types_text(&request.mail_types);
-                (!request.mail_types.is_empty()).then_some(types)?
+                let types = mail_types_text(&request.rare.mail_types);
+                (!request.rare.mail_types.is_empty()).then_some(types)?
             }
             "Switches" => {
                 let (count, wait) = job.switches?;
@@ -221,9 +225,9 @@ impl<'a> HeldJob<'a> {
                 format!("{count}@{wait}")
             }
             "WorkDir" => request.chdir.display().to_string(),
-            "Comment" => return request.comment.clone(),
-            "TresBind" => return request.asked.bind.clone(),
-            "TresFreq" => return request.asked.frequency.clone(),
+            "Comment" => return request.rare.comment.clone(),
+            "TresBind" => return request.rare.asked.bind.clone(),
+            "TresFreq" => return request.rare.asked.frequency.clone(),
             "TresPerJob" => return gres(&job.gres_per_job),
             "TresPerNode" => return gres(&job.gres_per_node),
             "TresPerSocket" => return gres(&job.gres_per_socket),
@@ -233,9 +237,10 @@ impl<'a> HeldJob<'a> {
                 Some(MemoryRequest::PerGpu(mib)) => format!("gres:gpu:{mib}"),
                 _ => return None,
             },
-            "ArrayTaskId" => return request.array.as_ref().map(ToString::to_string),
+            "ArrayTaskId" => return request.rare.array.as_ref().map(ToString::to_string),
             "ArrayTaskThrottle" => {
                 return request
+                    .rare
                     .array
                     .as_ref()?
                     .throttle
@@ -243,7 +248,7 @@ impl<'a> HeldJob<'a> {
             }
             "NtasksPerTRES" => return job.tasks_per_gpu.map(|tasks| tasks.to_string()),
             "Signal" => {
-                let signal = request.signal?;
+                let signal = request.rare.signal?;
                 let batch = if signal.target == SignalTarget::BatchShell {
                     "B:"
                 } else {
@@ -258,7 +263,7 @@ impl<'a> HeldJob<'a> {
     /// A file as the record names it: `scontrol` knows five of the patterns, and a whole array has
     /// no element.
     fn path(&self, pattern: Option<&str>) -> String {
-        let array = self.sbatch.request.array.is_some();
+        let array = self.sbatch.request.rare.array.is_some();
         let pattern = pattern.unwrap_or(if array {
             "slurm-%A_%a.out"
         } else {

@@ -206,7 +206,7 @@ fn words(input: &str) -> Vec<&str> {
 fn begin(input: &str, want: &str) -> String {
     let arg = format!("--begin={input}");
     let (job, said) = resolve(&[&arg, "--wrap", "true"], None);
-    let (None, Some(begin)) = (first_error(&said), job.request.begin) else {
+    let (None, Some(begin)) = (first_error(&said), job.request.rare.begin) else {
         return held(&[&arg], want);
     };
     if input.starts_with("now") {

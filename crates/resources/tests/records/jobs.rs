@@ -1,8 +1,8 @@
 //! Jobs for the tests of what Slurm's commands print.
 
 use model::{
-    Allocation, GpuCount, JobId, JobRecord, JobState, NodeName, NodeShare, PendingReason, Request,
-    Seconds, TimeLimitRequest, Timestamp, ViewFacts,
+    Allocation, GpuCount, JobId, JobRecord, JobState, NodeName, NodeShare, PendingReason,
+    RareOptions, Request, Seconds, TimeLimitRequest, Timestamp, ViewFacts,
 };
 
 /// The moment of looking.
@@ -48,8 +48,12 @@ pub fn held_job(id: u32) -> JobRecord {
             nice: 5,
             output: Some("/dev/null".to_owned()),
             chdir: "/home/dave/golden".into(),
-            comment: Some("cm".to_owned()),
-            constraint: Some("v100".to_owned()),
+            rare: RareOptions {
+                comment: Some("cm".to_owned()),
+                constraint: Some("v100".to_owned()),
+                ..RareOptions::default()
+            }
+            .into(),
             ..Request::default()
         },
         partitions: None,

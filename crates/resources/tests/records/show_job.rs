@@ -65,7 +65,7 @@ fn a_running_job_with_its_holdings() {
         kind: Some("v100".to_owned()),
         count: 2,
     });
-    job.request.mail_types = vec![MailEvent::End, MailEvent::Fail];
+    job.request.rare.mail_types = vec![MailEvent::End, MailEvent::Fail];
     job.state = JobState::Running {
         since: Timestamp(NOW.0 - 93_784_000),
         allocation: allocation(2, &[0, 1, 4], &[0, 1]),
@@ -121,9 +121,9 @@ fn a_running_job_with_its_holdings() {
 #[test]
 fn an_array_that_waits_for_others_on_one_line() {
     let mut job = held_job(20);
-    job.request.dependency = Some("afterok:3:4,singleton".to_owned());
+    job.request.rare.dependency = Some("afterok:3:4,singleton".to_owned());
     job.request.output = None;
-    job.request.comment = None;
+    job.request.rare.comment = None;
     job.state = JobState::Pending {
         reason: PendingReason::Dependency,
     };
@@ -202,7 +202,7 @@ fn an_allocation_that_was_killed() {
 fn no_value_makes_a_line_of_its_own() {
     let mut job = held_job(12);
     job.request.name = "x\n   UserId=root(0)\x1b[2J".to_owned();
-    job.request.comment = Some("a\rb".to_owned());
+    job.request.rare.comment = Some("a\rb".to_owned());
     let text = show_job(&JobInfo::of(&job, &facts()), ShowStyle::default());
     assert!(text.starts_with("JobId=12 JobName=x\\n   UserId=root(0)\\x1b[2J\n   UserId=dave"));
     assert!(text.contains("Comment=a\\rb"));

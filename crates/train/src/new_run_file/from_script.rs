@@ -65,7 +65,7 @@ impl Shape {
         let tasks = request.tasks_per_node.or(by_job).unwrap_or(1).max(1);
         let of_node = request.gpus_per_node.as_ref().map(|gpus| gpus.count);
         let of_job = request.gpus.as_ref().map(|gpus| gpus.count.div_ceil(nodes));
-        let of_task = request.gpus_per_task.as_ref();
+        let of_task = request.rare.gpus_per_task.as_ref();
         let of_task = of_task.map(|gpus| gpus.count.saturating_mul(tasks));
         let gpus = of_node.or(of_job).or(of_task).unwrap_or(0);
         let ranks = match start.map(|start| (start.launcher, start.ranks_per_node)) {
@@ -143,7 +143,7 @@ fn resources(file: &mut NewRunFile, request: &Request, shape: &Shape) {
         let asked = [
             &request.gpus_per_node,
             &request.gpus,
-            &request.gpus_per_task,
+            &request.rare.gpus_per_task,
         ];
         let kind = asked
             .into_iter()
@@ -152,6 +152,7 @@ fn resources(file: &mut NewRunFile, request: &Request, shape: &Shape) {
         set("gpu_type", text(&kind));
     }
     let of_gpus = request
+        .rare
         .cpus_per_gpu
         .map(|cpus| cpus.saturating_mul(shape.gpus));
     let of_tasks = request
@@ -175,7 +176,7 @@ fn resources(file: &mut NewRunFile, request: &Request, shape: &Shape) {
     set("qos", text(&request.qos));
     set("partition", text(&request.partition));
     set("exclusive", request.exclusive.then(|| "true".to_owned()));
-    set("constraint", text(&request.constraint));
+    set("constraint", text(&request.rare.constraint));
     if let Some(most) = request
         .max_nodes
         .filter(|most| Some(*most) > request.min_nodes)
@@ -309,13 +310,13 @@ fn name(file: &mut NewRunFile, given: &Given) {
 }
 
 fn mail(file: &mut NewRunFile, request: &Request) {
-    let Some(address) = request.mail_user.as_deref().filter(is_usable) else {
+    let Some(address) = request.rare.mail_user.as_deref().filter(is_usable) else {
         return;
     };
     file.set("notify", "mail", toml_text(address));
     let words = MailEvent::WORDS.iter();
     let words: Vec<&str> = words
-        .filter(|(_, event)| request.mail_types.contains(event))
+        .filter(|(_, event)| request.rare.mail_types.contains(event))
         .map(|(word, _)| *word)
         .collect();
     if !words.is_empty() {

@@ -82,6 +82,7 @@ impl Allocation {
             time: request.time.or(default_time),
             partition: partition.map(|partition| partition.name.clone()),
             constraint: request
+                .rare
                 .constraint
                 .as_ref()
                 .map(|features| ordered(&features.to_string())),

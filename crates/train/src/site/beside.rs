@@ -289,7 +289,7 @@ impl Both<'_> {
             Key::CpusPerTask => theirs.cpus_per_task == ours.cpus_per_task,
             Key::Gres | Key::GpusPerNode => theirs.gpus_per_node == ours.gpus_per_node,
             Key::Exclusive => theirs.exclusive == ours.exclusive,
-            Key::MailType => theirs.mail_types == ours.mail_types,
+            Key::MailType => theirs.rare.mail_types == ours.rare.mail_types,
             _ => false,
         }
     }

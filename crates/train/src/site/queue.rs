@@ -78,9 +78,9 @@ impl InQueue {
         account: Option<&str>,
         qos: Option<&str>,
     ) -> InQueue {
-        let tasks = request.array.as_ref().map(|array| array.indices.len());
+        let tasks = request.rare.array.as_ref().map(|array| array.indices.len());
         let jobs = u32::try_from(tasks.unwrap_or(1)).unwrap_or(u32::MAX);
-        let throttle = request.array.as_ref().and_then(|array| array.throttle);
+        let throttle = request.rare.array.as_ref().and_then(|array| array.throttle);
         let why = match (tasks, throttle) {
             (None, _) => String::new(),
             (Some(_), None) => "each task of the array is one".to_owned(),

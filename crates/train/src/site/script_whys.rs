@@ -85,7 +85,7 @@ impl Whys<'_> {
         let partition = partition.and_then(|name| self.file.partition(name));
         match field {
             "nodes" => self.why_nodes(),
-            "tasks" => match &request.gpus_per_task {
+            "tasks" => match &request.rare.gpus_per_task {
                 Some(each) => format!("one for each of {}", plural(each.count, "GPU", "GPUs")),
                 None => "default: 1 per node".to_owned(),
             },
@@ -184,7 +184,10 @@ impl Whys<'_> {
         let request = &self.sbatch.request;
         let start = &request.chdir;
         let mut folders = vec![(start.clone(), Key::Chdir, "start in")];
-        let files = [(&request.output, Key::Output), (&request.error, Key::Error)];
+        let files = [
+            (&request.output, Key::Output),
+            (&request.rare.error, Key::Error),
+        ];
         for (file, key) in files {
             let Some(file) = file else { continue };
             let file = start.join(file);

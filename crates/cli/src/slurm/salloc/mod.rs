@@ -134,7 +134,7 @@ fn hold(
         Waited::Failed(error) => return Err(error.into()),
     };
     say(&format!("Granted job allocation {job}"));
-    if asked.request.no_shell {
+    if asked.request.rare.no_shell {
         return Ok(0);
     }
     let environment = environment(asked, &record, cwd, &mut client)?;

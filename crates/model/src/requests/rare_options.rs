@@ -1,0 +1,182 @@
+//! What few jobs ask for, in a box of its own, so that a queue of plain jobs is small.
+
+use super::{AskedTres, NodeOptions};
+use crate::values::{
+    ArraySpec, Distribution, GpuCount, MailEvent, NodeName, OpenMode, SignalSpec, Timestamp,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, LazyLock};
+
+/// The options that few jobs use. `None` and empty: not asked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RareOptions {
+    /// `--gpus-per-task`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpus_per_task: Option<GpuCount>,
+    /// `--cpus-per-gpu`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus_per_gpu: Option<u32>,
+    /// GPUs in the words in which they were asked for.
+    #[serde(skip_serializing_if = "AskedTres::is_empty")]
+    pub asked: AskedTres,
+    /// `--begin`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub begin: Option<Timestamp>,
+    /// `--priority`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u32>,
+    /// `--dependency` in Slurm's own syntax, validated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dependency: Option<String>,
+    /// `--array`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub array: Option<ArraySpec>,
+    /// `--signal`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<SignalSpec>,
+    /// `--requeue` or `--no-requeue`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requeue: Option<bool>,
+    /// `--error` as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// `--input` as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// `--open-mode`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_mode: Option<OpenMode>,
+    /// `--distribution`, which the job's steps take over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<Distribution>,
+    /// `--no-shell`: the allocation stays when the client that asked for it is gone.
+    #[serde(skip_serializing_if = "is_false")]
+    pub no_shell: bool,
+    /// `--comment`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// `--constraint` as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub constraint: Option<String>,
+    /// `--nodelist`, expanded; shared, as it may be of a million names.
+    #[serde(skip_serializing_if = "is_empty_list")]
+    pub nodelist: Arc<Vec<NodeName>>,
+    /// `--exclude`, expanded.
+    #[serde(skip_serializing_if = "is_empty_list")]
+    pub exclude: Arc<Vec<NodeName>>,
+    /// `--reservation`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<String>,
+    /// `--mail-type`
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mail_types: Vec<MailEvent>,
+    /// `--mail-user`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mail_user: Option<String>,
+    /// What else it asks of its nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_options: Option<Box<NodeOptions>>,
+}
+
+/// Serde asks by reference.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde calls"
+)]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn is_empty_list(list: &Arc<Vec<NodeName>>) -> bool {
+    list.is_empty()
+}
+
+/// A box of [`RareOptions`] that is allocated by the first write: a request without any reads the
+/// same defaults as all others.
+#[derive(Clone, Default)]
+pub struct RareOptionsBox(Option<Box<RareOptions>>);
+
+static NONE: LazyLock<RareOptions> = LazyLock::new(RareOptions::default);
+
+impl Deref for RareOptionsBox {
+    type Target = RareOptions;
+
+    fn deref(&self) -> &RareOptions {
+        self.0.as_deref().unwrap_or_else(|| &NONE)
+    }
+}
+
+impl DerefMut for RareOptionsBox {
+    fn deref_mut(&mut self) -> &mut RareOptions {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl From<RareOptions> for RareOptionsBox {
+    fn from(options: RareOptions) -> RareOptionsBox {
+        RareOptionsBox((options != *NONE).then(|| Box::new(options)))
+    }
+}
+
+impl PartialEq for RareOptionsBox {
+    fn eq(&self, other: &RareOptionsBox) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for RareOptionsBox {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(formatter)
+    }
+}
+
+impl Serialize for RareOptionsBox {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (**self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RareOptionsBox {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RareOptionsBox, D::Error> {
+        RareOptions::deserialize(deserializer).map(RareOptionsBox::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+    use crate::requests::Request;
+
+    /// A hundred thousand jobs wait in memory.
+    #[test]
+    fn a_request_is_small() {
+        assert!(
+            size_of::<Request>() <= 320,
+            "{} bytes",
+            size_of::<Request>()
+        );
+    }
+
+    #[test]
+    fn only_what_was_asked_for_is_allocated_and_written() {
+        let mut request = Request::default();
+        assert!(request.rare.0.is_none() && request.rare.comment.is_none());
+        let plain = serde_json::to_string(&request).unwrap();
+        assert_eq!(
+            plain,
+            r#"{"name":"","exclusive":false,"hold":false,"nice":0,"chdir":""}"#
+        );
+        request.rare.comment = Some("mine".to_owned());
+        let text = serde_json::to_string(&request).unwrap();
+        assert!(text.contains(r#""comment":"mine""#), "{text}");
+        assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), request);
+        let read: Request = serde_json::from_str(&plain).unwrap();
+        assert!(read.rare.0.is_none());
+        // Written and taken back is as never asked.
+        request.rare.comment = None;
+        assert_eq!(request, read);
+    }
+}
