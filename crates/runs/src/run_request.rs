@@ -165,7 +165,7 @@ impl RunRequest {
     pub fn plan_for(&self, file: &ClusterFile, places: &Places) -> Result<SitePlan, Failure> {
         let layers = self.layers(places)?;
         plan_inputs::check_clusters(layers.files(), places, &file.name)?;
-        let mut site = site_plan(&layers, file).map_err(refused)?;
+        let mut site = site_plan(&layers, file, None).map_err(refused)?;
         plan_inputs::check_requirements(&site.plan)?;
         plan_notes::add(&mut site.plan, &layers.base);
         Ok(site)
@@ -302,11 +302,19 @@ fn plan_here(layers: &Layers, target: &Target) -> Result<Plan, Failure> {
     train::plan(&layers.input(&target.facts)).map_err(refused)
 }
 
-fn site_plan(layers: &Layers, file: &ClusterFile) -> Result<SitePlan, Refusal> {
+/// `engine` is what an engine says of itself that pretends the file's cluster.
+fn site_plan(
+    layers: &Layers,
+    file: &ClusterFile,
+    engine: Option<&ClusterFacts>,
+) -> Result<SitePlan, Refusal> {
     let facts = file.facts(None);
     let user = user();
-    let input = layers.input(&facts);
-    train::site::plan_for(&input, file, user.as_deref(), &sys::machine())
+    let (input, user, machine) = (layers.input(&facts), user.as_deref(), sys::machine());
+    match engine {
+        Some(engine) => train::site::plan_pretended(&input, file, user, &machine, engine),
+        None => train::site::plan_for(&input, file, user, &machine),
+    }
 }
 
 /// The plan by the cluster's file, and what it refuses for sure. Where the cluster reports
@@ -319,7 +327,8 @@ fn plan_of_known(
     let name = &target.facts.name;
     let is_believed = known.differences.is_empty();
     let notes = difference_notes(name, &known.differences);
-    let site = match site_plan(layers, &known.file) {
+    let engine = target.facts.embedded.then_some(&target.facts);
+    let site = match site_plan(layers, &known.file, engine) {
         Ok(site) => site,
         Err(refusal) if is_believed => return Err(refused(refusal)),
         Err(_) => {

@@ -43,6 +43,12 @@ pub fn ask() -> Result<Vec<Gpu>, GpusError> {
     }
 }
 
+/// Whether this machine has one that answers.
+#[must_use]
+pub fn are_there() -> bool {
+    ask().is_ok_and(|found| !found.is_empty())
+}
+
 /// The driver's library; none without a driver.
 pub(crate) fn load() -> Result<Option<Nvml>, GpusError> {
     // The library is loaded at run time: the same program runs where there is none. Its name with

@@ -13,6 +13,10 @@ impl Plan {
     #[must_use]
     pub fn headline(&self, facts: &ClusterFacts) -> String {
         let place = match (facts.embedded, facts.nodes.first()) {
+            (true, Some(group)) if facts.nodes.len() > 1 || group.count > 1 => {
+                let count: u32 = facts.nodes.iter().map(|group| group.count).sum();
+                format!("{} ({count} pretended nodes)", self.cluster)
+            }
             (true, Some(machine)) => format!("{} ({})", self.cluster, describe_machine(machine)),
             _ => self.cluster.clone(),
         };

@@ -10,6 +10,20 @@ use runs::{Planned, Ready};
 use std::time::Instant;
 use sys::Places;
 
+/// Leaves a site's modules out where the embedded engine pretends its cluster and this machine has no
+/// modules at all.
+pub fn leave_out_modules(plan: &mut train::Plan) {
+    let modules = &mut plan.environment.modules.value;
+    let is_pretended = plan.embedded && plan.cluster != backend::LOCAL;
+    if is_pretended && !modules.is_empty() && !job::environment::has_modules() {
+        plan.notes.push(format!(
+            "modules are left out, since this machine has no module command: {}",
+            modules.join(", ")
+        ));
+        modules.clear();
+    }
+}
+
 /// Makes or finds what the ranks need before anything is submitted.
 pub fn make_ready(
     planned: &Planned,

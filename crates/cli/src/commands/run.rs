@@ -3,7 +3,7 @@
 use super::follow::{self, Ended};
 use super::interrupt::Interrupt;
 use super::lint;
-use super::making::make_ready;
+use super::making::{leave_out_modules, make_ready};
 use super::repeats;
 use super::run_request::RequestArgs;
 use super::script;
@@ -78,6 +78,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         );
     }
     let mut planned = request.plan(&places)?;
+    leave_out_modules(&mut planned.plan);
     planned.from = args.from.as_deref().map(starting_point).transpose()?;
     // Until here nothing needs to be tidied, and a question that hangs ends at once.
     let interrupt = Interrupt::watch()?;

@@ -1,7 +1,7 @@
 //! `yard shell`
 
 use super::interrupt::Interrupt;
-use super::making::make_ready;
+use super::making::{leave_out_modules, make_ready};
 use super::resource_flags::ResourceFlags;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
@@ -56,6 +56,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         ..RunRequest::default()
     };
     let mut planned = request.plan(&places)?;
+    leave_out_modules(&mut planned.plan);
     planned.check()?;
     let interrupt = Interrupt::watch()?;
     let ready = make_ready(&planned, &places, &interrupt, printer)?;
@@ -188,7 +189,9 @@ fn launch_file(planned: &Planned, ready: &Ready, folder: &Path) -> Result<Launch
             image: path.as_deref(),
             has_environment: image.is_some_and(|image| image.has_environment),
         };
-        ContainerStart::new(container, plan.gpus_per_node.value > 0, &place, &values)
+        // Those of a pretended cluster are numbers, which no runtime can make visible.
+        let gpus = plan.gpus_per_node.value > 0 && (!plan.embedded || sys::gpus::are_there());
+        ContainerStart::new(container, gpus, &place, &values)
     });
     let container = container.transpose().map_err(unknown)?;
     let made = ready.environment.as_ref().map(|made| made.path.as_path());

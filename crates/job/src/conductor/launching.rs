@@ -146,7 +146,9 @@ impl Conductor {
             image: image.as_deref(),
             has_environment: ready.is_some_and(|ready| ready.has_environment),
         };
-        let gpus = self.steps.allocation.gpus > 0;
+        // Those of a pretended cluster are numbers, which no runtime can make visible.
+        let are_real = !self.json.plan.embedded || sys::gpus::are_there();
+        let gpus = self.steps.allocation.gpus > 0 && are_real;
         Ok(Some(ContainerStart::new(plan, gpus, &place, values)?))
     }
 }

@@ -11,6 +11,7 @@ mod sources;
 
 pub use environment_error::EnvironmentError;
 pub(crate) use requirements::folder_in;
+pub use shell::has_modules;
 pub(crate) use shell::{last_lines, loads};
 
 use folder::MadeEnvironment;

@@ -8,8 +8,7 @@ use std::process::{Command, Output, Stdio};
 /// # Errors
 /// There are no modules on this machine, or one is unknown.
 pub fn check_modules(modules: &[String]) -> Result<(), EnvironmentError> {
-    let answer = login_shell(&["type module".to_owned()])?;
-    if !answer.status.success() {
+    if !knows("module")? {
         return Err(EnvironmentError::NoModules {
             first: modules.first().cloned().unwrap_or_default(),
         });
@@ -27,6 +26,17 @@ pub fn check_modules(modules: &[String]) -> Result<(), EnvironmentError> {
         modules: modules.join(" "),
         said: last_lines(&said),
     })
+}
+
+/// Whether a login shell has a `module` command.
+#[must_use]
+pub fn has_modules() -> bool {
+    knows("module").unwrap_or(false)
+}
+
+/// Whether a login shell knows a command or function.
+fn knows(word: &str) -> Result<bool, EnvironmentError> {
+    Ok(login_shell(&[format!("type {word}")])?.status.success())
 }
 
 /// Whether conda can activate an environment of this name, or in this folder.

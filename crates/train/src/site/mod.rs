@@ -15,6 +15,7 @@ mod here;
 mod memory;
 mod partition;
 mod policy;
+mod pretended;
 mod qos;
 mod queue;
 mod refusals;
@@ -97,7 +98,47 @@ pub fn plan_for(
     user: Option<&str>,
     machine: &str,
 ) -> Result<SitePlan, Refusal> {
-    let asker = Asker { user, machine };
+    let pretended_by = None;
+    plan_as(
+        input,
+        file,
+        Asker {
+            user,
+            machine,
+            pretended_by,
+        },
+    )
+}
+
+/// Plans a run for the embedded engine that pretends the cluster of a file; `engine` is what that
+/// engine says of itself.
+///
+/// # Errors
+/// As [`plan_for`].
+pub fn plan_pretended(
+    input: &PlanInput<'_>,
+    file: &ClusterFile,
+    user: Option<&str>,
+    machine: &str,
+    engine: &ClusterFacts,
+) -> Result<SitePlan, Refusal> {
+    let pretended_by = Some(engine);
+    plan_as(
+        input,
+        file,
+        Asker {
+            user,
+            machine,
+            pretended_by,
+        },
+    )
+}
+
+fn plan_as(
+    input: &PlanInput<'_>,
+    file: &ClusterFile,
+    asker: Asker<'_>,
+) -> Result<SitePlan, Refusal> {
     let candidates = partition::candidates(file, layers(input).resources.partition.as_ref());
     let mut first = None;
     for candidate in &candidates {
@@ -129,6 +170,23 @@ struct Asker<'a> {
     user: Option<&'a str>,
     /// The architecture of their program.
     machine: &'a str,
+    /// The embedded engine that stands in for the cluster.
+    pretended_by: Option<&'a ClusterFacts>,
+}
+
+impl Asker<'_> {
+    /// Leaves out the nodes that can't run the program; in words which, where there are some. All
+    /// nodes of a pretended cluster are this machine.
+    fn keep_able(
+        self,
+        facts: &mut ClusterFacts,
+        sets: &mut Vec<NodeSet<'_>>,
+    ) -> Result<Option<String>, Refusal> {
+        match self.pretended_by {
+            Some(_) => Ok(None),
+            None => architecture::keep(facts, sets, self.machine),
+        }
+    }
 }
 
 /// Whether assumed values count.
@@ -169,7 +227,7 @@ fn nowhere(
             }
         }
     }
-    let removed = architecture::keep(&mut facts, &mut sets, asker.machine)?;
+    let removed = asker.keep_able(&mut facts, &mut sets)?;
     let asked = layers(input);
     let kind = asked.resources.gpu_type.clone();
     gpus::keep(
@@ -203,7 +261,11 @@ fn plan_in(
     let name = candidate.partition.map(|partition| partition.name.as_str());
     let mut facts = file.facts(name);
     let mut sets = partition::nodes(file, candidate.partition);
-    architecture::keep(&mut facts, &mut sets, asker.machine)?;
+    asker.keep_able(&mut facts, &mut sets)?;
+    let own = facts.clone();
+    if let Some(engine) = asker.pretended_by {
+        pretended::adapt(&mut facts, engine);
+    }
     let kind = asked.resources.gpu_type.clone();
     gpus::keep(
         &mut facts,
@@ -232,8 +294,12 @@ fn plan_in(
     }
     let Planned { mut plan, groups } = plan_sections(input, asked, &facts)?;
     let could: Vec<&NodeSet<'_>> = groups.iter().filter_map(|group| sets.get(*group)).collect();
-    let note = |set: &&NodeSet<'_>| architecture::note(set, &file.name, asker.machine);
-    plan.notes.extend(could.iter().find_map(note));
+    if asker.pretended_by.is_some() {
+        pretended::mark(&mut plan, &own);
+    } else {
+        let note = |set: &&NodeSet<'_>| architecture::note(set, &file.name, asker.machine);
+        plan.notes.extend(could.iter().find_map(note));
+    }
     let mut assumed = Vec::new();
     for set in &could {
         assumed_of_nodes(&mut assumed, set, &plan);

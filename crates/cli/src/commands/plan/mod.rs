@@ -5,6 +5,7 @@ mod script;
 
 use runs::cluster_files as files;
 
+use super::making::leave_out_modules;
 use super::run_request::RequestArgs;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
@@ -83,7 +84,11 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
             let site = request.plan_for(&file, &places)?;
             show_site(&args, &site, &file, printer)
         }
-        (None, None) => show_here(&args, request.plan(&places)?, &places, printer),
+        (None, None) => {
+            let mut planned = request.plan(&places)?;
+            leave_out_modules(&mut planned.plan);
+            show_here(&args, planned, &places, printer)
+        }
     }
 }
 

@@ -1,0 +1,223 @@
+//! The examples of the sites' own jobs, each on that site's virtual twin: with the small program that
+//! stands there in place of the one for GPUs, and planned with the real program's command line.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use expect_test::{Expect, expect};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use testkit::TestEnv;
+
+/// The examples, where they stand.
+const SITES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/sites");
+
+/// What stands in for the container runtimes of the sites, and for torchrun.
+const RUNTIME: &str = include_str!("support/container_runtime.sh");
+const TORCHRUN: &str = include_str!("support/torchrun.py");
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// An engine that pretends the site's cluster, with the examples in the working folder.
+struct Twin {
+    env: TestEnv,
+    site: &'static str,
+}
+
+impl Twin {
+    fn start(site: &'static str) -> Twin {
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        copy(Path::new(SITES), &env.work());
+        let bin = env.root().join("bin");
+        fs::create_dir_all(&bin).unwrap();
+        for name in ["apptainer", "singularity", "enroot"] {
+            fs::write(bin.join(name), RUNTIME).unwrap();
+            fs::set_permissions(bin.join(name), PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        env.set_var("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+        env.set_var("WANDB_API_KEY", "not-a-key");
+        for name in [
+            "image.sif",
+            "image.sqsh",
+            "requirements.txt",
+            "../env/bin/python",
+        ] {
+            env.write(name, "");
+        }
+        env.write("torch/__init__.py", "");
+        env.write("torch/distributed/__init__.py", "");
+        env.write("torch/distributed/run.py", TORCHRUN);
+        env.yard(&["engine", "start", site, "--cluster", site])
+            .success();
+        Twin { env, site }
+    }
+
+    /// Runs an example, and returns what was printed and the run's folder.
+    fn run(&self, example: &str) -> (String, PathBuf) {
+        let printed = self
+            .env
+            .yard(&["run", example, "--on", self.site])
+            .success();
+        let folder = printed
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("kept in"));
+        let folder = PathBuf::from(folder.unwrap_or_else(|| panic!("{printed}")).trim());
+        assert!(printed.contains("trained on "), "{printed}");
+        assert!(
+            folder.join("checkpoints/step-000020.json").exists(),
+            "{printed}"
+        );
+        (printed, folder)
+    }
+
+    /// The command line that the example becomes with the real program.
+    #[track_caller]
+    fn check_real(&self, example: &str, want: Expect) {
+        let text = real(&fs::read_to_string(self.env.work().join(example)).unwrap());
+        self.env.write("real.toml", &text);
+        let plan = self.env.yard(&["plan", "real.toml", "--on", self.site]);
+        let shown = plan.success();
+        let mut lines = shown
+            .lines()
+            .skip_while(|line| !line.starts_with("  command line"));
+        let first = lines.next().unwrap_or_default();
+        let more = lines.take_while(|line| line.starts_with("   "));
+        let row: Vec<&str> = std::iter::once(first).chain(more).map(str::trim).collect();
+        let row = row.join(" ");
+        let row = row.trim_start_matches("command line").trim();
+        let row = row.rsplit_once(" what ").map_or(row, |(row, _)| row);
+        want.assert_eq(&self.env.normalise(&format!("{}\n", row.trim())));
+    }
+}
+
+impl Drop for Twin {
+    fn drop(&mut self) {
+        let _ = self.env.yard(&["engine", "stop", self.site]);
+    }
+}
+
+/// The example with what its comments have for the real program: its command in place of the small
+/// one, and the rest beside.
+fn real(text: &str) -> String {
+    let mut lines = Vec::new();
+    let mut in_command = false;
+    for line in text.lines() {
+        in_command |= line.starts_with("command = ");
+        if !in_command {
+            lines.push(line.strip_prefix("#   ").unwrap_or(line));
+        }
+        in_command &= !line.ends_with(']');
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn satoris_horovod_on_two_nodes() {
+    let twin = Twin::start("satori");
+    let (printed, _) = twin.run("satori-horovod.toml");
+    for rank in 0..8 {
+        let (local, node) = (rank % 4, rank / 4 + 1);
+        let line = format!("rank {rank} of 8, local rank {local} on node000{node}, GPUs 0,1,2,3,");
+        assert!(printed.contains(&line), "{printed}");
+    }
+    twin.check_real("satori-horovod.toml", expect![[r#"
+        srun -N 2 -n 8 python /data/ImageNet/pytorch_mnist.py
+    "#]]);
+}
+
+#[test]
+fn ibexs_single_node_with_checkpoints_tensorboard_and_monitor() {
+    let twin = Twin::start("ibex");
+    let (printed, folder) = twin.run("ibex-single-node.toml");
+    assert!(
+        printed.contains("rank 7 of 8, local rank 7 on gpu2"),
+        "{printed}"
+    );
+    assert!(fs::read_dir(folder.join("tensorboard")).unwrap().count() > 0);
+    assert!(fs::read_dir(folder.join("monitor")).unwrap().count() > 0);
+    let shown = twin.env.yard(&["show", "@"]).success();
+    assert!(shown.contains("loss"), "{shown}");
+    twin.check_real("ibex-single-node.toml", expect![[r#"
+        srun -N 1 -n 8 python pytorch-examples/imagenet/train.py --data-dir /local/reference/CV/ILSVR/classification-localization/data/jpeg --read-checkpoints-from {resume} --write-checkpoints-to {checkpoints} --tensorboard-logging-dir {logs}
+    "#]]);
+}
+
+#[test]
+fn plais_jobs_with_and_without_a_container() {
+    let twin = Twin::start("plai");
+    for (kind, ranks) in [("standard", 1), ("lightning", 4), ("torchrun", 4)] {
+        for example in [
+            format!("plai-{kind}.toml"),
+            format!("plai-{kind}-container.toml"),
+        ] {
+            let (printed, _) = twin.run(&example);
+            let last = format!("rank {} of {ranks}, local rank", ranks - 1);
+            assert!(printed.contains(&last), "{example}: {printed}");
+            assert!(
+                printed.contains("trained on 40 points"),
+                "{example}: {printed}"
+            );
+        }
+    }
+    twin.check_real("plai-lightning.toml", expect![[r#"
+        srun -N 2 -n 4 python train_lightning.py --num_nodes=2 --gpus=2 --data {data}/datasets/points
+    "#]]);
+    twin.check_real("plai-torchrun.toml", expect![[r#"
+        srun -N 2 -n 2 python -m torch.distributed.run --nnodes=2 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint=FIRST_NODE:PORT --rdzv_id=JOB.RESTART --rdzv_conf=is_host=1 --max_restarts=3 train_ddp.py --data {data}/datasets/points
+    "#]]);
+    twin.check_real("plai-standard-container.toml", expect![[r#"
+        srun -N 1 -n 1 singularity exec --cleanenv --contain --nv --home=NODE_LOCAL/home --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER --bind=NODE_LOCAL:NODE_LOCAL --bind={data}/datasets:/data --bind={data}:/db --bind=RUN_FOLDER:/scratch_storage --pwd=CODE $TEST/work/image.sif python3 train.py --data {data}/datasets/points
+    "#]]);
+}
+
+#[test]
+fn technions_container_on_sixteen_gpus() {
+    let twin = Twin::start("technion");
+    let (printed, _) = twin.run("technion-pyxis.toml");
+    let note = "technion runs containers with pyxis; on this machine enroot runs them";
+    assert!(printed.contains(note), "{printed}");
+    assert!(
+        printed.contains("rank 15 of 16, local rank 7 on dgx02"),
+        "{printed}"
+    );
+    twin.check_real("technion-pyxis.toml", expect![[r#"
+        srun -N 2 -n 16 enroot start --mount NODE_LOCAL/tmp:/tmp:none:x-create=auto,rbind --mount RUN_FOLDER:RUN_FOLDER:none:x-create=auto,rbind --mount NODE_LOCAL:NODE_LOCAL:none:x-create=auto,rbind --mount $TEST/work:/code:none:x-create=auto,rbind --env HOME=NODE_LOCAL/home $TEST/work/image.sqsh /bin/sh -c 'cd "$0" && exec "$@"' CODE python -u /code/examples/tensorflow/tensorflow_synthetic_benchmark.py
+    "#]]);
+}
+
+#[test]
+fn wilsons_container_on_one_gpu() {
+    let twin = Twin::start("wilson");
+    let (printed, _) = twin.run("wilson-apptainer.toml");
+    assert!(
+        printed.contains("rank 0 of 1, local rank 0 on wcgpu"),
+        "{printed}"
+    );
+    twin.check_real("wilson-apptainer.toml", expect![[r#"
+        srun -N 1 -n 1 apptainer exec --cleanenv --contain --nv --home=/work1/my-project --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER --bind=NODE_LOCAL:NODE_LOCAL --bind=/work1/my-project:/work1/my-project --pwd=CODE $TEST/work/image.sif python mnist/main.py --epochs=3
+    "#]]);
+}
+
+/// A site's modules are not on a machine that has none: the twin says so and goes on.
+#[test]
+fn a_twin_without_modules_leaves_them_out() {
+    let twin = Twin::start("wilson");
+    let text = "command = [\"true\"]\n[environment]\nmodules = [\"cuda/12\"]\n";
+    twin.env.write("modules.toml", text);
+    let printed = twin
+        .env
+        .yard(&["run", "modules.toml", "--on", "wilson"])
+        .success();
+    let note = "modules are left out, since this machine has no module command: cuda/12";
+    assert!(printed.contains(note), "{printed}");
+}
