@@ -130,9 +130,12 @@ fn satoris_horovod_on_two_nodes() {
         let line = format!("rank {rank} of 8, local rank {local} on node000{node}, GPUs 0,1,2,3,");
         assert!(printed.contains(&line), "{printed}");
     }
-    twin.check_real("satori-horovod.toml", expect![[r#"
+    twin.check_real(
+        "satori-horovod.toml",
+        expect![[r#"
         srun -N 2 -n 8 python /data/ImageNet/pytorch_mnist.py
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
