@@ -215,7 +215,7 @@ fn folders_and_run_files() {
            2 │ comand = ["true"]
              │ ^^^^^^ did you mean command?
           help: a run file takes name, launcher, launcher_options, command, repeat, at_once, resources,
-                environment, after, data, checkpoints, resume, notify, services, cluster
+                environment, after, data, checkpoints, resume, watch, notify, services, cluster
 
         2 errors · yard lint --explain Y001
         -- stderr

@@ -118,6 +118,11 @@ pub enum Event {
         /// In words, one line.
         cause: String,
     },
+    /// The ranks show no sign of life. What is done about it follows.
+    Hung {
+        /// In words, one line: where each rank stands, the one that the others wait for first.
+        cause: String,
+    },
     /// SIGTERM came from outside and the job is over; whether the run comes back is the cluster's
     /// to say.
     Terminated {

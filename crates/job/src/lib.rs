@@ -24,6 +24,7 @@ mod main_branch;
 pub mod notices;
 mod protocol;
 mod rank;
+mod rank_stack;
 pub mod shell;
 mod srun;
 pub mod stage;

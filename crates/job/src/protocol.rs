@@ -5,6 +5,7 @@
 //! breaks a longer line in two, with a label in the middle. Lists of files therefore travel through
 //! the run folder and not through here.
 
+use crate::rank_stack::RankStack;
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +90,9 @@ pub enum Order {
         /// Whether they ended by themselves and well: then what stands there is whole.
         finished: bool,
     },
+    /// Say where each rank stands, then [`Report::Looked`]; and write their stacks into the run
+    /// folder.
+    Stacks,
     /// Do nothing any more, and end with the orders; with `clean`, remove the node-local folders. An
     /// agent stays until it is said what becomes of the run: it may have to say so itself.
     Finish {
@@ -180,6 +184,10 @@ pub enum Report {
         /// In words.
         why: String,
     },
+    /// Where a rank stands.
+    Stack(RankStack),
+    /// All ranks of the node were looked at.
+    Looked,
     /// All that was complete is saved.
     Drained {
         /// The order's number.
@@ -249,7 +257,8 @@ impl Report {
             | Report::Unfinished { why, .. }
             | Report::Left { why, .. }
             | Report::Broken { why, .. }
-            | Report::Note { text: why } => Some(why),
+            | Report::Note { text: why }
+            | Report::Stack(RankStack { place: why, .. }) => Some(why),
             Report::Hello { .. }
             | Report::Kept { .. }
             | Report::Restored { .. }
@@ -257,6 +266,7 @@ impl Report {
             | Report::Part { .. }
             | Report::NoPart { .. }
             | Report::Finished
+            | Report::Looked
             | Report::Drained { .. } => None,
         }
     }

@@ -158,6 +158,13 @@ fn marks(run: &Run) -> Vec<Mark> {
             });
         }
         for line in &start.events {
+            if let Event::Hung { cause } = &line.event {
+                marks.push(Mark {
+                    at: line.at,
+                    kind: MarkKind::Hang,
+                    text: format!("job {}: {cause}", start.attempt.job),
+                });
+            }
             if let Event::CheckpointOut {
                 name,
                 bytes,

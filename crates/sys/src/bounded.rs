@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// So much of what it prints is kept, in bytes.
-const KEPT: u64 = 4096;
+const KEPT: u64 = 1 << 16;
 
 /// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@ mod containers;
 pub mod env_vars;
 mod environment_plan;
 mod fit;
+mod hang_plan;
 mod input_variables;
 mod keys;
 mod launchers;
@@ -40,6 +41,7 @@ pub use containers::{
     enroot_address, is_passed,
 };
 pub use environment_plan::{CONDA_HOOK, EnvironmentPlan, Prelude, Python};
+pub use hang_plan::HangPlan;
 pub use input_variables::{INPUT_VARIABLES, Variables};
 pub use keys::{
     Flag, KeyDefault, KeyRow, SectionRow, Value, config_keys, is_of_one_run, key_sections,
@@ -58,8 +60,9 @@ pub use refusal::{Refusal, RefusalKind};
 pub use resolved::{Resolved, Source};
 pub use run_file::{
     AfterSection, CheckpointSection, Complete, CompleteWord, ContainerSection, DataSection,
-    EnvironmentSection, GpuMemory, Keep, MemorySize, Notify, NotifySection, PythonChoice,
+    EnvironmentSection, GpuMemory, Keep, MemorySize, Notify, NotifySection, OnHang, PythonChoice,
     ResourceSection, ResumeBy, ResumeOn, ResumeSection, RunFile, Sections, ServiceSection,
+    WatchSection,
 };
 pub use script::directive;
 pub use service_plan::ServicePlan;

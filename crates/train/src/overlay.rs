@@ -45,6 +45,8 @@ impl Sections {
         overlay!(self, upper, resume.grace);
         overlay!(self, upper, resume.notify);
         overlay!(self, upper, resume.args);
+        overlay!(self, upper, watch.hang);
+        overlay!(self, upper, watch.on_hang);
         overlay!(self, upper, notify.mail);
         overlay!(self, upper, notify.on);
         overlay!(self, upper, notify.server);

@@ -81,7 +81,7 @@ fn unknown_keys_name_the_nearest() {
                1 │ comand = ["x"]
                  │ ^^^^^^ did you mean command?
               help: a run file takes name, launcher, launcher_options, command, repeat, at_once, resources,
-                    environment, after, data, checkpoints, resume, notify, services, cluster
+                    environment, after, data, checkpoints, resume, watch, notify, services, cluster
 
             error: unknown key gpus_per_nodes
                --> yard.toml:3:1
@@ -136,7 +136,7 @@ fn a_key_of_a_section_above_it() {
                2 │ [resource]
                  │  ^^^^^^^^ did you mean resources?
               help: a run file takes name, launcher, launcher_options, command, repeat, at_once, resources,
-                    environment, after, data, checkpoints, resume, notify, services, cluster
+                    environment, after, data, checkpoints, resume, watch, notify, services, cluster
         "#]],
     );
 }
@@ -369,7 +369,7 @@ fn clusters_take_the_same_keys() {
                3 │ cluster = 1
                  │ ^^^^^^^
               help: [cluster.ibex] takes name, launcher, launcher_options, command, repeat, at_once, resources,
-                    environment, after, data, checkpoints, resume, notify, services
+                    environment, after, data, checkpoints, resume, watch, notify, services
         "#]],
     );
 }
@@ -467,6 +467,6 @@ fn the_config_has_what_all_runs_share() {
            --> config.toml:7:15
            7 │ [cluster.ibex.resource]
              │               ^^^^^^^^ did you mean resources?
-          help: [cluster.ibex] takes resources, environment, checkpoints, resume, notify, services
+          help: [cluster.ibex] takes resources, environment, checkpoints, resume, watch, notify, services
     "#]].assert_eq(&shown.collect::<Vec<_>>().join("\n"));
 }

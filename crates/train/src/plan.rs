@@ -1,8 +1,8 @@
 //! A run file resolved against one cluster.
 
 use crate::{
-    Complete, EnvironmentPlan, GpuMemory, Keep, Launcher, Notify, NotifyPlan, Resolved, ResumeBy,
-    ResumeOn, ServicePlan, Source,
+    Complete, EnvironmentPlan, GpuMemory, HangPlan, Keep, Launcher, Notify, NotifyPlan, Resolved,
+    ResumeBy, ResumeOn, ServicePlan, Source,
 };
 use model::{MailEvent, Seconds, TimeLimitRequest};
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,9 @@ pub struct Plan {
     pub checkpoints: CheckpointPlan,
     /// When and how the run comes back.
     pub resume: ResumePlan,
+    /// What is done about ranks that hang; `None`: hangs are not looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hang: Option<HangPlan>,
     /// Who gets mail.
     pub mail: Option<Resolved<String>>,
     /// About what.

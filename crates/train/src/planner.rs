@@ -3,6 +3,7 @@
 use crate::containers;
 use crate::environment_plan::{no_secrets, no_variables};
 use crate::fit::{Fit, Wanted};
+use crate::hang_plan;
 use crate::service_plan;
 use crate::{
     CheckpointPlan, Complete, CompleteWord, ContainerPlan, DataPlan, EnvironmentPlan, HookForm,
@@ -166,6 +167,14 @@ pub(crate) fn plan_sections(
     check_lightning_name(&launcher, &name)?;
 
     let environment = environment(input.base, asked.environment, &launcher, facts)?;
+    let resume_on = asked.resume.on.unwrap_or_else(|| {
+        let all = vec![
+            ResumeOn::Timeout,
+            ResumeOn::Preemption,
+            ResumeOn::NodeFailure,
+        ];
+        or(all, "default: a run continues until it is done")
+    });
     let path = |path: Resolved<String>| path.map(|path| in_folder(input.base, &path));
     let plan = Plan {
         name,
@@ -225,15 +234,9 @@ pub(crate) fn plan_sections(
                 asked.checkpoints.settle,
             ),
         },
+        hang: hang_plan::hang(asked.watch, &resume_on)?,
         resume: ResumePlan {
-            on: asked.resume.on.unwrap_or_else(|| {
-                let all = vec![
-                    ResumeOn::Timeout,
-                    ResumeOn::Preemption,
-                    ResumeOn::NodeFailure,
-                ];
-                or(all, "default: a run continues until it is done")
-            }),
+            on: resume_on,
             by: asked.resume.by.unwrap_or_else(|| by(facts)),
             grace,
             notify: asked

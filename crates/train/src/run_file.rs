@@ -45,6 +45,8 @@ pub struct Sections {
     pub checkpoints: CheckpointSection,
     /// `[resume]`
     pub resume: ResumeSection,
+    /// `[watch]`
+    pub watch: WatchSection,
     /// `[notify]`
     pub notify: NotifySection,
     /// `[services]`
@@ -278,6 +280,27 @@ pub enum Notify {
     Sigterm,
     /// SIGUSR1
     Sigusr1,
+}
+
+/// `[watch]`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WatchSection {
+    /// `hang`
+    pub hang: Option<Resolved<Seconds>>,
+    /// `on_hang`
+    pub on_hang: Option<Resolved<OnHang>>,
+}
+
+/// What is done about ranks that hang.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnHang {
+    /// The run comes back, as after the loss of a node.
+    Restart,
+    /// It fails.
+    End,
+    /// It goes on, and its log says so.
+    Log,
 }
 
 /// `[notify]`

@@ -2,8 +2,8 @@
 
 use crate::fit::{describe, describe_machine};
 use crate::{
-    Keep, Launcher, Plan, Resolved, ResumeBy, Source, command_line, say_limit, say_mebibytes,
-    say_seconds,
+    Keep, Launcher, OnHang, Plan, Resolved, ResumeBy, Source, command_line, say_limit,
+    say_mebibytes, say_seconds,
 };
 use model::{ClusterFacts, TimeLimitRequest, WIDEST, wrap};
 use std::fmt::Write as _;
@@ -215,6 +215,15 @@ impl Plan {
         let by = &self.resume.by;
         if by.value == ResumeBy::Successor && !on.value.is_empty() {
             add("comes back by", "a successor job".to_owned(), &by.source);
+        }
+        if let Some(hang) = &self.hang {
+            let then = match hang.then.value {
+                OnHang::Restart => "comes back",
+                OnHang::End => "fails",
+                OnHang::Log => "goes on, and the log says so",
+            };
+            let value = format!("after {}: {then}", say_seconds(hang.after.value));
+            add("hang", value, &hang.after.source);
         }
         let grace = &self.resume.grace;
         add("grace", say_seconds(grace.value), &grace.source);

@@ -113,6 +113,9 @@ fn run_text(run: &Run, view: Option<&JobView>, now: Timestamp) -> String {
     for (name, why) in unsaved.iter().rev().take(UNSAVED).rev() {
         add("not saved", &format!("{name}: {why}"));
     }
+    if let Some(cause) = hang(run) {
+        add("hang", &cause);
+    }
     for finding in run_findings(run, &state, now).iter().take(FINDINGS) {
         add("note", finding);
     }
@@ -167,6 +170,24 @@ fn start_text(run: &Run, index: usize, state: &RunState) -> String {
         parts.push(format!("{} of work lost", words::length(lost)));
     }
     format!("job {}: {}", start.attempt.job, parts.join(", "))
+}
+
+/// Where the ranks of the last start that hung stood, and where their stacks are.
+fn hang(run: &Run) -> Option<String> {
+    let of_start = |start: &Start| {
+        let hung = start
+            .events
+            .iter()
+            .rev()
+            .find_map(|line| match &line.event {
+                Event::Hung { cause } => Some(cause.clone()),
+                _ => None,
+            })?;
+        let stacks = run.folder.stack(start.attempt, 0);
+        let stacks = stacks.with_extension("stack-*");
+        Some(format!("{hung}; stacks: {}", stacks.display()))
+    };
+    run.starts.iter().rev().find_map(of_start)
 }
 
 /// Whether a start has ended: the last one of a run that waits or is over, and all before it.

@@ -147,6 +147,7 @@ impl Story {
                 words::length(millis(*lasted_ms))
             ))],
             Event::Lost { cause } => vec![start(format!("lost: {cause}"))],
+            Event::Hung { cause } => vec![start(cause.clone())],
             // Who cancelled it knows, and the last line says it.
             Event::Terminated {
                 reason: None | Some(StopReason::Cancelled),

@@ -78,6 +78,12 @@ impl RunFolder {
         self.logs().join(format!("{attempt}.{rank}"))
     }
 
+    /// `logs/<job>.<restart>.stack-<rank>`: what a rank did when it hung.
+    #[must_use]
+    pub fn stack(&self, attempt: Attempt, rank: u32) -> PathBuf {
+        self.logs().join(format!("{attempt}.stack-{rank}"))
+    }
+
     /// `srun --output` of the ranks' step: `logs/<job>.<restart>.%t`.
     #[must_use]
     pub fn rank_log_pattern(&self, attempt: Attempt) -> String {

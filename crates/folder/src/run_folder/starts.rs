@@ -74,7 +74,9 @@ impl RunFolder {
         let logs = fs::read_dir(self.logs()).ok()?.flatten();
         let own = logs.filter(|entry| {
             let name = entry.file_name();
-            name.to_str().is_some_and(|name| name.starts_with(&start))
+            let rank = name.to_str().and_then(|name| name.strip_prefix(&start));
+            // Services and stacks have names that are no numbers.
+            rank.is_some_and(|rank| rank.parse::<u32>().is_ok())
         });
         let written = own.filter_map(|entry| {
             let facts = entry.metadata().ok().filter(|facts| facts.len() > 0)?;

@@ -17,6 +17,7 @@ mod recognise;
 mod rescue;
 mod restore;
 mod scan;
+mod stacks;
 mod store;
 mod tree;
 mod watcher;
@@ -387,6 +388,7 @@ impl Agent {
             Order::Out { name } => self.is_out(&name),
             Order::Forget { name } => self.forget(&name),
             Order::Notify => self.notify()?,
+            Order::Stacks => self.look_at_ranks(),
             Order::Signal { kill } => {
                 self.ending()?;
                 let ranks = ranks::on_node(&self.local.path(), self.at.node_index);
@@ -419,6 +421,18 @@ impl Agent {
             Order::Finish { .. } => {}
         }
         Ok(())
+    }
+
+    /// Beside the loop: a process may be slow to look at.
+    fn look_at_ranks(&self) {
+        let ranks = ranks::numbered(&self.local.path(), self.at.node_index);
+        let (run, attempt) = (self.at.run.clone(), self.at.attempt);
+        std::thread::spawn(move || {
+            for stack in stacks::look(&run, attempt, &ranks) {
+                let _ = say(Report::Stack(stack));
+            }
+            let _ = say(Report::Looked);
+        });
     }
 
     /// The port is for the ranks now, or for what they ask here.

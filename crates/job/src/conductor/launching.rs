@@ -1,5 +1,6 @@
 //! How a conductor starts the ranks.
 
+use super::quiet::QuietWatch;
 use super::services::{ServicePlace, Services};
 use super::state::{Hello, Known};
 use super::steps::RanksPlace;
@@ -8,6 +9,7 @@ use folder::{Event, LaunchFile};
 use model::{ContainerRuntime, Timestamp};
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use sys::disk_errors::patiently;
 use train::{
     ContainerPlace, ContainerStart, EnvChange, JobShape, Launch, Notify, Rendezvous, Values,
@@ -116,6 +118,15 @@ impl Conductor {
             heard: &self.heard,
         };
         self.services = Services::start(plan, &beside);
+        if let Some(hang) = &plan.hang {
+            let quiet = QuietWatch {
+                run: self.run.clone(),
+                attempt: allocation.attempt,
+                after: Duration::from_secs(hang.after.value.0),
+                heard: self.heard.clone(),
+            };
+            std::thread::spawn(move || quiet.watch());
+        }
         let rendezvous = format!("{}:{}", rendezvous.address, rendezvous.port);
         self.record(
             Event::Launched {

@@ -17,6 +17,7 @@ mod keeper;
 mod launching;
 mod loss;
 mod opening;
+mod quiet;
 mod services;
 mod state;
 mod steps;

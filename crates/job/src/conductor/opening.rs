@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use sys::disk_errors::{self, patiently};
-use train::{Keep, Notify, ResumeBy, ResumeOn};
+use train::{Keep, Notify, OnHang, ResumeBy, ResumeOn};
 
 /// How long agents may take to say hello: a node that boots its file system cache is slow.
 const HELLO: Duration = Duration::from_secs(180);
@@ -235,6 +235,12 @@ impl Conductor {
             kill_wait: Duration::from_secs(self.json.facts.comeback.kill_wait.0),
             node_folder: self.local.checkpoints(),
             grace: Duration::from_secs(resume.grace.value.0),
+            on_hang: self
+                .json
+                .plan
+                .hang
+                .as_ref()
+                .map_or(OnHang::Log, |hang| hang.then.value),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 mod as_user;
 mod descendants;
+mod doing;
 mod find_program;
 mod fork;
 mod own;
@@ -14,6 +15,7 @@ mod tree_usage;
 
 pub use as_user::as_user;
 pub use descendants::{all, children, descendants, descendants_where};
+pub use doing::{Doing, doing};
 pub use find_program::find_program;
 pub use fork::{Fork, exit_now, fork};
 pub use own::OwnProcesses;

@@ -1,6 +1,6 @@
 //! The words of keys that take one of several.
 
-use crate::{CompleteWord, HookForm, Launcher, Notify, ResumeBy, ResumeOn};
+use crate::{CompleteWord, HookForm, Launcher, Notify, OnHang, ResumeBy, ResumeOn};
 use model::MailEvent;
 
 /// Values that are written as words.
@@ -47,6 +47,14 @@ impl Choice for Notify {
         ("file", Notify::File),
         ("SIGTERM", Notify::Sigterm),
         ("SIGUSR1", Notify::Sigusr1),
+    ];
+}
+
+impl Choice for OnHang {
+    const WORDS: &'static [(&'static str, OnHang)] = &[
+        ("restart", OnHang::Restart),
+        ("end", OnHang::End),
+        ("log", OnHang::Log),
     ];
 }
 

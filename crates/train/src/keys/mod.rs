@@ -17,6 +17,7 @@ mod resume;
 mod sections;
 mod services;
 mod top;
+mod watch;
 
 pub(crate) use choices::Choice;
 pub(crate) use config_only::{ON, POLL};

@@ -4,7 +4,7 @@ use super::{KeyRow, Section};
 use crate::reader::Reader;
 use crate::{
     AfterSection, CheckpointSection, ContainerSection, DataSection, EnvironmentSection,
-    NotifySection, ResourceSection, ResumeSection, Sections,
+    NotifySection, ResourceSection, ResumeSection, Sections, WatchSection,
 };
 use toml::Spanned;
 use toml::de::DeValue;
@@ -91,6 +91,13 @@ pub(crate) const SECTIONS: &[SectionEntry] = &[
         of_one_run: false,
         keys: ResumeSection::rows,
         read: |own, reader, name, value| reader.section(&mut own.resume, name, value),
+    },
+    SectionEntry {
+        name: "watch",
+        doc: "What is done about ranks that hang (docs/monitor.md).",
+        of_one_run: false,
+        keys: WatchSection::rows,
+        read: |own, reader, name, value| reader.section(&mut own.watch, name, value),
     },
     SectionEntry {
         name: "notify",

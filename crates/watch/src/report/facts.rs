@@ -85,6 +85,8 @@ pub enum MarkKind {
     Checkpoint,
     /// The run started again.
     Restart,
+    /// The ranks hung.
+    Hang,
 }
 
 impl RunFacts {

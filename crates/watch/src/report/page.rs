@@ -69,11 +69,14 @@ fn one(html: &mut String, run: &RunFacts) {
     }
     html.push_str("</div>\n");
     html.push_str(&timeline(run));
-    let found = findings(&run.usage, run.asked.cpus_per_rank);
+    let hangs = run.marks.iter().filter(|mark| mark.kind == MarkKind::Hang);
+    let mut found: Vec<String> = hangs.map(|mark| mark.text.clone()).collect();
+    let findings = findings(&run.usage, run.asked.cpus_per_rank);
+    found.extend(findings.iter().map(ToString::to_string));
     if !found.is_empty() {
         html.push_str("<h2>What stands out</h2>\n<ul class=found>");
         for finding in found {
-            write!(html, "<li>{}</li>", escaped(&finding.to_string())).expect(STRING);
+            write!(html, "<li>{}</li>", escaped(&finding)).expect(STRING);
         }
         html.push_str("</ul>\n");
     }

@@ -42,6 +42,15 @@ pub(super) fn timeline(run: &RunFacts) -> String {
         )
         .expect("invariant: a string takes all");
     }
+    for hang in run.marks.iter().filter(|mark| mark.kind == MarkKind::Hang) {
+        write!(
+            html,
+            "<i class=hang style=\"left:{:.2}%\" title=\"{}\"></i>",
+            place(hang.at),
+            escaped(&hang.text)
+        )
+        .expect("invariant: a string takes all");
+    }
     writeln!(
         html,
         "</div><div class=ends><span>{}</span><span>{}</span></div>",

@@ -7,7 +7,7 @@ use folder::{Event, StopReason};
 use model::Timestamp;
 use std::path::PathBuf;
 use std::time::Duration;
-use train::ResumeBy;
+use train::{OnHang, ResumeBy};
 
 /// What is known before anything happens.
 #[derive(Clone, Debug)]
@@ -40,6 +40,8 @@ pub struct Facts {
     pub node_folder: PathBuf,
     /// How long a disk that takes nothing is waited for at the end.
     pub grace: Duration,
+    /// What is done about ranks that hang.
+    pub on_hang: OnHang,
 }
 
 /// Whether and how the run comes back.
@@ -122,6 +124,11 @@ pub enum StateEvent {
     Terminated,
     /// What the cluster says of it.
     CancelCause(CancelCause),
+    /// The ranks show no sign of life.
+    Quiet {
+        /// For how long.
+        quiet: Duration,
+    },
     /// A disk takes nothing, and what was to be done needs it.
     DiskRefuses {
         /// In words.

@@ -13,6 +13,7 @@ mod closing;
 mod copying;
 mod draining;
 mod gathering;
+mod hanging;
 mod interface;
 mod rescuing;
 
@@ -24,6 +25,7 @@ use super::copies::{Copies, Part};
 use crate::grace::Deadlines;
 use crate::protocol::{AgentId, Report};
 use folder::{Event, StopReason};
+use hanging::Hang;
 use model::Timestamp;
 use rescuing::Rescuing;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,6 +63,8 @@ pub struct ConductorState {
     rescued: bool,
     /// Whether the loss of this start was written down.
     loss_recorded: bool,
+    /// What is known of ranks that hang.
+    hang: Option<Hang>,
 }
 
 #[derive(Debug)]
@@ -165,6 +169,7 @@ impl ConductorState {
             unexplained: None,
             rescued: false,
             loss_recorded: false,
+            hang: None,
         }
     }
 
@@ -192,7 +197,9 @@ impl ConductorState {
             Phase::Staging | Phase::Restoring { .. } => deadlines.map(|at| at.warn),
             Phase::Running => {
                 let warn = deadlines.map(|at| at.warn);
-                warn.into_iter().chain(self.copies.next_due()).min()
+                let hang = self.hang.as_ref().map(Hang::until);
+                let due = [warn, self.copies.next_due(), hang];
+                due.into_iter().flatten().min()
             }
             Phase::Draining(draining) => deadlines.map(|at| match draining.stage {
                 Stage::Saving { .. } => at.stop,
@@ -213,6 +220,7 @@ impl ConductorState {
         let mut effects = Vec::new();
         self.take(event, now, &mut effects);
         self.copy_on(now, &mut effects);
+        self.hang_on(now, &mut effects);
         self.go_on(now, &mut effects);
         effects
     }
@@ -240,11 +248,13 @@ impl ConductorState {
                     (_, true) => Why::Lost { cause },
                     (_, false) => Why::Failed { status, cause },
                 };
+                let why = self.why_killed().filter(|_| status != 0).unwrap_or(why);
                 self.ranks_ended(why, now, effects);
             }
             StateEvent::Published { name, result } => self.published(&name, result, now, effects),
             StateEvent::Terminated => self.terminated(now, effects),
             StateEvent::CancelCause(told) => self.told(told, now, effects),
+            StateEvent::Quiet { quiet } => self.quiet(quiet, now, effects),
             StateEvent::DiskRefuses { cause } => self.abort(Why::Lost { cause }, now, effects),
             StateEvent::Requeued(result) => self.requeued(result, effects),
             StateEvent::SuccessorSubmitted(result) => self.succeeded(result, effects),
@@ -319,6 +329,8 @@ impl ConductorState {
                 }
             }
             Report::Note { text } => effects.push(Effect::Record(Event::Note { text })),
+            Report::Stack(stack) => self.stack(stack),
+            Report::Looked => self.looked(agent),
             Report::Kept { name } => drop(self.kept.entry(name).or_default().insert(agent)),
             Report::Broken { why, disk } => {
                 let node = self

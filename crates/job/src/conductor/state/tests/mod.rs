@@ -5,6 +5,7 @@ mod copying;
 mod disk;
 mod ends;
 mod gathering;
+mod hanging;
 mod life;
 mod rescuing;
 
@@ -42,6 +43,7 @@ fn facts() -> Facts {
         kill_wait: Duration::from_secs(30),
         node_folder: "/tmp/node/checkpoints".into(),
         grace: Duration::from_secs(60),
+        on_hang: train::OnHang::Log,
     }
 }
 
@@ -117,6 +119,18 @@ fn event(words: &[&str]) -> StateEvent {
             },
         ),
         "kept" => StateEvent::Report(0, Report::Kept { name: name(1) }),
+        "quiet" => StateEvent::Quiet {
+            quiet: Duration::from_secs(words[1].parse().unwrap()),
+        },
+        "stack" => StateEvent::Report(
+            0,
+            Report::Stack(crate::rank_stack::RankStack {
+                rank: words[1].parse().unwrap(),
+                standing: serde_json::from_str(&format!("{:?}", words[2])).unwrap(),
+                place: name(3),
+            }),
+        ),
+        "looked" => StateEvent::Report(words[1].parse().unwrap(), Report::Looked),
         "disk" => StateEvent::DiskRefuses {
             cause: "no room".into(),
         },
