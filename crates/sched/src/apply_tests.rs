@@ -684,3 +684,31 @@ fn a_turn_changes_no_row_of_a_job_that_goes_on_waiting() {
     let newest = world.state.version() - 3;
     assert_eq!(world.state.newer(newest).count(), 2);
 }
+
+/// The limit with which a job of four hours starts where two are allowed; none if it waits.
+#[track_caller]
+fn check_long_job(limits: &str, want: Option<u64>) {
+    let text = format!(
+        "[nodes.a]\nnames = \"a1\"\ncpus = 1\n[partition.gpu]\nnodes = [\"a\"]\ndefault = true\n\
+         max_time = \"2:00:00\"\n[limits]\n{limits}\n"
+    );
+    let file = cluster_file::ClusterFile::parse("site", &text).unwrap();
+    let mut world = World::of(Arc::new(Cluster::build(&file, resources::Trust::All)));
+    let id = world.submit(Request {
+        time: Some(TimeLimitRequest::Limit(Seconds(4 * 3600))),
+        ..Request::default()
+    });
+    world.pass();
+    let limit = match &world.rows[&id].state {
+        JobState::Running { limit, .. } => *limit,
+        _ => None,
+    };
+    assert_eq!(limit, want.map(Seconds));
+}
+
+#[test]
+fn where_limits_cut_a_longer_job_starts_and_ends_at_the_limit() {
+    check_long_job("cut_at_max_time = true", Some(2 * 3600));
+    check_long_job("cut_at_max_time = false", None);
+    check_long_job("", None);
+}

@@ -16,6 +16,7 @@ impl State {
             Some(TimeLimitRequest::Unlimited) => true,
             None => false,
         };
+        let too_long = !partition.cuts_at_max_time && partition.max_time.is_some_and(over);
         let nodes = &choice.need.compiled.demand.nodes;
         let too_many = partition.max_nodes.is_some_and(|most| nodes.least > most);
         let too_few = nodes.most.is_some_and(|most| most < partition.min_nodes);
@@ -23,17 +24,23 @@ impl State {
             PartitionState::Down => Err(PendingReason::PartitionDown),
             PartitionState::Inactive => Err(PendingReason::PartitionInactive),
             _ if too_many || too_few => Err(PendingReason::PartitionNodeLimit),
-            _ if partition.max_time.is_some_and(over) => Err(PendingReason::PartitionTimeLimit),
+            _ if too_long => Err(PendingReason::PartitionTimeLimit),
             PartitionState::Up | PartitionState::Drain => Ok(()),
         }
     }
 
     /// The time limit that a job has when it starts in a partition.
     pub(crate) fn limit_of(&self, job: &Job, choice: &Choice) -> Option<Seconds> {
-        match job.record.request.time {
+        let partition = self.cluster.partition(choice.partition);
+        let asked = match job.record.request.time {
             Some(TimeLimitRequest::Limit(limit)) => Some(limit),
             Some(TimeLimitRequest::Unlimited) => None,
-            None => self.cluster.partition(choice.partition).default_time,
+            None => partition.default_time,
+        };
+        let most = partition.max_time.filter(|_| partition.cuts_at_max_time);
+        match (asked, most) {
+            (Some(asked), Some(most)) => Some(asked.min(most)),
+            (asked, most) => asked.or(most),
         }
     }
 }

@@ -171,6 +171,7 @@ impl Cluster {
             nodes,
             state: value(&partition.state).unwrap_or(PartitionState::Up),
             max_time,
+            cuts_at_max_time: value(&file.limits.cut_at_max_time).unwrap_or(false),
             default_time: default_time.map_or(max_time, limit),
             min_nodes: value(&partition.min_nodes).unwrap_or(0),
             max_nodes: value(&partition.max_nodes),

@@ -31,6 +31,8 @@ pub struct Partition {
     pub state: PartitionState,
     /// `MaxTime`; none is no limit.
     pub max_time: Option<Seconds>,
+    /// A job that asks for more than `max_time` starts, and that is its limit.
+    pub cuts_at_max_time: bool,
     /// The limit of a job that asks for none: `DefaultTime`, else `MaxTime`.
     pub default_time: Option<Seconds>,
     /// `MinNodes`

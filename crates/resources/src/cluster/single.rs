@@ -64,6 +64,7 @@ impl Cluster {
             nodes: NodeSet::first(1),
             state: PartitionState::Up,
             max_time: None,
+            cuts_at_max_time: false,
             default_time: None,
             min_nodes: 0,
             max_nodes: None,
