@@ -1,9 +1,10 @@
 //! When a job must stop training so that everything is saved before its limit. Pure.
 
-use model::Timestamp;
+use model::{Seconds, Timestamp};
 use std::time::Duration;
+use train::default_grace;
 
-/// The moments of a job's end, each after the one before. All of them are before the limit.
+/// The moments of a job's end, each after the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
     /// The program is warned (where the run file wants that) and the last copying begins.
@@ -14,12 +15,10 @@ pub struct Deadlines {
     pub kill: Timestamp,
     /// Copying is given up, the job is requeued.
     pub leave: Timestamp,
+    /// The cluster ends what is still there.
+    pub end: Timestamp,
 }
 
-/// A grace that was not requested is no longer than this.
-pub const DEFAULT_GRACE: Duration = Duration::from_secs(120);
-/// Grace in parts of the whole limit, where the limit is short: 25 s leave 3.1 s.
-const LARGEST_PART: u32 = 8;
 /// What a requeue takes on a machine that is busy: one that comes after the limit brings nothing back.
 const REQUEUE: Duration = Duration::from_millis(500);
 /// The least that a copy, a stop and a requeue need.
@@ -29,15 +28,21 @@ impl Deadlines {
     /// From the job's end.
     ///
     /// `asked` is the run file's grace. It is followed as far as it leaves half of the limit for
-    /// work; a grace that was not requested is an eighth of the limit, at most two minutes.
+    /// work; without one it is [`default_grace`].
     #[must_use]
     pub fn before_limit(start: Timestamp, end: Timestamp, asked: Option<Duration>) -> Deadlines {
         let limit = Duration::from_millis(end.since(start).unsigned_abs());
         let grace = match asked {
             Some(asked) => asked.min(limit / 2),
-            None => DEFAULT_GRACE.min(limit / LARGEST_PART),
+            None => default_grace(limit),
         };
         Deadlines::within(end, grace.max(LEAST.min(limit / 2)))
+    }
+
+    /// What is left of the job at a moment, in whole seconds.
+    #[must_use]
+    pub fn left_at(&self, now: Timestamp) -> Seconds {
+        Seconds((self.end.since(now).max(0).unsigned_abs() + 500) / 1000)
     }
 
     /// After SIGTERM came from outside: everything within `wait`, of which a sixth is left so that
@@ -63,6 +68,7 @@ impl Deadlines {
             stop: before(grace / 2),
             kill: before(grace * 3 / 10),
             leave: before((grace / 10).max(REQUEUE.min(grace / 4))),
+            end,
         }
     }
 }

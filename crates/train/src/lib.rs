@@ -54,7 +54,7 @@ pub use notify_plan::{HookForm, MailServer, NotifyPlan};
 pub use overrides::{OverrideProblem, Overrides};
 pub use placeholders::{PLACEHOLDERS, Placeholder, UnknownPlaceholder, Values, fill};
 pub use plan::{CheckpointPlan, DataPlan, JobPlace, Plan, ResumePlan, place_below};
-pub use planner::{PlanInput, plan};
+pub use planner::{PlanInput, default_grace, plan};
 pub use rank_command::{EnvChange, JobShape, RankCommand, Rendezvous};
 pub use refusal::{Refusal, RefusalKind};
 pub use resolved::{Resolved, Source};

@@ -13,6 +13,7 @@ use crate::{
 };
 use model::{ClusterFacts, ContainerRuntime, MailEvent, Seconds, TimeLimitRequest};
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 /// What a plan is made of.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +37,9 @@ pub struct PlanInput<'a> {
 /// Nothing changed for so long: a checkpoint of an unknown format counts as whole.
 const SETTLE: Seconds = Seconds(10);
 /// Long enough for some gigabytes to a network file system.
-const GRACE: Seconds = Seconds(120);
+const GRACE: Duration = Duration::from_secs(120);
+/// The least that a copy, a stop and a requeue need.
+const LEAST_GRACE: Duration = Duration::from_secs(2);
 
 /// Resolves every value: program < cluster < user's config < run file < its `[cluster.NAME]` <
 /// environment < flags.
@@ -504,7 +507,14 @@ fn granularity_note(
     })
 }
 
-/// Two minutes, or a fifth of a short limit.
+/// How long before its limit a job is ended where the run file names no grace: two minutes, or an
+/// eighth of a short limit, but two seconds as long as half of the limit is left for work.
+#[must_use]
+pub fn default_grace(limit: Duration) -> Duration {
+    let least = LEAST_GRACE.min(limit / 2);
+    (limit / 8).clamp(least, GRACE.max(least))
+}
+
 fn grace(
     asked: Option<Resolved<Seconds>>,
     time: Option<&Resolved<TimeLimitRequest>>,
@@ -522,14 +532,17 @@ fn grace(
             todo: "a shorter grace, or a longer time".to_owned(),
         }),
         (Some(grace), _, _) => Ok(grace),
-        (None, Some(limit), _) if limit.0 / 5 < GRACE.0 => Ok(or(
-            Seconds((limit.0 / 5).max(1)),
-            "default: a fifth of the limit",
-        )),
-        (None, _, _) => Ok(or(
-            GRACE,
-            "default: to save a last checkpoint before the limit",
-        )),
+        (None, limit, _) => {
+            let limit = limit.map(|limit| Duration::from_secs(limit.0));
+            let grace = limit.map_or(GRACE, default_grace);
+            let why = if grace < GRACE {
+                "default: an eighth of the limit"
+            } else {
+                "default: to save a last checkpoint before the limit"
+            };
+            let whole = grace.as_secs() + u64::from(grace.subsec_nanos() > 0);
+            Ok(or(Seconds(whole), why))
+        }
     }
 }
 

@@ -36,7 +36,7 @@ impl Section for ResumeSection {
             row: KeyRow {
                 name: "grace",
                 value: Value::Length,
-                default: KeyDefault::Unless("\"2m\"", "a fifth of `time` where that is shorter"),
+                default: KeyDefault::Unless("\"2m\"", "an eighth of `time` where that is shorter"),
                 flag: None,
                 doc: "How long before the time limit the ranks are ended, so that the last \
                       checkpoints are copied out.",

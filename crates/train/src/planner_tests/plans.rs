@@ -25,7 +25,7 @@ fn digits_on_a_laptop() {
               python          made from /home/me/digits/requirements.txt  from yard.toml:7
               checkpoints     all are kept                  default: no checkpoint is deleted
               comes back on   timeout, preemption, node-failure  default: a run continues until it is done
-              grace           5 s                           default: a fifth of the limit
+              grace           4 s                           default: an eighth of the limit
         "#]],
     );
 }
@@ -58,7 +58,7 @@ fn flags_are_the_strongest_layer() {
               python          made from /home/me/digits/requirements.txt  from yard.toml:7
               checkpoints     all are kept                  default: no checkpoint is deleted
               comes back on   timeout, preemption, node-failure  default: a run continues until it is done
-              grace           2 min                         default: to save a last checkpoint before the limit
+              grace           1 min 15 s                    default: an eighth of the limit
         "#]],
     );
 }

@@ -145,10 +145,9 @@ impl ConductorState {
         {
             *stage = Stage::Stopping;
         }
-        let leave = self.deadlines.map_or(now, |at| at.leave);
         effects.push(Effect::Record(Event::Stopping {
             reason: told.reason.unwrap_or(StopReason::Cancelled),
-            left: Seconds(leave.since(now).unsigned_abs() / 1000),
+            left: self.deadlines.map_or(Seconds(0), |at| at.left_at(now)),
         }));
     }
 
@@ -160,6 +159,7 @@ impl ConductorState {
             stop: at.stop.min(soon.stop),
             kill: at.kill.min(soon.kill),
             leave: at.leave.min(soon.leave),
+            end: at.end.min(soon.end),
         }));
     }
 
@@ -188,6 +188,7 @@ impl ConductorState {
                 stop: end,
                 kill: end,
                 leave: end,
+                end,
             });
         }
         effects.push(Effect::Send(Order::Drain {
@@ -224,10 +225,9 @@ impl ConductorState {
                 self.part_early(Why::Limit, now, effects);
             }
             Phase::Running if now >= at.warn => {
-                let left = Seconds(at.leave.since(now).unsigned_abs() / 1000);
                 effects.push(Effect::Record(Event::Stopping {
                     reason: StopReason::Limit,
-                    left,
+                    left: at.left_at(now),
                 }));
                 let asked = self.facts.notify;
                 if asked {

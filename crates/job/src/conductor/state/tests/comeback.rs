@@ -36,7 +36,7 @@ fn without_progress_it_ends_with_words() {
                 send {"order":"out","name":"ckpt-100"}
                 event {"event":"checkpoint-out","name":"ckpt-100","step":100,"bytes":9,"took_ms":3,"proven":true}
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
                 send {"order":"signal","kill":false}
@@ -65,7 +65,7 @@ fn what_can_not_come_back_says_so() {
         script,
         expect![[r#"
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
                 send {"order":"signal","kill":false}
@@ -92,7 +92,7 @@ fn what_can_not_come_back_says_so() {
         script,
         expect![[r#"
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
                 send {"order":"signal","kill":false}
@@ -140,7 +140,7 @@ fn a_successor_waits_from_the_start_and_takes_over() {
                 send {"order":"watch","resume":null}
                 start ranks on n0 from nothing
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
                 send {"order":"signal","kill":false}
@@ -193,7 +193,7 @@ fn no_job_takes_over_from_a_run_that_is_done() {
             0 term
                 send {"order":"finish","clean":true}
             0 cancelled
-                event {"event":"stopping","reason":"cancelled","left":22}
+                event {"event":"stopping","reason":"cancelled","left":25}
             10 tick
                 event {"event":"terminated","reason":"cancelled"}
                 DropSuccessor(8)
@@ -207,7 +207,7 @@ fn no_job_takes_over_from_a_run_that_is_done() {
             0 term
                 send {"order":"finish","clean":true}
             0 preempted
-                event {"event":"stopping","reason":"preempted","left":22}
+                event {"event":"stopping","reason":"preempted","left":25}
             10 tick
                 event {"event":"terminated","reason":"preempted"}
                 Exit(143)
@@ -229,7 +229,7 @@ fn a_successor_that_could_not_be_submitted_is_tried_again_at_the_end() {
                 send {"order":"watch","resume":null}
                 start ranks on n0 from nothing
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
                 send {"order":"signal","kill":false}
@@ -256,7 +256,7 @@ fn a_successor_that_could_not_be_submitted_is_tried_again_at_the_end() {
         TO_THE_LIMIT,
         expect![[r#"
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
                 send {"order":"signal","kill":false}
@@ -279,7 +279,7 @@ fn where_requeueing_is_refused_a_successor_takes_over() {
         &format!("{TO_THE_LIMIT}\n90.4 not-requeued\n90.5 waits 9"),
         expect![[r#"
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
                 send {"order":"signal","kill":false}

@@ -50,7 +50,7 @@ fn what_found_no_room_is_tried_again_later_and_at_the_end() {
                 send {"order":"copy","name":"ckpt-1","from":[0]}
             35 full ckpt-1
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
                 send {"order":"copy","name":"ckpt-1","from":[0]}
             90 full ckpt-1

@@ -29,7 +29,7 @@ fn a_run_folder_that_is_full_at_the_limit_is_tried_again_and_the_run_comes_back(
                 event {"event":"checkpoint-not-out","name":"c-1","why":"disk full"}
             90 tick
                 send {"order":"copy","name":"c-1","from":[0]}
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90 full c-1
                 send {"order":"copy","name":"c-1","from":[0]}
@@ -79,7 +79,7 @@ fn a_run_folder_that_has_room_again_in_time_costs_nothing() {
             10 complete c-1
                 send {"order":"copy","name":"c-1","from":[0]}
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90 full c-1
                 event {"event":"checkpoint-not-out","name":"c-1","why":"disk full"}
@@ -239,7 +239,7 @@ fn a_disk_that_stays_full_ends_the_run_after_some_starts() {
             10 complete c-1
                 send {"order":"copy","name":"c-1","from":[0]}
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90 full c-1
                 event {"event":"checkpoint-not-out","name":"c-1","why":"disk full"}

@@ -52,7 +52,7 @@ fn what_becomes_of_the_run_is_said_before_the_agents_leave() {
          92 requeued",
         expect![[r#"
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90 drained 1
                 send {"order":"signal","kill":false}
@@ -86,7 +86,7 @@ fn cancelled_or_preempted() {
             9 term
                 send {"order":"drain","round":1,"until":21500,"ranks_gone":false,"finished":false}
             9 unexplained
-                event {"event":"stopping","reason":"cancelled","left":22}
+                event {"event":"stopping","reason":"cancelled","left":25}
             9.1 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":14100,"ranks_gone":true,"finished":false}
@@ -111,7 +111,7 @@ fn cancelled_or_preempted() {
             0 term
                 send {"order":"finish","clean":true}
             0.1 unexplained
-                event {"event":"stopping","reason":"cancelled","left":22}
+                event {"event":"stopping","reason":"cancelled","left":25}
             10 tick
                 event {"event":"terminated","reason":null}
                 Exit(143)
@@ -132,7 +132,7 @@ fn a_preemption_leaves_as_long_as_the_cluster_says() {
             9 term
                 send {"order":"drain","round":1,"until":21500,"ranks_gone":false,"finished":false}
             9 preempted 69
-                event {"event":"stopping","reason":"preempted","left":45}
+                event {"event":"stopping","reason":"preempted","left":50}
             30 complete ckpt-5
                 send {"order":"copy","name":"ckpt-5","from":[0]}
             30 part ckpt-5
@@ -156,11 +156,11 @@ fn slurms_own_end_at_the_limit_does_not_keep_the_run_from_coming_back() {
          91.3 agents 0",
         expect![[r#"
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             91 term
             91.05 timeout
-                event {"event":"stopping","reason":"limit","left":7}
+                event {"event":"stopping","reason":"limit","left":9}
             91.1 ranks 143
                 event {"event":"ranks-ended","status":143,"first_failed":[1,143]}
                 send {"order":"drain","round":2,"until":96100,"ranks_gone":true,"finished":false}
@@ -193,7 +193,7 @@ fn cancelled_while_it_stages_leaves_nothing_on_the_nodes() {
                 send {"order":"finish","clean":true}
             6 agents 0
             6.1 cancelled
-                event {"event":"stopping","reason":"cancelled","left":21}
+                event {"event":"stopping","reason":"cancelled","left":24}
                 event {"event":"terminated","reason":"cancelled"}
                 Exit(143)
         "#]],

@@ -67,7 +67,7 @@ fn reaches_its_limit_and_comes_back() {
                 send {"order":"out","name":"ckpt-250"}
                 event {"event":"checkpoint-out","name":"ckpt-250","step":250,"bytes":9,"took_ms":3,"proven":true}
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.2 complete ckpt-300
                 send {"order":"copy","name":"ckpt-300","from":[0]}
@@ -104,7 +104,7 @@ fn ranks_that_do_not_stop_are_killed() {
          99 tick",
         expect![[r#"
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             95 tick
                 send {"order":"signal","kill":false}
@@ -140,7 +140,7 @@ fn a_program_that_is_told_may_end_well_and_still_comes_back() {
          91.7 agents 0",
         expect![[r#"
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"notify"}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 drained 1
@@ -174,7 +174,7 @@ fn finishes_in_its_last_seconds() {
          90.3 agents 0",
         expect![[r#"
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 ranks 0
                 event {"event":"ranks-ended","status":0,"first_failed":null}

@@ -14,7 +14,7 @@ use crate::protocol::DiskId;
 use expect_test::Expect;
 
 /// A job of 100 s with two seconds of each part of the grace: warn at 90 s, stop 95, kill 97,
-/// leave 99.
+/// leave 99, end 100.
 fn facts() -> Facts {
     let at = |seconds: i64| Timestamp(seconds * 1000);
     Facts {
@@ -24,6 +24,7 @@ fn facts() -> Facts {
             stop: at(95),
             kill: at(97),
             leave: at(99),
+            end: at(100),
         }),
         hello_by: at(60),
         stage: false,

@@ -181,7 +181,7 @@ fn agents_that_end_with_their_job_are_not_replaced() {
                 AbortRanks
                 send {"order":"finish","clean":false}
             9.2 cancelled
-                event {"event":"stopping","reason":"cancelled","left":22}
+                event {"event":"stopping","reason":"cancelled","left":25}
                 event {"event":"terminated","reason":"cancelled"}
                 Exit(143)
         "#]],
@@ -200,7 +200,7 @@ fn agents_that_end_with_their_job_are_not_replaced() {
             9.1 term
                 send {"order":"finish","clean":false}
             9.2 preempted
-                event {"event":"stopping","reason":"preempted","left":22}
+                event {"event":"stopping","reason":"preempted","left":25}
             9.3 agents 0
                 event {"event":"terminated","reason":"preempted"}
                 Exit(143)
@@ -221,7 +221,7 @@ fn at_the_limit_the_limit_stays_the_reason() {
          90.6 requeued",
         expect![[r#"
             90 tick
-                event {"event":"stopping","reason":"limit","left":9}
+                event {"event":"stopping","reason":"limit","left":10}
                 send {"order":"drain","round":1,"until":95000,"ranks_gone":false,"finished":false}
             90.1 agents 137
                 AbortRanks
