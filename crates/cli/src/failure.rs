@@ -4,7 +4,11 @@ use crate::exit_code;
 use crate::printer::Printer;
 use backend::TransportError;
 use folder::{CodeError, FolderError};
+use model::wrap;
 use runs::FailureKind;
+
+/// The blanks before the second line of a part.
+const BELOW: &str = "          ";
 
 /// What was asked, what there is, what to do.
 #[derive(Debug)]
@@ -73,11 +77,22 @@ impl Failure {
         ];
         for (title, text) in parts {
             if let Some(text) = text {
-                printer.say(&format!("  {title:<7} {text}"));
+                printer.say(&part(title, text));
             }
         }
         self.code
     }
+}
+
+/// A part with its title. What has several lines, such as the end of a log, has them below each other.
+fn part(title: &str, text: &str) -> String {
+    let mut shown = String::new();
+    for (index, line) in text.lines().enumerate() {
+        let title = if index == 0 { title } else { "" };
+        wrap(&mut shown, &format!("  {title:<7} "), BELOW, line);
+    }
+    shown.pop();
+    shown
 }
 
 impl From<runs::Failure> for Failure {
@@ -115,5 +130,19 @@ impl From<FolderError> for Failure {
 impl From<CodeError> for Failure {
     fn from(error: CodeError) -> Failure {
         runs::Failure::from(error).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_of_a_part_is_below_the_first() {
+        assert_eq!(part("do", "wait"), "  do      wait");
+        assert_eq!(
+            part("there", "ERROR: no package\n\nof that name"),
+            "  there   ERROR: no package\n          \n          of that name"
+        );
     }
 }

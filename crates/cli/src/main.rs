@@ -9,6 +9,7 @@ mod narrow;
 mod output_file;
 mod paint;
 mod printer;
+mod reason_table;
 mod reference;
 mod slurm;
 mod terminal_text;

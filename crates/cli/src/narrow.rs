@@ -1,6 +1,7 @@
 //! Texts that were laid out for [`WIDEST`] columns, on a terminal that has fewer.
 
-use model::WIDEST;
+use crate::reason_table::ReasonTable;
+use model::{WIDEST, wrap_within};
 
 /// The narrowest that texts are laid out for: below it a terminal breaks lines itself.
 pub const NARROWEST: usize = 40;
@@ -13,14 +14,36 @@ pub fn narrowed(text: &str, width: usize) -> String {
     if width >= WIDEST {
         return text.to_owned();
     }
+    let lines = joined(text);
     let mut narrow = String::new();
-    for line in joined(text) {
-        if columns(&line) <= width || line.contains('│') {
-            narrow.push_str(&line)
+    let mut rest = &lines[..];
+    let mut below = None;
+    while let Some(line) = rest.first() {
+        let table = ReasonTable::at_top_of(rest);
+        let table =
+            table.filter(|(_, count)| rest[..*count].iter().any(|line| columns(line) > width));
+        if let Some((table, count)) = table
+            && table.lay_out(&mut narrow, width)
+        {
+            rest = &rest[count..];
+            continue;
+        }
+        let is_far = indent(line) > width / 2;
+        if columns(line) <= width && !is_far || line.contains('│') {
+            narrow.push_str(line);
+        } else if let (true, Some(below)) = (is_far, below) {
+            // What goes on in a column for which there is no room.
+            let blanks = " ".repeat(below);
+            wrap_within(width, &mut narrow, &blanks, &blanks, line.trim());
+            narrow.pop();
         } else {
-            lay_out(&mut narrow, &line, width)
+            lay_out(&mut narrow, line, width);
         }
         narrow.push('\n');
+        if !is_far {
+            below = cells(line).get(1).map(|(start, _)| *start);
+        }
+        rest = &rest[1..];
     }
     if !text.ends_with('\n') {
         narrow.pop();
@@ -94,7 +117,7 @@ fn begin(narrow: &mut String, used: &mut usize, indent: usize) {
 }
 
 /// What two blanks or more part, and where each begins.
-fn cells(line: &str) -> Vec<(usize, &str)> {
+pub fn cells(line: &str) -> Vec<(usize, &str)> {
     let mut cells = Vec::new();
     let mut rest = line.trim_start();
     let mut at = indent(line);
@@ -108,11 +131,13 @@ fn cells(line: &str) -> Vec<(usize, &str)> {
     cells
 }
 
-fn indent(line: &str) -> usize {
+/// The blanks that a line begins with.
+pub fn indent(line: &str) -> usize {
     columns(line) - columns(line.trim_start())
 }
 
-fn columns(text: &str) -> usize {
+/// How wide a text is.
+pub fn columns(text: &str) -> usize {
     text.chars().count()
 }
 
@@ -141,10 +166,11 @@ mod tests {
                 digits
                   nodes           1  one unless asked
                   constraint      v100&cpu_intel_platinum_8260
-                                  ibex's v100 have no type to ask
-                                  for, nodes have a feature;
-                                  cpu_intel_platinum_8260 asked:
-                                  yard.toml:7
+                                     ibex's v100 have no type to
+                                     ask for, nodes have a
+                                     feature;
+                                     cpu_intel_platinum_8260
+                                     asked: yard.toml:7
             "#]],
         );
     }

@@ -2,6 +2,9 @@
 
 use clap::Command;
 
+/// The columns of a common terminal.
+const COMMON_WIDTH: usize = 80;
+
 /// A command's words after `yard`, and calls of it, each with what it does.
 type Examples = (&'static str, &'static [(&'static str, &'static str)]);
 
@@ -384,12 +387,17 @@ fn at(command: Command, rest: &mut Vec<&str>, text: &str) -> Command {
     }
 }
 
+/// What a call does stands beside it where all of them fit a common terminal, else above it.
 fn text(examples: &[(&str, &str)]) -> String {
-    let widest = examples
-        .iter()
-        .map(|(call, _)| call.len())
-        .max()
-        .unwrap_or(0);
-    let line = |(call, what): &(&str, &str)| format!("\n  {call:<widest$}  # {what}");
-    format!("Examples:{}", examples.iter().map(line).collect::<String>())
+    let widest = examples.iter().map(|(call, _)| call.len()).max();
+    let widest = widest.unwrap_or(0);
+    let beside = |(call, what): &(&str, &str)| format!("\n  {call:<widest$}  # {what}");
+    let above = |(call, what): &(&str, &str)| format!("\n  # {what}\n  {call}");
+    let lines: String = examples.iter().map(beside).collect();
+    let lines = if lines.lines().all(|line| line.len() <= COMMON_WIDTH) {
+        lines
+    } else {
+        examples.iter().map(above).collect()
+    };
+    format!("Examples:{lines}")
 }

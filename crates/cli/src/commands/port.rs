@@ -4,11 +4,11 @@ use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::output_file;
 use crate::printer::Printer;
-use crate::words::{folded, shortened};
+use crate::words::shortened;
 use clap::Args as ClapArgs;
 use cluster_file::ClusterFile;
 use lint::port::{Change, Mistake, PortInput, Ported, Question, fits, port};
-use model::counted;
+use model::{counted, wrap};
 use runs::cluster_files as files;
 use runs::input_file;
 use runs::places;
@@ -211,11 +211,7 @@ fn report(ported: &Ported, from: &ClusterFile, to: &ClusterFile, printer: &Print
         ));
     }
     for mistake in &ported.refused {
-        printer.say(&format!(
-            "{} {}",
-            place(mistake.line),
-            wrapped(&mistake.words)
-        ));
+        printer.say(&at(mistake.line, &mistake.words));
     }
     printer.say(&format!(
         "{} to {}: {}, {}",
@@ -230,28 +226,38 @@ fn report(ported: &Ported, from: &ClusterFile, to: &ClusterFile, printer: &Print
             change.line,
             shortened(&step(change), 88)
         ));
-        printer.say(&format!("            {}", wrapped(&change.why)));
+        printer.say(&below(&change.why));
     }
     if !ported.questions.is_empty() {
         printer.say("questions");
     }
     for question in &ported.questions {
-        printer.say(&format!(
-            "{} {}",
-            place(question.line),
-            wrapped(&question.about)
-        ));
-        printer.say(&format!("            {}", wrapped(&question.ask)));
+        printer.say(&at(question.line, &question.about));
+        printer.say(&below(&question.ask));
     }
 }
 
-fn place(line: Option<usize>) -> String {
-    line.map_or("  script   ".to_owned(), |line| format!("  line {line:<4}"))
+/// Where a reason begins.
+const BELOW: &str = "            ";
+
+/// What concerns a line of the script, or all of it.
+fn at(line: Option<usize>, text: &str) -> String {
+    let place = line.map_or("  script    ".to_owned(), |line| {
+        format!("  line {line:<4} ")
+    });
+    wrapped(&place, text)
 }
 
-/// Lines of at most 88 characters, with the blanks of a reason before the second.
-fn wrapped(text: &str) -> String {
-    folded(text, 88, 12)
+/// A reason, or a question, below what it concerns.
+fn below(text: &str) -> String {
+    wrapped(BELOW, text)
+}
+
+fn wrapped(head: &str, text: &str) -> String {
+    let mut shown = String::new();
+    wrap(&mut shown, head, BELOW, text);
+    shown.pop();
+    shown
 }
 
 fn step(change: &Change) -> String {

@@ -4,7 +4,6 @@ use super::{Shown, end, json, now, refusals_of, say_refusals, start_row};
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
-use crate::words;
 use backend::TestedJob;
 use cluster_file::ClusterFile;
 use jiff::tz::TimeZone;
@@ -155,7 +154,7 @@ pub fn resolve(
         exit_code::REFUSED,
         format!("sbatch would refuse {}", path.display()),
     )
-    .there(words::folded(&wrong.message.replace('\n', " "), 90, 10))
+    .there(wrong.message.replace('\n', " "))
     .todo(format!("yard lint {}{on}", path.display())))
 }
 
