@@ -7,7 +7,7 @@ use api::{
     CallError, CancelRequest, Client, EngineFolder, JobFilter, Refusal, Selector, Submission,
     WhyWaiting,
 };
-use model::{ArrayTask, ClusterFacts, JobId, JobRecord, RestartCount, Timestamp};
+use model::{ArrayTask, ClusterFacts, JobId, JobRecord, PassedLimits, RestartCount, Timestamp};
 use std::path::Path;
 use std::time::Duration;
 
@@ -84,7 +84,11 @@ impl Transport for EmbeddedTransport {
             script: Some(job.script.to_owned()),
             args: job.args.to_vec(),
             command: Some(job.script_path.display().to_string()),
-            environment: job.environment.to_vec(),
+            environment: [
+                job.environment,
+                &PassedLimits::default().variables(&sys::soft_limits()),
+            ]
+            .concat(),
             umask: sys::process::umask(),
             submit_host: sys::host_name(),
         };

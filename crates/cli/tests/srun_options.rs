@@ -113,3 +113,44 @@ fn a_step_over_its_memory_ends_out_of_memory() {
     let output = std::fs::read_to_string(env.work().join("out")).unwrap_or_default();
     assert!(output.contains("StepId=2.batch"), "{output}");
 }
+
+/// `ulimit -Sn 777; ulimit -Sc 0; sbatch --propagate=…`, and with `srun`: soft limits go along, no
+/// variable is left of them. Recorded with a node whose own were 20000 and unlimited.
+#[test]
+fn limits_of_the_shell_go_along() {
+    let env = env();
+    env.write(
+        "job.sh",
+        "#!/bin/bash\necho at $(ulimit -Sn) $(ulimit -Sc) $(env | grep -c RLIMIT)\n",
+    );
+    // The engine has its own from the first call.
+    let calls = [
+        ("srun -n1 true", ""),
+        ("srun bash job.sh", "at 777 0 0\n"),
+        ("srun --propagate=NONE bash job.sh", "at 900 8 0\n"),
+        ("srun --propagate=NOFILE bash job.sh", "at 777 8 0\n"),
+        ("srun --propagate bash job.sh", "at 777 0 0\n"),
+        ("sbatch -W -o out job.sh; cat out", "at 777 0 0\n"),
+        (
+            "sbatch -W -o out --propagate=NONE job.sh; cat out",
+            "at 900 8 0\n",
+        ),
+        (
+            "sbatch -W -o out --propagate=RLIMIT_CORE,NOFILE job.sh; cat out",
+            "at 777 0 0\n",
+        ),
+    ];
+    for (index, (call, want)) in calls.into_iter().enumerate() {
+        let limits = if index == 0 {
+            "ulimit -Sn 900; ulimit -Sc 8"
+        } else {
+            "ulimit -Sn 777; ulimit -Sc 0"
+        };
+        let yard = env!("CARGO_BIN_EXE_yard");
+        let line = format!("{limits}; {yard} slurm {call}");
+        let output = env.program("bash", &["-c", &line]).output();
+        let output = output.expect("bash can be started");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(printed.ends_with(want), "{call}: {output:?}");
+    }
+}

@@ -73,7 +73,12 @@ fn resolved(command: Command, words: &[&str]) -> (String, Vec<Diagnostic>) {
             let (asked, said) = sbatch::resolve(&args, &none, Some("#!/bin/sh\n"), &around);
             // What is sent to a real controller beside it reaches none here.
             let of_command = (
-                (&asked.export, &asked.export_file, asked.get_user_env),
+                (
+                    &asked.export,
+                    &asked.export_file,
+                    &asked.limits,
+                    asked.get_user_env,
+                ),
                 (&asked.clusters, asked.parsable, asked.test_only),
                 (asked.wait, asked.quiet, asked.show),
             );

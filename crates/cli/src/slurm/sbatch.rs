@@ -223,7 +223,9 @@ fn environment(
     } else {
         Vec::new()
     };
-    Ok(asked.environment(&caller, &login, &sys::host_name(), cwd, umask))
+    let mut environment = asked.environment(&caller, &login, &sys::host_name(), cwd, umask);
+    environment.extend(asked.limits.variables(&sys::soft_limits()));
+    Ok(environment)
 }
 
 /// Variables of a file, or of an open descriptor by its number; a NUL ends each.

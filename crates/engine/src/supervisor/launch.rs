@@ -4,11 +4,12 @@ use super::relay::Relay;
 use super::task_files::words;
 use super::{slurm_links, task_environment, task_streams};
 use crate::spec::{Environment, Program, StepSpec, Streams};
-use model::{StepId, WaitStatus};
+use model::{PassedLimit, StepId, WaitStatus};
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use sys::SoftLimit;
 use sys::process::{Spawn, User};
 
 /// Tasks are killed for memory before their supervisor is.
@@ -34,7 +35,8 @@ pub(super) fn launch(
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<File>, String> {
     let environment = environment(&spec.environment)?;
-    let environment = task_environment::of_step(environment, spec);
+    let mut environment = task_environment::of_step(environment, spec);
+    let (limits, refused) = limits(PassedLimit::take(&mut environment));
     if let Err(error) = slurm_links::prepare(&spec.binary) {
         tracing::warn!("links beside {}: {error}", spec.binary.display());
     }
@@ -50,7 +52,7 @@ pub(super) fn launch(
         (Streams::Srun { error: None, .. }, _) | (_, None) => None,
         (_, Some(first)) => first.error.try_clone().ok().map(File::from),
     };
-    if let Some(text) = elsewhere {
+    for text in elsewhere.into_iter().chain(refused) {
         say(&text, relay.as_deref_mut(), messages.as_ref());
     }
     let machine = sys::cpu::available();
@@ -73,6 +75,7 @@ pub(super) fn launch(
             umask: spec.umask,
             oom_score_adj,
             cgroup: cgroup.as_deref(),
+            limits: &limits,
             user: user.as_ref(),
         };
         let pid = spawn
@@ -95,6 +98,22 @@ pub(super) fn launch(
         });
     }
     Ok(messages)
+}
+
+/// Limits for tasks, and what there is to say of those that somebody asked for and can't be set.
+fn limits(passed: Vec<PassedLimit>) -> (Vec<SoftLimit>, Vec<String>) {
+    let (mut limits, mut refused) = (Vec::new(), Vec::new());
+    for PassedLimit { name, soft, asked } in passed {
+        match SoftLimit::new(&name, soft) {
+            Ok(limit) => limits.push(limit),
+            Err(error) if asked => refused.push(format!(
+                "Can't propagate RLIMIT_{name} of {soft} from submit host: {}",
+                words(&error)
+            )),
+            Err(_) => {}
+        }
+    }
+    (limits, refused)
 }
 
 /// The user to become for what the step does and names, where it is another than this process's.

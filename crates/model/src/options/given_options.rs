@@ -5,7 +5,7 @@ use crate::options::given::Origin;
 use crate::options::option_table::Key;
 use crate::values::{
     ArraySpec, Dependency, Distribution, Export, GresList, JobId, MailEvent, NodeCount, NodeName,
-    OpenMode, SignalSpec, TimeLimitRequest, Timestamp,
+    OpenMode, PassedLimits, SignalSpec, TimeLimitRequest, Timestamp,
 };
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -96,7 +96,7 @@ pub(crate) struct GivenOptions {
     pub(crate) prefer: Option<String>,
     pub(crate) preserve_env: bool,
     pub(crate) priority: Option<u32>,
-    pub(crate) propagate_wrong: Option<String>,
+    pub(crate) propagate: Option<Result<PassedLimits, String>>,
     pub(crate) pty: bool,
     pub(crate) qos: Option<String>,
     pub(crate) quiet: bool,
@@ -131,4 +131,12 @@ pub(crate) struct GivenOptions {
     pub(crate) whole: bool,
     pub(crate) wrap: Option<String>,
     pub(crate) origins: HashMap<Key, Origin>,
+}
+
+impl GivenOptions {
+    /// `--propagate`; what is wrong with it was said.
+    pub(crate) fn passed_limits(&self) -> PassedLimits {
+        let given = self.propagate.clone().and_then(Result::ok);
+        given.unwrap_or_default()
+    }
 }

@@ -142,7 +142,7 @@ pub const OPTIONS: &[Opt] = &[
     row("priority", ' ', Required, ALL, Sets(Key::Priority), "", "Priority of the job"),
     row("profile", ' ', Required, ALL, Nothing("nothing is profiled"), "SBATCH_PROFILE SALLOC_PROFILE SLURM_PROFILE", "What to profile").key(Key::Profile),
     row("prolog", ' ', Required, SRUN, Nothing("no program is run before the step"), "SLURM_PROLOG", "Program that srun runs before the step"),
-    row("propagate", ' ', Optional, SBATCH_SRUN, Sets(Key::Propagate), "", "Resource limits that the job takes over").but("tasks have the limits of the engine, as it says"),
+    row("propagate", ' ', Optional, SBATCH_SRUN, Sets(Key::Propagate), "", "Resource limits that the job takes over"),
     row("pty", ' ', No, SRUN, Sets(Key::Pty), "", "Give the first task a terminal").until(V23_02).not_here(),
     row("pty", ' ', Optional, SRUN, Sets(Key::Pty), "", "Give the first task a terminal").since(V23_02),
     row("qos", 'q', Required, ALL, Sets(Key::Qos), "SBATCH_QOS SALLOC_QOS SLURM_QOS", "Quality of service"),

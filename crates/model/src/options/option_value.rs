@@ -10,8 +10,8 @@ use crate::values::begin_time::parse_moment_in;
 use crate::values::number::{leading, parse_number};
 use crate::values::{
     ArraySpec, Constraint, Dependency, Distribution, Export, GresList, JobId, Levels, NodeCount,
-    NodeName, OpenMode, SignalSpec, SlurmVersion, TimeLimitRequest, Timestamp, mail_type,
-    memory_size, node_list, signal_spec,
+    NodeName, OpenMode, PassedLimits, SignalSpec, SlurmVersion, TimeLimitRequest, Timestamp,
+    mail_type, memory_size, node_list, signal_spec,
 };
 use std::sync::Arc;
 
@@ -230,8 +230,7 @@ impl Reading<'_> {
             Key::Profile => value_check::profile(text)?,
             Key::Propagate => {
                 // The command looks at it when all else is read.
-                o.propagate_wrong = value_check::propagate(text).err();
-                self.unheeded(given);
+                o.propagate = Some(PassedLimits::parse(text));
             }
             Key::Pty => o.pty = true,
             Key::Qos => o.qos = owned(),

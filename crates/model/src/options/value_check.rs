@@ -324,22 +324,6 @@ pub(crate) fn profile(text: &str) -> Result<(), Wrong> {
     Err(invalid(format!("invalid --profile={text} option")))
 }
 
-/// `--propagate=LIMIT,…`; the error is what Slurm says.
-pub(crate) fn propagate(text: &str) -> Result<(), String> {
-    const LIMITS: &[&str] = &[
-        "ALL", "NONE", "AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS",
-        "STACK",
-    ];
-    for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
-        if !LIMITS.contains(&word.strip_prefix("RLIMIT_").unwrap_or(word)) {
-            return Err(format!(
-                "Bad rlimit name: {word}\n--propagate={text} is not valid."
-            ));
-        }
-    }
-    Ok(())
-}
-
 /// The least number of a range of `-B`: `2`, `2-4`, `1k`; `*` and nothing are any number. The error
 /// is Slurm's sentence.
 pub(crate) fn least_of_range(text: &str, name: &str) -> Result<Option<u32>, String> {
@@ -442,12 +426,6 @@ mod tests {
             Result::is_ok,
         );
         check(profile, &["all", "Task,Energy"], &["x", ""], Result::is_ok);
-        check(
-            propagate,
-            &["", "NONE", "STACK,RLIMIT_CORE"],
-            &["x"],
-            Result::is_ok,
-        );
         check(
             user_environment,
             &["", "10", "L", "10L"],

@@ -45,7 +45,7 @@ pub(crate) fn settle(reading: &mut Reading<'_>) -> JobDescription {
         );
     }
     refused_together::check(reading);
-    if let Some(message) = reading.options.propagate_wrong.take() {
+    if let Some(Err(message)) = reading.options.propagate.clone() {
         let span = reading.last_of(&[Key::Propagate]);
         error_at(reading, span, &message);
     }

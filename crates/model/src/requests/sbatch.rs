@@ -11,7 +11,7 @@ use crate::requests::job_description::JobDescription;
 use crate::requests::submission_environment::{OF_ONE_JOB, submission_variables};
 use crate::requests::{Request, asked_job, described_job};
 use crate::scripts::{foreign_directives, script};
-use crate::values::Export;
+use crate::values::{Export, PassedLimits};
 use std::path::Path;
 
 /// Where the script comes from.
@@ -44,6 +44,8 @@ pub struct Sbatch {
     pub export_file: Option<String>,
     /// `--get-user-env`
     pub get_user_env: bool,
+    /// `--propagate`
+    pub limits: PassedLimits,
     /// `--clusters`
     pub clusters: Option<String>,
     /// `--parsable`
@@ -190,6 +192,7 @@ pub fn resolve(
         export: o.export.clone().unwrap_or_default(),
         export_file: o.export_file.clone(),
         get_user_env: o.get_user_env,
+        limits: o.passed_limits(),
         clusters: o.clusters.clone(),
         parsable: o.parsable,
         test_only: o.test_only,

@@ -9,7 +9,7 @@ use crate::options::reading::Reading;
 use crate::options::{Show, Surroundings, getopt};
 use crate::requests::{Request, StepRequest, asked_job, described_job};
 use crate::values::{
-    CpuBind, Export, GpuCount, GresList, JobId, OpenMode, Seconds, TimeLimitRequest,
+    CpuBind, Export, GpuCount, GresList, JobId, OpenMode, PassedLimits, Seconds, TimeLimitRequest,
 };
 use std::path::PathBuf;
 
@@ -71,6 +71,8 @@ pub struct LaunchOptions {
     pub wait: Option<u32>,
     /// `--quit-on-interrupt` or `--disable-status`: one Ctrl-C is enough.
     pub quit_on_interrupt: bool,
+    /// `--propagate`
+    pub limits: PassedLimits,
     /// `--preserve-env`: the job's counts stay in the step's environment.
     pub preserve_env: bool,
 }
@@ -323,6 +325,7 @@ fn launch(o: &GivenOptions, surroundings: &Surroundings<'_>) -> LaunchOptions {
         },
         wait: o.step_wait,
         quit_on_interrupt: o.quit_on_interrupt || o.disable_status,
+        limits: o.passed_limits(),
         preserve_env: o.preserve_env,
     }
 }

@@ -1,6 +1,6 @@
 //! Starting a program with everything about it decided beforehand.
 
-use crate::{cpu, odd_text};
+use crate::{SoftLimit, cpu, odd_text};
 use nix::unistd::Gid;
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -35,6 +35,8 @@ pub struct Spawn<'a> {
     pub oom_score_adj: i32,
     /// The `cgroup.procs` of a control group that it enters; best effort.
     pub cgroup: Option<&'a Path>,
+    /// Limits that it has instead of this process's.
+    pub limits: &'a [SoftLimit],
     /// Becomes this user first.
     pub user: Option<&'a User>,
 }
@@ -199,6 +201,9 @@ impl Spawn<'_> {
             let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
             libc::sigemptyset(none.as_mut_ptr());
             libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+            for limit in self.limits {
+                limit.set();
+            }
             libc::execve(program.as_ptr(), argv.as_ptr(), envp.as_ptr());
         }
     }
@@ -345,6 +350,7 @@ mod tests {
             umask: 0o27,
             oom_score_adj: 250,
             cgroup: None,
+            limits: &[],
             user: None,
         }
         .start()

@@ -161,6 +161,7 @@ impl Held<'_> {
             umask: sys::process::umask(),
             oom_score_adj: sys::process::oom_score_adj(),
             cgroup: None,
+            limits: &[],
             user: None,
         };
         let failed = |error| format!("_fork_command: {}: {error}", words[0]);

@@ -34,6 +34,7 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
         let own = submission_variables(&asked.request, caller.host, caller.cwd, caller.umask);
         set_all(&mut environment, own);
     }
+    environment.extend(options.limits.variables(&sys::soft_limits()));
     let call = StepCall {
         job: asked.job,
         launch: launch(options, asked.command, environment, caller),
