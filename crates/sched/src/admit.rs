@@ -22,12 +22,7 @@ impl State {
         {
             return Err(refusal);
         }
-        let choices = choices(
-            &self.cluster,
-            &mut self.kinds,
-            request.partition.as_deref(),
-            request,
-        );
+        let choices = choices(&self.cluster, &mut self.kinds, request);
         if !choices.is_empty() {
             return Ok(choices);
         }
@@ -91,10 +86,9 @@ pub(crate) fn partitions_of(cluster: &resources::Cluster, names: Option<&str>) -
 pub(crate) fn choices(
     cluster: &crate::ClusterRef,
     kinds: &mut crate::kinds::Kinds,
-    names: Option<&str>,
     request: &Request,
 ) -> Vec<Choice> {
-    let named = partitions_of(cluster, names).into_iter();
+    let named = partitions_of(cluster, request.partition.as_deref()).into_iter();
     let choice = named.map(|partition| {
         let demand = Demand::of(request, cluster.defaults(Some(partition)));
         Choice {

@@ -1,5 +1,6 @@
 //! What events do to the state.
 
+use crate::array::Array;
 use crate::job::Job;
 use crate::{Event, Finished, State, priority_of};
 use model::{
@@ -19,9 +20,16 @@ impl State {
         match event {
             Event::Submitted {
                 record,
+                array,
                 history,
                 at,
-            } => self.submitted(*record, history, at),
+            } => {
+                if let (Some(place), Some(facts)) = (&record.array, array) {
+                    let array = self.arrays.entry(place.array_job);
+                    array.or_insert_with(|| Array::new(facts));
+                }
+                self.submitted(*record, history, at);
+            }
             Event::Ending { job, ending } => self.ending(job, ending),
             Event::Gone { job, outcome, at } => self.gone(job, outcome, at),
             Event::StartFailed { job, at } => {
@@ -136,8 +144,8 @@ impl State {
             Some(Ending::Requeue { hold: false }) => {
                 let priority = priority_of(&job.record.request);
                 if soon && let Some(job) = self.jobs.get_mut(&id) {
-                    let request = &mut job.record.request;
-                    request.rare.begin = request.rare.begin.max(Some(at + REQUEUE_DELAY));
+                    let not_before = &mut job.record.not_before;
+                    *not_before = (*not_before).max(Some(at + REQUEUE_DELAY));
                 }
                 self.queue_again(id, priority, PendingReason::None, at);
             }
@@ -156,9 +164,7 @@ impl State {
             job.record.submitted = at;
             job.record.eligible = None;
             job.record.priority = priority;
-            if let Some(names) = job.record.partitions.take() {
-                job.record.request.partition = Some(names);
-            }
+            job.record.partition = None;
             self.touch(id);
         }
         self.refile(id, at);

@@ -1,8 +1,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 use crate::{Action, Event, Finished, Saved, State, priority_of};
 use model::{
-    ArrayPlace, ArraySpec, ArrayTask, Ending, JobId, JobRecord, JobState, NodeName, Outcome,
-    PendingReason, RareOptions, Request, Seconds, TimeLimitRequest, Timestamp, WaitStatus,
+    ArraySpec, ArrayTask, Ending, JobId, JobRecord, JobState, NodeName, Outcome, PendingReason,
+    RareOptions, Request, Seconds, TimeLimitRequest, Timestamp, WaitStatus,
 };
 use resources::{Cluster, NodeId, SingleNode};
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,41 +62,27 @@ impl World {
 
     fn submit(&mut self, request: Request) -> JobId {
         let id = self.state.new_id();
-        let array = request.rare.array.as_ref().map(|spec| ArrayPlace {
-            array_job: id,
-            task: ArrayTask::Waiting(spec.clone()),
-        });
         if let Some(spec) = &request.rare.array {
             self.arrays.insert(id, spec.clone());
         }
         let record = JobRecord {
-            id,
-            array,
             uid: 1000,
             gid: 1000,
             user: "u".to_owned(),
             group: "g".to_owned(),
-            partitions: None,
-            state: JobState::Pending {
-                reason: PendingReason::None,
-            },
-            submitted: self.now,
-            eligible: None,
             priority: if request.hold {
                 0
             } else {
                 priority_of(&request)
             },
-            restarts: 0,
             batch: request.rare.comment.is_none(),
-            command: None,
             submit_host: "box".to_owned(),
-            version: 0,
-            request,
+            ..JobRecord::submitted(id, request, self.now)
         };
         let history = self.history(&record.request);
         self.state.apply(Event::Submitted {
             record: Box::new(record),
+            array: None,
             history,
             at: self.now,
         });

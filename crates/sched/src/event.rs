@@ -1,6 +1,8 @@
 //! What the scheduler receives, and what it answers.
 
-use model::{Ending, JobId, JobRecord, NodeMark, NodeName, Outcome, PendingReason, Timestamp};
+use model::{
+    ArrayFacts, Ending, JobId, JobRecord, NodeMark, NodeName, Outcome, PendingReason, Timestamp,
+};
 use resources::Cluster;
 use std::sync::Arc;
 
@@ -12,6 +14,9 @@ pub enum Event {
     Submitted {
         /// Its row; the version is set here.
         record: Box<JobRecord>,
+        /// Of an array's element that is queued again, the array as it was submitted: where no
+        /// element lives any more nothing else remembers it.
+        array: Option<ArrayFacts>,
         /// What became of ended jobs that its dependency names.
         history: Vec<Finished>,
         /// Now.

@@ -5,7 +5,10 @@ use crate::admit::choices;
 use crate::held::HeldShares;
 use crate::kinds::{Choice, Kinds};
 use crate::queue::Key;
-use model::{ArrayTask, Dependency, JobId, JobRecord, JobState, PendingReason, Timestamp};
+use model::{
+    ArrayFacts, ArraySpec, ArrayTask, Dependency, JobId, JobRecord, JobState, PendingReason,
+    Timestamp,
+};
 use resources::{Demand, PartId};
 
 /// A live job.
@@ -51,7 +54,7 @@ pub(crate) struct Job {
 
 impl Job {
     pub(crate) fn new(record: JobRecord, cluster: &ClusterRef, kinds: &mut Kinds) -> Job {
-        let dependency = record.request.rare.dependency.as_deref();
+        let dependency = record.dependency.as_deref();
         let derived = Derived {
             choices: Job::choices(&record, cluster, kinds),
             holding: Job::holding(&record, cluster),
@@ -63,16 +66,14 @@ impl Job {
     }
 
     fn choices(record: &JobRecord, cluster: &ClusterRef, kinds: &mut Kinds) -> Vec<Choice> {
-        let names = record.partitions.as_ref();
-        let names = names.or(record.request.partition.as_ref());
-        choices(cluster, kinds, names.map(String::as_str), &record.request)
+        choices(cluster, kinds, &record.request)
     }
 
     fn holding(record: &JobRecord, cluster: &ClusterRef) -> Option<HeldShares> {
         let JobState::Running { allocation, .. } = &record.state else {
             return None;
         };
-        let partition = record.request.partition.as_deref();
+        let partition = record.partitions();
         let partition = partition.and_then(|name| cluster.find_partition(name));
         let demand = Demand::of(&record.request, cluster.defaults(partition));
         Some(HeldShares::of(cluster, &demand, record.uid, allocation))
@@ -98,6 +99,18 @@ impl Job {
     /// Its array's id.
     pub(crate) fn array_job(&self) -> Option<JobId> {
         self.record.array.as_ref().map(|place| place.array_job)
+    }
+
+    /// Its array, as far as its row tells of it.
+    pub(crate) fn own_array(&self) -> ArrayFacts {
+        match self.record.array.as_ref().map(|place| &place.task) {
+            Some(ArrayTask::Waiting(spec)) => ArrayFacts::of(spec),
+            Some(ArrayTask::One(_)) | None => ArrayFacts::of(&ArraySpec {
+                indices: self.task().into_iter().collect(),
+                step: 1,
+                throttle: None,
+            }),
+        }
     }
 
     /// The id by which dependencies name it.

@@ -198,7 +198,7 @@ impl Ledger {
         }
         for record in running {
             if let Some(used) = Used::of_record(record) {
-                let partition = record.request.partition.as_deref();
+                let partition = record.partitions();
                 let partition = partition.and_then(|name| cluster.find_partition(name));
                 ledger.add(&Chain::of(cluster, record, partition), used);
             }
@@ -389,7 +389,7 @@ impl State {
             Some(ArrayTask::One(_)) | None => 1,
         };
         let chain_of = |record: &JobRecord| {
-            let names = record.request.partition.as_deref();
+            let names = record.partitions();
             let partition = names.and_then(|names| names.split(',').next());
             let partition = partition.and_then(|name| cluster.find_partition(name));
             Chain::of(cluster, record, partition).counters()
@@ -404,7 +404,7 @@ impl State {
             let there = there.get(counter).copied().unwrap_or(0);
             most.is_some_and(|most| there + elements(record) > most as usize)
         };
-        let partition = record.request.partition.as_deref();
+        let partition = record.partitions();
         let partition = partition.and_then(|names| names.split(',').next());
         let partition = partition.and_then(|name| cluster.find_partition(name));
         let chain = Chain::of(cluster, record, partition);
@@ -513,31 +513,20 @@ mod tests {
                 ..request
             };
             let record = JobRecord {
-                id,
-                array: None,
                 uid: user.bytes().map(u32::from).sum(),
                 gid: 1,
                 user: user.to_owned(),
                 group: user.to_owned(),
-                partitions: None,
-                state: JobState::Pending {
-                    reason: PendingReason::None,
-                },
-                submitted: self.now,
-                eligible: None,
                 priority: priority_of(&request),
-                restarts: 0,
-                batch: true,
-                command: None,
                 submit_host: "login".to_owned(),
-                version: 0,
-                request,
+                ..JobRecord::submitted(id, request, self.now)
             };
             if let Some(limit) = self.state.over_submit_limit(&record) {
                 return Err(limit);
             }
             self.state.apply(Event::Submitted {
                 record: Box::new(record),
+                array: None,
                 history: Vec::new(),
                 at: self.now,
             });

@@ -210,10 +210,7 @@ impl State {
         let (allocation, holding) = self.held.start(&self.cluster, demand, user, shares);
         let partition = &self.cluster.partition(choice.partition).name;
         let job = self.jobs.get_mut(&id)?;
-        let former = job.record.request.partition.replace(partition.clone());
-        if former.as_ref().is_some_and(|names| names.contains(',')) {
-            job.record.partitions = former;
-        }
+        job.record.partition = Some(partition.clone());
         job.derived.holding = Some(holding);
         job.record.state = JobState::Running {
             since: now,

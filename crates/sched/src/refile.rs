@@ -62,7 +62,7 @@ impl State {
         self.forget_targets(id);
         if let Some(job) = self.jobs.get_mut(&id) {
             job.derived.dependency = None;
-            job.record.request.rare.dependency = None;
+            job.record.dependency = None;
         }
         self.touch(id);
     }
@@ -142,8 +142,8 @@ impl State {
                 }
             }
         }
-        let begin = self.jobs[&id].record.request.rare.begin;
-        if let Some(begin) = begin.filter(|begin| *begin > now) {
+        let not_before = self.jobs[&id].record.not_before;
+        if let Some(begin) = not_before.filter(|begin| *begin > now) {
             self.set_reason(id, PendingReason::BeginTime);
             return Some(Place::Timed(begin));
         }

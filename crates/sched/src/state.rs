@@ -312,18 +312,17 @@ impl State {
         {
             spec.indices.retain(|index| *index != task);
         }
-        // The elements as submitted stay in the array's own row alone, and are not even copied.
-        let submitted = job.record.request.rare.array.take();
+        // What else waits is not even copied.
         let place = job.record.array.take();
         let record = JobRecord {
             id,
             array: place.as_ref().map(|place| ArrayPlace {
                 array_job: place.array_job,
                 task: ArrayTask::One(task),
+                throttle: None,
             }),
             ..job.record.clone()
         };
-        job.record.request.rare.array = submitted;
         job.record.array = place;
         // What waits of an array is what was submitted without those that have rows.
         self.show(row);
@@ -339,14 +338,8 @@ impl State {
         self.names.entry(key).or_default().insert(id);
         let job = Job::new(record, &self.cluster, &mut self.kinds);
         if let Some(array_job) = job.array_job() {
-            let spec = job.record.request.rare.array.as_ref();
-            let array = self.arrays.entry(array_job).or_insert_with(|| {
-                Array::new(ArrayFacts::of(spec.unwrap_or(&ArraySpec {
-                    indices: job.task().into_iter().collect(),
-                    step: 1,
-                    throttle: None,
-                })))
-            });
+            let array = self.arrays.entry(array_job);
+            let array = array.or_insert_with(|| Array::new(job.own_array()));
             array.rows.insert(id);
         }
         if job.depends() {

@@ -10,6 +10,7 @@ use model::{
     Allocation, JobId, JobRecord, JobState, KILL_WAIT, MemoryRequest, Outcome, PendingReason,
     Request, Seconds, TimeLimitRequest, Timestamp, mebibytes_option,
 };
+use std::sync::Arc;
 
 /// A plan looks no further than so many moments at which something ends.
 const MOMENTS: usize = 2000;
@@ -217,9 +218,10 @@ impl State {
             record: Box::new(JobRecord {
                 id,
                 array: None,
-                request: request.with_rare(|rare| rare.array = None),
+                request: Arc::new(request),
                 ..record.clone()
             }),
+            array: None,
             history: Vec::new(),
             at: now,
         });
@@ -230,7 +232,7 @@ impl State {
     fn smaller(&self, record: &JobRecord, now: Timestamp) -> Vec<String> {
         let request = &record.request;
         let starts = |change: &dyn Fn(&mut Request)| {
-            let mut smaller = request.clone();
+            let mut smaller = Request::clone(request);
             change(&mut smaller);
             self.would_start(record, smaller, now)
         };
@@ -273,7 +275,7 @@ impl State {
         let most = most_below(gib, |less| {
             let request = Request {
                 memory: Some(of(u64::from(less) * 1024)),
-                ..record.request.clone()
+                ..Request::clone(&record.request)
             };
             self.would_start(record, request, now)
         })?;
@@ -293,7 +295,7 @@ impl State {
         let most = most_below(minutes, |less| {
             let request = Request {
                 time: Some(limit(less)),
-                ..record.request.clone()
+                ..Request::clone(&record.request)
             };
             self.would_start(record, request, now)
         })?;
@@ -398,32 +400,21 @@ mod tests {
     fn submit(state: &mut State, request: Request) -> JobId {
         let id = state.new_id();
         let record = JobRecord {
-            id,
-            array: None,
             uid: 1000,
             gid: 1000,
             user: "ann".to_owned(),
             group: "ann".to_owned(),
-            partitions: None,
-            state: JobState::Pending {
-                reason: PendingReason::None,
-            },
-            submitted: Timestamp(i64::from(id.0)),
-            eligible: None,
             priority: if request.hold {
                 0
             } else {
                 crate::priority_of(&request)
             },
-            restarts: 0,
-            batch: true,
-            command: None,
             submit_host: "login".to_owned(),
-            version: 0,
-            request,
+            ..JobRecord::submitted(id, request, Timestamp(i64::from(id.0)))
         };
         state.apply(Event::Submitted {
             record: Box::new(record),
+            array: None,
             history: Vec::new(),
             at: Timestamp(0),
         });

@@ -238,7 +238,7 @@ fn matches(selector: &Selector, record: &JobRecord) -> bool {
                 .iter()
                 .any(|name| name.eq_ignore_ascii_case(asked))
         })
-        && same(partition, request.partition.as_deref())
+        && same(partition, record.partitions())
         && same(account, request.account.as_deref())
         && same(qos, request.qos.as_deref())
 }

@@ -5,7 +5,7 @@ use super::turn::Turn;
 use super::{Owner, rights};
 use crate::message::Peer;
 use api::{Answer, Refusal};
-use model::{Ending, JobId, JobState, PendingReason, RestartCount};
+use model::{ArrayFacts, Ending, JobId, JobState, PendingReason, RestartCount};
 use sched::{Event, priority_of};
 
 impl Owner {
@@ -70,18 +70,18 @@ impl Owner {
         if !script.map_err(|error| super::submit::store_refusal(&error))? {
             return Err(Refusal::AlreadyEnded { job });
         }
-        // Of an array that is over nothing else remembers the whole.
-        if let Some(array) = array {
-            let elements = self.store.elements(array);
-            record.request.rare.array =
-                elements.map_err(|error| super::submit::store_refusal(&error))?;
-        }
+        let elements = match array {
+            Some(array) => self.store.elements(array),
+            None => Ok(None),
+        };
+        let elements = elements.map_err(|error| super::submit::store_refusal(&error))?;
         record.state = JobState::Pending {
             reason: PendingReason::None,
         };
         record.restarts += 1;
         record.submitted = turn.now;
         record.eligible = None;
+        record.partition = None;
         record.priority = if hold {
             0
         } else {
@@ -89,6 +89,7 @@ impl Owner {
         };
         self.state.apply(Event::Submitted {
             record: Box::new(record),
+            array: elements.as_ref().map(ArrayFacts::of),
             history: Vec::new(),
             at: turn.now,
         });

@@ -5,10 +5,7 @@ use super::turn::Turn;
 use crate::message::Peer;
 use crate::store::NewSubmission;
 use api::{Answer, Refusal, Submission, WouldStart};
-use model::{
-    ArrayPlace, ArrayTask, Dependency, JobId, JobRecord, JobState, PendingReason, Request,
-    Timestamp,
-};
+use model::{Dependency, JobId, JobRecord, Request, Timestamp};
 use resources::Denial;
 use sched::{Event, priority_of};
 
@@ -80,11 +77,8 @@ impl Owner {
         let invalid = |message: &str| Refusal::Invalid {
             message: message.to_owned(),
         };
-        let elements = request.rare.array.clone();
-        if elements
-            .as_ref()
-            .is_some_and(|spec| spec.indices.is_empty())
-        {
+        let elements = request.rare.array.as_ref();
+        if elements.is_some_and(|spec| spec.indices.is_empty()) {
             return Err(invalid("Invalid job array specification"));
         }
         if elements.is_some() && script.is_none() {
@@ -122,28 +116,15 @@ impl Owner {
             priority_of(&request)
         };
         let record = JobRecord {
-            id,
-            array: elements.map(|spec| ArrayPlace {
-                array_job: id,
-                task: ArrayTask::Waiting(spec),
-            }),
             uid: peer.uid,
             gid: peer.gid,
             user: submission.user.clone(),
             group: submission.group.clone(),
-            state: JobState::Pending {
-                reason: PendingReason::None,
-            },
-            submitted: turn.now,
-            eligible: None,
             priority,
-            restarts: 0,
             batch: submission.script.is_some(),
             command: submission.command.clone(),
             submit_host: submission.submit_host.clone(),
-            version: 0,
-            request,
-            partitions: None,
+            ..JobRecord::submitted(id, request, turn.now)
         };
         if let Some(limit) = self.state.over_submit_limit(&record) {
             return Err(never_fits(resources::Refusal::by_engine(
@@ -158,6 +139,7 @@ impl Owner {
         }
         self.state.apply(Event::Submitted {
             record: Box::new(record),
+            array: None,
             history,
             at: turn.now,
         });

@@ -76,8 +76,8 @@ fn line(job: &JobRecord) -> String {
         request.account,
         request.qos,
         request.rare.comment,
-        request.rare.dependency,
-        request.rare.begin.is_some(),
+        job.dependency,
+        job.not_before.is_some(),
         job.eligible.is_some(),
         job.restarts,
     )

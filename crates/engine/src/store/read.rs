@@ -67,7 +67,7 @@ impl Store {
         }
         let mut history = Vec::new();
         for record in &live {
-            history.extend(self.history(record.request.rare.dependency.as_deref())?);
+            history.extend(self.history(record.dependency.as_deref())?);
         }
         Ok(Saved {
             next_id: self.fact("next_id")?.unwrap_or(1),
@@ -321,8 +321,9 @@ impl Store {
         );
         let read = || -> rusqlite::Result<Vec<JobRecord>> {
             let mut statement = self.db.prepare_cached(&sql)?;
+            let mut last = None;
             let jobs = statement.query_map(params, |row| {
-                rows::read_job(row, |array| self.own_rows(array))
+                rows::read_job(row, &mut last, |array| self.own_rows(array))
             })?;
             jobs.collect()
         };

@@ -9,6 +9,7 @@ use model::{
 use rusqlite::Row;
 use serde::{Serialize, de::DeserializeOwned};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The columns that [`read_job`] reads, from [`JOBS`].
 pub(super) const JOB_COLUMNS: &str = "jobs.id, jobs.submission, jobs.task, jobs.waiting, jobs.uid, \
@@ -90,11 +91,13 @@ pub(super) fn step_number(step: StepId) -> i64 {
 /// the elements that have rows of their own.
 pub(super) fn read_job(
     row: &Row<'_>,
+    last: &mut Option<Submitted>,
     rows: impl FnOnce(JobId) -> rusqlite::Result<BTreeSet<u32>>,
 ) -> rusqlite::Result<JobRecord> {
     let id = JobId(row.get("id")?);
     let submission = JobId(row.get("submission")?);
-    let mut request: Request = json(row, "request")?;
+    let Submitted { request, array, .. } = Submitted::of_row(row, submission, last)?;
+    let request = Arc::clone(request);
     let state: String = row.get("state")?;
     let hold: Option<String> = row.get("hold")?;
     let started: Option<Timestamp> = row.get::<_, Option<i64>>("started_at")?.map(Timestamp);
@@ -105,16 +108,13 @@ pub(super) fn read_job(
         allocation: Allocation { nodes },
         limit: limit.map(Seconds),
     });
-    let array = match request.rare.array.take() {
+    let array = match array {
         None => None,
-        Some(spec) => {
-            let place = ArrayPlace {
-                array_job: submission,
-                task: task(row, &spec, || rows(submission))?,
-            };
-            request.rare.array = (id == submission).then_some(spec);
-            Some(place)
-        }
+        Some(spec) => Some(ArrayPlace {
+            array_job: submission,
+            task: task(row, spec, || rows(submission))?,
+            throttle: spec.throttle.filter(|_| id == submission),
+        }),
     };
     let priority: Option<u32> = row.get("priority")?;
     let priority = match (&hold, state.as_str(), priority) {
@@ -142,15 +142,7 @@ pub(super) fn read_job(
             },
         },
     };
-    let asked: String = row.get("partition")?;
-    let started: Option<String> = row.get("start_partition")?;
-    let (partition, partitions) = match (&state, started) {
-        (JobState::Pending { .. }, _) | (_, None) => (asked, None),
-        (_, Some(started)) => (started, asked.contains(',').then_some(asked)),
-    };
-    request.partition = Some(partition);
-    request.rare.begin = row.get::<_, Option<i64>>("not_before")?.map(Timestamp);
-    request.rare.dependency = row.get("dependency")?;
+    let partition: Option<String> = row.get("start_partition")?;
     let version: i64 = row.get("version")?;
     Ok(JobRecord {
         id,
@@ -160,7 +152,9 @@ pub(super) fn read_job(
         user: row.get("user_name")?,
         group: row.get("group_name")?,
         request,
-        partitions,
+        partition: partition.filter(|_| !matches!(state, JobState::Pending { .. })),
+        not_before: row.get::<_, Option<i64>>("not_before")?.map(Timestamp),
+        dependency: row.get("dependency")?,
         state,
         submitted: Timestamp(row.get("submitted_at")?),
         eligible: row.get::<_, Option<i64>>("eligible_at")?.map(Timestamp),
@@ -171,6 +165,41 @@ pub(super) fn read_job(
         submit_host: row.get("submit_host")?,
         version: u64::try_from(version).unwrap_or(0),
     })
+}
+
+/// What a submission asked for, read once for the elements of its array, whose rows mostly follow
+/// each other.
+pub(super) struct Submitted {
+    job: JobId,
+    request: Arc<Request>,
+    array: Option<ArraySpec>,
+}
+
+impl Submitted {
+    fn of_row<'a>(
+        row: &Row<'_>,
+        job: JobId,
+        last: &'a mut Option<Submitted>,
+    ) -> rusqlite::Result<&'a Submitted> {
+        let partition: Option<String> = row.get("partition")?;
+        let known = last.take();
+        let known = known.filter(|last| last.job == job && last.request.partition == partition);
+        let submitted = match known {
+            Some(known) => known,
+            None => {
+                let mut request: Request = json(row, "request")?;
+                request.partition = partition;
+                let array = request.rare.array.take();
+                let request = Arc::new(request);
+                Submitted {
+                    job,
+                    request,
+                    array,
+                }
+            }
+        };
+        Ok(last.insert(submitted))
+    }
 }
 
 fn task(

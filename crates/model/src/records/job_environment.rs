@@ -201,7 +201,7 @@ impl Setter {
         let end = job.limit.map(|limit| (job.since + limit).seconds());
         self.maybe("SLURM_JOB_END_TIME", end);
         self.maybe("SLURM_JOB_ACCOUNT", request.account.as_ref());
-        self.maybe("SLURM_JOB_PARTITION", request.partition.as_ref());
+        self.maybe("SLURM_JOB_PARTITION", record.partitions());
         self.maybe("SLURM_JOB_QOS", request.qos.as_ref());
         self.maybe("SLURM_JOB_RESERVATION", request.rare.reservation.as_ref());
         let restarts = (record.restarts > 0).then_some(record.restarts);
@@ -322,7 +322,7 @@ fn gpus_text(gpus: &GpuCount) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::{ArrayPlace, JobState, PendingReason, StepState};
+    use crate::records::{ArrayPlace, StepState};
     use crate::values::JobId;
     use crate::values::NodeName;
     use expect_test::{Expect, expect};
@@ -339,39 +339,30 @@ mod tests {
     }
 
     fn record() -> JobRecord {
+        let request = Request {
+            name: "train".to_owned(),
+            tasks: Some(3),
+            cpus_per_task: Some(2),
+            gpus_per_node: Some(GpuCount {
+                kind: Some("v100".to_owned()),
+                count: 2,
+            }),
+            memory: Some(MemoryRequest::PerNode(1000)),
+            ..Request::default()
+        };
         JobRecord {
-            id: JobId(45),
             array: Some(ArrayPlace {
                 array_job: JobId(42),
                 task: ArrayTask::One(4),
+                throttle: None,
             }),
             uid: 1000,
             gid: 100,
             user: "dave".to_owned(),
             group: "users".to_owned(),
-            request: Request {
-                name: "train".to_owned(),
-                tasks: Some(3),
-                cpus_per_task: Some(2),
-                gpus_per_node: Some(GpuCount {
-                    kind: Some("v100".to_owned()),
-                    count: 2,
-                }),
-                memory: Some(MemoryRequest::PerNode(1000)),
-                ..Request::default()
-            },
-            partitions: None,
-            state: JobState::Pending {
-                reason: PendingReason::None,
-            },
-            submitted: Timestamp(0),
-            eligible: None,
-            priority: 1,
             restarts: 2,
-            batch: true,
-            command: None,
             submit_host: "login".to_owned(),
-            version: 1,
+            ..JobRecord::submitted(JobId(45), request, Timestamp(0))
         }
     }
 

@@ -213,10 +213,7 @@ impl JobInfo {
             gid: record.gid,
             account: request.account.clone(),
             qos: request.qos.clone().unwrap_or_else(|| facts.qos.clone()),
-            partition: request
-                .partition
-                .clone()
-                .unwrap_or_else(|| facts.partition.clone()),
+            partition: record.partitions().unwrap_or(&facts.partition).to_owned(),
             state: JobStateName::of(&record.state),
             base_state: JobStateName::base_of(&record.state),
             reason: reason_text(&record.state),
@@ -386,7 +383,7 @@ impl Span {
     fn of(record: &JobRecord, now: Timestamp) -> Span {
         match &record.state {
             JobState::Pending { .. } => Span {
-                start: record.request.rare.begin.filter(|begin| *begin > now),
+                start: record.not_before.filter(|begin| *begin > now),
                 end: None,
                 limit: asked_limit(&record.request),
                 run_time: 0,
@@ -452,15 +449,14 @@ fn exit_code_of(outcome: &Outcome) -> WaitStatus {
 
 fn array_info(record: &JobRecord) -> Option<ArrayInfo> {
     let place = record.array.as_ref()?;
-    let asked = record.request.rare.array.as_ref();
-    let (task, throttle) = match &place.task {
-        ArrayTask::One(task) => (ArrayTaskInfo::One(*task), None),
-        ArrayTask::Waiting(spec) => (ArrayTaskInfo::Waiting(spec.indices.clone()), spec.throttle),
+    let task = match &place.task {
+        ArrayTask::One(task) => ArrayTaskInfo::One(*task),
+        ArrayTask::Waiting(spec) => ArrayTaskInfo::Waiting(spec.indices.clone()),
     };
     Some(ArrayInfo {
         job: place.array_job.0,
         task,
-        throttle: throttle.or_else(|| asked.and_then(|asked| asked.throttle)),
+        throttle: place.throttle,
     })
 }
 
@@ -470,7 +466,7 @@ fn dependency_text(record: &JobRecord) -> Option<String> {
     let JobState::Pending { reason } = &record.state else {
         return None;
     };
-    let asked = record.request.rare.dependency.as_ref()?;
+    let asked = record.dependency.as_ref()?;
     let mark = match reason {
         PendingReason::DependencyNeverSatisfied => "(failed)",
         _ if record.eligible.is_none() => "(unfulfilled)",

@@ -1,9 +1,10 @@
 //! A job as the engine tells of it.
 
-use crate::records::JobState;
+use crate::records::{JobState, PendingReason};
 use crate::requests::Request;
 use crate::values::{ArraySpec, JobId, RestartCount, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// One job: what it asked for and where it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,12 +22,19 @@ pub struct JobRecord {
     pub user: String,
     /// Owner's group's name.
     pub group: String,
-    /// What it asked for.
-    pub request: Request,
-    /// The partitions that it asked for, where it asked for several and has started: the one that
-    /// it is or was in stands in the request.
+    /// What it asked for, but for the elements of its array; shared by all elements, and never
+    /// changed by what becomes of the job.
+    pub request: Arc<Request>,
+    /// The partition that it runs or ran in; `None` before its first start and while it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub partitions: Option<String>,
+    pub partition: Option<String>,
+    /// When it may start at the earliest: as asked for, or a moment after a start that it was
+    /// queued again right after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+    /// The dependency that it still waits for; dropped once it is met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependency: Option<String>,
     /// Where it stands.
     pub state: JobState,
     /// Submission, or the last requeue.
@@ -49,6 +57,48 @@ pub struct JobRecord {
     pub version: u64,
 }
 
+impl JobRecord {
+    /// A job as it is submitted, of which whose it is and where it comes from is yet to be said.
+    #[must_use]
+    pub fn submitted(id: JobId, mut request: Request, at: Timestamp) -> JobRecord {
+        let elements = request.rare.array.take();
+        JobRecord {
+            id,
+            array: elements.map(|spec| ArrayPlace {
+                array_job: id,
+                throttle: spec.throttle,
+                task: ArrayTask::Waiting(spec),
+            }),
+            uid: 0,
+            gid: 0,
+            user: String::new(),
+            group: String::new(),
+            partition: None,
+            not_before: request.rare.begin,
+            dependency: request.rare.dependency.clone(),
+            request: Arc::new(request),
+            state: JobState::Pending {
+                reason: PendingReason::None,
+            },
+            submitted: at,
+            eligible: None,
+            priority: 0,
+            restarts: 0,
+            batch: true,
+            command: None,
+            submit_host: String::new(),
+            version: 0,
+        }
+    }
+
+    /// The partition that it runs or ran in, else those that it asked for.
+    #[must_use]
+    pub fn partitions(&self) -> Option<&str> {
+        let asked = self.request.partition.as_deref();
+        self.partition.as_deref().or(asked)
+    }
+}
+
 /// A job's place in its array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrayPlace {
@@ -56,6 +106,10 @@ pub struct ArrayPlace {
     pub array_job: JobId,
     /// Which element.
     pub task: ArrayTask,
+    /// How many of its elements run at once at most (`%N`); as in Slurm only the row that has the
+    /// array's id says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttle: Option<u32>,
 }
 
 /// One element, or all that did not start yet (they share one row until they start).

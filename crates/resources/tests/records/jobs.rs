@@ -25,49 +25,41 @@ pub fn facts() -> ViewFacts {
 
 /// The job of the recorded answers.
 pub fn held_job(id: u32) -> JobRecord {
+    let request = Request {
+        name: "fmtjob".to_owned(),
+        account: Some("proj1".to_owned()),
+        min_nodes: Some(1),
+        max_nodes: Some(1),
+        tasks: Some(2),
+        cpus_per_task: Some(2),
+        gpus_per_node: Some(GpuCount {
+            kind: None,
+            count: 1,
+        }),
+        time: Some(TimeLimitRequest::Limit(Seconds(63 * 60))),
+        hold: true,
+        nice: 5,
+        output: Some("/dev/null".to_owned()),
+        chdir: "/home/dave/golden".into(),
+        rare: RareOptions {
+            comment: Some("cm".to_owned()),
+            constraint: Some("v100".to_owned()),
+            ..RareOptions::default()
+        }
+        .into(),
+        ..Request::default()
+    };
     JobRecord {
-        id: JobId(id),
-        array: None,
         uid: 1005,
         gid: 1005,
         user: "dave".to_owned(),
         group: "dave".to_owned(),
-        request: Request {
-            name: "fmtjob".to_owned(),
-            account: Some("proj1".to_owned()),
-            min_nodes: Some(1),
-            max_nodes: Some(1),
-            tasks: Some(2),
-            cpus_per_task: Some(2),
-            gpus_per_node: Some(GpuCount {
-                kind: None,
-                count: 1,
-            }),
-            time: Some(TimeLimitRequest::Limit(Seconds(63 * 60))),
-            hold: true,
-            nice: 5,
-            output: Some("/dev/null".to_owned()),
-            chdir: "/home/dave/golden".into(),
-            rare: RareOptions {
-                comment: Some("cm".to_owned()),
-                constraint: Some("v100".to_owned()),
-                ..RareOptions::default()
-            }
-            .into(),
-            ..Request::default()
-        },
-        partitions: None,
         state: JobState::Pending {
             reason: PendingReason::JobHeldUser,
         },
-        submitted: NOW,
-        eligible: None,
-        priority: 0,
-        restarts: 0,
-        batch: true,
-        command: None,
         submit_host: "host".to_owned(),
         version: 1,
+        ..JobRecord::submitted(JobId(id), request, NOW)
     }
 }
 

@@ -7,6 +7,7 @@ use model::{
     MemoryRequest, Outcome, PendingReason, Ran, Seconds, ShowStyle, Timestamp, WaitStatus,
     show_job,
 };
+use std::sync::Arc;
 
 #[track_caller]
 fn check(job: &JobRecord, style: ShowStyle, want: Expect) {
@@ -58,14 +59,14 @@ fn a_running_job_with_its_holdings() {
     job.eligible = Some(NOW);
     job.restarts = 1;
     job.command = Some("/home/dave/job.sh".to_owned());
-    job.request.output = Some("logs/%x-%j.out".to_owned());
-    job.request.memory = Some(MemoryRequest::PerNode(2048));
-    job.request.min_nodes = Some(2);
-    job.request.gpus_per_node = Some(GpuCount {
+    Arc::make_mut(&mut job.request).output = Some("logs/%x-%j.out".to_owned());
+    Arc::make_mut(&mut job.request).memory = Some(MemoryRequest::PerNode(2048));
+    Arc::make_mut(&mut job.request).min_nodes = Some(2);
+    Arc::make_mut(&mut job.request).gpus_per_node = Some(GpuCount {
         kind: Some("v100".to_owned()),
         count: 2,
     });
-    job.request.rare.mail_types = vec![MailEvent::End, MailEvent::Fail];
+    Arc::make_mut(&mut job.request).rare.mail_types = vec![MailEvent::End, MailEvent::Fail];
     job.state = JobState::Running {
         since: Timestamp(NOW.0 - 93_784_000),
         allocation: allocation(2, &[0, 1, 4], &[0, 1]),
@@ -121,14 +122,15 @@ fn a_running_job_with_its_holdings() {
 #[test]
 fn an_array_that_waits_for_others_on_one_line() {
     let mut job = held_job(20);
-    job.request.rare.dependency = Some("afterok:3:4,singleton".to_owned());
-    job.request.output = None;
-    job.request.rare.comment = None;
+    job.dependency = Some("afterok:3:4,singleton".to_owned());
+    Arc::make_mut(&mut job.request).output = None;
+    Arc::make_mut(&mut job.request).rare.comment = None;
     job.state = JobState::Pending {
         reason: PendingReason::Dependency,
     };
     job.array = Some(ArrayPlace {
         array_job: JobId(20),
+        throttle: Some(3),
         task: ArrayTask::Waiting(ArraySpec {
             indices: vec![0, 5, 10, 15, 20],
             step: 1,
@@ -152,7 +154,7 @@ fn an_array_that_waits_for_others_on_one_line() {
 fn an_allocation_that_was_killed() {
     let mut job = held_job(30);
     job.batch = false;
-    job.request.output = None;
+    Arc::make_mut(&mut job.request).output = None;
     job.state = JobState::Ended {
         outcome: Outcome::Failed {
             status: WaitStatus::signal(11),
@@ -201,8 +203,8 @@ fn an_allocation_that_was_killed() {
 #[test]
 fn no_value_makes_a_line_of_its_own() {
     let mut job = held_job(12);
-    job.request.name = "x\n   UserId=root(0)\x1b[2J".to_owned();
-    job.request.rare.comment = Some("a\rb".to_owned());
+    Arc::make_mut(&mut job.request).name = "x\n   UserId=root(0)\x1b[2J".to_owned();
+    Arc::make_mut(&mut job.request).rare.comment = Some("a\rb".to_owned());
     let text = show_job(&JobInfo::of(&job, &facts()), ShowStyle::default());
     assert!(text.starts_with("JobId=12 JobName=x\\n   UserId=root(0)\\x1b[2J\n   UserId=dave"));
     assert!(text.contains("Comment=a\\rb"));

@@ -6,11 +6,12 @@ use model::{
     ArrayPlace, ArraySpec, ArrayTask, Ending, JobId, JobRecord, JobState, Outcome, PendingReason,
     Ran, Seconds, SqueueArgs, Timestamp, WaitStatus,
 };
+use std::sync::Arc;
 
 fn job(id: u32, name: &str, priority: u32, state: JobState) -> JobRecord {
     let mut job = held_job(id);
-    job.request.name = name.to_owned();
-    job.request.hold = false;
+    Arc::make_mut(&mut job.request).name = name.to_owned();
+    Arc::make_mut(&mut job.request).hold = false;
     job.eligible = Some(NOW);
     job.priority = priority;
     job.state = state;
@@ -33,6 +34,10 @@ fn running(seconds: i64, nodes: u32, ending: Option<Ending>) -> JobState {
 fn element(mut job: JobRecord, array: u32, task: ArrayTask) -> JobRecord {
     job.array = Some(ArrayPlace {
         array_job: JobId(array),
+        throttle: match &task {
+            ArrayTask::Waiting(spec) => spec.throttle,
+            ArrayTask::One(_) => None,
+        },
         task,
     });
     job
