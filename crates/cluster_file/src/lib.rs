@@ -5,6 +5,7 @@
 //! that it came from, or that it is assumed, or that its document says two things. Text comes in
 //! and values go out; files are read at the edge.
 
+mod accounting;
 mod amounts;
 mod check;
 mod facts;

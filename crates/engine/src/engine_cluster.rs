@@ -3,7 +3,7 @@
 
 use api::EngineFolder;
 use cluster_file::ClusterFile;
-use model::NodeName;
+use model::{Accounting, NodeName};
 use resources::{Cluster, SingleNode, Trust};
 use std::io;
 use std::sync::Arc;
@@ -19,8 +19,12 @@ pub(crate) struct EngineCluster {
     pub(crate) cluster: Arc<Cluster>,
     /// Numbers of this machine's CPUs; empty where the nodes are pretended.
     pub(crate) numbers: Arc<[u32]>,
-    /// What it was made of, where it isn't this machine.
+    /// What it was made of, where it isn't this machine, with what `sacctmgr` keeps.
     pub(crate) file: Option<Arc<ClusterFile>>,
+    /// The same as it was written.
+    written: Option<Arc<ClusterFile>>,
+    /// This machine's accounts, users and QOS, where `sacctmgr` keeps any.
+    accounts: Option<Arc<ClusterFile>>,
 }
 
 /// Why there is no cluster, in three parts.
@@ -70,11 +74,14 @@ impl EngineCluster {
         })?;
         let cluster = Cluster::build(&file, Trust::All);
         can_be_had(&cluster)?;
+        let file = Arc::new(file);
         Ok(EngineCluster {
             name: name.to_owned(),
             cluster: Arc::new(cluster),
             numbers: Arc::default(),
-            file: Some(Arc::new(file)),
+            file: Some(Arc::clone(&file)),
+            written: Some(file),
+            accounts: None,
         })
     }
 
@@ -96,6 +103,40 @@ impl EngineCluster {
             cluster: Arc::new(cluster),
             numbers: numbers.into(),
             file: None,
+            written: None,
+            accounts: None,
+        }
+    }
+
+    /// Where the accounts and QOS of a user stand, if anywhere.
+    pub(crate) fn rules(&self) -> Option<&ClusterFile> {
+        self.file.as_deref().or(self.accounts.as_deref())
+    }
+
+    /// What `sacctmgr` shows before it has changed anything.
+    pub(crate) fn accounting(&self, owner: &str) -> Accounting {
+        match &self.written {
+            Some(file) => file.accounting(&self.name, owner),
+            None => Accounting::new(&self.name, owner),
+        }
+    }
+
+    /// The same nodes and partitions with the accounts, users and QOS that `sacctmgr` keeps.
+    pub(crate) fn with_accounting(&self, accounting: &Accounting) -> EngineCluster {
+        let Some(written) = &self.written else {
+            // This machine has no rules of its own that could refuse a job: limits keep it waiting.
+            let accounts = ClusterFile::default().with_accounting(accounting);
+            return EngineCluster {
+                cluster: Arc::new(self.cluster.with_accounts_of(&accounts)),
+                accounts: Some(Arc::new(accounts)),
+                ..self.clone()
+            };
+        };
+        let file = written.with_accounting(accounting);
+        EngineCluster {
+            cluster: Arc::new(Cluster::build(&file, Trust::All)),
+            file: Some(Arc::new(file)),
+            ..self.clone()
         }
     }
 

@@ -210,10 +210,14 @@ fn open(
     let now = Timestamp(sys::wall_clock());
     let named = named_ids::highest(folder);
     let opened = Store::open(&folder.store(), named).and_then(|store| {
+        let cluster = match store.accounting()? {
+            Some(accounting) => cluster.with_accounting(&accounting),
+            None => cluster,
+        };
         let (state, running, clock) = recover::read(&store, &cluster, now)?;
-        Ok((store, state, running, clock))
+        Ok((store, cluster, state, running, clock))
     });
-    let (store, state, running, clock) = match opened {
+    let (store, cluster, state, running, clock) = match opened {
         Ok(opened) => opened,
         Err(error) => return Err((error, fork_server)),
     };

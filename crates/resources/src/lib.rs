@@ -51,7 +51,7 @@ mod recorded;
 mod share;
 
 pub use admit::{
-    Admission, Denial, Fate, Given, GpuTypes, Refusal, admission, admit, given, gpu_types,
+    Admission, Denial, Fate, Given, GpuTypes, Refusal, admission, admit, charged, given, gpu_types,
     never_on_one, refusals,
 };
 pub use amounts::{Amounts, LANE_MAX, LANES};

@@ -131,9 +131,10 @@ fn has_agreed(printer: &Printer) -> bool {
 
 pub(super) const HELP: &str = "\
 Usage: sacctmgr [OPTIONS] COMMAND
-Shows and changes accounts, users, associations and QOS that Trainyard's embedded engine keeps, as
-Slurm's sacctmgr does those of a cluster. They are kept and shown; what a job may have is decided by
-the cluster's own limits, not by those that are set here.
+Shows and changes accounts, users, associations and QOS of Trainyard's embedded engine, as Slurm's
+sacctmgr does those of a cluster. It starts with those of the engine's cluster file. What is changed
+holds at once, for jobs that wait too; on this machine's own engine limits hold, and no job is
+refused for its account or QOS.
 
   show|list ENTITY [NAME=VALUE ...]            account, association, cluster, qos, tres, user
   add|create ENTITY NAME [NAME=VALUE ...]      account, coordinator, qos, user

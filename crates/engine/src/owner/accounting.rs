@@ -1,9 +1,12 @@
-//! Accounts, users, associations and QOS: kept in the store as they were last set.
+//! Accounts, users, associations and QOS: kept in the store as they were last set. What is set holds
+//! at once, for jobs that wait too.
 
 use super::Owner;
 use crate::store::StoreError;
 use api::{Answer, Refusal};
-use model::{Accounting, JobRecord};
+use model::{Accounting, JobRecord, Timestamp};
+use sched::Event;
+use std::sync::Arc;
 
 impl Owner {
     /// What is kept, or what there is before anything was added.
@@ -13,12 +16,16 @@ impl Owner {
             let user = sys::process::user();
             let name = sys::users::user_by_id(user).ok().flatten();
             let name = name.map_or_else(|| user.to_string(), |user| user.name);
-            Accounting::new(&self.cluster.name, &name)
+            self.cluster.accounting(&name)
         }))
     }
 
     /// Keeps another state, if it came of the present one and no live job loses its account.
-    pub(super) fn set_accounting(&mut self, next: &Accounting) -> Result<Answer, Refusal> {
+    pub(super) fn set_accounting(
+        &mut self,
+        next: &Accounting,
+        at: Timestamp,
+    ) -> Result<Answer, Refusal> {
         let failed = |error: StoreError| Refusal::Store {
             message: error.to_string(),
         };
@@ -42,6 +49,11 @@ impl Owner {
             });
         }
         self.store.set_accounting(next).map_err(failed)?;
+        self.cluster = self.cluster.with_accounting(next);
+        self.state.apply(Event::Reconfigured {
+            cluster: Arc::clone(&self.cluster.cluster),
+            at,
+        });
         Ok(Answer::Done)
     }
 }

@@ -224,7 +224,7 @@ impl Owner {
             Call::SignalStep { job, step, signal } => {
                 self.signal_step(job, step, signal, peer, turn)
             }
-            Call::SetAccounting(accounting) => self.set_accounting(&accounting),
+            Call::SetAccounting(accounting) => self.set_accounting(&accounting, turn.now),
             Call::Release { job, status } => self.release(job, status, peer, turn),
             Call::StepEnded {
                 job,

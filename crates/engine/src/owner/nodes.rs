@@ -119,6 +119,12 @@ impl Owner {
             let written = sys::atomic::write_private(&own, text.as_bytes());
             written.map_err(|error| unchanged(format!("{}: {error}", own.display())))?;
         }
+        let kept = self.store.accounting();
+        let kept = kept.map_err(|error| unchanged(error.to_string()))?;
+        let cluster = match kept {
+            Some(accounting) => cluster.with_accounting(&accounting),
+            None => cluster,
+        };
         self.state.apply(Event::Reconfigured {
             cluster: cluster.cluster.clone(),
             at: turn.now,

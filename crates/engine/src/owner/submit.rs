@@ -45,7 +45,7 @@ impl Owner {
 
     pub(super) fn submit(
         &mut self,
-        submission: Submission,
+        mut submission: Submission,
         peer: Peer,
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
@@ -55,6 +55,7 @@ impl Owner {
             }
             return Ok(Answer::Submitted { job });
         }
+        self.charge(&mut submission.request, peer);
         let asked = serde_json::to_string(&submission.request);
         let asked = asked.map_err(|error| Refusal::Invalid {
             message: format!("request: {error}"),
@@ -89,7 +90,6 @@ impl Owner {
             let partition = nodes.default_partition();
             request.partition = partition.map(|partition| nodes.partition(partition).name.clone());
         }
-
         let id = self.state.new_id();
         let environment =
             serde_json::to_string(&environment).map_err(|error| Refusal::Invalid {
@@ -146,6 +146,15 @@ impl Owner {
         turn.submissions.push(submission);
         turn.durable = true;
         Ok(Answer::Submitted { job: id })
+    }
+
+    /// The account and the QOS of a job that names none: its user's own, where there are any.
+    fn charge(&self, request: &mut Request, peer: Peer) {
+        let Some(rules) = self.cluster.rules() else {
+            return;
+        };
+        let charged = resources::charged(rules, request, &self.users.user(peer.uid));
+        (request.account, request.qos) = charged;
     }
 
     /// The job that this token was answered with before.

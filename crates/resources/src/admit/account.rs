@@ -42,6 +42,34 @@ impl<'a> Who<'a> {
     }
 }
 
+/// The account and the QOS that a job of a user counts for: those that it names, else the user's
+/// own. A QOS called `normal` is the last resort, as `_determine_and_validate_qos` of slurmctld has
+/// it, where the user may have it.
+#[must_use]
+pub fn charged(
+    file: &ClusterFile,
+    request: &Request,
+    user: &str,
+) -> (Option<String>, Option<String>) {
+    let known = file.user(user);
+    let account = request.account.clone().or_else(|| {
+        let known = known?;
+        let default = known.default_account.as_ref().map(|own| own.value.clone());
+        default.or_else(|| known.accounts.as_ref()?.first().cloned())
+    });
+    let qos = request.qos.clone().or_else(|| {
+        let of_account = account.as_deref().unwrap_or_default();
+        let default = file.default_qos(user, of_account);
+        default.map(|own| own.value.clone()).or_else(|| {
+            let normal = file.qos("normal")?;
+            let own = own_qos(file, known, account.as_deref());
+            let may = own.is_none_or(|own| listed(own, &normal.name));
+            may.then(|| normal.name.clone())
+        })
+    });
+    (account, qos)
+}
+
 fn own_qos<'a>(
     file: &'a ClusterFile,
     user: Option<&'a Named<User>>,

@@ -19,6 +19,7 @@ mod partition;
 mod refusal;
 mod sent;
 
+pub use account::charged;
 pub use given::{Given, given};
 pub use gpu_types::{GpuTypes, gpu_types};
 pub use one_node::never_on_one;

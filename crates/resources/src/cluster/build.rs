@@ -61,9 +61,7 @@ impl Cluster {
         if trust == Trust::Stated {
             cluster.believe_features(file, &groups);
         }
-        cluster.qos = file.qos.iter().map(|qos| qos_of(file, qos)).collect();
-        cluster.accounts = file.accounts.iter().map(|one| account(file, one)).collect();
-        cluster.associations = super::association::associations(file);
+        cluster.take_accounts(file);
         cluster.priority = super::PriorityPolicy::of(file);
         cluster.of_users = Counted {
             jobs: value(&file.limits.max_jobs_per_user),
@@ -94,6 +92,20 @@ impl Cluster {
             cluster.partitions.push(partition);
         }
         cluster
+    }
+
+    /// The same nodes and partitions with the QOS, accounts and users of a file.
+    #[must_use]
+    pub fn with_accounts_of(&self, file: &ClusterFile) -> Cluster {
+        let mut cluster = self.clone();
+        cluster.take_accounts(file);
+        cluster
+    }
+
+    fn take_accounts(&mut self, file: &ClusterFile) {
+        self.qos = file.qos.iter().map(|qos| qos_of(file, qos)).collect();
+        self.accounts = file.accounts.iter().map(|one| account(file, one)).collect();
+        self.associations = super::association::associations(file);
     }
 
     /// Nodes of a class that have no name of their own: none of them can be asked for by name.

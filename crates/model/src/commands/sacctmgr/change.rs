@@ -315,6 +315,11 @@ pub(super) fn add_user(words: &[String], to: &mut Accounting) -> Result<Answer, 
                     .to_owned(),
             });
         }
+        // One who was there takes the default account that is given with a new association.
+        let known = to.users.iter_mut().find(|user| user.name == *name);
+        if let (Some(user), Some(default)) = (known, &given.default_account) {
+            user.default_account.clone_from(default);
+        }
         for account in &accounts {
             let is_it = |it: &AccountAssociation| {
                 it.account == *account

@@ -1,0 +1,121 @@
+//! What `sacctmgr` changes holds at once.
+
+use testkit::{TestEnv, wait_until};
+
+const CLUSTER: &str = "\
+[nodes.n]\ncount = 2\ncpus = 8\nmemory = \"16000M\"\n\
+[partition.main]\ndefault = true\nnodes = \"ALL\"\ndefault_time = \"00:10:00\"\n\
+[qos.normal]\npriority = 5\n\
+[qos.short]\nmax_wall = \"00:30:00\"\nflags = [\"DenyOnLimit\"]\n\
+[account.lab]\nqos = [\"normal\", \"short\"]\n\
+[user.\"*\"]\naccounts = [\"lab\"]\n";
+
+struct Twin(TestEnv);
+
+impl Twin {
+    fn start() -> Twin {
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        let file = env.write("twin.toml", CLUSTER).display().to_string();
+        env.yard(&["engine", "start", "twin", "--cluster", &file])
+            .success();
+        env.set_var("TRAINYARD_ENGINE", "twin");
+        Twin(env)
+    }
+
+    #[track_caller]
+    fn manage(&self, words: &str) -> String {
+        let mut args = vec!["-i"];
+        args.extend(words.split(' '));
+        self.0.slurm("sacctmgr", &args).success()
+    }
+
+    /// A job that sleeps, or why there is none.
+    fn submit(&self, options: &[&str]) -> String {
+        let mut args = vec!["--parsable"];
+        args.extend(options);
+        args.extend(["--wrap", "sleep 1000"]);
+        let outcome = self.0.slurm("sbatch", &args);
+        match outcome.status {
+            0 => outcome.success().trim().to_owned(),
+            _ => outcome.stderr.lines().next().unwrap_or_default().to_owned(),
+        }
+    }
+
+    fn shown(&self, job: &str, format: &str) -> String {
+        let args = ["-h", "-t", "all", "-j", job, "-o", format];
+        self.0.slurm("squeue", &args).success().trim().to_owned()
+    }
+
+    #[track_caller]
+    fn is_soon(&self, job: &str, state: &str) {
+        wait_until(&format!("job {job} is {state}"), || {
+            self.shown(job, "%t %r") == state
+        });
+    }
+}
+
+impl Drop for Twin {
+    fn drop(&mut self) {
+        let _cancelled = self.0.slurm("scancel", &["--me"]);
+        wait_until("no job is left", || {
+            self.0.slurm("squeue", &["-h"]).stdout.is_empty()
+        });
+        let _stopped = self.0.yard(&["engine", "stop", "twin"]);
+    }
+}
+
+#[test]
+fn a_limit_that_is_set_holds_at_once_and_a_job_that_waits_for_it_goes_on_without_it() {
+    let twin = Twin::start();
+    // The cluster's own come first.
+    let qos = twin.0.slurm(
+        "sacctmgr",
+        &["-nP", "show", "qos", "format=name,priority,maxwall"],
+    );
+    assert_eq!(qos.success(), "normal|5|\nshort|0|00:30:00\n");
+    let first = twin.submit(&[]);
+    twin.is_soon(&first, "R None");
+    assert_eq!(twin.shown(&first, "%a %q"), "lab normal");
+    twin.manage("modify qos normal set maxjobsperuser=1");
+    let second = twin.submit(&[]);
+    twin.is_soon(&second, "PD QOSMaxJobsPerUserLimit");
+    // Another engine of the same folder knows it too.
+    twin.0.yard(&["engine", "stop", "twin"]).success();
+    twin.0.yard(&["engine", "start", "twin"]).success();
+    twin.is_soon(&second, "PD QOSMaxJobsPerUserLimit");
+    twin.manage("modify qos normal set maxjobsperuser=-1");
+    twin.is_soon(&second, "R None");
+    // A limit of the account counts beside that of a QOS.
+    twin.manage("modify account lab set grptres=cpu=2");
+    let third = twin.submit(&[]);
+    twin.is_soon(&third, "PD AssocGrpCpuLimit");
+    twin.manage("modify account lab set grptres=cpu=3");
+    twin.is_soon(&third, "R None");
+}
+
+#[test]
+fn accounts_and_qos_that_are_added_can_be_used_and_others_are_refused() {
+    let twin = Twin::start();
+    let account = "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified";
+    let qos = "sbatch: error: Batch job submission failed: Invalid qos specification";
+    twin.manage("add account other");
+    assert_eq!(twin.submit(&["-A", "other"]), account);
+    let me = twin
+        .0
+        .slurm("sacctmgr", &["-nP", "show", "user", "format=user"]);
+    let me = me.success().trim().to_owned();
+    twin.manage(&format!("add user {me} account=other"));
+    let job = twin.submit(&["-A", "other", "-H"]);
+    assert_eq!(twin.shown(&job, "%a"), "other");
+    twin.manage("add qos long priority=7");
+    assert_eq!(twin.submit(&["-q", "long"]), qos);
+    twin.manage("modify account lab set qos+=long");
+    let job = twin.submit(&["-q", "long", "-H"]);
+    assert_eq!(twin.shown(&job, "%q"), "long");
+    // A job over a limit of a QOS that denies is refused; without the limit it is taken.
+    let policy = "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)";
+    assert_eq!(twin.submit(&["-q", "short", "-t", "60"]), policy);
+    twin.manage("modify qos short set maxwall=2:00:00");
+    let job = twin.submit(&["-q", "short", "-t", "60", "-H"]);
+    assert_eq!(twin.shown(&job, "%q"), "short");
+}
