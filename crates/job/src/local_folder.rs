@@ -94,6 +94,12 @@ impl LocalFolder {
         self.path().join("data")
     }
 
+    /// Event files, where the run file wants them here.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.path().join("logs")
+    }
+
     /// Links to complete checkpoints that are not copied yet.
     #[must_use]
     pub fn held(&self) -> PathBuf {
@@ -296,6 +302,7 @@ impl LocalFolder {
             self.resume(),
             self.data(),
             self.held(),
+            self.logs(),
         ];
         parts.iter().try_for_each(|folder| make_private(folder))
     }

@@ -350,6 +350,7 @@ mod tests {
             stage: Resolved::new(vec![source.to_owned()], nothing.clone()),
             base: Some(base.to_owned()),
             collect: Resolved::new(Vec::new(), nothing),
+            local_logs: None,
         }
     }
 

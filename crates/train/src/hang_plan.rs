@@ -13,6 +13,14 @@ pub struct HangPlan {
     pub then: Resolved<OnHang>,
 }
 
+/// What is said of a key that has no effect.
+pub(crate) fn note(section: &WatchSection) -> Option<String> {
+    let then = section.on_hang.as_ref()?;
+    let has_effect = section.hang.is_some() || then.value == OnHang::Restart;
+    let text = "[watch] on_hang has no effect without hang: hangs are not looked for";
+    (!has_effect).then(|| text.to_owned())
+}
+
 /// Resolves `[watch]`: `None` where hangs are not looked for.
 pub(crate) fn hang(
     section: WatchSection,

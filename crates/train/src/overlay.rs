@@ -36,6 +36,7 @@ impl Sections {
         overlay!(self, upper, environment.container.options);
         overlay!(self, upper, data.stage);
         overlay!(self, upper, data.collect);
+        overlay!(self, upper, data.local_logs);
         overlay!(self, upper, checkpoints.keep);
         overlay!(self, upper, checkpoints.complete);
         overlay!(self, upper, checkpoints.marker);

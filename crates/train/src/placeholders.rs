@@ -49,7 +49,8 @@ pub const PLACEHOLDERS: [Placeholder; 10] = [
     },
     Placeholder {
         name: "logs",
-        doc: "The folder `tensorboard` in the run folder, for event files.",
+        doc: "The folder `tensorboard` in the run folder, for event files; with `[data] local_logs` one on \
+              the node's own disk.",
         variable: YARD_LOGS,
     },
     Placeholder {
@@ -95,7 +96,7 @@ pub struct Values {
     pub resume: PathBuf,
     /// The checkpoint's own path in it; `None` when there is nothing to resume.
     pub resume_file: Option<PathBuf>,
-    /// The run folder's `tensorboard`.
+    /// The run folder's `tensorboard`, or a node-local folder.
     pub logs: PathBuf,
     /// The run's id.
     pub run: String,

@@ -110,9 +110,18 @@ pub struct DataPlan {
     /// Patterns of files below the node-local data folder that are copied to the run folder.
     #[serde(default = "no_patterns")]
     pub collect: Resolved<Vec<String>>,
+    /// Whether `{logs}` is on the node's own disk; `None` as `false`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_logs: Option<Resolved<bool>>,
 }
 
 impl DataPlan {
+    /// Whether `{logs}` is on the node's own disk.
+    #[must_use]
+    pub fn has_local_logs(&self) -> bool {
+        self.local_logs.as_ref().is_some_and(|local| local.value)
+    }
+
     /// Where a source lies below the node-local data folder.
     #[must_use]
     pub fn place<'a>(&self, source: &'a Path) -> &'a Path {

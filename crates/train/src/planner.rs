@@ -178,6 +178,7 @@ pub(crate) fn plan_sections(
         ];
         or(all, "default: a run continues until it is done")
     });
+    notes.extend(hang_plan::note(&asked.watch));
     let path = |path: Resolved<String>| path.map(|path| in_folder(input.base, &path));
     let plan = Plan {
         name,
@@ -225,6 +226,7 @@ pub(crate) fn plan_sections(
             },
             base: Some(input.base.to_owned()),
             collect: asked.data.collect.unwrap_or_else(|| or(Vec::new(), "none")),
+            local_logs: asked.data.local_logs.filter(|local| local.value),
         },
         checkpoints: CheckpointPlan {
             keep: asked

@@ -157,6 +157,8 @@ pub struct DataSection {
     pub stage: Option<Resolved<Vec<String>>>,
     /// `collect`: patterns.
     pub collect: Option<Resolved<Vec<String>>>,
+    /// `local_logs`
+    pub local_logs: Option<Resolved<bool>>,
 }
 
 /// `[checkpoints]`

@@ -198,6 +198,13 @@ impl Plan {
         for pattern in &self.data.collect.value {
             add("collect", pattern.clone(), &self.data.collect.source);
         }
+        if let Some(local) = self.data.local_logs.as_ref().filter(|local| local.value) {
+            add(
+                "event files",
+                "on the node's disk".to_owned(),
+                &local.source,
+            );
+        }
         let keep = &self.checkpoints.keep;
         let kept = match keep.value {
             Keep::All => "all are kept".to_owned(),

@@ -10,6 +10,7 @@ mod collect;
 mod copy_out;
 mod hold;
 pub mod kept;
+mod log_mirror;
 mod monitor;
 mod orphan;
 mod ranks;
@@ -32,6 +33,7 @@ use crate::protocol::{AgentId, DiskId, Order, Report};
 use carry::Held;
 use collect::Collecting;
 use folder::{Attempt, EventTail, RunFolder};
+use log_mirror::LogMirror;
 use model::Timestamp;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,6 +121,8 @@ struct Agent {
     said: BTreeSet<String>,
     draining: Option<Draining>,
     collecting: Collecting,
+    /// Copies event files that the ranks write here.
+    mirror: Option<LogMirror>,
     /// Whether it was said that the run folder takes no collected files.
     said_refused: bool,
     /// Whether SIGTERM came: to all of the job's tasks, as Slurm sends it.
@@ -188,6 +192,7 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
         said: BTreeSet::new(),
         draining: None,
         collecting: Collecting::Idle,
+        mirror: None,
         said_refused: false,
         terminated,
         port: None,
@@ -298,7 +303,25 @@ impl Agent {
         }
     }
 
+    /// One agent for each disk copies.
+    fn mirror_logs(&mut self) {
+        if self.copier && self.at.plan.data.has_local_logs() {
+            let (from, to) = (self.local.logs(), self.at.run.tensorboard());
+            let note = |text| drop(say(Report::Note { text }));
+            self.mirror = Some(LogMirror::start(from, to, note));
+        }
+    }
+
+    /// What the ranks wrote last.
+    fn last_logs(&self) {
+        if let Some(mirror) = &self.mirror {
+            // The mirror itself says why not all was copied.
+            let _ = mirror.copy_now();
+        }
+    }
+
     fn finish(&self, clean: bool) {
+        self.last_logs();
         // That one is saved could not be noted on a disk that is full or read-only.
         let is_saved = |kept: &kept::Kept| {
             let (name, path) = (&kept.record.name, &kept.path);
@@ -356,6 +379,7 @@ impl Agent {
             Order::Watch { resume } => {
                 self.open_port();
                 self.watching = self.copier;
+                self.mirror_logs();
                 if self.copier && !self.at.plan.data.collect.value.is_empty() {
                     let noted = self.local.note_uncollected();
                     noted.map_err(|source| AgentError::System {
@@ -404,6 +428,9 @@ impl Agent {
                 ranks_gone,
                 finished,
             } => {
+                if ranks_gone {
+                    self.last_logs();
+                }
                 if self.copier {
                     // First what has come since the last look, so that it counts as in work.
                     self.look()?;

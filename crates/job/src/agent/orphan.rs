@@ -87,6 +87,7 @@ impl Agent {
             return;
         }
         self.end_ranks();
+        self.last_logs();
         // What can't be read now can't be copied.
         let _ = self.ending();
         self.watcher.drain(Timestamp(sys::now()), true, finished);

@@ -17,6 +17,7 @@ impl Agent {
     pub(super) fn rescue(&mut self, resume: Option<&str>) -> Result<(), AgentError> {
         self.end_ranks();
         self.watching = self.copier;
+        self.mirror_logs();
         self.rescuing = true;
         if !self.copier {
             return Ok(());

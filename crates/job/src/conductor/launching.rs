@@ -48,7 +48,11 @@ impl Conductor {
             checkpoints: local.checkpoints(),
             resume: local.resume(),
             resume_file: resume.map(|known| local.resume().join(&known.name)),
-            logs: self.run.tensorboard(),
+            logs: if plan.data.has_local_logs() {
+                local.logs()
+            } else {
+                self.run.tensorboard()
+            },
             run: self.run.id().to_owned(),
             code: self.run.code().join(&self.json.code.subfolder),
             project: self.json.project.clone(),
@@ -109,12 +113,17 @@ impl Conductor {
         };
         self.ranks = self.steps.ranks(plan, &place);
         let own = sys::host_name();
+        // A service shows the event files of all nodes and of all starts.
+        let shared = Values {
+            logs: self.run.tensorboard(),
+            ..values
+        };
         let beside = ServicePlace {
             yard: &self.steps.yard,
             run: &self.run,
             attempt: allocation.attempt,
             node: hellos.first().map_or(&own, |first| &first.node),
-            values: &values,
+            values: &shared,
             heard: &self.heard,
         };
         self.services = Services::start(plan, &beside);

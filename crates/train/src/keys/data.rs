@@ -5,7 +5,7 @@ use crate::reader::{Raw, Reader, span};
 use crate::{DataSection, Resolved};
 
 impl Section for DataSection {
-    const KEYS: &'static [Key<DataSection>] = &[STAGE, COLLECT];
+    const KEYS: &'static [Key<DataSection>] = &[STAGE, COLLECT, LOCAL_LOGS];
 }
 
 const STAGE: Key<DataSection> = Key {
@@ -35,6 +35,19 @@ const COLLECT: Key<DataSection> = Key {
         example: "[\"results/**\"]",
     },
     read: |row, own, reader, raw| own.collect = patterns(row, reader, raw),
+};
+
+const LOCAL_LOGS: Key<DataSection> = Key {
+    row: KeyRow {
+        name: "local_logs",
+        value: Value::Switch,
+        default: KeyDefault::Is("false"),
+        flag: None,
+        doc: "`{logs}` is a folder on the node's own disk. What is written to event files there reaches \
+              `tensorboard/` in the run folder within seconds.",
+        example: "true",
+    },
+    read: |row, own, reader, raw| own.local_logs = reader.switch(row, raw),
 };
 
 /// Patterns without a leading slash and without `..`.
