@@ -9,8 +9,8 @@ use crate::{
     read_frame, write_frame,
 };
 use model::{
-    Accounting, JobHistory, JobId, JobRecord, NodeName, Request, RestartCount, StepId, StepRecord,
-    StepRequest, WaitStatus,
+    Accounting, JobHistory, JobId, JobRecord, NodeName, PriorityReport, Request, RestartCount,
+    ShareRow, StepId, StepRecord, StepRequest, WaitStatus,
 };
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -469,6 +469,28 @@ impl Client {
     pub fn cluster(&mut self) -> Result<ClusterReport, CallError> {
         match self.call_again(&Call::Cluster)? {
             Answer::Cluster(report) => Ok(*report),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// What the priorities of waiting jobs are made of.
+    ///
+    /// # Errors
+    /// No engine.
+    pub fn priorities(&mut self) -> Result<PriorityReport, CallError> {
+        match self.call_again(&Call::Priorities)? {
+            Answer::Priorities(report) => Ok(*report),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// What accounts and users are due and what they used, in the order of the tree.
+    ///
+    /// # Errors
+    /// No engine.
+    pub fn shares(&mut self) -> Result<Vec<ShareRow>, CallError> {
+        match self.call_again(&Call::Shares)? {
+            Answer::Shares { rows } => Ok(rows),
             other => Err(confused(&other)),
         }
     }

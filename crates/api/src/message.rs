@@ -3,8 +3,8 @@
 
 use crate::ClusterReport;
 use model::{
-    Accounting, GpuIndex, JobHistory, JobId, JobRecord, NodeName, OpenMode, Request, RestartCount,
-    StepId, StepRecord, StepRequest, Timestamp, WaitStatus,
+    Accounting, GpuIndex, JobHistory, JobId, JobRecord, NodeName, OpenMode, PriorityReport,
+    Request, RestartCount, ShareRow, StepId, StepRecord, StepRequest, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -156,6 +156,10 @@ pub enum Call {
     Facts,
     /// Its nodes, partitions and their use. Answer: `cluster`.
     Cluster,
+    /// What the priorities of waiting jobs are made of. Answer: `priorities`.
+    Priorities,
+    /// What accounts and users are due and what they used. Answer: `shares`.
+    Shares,
     /// Accounts, users, associations and QOS. Answer: `accounting`.
     Accounting,
     /// Puts others in their place, if they came of what there is: their version is the next one.
@@ -208,6 +212,13 @@ pub enum Answer {
     Facts(Box<EngineFacts>),
     /// To `cluster`.
     Cluster(Box<ClusterReport>),
+    /// To `priorities`.
+    Priorities(Box<PriorityReport>),
+    /// To `shares`.
+    Shares {
+        /// Accounts and their users, in the order of the tree.
+        rows: Vec<ShareRow>,
+    },
     /// To `accounting`.
     Accounting(Box<Accounting>),
     /// Done, on disk.

@@ -4,7 +4,7 @@ use crate::demand::{Defaults, Demand};
 use model::{GpuCount, JobRecord, JobState, MemoryRequest, PendingReason, Recorded, ViewFacts};
 
 /// The largest node of a job's partition.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LargestNode {
     /// Its CPUs.
     pub cpus: u32,

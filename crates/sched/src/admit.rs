@@ -93,6 +93,7 @@ pub(crate) fn choices(
         let demand = Demand::of(request, cluster.defaults(Some(partition)));
         Choice {
             partition,
+            priority: 0,
             need: kinds.need(cluster, partition, demand),
         }
     });

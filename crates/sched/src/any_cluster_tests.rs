@@ -24,14 +24,19 @@ enum Step {
 }
 
 /// Two kinds of nodes in three partitions, one over both.
-fn cluster(first: u32, second: u32, gpus: u32) -> Arc<Cluster> {
+fn cluster(first: u32, second: u32, gpus: u32, is_weighted: bool) -> Arc<Cluster> {
+    let weights = "[priority]\nage = 1000\nfair_share = 2000\njob_size = 500\npartition = 100\n\
+         tres = \"cpu=10,gres/gpu=70,billing=3\"\nhalf_life = \"00:05:00\"\n\
+         max_age = \"00:10:00\"\ncalc_period = \"00:00:01\"\n";
+    let weights = if is_weighted { weights } else { "" };
     let text = format!(
         "[nodes.a]\nnames = \"a[1-{first}]\"\ncpus = 4\nmemory = \"4000M\"\nfeatures = [\"fast\"]\n\
          gpu = {{ type = \"v100\", count = {gpus} }}\n\
          [nodes.b]\nnames = \"b[1-{second}]\"\ncpus = 2\nmemory = \"8000M\"\n\
          [partition.all]\ndefault = true\nnodes = \"ALL\"\ndefault_memory_per_cpu = \"500M\"\n\
          [partition.gpu]\nnodes = [\"a\"]\npriority_tier = 3\nmax_time = \"10:00\"\n\
-         [partition.whole]\nnodes = [\"b\"]\nexclusive = true\n"
+         [partition.whole]\nnodes = [\"b\"]\nexclusive = true\n\
+         billing_weights = \"CPU=2,Mem=1G,gres/gpu=5\"\n{weights}"
     );
     let file = ClusterFile::parse("any", &text).unwrap();
     Arc::new(Cluster::build(&file, Trust::All))
@@ -112,8 +117,10 @@ proptest! {
         clusters in prop::array::uniform3((1_u32..4, 1_u32..4, 1_u32..4)),
         steps in prop::collection::vec(any_step(), 1..50),
         backfills in any::<bool>(),
+        is_weighted in any::<bool>(),
     ) {
-        let clusters = clusters.map(|(first, second, gpus)| cluster(first, second, gpus));
+        let clusters =
+            clusters.map(|(first, second, gpus)| cluster(first, second, gpus, is_weighted));
         let mut world = World::of(Arc::clone(&clusters[0]));
         world.state.set_backfill(backfills);
         for step in steps {

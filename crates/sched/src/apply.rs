@@ -96,6 +96,7 @@ impl State {
                 all.insert(finished);
             }
         }
+        self.prioritise(id, at);
         self.refile(id, at);
     }
 
@@ -155,7 +156,7 @@ impl State {
 
     /// A running job waits again, behind those that wait already.
     fn queue_again(&mut self, id: JobId, priority: u32, reason: PendingReason, at: Timestamp) {
-        if !self.stop_running(id) {
+        if !self.stop_running(id, at) {
             return;
         }
         if let Some(job) = self.jobs.get_mut(&id) {
@@ -167,6 +168,7 @@ impl State {
             job.record.partition = None;
             self.touch(id);
         }
+        self.prioritise(id, at);
         self.refile(id, at);
         if let Some(job) = self.jobs.get(&id) {
             let (target, array_job) = (job.target(), job.array_job());
@@ -178,10 +180,13 @@ impl State {
     }
 
     /// Gives back what a running job holds; false when it doesn't run.
-    fn stop_running(&mut self, id: JobId) -> bool {
+    fn stop_running(&mut self, id: JobId, at: Timestamp) -> bool {
         let Some(job) = self.jobs.get_mut(&id) else {
             return false;
         };
+        if self.cluster.priority().is_multifactor {
+            self.priorities.settle(&self.cluster, &job.record, at);
+        }
         let JobState::Running {
             allocation,
             since,
@@ -216,7 +221,7 @@ impl State {
 
     /// A live job ended.
     fn remove(&mut self, id: JobId, outcome: Outcome, at: Timestamp) {
-        self.stop_running(id);
+        self.stop_running(id, at);
         self.unfile(id);
         self.forget_targets(id);
         let Some(job) = self.jobs.remove(&id) else {
@@ -288,6 +293,7 @@ impl State {
             };
         }
         self.touch(id);
+        self.prioritise(id, at);
         self.refile(id, at);
     }
 }

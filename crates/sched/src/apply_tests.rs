@@ -29,6 +29,7 @@ struct World {
     state: State,
     rows: BTreeMap<JobId, JobRecord>,
     arrays: BTreeMap<JobId, ArraySpec>,
+    usage: BTreeMap<crate::Member, crate::priority::Usage>,
     now: Timestamp,
     /// Starts in the order in which they came.
     started: Vec<JobId>,
@@ -40,6 +41,7 @@ impl World {
             state: State::new(machine(cpus), (0..cpus).collect()),
             rows: BTreeMap::new(),
             arrays: BTreeMap::new(),
+            usage: BTreeMap::new(),
             now: Timestamp(1_000_000),
             started: Vec::new(),
         }
@@ -112,6 +114,7 @@ impl World {
         for record in changes.ended {
             self.rows.insert(record.id, record);
         }
+        self.usage.extend(changes.usage);
         assert!(changes.shown.iter().all(|id| self.rows.contains_key(id)));
         for action in &actions {
             if let Action::Start { job, .. } = action {
@@ -164,6 +167,7 @@ impl World {
                 .collect(),
             live,
             nodes: self.state.marks.clone().into_iter().collect(),
+            usage: self.usage.clone().into_iter().collect(),
         }
         .into_state(&self.state, self.now)
     }
@@ -218,6 +222,8 @@ impl World {
         // Not `assert_eq`, which would show two whole states: the rows differ or the indices do.
         // Versions tell what changed since when, which is another matter after a restart.
         let mut state = self.state.clone();
+        // Where no job waits for its turn nothing is worked out.
+        state.work_out_priorities(self.now);
         for state in [&mut rebuilt, &mut state] {
             state.take_changes();
             state.version = 0;
@@ -237,6 +243,7 @@ impl World {
             ("unseen", rebuilt.unseen == state.unseen),
             ("first", rebuilt.first == state.first),
             ("limited", rebuilt.limited == state.limited),
+            ("priorities", rebuilt.priorities == state.priorities),
         ];
         let other: Vec<&str> = same
             .iter()

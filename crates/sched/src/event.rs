@@ -126,6 +126,8 @@ pub struct Changes {
     pub ended: Vec<JobRecord>,
     /// Nodes of which something else is said than before; [`crate::State::mark`] has it.
     pub nodes: Vec<NodeName>,
+    /// Users whose ended jobs used more than before, and how much in all.
+    pub usage: Vec<(crate::Member, crate::priority::Usage)>,
 }
 
 /// What became of an ended job, as far as others may wait for it.

@@ -4,7 +4,6 @@ use crate::ClusterRef;
 use crate::admit::choices;
 use crate::held::HeldShares;
 use crate::kinds::{Choice, Kinds};
-use crate::queue::Key;
 use model::{
     ArrayFacts, ArraySpec, ArrayTask, Dependency, JobId, JobRecord, JobState, PendingReason,
     Timestamp,
@@ -37,8 +36,8 @@ pub(crate) enum Place {
     Timed(Timestamp),
     /// Waits for other jobs, and perhaps a moment of theirs (`after:ID+MINUTES`).
     Dependent(Option<Timestamp>),
-    /// Could start as far as it is concerned.
-    Ready(Key),
+    /// Could start as far as it is concerned: in the queues of all its partitions.
+    Ready,
     /// Waits for its array's throttle alone.
     Parked,
     /// Can't ever start here.
@@ -66,7 +65,11 @@ impl Job {
     }
 
     fn choices(record: &JobRecord, cluster: &ClusterRef, kinds: &mut Kinds) -> Vec<Choice> {
-        choices(cluster, kinds, &record.request)
+        let mut all = choices(cluster, kinds, &record.request);
+        // Until it is worked out for each of them.
+        all.iter_mut()
+            .for_each(|choice| choice.priority = record.priority);
+        all
     }
 
     fn holding(record: &JobRecord, cluster: &ClusterRef) -> Option<HeldShares> {
@@ -93,7 +96,7 @@ impl Job {
 
     /// Whether it could start as far as it is concerned.
     pub(crate) fn is_ready(&self) -> bool {
-        matches!(self.derived.place, Place::Ready(_))
+        self.derived.place == Place::Ready
     }
 
     /// Its array's id.

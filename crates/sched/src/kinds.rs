@@ -9,6 +9,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) partition: PartId,
+    /// Its priority there.
+    pub(crate) priority: u32,
     /// What it needs there.
     pub(crate) need: Arc<Need>,
 }

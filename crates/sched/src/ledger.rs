@@ -6,7 +6,7 @@
 //! `OverPartQOS` swaps the first two. Limits on groups hold at every level. Not counted are
 //! resources times minutes, and resources other than CPUs, memory, nodes and GPUs of any type.
 
-use crate::State;
+use crate::{State, member};
 use cluster_file::Tres;
 use model::{ArrayTask, JobRecord, JobState, PendingReason, Seconds};
 use resources::{AccountId, Association, Cluster, Limits, PartId, QosId, Share};
@@ -103,14 +103,9 @@ impl<'a> Chain<'a> {
         record: &JobRecord,
         partition: Option<PartId>,
     ) -> Chain<'a> {
-        let request = &record.request;
-        let association = cluster.association(&record.user, request.account.as_deref());
-        let account = request.account.clone();
-        let account = account.or_else(|| association.map(|own| own.account.clone()));
-        let account = account.unwrap_or_default();
-        let of_job = request.qos.as_deref();
-        let of_job = of_job.or_else(|| association.and_then(|own| own.default_qos.as_deref()));
-        let of_job = of_job.and_then(|name| cluster.find_qos(name));
+        let association = member::association_of(cluster, record);
+        let account = member::account_of(cluster, record).unwrap_or_default();
+        let of_job = member::qos_of(cluster, record);
         let of_partition = partition.and_then(|partition| cluster.partition(partition).qos);
         let goes_first =
             of_job.is_some_and(|qos| cluster.qos()[usize::from(qos.0)].has_flag("OverPartQOS"));

@@ -11,6 +11,7 @@
 //!
 //! ```text
 //! queue.rs   the order of those that wait
+//! prioritise.rs  where a job stands in it
 //! limits.rs  whether one may start now, whatever is free
 //! pass.rs    who of them starts; promise.rs: who would delay the first
 //! held.rs    what running jobs hold, on `resources`
@@ -30,10 +31,12 @@ mod job;
 mod kinds;
 mod ledger;
 mod limits;
+mod member;
 mod outlook;
 mod pass;
 mod place_step;
 mod planner;
+mod prioritise;
 pub mod priority;
 mod promise;
 mod queue;
@@ -46,7 +49,9 @@ mod why;
 use cluster_ref::ClusterRef;
 pub use estimate::Estimate;
 pub use event::{Action, Changes, Event, Finished};
+pub use member::Member;
 pub use place_step::{Placement, StepRefusal, place_step};
+pub use prioritise::JobPriority;
 pub use queue::priority_of;
 pub use state::{Saved, State};
 pub use why::{Amount, Holder, Why};

@@ -211,6 +211,10 @@ impl State {
         let partition = &self.cluster.partition(choice.partition).name;
         let job = self.jobs.get_mut(&id)?;
         job.record.partition = Some(partition.clone());
+        job.record.priority = choice.priority;
+        for other in &mut job.derived.choices {
+            other.priority = choice.priority;
+        }
         job.derived.holding = Some(holding);
         job.record.state = JobState::Running {
             since: now,

@@ -7,7 +7,8 @@ use std::cmp::Reverse;
 /// order of submission decides.
 const ORDINARY: i64 = 2_147_483_646;
 
-/// The priority that a request has while it isn't held; at least 1, since 0 is held.
+/// The priority that a request has while it isn't held, where no weights count; at least 1, since 0
+/// is held.
 #[must_use]
 pub fn priority_of(request: &Request) -> u32 {
     if let Some(priority) = request.rare.priority.filter(|priority| *priority > 0) {
@@ -27,9 +28,10 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    pub(crate) fn of(record: &JobRecord) -> Key {
+    /// Where a job with that priority stands.
+    pub(crate) fn of(record: &JobRecord, priority: u32) -> Key {
         Key {
-            priority: Reverse(record.priority),
+            priority: Reverse(priority),
             submitted: record.submitted,
             job: record.id,
         }

@@ -33,9 +33,11 @@ impl State {
             }
         }
         self.recount();
+        self.priorities.forget();
         for id in waiting {
             self.refile(id, at);
         }
+        self.work_out_priorities(at);
     }
 
     /// Counts anew what is free, from what running jobs hold.

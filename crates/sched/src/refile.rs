@@ -3,7 +3,6 @@
 use crate::State;
 use crate::job::{Job, Place};
 use crate::outlook::Outlook;
-use crate::queue::Key;
 use model::{JobId, JobState, PendingReason, Timestamp};
 
 impl State {
@@ -30,10 +29,8 @@ impl State {
             Place::Timed(at) | Place::Dependent(Some(at)) => {
                 self.timed.insert((at, id));
             }
-            Place::Ready(key) => {
-                for choice in &self.jobs[&id].derived.choices {
-                    self.ready.entry(choice.partition).or_default().insert(key);
-                }
+            Place::Ready => {
+                self.enqueue(id);
                 if self.jobs[&id].reason() == Some(&PendingReason::None) {
                     self.unseen.insert(id);
                 }
@@ -107,7 +104,6 @@ impl State {
             self.set_reason(id, PendingReason::JobArrayTaskLimit);
             return Place::Parked;
         }
-        let key = Key::of(&job.record);
         // A reason of an earlier place is over; one that a pass gave stays until the next.
         let from_a_pass = [PendingReason::Resources, PendingReason::Priority];
         if !job
@@ -116,7 +112,7 @@ impl State {
         {
             self.set_reason(id, PendingReason::None);
         }
-        Place::Ready(key)
+        Place::Ready
     }
 
     fn place_before_eligible(&mut self, id: JobId, now: Timestamp) -> Option<Place> {

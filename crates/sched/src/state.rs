@@ -4,6 +4,8 @@ use crate::array::Array;
 use crate::held::Held;
 use crate::job::{Job, Place};
 use crate::kinds::Kinds;
+use crate::member::Member;
+use crate::priority::{Priorities, Usage};
 use crate::queue::Key;
 use crate::{Action, Changes, ClusterRef, Finished};
 use model::{
@@ -46,6 +48,7 @@ pub struct State {
     /// Live jobs by user and name, for `singleton`.
     pub(crate) names: BTreeMap<(u32, String), BTreeSet<JobId>>,
     pub(crate) arrays: BTreeMap<JobId, Array>,
+    pub(crate) priorities: Priorities,
     /// GPUs that other users of the machine hold.
     pub(crate) barred: BTreeSet<GpuIndex>,
     pub(crate) next_id: u32,
@@ -77,6 +80,8 @@ pub struct Saved {
     pub history: Vec<Finished>,
     /// What is said of nodes.
     pub nodes: Vec<(NodeName, NodeMark)>,
+    /// What ended jobs used.
+    pub usage: Vec<(Member, Usage)>,
 }
 
 impl State {
@@ -103,6 +108,7 @@ impl State {
             finished: BTreeMap::new(),
             names: BTreeMap::new(),
             arrays: BTreeMap::new(),
+            priorities: Priorities::default(),
             barred: BTreeSet::new(),
             next_id: 1,
             version: 0,
@@ -125,6 +131,7 @@ impl State {
     ) -> State {
         let mut state = State::new(cluster, numbers);
         state.marks = saved.nodes.into_iter().collect();
+        state.priorities = Priorities::new(saved.usage.into_iter().collect());
         state.next_id = saved.next_id.max(1);
         state.version = saved.version;
         for (array_job, spec) in saved.arrays {
@@ -148,6 +155,9 @@ impl State {
         }
         for id in ids {
             state.refile(id, now);
+        }
+        if state.cluster.priority().is_multifactor {
+            state.work_out_priorities(now);
         }
         state
     }
@@ -257,7 +267,8 @@ impl State {
     #[must_use]
     pub fn next_due(&self) -> Option<Timestamp> {
         let first = |set: &BTreeSet<(Timestamp, JobId)>| set.first().map(|(at, _)| *at);
-        [first(&self.timed), first(&self.expiries)]
+        let priorities = self.next_priorities();
+        [first(&self.timed), first(&self.expiries), priorities]
             .into_iter()
             .flatten()
             .min()
@@ -272,12 +283,14 @@ impl State {
             live: live.into_iter().collect(),
             ended: std::mem::take(&mut self.ended),
             nodes: std::mem::take(&mut self.marked).into_iter().collect(),
+            usage: self.priorities.take_changed(),
         }
     }
 
     /// Starts what can start now, in order, and ends allocations whose time is over.
     pub fn schedule(&mut self, now: Timestamp) -> Vec<Action> {
         let mut actions = Vec::new();
+        self.renew_priorities(now);
         while let Some((at, job)) = self.timed.first().copied()
             && at <= now
         {
@@ -327,6 +340,10 @@ impl State {
         // What waits of an array is what was submitted without those that have rows.
         self.show(row);
         self.insert(record);
+        let choices = self.jobs[&row].derived.choices.clone();
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.derived.choices = choices;
+        }
         self.touch(id);
         id
     }
@@ -386,6 +403,28 @@ impl State {
         }
     }
 
+    /// Puts a job into the queues of its partitions.
+    pub(crate) fn enqueue(&mut self, id: JobId) {
+        let job = &self.jobs[&id];
+        for choice in &job.derived.choices {
+            let key = Key::of(&job.record, choice.priority);
+            self.ready.entry(choice.partition).or_default().insert(key);
+        }
+    }
+
+    /// Takes a job out of them.
+    pub(crate) fn unqueue(&mut self, id: JobId) {
+        let job = &self.jobs[&id];
+        for choice in &job.derived.choices {
+            if let Some(queue) = self.ready.get_mut(&choice.partition) {
+                queue.remove(&Key::of(&job.record, choice.priority));
+                if queue.is_empty() {
+                    self.ready.remove(&choice.partition);
+                }
+            }
+        }
+    }
+
     /// Takes a job out of the index that holds it.
     pub(crate) fn unfile(&mut self, id: JobId) {
         let Some(job) = self.jobs.get_mut(&id) else {
@@ -398,15 +437,8 @@ impl State {
             Place::Timed(at) | Place::Dependent(Some(at)) => {
                 self.timed.remove(&(at, id));
             }
-            Place::Ready(key) => {
-                for choice in &job.derived.choices {
-                    if let Some(queue) = self.ready.get_mut(&choice.partition) {
-                        queue.remove(&key);
-                        if queue.is_empty() {
-                            self.ready.remove(&choice.partition);
-                        }
-                    }
-                }
+            Place::Ready => {
+                self.unqueue(id);
                 self.unseen.remove(&id);
             }
             Place::Parked => {

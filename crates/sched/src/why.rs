@@ -146,10 +146,14 @@ impl State {
 
     /// Those that wait for a place in a partition of the job's and come before it there.
     fn ahead_of(&self, record: &JobRecord) -> Vec<JobId> {
-        let own = crate::queue::Key::of(record);
         let mut ahead: Vec<JobId> = Vec::new();
-        for queue in self.ready.values().filter(|queue| queue.contains(&own)) {
-            ahead.extend(queue.range(..own).map(|key| key.job));
+        let choices = self.jobs.get(&record.id).into_iter();
+        for choice in choices.flat_map(|job| &job.derived.choices) {
+            let own = crate::queue::Key::of(record, choice.priority);
+            let queue = self.ready.get(&choice.partition);
+            if let Some(queue) = queue.filter(|queue| queue.contains(&own)) {
+                ahead.extend(queue.range(..own).map(|key| key.job));
+            }
         }
         ahead.sort_unstable();
         ahead.dedup();
@@ -160,6 +164,7 @@ impl State {
     /// and no other job comes.
     fn planned_start(&self, record: &JobRecord, now: Timestamp) -> Option<Planned> {
         let mut later = self.clone();
+        later.priorities.fix();
         let (mut at, mut ended) = (now, Vec::new());
         for _ in 0..MOMENTS {
             let started: Vec<JobId> = starts(&later.schedule(at)).collect();

@@ -19,8 +19,10 @@ mod scontrol;
 mod scontrol_show;
 mod script_source;
 mod sinfo;
+mod sprio;
 mod squeue;
 pub mod srun;
+mod sshare;
 mod token;
 mod yaml;
 
@@ -35,7 +37,7 @@ use std::process::ExitCode;
 /// Slurm's commands that this program answers to.
 pub const NAMES: &[&str] = &[
     "sbatch", "squeue", "scancel", "srun", "scontrol", "sacct", "salloc", "sinfo", "sacctmgr",
-    "sattach", "sbcast",
+    "sattach", "sbcast", "sprio", "sshare",
 ];
 
 /// The command and its arguments, when this call is for one of Slurm's.
@@ -74,6 +76,8 @@ pub fn help_of(name: &str) -> String {
         "scontrol" => scontrol::HELP.to_owned(),
         "sinfo" => sinfo::HELP.to_owned(),
         "sacctmgr" => sacctmgr::HELP.to_owned(),
+        "sprio" => sprio::HELP.to_owned(),
+        "sshare" => sshare::HELP.to_owned(),
         other => panic!("{other} has no help"),
     }
 }
@@ -165,6 +169,8 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
         "salloc" => salloc::run(&args, printer),
         "sattach" => sattach::run(&args, printer),
         "sbcast" => sbcast::run(&args, printer),
+        "sprio" => sprio::run(&args, printer),
+        "sshare" => sshare::run(&args, printer),
         other => not_here::refuse(other, &args, printer).unwrap_or(1),
     };
     // What Slurm's commands end with where they fail themselves.

@@ -13,19 +13,9 @@ const ROWS: &[Row] = &[
         "sacct for steps that ended; top or nvidia-smi on this machine",
     ),
     (
-        "sprio",
-        "a job's priority has one part, its --priority and --nice",
-        "squeue -o '%i %Q', or scontrol show job ID",
-    ),
-    (
         "sdiag",
         "the embedded engine keeps no statistics of its scheduler",
         "squeue lists what waits and why; the engine's log is engine.log in its folder",
-    ),
-    (
-        "sshare",
-        "no accounts among which shares are counted",
-        "leave it out",
     ),
     (
         "sreport",

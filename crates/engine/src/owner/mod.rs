@@ -21,6 +21,7 @@ mod job_files;
 mod keep;
 mod launch;
 mod nodes;
+mod priorities;
 mod read;
 pub(crate) mod recover;
 mod requeue;
@@ -193,6 +194,8 @@ impl Owner {
             | Call::Facts
             | Call::Cluster
             | Call::Accounting
+            | Call::Priorities
+            | Call::Shares
             | Call::Why { .. } => {
                 turn.reads.push((call, reply));
                 return None;

@@ -22,6 +22,10 @@ impl Owner {
             Call::Why { job } => Ok(self.why(job, now)),
             Call::Facts => Ok(Answer::Facts(Box::new(self.facts()))),
             Call::Cluster => Ok(Answer::Cluster(Box::new(self.cluster_report()))),
+            Call::Priorities => Ok(Answer::Priorities(Box::new(self.priorities()))),
+            Call::Shares => Ok(Answer::Shares {
+                rows: self.shares(now),
+            }),
             Call::Accounting => self
                 .accounting()
                 .map(|accounting| Answer::Accounting(Box::new(accounting))),

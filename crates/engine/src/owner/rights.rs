@@ -54,6 +54,8 @@ impl Act {
             | Call::Why { .. }
             | Call::Cluster
             | Call::Accounting
+            | Call::Priorities
+            | Call::Shares
             | Call::Test(_) => Act::See,
             Call::Cancel(_)
             | Call::CancelEach { .. }

@@ -85,4 +85,15 @@ CREATE TABLE nodes (
     at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 ",
+    "
+-- What a user's ended jobs used in an account, as it was at a moment: it is forgotten by halves from
+-- there. What running jobs used follows from their rows.
+CREATE TABLE usage (
+    account TEXT NOT NULL,
+    user_name TEXT NOT NULL,
+    amount REAL NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (account, user_name)
+) STRICT, WITHOUT ROWID;
+",
 ];

@@ -77,7 +77,26 @@ impl Store {
             arrays,
             history,
             nodes: self.nodes()?,
+            usage: self.usage()?,
         })
+    }
+
+    /// What users' ended jobs used.
+    fn usage(&self) -> Result<Vec<(sched::Member, sched::priority::Usage)>, StoreError> {
+        let read = || -> rusqlite::Result<_> {
+            let columns = "SELECT account, user_name, amount, at FROM usage";
+            let mut statement = self.db.prepare(columns)?;
+            let rows = statement.query_map([], |row| {
+                let member = sched::Member {
+                    account: row.get(0)?,
+                    user: row.get(1)?,
+                };
+                let usage = sched::priority::Usage::new(row.get(2)?, Timestamp(row.get(3)?));
+                Ok((member, usage))
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error| rows::read_error(self, &error))
     }
 
     /// What is said of nodes.

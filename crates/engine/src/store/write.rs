@@ -5,9 +5,11 @@ use super::{StepRow, Store, StoreError};
 use crate::owner::Clock;
 use model::{
     ArrayTask, JobId, JobRecord, JobState, JobStateName, NodeMark, NodeName, Outcome,
-    PendingReason, RestartCount, Timestamp, Usage,
+    PendingReason, RestartCount, Timestamp,
 };
 use rusqlite::{Transaction, TransactionBehavior, params};
+use sched::Member;
+use sched::priority::Usage;
 use std::collections::BTreeMap;
 
 /// All that one transaction writes.
@@ -25,6 +27,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) ended_starts: &'a [EndedStart],
     /// Nodes of which something else is said than before; nothing any more where there is no mark.
     pub(crate) nodes: Vec<(&'a NodeName, Option<&'a NodeMark>)>,
+    /// What ended jobs used, of users of whom it changed.
+    pub(crate) usage: &'a [(Member, Usage)],
 }
 
 /// What a submission brought along, the same for all elements of an array.
@@ -56,7 +60,7 @@ pub(crate) struct EndedStart {
     pub(crate) state: JobStateName,
     /// How the job ended, or would have without the requeue.
     pub(crate) outcome: Outcome,
-    pub(crate) usage: Option<Usage>,
+    pub(crate) usage: Option<model::Usage>,
 }
 
 impl Store {
@@ -118,6 +122,12 @@ impl Store {
         }
         for (node, mark) in &batch.nodes {
             write_node(&transaction, node, *mark)?;
+        }
+        for (member, usage) in batch.usage {
+            let (amount, at) = usage.kept();
+            transaction
+                .prepare_cached("INSERT OR REPLACE INTO usage VALUES (?1, ?2, ?3, ?4)")?
+                .execute(params![member.account, member.user, amount, at.0])?;
         }
         transaction.commit()
     }

@@ -11,16 +11,20 @@ pub(crate) mod scontrol_show_job;
 pub(crate) mod sinfo;
 pub(crate) mod sinfo_args;
 pub(crate) mod sinfo_order;
+pub(crate) mod sprio;
 pub(crate) mod squeue;
 pub(crate) mod squeue_args;
 pub(crate) mod squeue_order;
+pub(crate) mod sshare;
 
 pub use lost_submission::{FIND_BY_COMMENT, answer_was_lost, job_with_comment};
 pub use sacct::{Parsable, SacctArgs, SacctColumn, SacctShow, sacct_columns_text};
 pub use sacctmgr::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
 pub use scontrol_show_job::{ShowStyle, show_job};
 pub use sinfo_args::{SINFO_USAGE, SinfoAction, SinfoArgs, SinfoUsageError};
+pub use sprio::{SPRIO_USAGE, SprioArgs, SprioShow, SprioUsageError};
 pub use squeue::Printed;
 pub use squeue_args::{
     JobName, SQUEUE_USAGE, SqueueAction, SqueueArgs, SqueueUsageError, StateFilter,
 };
+pub use sshare::{SSHARE_USAGE, SshareArgs, SshareShow, SshareUsageError, sshare_fields_text};

@@ -12,6 +12,7 @@ pub(crate) mod job_state;
 pub(crate) mod job_state_name;
 pub(crate) mod node_info;
 pub(crate) mod node_state;
+pub(crate) mod priority_report;
 pub(crate) mod recorded;
 pub(crate) mod step;
 
@@ -27,5 +28,6 @@ pub use job_state::{Ending, JobState, OUT_OF_MEMORY, Outcome, PendingReason, Ran
 pub use job_state_name::JobStateName;
 pub use node_info::{SinfoNode, SinfoPartition, SinfoReason};
 pub use node_state::{NodeMark, NodeState, NodeUse};
+pub use priority_report::{JobPriorityInfo, PriorityParts, PriorityReport, ShareRow};
 pub use recorded::Recorded;
 pub use step::{StepRecord, StepState};

@@ -193,6 +193,12 @@ impl Cluster {
             qos: partition.qos.as_ref().and_then(|qos| self.find_qos(qos)),
             preempt_mode: value(&partition.preempt_mode),
             grace_time: value(&partition.grace_time).unwrap_or(Seconds(0)),
+            billing: partition
+                .billing_weights
+                .as_ref()
+                .map_or_else(Vec::new, |text| {
+                    super::priority::billing_weights(&text.value)
+                }),
         }
     }
 }

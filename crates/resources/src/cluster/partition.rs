@@ -51,6 +51,9 @@ pub struct Partition {
     pub preempt_mode: Option<PreemptMode>,
     /// Between the signal and the end of such a job.
     pub grace_time: Seconds,
+    /// What a job is billed for each of a TRES, memory by MiB (`TRESBillingWeights`). Without
+    /// weights a CPU is billed as one.
+    pub billing: Vec<(String, f64)>,
 }
 
 /// A quality of service.

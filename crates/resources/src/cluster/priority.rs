@@ -6,6 +6,8 @@ use model::Seconds;
 /// The weights of `priority/multifactor`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PriorityPolicy {
+    /// Weights count (`PriorityType=priority/multifactor`): it was said, or a weight was.
+    pub is_multifactor: bool,
     /// `PriorityWeightAge`
     pub age: u32,
     /// `PriorityWeightFairshare`
@@ -39,6 +41,7 @@ impl Default for PriorityPolicy {
     /// Slurm's own: no weight, so that all priorities are equal.
     fn default() -> PriorityPolicy {
         PriorityPolicy {
+            is_multifactor: false,
             age: 0,
             fair_share: 0,
             job_size: 0,
@@ -72,7 +75,18 @@ impl PriorityPolicy {
             length.as_ref().map_or(other, |length| length.value)
         };
         let tres = said.tres.as_ref().map(|tres| tres_weights(&tres.value));
+        let weights = [
+            &said.age,
+            &said.fair_share,
+            &said.job_size,
+            &said.partition,
+            &said.qos,
+            &said.association,
+        ];
         PriorityPolicy {
+            is_multifactor: said.kind.is_some()
+                || tres.is_some()
+                || weights.iter().any(|weight| weight.is_some()),
             age: weight(&said.age),
             fair_share: weight(&said.fair_share),
             job_size: weight(&said.job_size),
@@ -96,20 +110,6 @@ impl PriorityPolicy {
     pub fn has_flag(&self, flag: &str) -> bool {
         self.flags.iter().any(|own| own.eq_ignore_ascii_case(flag))
     }
-
-    /// Whether nothing distinguishes jobs: all have the same priority.
-    #[must_use]
-    pub fn is_plain(&self) -> bool {
-        let weights = [
-            self.age,
-            self.fair_share,
-            self.job_size,
-            self.partition,
-            self.qos,
-            self.association,
-        ];
-        weights.iter().all(|weight| *weight == 0) && self.tres.is_empty()
-    }
 }
 
 /// `CPU=700,gres/gpu=3000`; what is no weight is left out.
@@ -118,6 +118,27 @@ fn tres_weights(text: &str) -> Vec<(String, f64)> {
         let (name, weight) = part.split_once('=')?;
         let weight: f64 = weight.trim().parse().ok()?;
         (weight.is_finite() && weight >= 0.0).then(|| (name.trim().to_ascii_lowercase(), weight))
+    });
+    weights.collect()
+}
+
+/// `CPU=1.0,Mem=0.25G,GRES/gpu=2.0`: for each, memory by MiB; a weight of memory with a unit is for
+/// so much of it. What is no weight is left out.
+pub(super) fn billing_weights(text: &str) -> Vec<(String, f64)> {
+    let weights = text.split(',').filter_map(|part| {
+        let (name, weight) = part.split_once('=')?;
+        let (name, weight) = (name.trim().to_ascii_lowercase(), weight.trim());
+        let unit = match weight.chars().last()?.to_ascii_uppercase() {
+            'K' => 1.0 / 1024.0,
+            'G' => 1024.0,
+            'T' => 1024.0 * 1024.0,
+            'P' => 1024.0 * 1024.0 * 1024.0,
+            _ => 1.0,
+        };
+        let number = weight.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+        let weight: f64 = number.parse().ok()?;
+        let is_weight = weight.is_finite() && weight >= 0.0;
+        is_weight.then_some((name, weight / unit))
     });
     weights.collect()
 }

@@ -74,6 +74,7 @@ impl Cluster {
             qos: None,
             preempt_mode: None,
             grace_time: Seconds(0),
+            billing: Vec::new(),
         });
         cluster
     }

@@ -1,18 +1,21 @@
 //! In which order jobs wait: Slurm's multifactor priority, with fair tree.
 //!
 //! ```text
-//! Usage      what a user's jobs used, with what was forgotten since; exact at any moment
+//! Usage      what a user's jobs used, less what was forgotten since; exact at any moment
 //! ShareTree  accounts and users, what they are due and what they used: who stands where
 //! Factors    what a job's priority is made of, and what it comes to
+//! Priorities all of it for one cluster
 //! ```
 //! All of it are functions of values: no period has to pass and no row is written for usage to
 //! decay. The classic fair share (`NO_FAIR_TREE`) and `PriorityUsageResetPeriod` are not
 //! here.
 
 mod factors;
+mod priorities;
 mod share_tree;
 mod usage;
 
 pub use factors::{Factors, JobFacts, Scale};
+pub(crate) use priorities::Priorities;
 pub use share_tree::{NodeOfTree, ShareTree, Standing};
 pub use usage::{Decay, Usage};

@@ -59,6 +59,13 @@ impl ShareTree {
     #[must_use]
     pub fn of(cluster: &Cluster) -> ShareTree {
         let mut tree = ShareTree::default();
+        // Slurm's accounting has it from the start.
+        tree.add(
+            "root".to_owned(),
+            Some("root".to_owned()),
+            0,
+            Shares::default(),
+        );
         let mut places: Vec<Option<usize>> = vec![None; cluster.accounts().len()];
         for account in 0..cluster.accounts().len() {
             tree.place_account(cluster, account, &mut places);
@@ -316,7 +323,7 @@ mod tests {
         let tree = ShareTree::of(&Cluster::build(&file, resources::Trust::All));
         let standings = tree.standings();
         let ranked = standings.iter().filter_map(|standing| standing.fair_share);
-        assert_eq!(ranked.count(), 2);
+        assert_eq!(ranked.count(), 3);
     }
 
     #[test]

@@ -28,8 +28,9 @@ impl Decay {
         (self.per_second * seconds).exp()
     }
 
-    /// What a rate of 1 a second comes to after a time, less what is forgotten meanwhile.
-    fn sum(self, seconds: f64) -> f64 {
+    /// What a rate of 1 a second comes to after a time in seconds, less what is forgotten meanwhile.
+    #[must_use]
+    pub fn sum(self, seconds: f64) -> f64 {
         if self.per_second == 0.0 {
             seconds
         } else {
@@ -38,45 +39,38 @@ impl Decay {
     }
 }
 
-/// What the jobs of one user used: billed amounts times seconds. It is known at each moment without
-/// a step in between: an amount at some moment, and what running jobs add a second.
+/// What jobs that ended used: billed amounts times seconds. It is known at each moment without a
+/// step in between. What running jobs used is added when it is looked at ([`Decay::sum`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     amount: f64,
-    rate: f64,
     at: Timestamp,
 }
 
 impl Usage {
-    /// An amount at a moment, with no job running.
+    /// An amount at a moment.
     #[must_use]
     pub fn new(amount: f64, at: Timestamp) -> Usage {
-        Usage {
-            amount,
-            rate: 0.0,
-            at,
-        }
+        Usage { amount, at }
     }
 
-    /// How much it is; a moment before the last change counts as that.
+    /// How much is left of it; a moment before the last change counts as that.
     #[must_use]
     pub fn at(&self, now: Timestamp, decay: Decay) -> f64 {
         let seconds = now.since(self.at) as f64 / 1000.0;
-        let amount = self.amount * decay.left(seconds) + self.rate * decay.sum(seconds);
-        amount.clamp(0.0, f64::MAX)
+        (self.amount * decay.left(seconds)).clamp(0.0, f64::MAX)
     }
 
-    /// A job starts (more a second) or ends (less).
-    pub fn change_rate(&mut self, by: f64, now: Timestamp, decay: Decay) {
-        self.amount = self.at(now, decay);
+    /// Adds what a job used that just ended.
+    pub fn add(&mut self, amount: f64, now: Timestamp, decay: Decay) {
+        self.amount = (self.at(now, decay) + amount).clamp(0.0, f64::MAX);
         self.at = self.at.max(now);
-        // What is left of sums that cancel is no rate.
-        let rate = self.rate + by;
-        self.rate = if rate.abs() < 1e-9 {
-            0.0
-        } else {
-            rate.max(0.0)
-        };
+    }
+
+    /// As it is kept: the amount, and the moment at which it was that.
+    #[must_use]
+    pub fn kept(&self) -> (f64, Timestamp) {
+        (self.amount, self.at)
     }
 }
 
@@ -116,36 +110,26 @@ mod tests {
     fn amounts_beyond_all_bounds_stay_numbers() {
         let decay = Decay::of_half_life(Seconds(0));
         let mut usage = Usage::new(f64::MAX, Timestamp(0));
-        usage.change_rate(f64::MAX, Timestamp(0), decay);
+        usage.add(f64::MAX, Timestamp(0), decay);
         assert!(usage.at(Timestamp(i64::MAX), decay).is_finite());
     }
 
     proptest! {
-        /// However often it is looked at and changed in between, it comes to the same.
+        /// A job that is looked at in between used the same as one that is not.
         #[test]
         fn steps_change_nothing(
             half_life in 0_u64..100_000,
-            changes in prop::collection::vec((0_i64..5000, 0.0_f64..64.0), 1..20),
+            parts in prop::collection::vec(0_i64..5000, 1..20),
+            rate in 0.0_f64..64.0,
         ) {
             let decay = Decay::of_half_life(Seconds(half_life));
-            let (mut stepped, mut now, mut rate) = (Usage::default(), 0, 0.0);
-            let mut parts = Vec::new();
-            for (length, next) in changes {
-                stepped.change_rate(next - rate, Timestamp(now), decay);
-                stepped.change_rate(0.0, Timestamp(now + length / 2), decay);
-                parts.push((now, now + length, next));
-                rate = next;
+            let (mut stepped, mut now) = (Usage::default(), 0);
+            for length in parts {
                 now += length;
+                let seconds = length as f64 / 1000.0;
+                stepped.add(rate * decay.sum(seconds), Timestamp(now), decay);
             }
-            let whole: f64 = parts
-                .iter()
-                .map(|(from, to, rate)| {
-                    let mut part = Usage::default();
-                    part.change_rate(*rate, Timestamp(*from), decay);
-                    part.change_rate(-*rate, Timestamp(*to), decay);
-                    part.at(Timestamp(now), decay)
-                })
-                .sum();
+            let whole = rate * decay.sum(now as f64 / 1000.0);
             let stepped = stepped.at(Timestamp(now), decay);
             prop_assert!((stepped - whole).abs() <= 1e-6 * whole.max(1.0), "{stepped} {whole}");
         }

@@ -1,0 +1,66 @@
+//! `sprio`: what the priorities of waiting jobs are made of.
+
+use super::connection::{CommandError, connect};
+use crate::printer::Printer;
+use model::{SPRIO_USAGE, SprioArgs, SprioShow};
+
+/// Runs it; returns its exit status.
+pub fn run(args: &[String], printer: &Printer) -> u8 {
+    let asked = match SprioArgs::parse("sprio", args) {
+        Ok(asked) => asked,
+        Err(error) => {
+            printer.say(&error.to_string());
+            return 1;
+        }
+    };
+    match asked.show {
+        Some(SprioShow::Help) => printer.data(HELP),
+        Some(SprioShow::Usage) => printer.data(SPRIO_USAGE),
+        Some(SprioShow::Version) => printer.line(&super::version_line()),
+        None => {
+            return list(&asked, printer).unwrap_or_else(|failure| {
+                failure.say("sprio", printer);
+                1
+            });
+        }
+    }
+    0
+}
+
+fn list(asked: &SprioArgs, printer: &Printer) -> Result<u8, CommandError> {
+    if let Err(message) = super::refuse_other_clusters("sprio", asked.clusters.as_deref()) {
+        printer.say(&format!("sprio: error: {message}"));
+        return Ok(1);
+    }
+    let report = connect()?.priorities()?;
+    let is_user = |name: &str| match name.parse() {
+        Ok(id) => sys::users::user_by_id(id).is_ok_and(|user| user.is_some()),
+        Err(_) => sys::users::user_by_name(name).is_ok_and(|user| user.is_some()),
+    };
+    let cluster = super::connection::engine_name().unwrap_or_default();
+    let printed = asked.print(&report, &cluster, &is_user);
+    printed.stderr.iter().for_each(|line| printer.say(line));
+    printer.data(&printed.stdout);
+    Ok(0)
+}
+
+pub(super) const HELP: &str = "\
+Usage: sprio [OPTIONS]
+Shows what the priorities of jobs that wait in Trainyard's embedded engine are made of, as Slurm's
+sprio shows them. Weights come from [priority] in the cluster's file.
+
+  -h, --noheader           no headers
+  -j, --jobs=LIST          these jobs
+  -l, --long               all columns
+  -M, --clusters=NAME      the name of this cluster, or all
+  -n, --norm               each factor from 0 to 1, without its weight
+  -o, --format=FORMAT      columns by letter: '%.15i %9r %.10Y'
+  -p, --partition=LIST     these partitions
+  -S, --sort=LETTERS       by columns: '-Y,i'
+  -u, --user=LIST          these users
+      --usage              the options in short
+  -V, --version            what this is
+  -w, --weights            the weights alone
+
+Taken and without effect: --federation, --local, --sibling, --verbose.
+";

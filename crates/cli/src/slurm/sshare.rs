@@ -1,0 +1,66 @@
+//! `sshare`: what accounts and users are due, and what they used.
+
+use super::connection::{CommandError, connect};
+use crate::printer::Printer;
+use model::{SSHARE_USAGE, SshareArgs, SshareShow, sshare_fields_text};
+
+/// Runs it; returns its exit status.
+pub fn run(args: &[String], printer: &Printer) -> u8 {
+    let asked = match SshareArgs::parse("sshare", args) {
+        Ok(asked) => asked,
+        Err(error) => {
+            printer.say(&error.to_string());
+            return 1;
+        }
+    };
+    match asked.show {
+        Some(SshareShow::Fields) => printer.data(&sshare_fields_text()),
+        Some(SshareShow::Help) => printer.data(HELP),
+        Some(SshareShow::Usage) => printer.data(SSHARE_USAGE),
+        Some(SshareShow::Version) => printer.line(&super::version_line()),
+        None => {
+            return list(&asked, printer).unwrap_or_else(|failure| {
+                failure.say("sshare", printer);
+                1
+            });
+        }
+    }
+    0
+}
+
+fn list(asked: &SshareArgs, printer: &Printer) -> Result<u8, CommandError> {
+    if let Err(message) = super::refuse_other_clusters("sshare", asked.clusters.as_deref()) {
+        printer.say(&format!("sshare: error: {message}"));
+        return Ok(1);
+    }
+    let rows = connect()?.shares()?;
+    let user = sys::users::user_by_id(sys::process::user()).ok().flatten();
+    let me = user.map_or_else(String::new, |user| user.name);
+    let cluster = super::connection::engine_name().unwrap_or_default();
+    printer.data(&asked.print(&rows, &me, &cluster));
+    Ok(0)
+}
+
+pub(super) const HELP: &str = "\
+Usage: sshare [OPTIONS]
+Shows the shares of accounts and users of Trainyard's embedded engine and what their jobs used, as
+Slurm's sshare shows them. RawUsage is billed amounts times seconds, of which half is forgotten after
+each half_life of [priority] in the cluster's file.
+
+  -a, --all                all users
+  -A, --accounts=LIST      these accounts
+  -e, --helpformat         the columns that there are
+  -l, --long               more columns
+  -m, --partition          the partition of an association too
+  -M, --clusters=NAME      the name of this cluster, or all
+  -n, --noheader           no headers
+  -o, --format=LIST        columns: Account%20,User,FairShare
+  -p, --parsable           cells between |, and one at the end
+  -P, --parsable2          cells between |
+  -u, --users=LIST         these users
+  -U, --Users              users alone
+      --usage              the options in short
+  -V, --version            what this is
+
+Taken and without effect: --federation, --local, --verbose.
+";

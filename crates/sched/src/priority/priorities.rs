@@ -1,0 +1,333 @@
+//! What the priorities of a cluster's jobs come from: its policy, usage and shares.
+
+use super::{Decay, Factors, JobFacts, Scale, ShareTree, Standing, Usage};
+use crate::member::{self, Member};
+use model::{JobRecord, JobState, Seconds, TimeLimitRequest, Timestamp};
+use resources::{Cluster, Demand, LargestNode, PartId, Partition, recorded};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What priorities come from, as of the last time that it was worked out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Priorities {
+    tree: ShareTree,
+    standings: Vec<Standing>,
+    places: BTreeMap<Member, usize>,
+    /// What ended jobs used. Running ones are counted when it is worked out.
+    used: BTreeMap<Member, Usage>,
+    /// Of these, the ones that changed since they were last written.
+    changed: BTreeSet<Member>,
+    scale: Option<Scale>,
+    partitions: Vec<PartitionScale>,
+    /// The moment at which it was worked out.
+    at: Option<Timestamp>,
+    /// It stays as it is, whatever the time: a plan goes by today's order.
+    is_fixed: bool,
+}
+
+/// What jobs of a partition are measured by.
+#[derive(Clone, Debug, PartialEq)]
+struct PartitionScale {
+    largest: LargestNode,
+    /// What it has of each TRES that has a weight.
+    there: Vec<f64>,
+}
+
+impl Priorities {
+    /// Those of a cluster at which nothing ran yet.
+    pub(crate) fn new(used: BTreeMap<Member, Usage>) -> Priorities {
+        Priorities {
+            used,
+            ..Priorities::default()
+        }
+    }
+
+    /// When a period of `PriorityCalcPeriod` will be over.
+    pub(crate) fn next(&self, cluster: &Cluster) -> Option<Timestamp> {
+        // Slurm's least is a second.
+        let period = Seconds(cluster.priority().calc_period.0.max(1));
+        let next = self.at.map_or(Timestamp(i64::MIN), |at| at + period);
+        (!self.is_fixed).then_some(next)
+    }
+
+    /// It stays as it is from now on.
+    pub(crate) fn fix(&mut self) {
+        self.is_fixed = true;
+    }
+
+    /// Nothing of the cluster that it was worked out for holds any more.
+    pub(crate) fn forget(&mut self) {
+        self.at = None;
+    }
+
+    /// Whether it was worked out, and knows the owner of that job.
+    pub(crate) fn knows(&self, cluster: &Cluster, record: &JobRecord) -> bool {
+        self.at.is_some() && self.places.contains_key(&Member::of(cluster, record))
+    }
+
+    /// Works out anew what everyone is due.
+    pub(crate) fn work_out<'a>(
+        &mut self,
+        cluster: &Cluster,
+        live: impl Iterator<Item = &'a JobRecord>,
+        now: Timestamp,
+    ) {
+        let decay = decay(cluster);
+        let mut tree = ShareTree::of(cluster);
+        let mut usage: BTreeMap<Member, f64> = BTreeMap::new();
+        for (member, used) in &self.used {
+            usage.insert(member.clone(), used.at(now, decay));
+        }
+        for record in live {
+            let used = usage.entry(Member::of(cluster, record)).or_default();
+            *used += used_since_start(cluster, record, now);
+        }
+        self.places = BTreeMap::new();
+        let mut by_place: BTreeMap<usize, f64> = BTreeMap::new();
+        for (member, used) in usage {
+            let place = tree.user(&member.user, &member.account);
+            by_place.insert(place, used);
+            self.places.insert(member, place);
+        }
+        tree.set_usage(|place| by_place.get(&place).copied().unwrap_or_default());
+        self.standings = tree.standings();
+        self.tree = tree;
+        self.scale = Some(scale(cluster));
+        let partitions = cluster.partitions().iter();
+        self.partitions = partitions
+            .map(|partition| PartitionScale::of(cluster, partition))
+            .collect();
+        self.at = Some(now);
+    }
+
+    /// A run of a job ends: what it used is kept.
+    pub(crate) fn settle(&mut self, cluster: &Cluster, record: &JobRecord, now: Timestamp) {
+        let used = used_since_start(cluster, record, now);
+        if used > 0.0 {
+            let member = Member::of(cluster, record);
+            let all = self.used.entry(member.clone()).or_default();
+            all.add(used, now, decay(cluster));
+            self.changed.insert(member);
+        }
+    }
+
+    /// What changed of what ended jobs used, to be written.
+    pub(crate) fn take_changed(&mut self) -> Vec<(Member, Usage)> {
+        let changed = std::mem::take(&mut self.changed);
+        let used = |member: Member| {
+            let usage = *self.used.get(&member)?;
+            Some((member, usage))
+        };
+        changed.into_iter().filter_map(used).collect()
+    }
+
+    /// Accounts and users, with how they stand.
+    pub(crate) fn shares(&self) -> (&ShareTree, &[Standing]) {
+        (&self.tree, &self.standings)
+    }
+
+    /// What a job's priority in a partition is made of; the factors alone, too, each up to 1.
+    pub(crate) fn factors(
+        &self,
+        cluster: &Cluster,
+        record: &JobRecord,
+        partition: PartId,
+        demand: &Demand,
+    ) -> Option<Factors> {
+        let policy = cluster.priority();
+        let own = cluster.partition(partition);
+        let (at, measure) = (self.at?, self.partitions.get(usize::from(partition.0))?);
+        let asked = recorded(demand, measure.largest, false);
+        let all_gpus: u64 = asked.gpus.iter().map(|gpus| u64::from(gpus.count)).sum();
+        let of = |name: &str| match name {
+            "cpu" => f64::from(asked.cpus),
+            "mem" => asked.mem_mib as f64,
+            "node" => f64::from(asked.nodes),
+            "gres/gpu" => all_gpus as f64,
+            other => asked
+                .gpus
+                .iter()
+                .filter(|gpus| other.strip_prefix("gres/gpu:") == gpus.kind.as_deref())
+                .map(|gpus| f64::from(gpus.count))
+                .sum(),
+        };
+        let billed = || billed(policy.has_flag("MAX_TRES"), &own.billing, &of);
+        let weighted = policy.tres.iter().zip(&measure.there);
+        let tres: Vec<(&str, f64, f64)> = weighted
+            .map(|((name, _), there)| match name.as_str() {
+                "billing" => ("billing", billed(), *there),
+                name => (name, of(name), *there),
+            })
+            .collect();
+        let member = Member::of(cluster, record);
+        let place = self.places.get(&member).copied();
+        let qos = member::qos_of(cluster, record).map(|qos| &cluster.qos()[usize::from(qos.0)]);
+        let limit = match record.request.time {
+            Some(TimeLimitRequest::Limit(limit)) => Some(limit),
+            Some(TimeLimitRequest::Unlimited) => None,
+            None => own.default_time,
+        };
+        let seconds = |since: Timestamp| at.since(since) as f64 / 1000.0;
+        let facts = JobFacts {
+            waited: record.eligible.map_or(0.0, seconds),
+            since_submission: seconds(record.submitted),
+            fair_share: place.and_then(|place| self.standings.get(place)?.fair_share),
+            association: association_priority(cluster, record),
+            partition: own.factor,
+            qos: qos.map_or(0, |qos| qos.priority),
+            nodes: asked.least_nodes,
+            cpus: asked.cpus,
+            limit,
+            tres: &tres,
+            nice: record.request.nice,
+        };
+        Some(Factors::of(policy, self.scale.as_ref()?, &facts))
+    }
+}
+
+impl PartitionScale {
+    fn of(cluster: &Cluster, partition: &Partition) -> PartitionScale {
+        let classes = || partition.nodes.iter().map(|node| cluster.class(node));
+        let largest = LargestNode {
+            cpus: classes().map(|class| class.total.cpus).max().unwrap_or(1),
+            mem_mib: classes()
+                .map(|class| u64::from(class.total.mem_mib))
+                .max()
+                .unwrap_or(1),
+        };
+        let of = |name: &str| -> f64 {
+            let kind = match name.strip_prefix("gres/") {
+                Some(gres) => gres
+                    .split_once(':')
+                    .map_or((gres, None), |(name, kind)| (name, Some(kind))),
+                None => ("", None),
+            };
+            let each = classes().map(|class| match name {
+                "cpu" => f64::from(class.total.cpus),
+                "mem" => f64::from(class.total.mem_mib),
+                "node" => 1.0,
+                _ => {
+                    let lanes = class.lanes.iter().enumerate();
+                    let mut lanes = lanes.filter_map(|(at, lane)| Some((at, lane.as_ref()?)));
+                    let own = lanes
+                        .find(|(_, lane)| lane.name == kind.0 && lane.kind.as_deref() == kind.1);
+                    own.map_or(0.0, |(at, lane)| {
+                        (u64::from(class.total.lane(at)) << lane.shift) as f64
+                    })
+                }
+            });
+            each.sum()
+        };
+        let policy = cluster.priority();
+        let weights = policy.tres.iter();
+        PartitionScale {
+            largest,
+            there: weights
+                .map(|(name, _)| match name.as_str() {
+                    "billing" => billed(policy.has_flag("MAX_TRES"), &partition.billing, &of),
+                    name => of(name),
+                })
+                .collect(),
+        }
+    }
+}
+
+fn decay(cluster: &Cluster) -> Decay {
+    Decay::of_half_life(cluster.priority().half_life)
+}
+
+fn scale(cluster: &Cluster) -> Scale {
+    let associations = cluster.associations().iter().map(|one| one.priority);
+    let accounts = cluster.accounts().iter().map(|one| one.priority);
+    let cpus = cluster.nodes().map(|node| cluster.class(node).total.cpus);
+    Scale {
+        nodes: cluster.node_count(),
+        cpus: cpus.fold(0, u32::saturating_add),
+        partition: cluster
+            .partitions()
+            .iter()
+            .map(|one| one.factor)
+            .max()
+            .unwrap_or(0),
+        qos: cluster
+            .qos()
+            .iter()
+            .map(|one| one.priority)
+            .max()
+            .unwrap_or(0),
+        association: associations.chain(accounts).max().unwrap_or(0),
+    }
+}
+
+/// The user's own, else the account's.
+fn association_priority(cluster: &Cluster, record: &JobRecord) -> u32 {
+    let own = member::association_of(cluster, record).map_or(0, |own| own.priority);
+    if own > 0 {
+        return own;
+    }
+    let account = member::account_of(cluster, record).and_then(|name| cluster.find_account(&name));
+    account.map_or(0, |account| {
+        cluster.accounts()[usize::from(account.0)].priority
+    })
+}
+
+/// What a running job used since its start, less what was forgotten since; nothing of another.
+fn used_since_start(cluster: &Cluster, record: &JobRecord, now: Timestamp) -> f64 {
+    let JobState::Running {
+        since, allocation, ..
+    } = &record.state
+    else {
+        return 0.0;
+    };
+    let partition = record.partition.as_deref();
+    let partition = partition.and_then(|name| cluster.find_partition(name));
+    let weights = partition.map_or(&[][..], |id| &cluster.partition(id).billing);
+    let gpus = |kind: Option<&str>| {
+        let shares = allocation.nodes.iter();
+        let counts = shares.filter_map(|share| {
+            let node = cluster.node(&share.node)?;
+            let of_kind = |index: &&u32| match kind {
+                None => true,
+                Some(kind) => {
+                    let groups = &cluster.class(node).gpus;
+                    groups.iter().any(|group| {
+                        group.indices & (1 << (**index).min(63)) != 0 && group.kind.is_called(kind)
+                    })
+                }
+            };
+            Some(share.gpus.iter().filter(of_kind).count())
+        });
+        counts.sum::<usize>() as f64
+    };
+    let of = |name: &str| match name {
+        "cpu" => allocation.cpus() as f64,
+        "mem" => allocation
+            .nodes
+            .iter()
+            .map(|share| share.memory as f64)
+            .sum(),
+        "node" => allocation.nodes.len() as f64,
+        "gres/gpu" => gpus(None),
+        other => other
+            .strip_prefix("gres/gpu:")
+            .map_or(0.0, |kind| gpus(Some(kind))),
+    };
+    let rate = billed(cluster.priority().has_flag("MAX_TRES"), weights, &of);
+    let factor = member::qos_of(cluster, record)
+        .map_or(1.0, |qos| cluster.qos()[usize::from(qos.0)].usage_factor);
+    let seconds = now.since(*since) as f64 / 1000.0;
+    (rate * factor * decay(cluster).sum(seconds)).clamp(0.0, f64::MAX)
+}
+
+/// What a job is billed a second (`billing` among its TRES): its CPUs where the partition has no
+/// weights. With `MAX_TRES` the most of what a node has counts, and what has nodes beside it.
+fn billed(is_max: bool, weights: &[(String, f64)], of: &dyn Fn(&str) -> f64) -> f64 {
+    if weights.is_empty() {
+        return of("cpu");
+    }
+    let each = weights.iter().map(|(name, weight)| weight * of(name));
+    if is_max {
+        each.fold(0.0, f64::max)
+    } else {
+        each.sum()
+    }
+}
