@@ -128,6 +128,11 @@ impl Cluster {
     /// Whether anything limits how much runs; most clusters of one person have no such limit.
     #[must_use]
     pub fn has_limits(&self) -> bool {
+        self.has_limits
+    }
+
+    /// Looks for a limit; once, when the cluster is made: a site has thousands of associations.
+    pub(super) fn find_limits(&self) -> bool {
         let none = Limits::default();
         let limits = self.qos().iter().map(|qos| &qos.limits);
         let limits = limits.chain(self.accounts().iter().map(|account| &account.limits));

@@ -91,6 +91,7 @@ impl Cluster {
             let partition = cluster.partition_of(file, partition, nodes);
             cluster.partitions.push(partition);
         }
+        cluster.has_limits = cluster.find_limits();
         cluster
     }
 

@@ -41,6 +41,7 @@ pub struct Cluster {
     priority: PriorityPolicy,
     /// Limits on each user.
     of_users: Counted,
+    has_limits: bool,
     /// What jobs get outside of partitions that do not ask for it.
     defaults: Defaults,
 }
