@@ -30,12 +30,40 @@ pub fn engine_meant(places: &Places) -> String {
     )
 }
 
-/// The engine in whose job this process is, or that a person named.
-#[must_use]
-pub fn said_engine(places: &Places) -> Option<PathBuf> {
-    let said: Option<OsString> = std::env::var_os(TRAINYARD_ENGINE);
-    said.filter(|said| !said.is_empty())
-        .map(|said| places.engine_said(&said))
+/// What `TRAINYARD_ENGINE` says: the engine in whose job this process is, or that a person named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SaidEngine {
+    /// Its folder.
+    Folder(PathBuf),
+    /// Its name.
+    Name(String),
+}
+
+impl SaidEngine {
+    /// Reads the variable; `None` where it is not set, or empty.
+    #[must_use]
+    pub fn from_env() -> Option<SaidEngine> {
+        let said: Option<OsString> = std::env::var_os(TRAINYARD_ENGINE);
+        let said = said.filter(|said| !said.is_empty())?;
+        Some(match said.to_str().filter(|name| !name.contains('/')) {
+            Some(name) => SaidEngine::Name(name.to_owned()),
+            None => SaidEngine::Folder(said.into()),
+        })
+    }
+
+    /// The engine's folder, whether there is such an engine or not.
+    #[must_use]
+    pub fn folder(&self, places: &Places) -> PathBuf {
+        match self {
+            SaidEngine::Folder(folder) => folder.clone(),
+            SaidEngine::Name(name) => places.engine_dir(name),
+        }
+    }
+}
+
+/// The folder of the engine that is said.
+pub(crate) fn said_engine(places: &Places) -> Option<PathBuf> {
+    SaidEngine::from_env().map(|said| said.folder(places))
 }
 
 /// Whether a name is that of an engine here: this machine's own, or one of a cluster file.

@@ -46,8 +46,8 @@ mod user_config;
 
 pub use cancel::cancel;
 pub use engines::{
-    AlikeNodes, NewCluster, engine_dir, engine_meant, engine_names, is_engine, make_engine,
-    no_such_engine,
+    AlikeNodes, NewCluster, SaidEngine, engine_dir, engine_meant, engine_names, is_engine,
+    make_engine, no_such_engine,
 };
 pub use failure::{Failure, FailureKind};
 pub use follower::{FILE_PAUSE, Follower, RunEvent};

@@ -5,7 +5,7 @@ use crate::env_vars::{
 };
 use crate::fs_kind::{self, FsKind};
 use crate::private_folder::{self, PrivateFolderError};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The socket of an engine, in its folder.
@@ -156,15 +156,6 @@ impl Places {
             name
         };
         self.engines().join(name)
-    }
-
-    /// The folder of the engine that `TRAINYARD_ENGINE` says: a path, or an engine's name.
-    #[must_use]
-    pub fn engine_said(&self, said: &OsStr) -> PathBuf {
-        match said.to_str().filter(|name| !name.contains('/')) {
-            Some(name) => self.engine_dir(name),
-            None => PathBuf::from(said),
-        }
     }
 
     /// The folder of all of this machine's engines.

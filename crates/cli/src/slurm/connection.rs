@@ -3,6 +3,7 @@
 use crate::printer::Printer;
 use api::{CallError, Client, ConnectError, EngineFolder, Refusal};
 use model::{Timestamp, ViewFacts};
+use runs::SaidEngine;
 use std::path::PathBuf;
 
 /// Why a command could not have its answer.
@@ -54,12 +55,10 @@ impl CommandError {
 /// The folder of the engine to talk to: a job's own inside a job, the one that is named, else the
 /// user's of this machine.
 pub fn engine_dir() -> Result<PathBuf, CommandError> {
-    let said = std::env::var_os(sys::env_vars::TRAINYARD_ENGINE).filter(|said| !said.is_empty());
-    match said {
-        Some(folder) if folder.as_encoded_bytes().contains(&b'/') => Ok(PathBuf::from(folder)),
-        Some(name) => {
+    match SaidEngine::from_env() {
+        Some(SaidEngine::Folder(folder)) => Ok(folder),
+        Some(SaidEngine::Name(name)) => {
             let places = sys::Places::from_env()?;
-            let name = name.to_string_lossy();
             if runs::is_engine(&places, &name) {
                 Ok(places.engine_dir(&name))
             } else {
