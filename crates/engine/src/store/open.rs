@@ -157,7 +157,7 @@ fn newest() -> u32 {
     u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
 }
 
-fn prepare(db: &mut Connection) -> rusqlite::Result<()> {
+pub(super) fn prepare(db: &mut Connection) -> rusqlite::Result<()> {
     // Alone with the file (a lock says so): no shared memory file is needed.
     db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     let _mode: String =
@@ -172,7 +172,7 @@ fn prepare(db: &mut Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn migrate(db: &mut Connection, found: u32) -> rusqlite::Result<()> {
+pub(super) fn migrate(db: &mut Connection, found: u32) -> rusqlite::Result<()> {
     if found == newest() {
         return Ok(());
     }
