@@ -5,6 +5,7 @@ use api::EngineFolder;
 use cluster_file::ClusterFile;
 use model::{Accounting, NodeName};
 use resources::{Cluster, SingleNode, Trust};
+use sched::{BackfillParameters, ParameterError};
 use std::io;
 use std::sync::Arc;
 
@@ -74,6 +75,7 @@ impl EngineCluster {
         })?;
         let cluster = Cluster::build(&file, Trust::All);
         can_be_had(&cluster)?;
+        backfill_of(&file).map_err(|error| format!("[scheduling] parameters: {error}"))?;
         let file = Arc::new(file);
         Ok(EngineCluster {
             name: name.to_owned(),
@@ -145,14 +147,11 @@ impl EngineCluster {
         self.file.is_some()
     }
 
-    /// Whether jobs may start before others of their partition: Slurm's `sched/backfill`, which is
-    /// its default. This machine's jobs mostly have no time limits to plan with.
-    pub(crate) fn backfills(&self) -> bool {
-        let file = self.file.as_ref();
-        let scheduler = |file: &Arc<ClusterFile>| file.scheduling.scheduler.clone();
-        file.is_some_and(|file| {
-            scheduler(file).is_none_or(|scheduler| scheduler.value != "sched/builtin")
-        })
+    /// How jobs may start before others of their partition: Slurm's `sched/backfill`, which is its
+    /// default, with what `parameters` say. None for `sched/builtin`, and for this machine, whose jobs
+    /// mostly have no time limits to plan with.
+    pub(crate) fn backfill(&self) -> Option<BackfillParameters> {
+        backfill_of(self.file.as_ref()?).ok().flatten()
     }
 
     /// Whether any node has GPUs.
@@ -160,6 +159,16 @@ impl EngineCluster {
         let classes = self.cluster.classes();
         classes.iter().any(|class| class.total.lane(0) > 0)
     }
+}
+
+fn backfill_of(file: &ClusterFile) -> Result<Option<BackfillParameters>, ParameterError> {
+    let scheduler = file.scheduling.scheduler.as_ref();
+    if scheduler.is_some_and(|scheduler| scheduler.value == "sched/builtin") {
+        return Ok(None);
+    }
+    let parameters = file.scheduling.parameters.as_ref();
+    let parameters = parameters.map_or("", |parameters| parameters.value.as_str());
+    BackfillParameters::parse(parameters).map(Some)
 }
 
 /// Whether there are nodes to schedule, all with what must be known of them.
@@ -208,5 +217,11 @@ mod tests {
             "how many CPUs n1 has",
         );
         check("[nodes.n]\ncpus = \"many\"\n", "cluster.toml");
+        check(
+            &format!(
+                "{nodes}[partition.p]\nnodes = \"ALL\"\n[scheduling]\nparameters = \"bf_window=0\"\n"
+            ),
+            "bf_window=0: a number from 1 to 43200 is needed",
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! On which nodes a job would be, given what is free.
 
 mod gpus;
+mod neighbours;
 mod split;
 
 pub(crate) use spread::greatest;
@@ -26,7 +27,7 @@ pub struct Pick<'a> {
 /// The order in which nodes are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Low weight first, then as the cluster names them, as Slurm does.
+    /// As Slurm takes them: low weight first, then the neighbours or the one node that fit best.
     #[default]
     Named,
     /// Fewest free GPUs first, then fewest free CPUs: large holes stay.
@@ -131,6 +132,9 @@ impl Attempt<'_> {
         groups: &[(NodeSet, u32)],
     ) -> Option<Vec<Share>> {
         self.sort(&mut nodes);
+        if self.pick.order == Order::Named && required.is_empty() && groups.is_empty() {
+            nodes = self.by_neighbours(nodes);
+        }
         self.put_first(&mut nodes, required, groups)?;
         match self.compiled.form {
             Form::Alike {

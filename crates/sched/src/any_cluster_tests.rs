@@ -2,7 +2,7 @@
 //! are all there is, and the rows alone make the same state.
 
 use super::World;
-use crate::{Event, State};
+use crate::{BackfillParameters, Event, State};
 use cluster_file::ClusterFile;
 use model::{
     Ending, GpuCount, JobState, MemoryRequest, NodeMark, Outcome, RareOptions, Request, Seconds,
@@ -85,6 +85,18 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// None, EASY and Slurm's own, with whole nodes promised.
+fn any_backfill() -> impl Strategy<Value = Option<BackfillParameters>> {
+    prop_oneof![
+        Just(None),
+        Just(Some(BackfillParameters {
+            promises: 1,
+            ..BackfillParameters::default()
+        })),
+        Just(Some(BackfillParameters::default())),
+    ]
+}
+
 /// What jobs hold and what is free is all there is, node by node; none of it twice.
 fn check_free(state: &State) {
     let cluster = state.cluster();
@@ -116,13 +128,13 @@ proptest! {
     fn any_history_on_any_cluster(
         clusters in prop::array::uniform3((1_u32..4, 1_u32..4, 1_u32..4)),
         steps in prop::collection::vec(any_step(), 1..50),
-        backfills in any::<bool>(),
         is_weighted in any::<bool>(),
+        backfill in any_backfill(),
     ) {
         let clusters =
             clusters.map(|(first, second, gpus)| cluster(first, second, gpus, is_weighted));
         let mut world = World::of(Arc::clone(&clusters[0]));
-        world.state.set_backfill(backfills);
+        world.state.set_backfill(backfill);
         for step in steps {
             let at = world.now;
             let running: Vec<_> = world.state.running().map(|record| record.id).collect();

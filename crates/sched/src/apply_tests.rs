@@ -284,7 +284,7 @@ impl Saved {
     fn into_state(self, like: &State, now: Timestamp) -> State {
         let cluster = Arc::clone(like.cluster());
         let mut state = State::rebuild(cluster, like.cpu_numbers(), self, now);
-        state.backfills = like.backfills;
+        state.backfill = like.backfill;
         state.take_changes();
         state
     }

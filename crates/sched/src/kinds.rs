@@ -63,8 +63,17 @@ impl Kinds {
             self.kept = self.known.len();
         }
         let compiled = Compiled::new(cluster, Some(partition), key.1.clone());
+        // One that asks for more nodes than its partition gives waits for the partition to change.
+        let asked = compiled.demand.nodes.most;
+        let most = cluster.partition(partition).max_nodes;
+        let asks_too_much = asked.zip(most).is_some_and(|(asked, most)| asked > most);
+        let place = if asks_too_much {
+            place(cluster, &compiled, &self.idle, Pick::default())
+        } else {
+            find(cluster, partition, &compiled, &self.idle, 0, None)
+        };
         let need = Arc::new(Need {
-            is_possible: find(cluster, partition, &compiled, &self.idle, 0, None).is_some(),
+            is_possible: place.is_some(),
             compiled,
         });
         self.known.insert(key, Arc::clone(&need));

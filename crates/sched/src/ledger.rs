@@ -3,7 +3,8 @@
 //!
 //! A pass counts anew what runs, so that nothing can come apart. Slurm's order decides which value
 //! of a limit counts: the partition's QOS, the job's, the user, the accounts upwards; the flag
-//! `OverPartQOS` swaps the first two. Limits on groups hold at every level. Not counted are
+//! `OverPartQOS` swaps the first two. Limits on groups hold at every level of the accounts, where no
+//! QOS sets them. Not counted are
 //! resources times minutes, and resources other than CPUs, memory, nodes and GPUs of any type.
 
 use crate::{State, member};
@@ -228,10 +229,11 @@ impl Ledger {
             most.is_some_and(|most| self.held(counter).jobs >= most)
         };
         let too_long = |wall: Seconds| limit.is_none_or(|limit| limit > wall);
-        for (qos, limits) in chain.qos_limits() {
-            if full(&Counter::Qos(qos), limits.group.jobs) {
-                return over("QOSGrpJobsLimit");
-            }
+        let of_group = chain.qos_limits().find(|(_, it)| it.group.jobs.is_some());
+        if let Some((qos, limits)) = of_group
+            && full(&Counter::Qos(qos), limits.group.jobs)
+        {
+            return over("QOSGrpJobsLimit");
         }
         let first = chain.qos_limits().find(|(_, it)| it.account.jobs.is_some());
         if let Some((qos, limits)) = first {
@@ -251,7 +253,7 @@ impl Ledger {
             return over("QOSMaxWallDurationPerJobLimit");
         }
         for (counter, limits) in chain.association_limits() {
-            if full(&counter, limits.group.jobs) {
+            if of_group.is_none() && full(&counter, limits.group.jobs) {
                 return over("AssocGrpJobsLimit");
             }
         }
@@ -280,13 +282,15 @@ impl Ledger {
             let held = with.map_or_else(Used::default, |counter| self.held(counter));
             first_over(&of(limits), &held.plus(used))
         };
-        for (qos, limits) in chain.qos_limits() {
-            let group = check(
-                &|it| it.group.tres.clone(),
-                Some(&Counter::Qos(qos)),
-                limits,
-            );
-            if let Some(name) = group {
+        // The first QOS that sets one decides, name by name as good as always: a site sets them
+        // together.
+        let set = |of: fn(&Limits) -> &Tres| {
+            let mut qos = chain.qos_limits();
+            qos.find(|(_, limits)| !of(limits).0.is_empty())
+        };
+        if let Some((qos, limits)) = set(|it| &it.group.tres) {
+            let counter = Counter::Qos(qos);
+            if let Some(name) = check(&|it| it.group.tres.clone(), Some(&counter), limits) {
                 return over(match name {
                     "cpu" => "QOSGrpCpuLimit",
                     "node" => "QOSGrpNodeLimit",
@@ -295,12 +299,6 @@ impl Ledger {
                 });
             }
         }
-        // The first QOS that sets one decides, name by name as good as always: a site sets them
-        // together.
-        let set = |of: fn(&Limits) -> &Tres| {
-            let mut qos = chain.qos_limits();
-            qos.find(|(_, limits)| !of(limits).0.is_empty())
-        };
         if let Some((_, limits)) = set(|it| &it.job)
             && let Some(name) = check(&|it| it.job.clone(), None, limits)
         {
@@ -342,6 +340,9 @@ impl Ledger {
                 });
             }
         }
+        let of_group = set(|it| &it.group.tres).into_iter();
+        let of_group = of_group.flat_map(|(_, limits)| limits.group.tres.0.iter());
+        let of_group: Vec<&String> = of_group.map(|(name, _)| name).collect();
         let of_qos = set(|it| &it.job).is_some();
         let mut of_job = chain.association_limits();
         let of_job = of_job.find(|(_, limits)| !of_qos && !limits.job.0.is_empty());
@@ -356,8 +357,13 @@ impl Ledger {
             });
         }
         for (counter, limits) in chain.association_limits() {
-            let group = check(&|it| it.group.tres.clone(), Some(&counter), limits);
-            if let Some(name) = group {
+            // What a QOS limits as well is up to the QOS.
+            let left = |it: &Limits| {
+                let mut left = it.group.tres.clone();
+                left.0.retain(|(name, _)| !of_group.contains(&name));
+                left
+            };
+            if let Some(name) = check(&left, Some(&counter), limits) {
                 return over(match name {
                     "cpu" => "AssocGrpCpuLimit",
                     "node" => "AssocGrpNodeLimit",

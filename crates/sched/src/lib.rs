@@ -13,7 +13,7 @@
 //! queue.rs   the order of those that wait
 //! prioritise.rs  where a job stands in it
 //! limits.rs  whether one may start now, whatever is free
-//! pass.rs    who of them starts; promise.rs: who would delay the first
+//! pass.rs    who of them starts; promise.rs: who would delay which of those ahead
 //! held.rs    what running jobs hold, on `resources`
 //! ```
 //!
@@ -51,6 +51,7 @@ pub use estimate::Estimate;
 pub use event::{Action, Changes, Event, Finished};
 pub use member::Member;
 pub use place_step::{Placement, StepRefusal, place_step};
+pub use planner::{BackfillParameters, ParameterError};
 pub use prioritise::JobPriority;
 pub use queue::priority_of;
 pub use state::{Saved, State};

@@ -18,7 +18,8 @@ impl State {
         };
         let too_long = !partition.cuts_at_max_time && partition.max_time.is_some_and(over);
         let nodes = &choice.need.compiled.demand.nodes;
-        let too_many = partition.max_nodes.is_some_and(|most| nodes.least > most);
+        let asked = nodes.most.unwrap_or(nodes.least);
+        let too_many = partition.max_nodes.is_some_and(|most| asked > most);
         let too_few = nodes.most.is_some_and(|most| most < partition.min_nodes);
         match partition.state {
             PartitionState::Down => Err(PendingReason::PartitionDown),

@@ -5,22 +5,19 @@
 //! - without backfill none behind it starts, and its partition's nodes are not given to jobs of
 //!   lower partitions either, as in Slurm's main scheduler;
 //! - with backfill it has a promise, and those behind it, and in other partitions, start where they
-//!   do not delay it.
+//!   delay no promise; who can't has one too, as `bf_job_part_count_reserve` says.
 
 use crate::kinds::{Choice, Need, find};
 use crate::ledger::{Chain, Ledger, Used};
-use crate::promise::Promises;
+use crate::promise::{Promises, UNLIMITED};
 use crate::queue::Key;
 use crate::{Action, State};
 use model::{JobId, JobState, PendingReason, Timestamp};
-use resources::{NodeSet, PartId, Share};
+use resources::{NodeId, NodeSet, PartId, Share};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
-
-/// Most jobs behind the first of its partition that a pass tries, as Slurm's `bf_max_job_test`.
-const MOST_TRIED: usize = 500;
 
 /// What a pass came to know.
 #[derive(Debug, Default)]
@@ -31,15 +28,22 @@ struct Pass {
     passed: BTreeMap<PartId, Key>,
     /// Queues that were walked as far as they are.
     closed: BTreeSet<PartId>,
-    /// Jobs behind the first that were tried.
-    tried: BTreeMap<PartId, usize>,
-    /// Nodes of blocked partitions.
+    /// Jobs that were tried behind a blocked one: in all, of each partition, of each user.
+    tried: usize,
+    tried_of_partition: BTreeMap<PartId, usize>,
+    tried_of_user: HashMap<u32, usize>,
+    /// Jobs of a partition that have a promise.
+    promised: BTreeMap<PartId, usize>,
+    /// Nodes of blocked partitions: without backfill those are not given to others.
     withdrawn: NodeSet,
-    promises: Promises,
+    /// Why the first of a partition waits, where that isn't for others to end.
+    unavailable: BTreeMap<JobId, PendingReason>,
+    /// From the first blocked job on, with backfill.
+    promises: Option<Promises>,
     /// What runs under each limit.
     ledger: Ledger,
-    /// What did not fit: while nothing is given back none like it does.
-    failed: HashSet<(usize, u32, u64)>,
+    /// What did not fit, by the shortest limit: while nothing is given back none like it does.
+    failed: HashMap<(usize, u32), i64>,
     /// Why jobs do not start that others do not keep waiting.
     limited: BTreeMap<JobId, PendingReason>,
     /// One started that another is ahead of, or that was ahead of others in another partition.
@@ -111,11 +115,14 @@ impl State {
         }
         let user = job.record.uid;
         let is_behind = pass.blocked.contains_key(&partition);
-        let end = match limit {
-            Some(limit) => now + limit,
-            None => now + crate::promise::UNLIMITED,
-        };
-        let found = self.find_now(pass, &choice, user, end);
+        let limit = limit.unwrap_or(UNLIMITED);
+        let end = now + limit;
+        let limit = end.since(now);
+        if is_behind && !self.may_try(pass, partition, user) {
+            pass.passed.insert(partition, key);
+            return None;
+        }
+        let found = self.find_now(pass, &choice, user, limit, now);
         if let Some(shares) = found {
             if let Some(chain) = &chain {
                 let used = Used::of_shares(&shares);
@@ -129,26 +136,58 @@ impl State {
             // One that kept others waiting in another of its partitions does so no more.
             let lets_others = pass.blocked.values().any(|job| *job == key.job);
             pass.has_overtaken |= is_behind || lets_others;
-            pass.promises
-                .take(&self.cluster, &choice, user, &shares, end);
+            if let Some(promises) = &mut pass.promises {
+                promises.take(self, &choice, user, &shares, (now.0, end.0));
+            }
             return self.start(key.job, &choice, &shares, now);
         }
         pass.passed.insert(partition, key);
-        if is_behind {
-            let tried = pass.tried.entry(partition).or_default();
-            *tried += 1;
-            if *tried >= MOST_TRIED {
-                pass.closed.insert(partition);
+        if !is_behind {
+            if self.too_few_nodes(&choice, &pass.withdrawn) {
+                let reason = self.unavailable(&choice, PendingReason::NodesDownOrReserved);
+                pass.unavailable.insert(key.job, reason);
             }
-            return None;
-        }
-        pass.blocked.insert(partition, key.job);
-        let has_promise = self.backfills && self.promise(&mut pass.promises, &choice, user, now);
-        if !has_promise {
-            pass.closed.insert(partition);
+            pass.blocked.insert(partition, key.job);
             pass.withdrawn.add(&self.cluster.partition(partition).nodes);
         }
+        let Some(parameters) = &self.backfill else {
+            pass.closed.insert(partition);
+            return None;
+        };
+        let promised = pass.promised.entry(partition).or_default();
+        if *promised < parameters.promises {
+            *promised += 1;
+            let promises = pass.promises.take();
+            let mut promises = promises.unwrap_or_else(|| Promises::new(self, parameters, now));
+            let is_planned = promises.promise(self, key.job, &choice, user, limit, now);
+            pass.promises = Some(promises);
+            if is_behind && !is_planned && self.too_few_nodes(&choice, &NodeSet::default()) {
+                let all = &self.cluster.partition(partition).nodes;
+                let reason = self.unavailable(&choice, self.nodes_that_are_down(all.iter()));
+                pass.limited.insert(key.job, reason);
+            }
+        }
         None
+    }
+
+    /// Whether one more job behind a blocked one is tried; counts it.
+    fn may_try(&self, pass: &mut Pass, partition: PartId, user: u32) -> bool {
+        let Some(parameters) = &self.backfill else {
+            return false;
+        };
+        let of_partition = pass.tried_of_partition.entry(partition).or_default();
+        if pass.tried >= parameters.tests || *of_partition >= parameters.tests_of_partition {
+            pass.closed.insert(partition);
+            return false;
+        }
+        let of_user = pass.tried_of_user.entry(user).or_default();
+        if *of_user >= parameters.tests_of_user {
+            return false;
+        }
+        pass.tried += 1;
+        *of_partition += 1;
+        *of_user += 1;
+        true
     }
 
     /// A place that delays no job with a promise.
@@ -157,33 +196,64 @@ impl State {
         pass: &mut Pass,
         choice: &Choice,
         user: u32,
-        end: Timestamp,
+        limit: i64,
+        now: Timestamp,
     ) -> Option<Vec<Share>> {
-        let delayed = pass.promises.delayed_by(end);
         let need: &Arc<Need> = &choice.need;
-        let like = (Arc::as_ptr(need) as usize, user, delayed);
-        if pass.failed.contains(&like) {
+        let like = (Arc::as_ptr(need) as usize, user);
+        let failed = pass.failed.get(&like);
+        if failed.is_some_and(|shortest| *shortest <= limit) {
             return None;
         }
-        let free = match delayed {
-            0 => &self.held.free,
-            delayed => pass
-                .promises
-                .left_by(&self.cluster, &self.held.free, delayed),
+        let found = if let Some(promises) = &pass.promises {
+            let found = promises.earliest(self, choice, user, limit, now.0..=now.0);
+            found.map(|(_, shares)| shares)
+        } else {
+            let is_kept = self.backfill.is_none() && !pass.withdrawn.is_empty();
+            let without = is_kept.then_some(&pass.withdrawn);
+            let (cluster, free) = (&self.cluster, &self.held.free);
+            find(
+                cluster,
+                choice.partition,
+                &need.compiled,
+                free,
+                user,
+                without,
+            )
         };
-        let without = (!pass.withdrawn.is_empty()).then_some(&pass.withdrawn);
-        let found = find(
-            &self.cluster,
-            choice.partition,
-            &need.compiled,
-            free,
-            user,
-            without,
-        );
         if found.is_none() {
-            pass.failed.insert(like);
+            pass.failed.insert(like, limit);
         }
         found
+    }
+
+    /// Whether the nodes of its partition that are up, and not kept for others, are too few for a job,
+    /// or not those that it names.
+    fn too_few_nodes(&self, choice: &Choice, kept: &NodeSet) -> bool {
+        let mut nodes = self.cluster.partition(choice.partition).nodes.clone();
+        nodes.keep(self.held.free.up());
+        nodes.drop_all(kept);
+        let demand = &choice.need.compiled.demand;
+        let named = demand.required.iter();
+        let mut named = named.filter_map(|name| self.cluster.node(name));
+        nodes.iter().count() < demand.nodes.least as usize
+            || named.any(|node| !nodes.contains(node))
+    }
+
+    /// Why a job waits for nodes: those that it names, where they are down, else `other`.
+    fn unavailable(&self, choice: &Choice, other: PendingReason) -> PendingReason {
+        let named = choice.need.compiled.demand.required.iter();
+        let named = named.filter_map(|name| self.cluster.node(name));
+        match self.nodes_that_are_down(named) {
+            PendingReason::NodesUnavailable(nodes) if nodes.is_empty() => other,
+            reason => reason,
+        }
+    }
+
+    fn nodes_that_are_down(&self, nodes: impl Iterator<Item = NodeId>) -> PendingReason {
+        let down = nodes.filter(|node| !self.held.free.up().contains(*node));
+        let down = down.map(|node| self.cluster.node_name(node));
+        PendingReason::NodesUnavailable(model::node_list::fold(down))
     }
 
     /// Starts a job, or the first of the elements that wait in its row.
@@ -237,7 +307,9 @@ impl State {
     }
 
     /// Says of each job why it did not start, where that is not what was said before.
-    fn note_reasons(&mut self, pass: Pass) {
+    fn note_reasons(&mut self, mut pass: Pass) {
+        let promises = pass.promises.take();
+        self.plan = promises.map(|promises| promises.plan).unwrap_or_default();
         // One that waited in one of its partitions may have started in another.
         let waits = |job: &JobId| self.jobs.get(job).is_some_and(crate::job::Job::is_ready);
         let first: BTreeSet<JobId> = pass.blocked.values().copied().filter(waits).collect();
@@ -245,7 +317,8 @@ impl State {
         let former = std::mem::replace(&mut self.first, first.clone());
         let formerly_limited = std::mem::replace(&mut self.limited, limited);
         for job in &first {
-            self.set_reason(*job, PendingReason::Resources);
+            let reason = pass.unavailable.get(job).cloned();
+            self.set_reason(*job, reason.unwrap_or(PendingReason::Resources));
         }
         // Another job comes first now.
         let unseen = std::mem::take(&mut self.unseen);

@@ -1,126 +1,170 @@
-//! Promises to blocked jobs: when they are expected to start, and who would delay them.
+//! Promises to jobs that wait: when they are expected to start, and who would delay them.
 
 use crate::State;
 use crate::kinds::{Choice, find};
-use model::{JobState, Seconds, Timestamp};
-use resources::{Cluster, Free, Share};
+use crate::planner::{BackfillParameters, Planning, Timeline};
+use model::{JobId, JobState, KILL_WAIT, Seconds, Timestamp};
+use resources::{Free, Share};
+use std::collections::{BTreeMap, HashMap};
 
 /// A job without a limit is taken to last a year, as Slurm has it.
 pub(crate) const UNLIMITED: Seconds = Seconds(365 * 24 * 3600);
 
-/// More jobs have no promise at a time: a bit is one.
-const MOST: usize = 64;
+/// With more running jobs their ends are taken together in growing lengths of time, as Slurm does
+/// (`_will_run_test` of `select/cons_tres`): an expected start may be put later than it has to be.
+const EXACT_ENDS: usize = 64;
 
-/// The promises of a pass.
-#[derive(Debug, Default)]
-pub(crate) struct Promises {
-    given: Vec<Promise>,
-    /// What is free both now and beside some of them, by which those are.
-    left: Vec<(u64, Free)>,
+/// The first of those lengths.
+const FIRST_LENGTH: i64 = 30_000;
+
+/// When jobs that wait are expected to start, by the last pass. It follows from what two states are
+/// compared by, and is no part of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan(pub(crate) BTreeMap<JobId, Timestamp>);
+
+impl PartialEq for Plan {
+    fn eq(&self, _other: &Plan) -> bool {
+        true
+    }
 }
 
-/// When a blocked job is expected to start.
+/// The promises of a pass.
 #[derive(Debug)]
-struct Promise {
-    at: Timestamp,
-    /// What is free then beside it.
-    later: Free,
+pub(crate) struct Promises {
+    planning: Planning,
+    timeline: Timeline<Free>,
+    /// When jobs of a kind start at the earliest, which only becomes later.
+    bounds: HashMap<(usize, u32), (i64, i64)>,
+    pub(crate) plan: Plan,
 }
 
 impl Promises {
-    /// The promises that a job which would run until then could delay, a bit each.
-    pub(crate) fn delayed_by(&self, end: Timestamp) -> u64 {
-        let late = self.given.iter().enumerate();
-        let late = late.filter(|(_, promise)| end > promise.at);
-        late.fold(0, |all, (index, _)| all | 1 << index)
-    }
-
-    /// What is free now and at the moments of those promises beside the promised.
-    pub(crate) fn left_by(&mut self, cluster: &Cluster, free: &Free, delayed: u64) -> &Free {
-        let known = self.left.iter().position(|(which, _)| *which == delayed);
-        let index = known.unwrap_or_else(|| {
-            let mut left = free.clone();
-            for (index, promise) in self.given.iter().enumerate() {
-                if delayed & (1 << index) != 0 {
-                    left.keep(cluster, &promise.later);
-                }
-            }
-            self.left.push((delayed, left));
-            self.left.len() - 1
+    /// None yet: running jobs alone.
+    pub(crate) fn new(state: &State, parameters: &BackfillParameters, now: Timestamp) -> Promises {
+        let mut ends: Vec<(i64, &crate::held::HeldShares)> = Vec::new();
+        for (end, job) in state.ends(now) {
+            ends.extend(job.derived.holding.iter().map(|holding| (end.0, holding)));
+        }
+        if ends.len() > EXACT_ENDS {
+            take_together(&mut ends);
+        }
+        let free = state.held.free.clone();
+        let timeline = Timeline::new(now.0, free, ends.into_iter(), |free, held| {
+            free.give(&state.cluster, &held.shares, held.sharing, held.user);
         });
-        &self.left[index].1
+        Promises {
+            planning: parameters.planning(0),
+            timeline,
+            bounds: HashMap::new(),
+            plan: Plan::default(),
+        }
     }
 
-    /// A job starts: what it holds at the moment of a promise is taken of it.
+    /// A place among some moments for as long as a job may run.
+    pub(crate) fn earliest(
+        &self,
+        state: &State,
+        choice: &Choice,
+        user: u32,
+        limit: i64,
+        moments: std::ops::RangeInclusive<i64>,
+    ) -> Option<(i64, Vec<Share>)> {
+        let compiled = &choice.need.compiled;
+        let find = |_at: i64, free: &Free| {
+            find(&state.cluster, choice.partition, compiled, free, user, None)
+        };
+        let keep = |free: &mut Free, other: &Free| free.keep(&state.cluster, other);
+        let fits = |at: i64, free: &Free| find(at, free).is_some();
+        self.timeline
+            .earliest(moments, limit, fits, Some(keep), find)
+    }
+
+    /// A job starts.
     pub(crate) fn take(
         &mut self,
-        cluster: &Cluster,
+        state: &State,
         choice: &Choice,
         user: u32,
         shares: &[Share],
-        end: Timestamp,
+        times: (i64, i64),
     ) {
         let sharing = choice.need.compiled.demand.sharing;
-        for promise in self.given.iter_mut().filter(|promise| end > promise.at) {
-            promise.later.take(cluster, shares, sharing, user);
+        self.timeline.reserve(times.0, times.1, |free| {
+            free.take(&state.cluster, shares, sharing, user);
+        });
+    }
+
+    /// Promises a job that can't start now its place at the first moment at which it can; false where
+    /// there is none, even once all that run have ended. What lies too far ahead is planned, and not
+    /// kept free.
+    pub(crate) fn promise(
+        &mut self,
+        state: &State,
+        job: JobId,
+        choice: &Choice,
+        user: u32,
+        limit: i64,
+        now: Timestamp,
+    ) -> bool {
+        let kind = (std::sync::Arc::as_ptr(&choice.need) as usize, user);
+        let known = self.bounds.get(&kind);
+        let from = known.filter(|(longest, _)| *longest <= limit);
+        let from = from.map_or(now.0, |(_, at)| *at);
+        let found = self.earliest(state, choice, user, limit, from..=i64::MAX);
+        let Some((at, shares)) = found else {
+            return false;
+        };
+        self.bounds.insert(kind, (limit, at));
+        let planned = self.plan.0.entry(job).or_insert(Timestamp(at));
+        *planned = (*planned).min(Timestamp(at));
+        if at.saturating_sub(now.0) > self.planning.window {
+            return true;
         }
-        self.left.clear();
+        let end = self.planning.end(at, limit);
+        let at = self.planning.begin(at, now.0);
+        if self.planning.whole_nodes {
+            self.timeline.reserve(at, end, |free| {
+                for share in &shares {
+                    free.set_up(share.node, false);
+                }
+            });
+        } else {
+            self.take(state, choice, user, &shares, (at, end));
+        }
+        true
+    }
+}
+
+/// Ends that lie close together become the last of them; the later, the less close.
+fn take_together<H>(ends: &mut [(i64, H)]) {
+    let (mut first, mut length) = (0, FIRST_LENGTH);
+    while first < ends.len() {
+        let until = ends[first].0.saturating_add(length);
+        let count = ends[first..].partition_point(|(at, _)| *at <= until);
+        let last = ends[first + count - 1].0;
+        ends[first..first + count]
+            .iter_mut()
+            .for_each(|(at, _)| *at = last);
+        first += count;
+        length = length.saturating_mul(2);
     }
 }
 
 impl State {
-    /// Promises a blocked job its place at the first moment when enough has ended, if all jobs that
-    /// run last until their limits; false where there are too many promises.
-    pub(crate) fn promise(
-        &self,
-        promises: &mut Promises,
-        choice: &Choice,
-        user: u32,
-        now: Timestamp,
-    ) -> bool {
-        if promises.given.len() >= MOST {
-            return false;
-        }
-        let compiled = &choice.need.compiled;
-        let mut later = self.held.free.clone();
-        let mut at = Timestamp(i64::MAX);
-        for (end, job) in self.ends(now) {
-            let Some(holding) = &job.derived.holding else {
-                continue;
-            };
-            later.give(
-                &self.cluster,
-                &holding.shares,
-                holding.sharing,
-                holding.user,
-            );
-            let found = find(
-                &self.cluster,
-                choice.partition,
-                compiled,
-                &later,
-                user,
-                None,
-            );
-            if let Some(shares) = found {
-                let sharing = compiled.demand.sharing;
-                later.take(&self.cluster, &shares, sharing, user);
-                at = end;
-                break;
-            }
-        }
-        promises.given.push(Promise { at, later });
-        promises.left.clear();
-        true
+    /// When jobs that wait are expected to start, by the last pass.
+    #[must_use]
+    pub fn planned(&self, job: JobId) -> Option<Timestamp> {
+        self.plan.0.get(&job).copied()
     }
 
-    /// Running jobs by the moment at which they end at the latest, never before now.
+    /// Running jobs by the moment at which they end at the latest, which lies ahead: what is overdue
+    /// is killed soon.
     pub(crate) fn ends(&self, now: Timestamp) -> Vec<(Timestamp, &crate::job::Job)> {
         let running = self.running.iter().filter_map(|id| self.jobs.get(id));
         let ends = running.filter_map(|job| match &job.record.state {
             JobState::Running { since, limit, .. } => {
                 let end = *since + limit.unwrap_or(UNLIMITED);
-                Some((end.max(now), job))
+                Some((if end > now { end } else { now + KILL_WAIT }, job))
             }
             JobState::Pending { .. } | JobState::Ended { .. } => None,
         });

@@ -5,7 +5,9 @@ use crate::held::Held;
 use crate::job::{Job, Place};
 use crate::kinds::Kinds;
 use crate::member::Member;
+use crate::planner::BackfillParameters;
 use crate::priority::{Priorities, Usage};
+use crate::promise::Plan;
 use crate::queue::Key;
 use crate::{Action, Changes, ClusterRef, Finished};
 use model::{
@@ -24,8 +26,9 @@ pub struct State {
     /// What is said of nodes; of one that isn't here all is well.
     pub(crate) marks: BTreeMap<NodeName, NodeMark>,
     pub(crate) kinds: Kinds,
-    /// Those behind a blocked job may start where they do not delay it.
-    pub(crate) backfills: bool,
+    /// Those behind a blocked job may start where they delay none that has a promise.
+    pub(crate) backfill: Option<BackfillParameters>,
+    pub(crate) plan: Plan,
     pub(crate) jobs: BTreeMap<JobId, Job>,
     /// Of these, the ones that hold an allocation.
     pub(crate) running: BTreeSet<JobId>,
@@ -95,7 +98,8 @@ impl State {
             kinds: Kinds::new(&cluster),
             cluster,
             marks: BTreeMap::new(),
-            backfills: false,
+            backfill: None,
+            plan: Plan::default(),
             jobs: BTreeMap::new(),
             running: BTreeSet::new(),
             want_gpus: BTreeSet::new(),
@@ -205,9 +209,9 @@ impl State {
         self.marks.get(node)
     }
 
-    /// Whether those behind a blocked job of their partition may start where they do not delay it.
-    pub fn set_backfill(&mut self, backfills: bool) {
-        self.backfills = backfills;
+    /// How those behind a blocked job of their partition may start; none: not at all.
+    pub fn set_backfill(&mut self, backfill: Option<BackfillParameters>) {
+        self.backfill = backfill;
     }
 
     /// A live job's row.

@@ -451,7 +451,7 @@ mod tests {
     #[test]
     fn a_shorter_limit_lets_a_job_start_before_others() {
         let mut state = state();
-        state.set_backfill(true);
+        state.set_backfill(Some(crate::BackfillParameters::default()));
         submit(&mut state, gpus(4, 60));
         submit(&mut state, gpus(3, 120));
         let ahead = submit(&mut state, gpus(4, 60));

@@ -129,7 +129,7 @@ impl Owner {
             cluster: cluster.cluster.clone(),
             at: turn.now,
         });
-        self.state.set_backfill(cluster.backfills());
+        self.state.set_backfill(cluster.backfill());
         self.cluster = cluster;
         Ok(Answer::Done)
     }

@@ -21,7 +21,7 @@ pub(crate) fn read(
 ) -> Result<(State, BTreeMap<JobId, ActiveJob>, Clock), StoreError> {
     let (nodes, numbers) = (Arc::clone(&cluster.cluster), Arc::clone(&cluster.numbers));
     let mut state = State::rebuild(nodes, numbers, store.saved()?, now);
-    state.set_backfill(cluster.backfills());
+    state.set_backfill(cluster.backfill());
     let mut running = BTreeMap::new();
     for record in state.running() {
         let mut holding = ActiveJob::new(record, store.record_tag(submitted_as(record))?);

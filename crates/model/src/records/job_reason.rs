@@ -1,12 +1,14 @@
 //! The reason column: why a job waits, or how it ended.
 
+use std::borrow::Cow;
+
 use crate::records::{Ending, JobState, Outcome, PendingReason, WaitStatus};
 
 /// What `squeue` prints as `%r`: `Resources`, `TimeLimit`, `RaisedSignal:9(Killed)`, `None`.
 #[must_use]
 pub fn reason_text(state: &JobState) -> String {
     match state {
-        JobState::Pending { reason } => pending_text(reason).to_owned(),
+        JobState::Pending { reason } => pending_text(reason).into_owned(),
         // Slurm says why a script ended as soon as it has, while the job's other steps still end.
         JobState::Running {
             ending: Some(Ending::End(outcome @ (Outcome::Failed { .. } | Outcome::OutOfMemory))),
@@ -17,8 +19,8 @@ pub fn reason_text(state: &JobState) -> String {
     }
 }
 
-fn pending_text(reason: &PendingReason) -> &str {
-    match reason {
+fn pending_text(reason: &PendingReason) -> Cow<'_, str> {
+    let text = match reason {
         PendingReason::None => "None",
         PendingReason::Resources => "Resources",
         PendingReason::Priority => "Priority",
@@ -32,8 +34,15 @@ fn pending_text(reason: &PendingReason) -> &str {
         PendingReason::PartitionInactive => "PartitionInactive",
         PendingReason::PartitionNodeLimit => "PartitionNodeLimit",
         PendingReason::PartitionTimeLimit => "PartitionTimeLimit",
+        PendingReason::NodesUnavailable(nodes) => {
+            return format!("ReqNodeNotAvail, UnavailableNodes:{nodes}").into();
+        }
+        PendingReason::NodesDownOrReserved => {
+            "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+        }
         PendingReason::OverLimit(name) => name,
-    }
+    };
+    text.into()
 }
 
 fn outcome_text(outcome: &Outcome) -> String {

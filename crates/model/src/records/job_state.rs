@@ -97,6 +97,10 @@ pub enum PendingReason {
     PartitionNodeLimit,
     /// It asks for a longer time than its partition gives.
     PartitionTimeLimit,
+    /// Nodes that it needs are down or drained; which.
+    NodesUnavailable(String),
+    /// Too few nodes of its partition are up and not kept for jobs of others.
+    NodesDownOrReserved,
     /// It would be over a limit of its QOS, account or user, by Slurm's name of that limit.
     OverLimit(String),
 }

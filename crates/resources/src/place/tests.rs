@@ -125,7 +125,7 @@ fn check(lines: &str, want: Expect) {
 #[test]
 fn tasks_and_cpus() {
     check("-n 1", expect!["a1 1t 1c 0M"]);
-    check("-n 8 -c 2", expect!["a1 4t 8c 0M; a2 4t 8c 0M"]);
+    check("-n 8 -c 2", expect!["b1 8t 16c 0M"]);
     check("-N 2 -n 5", expect!["a1 4t 4c 0M; a2 1t 1c 0M"]);
     check(
         "-N 2 --ntasks-per-node=3",
@@ -148,11 +148,7 @@ fn tasks_and_cpus() {
 fn memory() {
     check("--mem=20G", expect!["b1 1t 1c 20480M"]);
     check("-n 4 --mem-per-cpu=1G", expect!["a1 4t 4c 4096M"]);
-    check(
-        "-n 20 --mem-per-cpu=1G",
-        expect![[r#"
-        a1 8t 8c 8192M; a2 8t 8c 8192M; a3 4t 4c 4096M"#]],
-    );
+    check("-n 20 --mem-per-cpu=1G", expect!["c1 20t 20c 20480M"]);
     check("--mem=0 -w c1", expect!["c1 1t 1c 64000M"]);
     check("--mem=0 -w c1\n-w c1 --mem=1", expect!["no place"]);
     check("--mem=65000M", expect!["no place"]);

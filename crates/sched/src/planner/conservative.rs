@@ -3,6 +3,7 @@
 //! Slurm does).
 
 use super::kinds::Kinds;
+use super::timeline::Timeline;
 use super::{Candidate, Release, Room};
 use std::collections::VecDeque;
 
@@ -33,7 +34,7 @@ pub struct Planning {
     pub overdue: i64,
     /// A job that would start later than so much from now has no promise. `bf_window`
     pub window: i64,
-    /// A promise ends on a multiple of this. `bf_resolution`
+    /// A promise begins and ends on a multiple of this. `bf_resolution`
     pub resolution: i64,
     /// A promise is for all of its nodes, however little of them the job needs.
     pub whole_nodes: bool,
@@ -55,8 +56,14 @@ impl Planning {
         }
     }
 
+    /// When a promise begins.
+    pub fn begin(&self, at: i64, now: i64) -> i64 {
+        at.saturating_sub(at.rem_euclid(self.resolution.max(1)))
+            .max(now)
+    }
+
     /// When a promise is over.
-    fn end(&self, at: i64, limit: i64) -> i64 {
+    pub fn end(&self, at: i64, limit: i64) -> i64 {
         let end = at.saturating_add(limit);
         let resolution = self.resolution.max(1);
         let beyond = end.rem_euclid(resolution);
@@ -66,12 +73,6 @@ impl Planning {
             end.saturating_add(resolution - beyond)
         }
     }
-}
-
-/// What is free from some moment to the next.
-struct Step<R> {
-    at: i64,
-    free: R,
 }
 
 /// Starts the jobs whose promise is now.
@@ -94,7 +95,8 @@ pub fn conservative_pass<'a, R: Room>(
     if !last.find(0, queue, &job, |kind, _| free.fits(kind)) {
         return;
     }
-    let mut steps = steps(now, free, releases, planning.overdue);
+    let releases = releases.map(|release| (release.expected(now, planning.overdue), release.held));
+    let mut timeline = Timeline::new(now, free.clone(), releases, R::give);
     let mut overtakes = false;
     let mut promises = 0;
     // Promises only take: who needs as much for as long as one before can't be earlier than it.
@@ -102,7 +104,7 @@ pub fn conservative_pass<'a, R: Room>(
     for (index, slot) in queue.iter().enumerate() {
         if index % CHECKED == 0
             && !last.find(index, queue, &job, |need, limit| {
-                may_start(&steps, need, limit)
+                timeline.fits(limit, |free| free.fits(need))
             })
         {
             return;
@@ -110,13 +112,13 @@ pub fn conservative_pass<'a, R: Room>(
         let candidate = job(*slot);
         let covered = bounds.iter().filter(|bound| bound.covers::<R>(&candidate));
         let from = covered.map(|bound| bound.at).max().unwrap_or(now);
-        let Some((at, held)) = earliest(&steps, &candidate, from) else {
+        let Some((at, held)) = earliest(&timeline, &candidate, from) else {
             overtakes = true;
             continue;
         };
         let end = planning.end(at, candidate.limit);
         if at == now {
-            reserve(&mut steps, at, end, |free| free.take(&held));
+            timeline.reserve(at, end, |free| free.take(&held));
             free.take(&held);
             start(*slot, held, overtakes);
             continue;
@@ -132,10 +134,11 @@ pub fn conservative_pass<'a, R: Room>(
             continue;
         }
         promises += 1;
+        let at = planning.begin(at, now);
         if planning.whole_nodes {
-            reserve(&mut steps, at, end, |free| free.block(&held));
+            timeline.reserve(at, end, |free| free.block(&held));
         } else {
-            reserve(&mut steps, at, end, |free| free.take(&held));
+            timeline.reserve(at, end, |free| free.take(&held));
         }
     }
 }
@@ -182,97 +185,19 @@ impl LastThatMayStart {
     }
 }
 
-/// Whether a job may start now: it fits at each moment until its limit; without a limit, now.
-fn may_start<R: Room>(steps: &[Step<R>], need: &R::Need, limit: Option<i64>) -> bool {
-    let end = limit.map_or(i64::MIN, |limit| steps[0].at.saturating_add(limit));
-    let over = steps.iter().skip(1).take_while(|step| step.at < end);
-    steps[0].free.fits(need) && over.into_iter().all(|step| step.free.fits(need))
-}
-
-/// What is free now and after each end that is expected.
-fn steps<'a, R: Room>(
-    now: i64,
-    free: &R,
-    releases: impl Iterator<Item = Release<'a, R::Held>>,
-    overdue: i64,
-) -> Vec<Step<R>>
-where
-    R::Held: 'a,
-{
-    let mut ends: Vec<(i64, &R::Held)> = releases
-        .map(|release| {
-            let at = if release.at > now {
-                release.at
-            } else {
-                now.saturating_add(overdue)
-            };
-            (at, release.held)
-        })
-        .collect();
-    // Nearly sorted: only overdue jobs stand elsewhere.
-    ends.sort_by_key(|(at, _)| *at);
-    let mut steps = Vec::with_capacity(ends.len() + 1);
-    steps.push(Step {
-        at: now,
-        free: free.clone(),
-    });
-    for (at, held) in ends {
-        let last = &steps[steps.len() - 1];
-        if last.at != at {
-            let free = last.free.clone();
-            steps.push(Step { at, free });
-        }
-        let last = steps.len() - 1;
-        steps[last].free.give(held);
-    }
-    steps
-}
-
-/// The first step, not before a moment, from which a job fits for as long as it may run, and what
-/// it gets.
+/// When a job may start, not before a moment, and what it gets.
 fn earliest<R: Room>(
-    steps: &[Step<R>],
+    timeline: &Timeline<R>,
     candidate: &Candidate<'_, R::Need>,
     not_before: i64,
 ) -> Option<(i64, R::Held)> {
-    let mut from = steps.partition_point(|step| step.at < not_before);
-    'next: while from < steps.len() {
-        let begin = &steps[from];
-        if !begin.free.fits(candidate.need) {
-            from += 1;
-            continue;
-        }
-        let end = begin.at.saturating_add(candidate.limit);
-        let mut whole = begin.free.clone();
-        for (index, step) in steps.iter().enumerate().skip(from + 1) {
-            if step.at >= end {
-                break;
-            }
-            if !step.free.fits(candidate.need) {
-                from = index + 1;
-                continue 'next;
-            }
-            if !R::IS_TOTAL {
-                whole.keep(&step.free);
-            }
-        }
-        if let Some(held) = whole.find(candidate.need) {
-            return Some((begin.at, held));
-        }
-        from += 1;
-    }
-    None
-}
-
-/// Takes what a job gets out of all steps while it would run.
-fn reserve<R: Room>(steps: &mut Vec<Step<R>>, at: i64, end: i64, take: impl Fn(&mut R)) {
-    let first = steps.partition_point(|step| step.at < at);
-    let last = steps.partition_point(|step| step.at < end);
-    if steps.get(last).is_none_or(|step| step.at != end) {
-        let free = steps[last - 1].free.clone();
-        steps.insert(last, Step { at: end, free });
-    }
-    steps[first..last]
-        .iter_mut()
-        .for_each(|step| take(&mut step.free));
+    let fits = |_at: i64, free: &R| free.fits(candidate.need);
+    let keep = (!R::IS_TOTAL).then_some(R::keep as fn(&mut R, &R));
+    timeline.earliest(
+        not_before..=i64::MAX,
+        candidate.limit,
+        fits,
+        keep,
+        |_at, free| free.find(candidate.need),
+    )
 }

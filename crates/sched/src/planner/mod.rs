@@ -9,11 +9,13 @@ mod conservative;
 mod easy;
 mod kinds;
 mod room;
+mod timeline;
 
 pub use backfill::{BackfillParameters, ParameterError};
 pub use conservative::{Planning, conservative_pass};
 pub use easy::{Backfill, Blocked, easy_pass, try_one};
 pub use room::{NeedOfNodes, Nodes, OneNode, Room};
+pub(crate) use timeline::Timeline;
 
 /// A job as the policies see it. Moments and lengths are in milliseconds.
 #[derive(Debug)]
@@ -33,4 +35,15 @@ pub struct Release<'a, H> {
     pub at: i64,
     /// What it holds.
     pub held: &'a H,
+}
+
+impl<H> Release<'_, H> {
+    /// When it is expected to be over, seen from now: what is overdue is killed so much later.
+    fn expected(&self, now: i64, overdue: i64) -> i64 {
+        if self.at > now {
+            self.at
+        } else {
+            now.saturating_add(overdue)
+        }
+    }
 }

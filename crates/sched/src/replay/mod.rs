@@ -10,7 +10,6 @@ mod swf;
 mod table;
 mod trace;
 
-pub use crate::planner::{BackfillParameters, ParameterError};
 pub use driver::{Played, Start};
 pub use machine::{flat_machine, replay};
 pub use measures::{Measures, Part, Report, Spread};

@@ -14,9 +14,10 @@ use model::{Seconds, TimeLimitRequest};
 use pictures::{Machine, Schedule, Window, first_submission, pictures};
 use resources::{Cluster, Trust};
 use runs::{cluster_files, input_file, places};
+use sched::BackfillParameters;
 use sched::replay::{
-    Arrivals, BackfillParameters, Estimates, Measures, Moments, Order, Part, Played, Policy,
-    Report, Rules, Trace, flat_machine, read_trace, replay,
+    Arrivals, Estimates, Measures, Moments, Order, Part, Played, Policy, Report, Rules, Trace,
+    flat_machine, read_trace, replay,
 };
 use std::fmt::Write as _;
 use std::io::Read;

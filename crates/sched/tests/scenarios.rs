@@ -1,0 +1,439 @@
+//! What a real Slurm with four nodes does in small situations, and what the scheduler makes of them:
+//! `data/scenarios/scenarios.txt` says how it is written and recorded.
+
+use cluster_file::{ClusterFile, ConfText, ImportInput, PartitionState, Source, Sourced, import};
+use model::{
+    ArrayTask, Dependency, Ending, JobId, JobRecord, JobState, NodeMark, NodeName, Outcome,
+    Request, Surroundings, Timestamp, WaitStatus,
+};
+use resources::{Cluster, Denial, Fate, Trust};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use yard_sched::{BackfillParameters, Event, Finished, State, priority_of};
+
+const SCENARIOS: &str = include_str!("data/scenarios/scenarios.txt");
+
+/// Between two steps that are looked at, as long as it takes there.
+const SETTLES: i64 = 3000;
+
+/// Users of the scenarios; root has none of their accounts.
+const USERS: [(&str, u32); 6] = [
+    ("root", 0),
+    ("games", 5),
+    ("man", 6),
+    ("lp", 7),
+    ("mail", 8),
+    ("news", 9),
+];
+
+/// A cluster of the file.
+#[derive(Clone, Debug, Default)]
+struct Described<'a> {
+    conf: Vec<&'a str>,
+    gres: Vec<&'a str>,
+    toml: Vec<&'a str>,
+}
+
+#[derive(Debug, Default)]
+struct Scenario<'a> {
+    name: &'a str,
+    cluster: Described<'a>,
+    /// Why it ends otherwise here.
+    meant: Option<&'a str>,
+    steps: Vec<&'a str>,
+}
+
+fn scenarios() -> Vec<Scenario<'static>> {
+    let mut all: Vec<Scenario<'_>> = Vec::new();
+    let (mut common, mut cluster) = (Described::default(), None::<Described<'_>>);
+    let mut is_in_scenario = false;
+    for line in SCENARIOS.lines() {
+        let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+        match word {
+            "" | "#" => {}
+            "cluster" => {
+                cluster = Some(common.clone());
+                is_in_scenario = false;
+            }
+            "scenario" => {
+                is_in_scenario = true;
+                all.push(Scenario {
+                    name: rest,
+                    cluster: cluster.clone().expect("a cluster comes first"),
+                    ..Scenario::default()
+                });
+            }
+            "conf" => cluster.as_mut().unwrap_or(&mut common).conf.push(rest),
+            "gres" => cluster.as_mut().unwrap_or(&mut common).gres.push(rest),
+            "toml" => cluster.as_mut().unwrap_or(&mut common).toml.push(rest),
+            "sacctmgr" => {}
+            _ => {
+                let scenario = all.last_mut().filter(|_| is_in_scenario);
+                let scenario = scenario.unwrap_or_else(|| panic!("no scenario: {line}"));
+                match word {
+                    "meant" => scenario.meant = Some(rest),
+                    _ => scenario.steps.push(line.trim()),
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The cluster file that the configuration of a Slurm makes.
+fn file(cluster: &Described<'_>) -> ClusterFile {
+    let (conf, gres) = (cluster.conf.join("\n"), cluster.gres.join("\n"));
+    let input = ImportInput {
+        name: Some("real"),
+        slurm_conf: ConfText::new("slurm.conf", &conf),
+        include: &|_| None,
+        gres_conf: Some(ConfText::new("gres.conf", &gres)),
+        dump: None,
+    };
+    let text = format!(
+        "{}\n{}\n",
+        import(&input).file,
+        cluster.toml.join("\n").replace("[qos", "\n[qos")
+    );
+    ClusterFile::parse("real", &text).unwrap_or_else(|problems| panic!("{problems:?}\n{text}"))
+}
+
+/// The scheduler, and what the engine does around it.
+struct World {
+    file: ClusterFile,
+    state: State,
+    rows: BTreeMap<JobId, JobRecord>,
+    ids: Vec<(String, JobId)>,
+    now: Timestamp,
+}
+
+impl World {
+    fn new(cluster: &Described<'_>) -> World {
+        let file = file(cluster);
+        let built = Arc::new(Cluster::build(&file, Trust::All));
+        let mut state = State::new(built, Arc::default());
+        let scheduler = file.scheduling.scheduler.as_ref();
+        let parameters = file.scheduling.parameters.as_ref();
+        let parameters = parameters.map_or("", |parameters| parameters.value.as_str());
+        let parameters = BackfillParameters::parse(parameters).expect("Slurm took them");
+        let backfills = scheduler.is_none_or(|it| it.value != "sched/builtin");
+        state.set_backfill(backfills.then_some(parameters));
+        World {
+            file,
+            state,
+            rows: BTreeMap::new(),
+            ids: Vec::new(),
+            now: Timestamp(1_000_000_000),
+        }
+    }
+
+    fn id(&self, name: &str) -> JobId {
+        let known = self.ids.iter().find(|(known, _)| known == name);
+        // None was given to one that was refused.
+        known.map_or(JobId(0), |(_, id)| *id)
+    }
+
+    /// `@NAME` is a job's id.
+    fn named(&self, text: &str) -> String {
+        let mut out = String::new();
+        let mut parts = text.split('@');
+        out.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let end = part.find(|c: char| !c.is_alphanumeric());
+            let (name, rest) = part.split_at(end.unwrap_or(part.len()));
+            let _ = write!(out, "{}{rest}", self.id(name));
+        }
+        out
+    }
+
+    /// What `sbatch` makes of options; its refusal.
+    fn request(&self, name: &str, options: &[&str]) -> Result<Request, String> {
+        let mut args: Vec<String> = options.iter().map(|option| self.named(option)).collect();
+        args.extend(["-J".to_owned(), name.to_owned()]);
+        args.push("--wrap=true".to_owned());
+        let zone = jiff::tz::TimeZone::UTC;
+        let surroundings = Surroundings::embedded(self.now, &zone, Path::new("/"));
+        let (sbatch, said) = model::sbatch::resolve(&args, &|_| None, None, &surroundings);
+        match model::first_error(&said) {
+            Some(error) => Err(error.message.clone()),
+            None => Ok(sbatch.request),
+        }
+    }
+
+    fn submit(&mut self, name: &str, user: &str, options: &[&str]) -> Result<(), String> {
+        let mut request = self.request(name, options)?;
+        let known = USERS.iter().find(|(known, _)| *known == user);
+        let uid = known.unwrap_or_else(|| panic!("no user {user}")).1;
+        let refusals = resources::refusals(&self.file, &request, Some(user));
+        if let Some(refusal) = refusals.into_iter().find(|one| one.fate == Fate::Refused) {
+            return Err(failed(refusal.denial));
+        }
+        let admitted = self.state.admit(&request);
+        admitted.map_err(|refusal| failed(refusal.denial))?;
+        let dependency = request
+            .rare
+            .dependency
+            .as_deref()
+            .and_then(Dependency::parse);
+        let targets: BTreeSet<JobId> = dependency.iter().flat_map(|it| it.targets()).collect();
+        let history = self.rows.values().flat_map(Finished::of);
+        let history = history.filter(|it| targets.contains(&it.target)).collect();
+        if request.partition.is_none() {
+            let cluster = self.state.cluster();
+            let partition = cluster.default_partition().expect("there is a default");
+            request.partition = Some(cluster.partition(partition).name.clone());
+        }
+        let id = self.state.new_id();
+        let priority = if request.hold {
+            0
+        } else {
+            priority_of(&request)
+        };
+        let record = JobRecord {
+            uid,
+            gid: uid,
+            user: user.to_owned(),
+            group: user.to_owned(),
+            priority,
+            ..JobRecord::submitted(id, request, self.now)
+        };
+        if self.state.over_submit_limit(&record).is_some() {
+            return Err(failed(Denial::Policy));
+        }
+        self.state.apply(Event::Submitted {
+            record: Box::new(record),
+            array: None,
+            history,
+            at: self.now,
+        });
+        self.ids.push((name.to_owned(), id));
+        Ok(())
+    }
+
+    /// Live rows of a job, or of an element of one.
+    fn rows_of(&self, name: &str) -> Vec<JobRecord> {
+        let (base, task) = match name.split_once('_') {
+            Some((base, task)) => (base, Some(task.parse::<u32>().expect("an element"))),
+            None => (name, None),
+        };
+        let id = self.id(base);
+        let of_job = self.state.live().filter(|record| match &record.array {
+            None => record.id == id,
+            Some(place) => {
+                let is_it = |task: u32| match &place.task {
+                    ArrayTask::One(one) => *one == task,
+                    ArrayTask::Waiting(spec) => spec.indices.contains(&task),
+                };
+                place.array_job == id && task.is_none_or(is_it)
+            }
+        });
+        of_job.cloned().collect()
+    }
+
+    fn step(&mut self, line: &str) -> Option<String> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (word, rest) = words.split_first().expect("a step");
+        let at = self.now;
+        match *word {
+            "sbatch" => {
+                let (name, user) = rest[0].split_once('@').unwrap_or((rest[0], "root"));
+                if let Err(refusal) = self.submit(name, user, &rest[1..]) {
+                    return Some(format!("refused {refusal}"));
+                }
+            }
+            "finish" => {
+                let status: u8 = rest
+                    .get(1)
+                    .map_or(0, |status| status.parse().expect("a status"));
+                for record in self.rows_of(rest[0]) {
+                    let outcome = if status == 0 {
+                        Outcome::Completed
+                    } else {
+                        let status = WaitStatus::exit(status);
+                        Outcome::Failed { status }
+                    };
+                    let job = record.id;
+                    self.state.apply(Event::Gone { job, outcome, at });
+                }
+            }
+            "cancel" => {
+                for record in self.rows_of(rest[0]) {
+                    let job = record.id;
+                    self.state.apply(match record.state {
+                        JobState::Running { .. } => Event::Gone {
+                            job,
+                            outcome: Outcome::Cancelled {
+                                by: 0,
+                                status: WaitStatus::default(),
+                            },
+                            at,
+                        },
+                        _ => Event::CancelledWaiting { job, by: 0, at },
+                    });
+                }
+            }
+            "hold" | "release" => {
+                let hold = *word == "hold";
+                for record in self.rows_of(rest[0]) {
+                    let job = record.id;
+                    self.state.apply(Event::Held { job, hold, at });
+                }
+            }
+            "requeue" => {
+                for record in self.rows_of(rest[0]) {
+                    let job = record.id;
+                    let ending = Ending::Requeue { hold: false };
+                    self.state.apply(Event::Ending { job, ending });
+                    let outcome = Outcome::NodeFail;
+                    self.state.apply(Event::Gone { job, outcome, at });
+                }
+            }
+            "node" => {
+                let mark = NodeMark {
+                    is_drained: rest[1] == "drain",
+                    is_down: rest[1] == "down",
+                    ..NodeMark::default()
+                };
+                let node = NodeName::new(rest[0]);
+                self.state.apply(Event::NodeMarked { node, mark });
+            }
+            "partition" => {
+                let state = match rest[1] {
+                    "State=UP" => PartitionState::Up,
+                    "State=DOWN" => PartitionState::Down,
+                    _ => PartitionState::Inactive,
+                };
+                let mut partitions = self.file.partitions.iter_mut();
+                let partition = partitions.find(|partition| partition.name == rest[0]);
+                let partition = partition.expect("there is such a partition");
+                partition.body.state =
+                    Some(Sourced::new(state, Source::Quote("a step".to_owned())));
+                let cluster = Arc::new(Cluster::build(&self.file, Trust::All));
+                self.state.apply(Event::Reconfigured { cluster, at });
+            }
+            "wait" => {
+                let seconds: i64 = rest[0].parse().expect("seconds");
+                self.now = Timestamp(at.0 + seconds * 1000);
+            }
+            other => return Some(format!("there is no {other} here")),
+        }
+        self.pass();
+        None
+    }
+
+    /// As the engine after each batch of events.
+    fn pass(&mut self) {
+        self.state.schedule(self.now);
+        let changes = self.state.take_changes();
+        for record in changes.ended {
+            self.rows.insert(record.id, record);
+        }
+    }
+
+    /// All live jobs, as the recording has them.
+    fn seen(&mut self) -> String {
+        self.now = Timestamp(self.now.0 + SETTLES);
+        self.pass();
+        let mut rows: Vec<(usize, u32, String)> = Vec::new();
+        for record in self.state.live() {
+            let target = record.array.as_ref().map_or(record.id, |it| it.array_job);
+            let known = self.ids.iter().position(|(_, id)| *id == target);
+            let place = known.expect("each was submitted");
+            let name = &self.ids[place].0;
+            let state = match &record.state {
+                JobState::Running { allocation, .. } => {
+                    let names = allocation.nodes.iter().map(|share| &share.node);
+                    format!("R {}", model::node_list::fold(names))
+                }
+                state => format!("PD {}", model::reason_text(state)),
+            };
+            match record.array.as_ref().map(|place| &place.task) {
+                None => rows.push((place, 0, format!("{name} {state}"))),
+                Some(ArrayTask::One(task)) => {
+                    rows.push((place, *task, format!("{name}_{task} {state}")));
+                }
+                Some(ArrayTask::Waiting(spec)) => {
+                    let each = spec.indices.iter();
+                    rows.extend(each.map(|task| (place, *task, format!("{name}_{task} {state}"))));
+                }
+            }
+        }
+        rows.sort();
+        let rows: Vec<String> = rows.into_iter().map(|(_, _, text)| text).collect();
+        if rows.is_empty() {
+            "nothing".to_owned()
+        } else {
+            rows.join("; ")
+        }
+    }
+}
+
+fn failed(denial: Denial) -> String {
+    format!("Batch job submission failed: {}", denial.words())
+}
+
+/// The lines of a scenario, with what is seen here in place of what was recorded.
+fn play(scenario: &Scenario<'_>) -> String {
+    let mut world = World::new(&scenario.cluster);
+    let mut text = String::new();
+    for step in &scenario.steps {
+        if step.starts_with('!') {
+            continue;
+        }
+        if step.starts_with('=') {
+            let _ = writeln!(text, "= {}", world.seen());
+            continue;
+        }
+        let _ = writeln!(text, "{step}");
+        if let Some(said) = world.step(step) {
+            let _ = writeln!(text, "! {said}");
+        }
+    }
+    text
+}
+
+/// What differs between a scenario as recorded and as it goes here; none where nothing does.
+fn difference(scenario: &Scenario<'_>) -> Option<String> {
+    let recorded = scenario.steps.join("\n") + "\n";
+    let here = play(scenario);
+    if here == recorded {
+        return None;
+    }
+    let mut text = format!("{}\n", scenario.name);
+    let (mut theirs, mut ours) = (recorded.lines(), here.lines().peekable());
+    for line in theirs.by_ref() {
+        match ours.next_if_eq(&line) {
+            Some(line) => {
+                let _ = writeln!(text, "    {line}");
+            }
+            None => {
+                let _ = writeln!(text, "  - {line}");
+                break;
+            }
+        }
+    }
+    let _ = writeln!(text, "  + {}", ours.next().unwrap_or_default());
+    Some(text)
+}
+
+#[test]
+fn the_scheduler_does_what_a_real_slurm_did() {
+    let all = scenarios();
+    assert!(all.len() >= 40, "{} scenarios", all.len());
+    let mut wrong = String::new();
+    for scenario in &all {
+        match (difference(scenario), scenario.meant) {
+            (None, None) | (Some(_), Some(_)) => {}
+            (Some(difference), None) => wrong += &difference,
+            (None, Some(reason)) => {
+                wrong += &format!(
+                    "{}: goes as recorded; it is said: {reason}\n",
+                    scenario.name
+                );
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
