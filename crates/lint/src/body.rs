@@ -1,6 +1,7 @@
 //! What the body of a batch script prepares and starts, as far as a run file can say it.
 
 use crate::lines::Lines;
+use crate::rules::gap_in_command;
 use crate::shell::{Command, Shell, Word};
 use crate::steps;
 
@@ -17,6 +18,9 @@ pub struct Body {
     pub others: Vec<usize>,
     /// What it prepares that is not understood here: its line, and the command as it stands.
     pub left: Vec<(usize, String)>,
+    /// Commands that compute and have a gap of a template, such as `<path to the image>`: the line, and
+    /// the gap.
+    pub gaps: Vec<(usize, String)>,
 }
 
 /// A Python environment.
@@ -41,6 +45,19 @@ pub struct Start {
     pub expands: bool,
     /// The words as they stand in the script, quotes and all.
     pub text: String,
+    /// What Pyxis runs it in.
+    pub container: Option<Container>,
+}
+
+/// A container that Pyxis makes for a step, as its options say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Container {
+    /// `--container-image`
+    pub image: String,
+    /// `--container-mounts`
+    pub mounts: Option<String>,
+    /// `--container-workdir`
+    pub workdir: Option<String>,
 }
 
 /// What starts the processes of a training.
@@ -52,9 +69,41 @@ pub enum Starter {
     Srun,
     /// torchrun, with the number of processes of a node where it is said in digits.
     Torchrun(Option<u32>),
-    /// Another launcher, which stays part of the command.
+    /// `mpirun` or `mpiexec`
+    Mpi,
+    /// `horovodrun`
+    Horovod,
+    /// `accelerate launch`
+    Accelerate,
+    /// `deepspeed`
+    Deepspeed,
+    /// A launcher whose program was not found among its words; it stays part of the command.
     Other(&'static str),
 }
+
+/// Programs that prepare, and train nothing.
+const PREPARING: &[&str] = &[
+    "hostname",
+    "echo",
+    "printf",
+    "date",
+    "env",
+    "printenv",
+    "nvidia-smi",
+    "mkdir",
+    "rm",
+    "cp",
+    "mv",
+    "ls",
+    "tar",
+    "rsync",
+    "cat",
+    "true",
+    "sleep",
+    "uname",
+    "chmod",
+    "df",
+];
 
 /// Programs that compute.
 const PROGRAMS: &[&str] = &["Rscript", "R", "julia", "matlab"];
@@ -107,15 +156,20 @@ impl Body {
                 None => self.left.push(left()),
             },
             "export" | "cd" => self.left.push(left()),
-            _ => match start(command, text, line) {
-                Some(_) if self.start.is_none() && in_container(command) => {
-                    self.start = start(command, text, line);
+            _ => {
+                let Some(start) = start(command, text, line) else {
+                    return;
+                };
+                if let Some(gap) = gap_in_command(&text[command.range.clone()]) {
+                    self.gaps.push((line, gap.to_owned()));
+                } else if prepares(&start) {
                     self.left.push(left());
+                } else if self.start.is_some() {
+                    self.others.push(line);
+                } else {
+                    self.start = Some(start);
                 }
-                Some(start) if self.start.is_none() => self.start = Some(start),
-                Some(_) => self.others.push(line),
-                None => {}
-            },
+            }
         }
     }
 
@@ -130,10 +184,40 @@ impl Body {
     }
 }
 
-/// Whether Pyxis runs it in a container.
-fn in_container(command: &Command<'_>) -> bool {
-    let is_pyxis = |(name, _): &(&str, Option<&str>)| name.starts_with("container");
-    steps::srun(command).is_some_and(|srun| srun.options.iter().any(is_pyxis))
+/// Whether a step prepares, such as `srun hostname` or `srun bash -c 'mkdir x'`.
+fn prepares(start: &Start) -> bool {
+    let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let mut words = start.words.iter().map(|word| name(word));
+    let first = words.next().unwrap_or_default();
+    let script = match (words.next().as_deref(), start.words.get(2)) {
+        (Some("-c" | "-lc"), Some(script)) if ["bash", "sh"].contains(&&*first) => Some(script),
+        _ => None,
+    };
+    let program = match script {
+        Some(script) => name(script.split_whitespace().next().unwrap_or_default()),
+        None => first,
+    };
+    start.by == Starter::Srun && PREPARING.contains(&&*program)
+}
+
+/// What Pyxis makes for a step.
+fn container(srun: &steps::Srun<'_, '_>) -> Option<Container> {
+    let value = |name: &str| srun.value(name).map(str::to_owned);
+    Some(Container {
+        image: value("container-image")?,
+        mounts: value("container-mounts"),
+        workdir: value("container-workdir"),
+    })
+}
+
+/// The program that a launcher starts: the first word that is an interpreter or its file.
+fn program_of<'w, 'a>(words: &'w [Word<'a>]) -> Option<Vec<&'w Word<'a>>> {
+    let is_program = |word: &Word<'_>| {
+        let name = word.text.rsplit('/').next().unwrap_or_default();
+        name.starts_with("python") || PROGRAMS.contains(&name) || name.ends_with(".py")
+    };
+    let at = words.iter().skip(1).position(is_program)? + 1;
+    Some(words[at..].iter().collect())
 }
 
 fn start(command: &Command<'_>, text: &str, line: usize) -> Option<Start> {
@@ -146,16 +230,31 @@ fn start(command: &Command<'_>, text: &str, line: usize) -> Option<Start> {
             Some((count, words)) => (Starter::Torchrun(count), words),
             None => (Starter::Srun, srun.inner.iter().collect()),
         };
-        return Some(started(by, &words, text, line));
+        return Some(Start {
+            container: container(&srun),
+            ..started(by, &words, text, line)
+        });
     }
     if let Some((count, program)) = torchrun(words) {
         return Some(started(Starter::Torchrun(count), &program, text, line));
     }
-    if let Some(name) = steps::node_launcher(words) {
-        let all: Vec<&Word<'_>> = words.iter().collect();
-        return Some(started(Starter::Other(name), &all, text, line));
-    }
     let name = command.name();
+    let launcher = match name {
+        "mpirun" | "mpiexec" => Some(("mpirun", Starter::Mpi)),
+        "horovodrun" => Some(("horovodrun", Starter::Horovod)),
+        _ => match steps::node_launcher(words) {
+            Some(name @ "accelerate launch") => Some((name, Starter::Accelerate)),
+            Some(name @ "deepspeed") => Some((name, Starter::Deepspeed)),
+            Some(name) => Some((name, Starter::Other(name))),
+            None => None,
+        },
+    };
+    if let Some((name, by)) = launcher {
+        let all = || (Starter::Other(name), words.iter().collect());
+        let found = program_of(words).filter(|_| !matches!(by, Starter::Other(_)));
+        let (by, words) = found.map_or_else(all, |program| (by, program));
+        return Some(started(by, &words, text, line));
+    }
     if name.starts_with("python") || PROGRAMS.contains(&name) {
         let all: Vec<&Word<'_>> = words.iter().collect();
         return Some(started(Starter::Script, &all, text, line));
@@ -171,6 +270,7 @@ fn started(by: Starter, words: &[&Word<'_>], text: &str, line: usize) -> Start {
         words: words.iter().map(|word| word.text.to_string()).collect(),
         expands: words.iter().any(|word| word.expands),
         text: source.join(" "),
+        container: None,
     }
 }
 
@@ -243,6 +343,9 @@ mod tests {
         for line in &read.others {
             shown += &format!("also {line}\n");
         }
+        for (line, gap) in &read.gaps {
+            shown += &format!("gap {line}: {gap}\n");
+        }
         for (line, text) in &read.left {
             shown += &format!("left {line}: {text}\n");
         }
@@ -298,10 +401,36 @@ mod tests {
         check(
             "accelerate launch --num_processes 4 train.py",
             expect![[r#"
-                2: Other("accelerate launch"): ["accelerate", "launch", "--num_processes", "4", "train.py"]
-                  accelerate launch --num_processes 4 train.py
+                2: Accelerate: ["train.py"]
+                  train.py
             "#]],
         );
         check("echo hello", expect![[""]]);
+    }
+
+    #[test]
+    fn what_prepares_and_what_has_gaps_is_no_start() {
+        check(
+            "srun -l bash -c 'hostname' | sort > $NODELIST\n\
+             horovodrun -np $SLURM_NTASKS -H `cat $NODELIST` python /data/mnist.py",
+            expect![[r#"
+                3: Horovod: ["python", "/data/mnist.py"]
+                  python /data/mnist.py
+                left 2: srun -l bash -c 'hostname'
+            "#]],
+        );
+        check(
+            "srun --container-image=<path to TensorFlow image> /bin/bash -c \"python -u x.py\"",
+            expect![[r#"
+                gap 2: <path to TensorFlow image>
+            "#]],
+        );
+        check(
+            "srun --container-image=nvcr.io#nvidia/pytorch:24.01-py3 --container-mounts=/a:/b python x.py",
+            expect![[r#"
+                2: Srun: ["python", "x.py"]
+                  python x.py
+            "#]],
+        );
     }
 }

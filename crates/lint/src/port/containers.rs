@@ -4,6 +4,7 @@ use super::container_words::{
     Found, program_of_srun, pyxis, pyxis_image, starter_image, starter_options,
 };
 use super::porter::Porter;
+use crate::rules::gap_in_command;
 use crate::shell::{Command, Word};
 use model::ContainerRuntime;
 use std::ops::Range;
@@ -24,7 +25,7 @@ impl Porter<'_> {
             let words = command.program();
             let Some(first) = words.first() else { continue };
             let line = script.lines.number(first.range.start);
-            if let Some(gap) = gap_in(&script.text[command.range.clone()])
+            if let Some(gap) = gap_in_command(&script.text[command.range.clone()])
                 && starts_container(words)
             {
                 let about = format!("{gap} is a placeholder; this command was not ported");
@@ -366,20 +367,6 @@ fn starts_container(words: &[Word<'_>]) -> bool {
     }
     let program = program_of_srun(words).and_then(|program| words.get(program));
     pyxis(words).is_some() || program.is_some_and(is_starter)
-}
-
-/// A placeholder of a guide in a command, such as `<path to the image>`, which a shell takes for
-/// redirections.
-fn gap_in(command: &str) -> Option<&str> {
-    command.match_indices('<').find_map(|(start, _)| {
-        let length = command[start..].find('>')?;
-        let inner = &command[start + 1..start + length];
-        let begins = inner.starts_with(|first: char| first.is_ascii_alphabetic());
-        let ends = inner.ends_with(|last: char| last.is_ascii_alphanumeric());
-        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./ ".contains(letter);
-        let is_gap = begins && ends && inner.chars().all(is_plain);
-        is_gap.then(|| &command[start..=start + length])
-    })
 }
 
 /// What was expanded between quotes is so again.

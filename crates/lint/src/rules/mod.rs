@@ -80,6 +80,7 @@ mod unknown_variable;
 pub(crate) mod unused_ignore;
 
 pub use not_taken::{run_refused, run_without_plan};
+pub(crate) use placeholder::gap_in_command;
 pub use run_file::run_file_findings;
 
 /// All rules, ascending by their codes.

@@ -11,10 +11,11 @@ pub const RULE: Rule = Rule {
     code: "Y017",
     name: "placeholder",
     severity: Severity::Warning,
-    summary: "a gap of a template is left in a directive",
+    summary: "a gap of a template is left in the script",
     page: "A word such as <account>, {{ nodes }}, @TIME@, %NODES% or {memory} was to be filled in
 before the script is submitted. sbatch takes it as it stands: an account of that name doesn't exist,
-and as a number it is refused.
+and as a number it is refused. In a command a shell takes <path to the image> for a redirection from
+a file \"path\".
 
 ```
 #!/bin/bash
@@ -85,7 +86,40 @@ fn gap(value: &str) -> Option<&str> {
     None
 }
 
+/// A gap of a guide in a command, such as `<path to the image>`, which a shell takes for redirections.
+pub(crate) fn gap_in_command(command: &str) -> Option<&str> {
+    command.match_indices('<').find_map(|(start, _)| {
+        let length = command[start..].find('>')?;
+        let inner = &command[start + 1..start + length];
+        let begins = inner.starts_with(|first: char| first.is_ascii_alphabetic());
+        let ends = inner.ends_with(|last: char| last.is_ascii_alphanumeric());
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./ ".contains(letter);
+        let is_gap = begins && ends && inner.chars().all(is_plain);
+        is_gap.then(|| &command[start..=start + length])
+    })
+}
+
+/// Those of several words: `sort <a>b` reads one file and writes another.
+fn check_body(script: &Script<'_>, findings: &mut Found) {
+    for command in &script.shell.commands {
+        let text = &script.text[command.range.clone()];
+        let Some(gap) = gap_in_command(text).filter(|gap| gap.contains(' ')) else {
+            continue;
+        };
+        let Some(start) = text.find(gap).map(|at| command.range.start + at) else {
+            continue;
+        };
+        let finding = Finding::new(
+            RULE.code,
+            RULE.severity,
+            format!("{gap} is a gap of a template"),
+        );
+        findings.push(finding.at(start..start + gap.len(), "to be filled in"));
+    }
+}
+
 fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
+    check_body(script, findings);
     for given in script.directives() {
         let Some(value) = given.value.as_deref() else {
             continue;
@@ -131,7 +165,19 @@ mod tests {
     }
 
     #[test]
+    fn speaks_of_commands() {
+        fires(
+            &RULE,
+            "srun --container-image=«<path to the image>» \\\n  python train.py\n",
+        );
+    }
+
+    #[test]
     fn says_nothing() {
+        silent(
+            &RULE,
+            "sort <a>b; cat <in.txt >out.txt; python train.py < a > b\n",
+        );
         silent(
             &RULE,
             "#SBATCH -o %x-%j.out --mail-user=a@b.c -w n[1-2] -C '[a|b]'\n",
