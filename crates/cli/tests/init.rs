@@ -30,7 +30,13 @@ fn check(env: &TestEnv, args: &[&str], want: Expect) {
         .filter(|line| line.starts_with("# - ") || line.starts_with("#   "));
     let shown: Vec<&str> = set.chain(missing).chain(notes).collect();
     want.assert_eq(&(shown.join("\n") + "\n"));
-    env.yard(&["plan", "--on", "ibex"]).success();
+    // Where containers run.
+    let on = if text.contains("\nimage =") {
+        "technion"
+    } else {
+        "ibex"
+    };
+    env.yard(&["plan", "--on", on]).success();
 }
 
 #[test]
@@ -119,6 +125,88 @@ fn of_a_batch_script() {
     assert!(
         beside.contains("beside job.sbatch: the same allocation"),
         "{beside}"
+    );
+}
+
+#[test]
+fn of_a_call_of_a_launcher() {
+    check(
+        &env(),
+        &[
+            "--",
+            "torchrun",
+            "--nproc-per-node",
+            "4",
+            "train.py",
+            "--lr",
+            "3",
+        ],
+        expect![[r#"
+            launcher = "torchrun"
+            command = ["python", "train.py", "--lr", "3"]
+            ranks_per_node = 4
+            # Not in this folder yet: train.py.
+        "#]],
+    );
+}
+
+#[test]
+fn a_script_that_prepares_before_it_trains() {
+    let env = env();
+    env.write(
+        "job.sbatch",
+        "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=4 --array=1-3%2\n\
+         srun -l bash -c 'hostname' | sort > $NODELIST\n\
+         horovodrun -np $SLURM_NTASKS -H `cat $NODELIST` python /data/mnist.py\n",
+    );
+    check(
+        &env,
+        &["job.sbatch"],
+        expect![[r#"
+        launcher = "horovod"
+        command = ["python", "/data/mnist.py"]
+        repeat = 3
+        at_once = 2
+        nodes = 2
+        ranks_per_node = 4
+        # Not in this folder yet: /data/mnist.py.
+        # - line 3 is left out: srun -l bash -c 'hostname'
+        # - What the left out lines set must be set in the shell in which yard run is started: its variables
+        #   come along.
+    "#]],
+    );
+}
+
+#[test]
+fn a_script_with_a_container_and_one_with_a_gap() {
+    let env = env();
+    env.write(
+        "job.sbatch",
+        "#!/bin/bash\nsrun --container-image=nvcr.io#nvidia/pytorch:24.01-py3 \\\n  \
+         --container-mounts=/data:/data,/code:/code python train.py\n",
+    );
+    check(
+        &env,
+        &["job.sbatch"],
+        expect![[r#"
+        launcher = "srun"
+        command = ["python", "train.py"]
+        image = "docker://nvcr.io/nvidia/pytorch:24.01-py3"
+        mounts = ["/data:/data", "/code:/code"]
+        # Not in this folder yet: train.py.
+    "#]],
+    );
+    let env = self::env();
+    env.write(
+        "job.sbatch",
+        "#!/bin/bash\nsrun --container-image=<path to the image> /bin/bash -c \"python x.py\"\n",
+    );
+    env.yard(&["init", "job.sbatch"]).success();
+    let text = fs::read_to_string(env.work().join("yard.toml")).unwrap();
+    assert!(text.contains("<path to the image>"), "{text}");
+    assert!(
+        text.contains("\ncommand = [\"python\", \"train.py\"]\n"),
+        "{text}"
     );
 }
 

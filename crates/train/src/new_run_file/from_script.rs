@@ -5,7 +5,9 @@ use crate::Launcher;
 use crate::keys::Choice;
 use model::option_table::{Effect, Key};
 use model::sbatch::Sbatch;
-use model::{Given, MailEvent, MemoryRequest, Origin, Request, Seconds, TimeLimitRequest};
+use model::{
+    ArraySpec, Given, MailEvent, MemoryRequest, Origin, Request, Seconds, TimeLimitRequest,
+};
 
 /// What the script starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +36,9 @@ pub fn from_script(name: &str, script: &Sbatch, start: Option<&ScriptStart>) -> 
     if let Some(start) = start {
         command(&mut file, start, &shape);
     }
+    if let Some(array) = &request.rare.array {
+        repeats(&mut file, array);
+    }
     resources(&mut file, request, &shape);
     let mut options = Vec::new();
     for (index, given) in script.given.iter().enumerate() {
@@ -47,6 +52,22 @@ pub fn from_script(name: &str, script: &Sbatch, start: Option<&ScriptStart>) -> 
     }
     mail(&mut file, request);
     file
+}
+
+/// The elements of an array are the repeats of a run.
+fn repeats(file: &mut NewRunFile, array: &ArraySpec) {
+    let count = array.indices.len();
+    let first = array.indices.first().copied().unwrap_or(1);
+    let ends_at = array.indices.last().copied().unwrap_or(1);
+    let numbers = if first == 1 && usize::try_from(ends_at) == Ok(count) {
+        "Its number, which SLURM_ARRAY_TASK_ID was, is {repeat}."
+    } else {
+        "The number of each, from 1 on, is {repeat}: SLURM_ARRAY_TASK_ID had other numbers."
+    };
+    file.set_with("", "repeat", count.max(1).to_string(), numbers);
+    if let Some(most) = array.throttle.filter(|most| *most > 0) {
+        file.set("", "at_once", most.to_string());
+    }
 }
 
 /// What a run file counts by the node.
@@ -70,7 +91,9 @@ impl Shape {
         let gpus = of_node.or(of_job).or(of_task).unwrap_or(0);
         let ranks = match start.map(|start| (start.launcher, start.ranks_per_node)) {
             Some((Launcher::Torchrun, Some(ranks))) => ranks.max(1),
-            Some((Launcher::Torchrun, None)) => gpus.max(1),
+            Some((Launcher::Torchrun, None) | (Launcher::Accelerate | Launcher::Deepspeed, _)) => {
+                gpus.max(1)
+            }
             Some((Launcher::None, _)) => 1,
             _ => tasks,
         };
@@ -238,7 +261,7 @@ fn option(file: &mut NewRunFile, given: &Given, options: &mut Vec<String>) {
     }
     if given.option.plugin.is_some() {
         file.notes.push(format!(
-            "{written} is left out: containers are not supported yet."
+            "{written} is left out: [environment.container] says what the ranks run in."
         ));
         return;
     }
@@ -285,8 +308,8 @@ fn option(file: &mut NewRunFile, given: &Given, options: &mut Vec<String>) {
         }
         Key::Chdir => "a run starts in its own copy of the code",
         Key::Signal => "[resume] notify says how the program learns that its job is about to end",
-        Key::Array => "a run file is one run: start it once for each element",
-        Key::Dependency => "a run waits for nothing but its own jobs",
+        Key::Array => return,
+        Key::Dependency => "[after] run names the run that has to be done before",
         Key::Comment => "the run's own mark stands there",
         _ => {
             options.push(written);

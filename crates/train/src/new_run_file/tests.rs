@@ -103,10 +103,10 @@ fn a_script_with_one_process() {
         expect![[r#"
             launcher = "none"
             command = ["python", "train.py", "--x={{y}"]
+            repeat = 4
             gpus_per_node = 1
             memory = "32G"
             exclusive = true
-            - --array=1-4 is left out: a run file is one run: start it once for each element.
         "#]],
     );
 }

@@ -3,12 +3,12 @@
 use super::folder;
 use crate::exit_code;
 use crate::failure::Failure;
-use lint::{Activated, Body, Start, Starter};
+use lint::{Activated, Body, Container, Start, Starter};
 use model::script_lines::{LineKind, script_lines};
 use model::{SlurmVersion, Surroundings, Timestamp, first_error, sbatch};
 use runs::{FailureKind, input_file};
 use std::path::Path;
-use train::{Launcher, NewRunFile, ScriptStart, toml_text, toml_texts};
+use train::{Launcher, NewRunFile, RunFile, ScriptStart, toml_text, toml_texts};
 
 /// Reads a script: what it asks for, what it prepares and what it starts.
 pub fn read(path: &Path) -> Result<NewRunFile, Failure> {
@@ -70,14 +70,35 @@ fn asks(text: &str) -> bool {
     kinds.contains(&LineKind::Directive)
 }
 
+/// What a command starts and by which launcher, where it is a call of one.
+pub fn launched<T: AsRef<str>>(words: &[T]) -> Option<ScriptStart> {
+    let line: Vec<String> = words.iter().map(|word| quoted(word.as_ref())).collect();
+    let body = Body::read(&format!("#!/bin/bash\n{}\n", line.join(" ")));
+    let start = body.start?;
+    let by_launcher = !matches!(
+        start.by,
+        Starter::Script | Starter::Srun | Starter::Other(_)
+    );
+    by_launcher.then(|| started(&start))
+}
+
+/// A word of a shell's command line.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 /// What the script starts, as a run file starts it.
 fn started(start: &Start) -> ScriptStart {
     let (launcher, ranks_per_node) = match start.by {
         Starter::Script => (Launcher::None, None),
         Starter::Srun | Starter::Other(_) => (Launcher::Srun, None),
+        Starter::Mpi => (Launcher::Mpi, None),
+        Starter::Horovod => (Launcher::Horovod, None),
+        Starter::Accelerate => (Launcher::Accelerate, None),
+        Starter::Deepspeed => (Launcher::Deepspeed, None),
         Starter::Torchrun(count) => (Launcher::Torchrun, count),
     };
-    let of_python = launcher == Launcher::Torchrun
+    let of_python = !matches!(launcher, Launcher::None | Launcher::Srun)
         && start
             .words
             .first()
@@ -103,7 +124,13 @@ fn started(start: &Start) -> ScriptStart {
 fn start_notes(file: &mut NewRunFile, body: &Body) {
     match &body.start {
         None => {
-            let why = "No command that trains was found in the script: write yours.";
+            let why = match body.gaps.first() {
+                Some((line, gap)) => format!(
+                    "Line {line} has a gap of a template, {gap}: fill it in and make this file again, or \
+                     write the command here."
+                ),
+                None => "No command that trains was found in the script: write yours.".to_owned(),
+            };
             file.set_with("", "command", toml_texts(&["python", "train.py"]), why);
         }
         Some(Start {
@@ -111,8 +138,8 @@ fn start_notes(file: &mut NewRunFile, body: &Body) {
             line,
             ..
         }) => file.notes.push(format!(
-            "line {line}: {name} is not supported as a launcher yet: start the program itself with \
-             the launcher srun, which sets what it reads; or with torchrun."
+            "line {line}: which program {name} starts was not found: write it as command, with the \
+             launcher of that name."
         )),
         Some(_) => {}
     }
@@ -123,7 +150,46 @@ fn start_notes(file: &mut NewRunFile, body: &Body) {
     }
 }
 
+/// The container of what the script starts, where a run file can have it as it is said there.
+fn container(file: &mut NewRunFile, container: &Container) {
+    let before = file.values.len();
+    let section = "environment.container";
+    file.set(section, "image", toml_text(&image(&container.image)));
+    if let Some(mounts) = &container.mounts {
+        let mounts: Vec<&str> = mounts.split(',').collect();
+        file.set(section, "mounts", toml_texts(&mounts));
+    }
+    if let Some(workdir) = &container.workdir {
+        file.set(section, "workdir", toml_text(workdir));
+    }
+    if container.image.contains('$') || !RunFile::parse(&file.text(), "yard.toml").1.is_empty() {
+        file.values.truncate(before);
+        file.notes.push(format!(
+            "--container-image={} and what belongs to it is left out: write it into \
+             [environment.container].",
+            container.image
+        ));
+    }
+}
+
+/// Pyxis' name of an image as a run file has it: without a scheme it is one of a registry.
+fn image(pyxis: &str) -> String {
+    let is_file = pyxis.starts_with(['/', '.']) || pyxis.ends_with(".sqsh");
+    if is_file || pyxis.contains("://") {
+        pyxis.replace('#', "/")
+    } else {
+        format!("docker://{}", pyxis.replace('#', "/"))
+    }
+}
+
 fn prepared(file: &mut NewRunFile, body: &Body) {
+    if let Some(found) = body
+        .start
+        .as_ref()
+        .and_then(|start| start.container.as_ref())
+    {
+        container(file, found);
+    }
     if !body.modules.is_empty() {
         file.set("environment", "modules", toml_texts(&body.modules));
     }

@@ -9,7 +9,7 @@ use crate::printer::Printer;
 use clap::Args as ClapArgs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use train::{NewRunFile, RunFile, toml_texts};
+use train::{NewRunFile, RunFile, toml_text, toml_texts};
 
 /// Write a commented yard.toml into this folder: from a batch script, a command, or what is there
 ///
@@ -68,7 +68,15 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 
 fn of_command<T: AsRef<str>>(words: &[T], made: &str) -> NewRunFile {
     let mut file = folder::prepared(made);
-    file.set("", "command", toml_texts(words));
+    let Some(start) = from_script::launched(words) else {
+        file.set("", "command", toml_texts(words));
+        return file;
+    };
+    file.set("", "command", toml_texts(&start.words));
+    file.set("", "launcher", toml_text(start.launcher.word()));
+    if let Some(ranks) = start.ranks_per_node {
+        file.set("resources", "ranks_per_node", ranks.to_string());
+    }
     file
 }
 
