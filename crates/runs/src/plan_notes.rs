@@ -14,9 +14,48 @@ const NAMED: usize = 3;
 /// Adds to a plan of a run file in `base` what should be known of its command.
 pub fn add(plan: &mut Plan, base: &Path) {
     let unsaved = train::unsaved_note(plan, &programs(plan, base));
+    let missing = missing_note(plan, base);
     let ignored = ignored_note(plan, base);
-    plan.notes.extend(unsaved.into_iter().chain(ignored));
+    let notes = [missing, unsaved, ignored];
+    plan.notes.extend(notes.into_iter().flatten());
     plan.notes.extend(notify_notes::notes(plan));
+}
+
+/// The program that is not where the command looks for it. What is in an image is not known.
+fn missing_note(plan: &Plan, base: &Path) -> Option<String> {
+    if plan.environment.container.is_some() {
+        return None;
+    }
+    let words: Vec<&str> = plan.command.value.iter().map(String::as_str).collect();
+    let program = program_of(&words)?;
+    let path = below(base, program)?;
+    (!path.exists()).then(|| {
+        format!(
+            "{program}, which the command starts, is not in {}",
+            base.display()
+        )
+    })
+}
+
+/// The file of a program that a command names by a relative path.
+fn program_of<'w>(words: &[&'w str]) -> Option<&'w str> {
+    let is_file = |word: &str| {
+        let has_ending = [".py", ".sh", ".R", ".jl"]
+            .iter()
+            .any(|end| word.ends_with(end));
+        has_ending && !word.contains(['{', '$', '=']) && !word.starts_with('-')
+    };
+    match words {
+        [first, ..] if is_file(first) => Some(first),
+        // An option before it may take a value, be a module or the program itself.
+        [first, second, ..] => {
+            let name = first.rsplit('/').next().unwrap_or(first);
+            let starts =
+                name.starts_with("python") || ["bash", "sh", "Rscript", "julia"].contains(&name);
+            (starts && is_file(second)).then_some(*second)
+        }
+        _ => None,
+    }
 }
 
 /// The words of the command, and the values of its options.
@@ -100,4 +139,27 @@ fn folders(base: &Path) -> Vec<PathBuf> {
         path.is_dir() && !is_tools && !path.join("pyvenv.cfg").exists()
     };
     entries.map(|entry| entry.path()).filter(is_data).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(command: &str, want: Option<&str>) {
+        let words: Vec<&str> = command.split(' ').collect();
+        assert_eq!(program_of(&words), want);
+    }
+
+    #[test]
+    fn the_program_of_a_command() {
+        check("python3 train.py --lr 3", Some("train.py"));
+        check("train.py --lr 3", Some("train.py"));
+        check("bash ./run.sh", Some("./run.sh"));
+        check("python -m train", None);
+        check("python -u -c x.py", None);
+        check("python {run}/train.py", None);
+        check("sleep 3", None);
+        check("", None);
+    }
 }

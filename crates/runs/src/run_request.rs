@@ -196,7 +196,7 @@ impl RunRequest {
             None => (None, None),
         };
         let folder = base.file_name().unwrap_or_default().to_string_lossy();
-        let program = self.command.first().map(|program| stem(program));
+        let program = program_name(&self.command);
         let default_name = match (&run_file, program) {
             (None, Some(program)) => program,
             _ => folder.into_owned(),
@@ -542,6 +542,15 @@ fn folder_of(path: &Path) -> PathBuf {
 }
 
 /// A program's name without its folder and ending.
+/// What a run of a command is called: its program, or the file that Python runs.
+fn program_name(command: &[String]) -> Option<String> {
+    let program = stem(command.first()?);
+    match command.get(1) {
+        Some(file) if program.starts_with("python") && file.ends_with(".py") => Some(stem(file)),
+        _ => Some(program),
+    }
+}
+
 fn stem(program: &str) -> String {
     Path::new(program).file_stem().map_or_else(
         || program.to_owned(),

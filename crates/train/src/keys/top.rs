@@ -76,7 +76,9 @@ pub(crate) const AT_ONCE: KeyRow = KeyRow {
 const NAME: KeyRow = KeyRow {
     name: "name",
     value: Value::Name,
-    default: KeyDefault::Described("the folder's name; without a run file the program's"),
+    default: KeyDefault::Described(
+        "the folder's name; without a run file the program's, or that of the file that Python runs",
+    ),
     flag: Flag::own("name", "NAME", "The run's name"),
     doc: "The run's name; its id is the name and four letters or digits.",
     example: "\"resnet50\"",
