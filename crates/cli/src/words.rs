@@ -15,6 +15,16 @@ pub fn shortened(text: &str, width: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
+/// A path that fits `width` columns: of a long one the end stays, which tells it from others.
+fn shortened_path(path: &str, width: usize) -> String {
+    let length = path.chars().count();
+    if length <= width {
+        return path.to_owned();
+    }
+    let kept: String = path.chars().skip(length + 1 - width).collect();
+    format!("…{kept}")
+}
+
 /// A text without what moves a terminal's cursor, clears its screen or sets its title: other
 /// control characters than line ends and tabs stand as [`char::REPLACEMENT_CHARACTER`].
 #[must_use]
@@ -91,7 +101,14 @@ pub fn fitted(head: &[&str], rows: &[Vec<String>], width: usize) -> String {
     }
     let cut = |row: &Vec<String>| {
         let cells = row.iter().zip(&widths);
-        cells.map(|(cell, width)| shortened(cell, *width)).collect()
+        let short = |(cell, width): (&String, &usize)| {
+            if cell.starts_with('/') {
+                shortened_path(cell, *width)
+            } else {
+                shortened(cell, *width)
+            }
+        };
+        cells.map(short).collect()
     };
     let rows: Vec<Vec<String>> = rows.iter().map(cut).collect();
     table(head, &rows)
@@ -213,6 +230,12 @@ mod tests {
     #[test]
     fn long_talk_is_folded() {
         assert_eq!(folded("one two three", 7, 2), "one two\n  three");
+    }
+
+    #[test]
+    fn of_a_long_path_the_end_stays() {
+        assert_eq!(shortened_path("/a/b", 4), "/a/b");
+        assert_eq!(shortened_path("/scratch/lab/run-1", 10), "…lab/run-1");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use backend::Transport;
 use clap::Args as ClapArgs;
-use folder::{Event, LogLine, LogTail};
+use folder::{Event, EventLine, LogLine, LogTail};
 use model::{JobId, JobInfo};
 use runs::{FILE_PAUSE, Follower, Run, RunEvent, Start};
 use runs::{Selected, select, select_repeats};
@@ -76,6 +76,13 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
                 break;
             }
         }
+    }
+    let launched = |line: &EventLine| matches!(line.event, Event::Launched { .. });
+    if !starts.iter().flat_map(|start| &start.events).any(launched) {
+        let id = &run.entry.id;
+        printer.say(&format!(
+            "no rank of {id} was started; yard show {id} says why"
+        ));
     }
     Ok(exit_code::DONE)
 }

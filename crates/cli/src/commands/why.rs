@@ -8,9 +8,10 @@ use crate::words::length;
 use api::{CpusAndGpus, WhyWaiting};
 use backend::ViewState;
 use clap::Args as ClapArgs;
+use folder::RunFolder;
 use jiff::tz::TimeZone;
 use model::{Timestamp, counted};
-use runs::{hold_remedy, say_reason, select_live};
+use runs::{Selected, hold_remedy, say_reason, select_live};
 
 /// So many of those that hold what a job waits for are named.
 const SHOWN: usize = 4;
@@ -33,6 +34,7 @@ pub struct Args {
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let mut selected = super::selected(select_live(&args.run), printer)?;
     let name = selected.name();
+    let after = after(&selected);
     let Some(job) = selected.job else {
         return Err(
             Failure::new(exit_code::USAGE, format!("{name} was never submitted"))
@@ -62,7 +64,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
         Some(why) => {
             let now = Timestamp(jiff::Timestamp::now().as_millisecond());
-            printer.shown(&story(&name, &why, now, &TimeZone::system()));
+            printer.shown(&story(&name, &why, &after, now, &TimeZone::system()));
         }
         None => {
             printer.show_line(&format!("{name} waits: {}", say_reason(&reason)));
@@ -74,9 +76,26 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     Ok(exit_code::DONE)
 }
 
+/// The runs after which a run comes.
+fn after(selected: &Selected) -> Vec<String> {
+    let run = selected.run.as_ref();
+    let json = run.and_then(|run| Some(RunFolder::open(&run.entry.folder).ok()?.1));
+    let after = json.into_iter().flat_map(|json| json.after);
+    after.map(|other| other.id).collect()
+}
+
 /// What a person reads.
-fn story(name: &str, why: &WhyWaiting, now: Timestamp, zone: &TimeZone) -> String {
+fn story(
+    name: &str,
+    why: &WhyWaiting,
+    after: &[String],
+    now: Timestamp,
+    zone: &TimeZone,
+) -> String {
     let mut text = format!("{name}: {}\n", say_reason(&why.reason));
+    if why.reason.starts_with("Dependency") && !after.is_empty() {
+        text += &line("after", &format!("{} is done", after.join(", ")));
+    }
     if let Some(needs) = why.needs {
         let with_gpus = needs.gpus > 0;
         text += &line("needs", &amount(needs, with_gpus));
@@ -190,7 +209,7 @@ mod tests {
             start: Some(Timestamp(2 * hour)),
             instead: vec!["--gpus=1".to_owned(), "--time=01:00:00".to_owned()],
         };
-        let text = story("job 17", &why, Timestamp(hour), &TimeZone::UTC);
+        let text = story("job 17", &why, &[], Timestamp(hour), &TimeZone::UTC);
         expect![[r#"
             job 17: waiting for free CPUs, memory or GPUs (Resources)
               needs        2 GPUs and 4 CPUs

@@ -27,6 +27,11 @@ const ROWS: &[Row] = &[
         "no triggers",
         "sbatch --dependency starts a job after another one",
     ),
+    (
+        "scrontab",
+        "no table of jobs that come again",
+        "a line in crontab -e that calls sbatch",
+    ),
 ];
 
 /// The row's name, for one of these commands.
