@@ -100,7 +100,7 @@ pub(super) fn launch(
     Ok(messages)
 }
 
-/// Limits for tasks, and what there is to say of those that somebody asked for and can't be set.
+/// Limits for tasks, and what there is to say of those that were requested and can't be set.
 fn limits(passed: Vec<PassedLimit>) -> (Vec<SoftLimit>, Vec<String>) {
     let (mut limits, mut refused) = (Vec::new(), Vec::new());
     for PassedLimit { name, soft, asked } in passed {

@@ -17,8 +17,8 @@ pub enum PassedLimits {
     /// All of them.
     #[default]
     All,
-    /// Those that were asked for by name; the job is told of one that can't be set.
-    Asked(Vec<&'static str>),
+    /// Those that were asked for by name; the job's output names one that can't be set.
+    Requested(Vec<&'static str>),
 }
 
 /// One that came with a job.
@@ -28,7 +28,7 @@ pub struct PassedLimit {
     pub name: String,
     /// The soft limit, in the unit of `setrlimit`; `u64::MAX` is none.
     pub soft: u64,
-    /// Somebody asked for it by name.
+    /// It was asked for by name.
     pub asked: bool,
 }
 
@@ -57,7 +57,7 @@ impl PassedLimits {
                 }
             }
         }
-        Ok(PassedLimits::Asked(asked))
+        Ok(PassedLimits::Requested(asked))
     }
 
     /// The variables that carry them, of the submitting process's soft `limits` by their names.
@@ -66,8 +66,8 @@ impl PassedLimits {
         let of = |(name, soft): &(&str, u64)| {
             let value = match self {
                 PassedLimits::All => soft.to_string(),
-                PassedLimits::Asked(names) if names.contains(name) => format!("U{soft}"),
-                PassedLimits::Asked(_) => return None,
+                PassedLimits::Requested(names) if names.contains(name) => format!("U{soft}"),
+                PassedLimits::Requested(_) => return None,
             };
             Some((format!("{PREFIX}{name}"), value))
         };
