@@ -15,6 +15,7 @@ const SITES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/sites")
 /// What stands in for the container runtimes of the sites, and for torchrun.
 const RUNTIME: &str = include_str!("support/container_runtime.sh");
 const TORCHRUN: &str = include_str!("support/torchrun.py");
+const WANDB: &str = include_str!("support/wandb.py");
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
@@ -44,6 +45,9 @@ impl Twin {
             fs::write(bin.join(name), RUNTIME).unwrap();
             fs::set_permissions(bin.join(name), PermissionsExt::from_mode(0o755)).unwrap();
         }
+        let agent = bin.join("wandb");
+        fs::write(&agent, format!("#!/usr/bin/env python3\n{WANDB}")).unwrap();
+        fs::set_permissions(&agent, PermissionsExt::from_mode(0o755)).unwrap();
         env.set_var("PATH", format!("{}:/usr/bin:/bin", bin.display()));
         env.set_var("WANDB_API_KEY", "not-a-key");
         for name in [
@@ -54,6 +58,7 @@ impl Twin {
         ] {
             env.write(name, "");
         }
+        env.write("wandb/__main__.py", WANDB);
         env.write("torch/__init__.py", "");
         env.write("torch/distributed/__init__.py", "");
         env.write("torch/distributed/run.py", TORCHRUN);
@@ -181,6 +186,43 @@ fn plais_jobs_with_and_without_a_container() {
     twin.check_real("plai-standard-container.toml", expect![[r#"
         srun -N 1 -n 1 singularity exec --cleanenv --contain --nv --home=NODE_LOCAL/home --bind=NODE_LOCAL/tmp:/tmp --bind=RUN_FOLDER:RUN_FOLDER --bind=NODE_LOCAL:NODE_LOCAL --bind={data}/datasets:/data --bind={data}:/db --bind=RUN_FOLDER:/scratch_storage --pwd=CODE $TEST/work/image.sif python3 train.py --data {data}/datasets/points
     "#]]);
+}
+
+/// Trials of a sweep are the elements of one array; a sweep in the run file wins, with a note.
+#[test]
+fn plais_sweeps_with_and_without_a_container() {
+    let twin = Twin::start("plai");
+    let check = |example: &str, name: &str, sweep: &str, note: Option<&str>| {
+        let given = "user/line/a1b2c3";
+        let words = ["sweep", example, "--wandb", given, "--trials", "2"];
+        let printed = twin.env.yard(&[&words[..], &["--on", "plai"]].concat());
+        let printed = printed.success();
+        assert!(note.is_none_or(|note| printed.contains(note)), "{printed}");
+        for trial in 1..=2 {
+            let log = twin.env.yard(&["logs", &format!("{name}.{trial}")]);
+            let log = log.success();
+            let began = format!("sweep {sweep} trial {trial}");
+            assert!(log.contains(&began), "{log}");
+            assert!(log.contains("trained on 100 points"), "{log}");
+        }
+    };
+    check("plai-sweep.toml", "sweep", "user/line/a1b2c3", None);
+    let note = "the sweep user/line/k3f9x2 of plai-sweep-container.toml:5 is taken, and not";
+    let (example, own) = ("plai-sweep-container.toml", "user/line/k3f9x2");
+    check(example, "sweep-container", own, Some(note));
+    let refused = [
+        "sweep",
+        "plai-sweep.toml",
+        "--wandb",
+        "a1b2c3",
+        "--trials",
+        "3",
+    ];
+    let refused = twin.env.yard(&refused).code(2).snapshot();
+    assert!(
+        refused.contains("a sweep is named ENTITY/PROJECT/ID"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::failure::{Failure, FailureKind};
 use crate::input_file;
 use crate::known_cluster::KnownCluster;
+use crate::sweep::WandbSweep;
 use crate::target::{Target, target};
 use crate::user_config::user_config;
 use crate::{plan_inputs, plan_notes};
@@ -40,6 +41,9 @@ pub struct RunRequest {
     pub resources: Vec<GivenResource>,
     /// The command of a rank; instead of the run file's, where it is not empty.
     pub command: Vec<String>,
+    /// The sweep whose trials the repeats are.
+    #[serde(default)]
+    pub sweep: Option<WandbSweep>,
     /// The command line that asks, for the run's record.
     pub command_line: Vec<String>,
 }
@@ -147,6 +151,7 @@ impl RunRequest {
         };
         plan_inputs::check(&mut plan)?;
         plan_notes::add(&mut plan, &layers.base);
+        plan.notes.extend(layers.note);
         Ok(Planned {
             plan,
             text: layers.text,
@@ -191,10 +196,14 @@ impl RunRequest {
                 .todo("name a run file, or a folder that holds a yard.toml")
             })?;
         refuse_odd_folder(&base)?;
-        let (run_file, text) = match file {
+        let (mut run_file, text) = match file {
             Some((path, text)) => (Some(parse(&path, &text)?), Some(text)),
             None => (None, None),
         };
+        let note = self.sweep.as_ref().and_then(|sweep| {
+            let file = run_file.get_or_insert_with(|| RunFile::parse("", RUN_FILE).0);
+            sweep.apply(file)
+        });
         let folder = base.file_name().unwrap_or_default().to_string_lossy();
         let program = program_name(&self.command);
         let default_name = match (&run_file, program) {
@@ -209,6 +218,7 @@ impl RunRequest {
             overrides,
             base,
             default_name,
+            note,
         })
     }
 
@@ -218,6 +228,7 @@ impl RunRequest {
         let path = match &self.file {
             Some(path) if path.is_dir() => path.join(RUN_FILE),
             Some(path) => path.clone(),
+            None if self.sweep.is_some() && !Path::new(RUN_FILE).exists() => return Ok(None),
             None if self.command.is_empty() => PathBuf::from(RUN_FILE),
             None => return Ok(None),
         };
@@ -366,6 +377,8 @@ struct Layers {
     overrides: Overrides,
     base: PathBuf,
     default_name: String,
+    /// What a person should know of them.
+    note: Option<String>,
 }
 
 impl Layers {

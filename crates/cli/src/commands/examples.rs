@@ -38,6 +38,13 @@ const EXAMPLES: &[Examples] = &[
         ],
     ),
     (
+        "sweep",
+        &[(
+            "yard sweep --wandb me/digits/x1y2z3 --trials 20 --at-once 5",
+            "twenty trials of a sweep as one array, five at a time",
+        )],
+    ),
+    (
         "plan",
         &[
             ("yard plan", "the yard.toml of this folder"),

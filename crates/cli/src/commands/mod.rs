@@ -39,6 +39,7 @@ mod simulate;
 mod slurm_job;
 mod stage;
 mod story;
+mod sweep;
 mod tensorboard;
 mod top;
 mod wait;
@@ -66,6 +67,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Args),
+    Sweep(sweep::Args),
     Plan(plan::Args),
     Init(init::Args),
     Lint(lint::Args),
@@ -166,6 +168,7 @@ fn answered(args: Vec<OsString>, printer: &Printer) -> u8 {
 fn dispatch(command: Command, printer: &Printer) -> Outcome {
     match command {
         Command::Run(args) => run::run(args, printer),
+        Command::Sweep(args) => sweep::run(args, printer),
         Command::Plan(args) => plan::run(args, printer),
         Command::Init(args) => init::run(&args, printer),
         Command::Lint(args) => lint::run(&args, printer),

@@ -16,6 +16,19 @@ pub struct ResourceFlags {
     pub given: Vec<(&'static str, &'static str, String)>,
 }
 
+impl ResourceFlags {
+    /// For a [`runs::RunRequest`].
+    pub fn into_given(self) -> Vec<runs::GivenResource> {
+        let given = self.given.into_iter();
+        let given = given.map(|(flag, key, text)| runs::GivenResource {
+            flag: flag.to_owned(),
+            key: key.to_owned(),
+            text,
+        });
+        given.collect()
+    }
+}
+
 impl FromArgMatches for ResourceFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<ResourceFlags, Error> {
         let texts = |flag: &Flag| -> Vec<String> {

@@ -17,9 +17,10 @@ use clap::Args as ClapArgs;
 use folder::{IndexEntry, StartingPoint};
 use job::StartingPointError;
 use runs::places;
-use runs::{Repeats, RunRequest, Submitted};
+use runs::{Planned, Repeats, RunRequest, Submitted};
 use std::path::Path;
 use std::time::Instant;
+use sys::Places;
 
 /// Plan, submit and follow a run; Ctrl-C leaves it running
 #[derive(Debug, ClapArgs)]
@@ -78,8 +79,19 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         );
     }
     let mut planned = request.plan(&places)?;
-    leave_out_modules(&mut planned.plan);
     planned.from = args.from.as_deref().map(starting_point).transpose()?;
+    submit(planned, args.detach, begun, &places, printer)
+}
+
+/// Says what is planned, submits it, and follows it unless it is to be `detached`.
+pub(super) fn submit(
+    mut planned: Planned,
+    detach: bool,
+    begun: Instant,
+    places: &Places,
+    printer: &Printer,
+) -> Outcome {
+    leave_out_modules(&mut planned.plan);
     // Until here nothing needs to be tidied, and a question that hangs ends at once.
     let interrupt = Interrupt::watch()?;
     let headline = planned.plan.headline(&planned.target.facts);
@@ -100,13 +112,13 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         ));
     }
     planned.check()?;
-    let ready = make_ready(&planned, &places, &interrupt, printer)?;
-    let submitted = runs::submit(&mut planned, &ready, &places, &|| !interrupt.asked())?;
-    planned.target.remember(&places);
+    let ready = make_ready(&planned, places, &interrupt, printer)?;
+    let submitted = runs::submit(&mut planned, &ready, places, &|| !interrupt.asked())?;
+    planned.target.remember(places);
     if let Some(note) = &submitted.note {
         printer.show_line(&row("note", note));
     }
-    if args.detach {
+    if detach {
         printer.show_line(&row("job", &format!("{} submitted", submitted.job)));
         printer.show_line(&come_back(&submitted));
         return Ok(exit_code::DONE);
@@ -115,7 +127,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         return follow_repeats(entry, begun, &interrupt, printer);
     }
     let time = planned.plan.time.as_ref().map(|time| time.value);
-    let poller = runs::poller(planned.target.transport, &places);
+    let poller = runs::poller(planned.target.transport, places);
     match follow::follow(&submitted, time, &poller, &interrupt, printer)? {
         Ended::Over(summary) => {
             let took =

@@ -2,7 +2,7 @@
 
 use super::resource_flags::ResourceFlags;
 use clap::Args as ClapArgs;
-use runs::{GivenResource, RunRequest};
+use runs::RunRequest;
 use std::path::PathBuf;
 
 /// A run: a run file, or a command
@@ -34,12 +34,6 @@ pub struct RequestArgs {
 
 impl From<RequestArgs> for RunRequest {
     fn from(asked: RequestArgs) -> RunRequest {
-        let given = asked.resources.given.into_iter();
-        let given = given.map(|(flag, key, text)| GivenResource {
-            flag: flag.to_owned(),
-            key: key.to_owned(),
-            text,
-        });
         RunRequest {
             file: asked.file,
             on: asked.on,
@@ -47,12 +41,18 @@ impl From<RequestArgs> for RunRequest {
             launcher: asked.launcher,
             repeat: asked.repeat,
             at_once: asked.at_once,
-            resources: given.collect(),
+            resources: asked.resources.into_given(),
             command: asked.command,
-            // One that is no text is refused when it is read.
-            command_line: std::env::args_os()
-                .map(|word| word.to_string_lossy().into_owned())
-                .collect(),
+            sweep: None,
+            command_line: command_line(),
         }
     }
+}
+
+/// This process's words, for the run's record.
+pub(super) fn command_line() -> Vec<String> {
+    // One that is no text is refused when it is read.
+    std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
 }
