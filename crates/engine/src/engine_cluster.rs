@@ -142,6 +142,12 @@ impl EngineCluster {
         }
     }
 
+    /// Names of its nodes, in their order.
+    pub(crate) fn node_names(&self) -> impl Iterator<Item = &NodeName> {
+        let name = |node| self.cluster.node_name(node);
+        self.cluster.nodes().map(name)
+    }
+
     /// Whether its nodes are pretended.
     pub(crate) fn is_pretended(&self) -> bool {
         self.file.is_some()

@@ -13,6 +13,7 @@ mod boot_time;
 mod connection;
 mod engine_cluster;
 pub mod fork_server;
+mod isolation;
 mod log;
 mod message;
 mod messenger;

@@ -34,7 +34,9 @@ pub(crate) fn pin(folder: &EngineFolder, program: &Path) -> io::Result<PathBuf> 
     }
     let links = slurm_links::links_of(&pinned);
     fs::create_dir_all(&links)?;
-    for name in slurm_links::NAMES {
+    // A pretended cluster's nodes are reached by no other way.
+    let ssh = folder.cluster().exists().then_some("ssh");
+    for name in slurm_links::NAMES.iter().copied().chain(ssh) {
         match symlink("../yard", links.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}

@@ -3,6 +3,7 @@
 use crate::connection::{self, Greeting};
 use crate::engine_cluster::{ClusterError, EngineCluster};
 use crate::fork_server::{self, ForkServer, ForkServerEvents};
+use crate::isolation::Isolation;
 use crate::log::Process;
 use crate::message::Message;
 use crate::messenger::Messenger;
@@ -232,7 +233,13 @@ fn open(
         }
     };
     let (sender, messages) = mpsc::channel();
+    let names = cluster.is_pretended().then(|| cluster.node_names());
+    let isolation = Isolation::of(folder, names);
+    if let Isolation::Missing(why) = &isolation {
+        tracing::warn!("nodes are not isolated: {why}");
+    }
     let owner = Owner {
+        isolation,
         folder: folder.clone(),
         binary: binary.to_owned(),
         since: now,

@@ -34,6 +34,9 @@ pub struct StepSpec {
     pub tag: Option<RecordTag>,
     /// This node.
     pub node: NodeName,
+    /// The folder of isolated nodes; none where this node is the machine.
+    #[serde(default)]
+    pub nodes: Option<PathBuf>,
     /// The engine's folder (`TRAINYARD_ENGINE`).
     pub engine: PathBuf,
     /// The pinned program, to start an engine with when none answers.

@@ -29,6 +29,9 @@ variables! {
     /// How many jobs, the newest, the embedded engine remembers: 1000000 unless it is set where the
     /// engine is started.
     TRAINYARD_KEEP_JOBS;
+    /// 0, where an engine is started: the nodes of a pretended cluster get no namespaces, and see this
+    /// machine's host name and `/tmp`.
+    TRAINYARD_NAMESPACES;
     /// How much the embedded engine writes to its log: `error`, `warn`, `info`, `debug` or `trace`;
     /// `info` unless it is set where the engine is started.
     TRAINYARD_LOG;
@@ -68,6 +71,8 @@ variables! {
     /// The embedded engine's folder, so that commands inside a job find the engine that runs it. By
     /// hand also an engine's name: `TRAINYARD_ENGINE=rig squeue`.
     TRAINYARD_ENGINE;
+    /// The name of the machine on which the engine is, in jobs on nodes with names of their own.
+    TRAINYARD_HOST;
     /// The user's own `BASH_ENV`, which bash still reads inside a job: `BASH_ENV` itself names a file
     /// that keeps Slurm's commands on `PATH`.
     TRAINYARD_BASH_ENV;

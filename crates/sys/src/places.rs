@@ -1,7 +1,7 @@
 //! Where the project's files of one user lie.
 
 use crate::env_vars::{
-    TRAINYARD_HOME, XDG_CACHE_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME,
+    TRAINYARD_HOME, TRAINYARD_HOST, XDG_CACHE_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME,
 };
 use crate::fs_kind::{self, FsKind};
 use crate::private_folder::{self, PrivateFolderError};
@@ -84,7 +84,10 @@ impl Places {
     pub fn from_env() -> Result<Places, PlacesError> {
         let facts = PlaceFacts {
             fallback: fallback(Path::new("/var/tmp"), rustix::process::getuid().as_raw()),
-            host: crate::host_name(),
+            host: std::env::var(TRAINYARD_HOST)
+                .ok()
+                .filter(|host| !host.is_empty())
+                .unwrap_or_else(crate::host_name),
             usable: &usable,
             is_there: &Path::is_dir,
             on_network: &|path| matches!(fs_kind::of(path), Ok(FsKind::Network(_))),

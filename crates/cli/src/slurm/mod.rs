@@ -22,6 +22,7 @@ mod sinfo;
 mod sprio;
 mod squeue;
 pub mod srun;
+mod ssh;
 mod sshare;
 mod token;
 mod yaml;
@@ -50,6 +51,15 @@ pub fn by_name(args: &[OsString]) -> Option<(&'static str, &[OsString])> {
             .find(|known| *known == name)
             .or_else(|| not_here::named(name))
     };
+    // The link stands in jobs of pretended clusters alone.
+    let is_ssh = |text: &OsString| {
+        Path::new(text)
+            .file_name()
+            .is_some_and(|name| name == "ssh")
+    };
+    if args.first().is_some_and(is_ssh) {
+        return Some(("ssh", &args[1..]));
+    }
     if let Some(name) = args.first().and_then(known) {
         return Some((name, &args[1..]));
     }
@@ -156,6 +166,9 @@ fn unusable(folder: &Path) -> Option<String> {
 /// Runs one of Slurm's commands; its exit status is Slurm's.
 #[must_use]
 pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
+    if name == "ssh" {
+        return ExitCode::from(ssh::run(args, printer));
+    }
     let args: Vec<String> = args.iter().map(|arg| sys::odd_text::text(arg)).collect();
     let status = match name {
         "sbatch" => sbatch::run(&args, printer),

@@ -115,7 +115,8 @@ impl Owner {
                 "the memory of a job is limited where it requests some with --mem, by a look at its processes twice a second: no control group can be made ({error})"
             ),
         });
-        limits.push("virtual nodes share this machine's disk and network".to_owned());
+        let shared = || "virtual nodes share this machine's disk and network".to_owned();
+        limits.push(self.isolation.limit().unwrap_or_else(shared));
         limits
     }
 

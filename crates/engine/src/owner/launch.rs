@@ -6,6 +6,7 @@ use super::turn::Turn;
 use super::{Owner, batch_step};
 use crate::RecordTag;
 use crate::fork_server::ForkServerEvent;
+use crate::isolation;
 use crate::message::Message;
 use crate::spec::{Environment, Program, StepSpec, Streams};
 use crate::store::{NewSubmission, StoreError};
@@ -71,7 +72,7 @@ impl Owner {
             ArrayTask::Waiting(_) => None,
         });
         let mut variables = job_environment::batch_variables(&started);
-        variables.push(self.own_variable());
+        variables.extend(self.own_variables());
         let request = &record.request;
         let default = if array.is_some() {
             "slurm-%A_%a.out"
@@ -141,6 +142,10 @@ impl Owner {
             node_index,
             tag: self.running.get(&record.id).and_then(|job| job.tag),
             node: share.node.clone(),
+            // Sockets of other users' commands may lie in /tmp, which a node has for itself.
+            nodes: (record.uid == sys::process::user())
+                .then(|| self.isolation.nodes().map(std::path::Path::to_owned))
+                .flatten(),
             engine: self.folder.root().to_owned(),
             binary: self.binary.clone(),
             uid: record.uid,
@@ -187,9 +192,11 @@ impl Owner {
     }
 
     /// How a job's commands find this engine.
-    pub(super) fn own_variable(&self) -> (String, String) {
+    pub(super) fn own_variables(&self) -> Vec<(String, String)> {
         let engine = self.folder.root().to_string_lossy().into_owned();
-        (sys::env_vars::TRAINYARD_ENGINE.to_owned(), engine)
+        let engine = (sys::env_vars::TRAINYARD_ENGINE.to_owned(), engine);
+        let host = self.isolation.nodes().map(|_| isolation::variable());
+        std::iter::once(engine).chain(host).collect()
     }
 
     /// Has a supervisor started.

@@ -36,6 +36,7 @@ mod why;
 
 use crate::engine_cluster::EngineCluster;
 use crate::fork_server::{ForkServer, ForkServerEvent};
+use crate::isolation::Isolation;
 use crate::message::{Message, PendingCall};
 use crate::messenger::Messenger;
 use crate::own_processes::OwnProcesses;
@@ -74,6 +75,8 @@ pub(crate) struct Owner {
     pub(crate) clock: Clock,
     pub(crate) store: Store,
     pub(crate) cluster: EngineCluster,
+    /// Whether its nodes are machines of their own.
+    pub(crate) isolation: Isolation,
     pub(crate) state: State,
     /// What running jobs have.
     pub(crate) running: BTreeMap<JobId, ActiveJob>,

@@ -130,6 +130,9 @@ impl Owner {
             at: turn.now,
         });
         self.state.set_backfill(cluster.backfill());
+        if let Err(error) = self.isolation.update(cluster.node_names()) {
+            tracing::warn!("names of new nodes were not written: {error}");
+        }
         self.cluster = cluster;
         Ok(Answer::Done)
     }

@@ -181,7 +181,7 @@ impl Owner {
         if self.bound_cpus(share).is_empty() {
             tasks.iter_mut().for_each(|task| task.cpus.clear());
         }
-        variables.push(self.own_variable());
+        variables.extend(self.own_variables());
         let base = self.spec_of(&started, step.step, node, share);
         // The step's own limit, where it comes first.
         let own = launch.time.map(|time| step.since + model::Seconds(time));

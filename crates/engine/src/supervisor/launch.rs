@@ -44,6 +44,8 @@ pub(super) fn launch(
     sys::process::set_umask(spec.umask);
     let elsewhere = sys::process::as_user(user.as_ref(), || enter(&spec.chdir))
         .map_err(|error| format!("could not become {}: {}", spec.user, words(&error)))?;
+    let view = crate::isolation::of_step(spec, &environment)
+        .map_err(|error| format!("could not make node {}: {}", spec.node, words(&error)))?;
     let streams = task_streams::open(spec, user.as_ref(), relay.as_deref_mut(), stop);
     // What the supervisor writes from now on is its own.
     sys::process::set_umask(0o077);
@@ -77,6 +79,7 @@ pub(super) fn launch(
             cgroup: cgroup.as_deref(),
             limits: &limits,
             user: user.as_ref(),
+            view: view.as_ref(),
         };
         let pid = spawn
             .start()

@@ -13,6 +13,7 @@ pub(super) fn spec() -> StepSpec {
         node_index: 0,
         tag: None,
         node: NodeName::new("n1"),
+        nodes: None,
         engine: "/e".into(),
         binary: "/e/bin/1/yard".into(),
         uid: 0,

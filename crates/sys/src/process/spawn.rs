@@ -1,5 +1,6 @@
 //! Starting a program with everything about it decided beforehand.
 
+use super::NodeView;
 use crate::{SoftLimit, cpu, odd_text};
 use nix::unistd::Gid;
 use std::ffi::{CString, OsStr, OsString};
@@ -39,6 +40,8 @@ pub struct Spawn<'a> {
     pub limits: &'a [SoftLimit],
     /// Becomes this user first.
     pub user: Option<&'a User>,
+    /// What it sees as its machine.
+    pub view: Option<&'a NodeView>,
 }
 
 /// A user to become.
@@ -183,6 +186,16 @@ impl Spawn<'_> {
             set_oom_score_adj(self.oom_score_adj);
             if let Some(file) = cgroup {
                 enter_cgroup(file);
+            }
+            if let Some(view) = self.view
+                && !view.enter()
+            {
+                let error = io::Error::last_os_error().raw_os_error().unwrap_or(1);
+                complain(
+                    b"slurmstepd: error: the node's namespaces can't be made: ",
+                    error,
+                );
+                libc::_exit(error & 0xff);
             }
             libc::umask(self.umask & 0o777);
             // The system calls themselves: the library's functions are for all threads of a
@@ -352,6 +365,7 @@ mod tests {
             cgroup: None,
             limits: &[],
             user: None,
+            view: None,
         }
         .start()
         .unwrap();
@@ -369,6 +383,53 @@ mod tests {
         let (status, text) = run("/bin/sh", &["sh", "-c", script]);
         assert_eq!(text, "b c <pid> <pid>\n0027\n250\n1\n<pid>\n");
         assert_eq!(status, libc::SIGUSR1);
+    }
+
+    /// Where the system lets it: `hostname`, and a file that another folder shows.
+    #[test]
+    fn a_view_has_a_host_name_and_folders_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["disk", "shown/kept/deep"] {
+            std::fs::create_dir_all(at(name)).unwrap();
+        }
+        std::fs::write(at("disk/a"), "of the node").unwrap();
+        std::fs::write(at("shown/kept/b"), "kept").unwrap();
+        let mut view = NodeView::new("node7").unwrap();
+        let kept = [at("shown/kept/deep"), at("elsewhere")];
+        view.replace(&at("disk"), &at("shown"), &kept).unwrap();
+        let output = File::create(at("output")).unwrap();
+        let null = File::open("/dev/null").unwrap();
+        let shown = at("shown");
+        let script = format!("uname -n; cd {}; cat a kept/b", shown.display());
+        let args = ["sh", "-c", &script].map(OsString::from);
+        let pid = Spawn {
+            program: OsStr::new("/bin/sh"),
+            args: &args,
+            environment: &[("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
+            pid_variable: None,
+            streams: [null.as_fd(), output.as_fd(), output.as_fd()],
+            terminal: false,
+            cpus: &[],
+            umask: 0o22,
+            oom_score_adj: 0,
+            cgroup: None,
+            limits: &[],
+            user: None,
+            view: Some(&view),
+        }
+        .start()
+        .unwrap();
+        let mut status = 0;
+        // SAFETY: waits for the child made above.
+        unsafe { libc::waitpid(pid.cast_signed(), &raw mut status, 0) };
+        let text = std::fs::read_to_string(at("output")).unwrap();
+        if text.contains("can't be made") {
+            println!("skipped: this system makes no namespaces: {text}");
+            return;
+        }
+        assert_eq!((status, text.as_str()), (0, "node7\nof the nodekept"));
+        assert!(!at("shown/a").exists());
     }
 
     #[test]

@@ -163,6 +163,7 @@ impl Held<'_> {
             cgroup: None,
             limits: &[],
             user: None,
+            view: None,
         };
         let failed = |error| format!("_fork_command: {}: {error}", words[0]);
         spawn.start().map_err(failed)

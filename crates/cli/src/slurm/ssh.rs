@@ -1,0 +1,148 @@
+//! `ssh` in a job of a pretended cluster: nodes of the job are reached through `srun`, the hosts that
+//! submit through this machine's shell, and any other host by the real `ssh`.
+
+use crate::printer::Printer;
+use crate::slurm::variable;
+use cluster_file::ClusterFile;
+use model::node_list;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Letters of `ssh`'s options that take a value (OpenSSH 9.2).
+const WITH_VALUE: &str = "BbcDEeFIiJLlmOopQRSWw";
+/// What `ssh` ends with where it fails itself.
+const FAILED: u8 = 255;
+
+/// Where a call leads.
+#[derive(Debug, PartialEq, Eq)]
+enum Way {
+    /// A node of the job; the command, none is a shell.
+    Node(String, Option<String>),
+    /// A host on which jobs are submitted.
+    Login(Option<String>),
+    /// The real one.
+    Elsewhere,
+}
+
+/// Runs it; only comes back where that failed.
+pub fn run(args: &[OsString], printer: &Printer) -> u8 {
+    let nodes = variable("SLURM_JOB_NODELIST").unwrap_or_default();
+    let nodes = node_list::expand(&nodes).unwrap_or_default();
+    let words: Vec<String> = args.iter().map(|arg| sys::odd_text::text(arg)).collect();
+    let is_node = |host: &str| nodes.iter().any(|node| node.as_str() == host);
+    let error = match way(&words, &is_node, &login_hosts()) {
+        Way::Node(host, command) => {
+            let own = std::env::current_exe().unwrap_or_default();
+            let mut srun = Command::new(own);
+            srun.args(["slurm", "srun", "--overlap", "-N1", "-n1", "-w", &host]);
+            srun.args(variable("HOME").map(|home| format!("--chdir={home}")));
+            match command {
+                Some(command) => srun.args(["sh", "-c", &command]),
+                None => srun.args(["--pty", "sh", "-l"]),
+            };
+            srun.exec()
+        }
+        Way::Login(command) => {
+            let mut shell = Command::new("sh");
+            match &command {
+                Some(command) => shell.args(["-c", command]),
+                None => shell.arg("-l"),
+            };
+            if let Some(home) = variable("HOME").filter(|home| Path::new(home).is_dir()) {
+                shell.current_dir(home);
+            }
+            shell.exec()
+        }
+        Way::Elsewhere => match real() {
+            Some(program) => Command::new(program).args(args).exec(),
+            None => std::io::ErrorKind::NotFound.into(),
+        },
+    };
+    printer.say(&format!("ssh: {error}"));
+    FAILED
+}
+
+fn way(words: &[String], is_node: &dyn Fn(&str) -> bool, login: &[String]) -> Way {
+    let mut rest = words.iter();
+    let host = loop {
+        let Some(word) = rest.next() else {
+            return Way::Elsewhere;
+        };
+        match word.strip_prefix('-') {
+            None => break word,
+            Some(letters) => {
+                // The first letter that takes a value ends the word, or has it in the next one.
+                let value = letters.find(|letter| WITH_VALUE.contains(letter));
+                if value.is_some_and(|at| at + 1 == letters.len()) {
+                    rest.next();
+                }
+            }
+        }
+    };
+    let host = host
+        .rsplit_once('@')
+        .map_or(host.as_str(), |(_, host)| host);
+    let command: Vec<&str> = rest.map(String::as_str).collect();
+    let command = (!command.is_empty()).then(|| command.join(" "));
+    if is_node(host) {
+        Way::Node(host.to_owned(), command)
+    } else if login.iter().any(|name| name == host) {
+        Way::Login(command)
+    } else {
+        Way::Elsewhere
+    }
+}
+
+/// The hosts on which the cluster's jobs are submitted: those of its file, and this machine.
+fn login_hosts() -> Vec<String> {
+    let file = || {
+        let engine = variable(sys::env_vars::TRAINYARD_ENGINE)?;
+        let path = api::EngineFolder::new(engine).cluster();
+        let text = std::fs::read_to_string(path).ok()?;
+        ClusterFile::parse("cluster", &text).ok()?.submit_hosts
+    };
+    let own = variable(sys::env_vars::TRAINYARD_HOST);
+    let named = file().map(|hosts| hosts.value).unwrap_or_default();
+    named.into_iter().chain(own).collect()
+}
+
+/// The first on `PATH` that is not this program.
+fn real() -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?.canonicalize().ok()?;
+    let path = std::env::var_os("PATH")?;
+    let mut found = std::env::split_paths(&path).map(|folder| folder.join("ssh"));
+    found.find(|program| program.is_file() && program.canonicalize().is_ok_and(|it| it != own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, want: Way) {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let login = ["service0001".to_owned()];
+        assert_eq!(way(&words, &|host| host.starts_with("node"), &login), want);
+    }
+
+    #[test]
+    fn options_stand_before_the_host_and_the_command_behind_it() {
+        let node =
+            |command: Option<&str>| Way::Node("node2".to_owned(), command.map(str::to_owned));
+        check("node2 hostname", node(Some("hostname")));
+        check("node2", node(None));
+        check(
+            "-o PasswordAuthentication=no -p 22 me@node2 cd /x ; env A=b python",
+            { node(Some("cd /x ; env A=b python")) },
+        );
+        check("-tt -p22 -oBatchMode=yes node2 -v", node(Some("-v")));
+        check(
+            "service0001 sbatch job.sh",
+            Way::Login(Some("sbatch job.sh".to_owned())),
+        );
+        check("github.com git-upload-pack", Way::Elsewhere);
+        check("-V", Way::Elsewhere);
+    }
+}

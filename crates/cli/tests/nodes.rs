@@ -1,0 +1,106 @@
+//! Nodes of a pretended cluster: machines of their own where the system makes namespaces, and all that
+//! works without them.
+
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use testkit::{TestEnv, skip};
+
+const SCRIPT: &str = r#"#!/bin/bash
+#SBATCH -N2 --ntasks-per-node=2 -t 5 -p sched_system_all
+echo batch on $(hostname) in $(pwd)
+srun -N2 --ntasks-per-node=2 hostname | sort | uniq -c
+first=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -1)
+srun -N2 -n2 sh -c 'echo of $SLURMD_NODENAME > $PLACE/mine'
+srun -N2 -n2 sh -c 'cat $PLACE/mine'
+srun -N2 -n2 python3 meet.py $first
+ssh -o BatchMode=yes me@node0002 'echo by ssh on $SLURMD_NODENAME'
+ssh service0001 'echo on a login node; squeue -h | wc -l'
+ssh example.org uptime
+sbatch --parsable --dependency=afterok:$SLURM_JOB_ID -t 1 --wrap true
+yard ls | head -1
+"#;
+
+/// The second task connects to the first at the first node's name.
+const MEET: &str = "\
+import os, socket, sys, time
+at = sys.argv[1]
+if os.environ['SLURM_PROCID'] == '0':
+    with socket.create_server((at, 0)) as server:
+        with open('port.new', 'w') as file:
+            file.write(str(server.getsockname()[1]))
+        os.rename('port.new', 'port')
+        print('rank 0 got', server.accept()[0].recv(100).decode())
+else:
+    while not os.path.exists('port'):
+        time.sleep(0.01)
+    port = int(open('port').read())
+    with socket.create_connection((at, port)) as connection:
+        connection.send(b'words of rank 1')
+";
+
+fn start(env: &mut TestEnv) -> String {
+    let bin = env.root().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    fs::write(bin.join("ssh"), "#!/bin/sh\necho the real ssh: $*\n").unwrap();
+    fs::set_permissions(bin.join("ssh"), PermissionsExt::from_mode(0o755)).unwrap();
+    let yard = env!("CARGO_BIN_EXE_yard");
+    std::os::unix::fs::symlink(yard, bin.join("yard")).unwrap();
+    env.set_var("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+    env.write("job.sh", SCRIPT);
+    env.write("meet.py", MEET);
+    let started = ["engine", "start", "satori", "--cluster", "satori"];
+    env.yard(&started).success();
+    env.yard(&["engine", "status", "satori"]).success()
+}
+
+#[track_caller]
+fn run(env: &TestEnv) -> String {
+    let printed = env.yard(&["run", "job.sh", "--on", "satori"]).success();
+    env.yard(&["engine", "stop", "satori"]).success();
+    for words in [
+        "rank 0 got words of rank 1",
+        "by ssh on node0002",
+        "on a login node\n1\n",
+        "the real ssh: example.org uptime",
+        "RUN ",
+    ] {
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
+    printed
+}
+
+#[test]
+fn isolated_nodes_have_names_and_folders_of_their_own() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.set_var("PLACE", "/tmp");
+    let status = start(&mut env);
+    if !status.contains("nodes have their own host names") {
+        env.yard(&["engine", "stop", "satori"]).success();
+        skip("isolated nodes", "no namespaces can be made");
+        return;
+    }
+    let printed = run(&env);
+    assert!(printed.contains("batch on node0001 in /tmp/"), "{printed}");
+    for node in ["node0001", "node0002"] {
+        assert!(printed.contains(&format!("2 {node}")), "{printed}");
+        assert!(printed.contains(&format!("of {node}")), "{printed}");
+    }
+    assert!(!std::path::Path::new("/tmp/mine").exists());
+}
+
+#[test]
+fn without_namespaces_nodes_see_this_machine_and_all_else_works() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.set_var(sys::env_vars::TRAINYARD_NAMESPACES, "0");
+    env.set_var("PLACE", env.root().join("tmp"));
+    // Names that this machine does not know are no way to meet.
+    let status = start(&mut env);
+    assert!(status.contains("no namespaces can be made"), "{status}");
+    let script = SCRIPT.replace("meet.py $first", "meet.py localhost");
+    env.write("job.sh", &script);
+    let printed = run(&env);
+    let own = format!("4 {}", sys::host_name());
+    assert!(printed.contains(&own), "{printed}");
+}

@@ -1,0 +1,170 @@
+//! What a program sees as its machine: a host name and folders of its own, in namespaces.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A host name, and folders in place of others, for [`Spawn`](super::Spawn): a program that is started
+/// with it sees both alone. Root needs no user namespace for it; others get one in which they are who
+/// they are.
+#[derive(Clone, Debug)]
+pub struct NodeView {
+    host: CString,
+    /// Bind mounts, in this order.
+    mounts: Vec<Mount>,
+    /// Entered again after the mounts, which may hide it.
+    folder: Option<CString>,
+    /// What goes into the maps of a user namespace; none for root.
+    maps: Option<Maps>,
+}
+
+#[derive(Clone, Debug)]
+struct Mount {
+    source: CString,
+    target: CString,
+    /// With what is mounted below the source.
+    with_submounts: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Maps {
+    user: CString,
+    group: CString,
+}
+
+impl NodeView {
+    /// A view with a host name alone.
+    ///
+    /// # Errors
+    /// A NUL byte in it.
+    pub fn new(host: &str) -> io::Result<NodeView> {
+        let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+        let map = |id: u32| CString::new(format!("{id} {id} 1\n"));
+        let maps = if user.is_root() {
+            None
+        } else {
+            Some(Maps {
+                user: map(user.as_raw())?,
+                group: map(group.as_raw())?,
+            })
+        };
+        Ok(NodeView {
+            host: CString::new(host)?,
+            mounts: Vec::new(),
+            folder: None,
+            maps,
+        })
+    }
+
+    /// Shows `source`, a file or a folder, at `target`.
+    ///
+    /// # Errors
+    /// A NUL byte in a path.
+    pub fn bind(&mut self, source: &Path, target: &Path) -> io::Result<()> {
+        self.add(source, target, false)
+    }
+
+    /// Shows a folder at `target` in which entries of `target` itself stay seen: `kept` are paths, and
+    /// what stays is each one's first folder below `target`. Such folders are made in `source`.
+    ///
+    /// # Errors
+    /// One can't be made.
+    pub fn replace(&mut self, source: &Path, target: &Path, kept: &[PathBuf]) -> io::Result<()> {
+        let mut names: Vec<&std::ffi::OsStr> = Vec::new();
+        for path in kept {
+            let below = path.strip_prefix(target).ok();
+            let name = below.and_then(|below| below.iter().next());
+            names.extend(name.filter(|name| !names.contains(name)));
+        }
+        for name in names.into_iter().filter(|name| target.join(name).is_dir()) {
+            std::fs::create_dir_all(source.join(name))?;
+            self.add(&target.join(name), &source.join(name), false)?;
+        }
+        self.add(source, target, true)
+    }
+
+    /// Where the program starts; the current folder, unless this is said.
+    ///
+    /// # Errors
+    /// A NUL byte in the path.
+    pub fn start_in(&mut self, folder: &Path) -> io::Result<()> {
+        self.folder = Some(CString::new(folder.as_os_str().as_bytes())?);
+        Ok(())
+    }
+
+    fn add(&mut self, source: &Path, target: &Path, with_submounts: bool) -> io::Result<()> {
+        self.mounts.push(Mount {
+            source: CString::new(source.as_os_str().as_bytes())?,
+            target: CString::new(target.as_os_str().as_bytes())?,
+            with_submounts,
+        });
+        Ok(())
+    }
+
+    /// Puts the calling process into the view; false where the system refuses, with `errno` set.
+    ///
+    /// # Safety
+    /// Runs in a child that shares its parent's memory: it only makes system calls.
+    pub(super) unsafe fn enter(&self) -> bool {
+        let user = if self.maps.is_some() {
+            libc::CLONE_NEWUSER
+        } else {
+            0
+        };
+        // SAFETY: system calls on texts that end with NUL and live while this is borrowed.
+        unsafe {
+            if libc::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWUTS | user) != 0 {
+                return false;
+            }
+            if let Some(maps) = &self.maps
+                && !(write(c"/proc/self/setgroups", c"deny")
+                    && write(c"/proc/self/uid_map", &maps.user)
+                    && write(c"/proc/self/gid_map", &maps.group))
+            {
+                return false;
+            }
+            if libc::sethostname(self.host.as_ptr(), self.host.count_bytes()) != 0 {
+                return false;
+            }
+            let none = std::ptr::null::<libc::c_char>();
+            let own = libc::MS_REC | libc::MS_SLAVE;
+            if libc::mount(none, c"/".as_ptr(), none, own, none.cast()) != 0 {
+                return false;
+            }
+            for mount in &self.mounts {
+                let deep = if mount.with_submounts {
+                    libc::MS_REC
+                } else {
+                    0
+                };
+                let (source, target) = (mount.source.as_ptr(), mount.target.as_ptr());
+                if libc::mount(source, target, none, libc::MS_BIND | deep, none.cast()) != 0 {
+                    return false;
+                }
+            }
+            if let Some(folder) = &self.folder {
+                // It was entered before: where it is hidden now the process stays in it.
+                let _ = libc::chdir(folder.as_ptr());
+            }
+        }
+        true
+    }
+}
+
+/// Writes a text into a file of the kernel's.
+///
+/// # Safety
+/// As for [`NodeView::enter`].
+unsafe fn write(path: &CStr, text: &CStr) -> bool {
+    // SAFETY: both end with NUL.
+    unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return false;
+        }
+        let written = libc::write(file, text.as_ptr().cast(), text.count_bytes());
+        libc::close(file);
+        usize::try_from(written).is_ok_and(|written| written == text.count_bytes())
+    }
+}
