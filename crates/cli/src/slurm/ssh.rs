@@ -135,7 +135,7 @@ mod tests {
         check("node2", node(None));
         check(
             "-o PasswordAuthentication=no -p 22 me@node2 cd /x ; env A=b python",
-            { node(Some("cd /x ; env A=b python")) },
+            node(Some("cd /x ; env A=b python")),
         );
         check("-tt -p22 -oBatchMode=yes node2 -v", node(Some("-v")));
         check(

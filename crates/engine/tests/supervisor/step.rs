@@ -55,6 +55,7 @@ impl Step {
             step: StepId::Number(0),
             node_index: 0,
             node: NodeName::new("n1"),
+            nodes: None,
             engine: root.path().to_owned(),
             binary: root.path().join("bin/1/yard"),
             uid: 0,
