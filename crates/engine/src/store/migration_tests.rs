@@ -188,7 +188,9 @@ fn a_store_of_schema_4_keeps_everything() {
     let folder = tempfile::tempdir().unwrap();
     let path = copy(SCHEMA_4, folder.path());
     let store = Store::open(&path, None).unwrap();
-    check(&store, expect![[r#"
+    check(
+        &store,
+        expect![[r#"
         1 completed None Completed Some([0]); 2147483646; Some("proj") Some("fast") Some("run-one") None false true 0
           batch batch box Ended { at: Timestamp(1795380231507), status: WaitStatus(0), timed_out: false } 0
           0 true box Ended { at: Timestamp(1795380231496), status: WaitStatus(0), timed_out: false } 1
@@ -206,7 +208,8 @@ fn a_store_of_schema_4_keeps_everything() {
         11 later None None; 2147483646; None None None None true false 0
         12 waits None None; 2147483646; None None None None false true 0
         13 behind None None; 2147483646; None None None None false true 0
-    "#]]);
+    "#]],
+    );
     assert_eq!(store.saved().unwrap().next_id, 14);
     assert_eq!(store.saved().unwrap().nodes, []);
     let restarts = store.starts(JobId(3)).unwrap();
