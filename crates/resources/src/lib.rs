@@ -51,8 +51,8 @@ mod recorded;
 mod share;
 
 pub use admit::{
-    Admission, Denial, Fate, Given, GpuTypes, Refusal, admission, admit, charged, given, gpu_types,
-    never_on_one, refusals,
+    Admission, Denial, Fate, Given, GpuTypes, Refusal, Subject, admission, admit, charged, given,
+    gpu_types, never_on_one, refusals,
 };
 pub use amounts::{Amounts, LANE_MAX, LANES};
 pub use cluster::{

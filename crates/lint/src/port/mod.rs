@@ -28,9 +28,10 @@ use crate::cut_short::LookedAt;
 use crate::input::{FolderFact, LintInput};
 use crate::script::Script;
 use cluster_file::ClusterFile;
+use model::option_table::Key;
 use model::{Severity, Timestamp};
 use porter::Porter;
-use resources::{Denial, Fate, Refusal};
+use resources::{Denial, Fate, Refusal, Subject};
 use std::path::Path;
 
 /// A script and the clusters that it goes from and to.
@@ -177,8 +178,8 @@ fn tell_refusals(refusals: &[Refusal], of: &str, ported: &mut Ported) {
             of => question.about.starts_with(of),
         };
         // A node of the other name has been asked about, whatever it would mean there.
-        let node =
-            refusal.asked.starts_with("--nodelist") || refusal.asked.starts_with("--exclude");
+        let node = [Key::NodeList, Key::Exclude].map(Subject::Option);
+        let node = node.contains(&refusal.about);
         let covered = |question: &Question| {
             question.covers == Some(refusal.denial)
                 || node && question.covers == Some(Denial::NodeName)

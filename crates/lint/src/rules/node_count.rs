@@ -38,7 +38,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     if script.is_refused(given) || site::partition(script, input).is_none() {
         return;
     }
-    let refusal = |denial| site::refusal(script, input, denial, "--nodes");
+    let refusal = |denial| site::refusal(script, input, denial, Key::Nodes);
     let refusal = refusal(Denial::NodeCount).or_else(|| refusal(Denial::NodeConfig));
     let Some(refusal) = refusal else {
         return;

@@ -74,8 +74,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
                 Key::Account => (Denial::Account, "accounts"),
                 _ => (Denial::Qos, "QOS"),
             };
-            let asked = format!("--{}={value}", given.option.long);
-            let Some(refusal) = site::refusal(script, input, denial, &asked) else {
+            let Some(refusal) = site::refusal(script, input, denial, key) else {
                 return;
             };
             // Where the list is whole, what is not in it is not there.

@@ -6,7 +6,7 @@ use crate::script::{Script, errors, request_with_pyxis};
 use crate::{Finding, Found, LintInput, Severity};
 use model::Given;
 use model::option_table::Key;
-use resources::{Denial, Fate, Refusal};
+use resources::{Denial, Fate, Refusal, Subject};
 use std::ops::Range;
 
 /// Y110.
@@ -148,7 +148,7 @@ fn said_by(refusal: &Refusal) -> &'static [&'static str] {
     match refusal.denial {
         Denial::Partition => &["Y100"],
         Denial::TimeLimit => &["Y101"],
-        Denial::Policy if refusal.asked.starts_with("--time=") => &["Y101"],
+        Denial::Policy if refusal.about == Subject::Option(Key::Time) => &["Y101"],
         Denial::Account | Denial::Qos => &["Y102"],
         Denial::NodeConfig => &["Y103", "Y107", "Y109"],
         Denial::Feature => &["Y106"],
@@ -159,14 +159,13 @@ fn said_by(refusal: &Refusal) -> &'static [&'static str] {
 
 /// The option that it is about: the one that is named, else the first of those that could be.
 fn place<'a>(script: &'a Script<'_>, refusal: &Refusal) -> Option<&'a Given> {
-    let named = refusal.asked.strip_prefix("--");
-    let named = named.and_then(|asked| asked.split(['=', ' ']).next());
-    if let Some(given) = named.and_then(|name| script.named(name).next_back()) {
+    if let Subject::Option(key) = refusal.about
+        && let Some(given) = script.last(key)
+    {
         return Some(given);
     }
-    let asked = refusal.asked.as_str();
-    let keys: &[Key] = match refusal.denial {
-        Denial::NodeConfig => &[
+    let keys: &[Key] = match (refusal.denial, refusal.about) {
+        (Denial::NodeConfig, _) => &[
             Key::GpusPerNode,
             Key::Gres,
             Key::Gpus,
@@ -180,27 +179,30 @@ fn place<'a>(script: &'a Script<'_>, refusal: &Refusal) -> Option<&'a Given> {
             Key::Tasks,
             Key::Nodes,
         ],
-        Denial::Policy if asked.contains("jobs at once") => &[Key::Array, Key::Qos],
-        Denial::Policy if asked.starts_with("node=") => &[Key::Nodes, Key::Qos],
-        Denial::Policy if asked.starts_with("gres/gpu") => &[
+        (Denial::Policy, Subject::Jobs) => &[Key::Array, Key::Qos],
+        (Denial::Policy, Subject::Nodes) => &[Key::Nodes, Key::Qos],
+        (Denial::Policy, Subject::Gpus) => &[
             Key::Gpus,
             Key::Gres,
             Key::GpusPerNode,
             Key::GpusPerTask,
             Key::Qos,
         ],
-        Denial::Policy if asked.starts_with("cpu=") => &[Key::CpusPerTask, Key::Tasks, Key::Qos],
-        Denial::Policy if asked.starts_with("mem=") => &[Key::Mem, Key::MemPerCpu, Key::Qos],
-        Denial::Array => &[Key::Array],
-        Denial::NodeCount => &[Key::Nodes, Key::Tasks],
-        Denial::PartitionAccount => &[Key::Account, Key::Partition],
-        Denial::PartitionQos => &[Key::Qos, Key::Partition],
-        Denial::Partition
-        | Denial::NoPartition
-        | Denial::Access
-        | Denial::Group
-        | Denial::PartitionClosed
-        | Denial::TooManyCpus => &[Key::Partition],
+        (Denial::Policy, Subject::Cpus) => &[Key::CpusPerTask, Key::Tasks, Key::Qos],
+        (Denial::Policy, Subject::Memory) => &[Key::Mem, Key::MemPerCpu, Key::Qos],
+        (Denial::Array, _) => &[Key::Array],
+        (Denial::NodeCount, _) => &[Key::Nodes, Key::Tasks],
+        (Denial::PartitionAccount, _) => &[Key::Account, Key::Partition],
+        (Denial::PartitionQos, _) => &[Key::Qos, Key::Partition],
+        (
+            Denial::Partition
+            | Denial::NoPartition
+            | Denial::Access
+            | Denial::Group
+            | Denial::PartitionClosed
+            | Denial::TooManyCpus,
+            _,
+        ) => &[Key::Partition],
         _ => &[],
     };
     keys.iter().find_map(|key| script.last(*key))

@@ -6,7 +6,7 @@ use crate::{Finding, Severity};
 use cluster_file::{ClusterFile, List, Named, Partition, Sourced};
 use model::Request;
 use model::option_table::Key;
-use resources::{Denial, Refusal};
+use resources::{Denial, Refusal, Subject};
 
 /// The partition that a job would run in, where the cluster file knows it; of several, none.
 pub(crate) fn partition<'a>(
@@ -52,15 +52,16 @@ pub(crate) fn have_together(cluster: &ClusterFile, features: &str) -> bool {
 }
 
 /// Why the cluster would not take the job, as `yard plan` tells it: the first reason of that kind
-/// whose words begin so.
+/// that is about this option.
 pub(crate) fn refusal(
     script: &Script<'_>,
     input: &LintInput<'_>,
     denial: Denial,
-    asked: &str,
+    about: Key,
 ) -> Option<Refusal> {
     let cluster = input.cluster?;
-    let fits = |refusal: &Refusal| refusal.denial == denial && refusal.asked.starts_with(asked);
+    let fits =
+        |refusal: &Refusal| refusal.denial == denial && refusal.about == Subject::Option(about);
     let refusals = resources::refusals(cluster, script.request(), input.user);
     // Without a partition Slurm looks no further: that is another finding.
     let stopped = matches!(

@@ -6,7 +6,7 @@ use crate::script::Script;
 use crate::{Found, LintInput, Severity};
 use model::TimeLimitRequest;
 use model::option_table::Key;
-use resources::{Denial, Refusal};
+use resources::{Denial, Refusal, Subject};
 
 /// Y101.
 pub const RULE: Rule = Rule {
@@ -39,7 +39,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     };
     let is_of_time = |refusal: &Refusal| match refusal.denial {
         Denial::TimeLimit => true,
-        Denial::Policy => refusal.asked.starts_with("--time="),
+        Denial::Policy => refusal.about == Subject::Option(Key::Time),
         _ => false,
     };
     let refusals = resources::refusals(cluster, script.request(), input.user);

@@ -76,7 +76,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         }
         finding = finding.at(place, label);
     }
-    let refusal = site::refusal(script, input, Denial::Feature, "--constraint");
+    let refusal = site::refusal(script, input, Denial::Feature, Key::Constraint);
     findings.push(match refusal {
         Some(refusal) => site::as_sure_as(finding, &refusal, "features"),
         None => finding,

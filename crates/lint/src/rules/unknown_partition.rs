@@ -55,8 +55,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         Some(near) => format!("did you mean {near}?"),
         None => String::new(),
     };
-    let asked = format!("--partition={missing}");
-    let Some(refusal) = site::refusal(script, input, Denial::Partition, &asked) else {
+    let Some(refusal) = site::refusal(script, input, Denial::Partition, Key::Partition) else {
         return;
     };
     let message = if refusal.assumed {

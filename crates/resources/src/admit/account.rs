@@ -1,6 +1,6 @@
 //! By which account and QOS a job runs, and whether its user may.
 
-use super::{Denial, Refusal};
+use super::{Denial, Refusal, Subject};
 use super::{Judge, listed, refusal};
 use cluster_file::named;
 use cluster_file::{ClusterFile, List, Named, Qos, Source, Sourced, User};
@@ -100,8 +100,8 @@ impl<'a> Judge<'a, '_> {
         {
             let there = "no association of that user";
             let todo = "ask the cluster's people for an account";
-            self.found
-                .push(refusal(Denial::Account, format!("by {name}"), there, todo));
+            let refusal = refusal(Denial::Account, format!("by {name}"), there, todo);
+            self.found.push(refusal.about(Subject::Several));
             return;
         }
         let Some(asked) = asked else { return };

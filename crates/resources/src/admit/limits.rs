@@ -4,11 +4,12 @@
 //! jobs at once are always refused.
 
 use super::account::Who;
-use super::{Denial, Fate, Refusal};
+use super::{Denial, Fate, Refusal, Subject};
 use super::{Judge, has_flag, listed, refusal, seconds};
 use crate::{LargestNode, recorded};
 use cluster_file::named;
 use cluster_file::{Named, Partition, Qos, Sourced, Tres};
+use model::option_table::Key;
 use model::{Recorded, TimeLimitRequest, mebibytes_option};
 
 impl Judge<'_, '_> {
@@ -200,6 +201,7 @@ impl Judge<'_, '_> {
                 format!("at most {} waiting and running ({path})", limit.value),
                 format!("arrays of at most {}", limit.value),
             )
+            .about(Subject::Jobs)
             .most(limit.value)
             .at(path.to_owned(), limit)
         });
@@ -238,6 +240,10 @@ impl Judge<'_, '_> {
                 format!("{whose} allows {} ({path})", limit.value),
                 format!("--time={}{or}", limit.value),
             )
+            .about(match self.request.time {
+                Some(_) => Subject::Option(Key::Time),
+                None => Subject::Several,
+            })
             .most(seconds(limit.value))
             .at(path.to_owned(), limit)
         };
@@ -301,6 +307,7 @@ impl Judge<'_, '_> {
                         name => format!("at most {most} of {name} in all"),
                     },
                 )
+                .about(Subject::of_tres(name))
                 .at(path.to_owned(), limit)
             });
         }

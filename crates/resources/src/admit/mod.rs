@@ -23,12 +23,13 @@ pub use account::charged;
 pub use given::{Given, given};
 pub use gpu_types::{GpuTypes, gpu_types};
 pub use one_node::never_on_one;
-pub use refusal::{Denial, Fate, Refusal};
+pub use refusal::{Denial, Fate, Refusal, Subject};
 
 use account::Who;
 use advice::WITH_GPUS;
 use cluster_file::{ClusterFile, EnforcePartLimits, List, Named, Partition, Qos, Sourced};
 use idle::Idle;
+use model::option_table::Key;
 use model::{Constraint, NodeName, Request, TimeLimitRequest};
 use nodes::{Place, no_nodes};
 use partition::is_for_all;
@@ -75,7 +76,7 @@ pub fn admission<'a>(
         found: Vec::new(),
         seeks: false,
     };
-    judge.node_names(&request.rare.nodelist, "--nodelist");
+    judge.node_names(&request.rare.nodelist, Key::NodeList, "--nodelist");
     let choice = judge.partitions();
     if let (Reach::Nowhere, [] | [_]) = (choice.reach, &choice.known[..]) {
         return Admission {
@@ -205,6 +206,7 @@ fn refusal(
         denial,
         fate: Fate::Refused,
         detail: None,
+        about: Subject::of_denial(denial),
         asked: asked.into(),
         there: there.into(),
         todo: todo.into(),
@@ -224,6 +226,11 @@ impl Refusal {
         todo: impl Into<String>,
     ) -> Refusal {
         refusal(denial, asked, there, todo)
+    }
+
+    fn about(mut self, about: Subject) -> Refusal {
+        self.about = about;
+        self
     }
 
     fn most(mut self, most: impl Into<u64>) -> Refusal {
@@ -276,7 +283,7 @@ impl<'a> Judge<'a, '_> {
     ) {
         self.array();
         self.accounting(partition, who);
-        self.node_names(&self.request.rare.exclude, "--exclude");
+        self.node_names(&self.request.rare.exclude, Key::Exclude, "--exclude");
         self.found.extend(of_features);
         // Of GPUs of the whole job the site's own rule says more than that no node has several types.
         let before = self.found.len();
@@ -288,7 +295,7 @@ impl<'a> Judge<'a, '_> {
         }
     }
 
-    fn node_names(&mut self, names: &[NodeName], option: &str) {
+    fn node_names(&mut self, names: &[NodeName], key: Key, option: &str) {
         if names.is_empty() || self.file.nodes.is_empty() {
             return;
         }
@@ -326,6 +333,7 @@ impl<'a> Judge<'a, '_> {
                 format!("{} has nodes {}", self.file.name, there.join(", ")),
                 format!("leave {option} out, or name a node that is there"),
             )
+            .about(Subject::Option(key))
         });
     }
 

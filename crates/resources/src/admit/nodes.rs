@@ -3,10 +3,11 @@
 use super::asked::asked_text;
 use super::describe::describe;
 use super::idle::Idle;
-use super::{Denial, Fate, Refusal, refusal};
+use super::{Denial, Fate, Refusal, Subject, refusal};
 use crate::place::greatest;
 use crate::{Demand, Order, Share, Trust};
 use cluster_file::{List, Named, NodeSet, Partition};
+use model::option_table::Key;
 use model::{GpuCount, Request, node_list};
 use std::sync::Arc;
 
@@ -200,6 +201,7 @@ pub(super) fn no_nodes(
                 format!("{name} has {}, with those", kinds.join("; ")),
                 "exclude fewer of them",
             )
+            .about(Subject::Option(Key::Exclude))
         });
     }
     let demand = place.asked(request, Trust::All);
@@ -207,6 +209,7 @@ pub(super) fn no_nodes(
         denial: Denial::NodeConfig,
         fate: Fate::Refused,
         detail: None,
+        about: Subject::Several,
         asked: asked_text(&demand, request),
         there: format!("{name} has {}", kinds.join("; ")),
         todo: place.advice(request, &demand),

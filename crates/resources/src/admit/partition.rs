@@ -3,11 +3,12 @@
 use super::account::Who;
 use super::describe::spare;
 use super::nodes::Place;
-use super::{Denial, Fate, Refusal};
+use super::{Denial, Fate, Refusal, Subject};
 use super::{Judge, has_flag, listed, refusal, say_nodes, seconds};
 use cluster_file::{EnforcePartLimits, PartitionState};
 use cluster_file::{List, Named, Nodes, Partition, PartitionNodes, Sourced};
 use model::NodeName;
+use model::option_table::Key;
 
 /// Whether ordinary jobs can be for it.
 pub(super) fn is_for_all(partition: &Partition) -> bool {
@@ -137,6 +138,7 @@ impl Judge<'_, '_> {
                     format!("partition {name} has {}", say_nodes(total)),
                     todo,
                 )
+                .about(Subject::Option(Key::Nodes))
                 .most(total)
             };
             if self.request.hold {

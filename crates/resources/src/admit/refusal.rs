@@ -1,5 +1,6 @@
 //! Why a cluster would not take a job, in Slurm's words and in ours.
 
+use model::option_table::Key;
 use std::fmt;
 
 /// What Slurm's controller answers, as `slurm_errno.c` of 22.05 has it.
@@ -72,6 +73,60 @@ impl Denial {
     }
 }
 
+/// What of a job a reason is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// What this option asks.
+    Option(Key),
+    /// How many jobs it is at once: an array counts with all its elements.
+    Jobs,
+    /// Its nodes in all.
+    Nodes,
+    /// Its CPUs in all.
+    Cpus,
+    /// Its memory in all.
+    Memory,
+    /// Its GPUs, or those of one type, in all.
+    Gpus,
+    /// Several of these together, or what it did not ask for.
+    Several,
+}
+
+impl Subject {
+    /// Of what a limit on an amount counts, by Slurm's name of it.
+    pub(super) fn of_tres(name: &str) -> Subject {
+        match name {
+            "node" => Subject::Nodes,
+            "cpu" => Subject::Cpus,
+            "mem" => Subject::Memory,
+            name if name.starts_with("gres/gpu") => Subject::Gpus,
+            _ => Subject::Several,
+        }
+    }
+
+    /// What a denial is about where nothing else is said.
+    pub(super) fn of_denial(denial: Denial) -> Subject {
+        match denial {
+            Denial::NodeName | Denial::NodesNotInPartition => Subject::Option(Key::NodeList),
+            Denial::Partition | Denial::Access | Denial::Group | Denial::PartitionClosed => {
+                Subject::Option(Key::Partition)
+            }
+            Denial::NodeCount => Subject::Option(Key::Nodes),
+            Denial::Account => Subject::Option(Key::Account),
+            Denial::Qos => Subject::Option(Key::Qos),
+            Denial::TimeLimit => Subject::Option(Key::Time),
+            Denial::Feature => Subject::Option(Key::Constraint),
+            Denial::Array => Subject::Option(Key::Array),
+            Denial::NoPartition
+            | Denial::TooManyCpus
+            | Denial::NodeConfig
+            | Denial::PartitionAccount
+            | Denial::PartitionQos
+            | Denial::Policy => Subject::Several,
+        }
+    }
+}
+
 /// What becomes of a job against which something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -93,6 +148,8 @@ pub struct Refusal {
     pub fate: Fate,
     /// What `sbatch` prints in the line before, such as `invalid partition specified: x`.
     pub detail: Option<String>,
+    /// What of the job it is about.
+    pub about: Subject,
     /// What was asked.
     pub asked: String,
     /// What there is.
