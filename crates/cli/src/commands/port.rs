@@ -245,17 +245,17 @@ fn at(line: Option<usize>, text: &str) -> String {
     let place = line.map_or("  script    ".to_owned(), |line| {
         format!("  line {line:<4} ")
     });
-    wrapped(&place, text)
+    wrapped(&place, BELOW, text)
 }
 
-/// A reason, or a question, below what it concerns.
+/// A reason, or a question, below what it concerns. It goes on a little deeper.
 fn below(text: &str) -> String {
-    wrapped(BELOW, text)
+    wrapped(BELOW, &format!("{BELOW}  "), text)
 }
 
-fn wrapped(head: &str, text: &str) -> String {
+fn wrapped(head: &str, more: &str, text: &str) -> String {
     let mut shown = String::new();
-    wrap(&mut shown, head, BELOW, text);
+    wrap(&mut shown, head, more, text);
     shown.pop();
     shown
 }
@@ -286,4 +286,21 @@ fn as_json(ported: &Ported, script: &ScriptText, from: &ClusterFile, to: &Cluste
         "changes": ported.changes.iter().map(change).collect::<Vec<_>>(),
         "questions": ported.questions.iter().map(question).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::narrow::narrowed;
+
+    #[test]
+    fn a_reason_is_broken_once_whatever_the_width() {
+        let reason = "it runs on v100 now; wilson has other GPUs too, and calls these \
+                      v100nvlinkppc64 where nodes are ppc64le, as satori's";
+        assert_eq!(
+            narrowed(&below(reason), 80),
+            "            it runs on v100 now; wilson has other GPUs too, and calls these\n              \
+             v100nvlinkppc64 where nodes are ppc64le, as satori's"
+        );
+    }
 }
