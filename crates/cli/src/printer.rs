@@ -125,6 +125,16 @@ impl Printer {
         self.data(&format!("{text}\n"));
     }
 
+    /// Writes a line of a job's output after `prefix`: what a person sees of it onto a terminal, else
+    /// its bytes as they are.
+    pub fn output_line(&self, prefix: &str, line: &[u8]) {
+        if self.shown.is_some() {
+            self.line(&format!("{prefix}{}", folder::drawn_text(line)));
+        } else {
+            self.bytes(&[prefix.as_bytes(), line, b"\n"].concat());
+        }
+    }
+
     /// Writes a line of talk.
     pub fn say(&self, text: &str) {
         self.settle();

@@ -12,6 +12,11 @@ fn the_bytes_of_a_rank_go_into_a_pipe_as_they_are() {
     env.yard(&["run", "--", "sh", "-c", bytes]).success();
     let output = env.command(&["logs", "@", "-r", "0"]).output().unwrap();
     assert_eq!(output.stdout, b"a\xffb\r50%\r100%\r\n\x1b[1mno end");
+    for command in [&["logs", "@"][..], &["logs", "-f", "@"]] {
+        let output = env.command(command).output().unwrap();
+        let want = b"[0] a\xffb\r50%\r100%\r\n[0] \x1b[1mno end\n";
+        assert_eq!(output.stdout, want, "{command:?}");
+    }
 }
 
 #[test]

@@ -56,15 +56,23 @@ impl FileTail {
         &self.path
     }
 
+    /// The next lines since the last call as a person sees them: [`FileTail::read_bytes`], each as
+    /// [`drawn_text`].
+    ///
+    /// # Errors
+    /// As [`FileTail::read_bytes`].
+    pub fn read(&mut self, over: bool) -> io::Result<Vec<String>> {
+        let lines = self.read_bytes(over)?;
+        Ok(lines.iter().map(|line| drawn_text(line)).collect())
+    }
+
     /// The next lines since the last call, without their line feeds: a portion, after which
-    /// [`FileTail::has_more`] tells whether to call again at once. Where a program drew over its
-    /// line with carriage returns, what it drew last; what is no UTF-8 is replaced. A line that
-    /// isn't whole is left for later, unless the writer is `over`: then everything that is left
-    /// comes.
+    /// [`FileTail::has_more`] tells whether to call again at once. A line that isn't whole is left
+    /// for later, unless the writer is `over`: then everything that is left comes.
     ///
     /// # Errors
     /// What the system says; a file that isn't there has no lines.
-    pub fn read(&mut self, over: bool) -> io::Result<Vec<String>> {
+    pub fn read_bytes(&mut self, over: bool) -> io::Result<Vec<Vec<u8>>> {
         // Lines that the last portion had no room for come before further bytes.
         let filled = if self.rest.len() as u64 > AT_ONCE {
             true
@@ -75,8 +83,7 @@ impl FileTail {
         let all_lines = self.lines(&mut lines);
         self.has_more = filled || !all_lines;
         if over && !self.has_more && !self.rest.is_empty() {
-            lines.push(line(&self.rest));
-            self.rest.clear();
+            lines.push(std::mem::take(&mut self.rest));
         }
         Ok(lines)
     }
@@ -86,7 +93,7 @@ impl FileTail {
     pub fn redrawn(&mut self) -> Option<String> {
         // Until all whole lines were read, what is left is not the last line.
         let is_drawn_over = !self.has_more && self.rest.contains(&b'\r');
-        let now = is_drawn_over.then(|| line(&self.rest));
+        let now = is_drawn_over.then(|| drawn_text(&self.rest));
         if now == self.drawn {
             return None;
         }
@@ -118,7 +125,7 @@ impl FileTail {
     }
 
     /// Takes whole lines from what was read; whether none is left.
-    fn lines(&mut self, lines: &mut Vec<String>) -> bool {
+    fn lines(&mut self, lines: &mut Vec<Vec<u8>>) -> bool {
         let mut start = 0;
         let all = loop {
             let rest = &self.rest[start..];
@@ -130,7 +137,7 @@ impl FileTail {
             if lines.len() == MOST_LINES {
                 break false;
             }
-            lines.push(line(&rest[..length]));
+            lines.push(rest[..length].to_vec());
             start += next;
         };
         self.rest.drain(..start);
@@ -138,7 +145,10 @@ impl FileTail {
     }
 }
 
-fn line(bytes: &[u8]) -> String {
+/// What a person sees of a line: where its program drew over it with carriage returns, what it drew
+/// last; what is no UTF-8 is replaced.
+#[must_use]
+pub fn drawn_text(bytes: &[u8]) -> String {
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
     let drawn = bytes.rsplit(|byte| *byte == b'\r').next().unwrap_or(bytes);
     String::from_utf8_lossy(drawn).into_owned()

@@ -34,7 +34,7 @@ pub use code_snapshot::{CODE_LIMIT, CodeError, CodeSource, copy_code, find_sourc
 pub use event::{ComingBack, Event, EventLine, StopReason};
 pub use event_log::{EventLog, EventTail};
 pub use exit_file::RankExit;
-pub use file_tail::FileTail;
+pub use file_tail::{FileTail, drawn_text};
 pub use folder_error::FolderError;
 pub use incoming_part::IncomingPart;
 pub use index::{Index, IndexEntry, RemovedRun, Repeat};

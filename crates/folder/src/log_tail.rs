@@ -1,20 +1,26 @@
 //! Follows the ranks' output.
 
-use crate::{Attempt, FileTail, RunFolder};
-use serde::{Deserialize, Serialize};
+use crate::{Attempt, FileTail, RunFolder, drawn_text};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 /// One line of a rank.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     /// The task's number in the ranks' step.
     pub rank: u32,
-    /// Without its line feed. Where a program drew over its line with carriage returns, what it
-    /// drew last; what is no UTF-8 is replaced.
-    pub text: String,
+    /// As it was written, without its line feed.
+    pub bytes: Vec<u8>,
+}
+
+impl LogLine {
+    /// What a person sees of it: see [`drawn_text`].
+    #[must_use]
+    pub fn text(&self) -> String {
+        drawn_text(&self.bytes)
+    }
 }
 
 /// Follows the logs of one start.
@@ -65,11 +71,11 @@ impl LogTail {
                 self.next = *rank;
                 break;
             }
-            let texts = tail.read(over)?;
+            let read = tail.read_bytes(over)?;
             more |= tail.has_more();
-            bytes += texts.iter().map(String::len).sum::<usize>();
-            let texts = texts.into_iter();
-            lines.extend(texts.map(|text| LogLine { rank: *rank, text }));
+            bytes += read.iter().map(Vec::len).sum::<usize>();
+            let read = read.into_iter();
+            lines.extend(read.map(|bytes| LogLine { rank: *rank, bytes }));
         }
         // Ranks before the first were read in an earlier portion, which may have been too short.
         self.has_more = more || self.next > 0 || (first > 0 && self.is_behind(first));
@@ -80,8 +86,8 @@ impl LogTail {
     pub fn redrawn(&mut self) -> Vec<LogLine> {
         let tails = self.ranks.iter_mut();
         let redrawn = tails.filter_map(|(rank, tail)| {
-            let text = tail.redrawn()?;
-            Some(LogLine { rank: *rank, text })
+            let bytes = tail.redrawn()?.into_bytes();
+            Some(LogLine { rank: *rank, bytes })
         });
         redrawn.collect()
     }
@@ -131,7 +137,7 @@ mod tests {
     fn shown(lines: &[LogLine]) -> Vec<String> {
         lines
             .iter()
-            .map(|line| format!("{}:{}", line.rank, line.text))
+            .map(|line| format!("{}:{}", line.rank, line.text()))
             .collect()
     }
 

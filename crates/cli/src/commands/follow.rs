@@ -81,13 +81,14 @@ pub fn follow(
                     }
                 }
                 RunEvent::Redrawn { line } => {
-                    printer.redraw(&format!("  [{}] {}", line.rank, line.text));
+                    printer.redraw(&format!("  [{}] {}", line.rank, line.text()));
                 }
                 RunEvent::Output { line } => {
-                    story.add_output(&line.text);
-                    printer.line(&format!("  [{}] {}", line.rank, line.text));
-                    if line.rank == 0 && !line.text.trim().is_empty() {
-                        last_line = Some(line.text);
+                    let text = line.text();
+                    story.add_output(&text);
+                    printer.output_line(&format!("  [{}] ", line.rank), &line.bytes);
+                    if line.rank == 0 && !text.trim().is_empty() {
+                        last_line = Some(text);
                     }
                 }
                 RunEvent::Outage { why } => printer.say(&outage(poller.cluster(), &why)),

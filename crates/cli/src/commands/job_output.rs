@@ -16,12 +16,10 @@ use std::time::UNIX_EPOCH;
 /// Files are dated by the kernel's coarse clock, which can lag this far behind.
 const CLOCK_TICK_MS: i64 = 20;
 
-/// A line of a file, behind the number of the element that alone writes it.
-pub fn file_line(file: &OutputFile, text: &str) -> String {
-    match file.element {
-        Some(element) => format!("[{element}] {text}"),
-        None => text.to_owned(),
-    }
+/// What stands before a file's lines: the number of the element that alone writes it.
+fn prefix(file: &OutputFile) -> String {
+    file.element
+        .map_or_else(String::new, |element| format!("[{element}] "))
 }
 
 /// What the embedded engine says of a job, or of an array's rows in the order of their elements.
@@ -52,7 +50,7 @@ pub fn follow_job(
     let mut client = connection::connect_to(cluster).map_err(failure)?;
     let facts =
         connection::view_facts_of(cluster.to_owned(), Some(&mut client)).map_err(failure)?;
-    let show = |line: &str| printer.line(line);
+    let show = |prefix: &str, line: &[u8]| printer.output_line(prefix, line);
     let mut output = JobOutput::default();
     loop {
         let mut records = client.jobs(JobFilter::of(&[job]))?;
@@ -186,7 +184,7 @@ impl JobOutput {
 
     /// Shows what came since the last call, in whole lines; of ended jobs all of it. Whether there
     /// was anything.
-    pub fn show_news(&mut self, show: &impl Fn(&str)) -> bool {
+    pub fn show_news(&mut self, show: &impl Fn(&str, &[u8])) -> bool {
         let mut any = false;
         for followed in self.files.values_mut() {
             any |= followed.show_news(show);
@@ -195,7 +193,7 @@ impl JobOutput {
     }
 
     /// All jobs have ended: shows what is left.
-    pub fn finish(&mut self, show: &impl Fn(&str)) {
+    pub fn finish(&mut self, show: &impl Fn(&str, &[u8])) {
         for followed in self.files.values_mut() {
             if followed.stage == Stage::Open {
                 followed.stage = Stage::Ended;
@@ -207,7 +205,7 @@ impl JobOutput {
 
 impl Followed {
     /// Whether there was anything; a file that can't be read has nothing.
-    fn show_news(&mut self, show: &impl Fn(&str)) -> bool {
+    fn show_news(&mut self, show: &impl Fn(&str, &[u8])) -> bool {
         let mut any = false;
         if self.stage == Stage::Shown {
             return any;
@@ -215,9 +213,9 @@ impl Followed {
         let over = self.stage == Stage::Ended;
         if is_written_since(self.tail.path(), self.since) {
             loop {
-                for line in self.tail.read(over).unwrap_or_default() {
+                for line in self.tail.read_bytes(over).unwrap_or_default() {
                     any = true;
-                    show(&file_line(&self.file, &line));
+                    show(&prefix(&self.file), &line);
                 }
                 if !(over && self.tail.has_more()) {
                     break;
@@ -235,8 +233,8 @@ impl Followed {
 pub fn show_whole(file: &OutputFile, printer: &Printer) -> std::io::Result<()> {
     let mut tail = FileTail::new(file.path.clone());
     loop {
-        for line in tail.read(true)? {
-            printer.line(&file_line(file, &line));
+        for line in tail.read_bytes(true)? {
+            printer.output_line(&prefix(file), &line);
         }
         if !tail.has_more() {
             return Ok(());

@@ -256,7 +256,7 @@ fn follow(args: &Args, run: &Run, transport: Box<dyn Transport>, printer: &Print
             match seen {
                 RunEvent::Output { line } => show(args, &line, printer),
                 RunEvent::Redrawn { line } if args.rank.is_none_or(|rank| rank == line.rank) => {
-                    printer.redraw(&format!("[{}] {}", line.rank, line.text));
+                    printer.redraw(&format!("[{}] {}", line.rank, line.text()));
                 }
                 RunEvent::Outage { why } => printer.say(&outage(poller.cluster(), &why)),
                 RunEvent::OutageOver { lasted } => {
@@ -274,8 +274,8 @@ fn follow(args: &Args, run: &Run, transport: Box<dyn Transport>, printer: &Print
 
 fn show(args: &Args, line: &LogLine, printer: &Printer) {
     match args.rank {
-        Some(rank) if rank == line.rank => printer.line(&line.text),
+        Some(rank) if rank == line.rank => printer.output_line("", &line.bytes),
         Some(_) => {}
-        None => printer.line(&format!("[{}] {}", line.rank, line.text)),
+        None => printer.output_line(&format!("[{}] ", line.rank), &line.bytes),
     }
 }

@@ -120,7 +120,7 @@ pub fn logs(repeats: &Repeats, rank: Option<u32>, last: bool, printer: &Printer)
                     .iter()
                     .filter(|line| rank.is_none_or(|rank| rank == line.rank));
                 for line in own {
-                    printer.line(&format!("[{number}.{}] {}", line.rank, line.text));
+                    printer.output_line(&format!("[{number}.{}] ", line.rank), &line.bytes);
                 }
                 if !tail.has_more() {
                     break;

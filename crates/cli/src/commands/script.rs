@@ -55,7 +55,7 @@ pub fn run(
         return follow_array(job, &facts, &mut client, interrupt, printer);
     }
     let mut output = JobOutput::default();
-    let show = |line: &str| printer.line(line);
+    let show = |prefix: &str, line: &[u8]| printer.output_line(prefix, line);
     loop {
         if interrupt.asked() {
             printer.show_line(&format!("job {job} continues without this terminal"));
@@ -102,7 +102,7 @@ fn follow_array(
     let mut output = JobOutput::default();
     let mut elements = Elements::default();
     let mut version = 0;
-    let show = |line: &str| printer.line(&format!("  {line}"));
+    let show = |prefix: &str, line: &[u8]| printer.output_line(&format!("  {prefix}"), line);
     loop {
         if interrupt.asked() {
             printer.show_line(&format!("job {job} continues without this terminal"));

@@ -110,7 +110,7 @@ pub fn follow(
     let mut output = JobOutput::default();
     let (mut looks, mut outages, mut remedied) = (0, OutageReport::default(), false);
     let (mut knows_files, mut reason) = (false, None);
-    let show = |line: &str| printer.line(line);
+    let show = |prefix: &str, line: &[u8]| printer.output_line(prefix, line);
     loop {
         if stop() {
             return Ok(None);
