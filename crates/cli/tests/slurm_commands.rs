@@ -668,6 +668,27 @@ fn a_terminal_ends_with_the_input_that_is_piped_into_srun() {
 }
 
 #[test]
+fn a_jobs_name_fakes_no_row_and_moves_no_cursor() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let name = "a\x1b[2J\nJOBID 99\u{202e}";
+    env.slurm("sbatch", &["-J", name, "--wrap", "true"])
+        .success();
+    for (command, args) in [
+        ("squeue", &["-h", "-t", "all", "-o", "%j"][..]),
+        ("sacct", &["-n", "-X", "-o", "jobname%60"]),
+        ("sacct", &["-n", "-X", "-P", "-o", "jobname"]),
+    ] {
+        let shown = env.slurm(command, args).success();
+        let line = "a\\x1b[2J\\nJOBID 99\\u{202e}";
+        assert_eq!(
+            shown.trim_start(),
+            format!("{line}\n").trim_start(),
+            "{command}"
+        );
+    }
+}
+
+#[test]
 fn sacct_shows_each_start_of_a_requeued_job_and_what_was_used() {
     let env = env();
     env.write(

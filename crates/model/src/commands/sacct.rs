@@ -13,7 +13,7 @@ use crate::records::{
     StepRecord, StepState, ViewFacts, WaitStatus,
 };
 use crate::values::{
-    NodeShare, Seconds, Timestamp, Usage, mebibytes_text, moment_text, node_list,
+    NodeShare, Seconds, Timestamp, Usage, mebibytes_text, moment_text, node_list, one_line,
     padded_elapsed_text, parse_moment,
 };
 use jiff::tz::TimeZone;
@@ -243,7 +243,8 @@ impl SacctArgs {
         let values = self
             .columns
             .iter()
-            .map(|column| row.value(column.field.name));
+            // Names are a job's own words: none may end a line or move a cursor.
+            .map(|column| one_line(&row.value(column.field.name)).into_owned());
         self.line(&values.collect::<Vec<_>>(), text);
     }
 
