@@ -55,11 +55,14 @@ impl Pages {
         (head.to_owned(), body.to_owned())
     }
 
+    /// The cookie's header up to its value.
+    fn cookie(&self) -> String {
+        format!("Cookie: yard-{}=", self.port)
+    }
+
     fn own(&self, path: &str) -> String {
-        let headers = format!(
-            "Host: 127.0.0.1:{}\r\nCookie: yard={}\r\n",
-            self.port, self.token
-        );
+        let (cookie, token) = (self.cookie(), &self.token);
+        let headers = format!("Host: 127.0.0.1:{}\r\n{cookie}{token}\r\n", self.port);
         let (head, body) = self.get(path, &headers);
         assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}\n{body}");
         body
@@ -99,10 +102,14 @@ fn pages_need_the_token_and_show_runs_their_logs_and_plots() {
     let host = format!("Host: 127.0.0.1:{}\r\n", pages.port);
     for (path, headers) in [
         ("/", host.clone()),
-        ("/api/runs", format!("{host}Cookie: yard=wrong\r\n")),
+        ("/api/runs", format!("{host}{}wrong\r\n", pages.cookie())),
         (
             "/api/runs",
-            format!("Host: evil.example\r\nCookie: yard={}\r\n", pages.token),
+            format!(
+                "Host: evil.example\r\n{}{}\r\n",
+                pages.cookie(),
+                pages.token
+            ),
         ),
     ] {
         let (head, body) = pages.get(path, &headers);
@@ -114,9 +121,12 @@ fn pages_need_the_token_and_show_runs_their_logs_and_plots() {
     let (head, _) = pages.get(&format!("/?token={}", pages.token), &host);
     let lower = head.to_lowercase();
     assert!(
-        lower.contains("set-cookie: yard=") && lower.contains("location: /\r\n"),
+        lower.contains("set-cookie: yard-") && lower.contains("location: /\r\n"),
         "{head}"
     );
+    let elsewhere = format!("//evil.example/?token={}", pages.token);
+    let (head, _) = pages.get(&elsewhere, &host);
+    assert!(head.contains("location: /evil.example/\r\n"), "{head}");
     assert!(
         lower.contains("content-security-policy: default-src 'none'"),
         "{head}"
@@ -147,7 +157,10 @@ fn pages_need_the_token_and_show_runs_their_logs_and_plots() {
     wait_until("its removal is seen", || {
         pages.own("/api/runs").contains("was removed")
     });
-    let (head, _) = pages.get(&run, &format!("{host}Cookie: yard={}\r\n", pages.token));
+    let (head, _) = pages.get(
+        &run,
+        &format!("{host}{}{}\r\n", pages.cookie(), pages.token),
+    );
     assert!(head.starts_with("HTTP/1.1 404"), "{head}");
 }
 
@@ -248,4 +261,17 @@ fn a_browser_shows_many_runs_and_ranks() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(drawn > 10_000, "{name}: {drawn} bytes were drawn\n{said}");
     }
+}
+
+/// Every user of the machine can make connections.
+#[test]
+fn idle_connections_of_strangers_are_bounded() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let pages = Pages::start(&env);
+    let idle: Vec<TcpStream> = (0..400)
+        .map(|_| TcpStream::connect(("127.0.0.1", pages.port)).unwrap())
+        .collect();
+    let mut first = idle[0].try_clone().unwrap();
+    assert_eq!(first.read(&mut [0]).unwrap(), 0, "the oldest is closed");
+    assert!(pages.own("/api/runs").contains("rows"));
 }

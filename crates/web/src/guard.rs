@@ -5,12 +5,14 @@
 
 use std::io;
 
-/// The cookie that holds the token after the first visit.
-const COOKIE: &str = "yard";
-
 /// What a visitor must know. It prints as nothing.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct Token {
+    text: String,
+    /// The cookie that holds it after the first visit. Browsers give a name's cookies to all of its
+    /// ports, so that each server has its own.
+    cookie: String,
+}
 
 impl std::fmt::Debug for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -41,27 +43,32 @@ pub enum Entry {
 }
 
 impl Token {
-    /// A new one.
+    /// A new one for the server on this port.
     ///
     /// # Errors
     /// The system has no random numbers.
-    pub fn new() -> io::Result<Token> {
+    pub fn new(port: u16) -> io::Result<Token> {
         let bytes: [u8; 16] = sys::random()?;
-        Ok(Token(
-            bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-        ))
+        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Token::of(text, port))
+    }
+
+    fn of(text: String, port: u16) -> Token {
+        let cookie = format!("yard-{port}");
+        Token { text, cookie }
     }
 
     /// It as text, for the address that its owner gets.
     #[must_use]
     pub fn text(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// The cookie that brings it again.
     #[must_use]
     pub fn cookie(&self) -> String {
-        format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict", self.0)
+        let Token { text, cookie } = self;
+        format!("{cookie}={text}; Path=/; HttpOnly; SameSite=Strict")
     }
 
     /// Whether a visitor enters.
@@ -74,7 +81,7 @@ impl Token {
         }
         let cookies = visit.cookies.unwrap_or_default().split(';');
         let mut own = cookies.filter_map(|cookie| cookie.trim().split_once('='));
-        if own.any(|(name, value)| name == COOKIE && self.is(value)) {
+        if own.any(|(name, value)| name == self.cookie && self.is(value)) {
             return match visit.token {
                 Some(_) => Entry::GetsCookie,
                 None => Entry::Enters,
@@ -88,8 +95,8 @@ impl Token {
 
     /// In a time that does not depend on where they differ.
     fn is(&self, other: &str) -> bool {
-        let pairs = self.0.bytes().zip(other.bytes());
-        self.0.len() == other.len() && pairs.fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+        let pairs = self.text.bytes().zip(other.bytes());
+        self.text.len() == other.len() && pairs.fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
     }
 }
 
@@ -99,7 +106,7 @@ mod tests {
 
     #[track_caller]
     fn check(host: &str, cookies: &str, token: Option<&str>, want: Entry) {
-        let own = Token("secret".to_owned());
+        let own = Token::of("secret".to_owned(), 80);
         let visit = Visit {
             host: Some(host),
             cookies: Some(cookies),
@@ -111,22 +118,30 @@ mod tests {
     #[test]
     fn who_enters() {
         check("127.0.0.1:80", "", Some("secret"), Entry::GetsCookie);
-        check("localhost:80", "a=b; yard=secret", None, Entry::Enters);
-        check("localhost", "yard=secret", Some("old"), Entry::GetsCookie);
+        check("localhost:80", "a=b; yard-80=secret", None, Entry::Enters);
+        check(
+            "localhost",
+            "yard-80=secret",
+            Some("old"),
+            Entry::GetsCookie,
+        );
         check("127.0.0.1:80", "", None, Entry::StaysOut);
+        // That of another server of this user.
+        check("localhost:80", "yard-81=secret", None, Entry::StaysOut);
         check(
             "127.0.0.1:80",
-            "yard=secre",
+            "yard-80=secre",
             Some("secret2"),
             Entry::StaysOut,
         );
         // A page of another name that a browser was made to find here.
         check(
             "evil.example:80",
-            "yard=secret",
+            "yard-80=secret",
             Some("secret"),
             Entry::StaysOut,
         );
-        assert_eq!(format!("{:?}", Token("secret".to_owned())), "Token(…)");
+        let token = Token::of("secret".to_owned(), 80);
+        assert_eq!(format!("{token:?}"), "Token(…)");
     }
 }

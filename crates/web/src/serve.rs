@@ -9,9 +9,12 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::serve::ListenerExt;
 use serde::Deserialize;
+use std::collections::VecDeque;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use sys::Places;
 
 const PAGE: &str = include_str!("assets/index.html");
@@ -21,6 +24,9 @@ const STYLE: &str = include_str!("assets/style.css");
 /// Nothing but this server's own files, and no page of another around them.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
                       connect-src 'self'; frame-src 'self'; frame-ancestors 'self'; form-action 'none'; base-uri 'none'";
+
+/// More than all pages of a person's browser make.
+const MOST_CONNECTIONS: usize = 256;
 
 /// A server that listens and does not answer yet.
 #[derive(Debug)]
@@ -42,10 +48,8 @@ struct Site {
 pub fn open(port: Option<u16>) -> io::Result<Server> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0)))?;
     listener.set_nonblocking(true)?;
-    Ok(Server {
-        listener,
-        token: Token::new()?,
-    })
+    let token = Token::new(listener.local_addr()?.port())?;
+    Ok(Server { listener, token })
 }
 
 impl Server {
@@ -77,9 +81,30 @@ impl Server {
             .max_blocking_threads(4)
             .build()?;
         runtime.block_on(async {
+            let mut open = OpenConnections::default();
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            let listener = listener.tap_io(move |stream| open.add(stream.as_fd()));
             axum::serve(listener, routes(site)).await
         })
+    }
+}
+
+/// The newest connections. All users of the machine can make some, and leave them idle: beyond
+/// [`MOST_CONNECTIONS`] the oldest is closed, and a browser makes a new one.
+#[derive(Default)]
+struct OpenConnections(VecDeque<TcpStream>);
+
+impl OpenConnections {
+    fn add(&mut self, stream: BorrowedFd<'_>) {
+        while self.0.len() >= MOST_CONNECTIONS
+            && let Some(oldest) = self.0.pop_front()
+        {
+            // Closed by its visitor it is as good.
+            let _closed = oldest.shutdown(Shutdown::Both);
+        }
+        if let Ok(stream) = stream.try_clone_to_owned() {
+            self.0.push_back(stream.into());
+        }
     }
 }
 
@@ -115,7 +140,7 @@ async fn guarded(State(site): State<Site>, request: Request, next: Next) -> Resp
         Entry::GetsCookie => {
             let headers = [
                 (header::SET_COOKIE, site.token.cookie()),
-                (header::LOCATION, request.uri().path().to_owned()),
+                (header::LOCATION, own_path(request.uri().path())),
             ];
             (StatusCode::SEE_OTHER, headers).into_response()
         }
@@ -136,6 +161,11 @@ async fn guarded(State(site): State<Site>, request: Request, next: Next) -> Resp
     own.entry(header::CONTENT_SECURITY_POLICY)
         .or_insert(HeaderValue::from_static(POLICY));
     response
+}
+
+/// The path for a `Location`: with two slashes it would name another server.
+fn own_path(path: &str) -> String {
+    format!("/{}", path.trim_start_matches(['/', '\\']))
 }
 
 fn judged(token: &Token, request: &Request) -> Entry {
