@@ -7,6 +7,7 @@ use model::{Accounting, NodeName};
 use resources::{Cluster, SingleNode, Trust};
 use sched::{BackfillParameters, ParameterError};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 /// More GPUs in a node have no indices.
@@ -36,6 +37,14 @@ pub(crate) struct ClusterError {
     pub(crate) todo: String,
 }
 
+/// More than any cluster's file has.
+const LONGEST_FILE: u64 = 4 << 20;
+
+/// Reads a cluster's file, for which the engine must not wait.
+pub(crate) fn read_cluster(path: &Path) -> io::Result<String> {
+    sys::named_file::read_text(path, LONGEST_FILE)
+}
+
 impl EngineCluster {
     /// The cluster of an engine's folder: of the file that lies in it, else this machine.
     pub(crate) fn of(
@@ -44,7 +53,7 @@ impl EngineCluster {
     ) -> Result<EngineCluster, ClusterError> {
         let path = folder.cluster();
         let asked = || format!("the cluster of {}", path.display());
-        match std::fs::read_to_string(&path) {
+        match read_cluster(&path) {
             Ok(text) => {
                 EngineCluster::of_text(&folder.name(), &text).map_err(|there| ClusterError {
                     asked: asked(),

@@ -2,11 +2,13 @@
 //! would end them.
 
 use crate::own_processes::OwnProcesses;
+use crate::supervisor::group_owner;
 use model::{JobId, RestartCount};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
+use sys::memory_cgroup::MemoryCgroup;
 use sys::process;
 
 const SIGKILL: i32 = 9;
@@ -22,8 +24,9 @@ pub(crate) struct Orphans<'a> {
     pub(crate) engine: &'a Path,
     pub(crate) job: JobId,
     pub(crate) restart: RestartCount,
-    /// Sessions of the lost supervisors: tasks stay in them unless they begin their own.
-    pub(crate) sessions: Vec<u32>,
+    /// The lost supervisors. Tasks stay in the sessions of those unless they begin their own, and in
+    /// their memory control groups in any case.
+    pub(crate) supervisors: Vec<u32>,
     /// An engine that a command of the job started is none of them.
     pub(crate) own: &'a OwnProcesses,
 }
@@ -36,6 +39,7 @@ impl Orphans<'_> {
         loop {
             let found = self.find();
             if found.is_empty() || begun.elapsed() > LONGEST {
+                MemoryCgroup::remove_left(|name| self.owns(name));
                 return killed.len();
             }
             for pid in found {
@@ -48,14 +52,26 @@ impl Orphans<'_> {
     }
 
     fn find(&self) -> Vec<u32> {
-        let is_one = |pid: &u32| self.is_in_session(*pid) || self.is_named(*pid);
+        let is_one =
+            |pid: &u32| self.is_in_session(*pid) || self.is_named(*pid) || self.is_in_group(*pid);
         let all = process::all().filter(is_one);
         all.filter(|pid| !self.own.has(*pid)).collect()
     }
 
     fn is_in_session(&self, pid: u32) -> bool {
         let session = process::session(pid);
-        session.is_some_and(|session| self.sessions.contains(&session))
+        session.is_some_and(|session| self.supervisors.contains(&session))
+    }
+
+    fn is_in_group(&self, pid: u32) -> bool {
+        MemoryCgroup::of_process(pid, |name| self.owns(name)).is_some()
+    }
+
+    /// Whether a group's name is that of a step of this job that a lost supervisor held.
+    fn owns(&self, group: &str) -> bool {
+        group_owner(group).is_some_and(|(supervisor, job)| {
+            job == self.job && self.supervisors.contains(&supervisor)
+        })
     }
 
     /// As its environment tells. A zombie has none.

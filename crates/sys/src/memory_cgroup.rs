@@ -7,6 +7,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The file of a group into which processes are written that enter it.
+const ENTRANCE: &str = "cgroup.procs";
+
 /// A group that bounds memory; removed when it is dropped.
 #[derive(Debug)]
 pub struct MemoryCgroup {
@@ -51,10 +54,54 @@ impl MemoryCgroup {
         MemoryCgroup::make(&name, 1 << 30).map(drop)
     }
 
+    /// The name of the innermost group that a process is in and that `is_ours`.
+    #[must_use]
+    pub fn of_process(pid: u32, is_ours: impl Fn(&str) -> bool) -> Option<String> {
+        let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+        let names = groups.lines().flat_map(|line| line.rsplit('/'));
+        names
+            .into_iter()
+            .find(|name| is_ours(name))
+            .map(str::to_owned)
+    }
+
+    /// Takes this process out of the outermost group above it that `is_ours`, into the one around that.
+    ///
+    /// # Errors
+    /// It may not enter that one.
+    pub fn leave(is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
+        let Some((own, _version)) = own_group() else {
+            return Ok(());
+        };
+        let name = |folder: &Path| {
+            folder
+                .file_name()
+                .is_some_and(|name| is_ours(&name.to_string_lossy()))
+        };
+        let outermost = own.ancestors().filter(|folder| name(folder)).last();
+        match outermost.and_then(Path::parent) {
+            Some(around) => fs::write(around.join(ENTRANCE), "0"),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes the groups beside those that this process would make which `are_left`: no process is in
+    /// them any more, and whoever made them could not remove them. One with a process stays.
+    pub fn remove_left(are_left: impl Fn(&str) -> bool) {
+        let Some((own, _version)) = own_group() else {
+            return;
+        };
+        for entry in fs::read_dir(own).into_iter().flatten().flatten() {
+            if are_left(&entry.file_name().to_string_lossy()) {
+                let _busy = fs::remove_dir(entry.path());
+            }
+        }
+    }
+
     /// The file into which a process writes `0` to enter the group.
     #[must_use]
     pub fn entrance(&self) -> PathBuf {
-        self.folder.join("cgroup.procs")
+        self.folder.join(ENTRANCE)
     }
 
     /// How many processes the kernel killed because the bound was met.

@@ -2,7 +2,7 @@
 
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs::{File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -31,6 +31,26 @@ pub fn open(options: &mut OpenOptions, path: &Path, user: u32) -> io::Result<Fil
     Ok(file)
 }
 
+/// Reads a text that must not be waited for: of a regular file, also behind a link, of at most `most` bytes.
+///
+/// # Errors
+/// It is no regular file, is longer or is no UTF-8; what the system says.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file: File = rustix::fs::open(path, flags, Mode::empty())?.into();
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut text = String::new();
+    // One byte more, since a file may grow while it is read.
+    file.take(most.saturating_add(1))
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > most {
+        return Err(io::Error::other(format!("it has more than {most} bytes")));
+    }
+    Ok(text)
+}
+
 fn refused_or_own_pipe(facts: &Metadata, user: u32) -> io::Result<bool> {
     if !facts.file_type().is_fifo() {
         return Ok(false);
@@ -40,4 +60,29 @@ fn refused_or_own_pipe(facts: &Metadata, user: u32) -> io::Result<bool> {
     }
     let problem = format!("it is a pipe of user {}", facts.uid());
     Err(io::Error::other(problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_text_is_of_a_regular_file_within_a_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "four").unwrap();
+        assert_eq!(read_text(&path, 4).unwrap(), "four");
+        assert!(read_text(&path, 3).is_err());
+        fs::write(&path, b"\xff").unwrap();
+        assert!(read_text(&path, 4).is_err());
+        let pipe = folder.path().join("pipe");
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, Mode::RWXU, 0).unwrap();
+        for other in [pipe.as_path(), folder.path(), Path::new("/dev/zero")] {
+            assert!(read_text(other, 4).is_err(), "{other:?}");
+        }
+        let missing = read_text(&folder.path().join("missing"), 4).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
 }

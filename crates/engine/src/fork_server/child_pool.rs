@@ -107,16 +107,15 @@ impl ChildPool {
 
     /// Adds all that hold a step, and tells their numbers in the same order.
     pub(super) fn watch<'a>(&'a self, poll: &mut Poll<'a>) -> Vec<u32> {
-        let holding = self
+        let busy = self
             .children
             .iter()
             .filter(|(_, child)| matches!(child.state, ChildState::Holds(_)));
-        holding
-            .map(|(pid, child)| {
-                poll.add(&child.stream, Interest::Read);
-                *pid
-            })
-            .collect()
+        busy.map(|(pid, child)| {
+            poll.add(&child.stream, Interest::Read);
+            *pid
+        })
+        .collect()
     }
 
     /// Reads what a supervisor has to say: that its step ended, and how.

@@ -90,10 +90,10 @@ impl Live {
         let mut poll = Poll::new();
         poll.add(&self.engine, Interest::Read);
         poll.add(signals, Interest::Read);
-        let holding = self.pool.watch(&mut poll);
+        let busy = self.pool.watch(&mut poll);
         poll.wait(rest.into_iter().chain(reaping).min())?;
         let spoke: Vec<u32> = (2..)
-            .zip(holding)
+            .zip(busy)
             .filter_map(|(place, pid)| poll.readable(place).then_some(pid))
             .collect();
         drop(poll);

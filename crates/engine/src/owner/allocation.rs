@@ -93,9 +93,9 @@ impl Owner {
     }
 
     fn end_running(&mut self, job: JobId, outcome: Outcome, status: WaitStatus, turn: &mut Turn) {
-        if let Some(holding) = self.running.get_mut(&job) {
+        if let Some(active) = self.running.get_mut(&job) {
             let outcome = outcome.clone();
-            holding.over = Some(Over { outcome, status });
+            active.over = Some(Over { outcome, status });
         }
         self.decide(job, Ending::End(outcome), turn);
         self.consider_end(job, turn);

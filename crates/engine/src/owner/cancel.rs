@@ -98,10 +98,10 @@ impl Owner {
 
     /// Without `batch` or `full` the steps get it and the batch script does not.
     fn signal_job(&self, job: JobId, signal: i32, batch: bool, full: bool, turn: &mut Turn) {
-        let Some(holding) = self.running.get(&job) else {
+        let Some(active) = self.running.get(&job) else {
             return;
         };
-        for step in holding.steps.keys() {
+        for step in active.steps.keys() {
             let is_batch = *step == StepId::Batch;
             let reach = match (is_batch, batch, full) {
                 (true, _, true) | (false, false, _) | (false, true, true) => Reach::All,
@@ -109,7 +109,7 @@ impl Owner {
                 (true, false, false) | (false, true, false) => continue,
             };
             let call = SupervisorCall::Signal { signal, reach };
-            for key in holding.live_keys(*step) {
+            for key in active.live_keys(*step) {
                 turn.words.push((key, call.clone()));
             }
         }
@@ -122,22 +122,22 @@ impl Owner {
         signal: Option<i32>,
         turn: &mut Turn,
     ) -> Result<(), Refusal> {
-        let holding = self.running.get(&job);
-        let holding = holding.ok_or(Refusal::NotRunning { job })?;
-        if !holding.steps.contains_key(&step) {
+        let active = self.running.get(&job);
+        let active = active.ok_or(Refusal::NotRunning { job })?;
+        if !active.steps.contains_key(&step) {
             return Err(Refusal::Invalid {
                 message: format!("step {job}.{step} is not running"),
             });
         }
         let Some(signal) = signal else {
-            self.stop_step(holding, step, turn);
+            self.stop_step(active, step, turn);
             return Ok(());
         };
         let call = SupervisorCall::Signal {
             signal,
             reach: Reach::All,
         };
-        for key in holding.live_keys(step) {
+        for key in active.live_keys(step) {
             turn.words.push((key, call.clone()));
         }
         Ok(())

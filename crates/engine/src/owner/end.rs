@@ -80,9 +80,9 @@ impl Owner {
 
     /// Whether the end of this supervisor is still to come as far as the owner knows.
     fn is_awaited(&self, key: SupervisorKey) -> bool {
-        let holding = self.running.get(&key.job);
-        let holding = holding.filter(|holding| holding.key(key.step, key.node) == key);
-        let step = holding.and_then(|holding| holding.steps.get(&key.step));
+        let active = self.running.get(&key.job);
+        let active = active.filter(|active| active.key(key.step, key.node) == key);
+        let step = active.and_then(|active| active.steps.get(&key.step));
         let end = step.and_then(|step| step.ends.get(key.node as usize));
         matches!(end, Some(None))
     }
@@ -117,17 +117,17 @@ impl Owner {
 
     pub(super) fn node_ended(&mut self, key: SupervisorKey, end: NodeEnd, turn: &mut Turn) {
         let deadline = self.deadline(key.job);
-        let Some(holding) = self.running.get_mut(&key.job) else {
+        let Some(active) = self.running.get_mut(&key.job) else {
             return;
         };
-        let Some(step) = holding.steps.get_mut(&key.step) else {
+        let Some(step) = active.steps.get_mut(&key.step) else {
             return;
         };
         let lost = end == NodeEnd::Lost;
         step.ends[key.node as usize] = Some(end);
         let ends: Vec<NodeEnd> = step.ends.iter().flatten().cloned().collect();
         if ends.len() == step.ends.len()
-            && let Some(mut step) = holding.steps.remove(&key.step)
+            && let Some(mut step) = active.steps.remove(&key.step)
         {
             let status = ends.iter().map(NodeEnd::status);
             let status = status.fold(WaitStatus::default(), outcome::worst);
@@ -138,15 +138,15 @@ impl Owner {
             };
             let used = ends.iter().filter_map(NodeEnd::usage);
             step.row.record.usage = used.reduce(Usage::and);
-            holding.note_usage(step.row.record.usage);
-            holding.note_end(&step.row.record.state);
+            active.note_usage(step.row.record.usage);
+            active.note_end(&step.row.record.state);
             turn.steps.remove(&(key.job, key.step));
-            if key.step != StepId::Batch || holding.next_step > 0 {
+            if key.step != StepId::Batch || active.next_step > 0 {
                 turn.ended_steps.push(step.row);
             }
             if let (StepId::Batch, Some(end)) = (key.step, ends.first()) {
                 let outcome = outcome::of_batch(end, deadline);
-                holding.over = Some(Over { outcome, status });
+                active.over = Some(Over { outcome, status });
             }
         }
         if lost {
@@ -158,8 +158,8 @@ impl Owner {
     /// A supervisor was killed: to the job that is as if its node had failed.
     fn lost(&mut self, key: SupervisorKey, turn: &mut Turn) {
         let job = key.job;
-        if let Some(holding) = self.running.get_mut(&job) {
-            holding.lost.push(key);
+        if let Some(active) = self.running.get_mut(&job) {
+            active.lost.push(key);
         }
         let requeue = self.state.job(job).is_some_and(may_requeue);
         let ending = if requeue {
@@ -179,40 +179,40 @@ impl Owner {
 
     /// Has the live steps of a job ended.
     pub(super) fn stop_steps(&self, job: JobId, turn: &mut Turn) {
-        let Some(holding) = self.running.get(&job) else {
+        let Some(active) = self.running.get(&job) else {
             return;
         };
-        for step in holding.steps.keys() {
-            self.stop_step(holding, *step, turn);
+        for step in active.steps.keys() {
+            self.stop_step(active, *step, turn);
         }
     }
 
     /// Has one step ended: SIGCONT, SIGTERM, and SIGKILL after a while.
-    pub(super) fn stop_step(&self, holding: &ActiveJob, step: StepId, turn: &mut Turn) {
+    pub(super) fn stop_step(&self, active: &ActiveJob, step: StepId, turn: &mut Turn) {
         let call = SupervisorCall::Deadline {
             at: Some(Timestamp(0)),
             because: Because::Stop,
         };
-        for key in holding.live_keys(step) {
+        for key in active.live_keys(step) {
             turn.words.push((key, call.clone()));
         }
     }
 
     /// Ends a running job whose script (or allocation) is over once its last step is.
     pub(super) fn consider_end(&mut self, job: JobId, turn: &mut Turn) {
-        let Some(holding) = self.running.get(&job) else {
+        let Some(active) = self.running.get(&job) else {
             return;
         };
         let ending = self.ending(job);
-        if !holding.steps.is_empty() {
+        if !active.steps.is_empty() {
             // The script ended before steps that it started: they go with it.
-            if let (Some(over), None) = (&holding.over, ending) {
+            if let (Some(over), None) = (&active.over, ending) {
                 let ending = Ending::End(over.outcome.clone());
                 self.decide(job, ending, turn);
             }
             return;
         }
-        let Some(over) = holding.over.clone().or_else(|| {
+        let Some(over) = active.over.clone().or_else(|| {
             // An allocation that was cancelled or expired: nothing else will be heard of it.
             let status = WaitStatus::default();
             match ending? {
@@ -231,7 +231,7 @@ impl Owner {
         let outcome = outcome::of_job(ending, over.outcome, over.status);
         turn.ended_starts.push(EndedStart {
             job,
-            restart: holding.restart,
+            restart: active.restart,
             at: turn.now,
             state: match (ending, &outcome) {
                 (Some(Ending::Requeue { .. }), Outcome::NodeFail) => JobStateName::NodeFail,
@@ -239,10 +239,10 @@ impl Owner {
                 (Some(Ending::End(_)) | None, outcome) => JobStateName::of_outcome(outcome),
             },
             outcome: outcome.clone(),
-            usage: holding.usage,
+            usage: active.usage,
         });
-        if !holding.lost.is_empty() {
-            self.kill_orphans(holding);
+        if !active.lost.is_empty() {
+            self.kill_orphans(active);
         }
         self.running.remove(&job);
         self.allocations.remove(&job);
@@ -254,8 +254,8 @@ impl Owner {
     fn kill_orphans(&self, active: &ActiveJob) {
         let lost = active.lost.iter();
         let holders = lost.filter_map(|key| Some(record::look(&self.folder, *key)?.holder));
-        // Where its number is another's by now, so is the session.
-        let sessions = holders
+        // Where its number is another's by now, so are the session and the group.
+        let gone = holders
             .filter(|holder| holder.boot_id == sys::boot_id())
             .filter(|holder| sys::process::start_time(holder.pid).is_none());
         let job = active.job;
@@ -263,7 +263,7 @@ impl Owner {
             engine: self.folder.root(),
             job,
             restart: active.restart,
-            sessions: sessions.map(|holder| holder.pid).collect(),
+            supervisors: gone.map(|holder| holder.pid).collect(),
             own: &self.own,
         }
         .kill();

@@ -31,11 +31,11 @@ impl Owner {
                 return;
             }
         };
-        let mut holding = ActiveJob::new(record, tag);
+        let mut active = ActiveJob::new(record, tag);
         if let Some(row) = batch_step::of(record) {
-            holding.steps.insert(StepId::Batch, LiveStep::new(row));
+            active.steps.insert(StepId::Batch, LiveStep::new(row));
         }
-        self.running.insert(job, holding);
+        self.running.insert(job, active);
         self.launch_batch(job, turn);
     }
 

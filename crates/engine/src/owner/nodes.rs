@@ -4,7 +4,7 @@ use super::Owner;
 use super::end::may_requeue;
 use super::turn::Turn;
 use crate::SupervisorKey;
-use crate::engine_cluster::EngineCluster;
+use crate::engine_cluster::{EngineCluster, read_cluster};
 use crate::message::Peer;
 use crate::spec::{Reach, SupervisorCall};
 use api::{Answer, NodeChange, Refusal};
@@ -108,12 +108,12 @@ impl Owner {
             return Ok(Answer::Done);
         }
         let own = self.folder.cluster();
-        let origin = std::fs::read_to_string(self.folder.cluster_origin()).ok();
+        let origin = read_cluster(&self.folder.cluster_origin()).ok();
         let path = origin.map_or_else(|| own.clone(), std::path::PathBuf::from);
         let unchanged = |what: String| Refusal::Invalid {
             message: format!("{}: {what}; nothing was changed", path.display()),
         };
-        let text = std::fs::read_to_string(&path).map_err(|error| unchanged(error.to_string()))?;
+        let text = read_cluster(&path).map_err(|error| unchanged(error.to_string()))?;
         let cluster = EngineCluster::of_text(&self.cluster.name, &text).map_err(unchanged)?;
         if path != own {
             let written = sys::atomic::write_private(&own, text.as_bytes());

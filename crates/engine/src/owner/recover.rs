@@ -24,32 +24,32 @@ pub(crate) fn read(
     state.set_backfill(cluster.backfill());
     let mut running = BTreeMap::new();
     for record in state.running() {
-        let mut holding = ActiveJob::new(record, store.record_tag(submitted_as(record))?);
+        let mut active = ActiveJob::new(record, store.record_tag(submitted_as(record))?);
         if let Some(row) = batch_step::of(record) {
-            holding.steps.insert(StepId::Batch, LiveStep::new(row));
+            active.steps.insert(StepId::Batch, LiveStep::new(row));
         }
-        running.insert(record.id, holding);
+        running.insert(record.id, active);
     }
-    for (job, holding) in &mut running {
-        for row in store.steps(*job, holding.restart)? {
+    for (job, active) in &mut running {
+        for row in store.steps(*job, active.restart)? {
             let step = row.record.step;
             if let StepId::Number(number) = step {
-                holding.next_step = holding.next_step.max(number + 1);
+                active.next_step = active.next_step.max(number + 1);
             }
-            holding.note_usage(row.record.usage);
+            active.note_usage(row.record.usage);
             match row.record.state {
                 StepState::Running => {
-                    holding.steps.insert(step, LiveStep::new(row));
+                    active.steps.insert(step, LiveStep::new(row));
                 }
                 // How the job ends was decided and written when its script ended.
                 StepState::Ended {
                     status, timed_out, ..
                 } if step == StepId::Batch => {
                     let outcome = outcome::of_status(status, timed_out);
-                    holding.over = Some(Over { outcome, status });
-                    holding.steps.remove(&step);
+                    active.over = Some(Over { outcome, status });
+                    active.steps.remove(&step);
                 }
-                ended @ StepState::Ended { .. } => holding.note_end(&ended),
+                ended @ StepState::Ended { .. } => active.note_end(&ended),
             }
         }
     }
@@ -88,9 +88,9 @@ impl Owner {
         let keys: Vec<SupervisorKey> = self
             .running
             .values()
-            .flat_map(|holding| {
-                let steps = holding.steps.keys();
-                steps.flat_map(|step| holding.live_keys(*step))
+            .flat_map(|active| {
+                let steps = active.steps.keys();
+                steps.flat_map(|step| active.live_keys(*step))
             })
             .collect();
         let rebooted = start && self.has_rebooted();

@@ -37,9 +37,9 @@ impl Owner {
         };
         let placement = placed?;
         let record = self.state.job(job).ok_or(Refusal::NoSuchJob { job })?;
-        let holding = self.running.get_mut(&job);
-        let holding = holding.ok_or(Refusal::NotRunning { job })?;
-        let step = StepId::Number(holding.next_step);
+        let active = self.running.get_mut(&job);
+        let active = active.ok_or(Refusal::NotRunning { job })?;
+        let step = StepId::Number(active.next_step);
         let row = StepRow {
             record: StepRecord {
                 job,
@@ -55,8 +55,8 @@ impl Owner {
             token: name.token,
         };
         let answer = Answer::Step(row.record.clone());
-        holding.next_step += 1;
-        holding.steps.insert(step, LiveStep::new(row));
+        active.next_step += 1;
+        active.steps.insert(step, LiveStep::new(row));
         turn.steps.insert((job, step));
         self.launch_step(job, step, request, &launch, turn);
         Ok(answer)
@@ -102,9 +102,9 @@ impl Owner {
         else {
             return Err(Refusal::NotRunning { job });
         };
-        let holding = self.running.get(&job);
-        let holding = holding.ok_or(Refusal::NotRunning { job })?;
-        let steps = holding.steps.values();
+        let active = self.running.get(&job);
+        let active = active.ok_or(Refusal::NotRunning { job })?;
+        let steps = active.steps.values();
         let held: Vec<&[NodeShare]> = steps.map(|step| step.row.holds.as_slice()).collect();
         place_step(request, allocation, record.request.cpus_per_task, &held).map_err(|refusal| {
             match refusal {
@@ -116,11 +116,11 @@ impl Owner {
 
     /// Takes in the ends of a job's steps that are written but not yet heard of.
     pub(super) fn look_for_ends(&mut self, job: JobId, turn: &mut Turn) -> bool {
-        let Some(holding) = self.running.get(&job) else {
+        let Some(active) = self.running.get(&job) else {
             return false;
         };
-        let steps = holding.steps.keys();
-        let live = steps.flat_map(|step| holding.live_keys(*step));
+        let steps = active.steps.keys();
+        let live = steps.flat_map(|step| active.live_keys(*step));
         let ended: Vec<SupervisorKey> = live
             .filter(|key| super::end::read_exit(&self.folder, *key).is_some())
             .collect();
@@ -142,7 +142,7 @@ impl Owner {
             return;
         };
         let live = self.running.get(&job);
-        let Some(live) = live.and_then(|holding| holding.steps.get(&step)) else {
+        let Some(live) = live.and_then(|active| active.steps.get(&step)) else {
             return;
         };
         for (node, _) in (0..).zip(&live.row.record.nodes) {
@@ -219,9 +219,9 @@ impl Owner {
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
         self.owned(job, peer)?;
-        let holding = self.running.get(&job);
-        let holding = holding.ok_or(Refusal::NotRunning { job })?;
-        if !holding.steps.contains_key(&step) {
+        let active = self.running.get(&job);
+        let active = active.ok_or(Refusal::NotRunning { job })?;
+        if !active.steps.contains_key(&step) {
             return Err(Refusal::Invalid {
                 message: format!("step {job}.{step} is not running"),
             });
@@ -230,7 +230,7 @@ impl Owner {
             signal,
             reach: Reach::All,
         };
-        for key in holding.live_keys(step) {
+        for key in active.live_keys(step) {
             turn.words.push((key, call.clone()));
         }
         Ok(Answer::Done)

@@ -86,8 +86,8 @@ impl Owner {
         let live = changes.live.iter().filter_map(|id| self.state.job(*id));
         let jobs: Vec<&JobRecord> = live.chain(&changes.ended).collect();
         let steps = turn.steps.iter().filter_map(|(job, step)| {
-            let holding: &ActiveJob = self.running.get(job)?;
-            Some(&holding.steps.get(step)?.row)
+            let active: &ActiveJob = self.running.get(job)?;
+            Some(&active.steps.get(step)?.row)
         });
         let batch = Batch {
             durable: turn.durable,

@@ -54,7 +54,12 @@ impl Store {
         &self.uuid
     }
 
-    fn failed(&self, error: &dyn std::fmt::Display) -> StoreError {
+    fn failed(&self, error: &(dyn std::error::Error + 'static)) -> StoreError {
+        if let Some(sqlite) = error.downcast_ref::<rusqlite::Error>()
+            && sqlite.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseCorrupt)
+        {
+            return self.garbage(error);
+        }
         StoreError::Failed {
             path: self.path.clone(),
             what: error.to_string(),

@@ -36,13 +36,13 @@ impl Supervisor {
         if process::reap() != Reaped::NoChildren {
             return None;
         }
-        let told = serde_json::to_vec(exit).map_err(io::Error::from);
-        let told = told.and_then(|mut line| {
+        let sent = serde_json::to_vec(exit).map_err(io::Error::from);
+        let sent = sent.and_then(|mut line| {
             line.push(b'\n');
             fork_server.write_all(&line)
         });
         // Gone without this word it is reaped, and the record read.
-        told.ok()?;
+        sent.ok()?;
         process::set_name("yard:rest");
         // Out of the last step's working directory: a file system must not be busy for this.
         let _ = std::env::set_current_dir("/");

@@ -4,6 +4,7 @@
 use super::processes;
 use crate::own_processes::OwnProcesses;
 use crate::spec::StepSpec;
+use model::JobId;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use sys::memory_cgroup::MemoryCgroup;
@@ -115,7 +116,7 @@ impl MemoryLimit {
 /// No other step's, nor that of another engine.
 fn group_name(spec: &StepSpec) -> String {
     format!(
-        "yard-{}-{}.{}.{}",
+        "{GROUP}{}-{}.{}.{}",
         std::process::id(),
         spec.job,
         spec.step,
@@ -123,11 +124,36 @@ fn group_name(spec: &StepSpec) -> String {
     )
 }
 
+/// What the names of all groups begin with.
+const GROUP: &str = "yard-";
+
+/// Of the name of a step's group its supervisor and its job.
+pub(crate) fn group_owner(name: &str) -> Option<(u32, JobId)> {
+    let (supervisor, step) = name.strip_prefix(GROUP)?.split_once('-')?;
+    let (job, _step_and_node) = step.split_once('.')?;
+    Some((supervisor.parse().ok()?, JobId(job.parse().ok()?)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use api::EngineFolder;
     use std::process::Command;
+
+    #[test]
+    fn a_group_s_name_says_whose_it_is() {
+        assert_eq!(group_owner("yard-812-7.batch.0"), Some((812, JobId(7))));
+        assert_eq!(group_owner("yard-812-7.3.1"), Some((812, JobId(7))));
+        for other in [
+            "yard-probe-7",
+            "yard-812",
+            "yard-x-7.batch.0",
+            "user.slice",
+            "",
+        ] {
+            assert_eq!(group_owner(other), None);
+        }
+    }
 
     #[test]
     fn without_a_control_group_too_much_is_seen_once() {

@@ -31,6 +31,7 @@ use api::EngineFolder;
 use control::Control;
 pub(crate) use idle::hand_over;
 use memory_limit::MemoryLimit;
+pub(crate) use memory_limit::group_owner;
 use relay::Relay;
 use run::Run;
 use std::io;
@@ -216,14 +217,14 @@ fn tell_engine(spec: &StepSpec) {
         tracing::warn!(step = %spec.key(), "it ended, and the engine's folder is gone");
         return;
     }
-    let told = api::Client::connect_with(&spec.engine, &spec.binary)
+    let connected = api::Client::connect_with(&spec.engine, &spec.binary)
         .map_err(|error| error.to_string())
         .and_then(|mut client| {
             client
                 .step_ended(spec.job, spec.restart, spec.step, spec.node_index)
                 .map_err(|error| error.to_string())
         });
-    if let Err(error) = told {
+    if let Err(error) = connected {
         tracing::warn!(step = %spec.key(), "it ended, and no engine heard of it: {error}");
     }
 }

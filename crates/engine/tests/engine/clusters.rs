@@ -80,6 +80,20 @@ fn reconfigured() {
     std::fs::write(&file, "[nodes.n]\ncpus = many").unwrap();
     let refused = client.reconfigure().unwrap_err().to_string();
     assert!(refused.contains("nothing was changed"), "{refused}");
+    // An engine waits for no pipe, and holds no file without end.
+    std::fs::remove_file(&file).unwrap();
+    let pipe = std::process::Command::new("mkfifo").arg(&file).status();
+    assert!(pipe.unwrap().success());
+    let of_pipe = client.reconfigure().unwrap_err().to_string();
+    assert!(of_pipe.contains("it is no regular file"), "{of_pipe}");
+    std::fs::remove_file(&file).unwrap();
+    let endless = std::fs::File::create(&file).unwrap();
+    endless.set_len(1 << 40).unwrap();
+    let too_long = client.reconfigure().unwrap_err().to_string();
+    assert!(
+        too_long.contains("bytes; nothing was changed"),
+        "{too_long}"
+    );
     assert_eq!(client.cluster().unwrap().nodes.len(), 3);
     // The node that it runs on is no longer there, and its partition has a shorter limit.
     let smaller = FILE

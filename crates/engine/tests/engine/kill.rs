@@ -31,6 +31,10 @@ pub const TESTS: &[Test] = &[
         "kill::all_of_ours_at_once_and_nothing_runs_twice",
         all_at_once,
     ),
+    (
+        "kill::what_has_no_session_and_no_environment_ends_by_its_control_group",
+        without_session_and_environment,
+    ),
     ("kill::an_allocation_stays_its_clients", an_allocation),
     (
         "kill::supervisors_of_a_former_version_are_found",
@@ -351,4 +355,38 @@ fn all_at_once() {
     let (outcome, row) = ended(&mut client, job);
     assert_eq!((outcome, row.restarts), (Outcome::Completed, 1));
     assert_eq!(house.text("twice"), "");
+}
+
+/// What left its session and cleared its environment is still in the memory control group of its step.
+fn without_session_and_environment() {
+    let house = House::new();
+    let mut client = house.client();
+    if sys::memory_cgroup::MemoryCgroup::probe().is_err() {
+        println!("skipped: no memory control group can be made here");
+        return;
+    }
+    let mut submission = house.script(
+        "[ \"$SLURM_RESTART_COUNT\" ] && { kill -0 $(cat left) 2> errors && touch twice; exit 0; }
+         setsid env -i sh -c 'echo $$ > left; while :; do sleep 0.02; done' &
+         while :; do sleep 0.02; done",
+    );
+    submission.request.memory = Some(model::MemoryRequest::PerNode(64));
+    let job = client.submit(submission).unwrap();
+    until("it runs", || house.text("left").ends_with('\n'));
+    let left: u32 = house.text("left").trim().parse().unwrap();
+    let group =
+        |pid| sys::memory_cgroup::MemoryCgroup::of_process(pid, |name| name.starts_with("yard-"));
+    assert!(group(left).is_some());
+    let holder = engine::record::read(&house.record(job)).unwrap().holder;
+    let engine = client.engine().pid;
+    sys::process::signal(engine, 19).unwrap();
+    for fork_server in sys::process::children(engine) {
+        sys::process::signal(fork_server, 9).unwrap();
+    }
+    sys::process::signal(holder.pid, 9).unwrap();
+    house.kill_engine(&client);
+    let mut client = house.client();
+    let (outcome, row) = ended(&mut client, job);
+    assert_eq!((outcome, row.restarts), (Outcome::Completed, 1));
+    assert!(!is_there(&house.work(), "twice"));
 }
