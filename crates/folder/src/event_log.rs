@@ -7,6 +7,10 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+/// Exit code of a job whose end could not be written into its run folder: `EX_IOERR` of `sysexits.h`. It is
+/// what then tells of the cause, on whatever cluster.
+pub const FOLDER_REFUSED: u8 = 74;
+
 /// Appends to `links/<job>.<restart>.events`: one write a line, so that a reader sees whole lines
 /// or, at the very end, the beginning of one. What the disk refuses for a while is kept and written
 /// later, in order.

@@ -1,10 +1,10 @@
 //! What ended runs left on this machine's own disks: node-local folders and half-made environments.
 
-use crate::agent::kept;
+use crate::agent::{all_saved, kept};
 use crate::local_folder::LocalFolder;
 use crate::made_once::half_made;
 use crate::{environment, image};
-use folder::{Leftover, Standing, Verdict};
+use folder::{Leftover, RunFolder, Standing, Verdict};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -84,6 +84,18 @@ fn judge(local: &LocalFolder, standing: &dyn Fn(&str) -> Standing) -> Verdict {
     ))
 }
 
+/// Removes the node-local folder of a run that is done where its agent was killed before or while it did so.
+/// One with the only copy of anything stays.
+pub(crate) fn remove_saved(run: &RunFolder, local: &LocalFolder) {
+    if let Some(_held) = local.take()
+        && !local.has_uncollected()
+        && all_saved(run, local)
+    {
+        // What can't be removed is `yard clean`'s.
+        let _left = local.remove();
+    }
+}
+
 /// Goes through the half-made environments and images in the user's cache, and removes those that no
 /// process makes any more.
 pub fn half_made_in(cache: &Path, dry_run: bool) -> Vec<Leftover> {
@@ -145,6 +157,30 @@ mod tests {
         check(Standing::Over, true, false, true);
         check(Standing::Over, true, true, false);
         check(Standing::Live, true, true, true);
+    }
+
+    #[test]
+    fn what_a_killed_agent_left_of_a_done_run_goes_unless_it_is_the_only_copy() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(root.path(), "shop", "digits-k3f9").unwrap();
+        let disk = tempfile::tempdir().unwrap();
+        let attempt = Attempt { job: 7, restart: 0 };
+        let local = LocalFolder::new(disk.path(), "digits-k3f9", attempt);
+        let owned = local.make().unwrap();
+        remove_saved(&run, &local);
+        assert!(local.path().exists(), "its agent lives");
+        drop(owned);
+        let held = local.held().join("1");
+        fs::write(&held, b"weights").unwrap();
+        let record = kept::Record::of("step-5", true, &held).unwrap();
+        record.write(&held).unwrap();
+        remove_saved(&run, &local);
+        assert!(held.exists(), "it is the only copy");
+        // Killed while it removed its folder.
+        fs::remove_file(&held).unwrap();
+        fs::remove_dir(local.resume()).unwrap();
+        remove_saved(&run, &local);
+        assert_eq!(fs::read_dir(disk.path()).unwrap().count(), 0);
     }
 
     #[test]

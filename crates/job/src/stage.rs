@@ -148,7 +148,7 @@ pub fn bring_all(
         what: String::new(),
         done: 0,
         total: sizes.iter().copied().sum(),
-        told: None,
+        reported: None,
     };
     for ((path, place), size) in sources.iter().zip(sizes) {
         progress.begin(path);
@@ -292,7 +292,7 @@ struct Progress<'a> {
     done: u64,
     /// Of all sources; none where one is a folder.
     total: Option<u64>,
-    told: Option<Instant>,
+    reported: Option<Instant>,
 }
 
 impl Progress<'_> {
@@ -304,17 +304,17 @@ impl Progress<'_> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        self.told = None;
+        self.reported = None;
         self.came(0);
     }
 
     fn came(&mut self, bytes: u64) {
         self.done += bytes;
         if self
-            .told
-            .is_none_or(|told| told.elapsed() >= Progress::PAUSE)
+            .reported
+            .is_none_or(|reported| reported.elapsed() >= Progress::PAUSE)
         {
-            self.told = Some(Instant::now());
+            self.reported = Some(Instant::now());
             // What comes out of a compressed archive is more than the archive.
             let total = self.total.filter(|total| self.done <= *total);
             (self.say)(Event::Staging {

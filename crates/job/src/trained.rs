@@ -17,16 +17,16 @@ pub fn is_done(run: &RunFolder, attempt: Attempt) -> bool {
         return false;
     };
     let tasks: Vec<u32> = (0..launch.count).collect();
-    let told = |event: &Event| matches!(event, Event::Stopping { .. } | Event::Terminated { .. });
-    let told = events.iter().find(|line| told(&line.event));
-    let told = told.map(|line| EndDecided {
+    let ends = |event: &Event| matches!(event, Event::Stopping { .. } | Event::Terminated { .. });
+    let end_decided = events.iter().find(|line| ends(&line.event));
+    let end_decided = end_decided.map(|line| EndDecided {
         at: line.at,
         host: events.iter().find_map(|line| match &line.event {
             Event::Started { nodes, .. } => nodes.first().map(String::as_str),
             _ => None,
         }),
     });
-    judge(&tasks, &exits, told.as_ref())
+    judge(&tasks, &exits, end_decided.as_ref())
 }
 
 /// When the ranks were about to be ended, by the clock of the conductor's node.
@@ -37,9 +37,11 @@ struct EndDecided<'a> {
 
 /// A program that ends with 0 because it was signalled to end is not done. One that had ended before
 /// is, where the same clock says so.
-fn judge(tasks: &[u32], exits: &[RankExit], told: Option<&EndDecided<'_>>) -> bool {
+fn judge(tasks: &[u32], exits: &[RankExit], end_decided: Option<&EndDecided<'_>>) -> bool {
     let was_before = |exit: &RankExit| {
-        told.is_none_or(|told| told.host == Some(exit.host.as_str()) && exit.at < told.at)
+        end_decided.is_none_or(|end_decided| {
+            end_decided.host == Some(exit.host.as_str()) && exit.at < end_decided.at
+        })
     };
     let ended_well = |task: &u32| {
         exits.iter().any(|exit| {
@@ -54,9 +56,9 @@ mod tests {
     use super::*;
 
     /// Ranks that wrote down how they ended, at second 5: status, and whether SIGTERM had come
-    /// before. `told`: where and at which second the ranks were about to be ended.
+    /// before. `end_decided`: where and at which second the ranks were about to be ended.
     #[track_caller]
-    fn check(exits: &[(i32, bool)], told: Option<(&str, i64)>, want: bool) {
+    fn check(exits: &[(i32, bool)], end_decided: Option<(&str, i64)>, want: bool) {
         let exits: Vec<RankExit> = (0..)
             .zip(exits)
             .map(|(rank, (status, told_to_end))| RankExit {
@@ -68,12 +70,12 @@ mod tests {
                 told_to_end: *told_to_end,
             })
             .collect();
-        let as_told = told.map(|(host, at)| EndDecided {
+        let as_decided = end_decided.map(|(host, at)| EndDecided {
             at: Timestamp(at),
             host: Some(host),
         });
-        let done = judge(&[0, 1], &exits, as_told.as_ref());
-        assert_eq!(done, want, "{exits:?} {told:?}");
+        let done = judge(&[0, 1], &exits, as_decided.as_ref());
+        assert_eq!(done, want, "{exits:?} {end_decided:?}");
     }
 
     #[test]

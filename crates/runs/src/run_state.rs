@@ -2,7 +2,7 @@
 
 use crate::reason_words::say_reason;
 use backend::{JobView, ViewState};
-use folder::{Event, EventLine, LinkState, StopReason};
+use folder::{Event, EventLine, FOLDER_REFUSED, LinkState, StopReason};
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -137,6 +137,11 @@ pub fn run_state(
         },
         Some((ViewState::Running { since, .. }, _)) => RunState::Running { since: *since },
         Some((ViewState::Ended { how, .. }, _)) if how == "CANCELLED" => RunState::Cancelled,
+        Some((ViewState::Ended { exit, .. }, _)) if *exit == format!("{FOLDER_REFUSED}:0") => {
+            RunState::Failed {
+                cause: "its run folder took nothing, not even the reason: it was full, read-only or out of reach over all that was tried; make room, then yard requeue continues from the newest checkpoint, also from one that is on the node only".to_owned(),
+            }
+        }
         Some((ViewState::Ended { how, exit, .. }, _)) => RunState::Failed {
             cause: format!(
                 "its job ended as {how} (exit {exit}), and the training recorded no reason"
@@ -288,6 +293,18 @@ mod tests {
             status: Some(1),
         });
         check(Some(SUBMITTED), &[failed], None, "failed");
+    }
+
+    #[test]
+    fn a_run_folder_that_stayed_full_is_the_cause() {
+        let exit = format!("{FOLDER_REFUSED}:0");
+        let ended = ViewState::Ended {
+            how: "FAILED".to_owned(),
+            exit,
+            at: None,
+        };
+        let state = run_state(Some(&SUBMITTED), &[], Some(&view(2, ended)));
+        assert!(state.why().contains("run folder took nothing"), "{state:?}");
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod work;
 
 pub use ranks::{RankProcess, any_lives};
 pub use recognise::{Recognised, recognise};
+pub(crate) use rescue::all_saved;
 pub use tree::{make_rest, tree};
 
 use crate::local_folder::{LocalFolder, LocalFolderError};
@@ -157,9 +158,9 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
     let owned = patiently(patience, stop, || local.make())
         .map_err(AgentError::from)
         .map_err(broken)?;
-    let (heard, hear) = channel();
+    let (sender, receiver) = channel();
     let (work, works) = channel();
-    listen(heard.clone());
+    listen(sender.clone());
     let workplace = Workplace {
         run: at.run.clone(),
         resume: local.resume(),
@@ -170,7 +171,7 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
         let note = |text| drop(say(Report::Note { text }));
         for one in works {
             let worked = work::perform(one, &workplace, note);
-            if heard.send(Message::Worked(worked)).is_err() {
+            if sender.send(Message::Worked(worked)).is_err() {
                 return;
             }
         }
@@ -201,7 +202,7 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
     agent.hello().map_err(broken)?;
     let monitored = agent.monitored();
     std::thread::spawn(move || monitor::run(&monitored, |text| say(Report::Note { text })));
-    let result = agent.work_on(&hear).map_err(broken);
+    let result = agent.work_on(&receiver).map_err(broken);
     drop(owned);
     result
 }
@@ -223,18 +224,18 @@ fn ignore_signals() -> Result<Arc<AtomicBool>, AgentError> {
     Ok(terminated)
 }
 
-fn listen(heard: Sender<Message>) {
+fn listen(sender: Sender<Message>) {
     std::thread::spawn(move || {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
             // A conductor of the same version wrote it: an order that can't be read is a line that
             // someone else put into the step's input.
             if let Ok(order) = Order::parse(&line)
-                && heard.send(Message::Order(order)).is_err()
+                && sender.send(Message::Order(order)).is_err()
             {
                 return;
             }
         }
-        let _ = heard.send(Message::NoMoreOrders);
+        let _ = sender.send(Message::NoMoreOrders);
     });
 }
 
@@ -278,15 +279,15 @@ impl Agent {
         })
     }
 
-    fn work_on(&mut self, hear: &Receiver<Message>) -> Result<(), AgentError> {
+    fn work_on(&mut self, receiver: &Receiver<Message>) -> Result<(), AgentError> {
         let mut wait = LOOK;
         let events_before = self.events();
         loop {
-            match hear.recv_timeout(wait) {
+            match receiver.recv_timeout(wait) {
                 Ok(Message::Order(Order::Finish { clean })) => {
                     self.finish(clean);
                     say(Report::Finished)?;
-                    while !matches!(hear.recv(), Ok(Message::NoMoreOrders) | Err(_)) {}
+                    while !matches!(receiver.recv(), Ok(Message::NoMoreOrders) | Err(_)) {}
                     self.left_alone(events_before);
                     return Ok(());
                 }
@@ -322,15 +323,10 @@ impl Agent {
 
     fn finish(&self, clean: bool) {
         self.last_logs();
-        // That one is saved could not be noted on a disk that is full or read-only.
-        let is_saved = |kept: &kept::Kept| {
-            let (name, path) = (&kept.record.name, &kept.path);
-            tree(path).is_ok_and(|tree| rescue::is_out(&self.at.run, name, path, &tree))
-        };
         // One that does not copy shares the folder of one that does.
         if self.local.has_uncollected() {
             let _ = std::fs::remove_dir_all(self.local.resume());
-        } else if self.copier && clean && kept::in_folder(&self.local).iter().all(is_saved) {
+        } else if self.copier && clean && all_saved(&self.at.run, &self.local) {
             // A disk that is read-only for a while would keep it.
             let removed = patiently(LONGEST_REMOVAL, || false, || self.local.remove());
             if let Err(error) = removed {

@@ -2,8 +2,9 @@
 //! the lost one had not brought out.
 
 use super::tree::Tree;
-use super::{Agent, AgentError, hold, ranks, scan, tree};
+use super::{Agent, AgentError, hold, kept, ranks, scan, tree};
 use crate::hashed_copy;
+use crate::local_folder::LocalFolder;
 use folder::RunFolder;
 use std::fs;
 use std::path::Path;
@@ -57,6 +58,15 @@ impl Agent {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
+}
+
+/// Whether the run folder has all complete checkpoints of a node's folder, also those of which that could
+/// not be noted on a disk that is full or read-only.
+pub(crate) fn all_saved(run: &RunFolder, local: &LocalFolder) -> bool {
+    kept::in_folder(local).iter().all(|kept| {
+        let (name, path) = (&kept.record.name, &kept.path);
+        tree::tree(path).is_ok_and(|tree| is_out(run, name, path, &tree))
+    })
 }
 
 /// Whether all files of an entry, of which `tree` tells and which stand at `path`, are in the run

@@ -39,16 +39,16 @@ impl ClusterWord {
     /// Asks; `None` where no answer came in time, or none that can be read.
     #[must_use]
     pub fn ask(job: u32, patience: Duration) -> Option<ClusterWord> {
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         std::thread::spawn(move || {
             let answer = Command::new("scontrol")
                 .args(["show", "job", &job.to_string()])
                 .stdin(Stdio::null())
                 .output();
             // Nobody may be waiting any more.
-            let _ = tell.send(answer);
+            let _ = sender.send(answer);
         });
-        let answer = told.recv_timeout(patience).ok()?.ok()?;
+        let answer = receiver.recv_timeout(patience).ok()?.ok()?;
         let text = String::from_utf8_lossy(&answer.stdout);
         answer.status.success().then(|| ClusterWord::parse(&text))?
     }
@@ -96,7 +96,7 @@ impl ClusterWord {
     /// What it tells about a SIGTERM. In the grace time of a preemption the job's end is moved to
     /// the end of that time (slurmctld's `job_check_grace`); otherwise `EndTime` is the old limit.
     #[must_use]
-    pub fn told(&self) -> CancelCause {
+    pub fn cancel_cause(&self) -> CancelCause {
         let in_grace = self.preempted && self.state == "RUNNING";
         CancelCause {
             reason: self.reason(),
@@ -119,8 +119,8 @@ mod tests {
     #[track_caller]
     fn check(text: &str, want: Option<(Option<StopReason>, bool)>) {
         let found = ClusterWord::parse(text).map(|word| {
-            let told = word.told();
-            (told.reason, told.until.is_some())
+            let cause = word.cancel_cause();
+            (cause.reason, cause.until.is_some())
         });
         assert_eq!(found, want, "{text}");
     }

@@ -34,9 +34,9 @@ impl Conductor {
         result.map_err(|source| self.wrong_log(source))
     }
 
-    /// Waits until all events are written; what finds no room within `patience` is left on the node
-    /// for the run's next start there.
-    pub(super) fn settle_log(&mut self, patience: Duration) -> Result<(), ConductorError> {
+    /// Waits until all events are written; whether they are. What finds no room within `patience` is
+    /// left on the node for the run's next start there.
+    pub(super) fn settle_log(&mut self, patience: Duration) -> Result<bool, ConductorError> {
         let begun = Instant::now();
         while self.log.is_behind() {
             self.catch_up(Timestamp(sys::now()))?;
@@ -50,7 +50,7 @@ impl Conductor {
             // Two full disks are no reason to fail: the next start counts this one as lost.
             let _ = self.local.leave_events(&unwritten);
         }
-        Ok(())
+        Ok(unwritten.is_empty())
     }
 
     fn wrong_log(&self, source: io::Error) -> ConductorError {

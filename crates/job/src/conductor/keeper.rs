@@ -33,11 +33,11 @@ pub fn keep(folder: &Path, number: u32) -> Result<u8, ConductorError> {
         .map_err(start)?;
     let pid = child.id();
     let told_to_end = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&told_to_end);
+    let ended = Arc::clone(&told_to_end);
     std::thread::spawn(move || {
         for signal in signals.forever() {
             if signal == SIGTERM {
-                told.store(true, Ordering::Relaxed);
+                ended.store(true, Ordering::Relaxed);
             }
             // Where the whole group was signalled it hears it twice, which changes nothing.
             let _ = sys::process::signal(pid, signal);

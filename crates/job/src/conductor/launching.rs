@@ -124,7 +124,7 @@ impl Conductor {
             attempt: allocation.attempt,
             node: hellos.first().map_or(&own, |first| &first.node),
             values: &shared,
-            heard: &self.heard,
+            sender: &self.sender,
         };
         self.services = Services::start(plan, &beside);
         if let Some(hang) = &plan.hang {

@@ -23,8 +23,8 @@ pub(super) fn after_conductor(
     told_to_end: bool,
 ) -> Result<u8, ConductorError> {
     let now = Timestamp(sys::now());
-    let (mut conductor, hear) = match Conductor::open(folder, number, now)? {
-        Opened::Conducts(conductor, hear) => (*conductor, hear),
+    let (mut conductor, receiver) = match Conductor::open(folder, number, now)? {
+        Opened::Conducts(conductor, receiver) => (*conductor, receiver),
         Opened::Over(code) => return Ok(code),
     };
     if told_to_end {
@@ -41,7 +41,7 @@ pub(super) fn after_conductor(
     let facts = conductor.facts(now)?;
     let mut state = ConductorState::after(loss, facts, Timestamp(sys::now()));
     conductor.agents = conductor.steps.agents_again();
-    conductor.listen(&mut state, &hear)
+    conductor.listen(&mut state, &receiver)
 }
 
 /// What an agent does once the batch step was killed and the cluster ends the job.
@@ -56,8 +56,8 @@ pub fn without_batch_step(
 ) -> Result<u8, ConductorError> {
     let now = Timestamp(sys::now());
     let number = number_of(&RunFolder::at(folder), attempt.job);
-    let (mut conductor, hear) = match Conductor::open(folder, number, now)? {
-        Opened::Conducts(conductor, hear) => (*conductor, hear),
+    let (mut conductor, receiver) = match Conductor::open(folder, number, now)? {
+        Opened::Conducts(conductor, receiver) => (*conductor, receiver),
         Opened::Over(code) => return Ok(code),
     };
     let loss = conductor.lost(cause, trained, now)?;
@@ -65,7 +65,7 @@ pub fn without_batch_step(
     let (mut state, effects) = ConductorState::without_batch_step(loss, facts);
     match conductor.perform_all(effects, now)? {
         Some(code) => Ok(code),
-        None => conductor.listen(&mut state, &hear),
+        None => conductor.listen(&mut state, &receiver),
     }
 }
 

@@ -33,10 +33,11 @@ pub(crate) use failure::first_failed;
 pub use keeper::keep;
 pub use loss::without_batch_step;
 
+use crate::leftovers::remove_saved;
 use crate::local_folder::LocalFolder;
 use crate::notices::{self, Notices};
 use crate::protocol::Order;
-use folder::{Event, EventLog, RunFolder, RunJson};
+use folder::{Event, EventLog, FOLDER_REFUSED, RunFolder, RunJson};
 use model::Timestamp;
 use opening::Opened;
 use services::Services;
@@ -81,18 +82,18 @@ pub fn run(folder: &Path, number: u32) -> Result<u8, ConductorError> {
 
 fn conduct(folder: &Path, number: u32) -> Result<u8, ConductorError> {
     let now = Timestamp(sys::now());
-    let (mut conductor, hear) = match Conductor::open(folder, number, now)? {
-        Opened::Conducts(conductor, hear) => (*conductor, hear),
+    let (mut conductor, receiver) = match Conductor::open(folder, number, now)? {
+        Opened::Conducts(conductor, receiver) => (*conductor, receiver),
         Opened::Over(code) => return Ok(code),
     };
     listen_to_signals(&conductor)?;
     conductor.begin(now)?;
-    conductor.conduct(&hear, now)
+    conductor.conduct(&receiver, now)
 }
 
 /// SIGTERM reaches the loop; what people and `--signal` send otherwise must not end the job.
 fn listen_to_signals(conductor: &Conductor) -> Result<(), ConductorError> {
-    let heard = conductor.heard.clone();
+    let sender = conductor.sender.clone();
     let told_to_end = Arc::clone(&conductor.steps.told_to_end);
     let job = conductor.steps.allocation.attempt.job;
     let mut signals =
@@ -107,14 +108,14 @@ fn listen_to_signals(conductor: &Conductor) -> Result<(), ConductorError> {
             if signal != SIGTERM {
                 continue;
             }
-            let tell = |event| heard.send(Message::State(event));
+            let tell = |event| sender.send(Message::State(event));
             let sent = tell(StateEvent::Terminated);
             told_to_end.store(true, Ordering::Relaxed);
             if sent.is_err() {
                 return;
             }
-            let told = ClusterWord::ask(job, WORD).map(|word| word.told());
-            if tell(StateEvent::CancelCause(told.unwrap_or_default())).is_err() {
+            let cause = ClusterWord::ask(job, WORD).map(|word| word.cancel_cause());
+            if tell(StateEvent::CancelCause(cause.unwrap_or_default())).is_err() {
                 return;
             }
         }
@@ -127,7 +128,7 @@ struct Conductor {
     json: RunJson,
     steps: Steps,
     log: EventLog,
-    heard: Sender<Message>,
+    sender: Sender<Message>,
     place: Place,
     agents: Option<AgentsStep>,
     /// srun of the ranks.
@@ -135,6 +136,8 @@ struct Conductor {
     /// srun of the staging.
     stage: Option<u32>,
     local: LocalFolder,
+    /// Whether the run is.
+    done: bool,
     /// How long a disk that takes nothing is waited for.
     patience: Duration,
     /// Mail and web hooks.
@@ -144,7 +147,11 @@ struct Conductor {
 }
 
 impl Conductor {
-    fn conduct(&mut self, hear: &Receiver<Message>, now: Timestamp) -> Result<u8, ConductorError> {
+    fn conduct(
+        &mut self,
+        receiver: &Receiver<Message>,
+        now: Timestamp,
+    ) -> Result<u8, ConductorError> {
         let mut state = ConductorState::new(self.facts(now)?);
         let agents = self.steps.agents();
         self.agents = Some(agents.map_err(|source| ConductorError::Start {
@@ -155,28 +162,28 @@ impl Conductor {
         if let Some(code) = self.perform_all(first, now)? {
             return Ok(code);
         }
-        self.listen(&mut state, hear)
+        self.listen(&mut state, receiver)
     }
 
     /// Takes what comes until the state says that it is over.
     fn listen(
         &mut self,
         state: &mut ConductorState,
-        hear: &Receiver<Message>,
+        receiver: &Receiver<Message>,
     ) -> Result<u8, ConductorError> {
         loop {
             // Events that the disk did not take are tried again.
             let retry = self.log.is_behind().then_some(RETRY);
             let due = state.next_due().map(until).into_iter().chain(retry).min();
-            let heard = match due {
-                Some(wait) => hear.recv_timeout(wait),
-                None => hear.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            let received = match due {
+                Some(wait) => receiver.recv_timeout(wait),
+                None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             let now = Timestamp(sys::now());
             if self.log.is_behind() {
                 self.catch_up(now)?;
             }
-            let event = match heard {
+            let event = match received {
                 Ok(Message::State(event)) => event,
                 Ok(Message::Record(event)) => {
                     self.record(event, now)?;
@@ -197,6 +204,9 @@ impl Conductor {
             if let Some(code) = result? {
                 if let Some(agents) = self.agents.take() {
                     agents.end();
+                }
+                if self.done {
+                    remove_saved(&self.run, &self.local);
                 }
                 return Ok(code);
             }
@@ -222,8 +232,13 @@ impl Conductor {
             Effect::Exit(code) => {
                 self.services.end();
                 self.settle_notices(notices::PATIENCE)?;
-                self.settle_log(self.patience)?;
-                return Ok(Some(code));
+                let is_told = self.settle_log(self.patience)?;
+                // A run that failed says why, in the one way that is left.
+                return Ok(Some(if is_told || code != 1 {
+                    code
+                } else {
+                    FOLDER_REFUSED
+                }));
             }
             Effect::Send(order) => {
                 if matches!(order, Order::Signal { .. } | Order::Notify) {
@@ -237,6 +252,7 @@ impl Conductor {
                 if matches!(event, Event::Finished { .. }) {
                     // What an agent had half copied that was killed. It is not worth the run.
                     let _ = checkpoints::recover(&self.run);
+                    self.done = true;
                 }
                 self.record(event, now)?;
             }
@@ -268,9 +284,9 @@ impl Conductor {
 
     /// Beside the loop: a parallel file system may take its time for a rename.
     fn publish(&self, name: String, parts: Vec<Part>, merge: bool) {
-        let (run, heard, keep) = (
+        let (run, sender, keep) = (
             self.run.clone(),
-            self.heard.clone(),
+            self.sender.clone(),
             self.json.plan.checkpoints.keep.value,
         );
         std::thread::spawn(move || {
@@ -279,9 +295,9 @@ impl Conductor {
                 && let Err(error) = checkpoints::retain(&run, keep)
             {
                 let text = format!("older checkpoints could not be removed: {error}");
-                let _ = heard.send(Message::Record(Event::Note { text }));
+                let _ = sender.send(Message::Record(Event::Note { text }));
             }
-            let _ = heard.send(Message::State(StateEvent::Published { name, result }));
+            let _ = sender.send(Message::State(StateEvent::Published { name, result }));
         });
     }
 }

@@ -132,12 +132,12 @@ impl Conductor {
                 return Ok(Opened::Over(code));
             }
         }
-        let (heard, hear) = channel();
+        let (sender, receiver) = channel();
         let steps = Steps {
             yard,
             run: run.clone(),
             allocation,
-            heard: heard.clone(),
+            sender: sender.clone(),
             told_to_end: Arc::default(),
         };
         let conductor = Conductor {
@@ -145,17 +145,18 @@ impl Conductor {
             json,
             steps,
             log,
-            heard,
+            sender,
             place,
             agents: None,
             ranks: None,
             stage: None,
             local,
+            done: false,
             patience,
             notices: Notices::default(),
             services: Services::default(),
         };
-        Ok(Opened::Conducts(Box::new(conductor), hear))
+        Ok(Opened::Conducts(Box::new(conductor), receiver))
     }
 
     pub(super) fn begin(&mut self, now: Timestamp) -> Result<(), ConductorError> {

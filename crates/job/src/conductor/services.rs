@@ -37,7 +37,7 @@ pub struct ServicePlace<'a> {
     /// What placeholders stand for.
     pub values: &'a Values,
     /// Where what happens to them is said.
-    pub heard: &'a Sender<Message>,
+    pub sender: &'a Sender<Message>,
 }
 
 /// The services that run.
@@ -60,12 +60,12 @@ impl Services {
                         port,
                         node: place.node.to_owned(),
                         log: log_name(place.attempt, &service.name),
-                        heard: place.heard.clone(),
+                        sender: place.sender.clone(),
                         ending: Arc::clone(&services.ending),
                     };
                     std::thread::spawn(move || follow.follow(child));
                 }
-                Err(why) => say(place.heard, format!("service {}: {why}", service.name)),
+                Err(why) => say(place.sender, format!("service {}: {why}", service.name)),
             }
         }
         services
@@ -93,9 +93,9 @@ fn log_name(attempt: Attempt, name: &str) -> String {
     format!("{attempt}.service-{name}")
 }
 
-fn say(heard: &Sender<Message>, text: String) {
+fn say(sender: &Sender<Message>, text: String) {
     // The conductor may be over.
-    let _ = heard.send(Message::Record(Event::Note { text }));
+    let _ = sender.send(Message::Record(Event::Note { text }));
 }
 
 fn start(
@@ -151,7 +151,7 @@ struct Followed {
     port: u16,
     node: String,
     log: String,
-    heard: Sender<Message>,
+    sender: Sender<Message>,
     ending: Arc<AtomicBool>,
 }
 
@@ -172,7 +172,7 @@ impl Followed {
                     let text = format!(
                         "service {name} ended with {code} and the run goes on; see logs/{log}"
                     );
-                    say(&self.heard, text);
+                    say(&self.sender, text);
                 }
                 return;
             }
@@ -180,7 +180,7 @@ impl Followed {
             if due && TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok() {
                 listens = true;
                 say(
-                    &self.heard,
+                    &self.sender,
                     address(name, &self.node, self.port, submit_host().as_deref()),
                 );
             }

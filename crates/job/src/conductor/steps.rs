@@ -36,7 +36,7 @@ pub struct Steps {
     /// The allocation.
     pub allocation: Allocation,
     /// The loop.
-    pub heard: Sender<Message>,
+    pub sender: Sender<Message>,
     /// Whether the ranks were signalled to end, by us or by a signal to the whole job.
     pub told_to_end: Arc<AtomicBool>,
 }
@@ -111,11 +111,11 @@ impl Steps {
             return Err(io::Error::other("srun has no pipes"));
         };
         let pid = child.id();
-        let (heard, told_to_end) = (self.heard.clone(), Arc::clone(&self.told_to_end));
+        let (sender, told_to_end) = (self.sender.clone(), Arc::clone(&self.told_to_end));
         std::thread::spawn(move || {
             for line in BufReader::new(reports).lines().map_while(Result::ok) {
                 if let Some((agent, report)) = Report::parse_labelled(&line) {
-                    tell(&heard, StateEvent::Report(agent, report));
+                    tell(&sender, StateEvent::Report(agent, report));
                 }
             }
             // After its output: what the agents said last counts.
@@ -123,7 +123,7 @@ impl Steps {
             if status != 0 {
                 await_own_signal(&told_to_end);
             }
-            tell(&heard, StateEvent::AgentsEnded(status));
+            tell(&sender, StateEvent::AgentsEnded(status));
         });
         Ok(AgentsStep { orders, pid })
     }
@@ -133,7 +133,7 @@ impl Steps {
         match self.agents() {
             Ok(agents) => Some(agents),
             Err(_) => {
-                tell(&self.heard, StateEvent::AgentsEnded(127));
+                tell(&self.sender, StateEvent::AgentsEnded(127));
                 None
             }
         }
@@ -145,7 +145,7 @@ impl Steps {
         let mut command = self.yard("stage");
         command.push(self.run.path().into());
         let args = srun::stage(self.nodes(), self.allocation.cpus_on_node, &command);
-        let heard = self.heard.clone();
+        let sender = self.sender.clone();
         let log = self.run.conductor_log(self.allocation.attempt.job);
         match self.start(&args, Stdio::null(), Stdio::piped()) {
             Ok(mut child) => {
@@ -159,7 +159,7 @@ impl Steps {
                                     failure.get_or_insert(cause);
                                 }
                                 Some(event) => {
-                                    let _ = heard.send(Message::Record(event));
+                                    let _ = sender.send(Message::Record(event));
                                 }
                                 None => {}
                             }
@@ -170,13 +170,13 @@ impl Steps {
                         format!("its srun ended with {status}; see what srun printed in {log:?}")
                     });
                     let result = if status == 0 { Ok(()) } else { Err(why) };
-                    tell(&heard, StateEvent::Staged(result));
+                    tell(&sender, StateEvent::Staged(result));
                 });
                 Some(pid)
             }
             Err(error) => {
                 let why = format!("srun can't be started: {error}");
-                tell(&heard, StateEvent::Staged(Err(why)));
+                tell(&sender, StateEvent::Staged(Err(why)));
                 None
             }
         }
@@ -209,7 +209,7 @@ impl Steps {
             options: place.options,
         };
         let args = srun::ranks(&ranks, &command);
-        let (heard, run) = (self.heard.clone(), self.run.clone());
+        let (sender, run) = (self.sender.clone(), self.run.clone());
         let tasks = self.nodes() * plan.tasks_per_node.value;
         let told_to_end = Arc::clone(&self.told_to_end);
         let ended = move |status: i32, killed: Option<i32>, why: Option<String>| {
@@ -247,7 +247,7 @@ impl Steps {
             let cause = lost.clone().unwrap_or(cause);
             let first_failed = first.map(|exit| (exit.rank, exit.status));
             tell(
-                &heard,
+                &sender,
                 StateEvent::RanksEnded {
                     status,
                     first_failed,
@@ -297,7 +297,7 @@ impl Steps {
     pub fn requeue(&self) {
         const TRIES: u32 = 5;
         const PAUSE: Duration = Duration::from_secs(2);
-        let (name, heard) = (self.allocation.requeue_name.clone(), self.heard.clone());
+        let (name, sender) = (self.allocation.requeue_name.clone(), self.sender.clone());
         let (run, attempt) = (self.run.clone(), self.allocation.attempt);
         std::thread::spawn(move || {
             let mut result = Err(String::new());
@@ -314,14 +314,14 @@ impl Steps {
                 // Without it the agents ask the cluster whether the batch step was killed.
                 let _claimed = run.claim_comeback(attempt);
             }
-            tell(&heard, StateEvent::Requeued(result));
+            tell(&sender, StateEvent::Requeued(result));
         });
     }
 
     /// Submits the job that takes over.
     pub fn succeed(&self, place: Place) {
-        let heard = self.heard.clone();
-        std::thread::spawn(move || tell(&heard, StateEvent::SuccessorSubmitted(place.succeed())));
+        let sender = self.sender.clone();
+        std::thread::spawn(move || tell(&sender, StateEvent::SuccessorSubmitted(place.succeed())));
     }
 }
 
@@ -329,15 +329,15 @@ impl Steps {
 /// no caller waits long for a controller that is busy.
 pub fn cancel(job: u32) {
     const PATIENCE: Duration = Duration::from_secs(5);
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     std::thread::spawn(move || {
         let answer = Command::new("scancel")
             .arg(job.to_string())
             .stdin(Stdio::null())
             .status();
-        let _ = tell.send(answer);
+        let _ = sender.send(answer);
     });
-    let _ = told.recv_timeout(PATIENCE);
+    let _ = receiver.recv_timeout(PATIENCE);
 }
 
 /// A job that is ended has SIGTERM sent to all of it: the ranks may be gone before our own has come.
@@ -350,9 +350,9 @@ fn await_own_signal(told_to_end: &AtomicBool) {
     }
 }
 
-fn tell(heard: &Sender<Message>, event: StateEvent) {
+fn tell(sender: &Sender<Message>, event: StateEvent) {
     // The loop may be over already; nobody is left to tell.
-    let _ = heard.send(Message::State(event));
+    let _ = sender.send(Message::State(event));
 }
 
 fn labelled_event(line: &str) -> Option<Event> {

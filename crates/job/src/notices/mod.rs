@@ -28,7 +28,7 @@ const LINES: usize = 15;
 pub struct Notices {
     /// Clones of it are in the threads that send.
     tell: Sender<Option<String>>,
-    hear: Receiver<Option<String>>,
+    receiver: Receiver<Option<String>>,
     under_way: usize,
     /// Why the job is about to end.
     at_limit: bool,
@@ -36,10 +36,10 @@ pub struct Notices {
 
 impl Default for Notices {
     fn default() -> Notices {
-        let (tell, hear) = channel();
+        let (tell, receiver) = channel();
         Notices {
             tell,
-            hear,
+            receiver,
             under_way: 0,
             at_limit: false,
         }
@@ -107,7 +107,7 @@ impl Notices {
         let mut problems = Vec::new();
         while self.under_way > 0 {
             let left = until.saturating_duration_since(Instant::now());
-            let Ok(problem) = self.hear.recv_timeout(left) else {
+            let Ok(problem) = self.receiver.recv_timeout(left) else {
                 problems.push(
                     "a message about this run is not sent yet: it was waited for long enough"
                         .to_owned(),

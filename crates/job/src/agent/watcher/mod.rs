@@ -2,7 +2,7 @@
 //! in; what a look inside an entry tells is asked for only when the entry stands still.
 //!
 //! ```text
-//! (new or changed) ──same twice──▶ still ──rule says so──▶ told ──changed──▶ (new or changed)
+//! (new or changed) ──same twice──▶ still ──rule says so──▶ reported ──changed──▶ (new or changed)
 //! ```
 //!
 //! What has no mark of its completeness must stand still for long. When no process writes any more that
@@ -86,7 +86,7 @@ enum Writers {
         /// Since when.
         at: Timestamp,
         /// Whether they had been signalled to end before.
-        told: bool,
+        signalled: bool,
     },
     /// They ended by themselves and well: what stands there is what they wanted.
     Finished,
@@ -99,7 +99,7 @@ struct Entry {
     begun: Timestamp,
     since: Timestamp,
     looks: u32,
-    told: bool,
+    reported: bool,
     /// What it consisted of when no process had it open any more, before the writers were signalled to end.
     closed: Option<Shape>,
     /// Its format says that something is missing.
@@ -113,7 +113,7 @@ impl Entry {
             begun,
             since,
             looks: 0,
-            told: false,
+            reported: false,
             closed: None,
             partial: false,
         }
@@ -186,14 +186,14 @@ impl Watcher {
             let Some(entry) = self.entries.get_mut(name) else {
                 continue;
             };
-            if !entry.told
+            if !entry.reported
                 && entry.looks >= 2
                 && !looks_temporary(name)
                 && !is_marker(&self.rule, name)
                 && let Some(proven) =
                     complete(&self.rule, name, entry, now, self.writers, believed, inside)
             {
-                entry.told = true;
+                entry.reported = true;
                 if let Some(shape) = &entry.closed {
                     self.finished
                         .insert(series(name), (name.clone(), shape.clone()));
@@ -224,8 +224,8 @@ impl Watcher {
         if finished {
             self.writers = Writers::Finished;
         } else if ranks_gone {
-            let told = self.writers != Writers::Live;
-            self.writers = Writers::Gone { at: now, told };
+            let signalled = self.writers != Writers::Live;
+            self.writers = Writers::Gone { at: now, signalled };
         }
         let lost = |name: &str| ranks_gone && looks_temporary(name);
         let in_work = |(name, entry): (&String, &Entry)| {
@@ -244,7 +244,7 @@ impl Watcher {
         self.writers = Writers::Ending;
         let Some(inside) = inside else { return };
         for (name, entry) in &mut self.entries {
-            if !entry.told && entry.closed.is_none() && !looks_temporary(name) {
+            if !entry.reported && entry.closed.is_none() && !looks_temporary(name) {
                 entry.closed = (!inside.open(name)).then(|| inside.shape(name));
             }
         }
@@ -259,15 +259,15 @@ impl Watcher {
     /// had closed it before they were signalled to end, and had gone on to the next of its series, or it
     /// lacks nothing that the finished one before it has.
     fn is_believed(&self, name: &str) -> bool {
-        let (Some(entry), Writers::Gone { at, told }) = (self.entries.get(name), self.writers)
+        let (Some(entry), Writers::Gone { at, signalled }) = (self.entries.get(name), self.writers)
         else {
             return false;
         };
-        let Some(shape) = entry.closed.as_ref().filter(|_| !entry.told) else {
+        let Some(shape) = entry.closed.as_ref().filter(|_| !entry.reported) else {
             return false;
         };
         // Files of writers that died by themselves were closed by that.
-        let by_hand = told || at.since(entry.since) >= RECENT_MS;
+        let by_hand = signalled || at.since(entry.since) >= RECENT_MS;
         let before = self.finished.get(&series(name));
         let like = || before.is_some_and(|(named, before)| shape.lacks(before, named).is_none());
         self.is_left_for_the_next(name, entry) || (by_hand && like())
@@ -292,7 +292,7 @@ impl Watcher {
     /// Whether the entry is there and not yet complete.
     #[must_use]
     pub fn is_unfinished(&self, name: &str) -> bool {
-        self.entries.get(name).is_some_and(|entry| !entry.told)
+        self.entries.get(name).is_some_and(|entry| !entry.reported)
     }
 
     /// Entries that never were complete, and have no name of unfinished ones; each with why, in
@@ -300,7 +300,7 @@ impl Watcher {
     #[must_use]
     pub fn left(&self) -> Vec<(String, String)> {
         let left = |(name, entry): (&String, &Entry)| {
-            let is = !entry.told && !looks_temporary(name) && !is_marker(&self.rule, name);
+            let is = !entry.reported && !looks_temporary(name) && !is_marker(&self.rule, name);
             is.then(|| (name.clone(), self.why_left(name, entry)))
         };
         self.entries.iter().filter_map(left).collect()
@@ -338,7 +338,7 @@ impl Watcher {
     /// changed meanwhile.
     pub fn look_again(&mut self, name: &str) {
         if let Some(entry) = self.entries.get_mut(name) {
-            entry.told = false;
+            entry.reported = false;
             entry.looks = 0;
         }
     }
@@ -397,12 +397,12 @@ fn in_work(rule: &Complete, name: &str, entry: &Entry, now: Timestamp, writers: 
         Complete::Recognise { settle } | Complete::Settle { settle }
             if gone && millis(*settle) > LONGEST_LAST_SETTLE_MS =>
         {
-            return !entry.told && entry.looks < 2;
+            return !entry.reported && entry.looks < 2;
         }
         Complete::Recognise { settle } | Complete::Settle { settle } => millis(*settle) + 1_000,
         Complete::Rename | Complete::Marker { .. } => RECENT_MS,
     };
-    !entry.told && !is_marker(rule, name) && now.since(entry.since) < patience
+    !entry.reported && !is_marker(rule, name) && now.since(entry.since) < patience
 }
 
 #[cfg(test)]

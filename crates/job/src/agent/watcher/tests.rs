@@ -55,7 +55,7 @@ fn marker() -> Complete {
 #[track_caller]
 fn check(rule: Complete, name: &str, sizes: &str, mut evidence: Evidence, want: &str) {
     let mut watcher = Watcher::new(rule.clone());
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     for (look, size) in sizes.chars().enumerate() {
         let now = Timestamp(i64::try_from(look).unwrap() * 100);
         let there = size.to_digit(36).map(|size| {
@@ -68,10 +68,10 @@ fn check(rule: Complete, name: &str, sizes: &str, mut evidence: Evidence, want: 
             )
         });
         for found in watcher.look(there.as_slice(), now, &mut evidence) {
-            told.push(format!("{look}{}", if found.proven { "" } else { "?" }));
+            seen.push(format!("{look}{}", if found.proven { "" } else { "?" }));
         }
     }
-    assert_eq!(told.join(" "), want, "{rule:?} {name} {sizes} {evidence:?}");
+    assert_eq!(seen.join(" "), want, "{rule:?} {name} {sizes} {evidence:?}");
 }
 
 #[test]

@@ -109,11 +109,16 @@ impl ConductorState {
     }
 
     /// What the cluster says of the SIGTERM.
-    pub(super) fn told(&mut self, told: CancelCause, now: Timestamp, effects: &mut Vec<Effect>) {
+    pub(super) fn cancel_cause(
+        &mut self,
+        cause: CancelCause,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) {
         let Some(before) = self.unexplained.take() else {
             return;
         };
-        if let Some(until) = told.until {
+        if let Some(until) = cause.until {
             let wait = u64::try_from(until.since(now)).unwrap_or(0);
             self.hurry(before, now, Duration::from_millis(wait));
         }
@@ -133,7 +138,7 @@ impl ConductorState {
         }
         // Slurm's own end of a job at its limit is no reason not to come back; how the ranks end
         // after its SIGTERM says nothing about the training.
-        *why = match told.reason {
+        *why = match cause.reason {
             Some(StopReason::Limit) => Why::Limit,
             reason => Why::Terminated(reason),
         };
@@ -146,7 +151,7 @@ impl ConductorState {
             *stage = Stage::Stopping;
         }
         effects.push(Effect::Record(Event::Stopping {
-            reason: told.reason.unwrap_or(StopReason::Cancelled),
+            reason: cause.reason.unwrap_or(StopReason::Cancelled),
             left: self.deadlines.map_or(Seconds(0), |at| at.left_at(now)),
         }));
     }

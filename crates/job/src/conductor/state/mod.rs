@@ -253,7 +253,7 @@ impl ConductorState {
             }
             StateEvent::Published { name, result } => self.published(&name, result, now, effects),
             StateEvent::Terminated => self.terminated(now, effects),
-            StateEvent::CancelCause(told) => self.told(told, now, effects),
+            StateEvent::CancelCause(cause) => self.cancel_cause(cause, now, effects),
             StateEvent::Quiet { quiet } => self.quiet(quiet, now, effects),
             StateEvent::DiskRefuses { cause } => self.abort(Why::Lost { cause }, now, effects),
             StateEvent::Requeued(result) => self.requeued(result, effects),

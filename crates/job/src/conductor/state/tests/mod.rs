@@ -217,7 +217,7 @@ fn render(effect: &Effect) -> String {
 fn check(facts: Facts, script: &str, want: Expect) {
     let mut state = ConductorState::new(facts);
     let begun: String = state.begin().iter().map(line_of).collect();
-    want.assert_eq(&format!("{begun}{}", told(&mut state, script)));
+    want.assert_eq(&format!("{begun}{}", played(&mut state, script)));
 }
 
 /// What a script brings about in a job of one node whose ranks have started at second 0, from its
@@ -228,29 +228,29 @@ fn check_running(facts: Facts, script: &str, want: Expect) {
     let mut state = ConductorState::new(facts);
     let _ = state.begin();
     let restored = resumed.map(|name| format!("0 restored 0 {name}"));
-    let started = told(
+    let started = played(
         &mut state,
         &format!("0 hello 0\n{}", restored.unwrap_or_default()),
     );
     assert!(started.contains("start ranks"), "{started}");
-    want.assert_eq(&told(&mut state, script));
+    want.assert_eq(&played(&mut state, script));
 }
 
 /// Each line of a script, and below it what the conductor does.
-fn told(state: &mut ConductorState, script: &str) -> String {
-    let mut told = String::new();
+fn played(state: &mut ConductorState, script: &str) -> String {
+    let mut text = String::new();
     let lines = script.lines().map(str::trim);
     for line in lines.filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let seconds: f64 = words[0].parse().unwrap();
         #[expect(clippy::cast_possible_truncation, reason = "small test numbers")]
         let now = Timestamp((seconds * 1000.0) as i64);
-        told.push_str(&format!("{line}\n"));
+        text.push_str(&format!("{line}\n"));
         for effect in state.handle(event(&words[1..]), now) {
-            told.push_str(&line_of(&effect));
+            text.push_str(&line_of(&effect));
         }
     }
-    told
+    text
 }
 
 fn line_of(effect: &Effect) -> String {

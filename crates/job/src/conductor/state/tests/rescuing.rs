@@ -256,7 +256,7 @@ fn loss(trained: bool) -> Loss {
 #[track_caller]
 fn check_after(loss: Loss, script: &str, want: Expect) {
     let mut state = ConductorState::after(loss, facts(), Timestamp(9_000));
-    want.assert_eq(&told(&mut state, script));
+    want.assert_eq(&played(&mut state, script));
 }
 
 #[test]
