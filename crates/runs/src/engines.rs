@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use sys::Places;
 use sys::env_vars::TRAINYARD_ENGINE;
 
+/// Most bytes of an engine's name: it is part of paths of sockets.
+const LONGEST_NAME: usize = 64;
 /// Names that engines can't have: they mean something else.
 const TAKEN: [&str; 3] = [sys::OWN_ENGINE, crate::SLURM, "all"];
 
@@ -206,9 +208,15 @@ pub fn no_such_engine(places: &Places, name: &str) -> Failure {
 
 fn refuse_name(name: &str) -> Result<(), Failure> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
-    let is_plain = name.starts_with(|first: char| first.is_ascii_alphanumeric())
-        && name.chars().all(plain)
-        && name.len() <= 64;
+    let is_plain =
+        name.starts_with(|first: char| first.is_ascii_alphanumeric()) && name.chars().all(plain);
+    if name.len() > LONGEST_NAME {
+        return Err(Failure::new(
+            FailureKind::Usage,
+            format!("an engine's name of {} bytes is too long", name.len()),
+        )
+        .todo(format!("use at most {LONGEST_NAME}")));
+    }
     if !is_plain {
         return Err(Failure::new(
             FailureKind::Usage,

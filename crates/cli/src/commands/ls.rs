@@ -60,7 +60,11 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         let rows: Vec<_> = rows.iter().map(row_json).collect();
         printer.line(&json!({ "runs": rows, "problems": problems }).to_string());
     } else if rows.is_empty() && args.live {
-        printer.show_line("nothing waits or runs; yard ls shows what has ended");
+        printer.show_line(if problems.is_empty() {
+            "nothing waits or runs; yard ls shows what has ended"
+        } else {
+            "nothing that is known to wait or run; not everything answers"
+        });
     } else if rows.is_empty() && all > 0 {
         printer.show_line("none of them; yard ls shows all");
     } else if rows.is_empty() {

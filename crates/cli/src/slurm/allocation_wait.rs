@@ -16,7 +16,7 @@ pub enum Waited {
         /// The job.
         record: Box<JobRecord>,
         /// `queued` was called.
-        told: bool,
+        announced: bool,
     },
     /// It ended before it ran.
     Ended(Outcome),
@@ -39,7 +39,7 @@ pub fn wait_until_running(
 ) -> Waited {
     let filter = JobFilter::of(&[job]);
     let begun = Instant::now();
-    let (mut after, mut told) = (0, false);
+    let (mut after, mut announced) = (0, false);
     loop {
         let mut watched = match client.watch(filter.clone(), after, LOOK) {
             Ok(watched) => watched,
@@ -51,8 +51,8 @@ pub fn wait_until_running(
             Some(JobState::Running { .. }) => {}
             Some(JobState::Ended { outcome, .. }) => return Waited::Ended(outcome.clone()),
             Some(JobState::Pending { .. }) | None => {
-                if !told && immediate.is_none() && begun.elapsed() >= LOOK {
-                    told = true;
+                if !announced && immediate.is_none() && begun.elapsed() >= LOOK {
+                    announced = true;
                     queued();
                 }
                 let interrupted = std::iter::from_fn(|| signals.next())
@@ -70,7 +70,7 @@ pub fn wait_until_running(
         }
         if let Some(record) = record {
             let record = Box::new(record);
-            return Waited::Running { record, told };
+            return Waited::Running { record, announced };
         }
     }
 }

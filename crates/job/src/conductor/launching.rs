@@ -132,7 +132,7 @@ impl Conductor {
                 run: self.run.clone(),
                 attempt: allocation.attempt,
                 after: Duration::from_secs(hang.after.value.0),
-                heard: self.heard.clone(),
+                sender: self.sender.clone(),
             };
             std::thread::spawn(move || quiet.watch());
         }

@@ -30,7 +30,7 @@ pub struct QuietWatch {
     /// How long without a sign of life.
     pub after: Duration,
     /// The conductor's loop.
-    pub heard: Sender<Message>,
+    pub sender: Sender<Message>,
 }
 
 /// When what last showed that the training goes on, by whichever clock: only that it changes counts,
@@ -64,7 +64,7 @@ impl QuietWatch {
             reported = true;
             let quiet = since.elapsed();
             if self
-                .heard
+                .sender
                 .send(Message::State(StateEvent::Quiet { quiet }))
                 .is_err()
             {

@@ -470,8 +470,8 @@ fn table(reports: &[Report], width: usize) -> String {
 
 /// Those that used most.
 fn parts(what: &str, parts: &[Part], width: usize) -> String {
-    let told = parts.iter().any(|part| !part.name.is_empty());
-    if !told || parts.len() < 2 {
+    let has_names = parts.iter().any(|part| !part.name.is_empty());
+    if !has_names || parts.len() < 2 {
         return String::new();
     }
     let rows: Vec<Vec<String>> = parts

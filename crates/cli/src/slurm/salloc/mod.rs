@@ -108,8 +108,8 @@ fn hold(
         .immediate
         .map(|count| Duration::from_secs(count.into()));
     let record = match wait_until_running(job, immediate, &mut client, &signals, &mut queued) {
-        Waited::Running { record, told } => {
-            if told {
+        Waited::Running { record, announced } => {
+            if announced {
                 say(&format!("job {job} has been allocated resources"));
             }
             record

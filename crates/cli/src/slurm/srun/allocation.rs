@@ -65,8 +65,8 @@ fn wait_until_running(
     };
     let mut queued = || say(&format!("srun: job {job} queued and waiting for resources"));
     match allocation_wait::wait_until_running(job, call.immediate, client, signals, &mut queued) {
-        Waited::Running { told, .. } => {
-            if told {
+        Waited::Running { announced, .. } => {
+            if announced {
                 say(&format!("srun: job {job} has been allocated resources"));
             }
             true

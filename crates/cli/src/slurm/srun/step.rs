@@ -110,11 +110,11 @@ fn create(
     let job = request.job;
     let begun = Instant::now();
     let mut pause = FIRST_PAUSE;
-    let mut told = false;
+    let mut announced = false;
     loop {
         match request.send(client) {
             Ok(record) => {
-                if told && !call.quiet {
+                if announced && !call.quiet {
                     let step = format!("StepId={}.{}", record.job, record.step);
                     printer.say(&format!("srun: Step created for {step}"));
                 }
@@ -127,8 +127,8 @@ fn create(
                     ));
                     return None;
                 }
-                if !told && begun.elapsed() >= SILENT {
-                    told = true;
+                if !announced && begun.elapsed() >= SILENT {
+                    announced = true;
                     if !call.quiet {
                         printer.say(
                             "srun: Job step creation temporarily disabled, retrying (Requested nodes are busy)",
