@@ -205,7 +205,8 @@ impl Conductor {
                 if let Some(agents) = self.agents.take() {
                     agents.end();
                 }
-                if self.done {
+                // What a killed agent did not copy of event files is on the node only.
+                if self.done && !self.json.plan.data.has_local_logs() {
                     remove_saved(&self.run, &self.local);
                 }
                 return Ok(code);
