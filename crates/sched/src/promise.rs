@@ -1,8 +1,8 @@
 //! Promises to jobs that wait: when they are expected to start, and who would delay them.
 
-use crate::State;
 use crate::kinds::{Choice, find};
 use crate::planner::{BackfillParameters, Planning, Timeline};
+use crate::{Amount, State};
 use model::{JobId, JobState, KILL_WAIT, Seconds, Timestamp};
 use resources::{Free, Share};
 use std::collections::{BTreeMap, HashMap};
@@ -20,7 +20,15 @@ const FIRST_LENGTH: i64 = 30_000;
 /// When jobs that wait are expected to start, by the last pass. It follows from what two states are
 /// compared by, and is no part of it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Plan(pub(crate) BTreeMap<JobId, Timestamp>);
+pub(crate) struct Plan(BTreeMap<JobId, PlannedStart>);
+
+/// A start that is expected.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlannedStart {
+    pub(crate) at: Timestamp,
+    /// What the job holds then.
+    pub(crate) needs: Amount,
+}
 
 impl PartialEq for Plan {
     fn eq(&self, _other: &Plan) -> bool {
@@ -115,8 +123,14 @@ impl Promises {
             return false;
         };
         self.bounds.insert(kind, (limit, at));
-        let planned = self.plan.0.entry(job).or_insert(Timestamp(at));
-        *planned = (*planned).min(Timestamp(at));
+        let planned = PlannedStart {
+            at: Timestamp(at),
+            needs: Amount::of_shares(&shares),
+        };
+        let known = self.plan.0.get(&job);
+        if known.is_none_or(|known| planned.at < known.at) {
+            self.plan.0.insert(job, planned);
+        }
         if at.saturating_sub(now.0) > self.planning.window {
             return true;
         }
@@ -151,9 +165,13 @@ fn take_together<H>(ends: &mut [(i64, H)]) {
 }
 
 impl State {
-    /// When jobs that wait are expected to start, by the last pass.
+    /// When a job that waits is expected to start, by the last pass.
     #[must_use]
     pub fn planned(&self, job: JobId) -> Option<Timestamp> {
+        self.planned_start(job).map(|planned| planned.at)
+    }
+
+    pub(crate) fn planned_start(&self, job: JobId) -> Option<PlannedStart> {
         self.plan.0.get(&job).copied()
     }
 

@@ -1,8 +1,9 @@
 //! Why a job waits: what it lacks, who holds that, when it would start, and what smaller request
 //! would start now.
 //!
-//! All of it is asked of the scheduler itself: a copy of the state is played on, in which running
-//! jobs last until their limits, or in which the job asks for less.
+//! All of it is asked of the scheduler itself: its plan says when the job starts. Where that does not
+//! reach so far a copy of the state is played on, in which running jobs last until their limits; in
+//! another the job asks for less.
 
 use crate::promise::UNLIMITED;
 use crate::{Action, Event, State};
@@ -10,6 +11,7 @@ use model::{
     Allocation, JobId, JobRecord, JobState, KILL_WAIT, MemoryRequest, Outcome, PendingReason,
     Request, Seconds, TimeLimitRequest, Timestamp, mebibytes_option,
 };
+use resources::Share;
 use std::sync::Arc;
 
 /// A plan looks no further than so many moments at which something ends.
@@ -69,6 +71,14 @@ impl Amount {
             gpus: allocation.gpus() as u64,
         }
     }
+
+    pub(crate) fn of_shares(shares: &[Share]) -> Amount {
+        let sum = |of: fn(&Share) -> u32| shares.iter().map(|share| u64::from(of(share))).sum();
+        Amount {
+            cpus: sum(Share::cpus),
+            gpus: sum(Share::gpu_count),
+        }
+    }
 }
 
 /// A start that was planned.
@@ -87,7 +97,8 @@ impl State {
         let JobState::Pending { reason } = &record.state else {
             return None;
         };
-        let planned = self.planned_start(record, now);
+        let planned = self.by_plan(record, now);
+        let planned = planned.or_else(|| self.played_start(record, now));
         let waits_for_room = matches!(reason, PendingReason::Resources | PendingReason::Priority);
         let holders = planned.as_ref().filter(|_| waits_for_room);
         let holders = holders
@@ -160,9 +171,21 @@ impl State {
         ahead
     }
 
+    /// When a job starts by the plan of the last pass.
+    fn by_plan(&self, record: &JobRecord, now: Timestamp) -> Option<Planned> {
+        let planned = self.planned_start(record.id)?;
+        let ends = self.ends(now).into_iter();
+        let before = ends.take_while(|(end, _)| *end <= planned.at);
+        Some(Planned {
+            at: planned.at,
+            needs: planned.needs,
+            ended: before.map(|(_, job)| job.record.id).collect(),
+        })
+    }
+
     /// When a job, or the first element of its row, starts if running jobs last until their limits
     /// and no other job comes.
-    fn planned_start(&self, record: &JobRecord, now: Timestamp) -> Option<Planned> {
+    fn played_start(&self, record: &JobRecord, now: Timestamp) -> Option<Planned> {
         let mut later = self.clone();
         later.priorities.fix();
         let (mut at, mut ended) = (now, Vec::new());
@@ -466,6 +489,33 @@ mod tests {
         let why = state.why(long, Timestamp(0)).unwrap();
         assert!(why.ahead.contains(&ahead), "{why:?}");
         assert!(why.start >= state.why(ahead, Timestamp(0)).unwrap().start);
+    }
+
+    /// What the plan of a pass says is what comes when running jobs last until their limits.
+    #[test]
+    fn the_plan_says_what_comes() {
+        let mut state = state();
+        state.set_backfill(Some(crate::BackfillParameters::default()));
+        submit(&mut state, gpus(4, 60));
+        submit(&mut state, gpus(3, 120));
+        let jobs: Vec<JobId> = [(4, 60), (4, 30), (2, 10)]
+            .map(|(count, minutes)| submit(&mut state, gpus(count, minutes)))
+            .to_vec();
+        for job in jobs {
+            let record = state.job(job).unwrap();
+            let played = state.played_start(record, Timestamp(0)).unwrap();
+            let planned = state.by_plan(record, Timestamp(0)).unwrap();
+            assert_eq!(
+                (planned.at, planned.needs),
+                (played.at, played.needs),
+                "{job}"
+            );
+            assert_eq!(state.planned(job), Some(planned.at));
+            assert_eq!(
+                state.why(job, Timestamp(0)).unwrap().start,
+                Some(planned.at)
+            );
+        }
     }
 
     #[test]

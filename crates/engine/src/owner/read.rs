@@ -98,6 +98,9 @@ impl Owner {
         found.sort_by_key(|record| record.id);
         // An array's own row goes by two names, and a job may be asked for twice.
         found.dedup_by_key(|record| record.id);
+        for record in &mut found {
+            record.planned = self.state.planned(record.id);
+        }
         Ok(found)
     }
 

@@ -158,6 +158,7 @@ pub(super) fn read_job(
         state,
         submitted: Timestamp(row.get("submitted_at")?),
         eligible: row.get::<_, Option<i64>>("eligible_at")?.map(Timestamp),
+        planned: None,
         priority,
         restarts: row.get("restarts")?,
         batch: row.get("batch")?,

@@ -84,7 +84,7 @@ pub struct JobInfo {
     pub submitted: Timestamp,
     /// Since when it may start.
     pub eligible: Option<Timestamp>,
-    /// Its start: real, or the time before which it may not start.
+    /// Its start: real, or planned, or the time before which it may not start.
     pub start: Option<Timestamp>,
     /// Its end: real, or the time limit's.
     pub end: Option<Timestamp>,
@@ -383,7 +383,9 @@ impl Span {
     fn of(record: &JobRecord, now: Timestamp) -> Span {
         match &record.state {
             JobState::Pending { .. } => Span {
-                start: record.not_before.filter(|begin| *begin > now),
+                start: record
+                    .planned
+                    .or(record.not_before.filter(|begin| *begin > now)),
                 end: None,
                 limit: asked_limit(&record.request),
                 run_time: 0,

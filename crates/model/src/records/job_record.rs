@@ -42,6 +42,9 @@ pub struct JobRecord {
     /// Since when it may start; `None` while held or dependent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eligible: Option<Timestamp>,
+    /// When it is expected to start, by the scheduler's plan; of a live job in an answer alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<Timestamp>,
     /// 0 is held.
     pub priority: u32,
     /// How often it was requeued.
@@ -82,6 +85,7 @@ impl JobRecord {
             },
             submitted: at,
             eligible: None,
+            planned: None,
             priority: 0,
             restarts: 0,
             batch: true,
