@@ -10,6 +10,7 @@ mod cluster_report;
 mod connect_error;
 mod engine_folder;
 mod frame;
+mod job_mail;
 mod message;
 mod read_answer;
 mod start_engine;
@@ -25,6 +26,7 @@ pub use cluster_report::{
 pub use connect_error::ConnectError;
 pub use engine_folder::EngineFolder;
 pub use frame::{LONGEST_ANSWER, LONGEST_CALL, read_frame, write_frame};
+pub use job_mail::JobMail;
 pub use message::{
     Answer, Call, CancelRequest, CpusAndGpus, EngineFacts, Handover, Hello, HelloAnswer, JobFilter,
     JobHolds, NodeChange, NodeFacts, Refusal, Selector, StepLaunch, StepRequestName, StepTask,

@@ -34,6 +34,9 @@ fn main() -> ExitCode {
     if let Some((name, rest)) = slurm::by_name(&args) {
         return slurm::main(name, rest, &Printer::new());
     }
+    if (word(1), word(2), word(3)) == (Some("job"), Some("mail"), None) {
+        return slurm::job_mail::main(&Printer::new());
+    }
     if word(1) == Some("job") {
         return job::main(&args[2..]);
     }

@@ -8,8 +8,8 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Instant;
-use testkit::TestEnv;
+use std::time::{Duration, Instant};
+use testkit::{TestEnv, wait_until};
 
 /// What came to a server, message by message.
 fn server(serve: fn(TcpStream, &Sender<String>)) -> (u16, Receiver<String>) {
@@ -137,6 +137,54 @@ fn a_run_that_fails_is_reported_once_and_no_secret_is_written() {
     let mut written = String::new();
     texts(&env.trainyard_home(), &mut written);
     assert!(!written.contains(secret) && !printed.contains(secret));
+}
+
+#[test]
+fn mail_about_a_batch_script_is_sent_by_the_engine_and_what_can_not_be_sent_is_said() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let script = "#!/bin/sh\n#SBATCH --mail-user=me@example.org --mail-type=BEGIN,END,TIME_LIMIT_50\n\
+                  echo out of memory\nexit 3\n";
+    env.write("job.sh", script);
+    // Nothing listens there: the job runs, and the engine's log says it.
+    let config = "../yard/config/config.toml";
+    env.write(config, "[notify]\nserver = \"smtp://127.0.0.1:1\"\n");
+    let submitted = env.slurm("sbatch", &["--wait", "job.sh"]);
+    assert!(
+        submitted
+            .stderr
+            .contains("no mail is sent about TIME_LIMIT_50"),
+        "{}",
+        submitted.stderr
+    );
+    let mut log = String::new();
+    wait_until("the engine says that both mails were not sent", || {
+        log.clear();
+        texts(&env.trainyard_home(), &mut log);
+        let said = "mail to me@example.org could not be sent: 127.0.0.1:1: no connection";
+        log.matches(said).count() == 2
+    });
+    let (port, mails) = server(smtp);
+    env.write(
+        config,
+        &format!("[notify]\nserver = \"smtp://127.0.0.1:{port}\"\n"),
+    );
+    let _failed = env.slurm("sbatch", &["--wait", "job.sh"]);
+    let limit = Duration::from_secs(60);
+    let begun = mails.recv_timeout(limit).unwrap();
+    assert!(
+        begun.contains("Subject: [yard] job 2 (job.sh) has started on local"),
+        "{begun}"
+    );
+    let failed = mails.recv_timeout(limit).unwrap();
+    for part in [
+        "RCPT TO:<me@example.org>",
+        "Subject: [yard] job 2 (job.sh) failed (FAILED) on local",
+        "why         FAILED, exit code 3",
+        "  out of memory",
+        "sacct -j 2",
+    ] {
+        assert!(failed.contains(part), "{part:?} in\n{failed}");
+    }
 }
 
 #[test]

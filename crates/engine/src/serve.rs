@@ -268,6 +268,7 @@ fn open(
         ended_since_sweep: 0,
         keep: crate::owner::Keep::from_env(),
         retry_at: None,
+        mail: crate::owner::MailQueue::default(),
         kill_wait_ms: kill_wait_ms(),
     };
     Ok((owner, messages))

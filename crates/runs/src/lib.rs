@@ -58,6 +58,7 @@ pub use known_runs::{indexed_runs, places};
 pub use listing::{Listed, ListedKind, Listing, list};
 pub use live_list::LiveList;
 pub use make::{Ready, Submitted, submit};
+pub use notify_notes::mail_notes;
 pub use plain_jobs::{PlainJob, plain_jobs};
 use program::pin_program;
 pub use reach::{engines, open, poller};

@@ -3,31 +3,43 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use train::Plan;
+use train::{NotifyPlan, Plan};
 
 /// In words, without what is secret.
 pub fn notes(plan: &Plan) -> Vec<String> {
-    let mut notes = Vec::new();
     let notify = &plan.notify;
-    if plan.job_sends_mail() && notify.server.is_none() && find_program("sendmail").is_none() {
+    let mut notes = if plan.job_sends_mail() {
+        mail_notes(notify)
+    } else {
+        Vec::new()
+    };
+    if notify.hook_file.is_some() {
+        let has_curl = find_program("curl").is_some();
+        let text = "web hooks need the program curl, which is not here";
+        notes.extend((!has_curl).then(|| text.to_owned()));
+    }
+    if let Some(file) = &notify.hook_file {
+        notes.extend(file_note(&file.value, "the web hook is not called"));
+    }
+    notes
+}
+
+/// Why mail can't be sent that way, in words.
+#[must_use]
+pub fn mail_notes(notify: &NotifyPlan) -> Vec<String> {
+    let mut notes = Vec::new();
+    if notify.server.is_none() && find_program("sendmail").is_none() {
         notes.push(
             "mail can't be sent: there is no sendmail on this machine; name a mail server with \
              [notify] server = \"smtp://HOST:25\""
                 .to_owned(),
         );
     }
-    let needs_curl = notify.hook_file.is_some() || plan.job_sends_mail() && notify.server.is_some();
-    if needs_curl && find_program("curl").is_none() {
-        notes.push("mail and web hooks need the program curl, which is not here".to_owned());
+    if notify.server.is_some() && find_program("curl").is_none() {
+        notes.push("mail can't be sent: it needs the program curl, which is not here".to_owned());
     }
-    let files = [
-        (&notify.hook_file, "the web hook is not called"),
-        (&notify.password_file, "mail can't be sent"),
-    ];
-    for (file, what) in files {
-        if let Some(file) = file {
-            notes.extend(file_note(&file.value, what));
-        }
+    if let Some(file) = &notify.password_file {
+        notes.extend(file_note(&file.value, "mail can't be sent"));
     }
     notes
 }

@@ -1,6 +1,6 @@
 //! How a run tells what became of it: through which mail server, and to which web hook.
 
-use crate::{Plan, Resolved};
+use crate::{NotifySection, Plan, Resolved};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -20,6 +20,21 @@ pub struct NotifyPlan {
     pub hook_file: Option<Resolved<PathBuf>>,
     /// What the web hook takes.
     pub hook_form: Option<Resolved<HookForm>>,
+}
+
+impl NotifyPlan {
+    /// Of a section whose paths are against `/`, as those of the user's config are.
+    #[must_use]
+    pub fn of(section: NotifySection) -> NotifyPlan {
+        let path = |path: Resolved<String>| path.map(PathBuf::from);
+        NotifyPlan {
+            server: section.server,
+            password_file: section.password_file.map(path),
+            from: section.from,
+            hook_file: section.hook_file.map(path),
+            hook_form: section.hook_form,
+        }
+    }
 }
 
 /// What a web hook takes.

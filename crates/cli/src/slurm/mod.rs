@@ -4,6 +4,7 @@
 mod allocation_wait;
 mod cluster_view;
 pub mod connection;
+pub mod job_mail;
 mod login_environment;
 mod node_json;
 mod not_here;

@@ -147,6 +147,9 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         printer.say(&format!("sbatch: error: {why}"));
         return Err(Stop::Status(1));
     }
+    for note in super::job_mail::unsent(&asked.request) {
+        printer.say(&format!("sbatch: {note}"));
+    }
     let umask = sys::process::umask();
     let environment = environment(&asked, &cwd, umask, printer)?;
     let (parsable, quiet, wait) = (asked.parsable, asked.quiet, asked.wait);

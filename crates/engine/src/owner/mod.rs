@@ -20,6 +20,7 @@ mod gpu_locks;
 mod job_files;
 mod keep;
 mod launch;
+mod mail;
 mod nodes;
 mod priorities;
 mod read;
@@ -47,6 +48,7 @@ use api::{Answer, Call, EngineFolder, Refusal};
 pub(crate) use clock::Clock;
 pub(crate) use gpu_locks::GpuLocks;
 pub(crate) use keep::Keep;
+pub(crate) use mail::MailQueue;
 use model::{JobId, Timestamp};
 use rights::Act;
 use sched::State;
@@ -102,6 +104,8 @@ pub(crate) struct Owner {
     pub(crate) retry_at: Option<Timestamp>,
     /// From SIGTERM to SIGKILL.
     pub(crate) kill_wait_ms: u64,
+    /// Mail about jobs.
+    pub(crate) mail: MailQueue,
 }
 
 /// Why the owner ended.

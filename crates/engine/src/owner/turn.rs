@@ -126,6 +126,7 @@ impl Owner {
             // A client that is gone asks again, or never will.
             let _gone = reply.send(answer);
         }
+        self.send_mail(&turn, &changes.ended);
         for (call, reply) in turn.reads.drain(..) {
             self.read(call, reply, turn.now);
         }

@@ -87,6 +87,7 @@ mod tests {
             cause: Some("rank 5 <oom>".to_owned()),
             lasted_ms: 3_480_000,
             checkpoint: Some("step-3000".to_owned()),
+            output: None,
             rank: 5,
             last_lines: vec!["``` CUDA out of memory".to_owned()],
             next: vec!["yard requeue gan-k3f9".to_owned()],

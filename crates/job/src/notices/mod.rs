@@ -6,6 +6,7 @@
 mod hook;
 mod mail;
 mod occasion;
+mod plain_job;
 mod text;
 
 pub use mail::find_sendmail;
@@ -17,6 +18,7 @@ use model::{MailEvent, Timestamp};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
+use train::NotifyPlan;
 
 /// The longest that one message may take.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -135,6 +137,14 @@ pub fn at_home(path: &Path) -> PathBuf {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => path.to_owned(),
     }
+}
+
+/// Sends a message as mail now.
+///
+/// # Errors
+/// In words, without what is secret.
+pub fn send_mail(plan: &NotifyPlan, to: &str, notice: &Notice) -> Result<(), String> {
+    mail::send(plan, to, notice, LIMIT)
 }
 
 /// Whether mail about this is wanted where `end` means every end.

@@ -31,6 +31,9 @@ pub struct Notice {
     pub checkpoint: Option<String>,
     /// The rank whose lines these are.
     pub rank: u32,
+    /// Of a job that is no run, the file whose last lines these are.
+    #[serde(skip)]
+    pub output: Option<String>,
     /// Its last lines.
     pub last_lines: Vec<String>,
     /// What to type next.
@@ -88,6 +91,7 @@ pub(super) fn notice(
         lasted_ms: now.since(began),
         checkpoint,
         rank,
+        output: None,
         last_lines: lines.iter().map(|line| shortened(line)).collect(),
         next,
         folder: run.path().display().to_string(),
@@ -96,7 +100,7 @@ pub(super) fn notice(
 }
 
 /// A line of a log, without what controls a terminal, and no longer than a mail's line may be.
-fn shortened(line: &str) -> String {
+pub(super) fn shortened(line: &str) -> String {
     const LONGEST: usize = 200;
     let line = one_line(line);
     match line.char_indices().nth(LONGEST) {
@@ -121,7 +125,11 @@ impl Notice {
         }
         text.push_str(&format!("folder      {}\n", self.folder));
         if !self.last_lines.is_empty() {
-            text.push_str(&format!("\nlast lines of rank {}\n", self.rank));
+            let of = match &self.output {
+                Some(file) => file.clone(),
+                None => format!("rank {}", self.rank),
+            };
+            text.push_str(&format!("\nlast lines of {of}\n"));
             for line in &self.last_lines {
                 text.push_str(&format!("  {line}\n"));
             }
