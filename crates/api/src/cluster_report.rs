@@ -15,6 +15,8 @@ pub struct ClusterReport {
     pub nodes: Vec<NodeReport>,
     /// Partitions in the cluster's own order.
     pub partitions: Vec<PartitionReport>,
+    /// Since when its engine serves.
+    pub since: Timestamp,
     /// Its nodes are pretended: they share this machine's CPUs, and their GPUs are numbers.
     pub is_pretended: bool,
 }
@@ -43,7 +45,7 @@ pub struct NodeReport {
     pub tmp_disk: Option<u64>,
     /// `Weight`
     pub weight: u32,
-    /// Features, in the order of their names.
+    /// Features, in the cluster file's order.
     pub features: Vec<String>,
     /// GPUs by type.
     pub gpus: Vec<GpuReport>,
@@ -51,6 +53,8 @@ pub struct NodeReport {
     pub gres: Vec<GresReport>,
     /// How many jobs hold a part of it.
     pub jobs: u32,
+    /// When a job last held a part of it, as far as this engine knows.
+    pub last_busy: Timestamp,
 }
 
 /// GPUs of one type in a node.
@@ -134,4 +138,6 @@ pub struct PartitionReport {
     pub qos: Option<String>,
     /// `GraceTime`
     pub grace_time: Seconds,
+    /// `off`, `cancel`, `requeue` or `suspend`: what becomes of a job whose place is taken.
+    pub preempt_mode: String,
 }

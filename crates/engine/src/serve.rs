@@ -17,6 +17,7 @@ use crate::supervisor::group_owner;
 use api::{EngineFolder, Startup};
 use model::Timestamp;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -254,6 +255,7 @@ fn open(
         store,
         state,
         running,
+        last_busy: HashMap::new(),
         fork_server,
         own,
         messenger,

@@ -26,6 +26,7 @@ mod limits;
 mod local_time;
 mod local_zone;
 pub mod lock;
+pub mod machine_state;
 pub mod memory;
 pub mod memory_cgroup;
 pub mod mounts;

@@ -27,7 +27,7 @@ pub fn partitions(cluster: &ClusterReport) -> Vec<SinfoPartition> {
         over_subscribe: over_subscribe(report),
         priority_tier: report.tier,
         priority_factor: report.factor,
-        preempt_mode: "OFF".to_owned(),
+        preempt_mode: report.preempt_mode.to_uppercase(),
         nodes: report.nodes.clone(),
     };
     cluster.partitions.iter().map(partition).collect()
@@ -45,6 +45,9 @@ pub fn over_subscribe(report: &PartitionReport) -> String {
 
 /// Its nodes, as `sinfo` prints them.
 pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
+    // All nodes are on this machine.
+    let load = sys::machine_state::load();
+    let free = sys::machine_state::free_mib();
     let node = |report: &NodeReport| {
         let [sockets, cores, threads] = report.sockets.unwrap_or([1, report.cpus, 1]);
         SinfoNode {
@@ -60,7 +63,7 @@ pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
             threads,
             memory_mib: report.memory,
             used_memory_mib: report.memory_used,
-            free_memory_mib: report.memory.saturating_sub(report.memory_used),
+            free_memory_mib: free.unwrap_or(0),
             disk_mib: report.tmp_disk.unwrap_or(0),
             weight: u64::from(report.weight),
             features: report.features.join(","),
@@ -79,7 +82,7 @@ pub fn nodes(cluster: &ClusterReport, zone: &TimeZone) -> Vec<SinfoNode> {
                 .filter(|partition| partition.nodes.contains(&report.name))
                 .map(|partition| partition.name.clone())
                 .collect(),
-            load: None,
+            load,
             comment: None,
             extra: None,
         }

@@ -154,6 +154,22 @@ fn refuse_other_clusters(command: &str, clusters: Option<&str>) -> Result<(), St
     }
 }
 
+/// The first cluster of a `--clusters` that only looks which is not the engine's.
+fn unknown_cluster(clusters: Option<&[String]>) -> Option<String> {
+    let own = connection::engine_name().unwrap_or_default();
+    let mut names = clusters.unwrap_or_default().iter();
+    names.find(|name| **name != own && *name != "all").cloned()
+}
+
+/// What Slurm's commands say of a cluster that its database does not know.
+fn unknown_cluster_text(command: &str, name: &str) -> String {
+    format!(
+        "{command}: error: No cluster '{name}' known by database.\n\
+         {command}: error: '{name}' can't be reached now, or it is an invalid entry for --cluster.  \
+         Use 'sacctmgr list clusters' to see available clusters."
+    )
+}
+
 /// Why a job can't run in a folder.
 fn unusable(folder: &Path) -> Option<String> {
     folder.to_str().is_none().then(|| {

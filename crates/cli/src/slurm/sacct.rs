@@ -15,7 +15,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     let asked = match SacctArgs::parse(args, now, &TimeZone::system()) {
         Ok(asked) => asked,
         Err(wrong) => {
-            printer.say(&format!("sacct: error: {wrong}"));
+            printer.say(&wrong.to_string());
             return 1;
         }
     };
@@ -23,8 +23,14 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         Some(SacctShow::Help) => printer.data(HELP),
         Some(SacctShow::Columns) => printer.data(&sacct_columns_text()),
         Some(SacctShow::Version) => printer.line(&super::version_line()),
-        None => match answer(&asked, now) {
-            Ok(text) => printer.data(&text),
+        Some(SacctShow::Usage) => printer.data("Usage: sacct [options]\n\tUse --help for help\n"),
+        Some(SacctShow::Completion) => {
+            printer.say("Slurm job completion is disabled");
+            return 1;
+        }
+        None => match answer(&asked, now, printer) {
+            Ok(Some(text)) => printer.data(&text),
+            Ok(None) => return 1,
             Err(failure) => {
                 failure.say("sacct", printer);
                 return 1;
@@ -34,15 +40,39 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     0
 }
 
-fn answer(asked: &SacctArgs, now: Timestamp) -> Result<String, CommandError> {
+/// What is printed; none where it was said what is wrong.
+fn answer(
+    asked: &SacctArgs,
+    now: Timestamp,
+    printer: &Printer,
+) -> Result<Option<String>, CommandError> {
     let mut client = connect_to_look()?;
+    for user in asked.users.iter().flatten() {
+        let is_number = user.parse::<u32>().is_ok();
+        if !is_number && sys::users::user_by_name(user).ok().flatten().is_none() {
+            printer.say(&format!("sacct: error: Invalid user id: {user}"));
+            return Ok(None);
+        }
+    }
+    if let (Some(_), Some(client)) = (&asked.qos, &mut client) {
+        let known = client.accounting()?.qos;
+        let known: Vec<String> = known.into_iter().map(|qos| qos.name).collect();
+        if let Some(unknown) = asked.unknown_qos(&known) {
+            printer.say(&format!(
+                "sacct: error: You gave a bad qos '{unknown}'. Valid QOS's are {}",
+                known.join(",")
+            ));
+            printer.say("sacct: fatal: problem processing qos list");
+            return Ok(None);
+        }
+    }
     let since = since(asked, now);
     let histories = match &mut client {
         Some(client) => client.histories(JobFilter {
             ids: asked
                 .jobs
                 .as_ref()
-                .map(|names| names.iter().map(|name| JobId(name.job)).collect()),
+                .map(|names| names.iter().map(|name| JobId(name.job.job)).collect()),
             ended_since: Some(since),
             comment: None,
         })?,
@@ -61,14 +91,18 @@ fn answer(asked: &SacctArgs, now: Timestamp) -> Result<String, CommandError> {
             JobState::Running { since, .. } => *since,
             JobState::Pending { .. } | JobState::Ended { .. } => info.submitted,
         };
-        by_user && asked.until.is_none_or(|until| begun <= until) && asked.wants(info)
+        // A job counts from when it could have started, unless it is named.
+        let has_come = asked.jobs.is_some()
+            || !info.is_pending()
+            || info.eligible.is_some_and(|eligible| eligible <= now);
+        by_user && has_come && asked.until.is_none_or(|until| begun <= until) && asked.wants(info)
     };
     let jobs: Vec<(JobInfo, &JobHistory)> = histories
         .iter()
         .map(|history| (JobInfo::of(&history.job, &facts), history))
         .filter(|(info, history)| is_wanted(info, history))
         .collect();
-    Ok(asked.print(&jobs, &facts))
+    Ok(Some(asked.print(&jobs, &facts)))
 }
 
 /// From when on: as asked, else for named jobs from the beginning, else since midnight.
@@ -88,24 +122,37 @@ Usage: sacct [OPTIONS]
 Lists jobs of Trainyard's embedded engine, ended ones too, as Slurm's sacct lists those of a cluster:
 your own since midnight, with their steps.
 
+  -A, --accounts=LIST    jobs of these accounts
   -a, --allusers         jobs of all users
   -b, --brief            jobid, state and exitcode
       --delimiter=TEXT   instead of | with -p and -P
   -D, --duplicates       each start of a requeued job
   -e, --helpformat       the names of all columns
   -E, --endtime=TIME     jobs from before a moment
-  -j, --jobs=LIST        these jobs: 12, 12_3
+  -I, --ncpus=N[-M]      jobs with so many CPUs
+  -i, --nnodes=N[-M]     jobs on so many nodes
+  -j, --jobs=LIST        these jobs or steps: 12, 12_3, 12.batch
+  -k, --timelimit-min=T  jobs with this limit; with -K, with limits from here on
+  -K, --timelimit-max=T  with -k, up to this limit
+  -l, --long             all that says what was used
       --name=LIST        jobs of these names
+      --noconvert        memory in MiB
+  -N, --nodelist=NODES   jobs on these nodes
   -n, --noheader         no header
   -o, --format=LIST      columns, with widths: jobid,state%-20
   -p, --parsable         a | after each value
   -P, --parsable2        a | between values
+  -q, --qos=LIST         jobs of these QOS
+  -r, --partition=LIST   jobs of these partitions
   -s, --state=LIST       states, long or short
   -S, --starttime=TIME   jobs that ended after a moment, and those that did not end
+      --units=K|M|G|T|P  memory in this unit
   -u, --user=LIST        jobs of these users
   -V, --version          what this is
   -X, --allocations      no steps
 
 Columns of what is not gathered here are empty. MaxRSS is the most that one process held at once.
-Taken and without effect: --local, --truncate, --verbose.
+Jobs that could not have started yet are shown where they are named. No job has a WCKey or the id of
+an association: with -W and -x none is shown.
+Taken and without effect: --clusters, --federation, --local, --truncate, --verbose.
 ";

@@ -160,7 +160,7 @@ fn host_names(list: Option<&str>, printer: &Printer) -> u8 {
     let from_job =
         || super::variable("SLURM_NODELIST").or_else(|| super::variable("SLURM_JOB_NODELIST"));
     let Some(list) = list.map(str::to_owned).or_else(from_job) else {
-        printer.say("host list is empty");
+        printer.say("scontrol: error: host list is empty");
         return 0;
     };
     let mut lines = String::new();
@@ -229,6 +229,13 @@ fn show_jobs(
         None => Vec::new(),
     };
     match (job, jobs.is_empty()) {
+        // Slurm asks its controller for no job of that number.
+        (Some(job), true) if job.job == 0 => {
+            if !asked.quiet {
+                printer.line("Job 0 not found");
+            }
+            return Ok(1);
+        }
         (Some(_), true) => {
             say_unless(
                 asked.quiet,

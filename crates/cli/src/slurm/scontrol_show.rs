@@ -4,8 +4,8 @@ use super::cluster_view::{gres, gres_used, kind_text, over_subscribe};
 use api::{ClusterReport, GpuReport, NodeReport, PartitionReport};
 use jiff::tz::TimeZone;
 use model::{
-    JobInfo, NodeName, Seconds, ShowStyle, StepRecord, mebibytes_text, moment_text, node_list,
-    padded_elapsed_text,
+    JobInfo, NodeName, Seconds, ShowStyle, StepRecord, Timestamp, mebibytes_text, moment_text,
+    node_list, padded_elapsed_text,
 };
 
 /// Lines under each other, or in one; a blank line or an end of line after them.
@@ -30,7 +30,13 @@ pub fn node_text(
     let partitions: Vec<&str> = partitions
         .map(|partition| partition.name.as_str())
         .collect();
-    let free = node.memory.saturating_sub(node.memory_used);
+    let free = sys::machine_state::free_mib().map_or("N/A".to_owned(), |mib| mib.to_string());
+    let load = sys::machine_state::load();
+    let load = load.map_or("N/A".to_owned(), |it| {
+        format!("{}.{:02}", it / 100, it % 100)
+    });
+    let boot = sys::machine_state::booted_at();
+    let boot = boot.map_or("None".to_owned(), |at| moment_text(Timestamp(at), zone));
     let mut lines = vec![
         format!(
             "NodeName={} Arch={} CoresPerSocket={cores} ",
@@ -38,7 +44,7 @@ pub fn node_text(
             std::env::consts::ARCH
         ),
         format!(
-            "CPUAlloc={} CPUEfctv={cpus} CPUTot={cpus} CPULoad=N/A",
+            "CPUAlloc={} CPUEfctv={cpus} CPUTot={cpus} CPULoad={load}",
             node.cpus_used,
             cpus = node.cpus
         ),
@@ -56,7 +62,7 @@ pub fn node_text(
             api::VERSION,
             name = node.name
         ),
-        "OS=Linux ".to_owned(),
+        format!("OS={} ", sys::machine_state::system()),
         format!(
             "RealMemory={} AllocMem={} FreeMem={free} Sockets={sockets} Boards=1",
             node.memory, node.memory_used
@@ -68,8 +74,11 @@ pub fn node_text(
             node.weight
         ),
         format!("Partitions={} ", partitions.join(",")),
-        "BootTime=None SlurmdStartTime=None".to_owned(),
-        "LastBusyTime=Unknown".to_owned(),
+        format!(
+            "BootTime={boot} SlurmdStartTime={}",
+            moment_text(cluster.since, zone)
+        ),
+        format!("LastBusyTime={}", moment_text(node.last_busy, zone)),
         format!(
             "CfgTRES=cpu={cpus},mem={},billing={cpus}{}",
             mebibytes_text(node.memory),
@@ -185,7 +194,10 @@ pub fn partition_text(
             partition.tier,
             over_subscribe(partition)
         ),
-        "OverTimeLimit=NONE PreemptMode=OFF".to_owned(),
+        format!(
+            "OverTimeLimit=NONE PreemptMode={}",
+            partition.preempt_mode.to_uppercase()
+        ),
         format!(
             "State={} TotalCPUs={cpus} TotalNodes={} SelectTypeParameters=NONE",
             partition.state.to_uppercase(),
@@ -217,12 +229,23 @@ pub fn step_text(step: &StepRecord, job: &JobInfo, style: ShowStyle) -> String {
     let cpus: usize = step.nodes.iter().map(|share| share.cpus.len()).sum();
     let tasks: u32 = step.nodes.iter().map(|share| share.tasks).sum();
     let mib: u64 = step.nodes.iter().map(|share| share.memory).sum();
+    let gpus: usize = step.nodes.iter().map(|share| share.gpus.len()).sum();
     let is_batch = step.step == model::StepId::Batch;
+    // In turns where there are not more tasks than nodes, as srun deals them out.
+    let distribution = if tasks as usize <= names.len() {
+        "Cyclic"
+    } else {
+        "Block"
+    };
     let tres = if is_batch {
         "(null)".to_owned()
     } else {
+        let gres = match gpus {
+            0 => String::new(),
+            _ => gpu_types(&job.tres, gpus),
+        };
         format!(
-            "cpu={cpus},mem={},node={}",
+            "cpu={cpus}{gres},mem={},node={}",
             mebibytes_text(mib),
             names.len()
         )
@@ -250,11 +273,27 @@ pub fn step_text(step: &StepRecord, job: &JobInfo, style: ShowStyle) -> String {
         "ResvPorts=(null)".to_owned(),
         format!(
             "CPUFreqReq=Default{}",
-            if is_batch { "" } else { " Dist=Block" }
+            if is_batch {
+                String::new()
+            } else {
+                format!(" Dist={distribution}")
+            }
         ),
         "SrunHost:Pid=(null):0".to_owned(),
     ];
     block(&lines, style, "   ")
+}
+
+/// `,gres/gpu:v100=2,gres/gpu=2`: the type stands where the job has GPUs of one alone.
+fn gpu_types(tres: &str, count: usize) -> String {
+    let types = tres
+        .split(',')
+        .filter_map(|part| part.strip_prefix("gres/gpu:"));
+    let types: Vec<&str> = types.filter_map(|part| part.split('=').next()).collect();
+    match types[..] {
+        [kind] => format!(",gres/gpu:{kind}={count},gres/gpu={count}"),
+        _ => format!(",gres/gpu={count}"),
+    }
 }
 
 fn or_null(text: String) -> String {

@@ -49,11 +49,7 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
 
 fn print(asked: &SinfoArgs, cluster: &ClusterReport, printer: &Printer) -> u8 {
     if let Some(unknown) = unknown_cluster(asked, cluster) {
-        printer.say(&format!(
-            "sinfo: error: No cluster '{unknown}' known by database.\n\
-             sinfo: error: '{unknown}' can't be reached now, or it is an invalid entry for --cluster.  \
-             Use 'sacctmgr list clusters' to see available clusters."
-        ));
+        printer.say(&super::unknown_cluster_text("sinfo", unknown));
         return 1;
     }
     let zone = sys::local_zone();

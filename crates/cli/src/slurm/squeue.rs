@@ -1,11 +1,12 @@
 //! `squeue`: jobs and steps as they stand.
 
 use super::connection::{CommandError, connect_to_look, view_facts};
+use super::yaml::yaml_text;
 use crate::printer::Printer;
 use api::{Client, JobFilter, Refusal};
 use model::{
     JobId, JobInfo, JobJson, JobRecord, JobStateName, NodeName, Printed, SQUEUE_USAGE,
-    SqueueAction, SqueueArgs, StateFilter, StepRecord, Timestamp,
+    SqueueAction, SqueueArgs, SqueueUsageError, StateFilter, StepRecord, Timestamp,
 };
 use serde_json::json;
 
@@ -17,6 +18,9 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     let asked = match SqueueArgs::parse("squeue", args, &super::variable) {
         Ok(asked) => asked,
         Err(error) => {
+            if matches!(error, SqueueUsageError::Operand(_)) {
+                printer.data(SQUEUE_USAGE);
+            }
             printer.say(&error.to_string());
             return 1;
         }
@@ -34,7 +38,11 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
             printer.line(&super::version_line());
             return 0;
         }
-        SqueueAction::List | SqueueAction::Json => {}
+        SqueueAction::List | SqueueAction::Json | SqueueAction::Yaml => {}
+    }
+    if let Some(unknown) = super::unknown_cluster(asked.clusters.as_deref()) {
+        printer.say(&super::unknown_cluster_text("squeue", &unknown));
+        return 1;
     }
     let nodes = match nodes(&asked) {
         Ok(nodes) => nodes,
@@ -44,7 +52,23 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
     };
     say_unknown_users(&asked, printer);
-    match answer(&asked, nodes.as_deref()) {
+    loop {
+        if asked.clusters.is_some() {
+            let own = super::connection::engine_name().unwrap_or_default();
+            printer.line(&format!("CLUSTER: {own}"));
+        }
+        let status = list(&asked, nodes.as_deref(), printer);
+        let Some(seconds) = asked.every.filter(|_| status == 0) else {
+            return status;
+        };
+        printer.line("");
+        std::thread::sleep(std::time::Duration::from_secs(u64::from(seconds)));
+    }
+}
+
+/// Lists once; returns the exit status.
+fn list(asked: &SqueueArgs, nodes: Option<&[NodeName]>, printer: &Printer) -> u8 {
+    match answer(asked, nodes) {
         Ok(printed) => {
             for line in &printed.stderr {
                 printer.say(line);
@@ -82,13 +106,15 @@ fn answer(asked: &SqueueArgs, nodes: Option<&[NodeName]>) -> Result<Printed, Com
         let steps = steps(&jobs, client.as_mut())?;
         return Ok(asked.print_steps(&jobs, &steps, &facts));
     }
-    if asked.action == SqueueAction::Json {
-        return Ok(Printed {
-            stdout: json_text(&jobs, &facts.cluster),
-            stderr: Vec::new(),
-        });
-    }
-    Ok(asked.print_jobs(&jobs, &facts))
+    let stdout = match asked.action {
+        SqueueAction::Json => format!("{:#}\n", json_value(&jobs, &facts.cluster)),
+        SqueueAction::Yaml => yaml_text(&json_value(&jobs, &facts.cluster)),
+        _ => return Ok(asked.print_jobs(&jobs, &facts)),
+    };
+    Ok(Printed {
+        stdout,
+        stderr: Vec::new(),
+    })
 }
 
 fn records(asked: &SqueueArgs, client: &mut Client) -> Result<Vec<JobRecord>, CommandError> {
@@ -102,7 +128,8 @@ fn records(asked: &SqueueArgs, client: &mut Client) -> Result<Vec<JobRecord>, Co
     // Ended jobs are asked for only where they can be shown, or where one job is named: then it
     // matters whether there is such a job at all.
     let single = ids.as_ref().is_some_and(|ids| ids.len() == 1);
-    let shows_ended = asked.states != StateFilter::Live || asked.action == SqueueAction::Json;
+    let shows_ended = asked.states != StateFilter::Live
+        || matches!(asked.action, SqueueAction::Json | SqueueAction::Yaml);
     let ended_since = match (single, shows_ended) {
         (true, _) => Some(Timestamp(0)),
         (false, true) => Some(Timestamp(now - REMEMBERED_MS)),
@@ -134,6 +161,10 @@ fn nodes(asked: &SqueueArgs) -> Result<Option<Vec<NodeName>>, String> {
         return Ok(None);
     };
     let here = NodeName::from(sys::host_name());
+    let known_names = match connect_to_look() {
+        Ok(Some(mut client)) => client.facts().map(|facts| facts.nodes).unwrap_or_default(),
+        Ok(None) | Err(_) => Vec::new(),
+    };
     let names = model::node_list::expand(list)
         .map_err(|_| format!("'{list}' invalid entry for --nodelist"))?;
     let mut known = Vec::new();
@@ -141,7 +172,9 @@ fn nodes(asked: &SqueueArgs) -> Result<Option<Vec<NodeName>>, String> {
         // Slurm takes the short name of the machine that it is called on for `localhost`.
         let is_here = name == here || name.as_str().eq_ignore_ascii_case("localhost");
         if is_here {
-            known.push(here.clone())
+            known.push(here.clone());
+        } else if known_names.iter().any(|node| node.name == name) {
+            known.push(name);
         } else {
             return Err(format!("Invalid node name {name}"));
         }
@@ -181,14 +214,13 @@ fn steps(jobs: &[JobInfo], client: Option<&mut Client>) -> Result<Vec<StepRecord
     Ok(steps)
 }
 
-fn json_text(jobs: &[JobInfo], cluster: &str) -> String {
+fn json_value(jobs: &[JobInfo], cluster: &str) -> serde_json::Value {
     let jobs: Vec<JobJson> = jobs.iter().map(JobJson::of).collect();
-    let value = json!({
+    json!({
         "meta": { "program": "trainyard", "version": api::VERSION, "cluster": cluster },
         "errors": [],
         "jobs": jobs,
-    });
-    format!("{value:#}\n")
+    })
 }
 
 pub(super) const HELP: &str = "\
@@ -197,9 +229,11 @@ Lists jobs of Trainyard's embedded engine as Slurm's squeue lists those of a clu
 
   -A, --account=LIST     jobs of these accounts
   -h, --noheader         no headers
+  -i, --iterate=SECONDS  again and again
   -j, --jobs[=LIST]      these jobs: 12, 12_3
       --json             as JSON: an object whose `jobs` is a list
   -l, --long             with states in words and time limits
+  -M, --clusters=NAME    the name of this cluster, or all
       --me               your own jobs
   -n, --name=LIST        jobs of these names
   -o, --format=FORMAT    columns by letter: %.18i %.9P %j
@@ -216,6 +250,7 @@ Lists jobs of Trainyard's embedded engine as Slurm's squeue lists those of a clu
   -w, --nodelist=LIST    jobs on these nodes
       --usage            a short list of options
   -V, --version          what this is
+      --yaml             as YAML
 
 Taken and without effect: --all, --hide, --local, --federation, --sibling, --array-unique,
 --noconvert, --priority, --verbose.

@@ -4,6 +4,7 @@
 //! Recorded answers are compared on every run; the real Slurm is asked where there is one. Written
 //! anew with `TRAINYARD_RECORD=1`.
 
+mod guides;
 #[path = "../../../resources/tests/recorded/held_job.rs"]
 mod held_job;
 mod lines;

@@ -145,6 +145,9 @@ pub fn masked(command: &str, line: &str) -> String {
             }
         }
     }
+    for name in OF_THE_MACHINE {
+        text = without_value(&text, name);
+    }
     if ["<WORK>", "<LAB>", "<HOST>"]
         .iter()
         .any(|name| text.contains(name))
@@ -152,6 +155,34 @@ pub fn masked(command: &str, line: &str) -> String {
         text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     }
     text
+}
+
+/// Values of `scontrol show` that say which machine a node is, and how it fares.
+const OF_THE_MACHINE: &[&str] = &[
+    "CPULoad=",
+    "FreeMem=",
+    "NodeAddr=",
+    "NodeHostName=",
+    " Port=",
+    "Version=",
+    "AllocNode:Sid=",
+    "OS=Linux ",
+];
+
+/// A text in which the value behind a name is left out; that of the system ends with the line or
+/// before the memory.
+fn without_value(text: &str, name: &str) -> String {
+    let Some(at) = text.find(name) else {
+        return text.to_owned();
+    };
+    let (before, value) = text.split_at(at + name.len());
+    let end = match name {
+        "OS=Linux " => value.find(" RealMemory").unwrap_or(value.len()),
+        _ => value.find(' ').unwrap_or(value.len()),
+    };
+    // What has no port of its own does not name it.
+    let before = before.strip_suffix(" Port=").unwrap_or(before);
+    format!("{before}{}", &value[end..])
 }
 
 /// `9` stands for a digit, `a` for a letter, `_` for a digit or a space.

@@ -2,9 +2,12 @@
 
 use super::Owner;
 use api::{ClusterReport, GpuReport, GresReport, NodeReason, NodeReport, PartitionReport};
-use model::{GpuIndex, JobState, MemoryRequest, NodeShare, NodeState, NodeUse};
+use cluster_file::{PreemptMode, PreemptType};
+use model::{
+    GpuIndex, JobState, MemoryRequest, NodeName, NodeShare, NodeState, NodeUse, Timestamp,
+};
 use resources::{Cluster, Lane, NodeClass, NodeId, Partition, UNBOUNDED};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// What jobs hold of a node.
 #[derive(Clone, Debug, Default)]
@@ -19,17 +22,24 @@ impl Owner {
     pub(super) fn cluster_report(&self) -> ClusterReport {
         let cluster = self.state.cluster();
         let held = self.held_by_node();
+        let features = self.features_by_node();
+        let features = |node| {
+            features
+                .get(cluster.node_name(node))
+                .map_or(&[][..], |it| it)
+        };
         let nodes = cluster.nodes().zip(&held);
         ClusterReport {
             name: self.cluster.name.clone(),
             nodes: nodes
-                .map(|(node, held)| self.node_report(node, held))
+                .map(|(node, held)| self.node_report(node, held, features(node)))
                 .collect(),
             partitions: cluster
                 .partitions()
                 .iter()
-                .map(|partition| partition_report(cluster, partition))
+                .map(|partition| self.partition_report(partition))
                 .collect(),
+            since: self.since,
             is_pretended: self.cluster.is_pretended(),
         }
     }
@@ -57,15 +67,60 @@ impl Owner {
         held
     }
 
-    fn node_report(&self, node: NodeId, held: &Held) -> NodeReport {
+    /// Features of nodes in the order in which the cluster file names them.
+    fn features_by_node(&self) -> HashMap<NodeName, Vec<String>> {
+        let mut found: HashMap<NodeName, Vec<String>> = HashMap::new();
+        let Some(file) = &self.cluster.file else {
+            return found;
+        };
+        for nodes in &file.nodes {
+            let Some(features) = &nodes.features else {
+                continue;
+            };
+            for name in file.names_of(nodes) {
+                found.insert(name, features.value.clone());
+            }
+        }
+        found
+    }
+
+    fn partition_report(&self, partition: &Partition) -> PartitionReport {
+        let mut report = partition_report(self.state.cluster(), partition);
+        report.preempt_mode = self.preempt_mode(partition);
+        // A default of the whole cluster is none of the partition's.
+        let file = self.cluster.file.as_ref();
+        if let Some(own) = file.and_then(|file| file.partition(&partition.name))
+            && own.default_memory_per_cpu.is_none()
+            && own.default_memory_per_node.is_none()
+        {
+            report.default_memory_per_cpu = None;
+            report.default_memory_per_node = None;
+        }
+        report
+    }
+
+    /// The partition's own mode, else the cluster's where anything there preempts.
+    fn preempt_mode(&self, partition: &Partition) -> String {
+        let file = self.cluster.file.as_ref();
+        let preemption = file.map(|file| &file.preemption);
+        let kind = preemption
+            .and_then(|it| it.kind.as_ref())
+            .map(|kind| kind.value);
+        if matches!(kind, None | Some(PreemptType::None)) {
+            return PreemptMode::Off.word().to_owned();
+        }
+        let whole = preemption
+            .and_then(|it| it.mode.as_ref())
+            .map(|mode| mode.value);
+        let mode = partition.preempt_mode.or(whole).unwrap_or(PreemptMode::Off);
+        mode.word().to_owned()
+    }
+
+    fn node_report(&self, node: NodeId, held: &Held, features: &[String]) -> NodeReport {
         let cluster = self.state.cluster();
         let (class, name) = (cluster.class(node), cluster.node_name(node));
         let mark = self.state.mark(name);
         let cpus = class.total.cpus;
-        let features = cluster.features().filter(|feature| {
-            let nodes = cluster.with_feature(feature);
-            nodes.is_some_and(|nodes| nodes.contains(node))
-        });
         NodeReport {
             name: name.clone(),
             state: NodeState {
@@ -95,10 +150,14 @@ impl Owner {
                 .map(|there| [there.sockets, there.cores, there.threads]),
             tmp_disk: class.tmp_mib,
             weight: class.weight,
-            features: features.map(str::to_owned).collect(),
+            features: features.to_vec(),
             gpus: gpus(class, held),
             gres: self.gres(node, class),
             jobs: held.jobs,
+            last_busy: match held.jobs {
+                0 => self.last_busy.get(name).copied().unwrap_or(self.since),
+                _ => Timestamp(sys::now()),
+            },
         }
     }
 
@@ -167,6 +226,7 @@ fn partition_report(cluster: &Cluster, partition: &Partition) -> PartitionReport
         layers: defaults
             .layers
             .map(|layers| (layers.jobs, layers.is_forced)),
+        preempt_mode: String::new(),
         qos: partition
             .qos
             .map(|qos| cluster.qos()[usize::from(qos.0)].name.clone()),

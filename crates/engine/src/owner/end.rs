@@ -53,6 +53,11 @@ impl Owner {
             // Nothing ran: the job waits until someone has looked.
             let (job, at) = (key.job, turn.now);
             if let Some(active) = self.running.remove(&job) {
+                let held = self.state.job(job).map(|record| &record.state);
+                if let Some(JobState::Running { allocation, .. }) = held {
+                    let nodes = allocation.nodes.iter().map(|share| share.node.clone());
+                    self.last_busy.extend(nodes.map(|node| (node, turn.now)));
+                }
                 turn.ended_starts.push(EndedStart {
                     job,
                     restart: active.restart,

@@ -49,10 +49,10 @@ pub(crate) use clock::Clock;
 pub(crate) use gpu_locks::GpuLocks;
 pub(crate) use keep::Keep;
 pub(crate) use mail::MailQueue;
-use model::{JobId, Timestamp};
+use model::{JobId, NodeName, Timestamp};
 use rights::Act;
 use sched::State;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -98,6 +98,8 @@ pub(crate) struct Owner {
     pub(crate) sweep_at: Option<Timestamp>,
     /// Jobs that ended since folders were last removed.
     pub(crate) ended_since_sweep: usize,
+    /// When a job last ended on a node, as far as this engine knows.
+    pub(crate) last_busy: HashMap<NodeName, Timestamp>,
     /// How many ended jobs are remembered.
     pub(crate) keep: Keep,
     /// When to look again for what a failed transaction could not write.

@@ -18,7 +18,10 @@ pub(crate) mod squeue_order;
 pub(crate) mod sshare;
 
 pub use lost_submission::{FIND_BY_COMMENT, answer_was_lost, job_with_comment};
-pub use sacct::{Parsable, SacctArgs, SacctColumn, SacctShow, sacct_columns_text};
+pub use sacct::{
+    Parsable, SacctArgs, SacctColumn, SacctError, SacctJob, SacctShow, SacctUnits,
+    sacct_columns_text,
+};
 pub use sacctmgr::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
 pub use scontrol_show_job::{ShowStyle, show_job};
 pub use sinfo_args::{SINFO_USAGE, SinfoAction, SinfoArgs, SinfoUsageError};

@@ -104,7 +104,7 @@ impl SqueueArgs {
 
     /// The date that stands over a long listing.
     fn heading(&self, facts: &ViewFacts) -> Vec<String> {
-        if !self.long || self.no_header {
+        if !(self.long || self.every.is_some()) || self.no_header {
             return Vec::new();
         }
         jiff::Timestamp::from_millisecond(facts.now.0)

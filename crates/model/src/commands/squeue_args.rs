@@ -48,6 +48,10 @@ pub struct SqueueArgs {
     pub long_format: Option<String>,
     /// `--sort`
     pub sort: Option<String>,
+    /// `--iterate`: again after so many seconds.
+    pub every: Option<u32>,
+    /// `--clusters`
+    pub clusters: Option<Vec<String>>,
 }
 
 /// What a `squeue` does.
@@ -58,6 +62,8 @@ pub enum SqueueAction {
     List,
     /// Lists as JSON.
     Json,
+    /// Lists as YAML.
+    Yaml,
     /// `--help`
     Help,
     /// `--usage`
@@ -117,24 +123,21 @@ pub enum SqueueUsageError {
     #[error("squeue: {0}")]
     Conflict(&'static str),
     /// An operand that belongs to nothing.
-    #[error("squeue: error: Unrecognized option: {0}\n{usage}", usage = SQUEUE_USAGE.trim_end())]
+    #[error("squeue: error: Unrecognized option: {0}")]
     Operand(String),
-    /// An option of Slurm's that this program does not have.
-    #[error("squeue: error: {option} is not built in: {todo}")]
-    Missing {
-        /// As written.
-        option: &'static str,
-        /// What to do instead.
-        todo: &'static str,
-    },
+    /// `--iterate`
+    #[error("squeue: error: --iterate={0}\n")]
+    Iterate(String),
 }
 
 /// `squeue --usage`
 pub const SQUEUE_USAGE: &str = "\
-Usage: squeue [-A account] [-j job(s)] [-n name(s)] [-o format | -O format]
-              [-p partition(s)] [-q qos] [-R reservation] [-S fields] [--start]
-              [-s step(s)] [-t states] [-u user(s)] [--me] [-w nodes] [--json]
-              [--help] [--usage] [-ahlrvV]
+Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]
+              [-n name] [-o format] [-p partitions] [--qos qos]
+              [--reservation reservation] [--sort fields] [--start]
+              [--step step_id] [-t states] [-u user_name] [--usage]
+              [-L licenses] [-w nodes] [--federation] [--local] [--sibling]
+\t      [-ahjlrsv]
 ";
 
 #[derive(Clone, Copy, PartialEq)]
@@ -292,23 +295,11 @@ impl SqueueArgs {
                 }
                 Key::User => (asked.users, asked.me) = (Some(words(&text)), false),
                 Key::Iterate => {
-                    return Err(SqueueUsageError::Missing {
-                        option: "--iterate",
-                        todo: "`watch -n SECONDS squeue …` repeats it",
-                    });
+                    let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
+                    asked.every = Some(seconds.ok_or(SqueueUsageError::Iterate(text))?);
                 }
-                Key::Clusters => {
-                    return Err(SqueueUsageError::Missing {
-                        option: "--clusters",
-                        todo: "this squeue knows the embedded engine alone",
-                    });
-                }
-                Key::Yaml => {
-                    return Err(SqueueUsageError::Missing {
-                        option: "--yaml",
-                        todo: "--json prints the same",
-                    });
-                }
+                Key::Clusters => asked.clusters = Some(words(&text)),
+                Key::Yaml => asked.action = SqueueAction::Yaml,
             }
         }
         if let Some(message) = parsed.wrong {
@@ -520,11 +511,6 @@ mod tests {
             "-o x -O name",
             expect!["squeue: error: -O (--Format) is incompatible with -o (--format)"],
         );
-        refused(
-            "-i 5",
-            expect![
-                "squeue: error: --iterate is not built in: `watch -n SECONDS squeue …` repeats it"
-            ],
-        );
+        refused("-i 0", expect!["squeue: error: --iterate=0\n"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::fields::StepInfo;
 use crate::records::{ArrayTaskInfo, JobInfo};
-use crate::values::MemoryRequest;
+use crate::values::{JobId, MemoryRequest, StepId, Timestamp};
 use std::cmp::{Ordering, Reverse};
 
 /// Partition, state, then the highest priority first.
@@ -10,9 +10,19 @@ const JOB_ORDER: &str = "P,t,-p";
 /// Partition, then the step.
 const STEP_ORDER: &str = "P,i";
 
-/// Sorts jobs as `--sort` says; among equals the later start stands first.
+/// Sorts jobs as `--sort` says; among equals the later start stands first, then the later job, and
+/// elements of an array in their order.
 pub(crate) fn sort_jobs(jobs: &mut [JobInfo], order: Option<&str>) {
-    jobs.sort_by_key(|job| (job.start.is_none(), Reverse(job.start)));
+    // By start or nodes alone Slurm leaves them in the order in which they came.
+    if matches!(order, Some("S" | "N")) {
+        jobs.sort_by_key(id);
+    } else {
+        jobs.sort_by_key(|job| {
+            let start = job.start.map(Timestamp::seconds);
+            let (id, task) = id(job);
+            (start.is_none(), Reverse(start), Reverse(id), task)
+        });
+    }
     for (letter, reverse) in keys(order.unwrap_or(JOB_ORDER)) {
         jobs.sort_by(|a, b| directed(compare_jobs(letter, a, b), reverse));
     }
@@ -72,7 +82,7 @@ fn compare_jobs(letter: char, a: &JobInfo, b: &JobInfo) -> Ordering {
 
 fn compare_steps(letter: char, a: &StepInfo, b: &StepInfo) -> Ordering {
     match letter {
-        'i' => (a.step.job, a.step.step).cmp(&(b.step.job, b.step.step)),
+        'i' => step_id(a).cmp(&step_id(b)),
         'N' => a.nodes_text().cmp(&b.nodes_text()),
         'P' => a.job.partition.cmp(&b.job.partition),
         'S' => a.step.since.cmp(&b.step.since),
@@ -81,6 +91,12 @@ fn compare_steps(letter: char, a: &StepInfo, b: &StepInfo) -> Ordering {
         'U' => a.job.uid.cmp(&b.job.uid),
         _ => Ordering::Equal,
     }
+}
+
+/// The script of a job stands behind its other steps.
+fn step_id(info: &StepInfo) -> (JobId, bool, StepId) {
+    let step = info.step.step;
+    (info.step.job, step == StepId::Batch, step)
 }
 
 /// An element by its array, then its index; those that wait together behind the others.

@@ -154,6 +154,16 @@ pub const SACCT_FIELDS: &[SacctField] = &[
 /// What `sacct` shows where nothing is asked for.
 pub const SACCT_FORMAT: &str = "jobid,jobname,partition,account,alloccpus,state,exitcode";
 
+/// What `sacct --long` shows.
+pub const SACCT_LONG: &str = "jobid,jobidraw,jobname,partition,maxvmsize,maxvmsizenode,\
+    maxvmsizetask,avevmsize,maxrss,maxrssnode,maxrsstask,averss,maxpages,maxpagesnode,maxpagestask,\
+    avepages,mincpu,mincpunode,mincputask,avecpu,ntasks,alloccpus,elapsed,state,exitcode,\
+    avecpufreq,reqcpufreqmin,reqcpufreqmax,reqcpufreqgov,reqmem,consumedenergy,maxdiskread,\
+    maxdiskreadnode,maxdiskreadtask,avediskread,maxdiskwrite,maxdiskwritenode,maxdiskwritetask,\
+    avediskwrite,reqtres,alloctres,tresusageinave,tresusageinmax,tresusageinmaxnode,\
+    tresusageinmaxtask,tresusageinmin,tresusageinminnode,tresusageinmintask,tresusageintot,\
+    tresusageoutmax,tresusageoutmaxnode,tresusageoutmaxtask,tresusageoutave,tresusageouttot";
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -185,6 +185,7 @@ impl Setting {
                     ))
                 })?
             }
+            Kind::Text if self.key == "preemptmode" => value.to_ascii_lowercase(),
             Kind::Text => value.to_owned(),
         };
         if kept.is_empty() {
