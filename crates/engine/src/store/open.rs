@@ -271,7 +271,7 @@ mod tests {
                 db.pragma_update(None, "user_version", 99).unwrap();
             },
             expect![[r#"
-                …/store.sqlite was written by a newer yard (schema 99, known up to 5)
+                …/store.sqlite was written by a newer yard (schema 99, known up to 6)
                 use the newer yard; nothing was changed in the file"#]],
         );
     }
