@@ -9,8 +9,8 @@ use crate::{
     read_frame, write_frame,
 };
 use model::{
-    Accounting, JobHistory, JobId, JobRecord, NodeName, PriorityReport, Request, RestartCount,
-    ShareRow, StepId, StepRecord, StepRequest, WaitStatus,
+    Accounting, JobChange, JobHistory, JobId, JobRecord, NodeName, PriorityReport, Request,
+    RestartCount, ShareRow, StepId, StepRecord, StepRequest, WaitStatus,
 };
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -345,6 +345,14 @@ impl Client {
     /// Refused, or no engine.
     pub fn hold(&mut self, job: JobId, hold: bool) -> Result<(), CallError> {
         self.done(&Call::Hold { job, hold }, true)
+    }
+
+    /// Changes a job, or all elements of an array: all that is asked, or nothing.
+    ///
+    /// # Errors
+    /// Refused, in Slurm's words; or no engine.
+    pub fn update(&mut self, job: JobId, changes: Vec<JobChange>) -> Result<(), CallError> {
+        self.done(&Call::Update { job, changes }, false)
     }
 
     /// Makes a step of a running job; its supervisors are being started when this returns. Its

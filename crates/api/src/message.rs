@@ -3,8 +3,9 @@
 
 use crate::ClusterReport;
 use model::{
-    Accounting, GpuIndex, JobHistory, JobId, JobRecord, NodeName, OpenMode, PriorityReport,
-    Request, RestartCount, ShareRow, StepId, StepRecord, StepRequest, Timestamp, WaitStatus,
+    Accounting, GpuIndex, JobChange, JobHistory, JobId, JobRecord, NodeName, OpenMode,
+    PriorityReport, Request, RestartCount, ShareRow, StepId, StepRecord, StepRequest, Timestamp,
+    WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -101,6 +102,13 @@ pub enum Call {
         job: JobId,
         /// True holds, false releases.
         hold: bool,
+    },
+    /// `scontrol update JobId=`. Answer: `done`.
+    Update {
+        /// Which job; an array's id is all of its elements.
+        job: JobId,
+        /// All of them, or none.
+        changes: Vec<JobChange>,
     },
     /// A step of a running job. Answer: `step`; the refusal `Busy` says to ask again.
     CreateStep {

@@ -49,6 +49,12 @@ impl State {
                     }
                 }
             }
+            Event::Updated {
+                job,
+                update,
+                history,
+                at,
+            } => self.update(job, *update, history, at),
             Event::Held { job, hold, at } => self.held(job, hold, at),
             Event::ClockSet { by_ms } => self.clock_set(by_ms),
             Event::GpusBarred(gpus) => {

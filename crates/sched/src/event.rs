@@ -66,6 +66,17 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
+    /// A job asks for something else from now on.
+    Updated {
+        /// Which.
+        job: JobId,
+        /// What.
+        update: Box<crate::JobUpdate>,
+        /// What became of ended jobs that its dependency names.
+        history: Vec<Finished>,
+        /// When.
+        at: Timestamp,
+    },
     /// A waiting job is held or released.
     Held {
         /// Which.
@@ -124,6 +135,8 @@ pub struct Changes {
     pub shown: Vec<JobId>,
     /// Jobs that ended.
     pub ended: Vec<JobRecord>,
+    /// Live jobs that ask for something else than they were submitted with.
+    pub updated: Vec<JobId>,
     /// Nodes of which something else is said than before; [`crate::State::mark`] has it.
     pub nodes: Vec<NodeName>,
     /// Users whose ended jobs used more than before, and how much in all.

@@ -44,6 +44,7 @@ mod reconfigure;
 mod refile;
 pub mod replay;
 mod state;
+mod update;
 mod why;
 
 use cluster_ref::ClusterRef;
@@ -55,4 +56,5 @@ pub use planner::{BackfillParameters, ParameterError};
 pub use prioritise::JobPriority;
 pub use queue::priority_of;
 pub use state::{Saved, State};
+pub use update::JobUpdate;
 pub use why::{Amount, Holder, Why};

@@ -57,6 +57,8 @@ pub struct State {
     pub(crate) next_id: u32,
     pub(crate) version: u64,
     pub(crate) changed: BTreeSet<JobId>,
+    /// Of these, the ones that ask for something else than before.
+    pub(crate) updated: BTreeSet<JobId>,
     /// Jobs of which only what is derived changed.
     pub(crate) shown: BTreeSet<JobId>,
     /// The jobs that kept others of their partitions waiting at the last pass.
@@ -117,6 +119,7 @@ impl State {
             next_id: 1,
             version: 0,
             changed: BTreeSet::new(),
+            updated: BTreeSet::new(),
             shown: BTreeSet::new(),
             first: BTreeSet::new(),
             limited: BTreeSet::new(),
@@ -288,6 +291,7 @@ impl State {
             ended: std::mem::take(&mut self.ended),
             nodes: std::mem::take(&mut self.marked).into_iter().collect(),
             usage: self.priorities.take_changed(),
+            updated: std::mem::take(&mut self.updated).into_iter().collect(),
         }
     }
 

@@ -7,7 +7,8 @@ use crate::printer::Printer;
 use api::{CallError, Client, EngineFacts, JobFilter, NodeChange, Refusal};
 use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolJob, ScontrolUsageError};
 use model::{
-    ArrayTaskInfo, JobId, JobInfo, ShowStyle, StepRecord, StepState, Timestamp, node_list, show_job,
+    ArrayTaskInfo, JobChange, JobId, JobInfo, JobRecord, JobState, ShowStyle, StepRecord,
+    StepState, Timestamp, node_list, show_job,
 };
 
 /// Runs it; returns its exit status.
@@ -76,6 +77,10 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
             state,
             reason,
         } => update_nodes(nodes, state, reason.as_deref(), printer),
+        ScontrolCommand::UpdateJobs { jobs, changes } => {
+            update_jobs(jobs, changes, asked.quiet, printer)
+        }
+        ScontrolCommand::Top(jobs) => top(jobs, asked.quiet, printer),
         ScontrolCommand::Reconfigure => {
             let done = connect()?.reconfigure();
             Ok(say_changed(done, "slurm_reconfigure error", printer))
@@ -139,6 +144,54 @@ fn update_nodes(
     };
     let done = connect()?.mark_nodes(names, change, reason.unwrap_or_default());
     Ok(say_changed(done, "slurm_update error", printer))
+}
+
+fn update_jobs(
+    jobs: &str,
+    changes: &[(String, String)],
+    quiet: bool,
+    printer: &Printer,
+) -> Result<u8, CommandError> {
+    let zone = sys::local_zone();
+    let changes = match model::job_changes(changes, Timestamp(sys::now()), &zone) {
+        Ok(changes) => changes,
+        Err(error) => {
+            error.lines.iter().for_each(|line| printer.say(line));
+            return Ok(error.status);
+        }
+    };
+    let jobs = by_name(&[jobs.to_owned()])?;
+    each_job(&jobs, quiet, printer, &mut |client, job| {
+        client.update(job, changes.clone())
+    })
+}
+
+/// Gives jobs the highest priority of the waiting ones of their user, and one more.
+fn top(words: &[String], quiet: bool, printer: &Printer) -> Result<u8, CommandError> {
+    each_job(words, quiet, printer, &mut |client, job| {
+        let all = client.jobs(JobFilter::default())?;
+        let own = all.iter().find(|record| record.id == job);
+        let Some(own) = own else {
+            return Err(Refusal::NoSuchJob { job }.into());
+        };
+        let is_waiting = |record: &JobRecord| {
+            matches!(record.state, JobState::Pending { .. }) && record.priority > 0
+        };
+        if !is_waiting(own) {
+            return Err(Refusal::NotRunning { job }.into());
+        }
+        let others = all.iter().filter(|record| {
+            let is_same =
+                record.uid == own.uid && record.request.partition == own.request.partition;
+            is_same && is_waiting(record)
+        });
+        let highest = others
+            .map(|record| record.priority)
+            .max()
+            .unwrap_or(own.priority);
+        let first = highest.saturating_add(u32::from(highest > own.priority));
+        client.update(job, vec![JobChange::Priority(first.max(own.priority))])
+    })
 }
 
 /// What became of a change, in Slurm's way.
@@ -576,6 +629,12 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
   release ID ...             lets them start again
   requeue ID ...             ends jobs and lets them start again from the top
   requeuehold ID ...         the same, and holds them
+  update JobId=LIST KEY=VALUE ...
+                             changes jobs: TimeLimit (also +N, -N), Partition, QOS, Account, NumNodes,
+                             NumTasks, NumCPUs, CPUsPerTask, MinMemoryNode, MinMemoryCPU, Features,
+                             ReqNodeList, ExcNodeList, Dependency, StartTime, JobName, Comment, Priority,
+                             Nice, Requeue; of one that runs TimeLimit, JobName, Comment and Requeue
+  top ID ...                 lets jobs go before the other waiting ones of their user
   update NodeName=LIST State=STATE Reason=TEXT
                              DRAIN, DOWN (what runs there is killed) or RESUME
   reconfigure                reads the cluster's file again

@@ -32,6 +32,7 @@ mod submit;
 mod sweep;
 mod turn;
 mod unstarted;
+mod update;
 mod watch;
 mod why;
 
@@ -220,6 +221,7 @@ impl Owner {
                 })
             }
             Call::Requeue { job, hold, restart } => self.requeue(job, hold, restart, peer, turn),
+            Call::Update { job, changes } => self.update(job, &changes, peer, turn),
             Call::Hold { job, hold } => self.hold(job, hold, peer, turn),
             Call::CreateStep {
                 job,

@@ -61,6 +61,7 @@ impl Act {
             | Call::CancelEach { .. }
             | Call::Requeue { .. }
             | Call::Hold { .. }
+            | Call::Update { .. }
             | Call::CreateStep { .. }
             | Call::SignalStep { .. }
             | Call::Release { .. } => Act::ChangeJob,
@@ -93,6 +94,12 @@ pub(super) fn check(caller: u32, engine: u32, act: Act) -> Result<(), Refusal> {
             "access denied for user {caller}: this engine belongs to user {engine} and {what}"
         ),
     })
+}
+
+/// Whether user `caller` may give jobs of an engine of user `engine` what their owners can't: more
+/// time, a higher priority.
+pub(super) fn is_operator(caller: u32, engine: u32) -> bool {
+    caller == 0 || caller == engine
 }
 
 /// Whether user `caller` may change a job of user `owner`.

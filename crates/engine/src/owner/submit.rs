@@ -181,7 +181,7 @@ impl Owner {
         }
     }
 
-    fn check_dependency(&self, dependency: Option<&str>) -> Result<(), Refusal> {
+    pub(super) fn check_dependency(&self, dependency: Option<&str>) -> Result<(), Refusal> {
         let Some(text) = dependency else {
             return Ok(());
         };

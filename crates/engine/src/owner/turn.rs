@@ -98,6 +98,7 @@ impl Owner {
             reasons: &turn.reasons,
             ended_starts: &turn.ended_starts,
             jobs,
+            updated: &changes.updated,
             usage: &changes.usage,
             nodes: changes
                 .nodes

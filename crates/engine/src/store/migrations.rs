@@ -96,4 +96,8 @@ CREATE TABLE usage (
     PRIMARY KEY (account, user_name)
 ) STRICT, WITHOUT ROWID;
 ",
+    "
+-- What a job asks for, where it was changed since its submission; JSON.
+ALTER TABLE jobs ADD COLUMN request TEXT;
+",
 ];

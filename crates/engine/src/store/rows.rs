@@ -17,7 +17,7 @@ pub(super) const JOB_COLUMNS: &str = "jobs.id, jobs.submission, jobs.task, jobs.
      submissions.batch, submissions.command, submissions.submit_host, jobs.state, \
      jobs.submitted_at, jobs.eligible_at, jobs.not_before, jobs.dependency, jobs.hold, \
      jobs.restarts, jobs.ending, jobs.outcome, jobs.ended_at, jobs.version, \
-     jobs.partition, job_starts.started_at, job_starts.time_limit, job_starts.shares, \
+     jobs.request AS own_request, jobs.partition, job_starts.started_at, job_starts.time_limit, job_starts.shares, \
      job_starts.priority, job_starts.partition AS start_partition";
 
 /// Jobs with what was submitted and their last start.
@@ -97,7 +97,10 @@ pub(super) fn read_job(
     let id = JobId(row.get("id")?);
     let submission = JobId(row.get("submission")?);
     let Submitted { request, array, .. } = Submitted::of_row(row, submission, last)?;
-    let request = Arc::clone(request);
+    let request = match json_or_none::<Request>(row, "own_request")? {
+        Some(own) => Arc::new(own),
+        None => Arc::clone(request),
+    };
     let state: String = row.get("state")?;
     let hold: Option<String> = row.get("hold")?;
     let started: Option<Timestamp> = row.get::<_, Option<i64>>("started_at")?.map(Timestamp);

@@ -27,6 +27,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) ended_starts: &'a [EndedStart],
     /// Nodes of which something else is said than before; nothing any more where there is no mark.
     pub(crate) nodes: Vec<(&'a NodeName, Option<&'a NodeMark>)>,
+    /// Of these jobs, the ones that ask for something else than before.
+    pub(crate) updated: &'a [JobId],
     /// What ended jobs used, of users of whom it changed.
     pub(crate) usage: &'a [(Member, Usage)],
 }
@@ -113,6 +115,9 @@ impl Store {
         }
         for record in &batch.jobs {
             write_job(&transaction, record)?;
+            if batch.updated.contains(&record.id) {
+                write_request(&transaction, record)?;
+            }
             if let JobState::Running { .. } = record.state {
                 write_start(&transaction, record, batch.reasons.get(&record.id))?;
             }
@@ -191,9 +196,10 @@ fn write_job(transaction: &Transaction<'_>, record: &JobRecord) -> rusqlite::Res
             // Whose a job is and what it is called never changes: those indexes are left alone.
             "INSERT INTO jobs (id, submission, task, waiting, uid, name, account, partition, qos,
                  comment, live, state, submitted_at, eligible_at, not_before, dependency, hold,
-                 started_at, ended_at, node_list, restarts, ending, outcome, version)
+                 started_at, ended_at, node_list, restarts, ending, outcome, version, request)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18, ?19, ?20, ?21, ?22, ?23, ?24)
+                 ?18, ?19, ?20, ?21, ?22, ?23, ?24,
+                 (SELECT own.request FROM jobs own WHERE own.id = ?2 AND ?1 <> ?2))
              ON CONFLICT (id) DO UPDATE SET task = excluded.task, waiting = excluded.waiting,
                  live = excluded.live, state = excluded.state, partition = excluded.partition,
                  submitted_at = excluded.submitted_at, eligible_at = excluded.eligible_at,
@@ -242,6 +248,25 @@ fn write_job(transaction: &Transaction<'_>, record: &JobRecord) -> rusqlite::Res
     Ok(())
 }
 
+/// A job asks for something else than before.
+fn write_request(transaction: &Transaction<'_>, record: &JobRecord) -> rusqlite::Result<()> {
+    let request = &record.request;
+    transaction
+        .prepare_cached(
+            "UPDATE jobs SET request = ?2, name = ?3, account = ?4, qos = ?5, comment = ?6
+             WHERE id = ?1",
+        )?
+        .execute(params![
+            record.id.0,
+            json(&**request)?,
+            request.name,
+            request.account,
+            request.qos,
+            request.rare.comment,
+        ])?;
+    Ok(())
+}
+
 /// A job was started, or something changed while it runs: its start moves where the clock was set.
 fn write_start(
     transaction: &Transaction<'_>,
@@ -254,9 +279,15 @@ fn write_start(
     let Some(reason) = reason else {
         transaction
             .prepare_cached(
-                "UPDATE job_starts SET started_at = ?3 WHERE job = ?1 AND restart = ?2",
+                "UPDATE job_starts SET started_at = ?3, time_limit = ?4
+                 WHERE job = ?1 AND restart = ?2",
             )?
-            .execute(params![record.id.0, record.restarts, since.0])?;
+            .execute(params![
+                record.id.0,
+                record.restarts,
+                since.0,
+                limit.map(|limit| number(limit.0)),
+            ])?;
         return Ok(());
     };
     transaction

@@ -70,6 +70,15 @@ pub enum ScontrolCommand {
         /// Why.
         reason: Option<String>,
     },
+    /// `update JobId=LIST KEY=VALUE …`
+    UpdateJobs {
+        /// As written; `JobName=…` stands for jobs by their name.
+        jobs: String,
+        /// Keys and values.
+        changes: Vec<(String, String)>,
+    },
+    /// `top ID …`
+    Top(Vec<String>),
     /// `reconfigure`
     Reconfigure,
     /// `ping`
@@ -105,6 +114,14 @@ pub enum ScontrolUsageError {
     /// Too many words.
     #[error("too many arguments for keyword:{0}")]
     TooMany(String),
+    /// `update` of nothing that there is.
+    #[error(
+        "No valid entity in update command\nInput line must include \"NodeName\", \"PartitionName\", \"Reservation\", \"JobId\", or \"SlurmctldDebug\""
+    )]
+    NoEntity,
+    /// `update` alone.
+    #[error("too few arguments for update keyword")]
+    TooFewForUpdate,
     /// `show hostlist` without a list.
     #[error("invalid encode argument")]
     NoNames,
@@ -171,8 +188,6 @@ const NOT_BUILT_IN: &[&str] = &[
     "suspend",
     "takeover",
     "token",
-    "top",
-    "update",
     "wait_job",
     "write",
 ];
@@ -213,6 +228,59 @@ pub fn parse(program: &str, args: &[String]) -> Result<ScontrolArgs, ScontrolUsa
         });
     }
     Ok(with(command(&parsed.operands)?, style, quiet))
+}
+
+/// `update`, by what it names.
+fn update(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+    if words.is_empty() {
+        return Err(ScontrolUsageError::TooFewForUpdate);
+    }
+    if let Some(update) = update_nodes(words).or_else(|| update_jobs(words)) {
+        return Ok(update);
+    }
+    let others = ["node", "part", "res", "step", "slurmctlddebug"];
+    let named = words.iter().map(|word| word.to_ascii_lowercase());
+    if named
+        .clone()
+        .any(|word| others.iter().any(|name| word.starts_with(name)))
+    {
+        return Err(ScontrolUsageError::Missing {
+            what: "update".to_owned(),
+            todo: "jobs, and states of nodes are changed here; see scontrol --help",
+        });
+    }
+    Err(ScontrolUsageError::NoEntity)
+}
+
+/// `update` of jobs: `JobId=12 …`, `job 12 …`, `JobName=x …`; none where it is of something else.
+fn update_jobs(words: &[String]) -> Option<ScontrolCommand> {
+    let (mut jobs, mut changes) = (None, Vec::new());
+    let mut name = None;
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let (key, value) = match word.split_once('=') {
+            Some((key, value)) => (key, value.to_owned()),
+            None => (word.as_str(), words.next().cloned().unwrap_or_default()),
+        };
+        let lower = key.to_ascii_lowercase();
+        if jobs.is_none() && lower.len() >= 3 && "jobid".starts_with(&lower) {
+            jobs = Some(value);
+        } else if lower.len() >= 4 && "jobname".starts_with(&lower) {
+            name = Some((key.to_owned(), value));
+        } else {
+            changes.push((key.to_owned(), value));
+        }
+    }
+    // Beside an id a name is a change, without one it says which jobs.
+    let jobs = match (jobs, name) {
+        (Some(jobs), name) => {
+            changes.extend(name);
+            jobs
+        }
+        (None, Some((_, name))) => format!("JobName={name}"),
+        (None, None) => return None,
+    };
+    Some(ScontrolCommand::UpdateJobs { jobs, changes })
 }
 
 /// `update` of nodes' states; none where it is of something else.
@@ -264,10 +332,11 @@ fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
             hold: false,
         });
     }
-    if is("update", 1)
-        && let Some(update) = update_nodes(rest)
-    {
-        return Ok(update);
+    if is("update", 1) {
+        return update(rest);
+    }
+    if is("top", 3) {
+        return Ok(ScontrolCommand::Top(some(keyword, rest)?));
     }
     let bare = [
         ("reconfigure", 3, ScontrolCommand::Reconfigure),
@@ -504,9 +573,14 @@ mod tests {
         check("show hostlist", expect!["invalid encode argument"]);
         check(
             "update job 3 TimeLimit=5",
-            expect![
-                "scontrol: error: `update` is not built in: the embedded engine shows, holds, releases and requeues jobs; see scontrol --help"
-            ],
+            expect![[r#"UpdateJobs { jobs: "3", changes: [("TimeLimit", "5")] }"#]],
+        );
+        check("update", expect!["too few arguments for update keyword"]);
+        check(
+            "update nosuch=1",
+            expect![[r#"
+                No valid entity in update command
+                Input line must include "NodeName", "PartitionName", "Reservation", "JobId", or "SlurmctldDebug""#]],
         );
         check(
             "--nosuch",

@@ -5,6 +5,7 @@ pub(crate) mod cluster_facts;
 pub(crate) mod container_runtime;
 pub(crate) mod described_job;
 pub mod gres_check;
+pub(crate) mod job_change;
 pub mod job_description;
 pub mod multi_prog;
 pub(crate) mod rare_options;
@@ -20,6 +21,7 @@ pub mod submission_environment;
 
 pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, KILL_WAIT, NodeGroup};
 pub use container_runtime::{ContainerFacts, ContainerRuntime};
+pub use job_change::{JobChange, JobChangeError, LimitChange, job_changes};
 pub use rare_options::{RareOptions, RareOptionsBox};
 pub use request::{AskedTres, NodeOptions, Request, Sharing};
 pub use step_request::StepRequest;

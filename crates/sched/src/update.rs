@@ -1,0 +1,126 @@
+//! A job that waits or runs asks for something else from now on.
+
+use crate::{Finished, State};
+use model::{Dependency, JobId, JobRecord, JobState, PendingReason, Request, Seconds, Timestamp};
+use std::sync::Arc;
+
+/// What becomes of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobUpdate {
+    /// All that it asks for.
+    pub request: Request,
+    /// Another dependency, or none; `None` leaves it as it stands.
+    pub dependency: Option<Option<String>>,
+    /// Another earliest start.
+    pub begin: Option<Timestamp>,
+    /// Another limit of a running job.
+    pub limit: Option<Option<Seconds>>,
+    /// It is held.
+    pub hold: bool,
+}
+
+impl JobUpdate {
+    /// One that changes nothing yet.
+    #[must_use]
+    pub fn of(record: &JobRecord) -> JobUpdate {
+        JobUpdate {
+            request: (*record.request).clone(),
+            dependency: None,
+            begin: None,
+            limit: None,
+            hold: false,
+        }
+    }
+}
+
+impl State {
+    pub(crate) fn update(
+        &mut self,
+        id: JobId,
+        update: JobUpdate,
+        history: Vec<Finished>,
+        at: Timestamp,
+    ) {
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        let former = (job.record.uid, job.record.request.name.clone());
+        let name = (former.0, update.request.name.clone());
+        if former != name {
+            if let Some(ids) = self.names.get_mut(&former) {
+                ids.remove(&id);
+                if ids.is_empty() {
+                    self.names.remove(&former);
+                }
+            }
+            self.names.entry(name).or_default().insert(id);
+        }
+        let is_pending = self.jobs[&id].is_pending();
+        if is_pending {
+            self.unfile(id);
+            if update.dependency.is_some() {
+                self.forget_targets(id);
+            }
+        }
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        job.record.request = Arc::new(update.request);
+        if let Some(limit) = update.limit
+            && let JobState::Running {
+                since,
+                limit: former,
+                ending,
+                ..
+            } = &mut job.record.state
+        {
+            if let Some(former) = former {
+                self.expiries.remove(&(*since + *former, id));
+            }
+            *former = limit;
+            if let (false, Some(limit), None) = (job.record.batch, limit, ending) {
+                self.expiries.insert((*since + limit, id));
+            }
+        }
+        if is_pending {
+            if let Some(begin) = update.begin {
+                job.record.not_before = Some(begin);
+            }
+            if let Some(dependency) = update.dependency {
+                job.derived.dependency = dependency.as_deref().and_then(Dependency::parse);
+                job.record.dependency = dependency;
+            }
+            // Whether it may start is found out anew.
+            job.record.eligible = None;
+            if job.reason() != Some(&PendingReason::LaunchFailedRequeuedHeld) {
+                job.record.state = JobState::Pending {
+                    reason: PendingReason::None,
+                };
+            }
+            job.on_cluster(&self.cluster, &mut self.kinds);
+            let targets: Vec<JobId> = job
+                .derived
+                .dependency
+                .iter()
+                .flat_map(|dependency| dependency.targets())
+                .collect();
+            for target in targets {
+                self.dependents.entry(target).or_default().insert(id);
+            }
+            let just_ended = self.ended.iter().flat_map(Finished::of);
+            for finished in history.into_iter().chain(just_ended) {
+                if self.dependents.contains_key(&finished.target) {
+                    let all = self.finished.entry(finished.target).or_default();
+                    all.insert(finished);
+                }
+            }
+        }
+        self.touch(id);
+        self.updated.insert(id);
+        if is_pending {
+            self.prioritise(id, at);
+            self.refile(id, at);
+        }
+        self.notify_singletons(&former, at);
+    }
+}
