@@ -4,11 +4,10 @@ use crate::exit_code;
 use crate::printer::Printer;
 use backend::TransportError;
 use folder::{CodeError, FolderError};
-use model::wrap;
 use runs::FailureKind;
 
-/// The blanks before the second line of a part.
-const BELOW: &str = "          ";
+/// Before the second line of a part.
+const BELOW: &str = "\n          ";
 
 /// What was asked, what there is, what to do.
 #[derive(Debug)]
@@ -84,15 +83,11 @@ impl Failure {
     }
 }
 
-/// A part with its title. What has several lines, such as the end of a log, has them below each other.
+/// A part with its title. What has several lines, such as the end of a log, has them below each
+/// other; a long line, which may be a command to copy, stays one.
 fn part(title: &str, text: &str) -> String {
-    let mut shown = String::new();
-    for (index, line) in text.lines().enumerate() {
-        let title = if index == 0 { title } else { "" };
-        wrap(&mut shown, &format!("  {title:<7} "), BELOW, line);
-    }
-    shown.pop();
-    shown
+    let lines: Vec<&str> = text.lines().collect();
+    format!("  {title:<7} {}", lines.join(BELOW))
 }
 
 impl From<runs::Failure> for Failure {

@@ -144,7 +144,7 @@ fn satoris_horovod_on_two_nodes() {
 }
 
 #[test]
-fn ibexs_single_node_with_checkpoints_tensorboard_and_monitor() {
+fn ibexs_single_node_with_checkpoints_and_tensorboard() {
     let twin = Twin::start("ibex");
     let (printed, folder) = twin.run("ibex-single-node.toml");
     assert!(
@@ -152,7 +152,6 @@ fn ibexs_single_node_with_checkpoints_tensorboard_and_monitor() {
         "{printed}"
     );
     assert!(fs::read_dir(folder.join("tensorboard")).unwrap().count() > 0);
-    assert!(fs::read_dir(folder.join("monitor")).unwrap().count() > 0);
     let shown = twin.env.yard(&["show", "@"]).success();
     assert!(shown.contains("loss"), "{shown}");
     twin.check_real("ibex-single-node.toml", expect![[r#"

@@ -136,11 +136,11 @@ fn each_element_may_have_its_line() {
     check(
         "-r -h -j 6 -o %i|%K|%F|%A|%r",
         expect![[r#"
+            |6_1|1|6|8|BeginTime
             |6_2|2|6|6|JobArrayTaskLimit
             |6_3|3|6|6|JobArrayTaskLimit
             |6_4|4|6|6|JobArrayTaskLimit
             |6_7|7|6|6|JobArrayTaskLimit
-            |6_1|1|6|8|BeginTime
             |6_0|0|6|7|None
         "#]],
     );
