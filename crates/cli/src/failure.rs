@@ -4,10 +4,13 @@ use crate::exit_code;
 use crate::printer::Printer;
 use backend::TransportError;
 use folder::{CodeError, FolderError};
+use model::wrap;
 use runs::FailureKind;
 
-/// Before the second line of a part.
-const BELOW: &str = "\n          ";
+/// The blanks before the second line of a part.
+const BELOW: &str = "          ";
+/// The title of what to do.
+const TODO: &str = "do";
 
 /// What was asked, what there is, what to do.
 #[derive(Debug)]
@@ -72,7 +75,7 @@ impl Failure {
         let parts = [
             ("asked", &self.asked),
             ("there", &self.there),
-            ("do", &self.todo),
+            (TODO, &self.todo),
         ];
         for (title, text) in parts {
             if let Some(text) = text {
@@ -84,10 +87,21 @@ impl Failure {
 }
 
 /// A part with its title. What has several lines, such as the end of a log, has them below each
-/// other; a long line, which may be a command to copy, stays one.
+/// other.
 fn part(title: &str, text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    format!("  {title:<7} {}", lines.join(BELOW))
+    let mut shown = String::new();
+    for (index, line) in text.lines().enumerate() {
+        let head = if index == 0 { title } else { "" };
+        let head = format!("  {head:<7} ");
+        if title == TODO {
+            // It may be a command to copy.
+            shown.extend([head.as_str(), line, "\n"]);
+        } else {
+            wrap(&mut shown, &head, BELOW, line);
+        }
+    }
+    shown.pop();
+    shown
 }
 
 impl From<runs::Failure> for Failure {

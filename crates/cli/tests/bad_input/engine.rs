@@ -82,7 +82,8 @@ fn a_newer_engine_is_left_alone() {
         -- stdout
         -- stderr
         error: local can't be reached
-          there   yard 0.1.0 can't talk to the running engine: it is 99.0.0, which is newer and speaks another protocol
+          there   yard 0.1.0 can't talk to the running engine: it is 99.0.0, which is newer and speaks
+                  another protocol
           do      use yard 99.0.0, or end that engine with its own `yard engine stop`
     "#]].assert_eq(&env.normalise(&refused.snapshot()));
     let refused = env.slurm("sbatch", &["--wrap", "true"]).code(1);

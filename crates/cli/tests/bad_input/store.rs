@@ -41,7 +41,9 @@ fn garbage() {
             -- stdout
             -- stderr
             error: local can't be reached
-              there   engine in $TEST/yard/state/$HOST/main: $TEST/yard/state/$HOST/main/store.sqlite can't be read as a store: it is no SQLite file
+              there   engine in $TEST/yard/state/$HOST/main:
+                      $TEST/yard/state/$HOST/main/store.sqlite can't be read as a store: it is no SQLite
+                      file
               do      restore it from a backup, or move it away to begin anew without the jobs that it knew: mv $TEST/yard/state/$HOST/main/store.sqlite $TEST/yard/state/$HOST/main/store.sqlite.damaged
         "#]],
     );
@@ -60,7 +62,9 @@ fn garbage_inside() {
             -- stdout
             -- stderr
             error: local can't be reached
-              there   engine in $TEST/yard/state/$HOST/main: $TEST/yard/state/$HOST/main/store.sqlite can't be read as a store: database disk image is malformed
+              there   engine in $TEST/yard/state/$HOST/main:
+                      $TEST/yard/state/$HOST/main/store.sqlite can't be read as a store: database disk
+                      image is malformed
               do      restore it from a backup, or move it away to begin anew without the jobs that it knew: mv $TEST/yard/state/$HOST/main/store.sqlite $TEST/yard/state/$HOST/main/store.sqlite.damaged
         "#]],
     );
@@ -78,7 +82,9 @@ fn cut_in_half() {
             -- stdout
             -- stderr
             error: local can't be reached
-              there   engine in $TEST/yard/state/$HOST/main: $TEST/yard/state/$HOST/main/store.sqlite can't be read as a store: database disk image is malformed
+              there   engine in $TEST/yard/state/$HOST/main:
+                      $TEST/yard/state/$HOST/main/store.sqlite can't be read as a store: database disk
+                      image is malformed
               do      restore it from a backup, or move it away to begin anew without the jobs that it knew: mv $TEST/yard/state/$HOST/main/store.sqlite $TEST/yard/state/$HOST/main/store.sqlite.damaged
         "#]],
     );
@@ -98,7 +104,9 @@ fn of_a_newer_version() {
             -- stdout
             -- stderr
             error: local can't be reached
-              there   engine in $TEST/yard/state/$HOST/main: $TEST/yard/state/$HOST/main/store.sqlite was written by a newer yard (schema 99, known up to 7)
+              there   engine in $TEST/yard/state/$HOST/main:
+                      $TEST/yard/state/$HOST/main/store.sqlite was written by a newer yard (schema 99,
+                      known up to 7)
               do      use the newer yard; nothing was changed in the file
         "#]],
     );
@@ -120,7 +128,9 @@ fn of_another_program() {
             -- stdout
             -- stderr
             error: local can't be reached
-              there   engine in $TEST/yard/state/$HOST/main: $TEST/yard/state/$HOST/main/store.sqlite can't be read as a store: it holds another program's tables
+              there   engine in $TEST/yard/state/$HOST/main:
+                      $TEST/yard/state/$HOST/main/store.sqlite can't be read as a store: it holds
+                      another program's tables
               do      restore it from a backup, or move it away to begin anew without the jobs that it knew: mv $TEST/yard/state/$HOST/main/store.sqlite $TEST/yard/state/$HOST/main/store.sqlite.damaged
         "#]],
     );
@@ -137,7 +147,8 @@ fn on_a_network_file_system() {
         -- stdout
         -- stderr
         error: local can't be reached
-          there   engine in $TEST/yard/state/$HOST/main: $TEST/yard/state/$HOST/main lies on a network file system (nfs)
+          there   engine in $TEST/yard/state/$HOST/main: $TEST/yard/state/$HOST/main lies on
+                  a network file system (nfs)
           do      set TRAINYARD_HOME to a folder on a local disk: locks and the store are not safe on a network file system
     "#]].assert_eq(&env.normalise(&refused.snapshot()));
     assert!(!engine_dir(&env).join("store.sqlite").exists());
