@@ -44,7 +44,8 @@ fn a_place_below_a_file() {
           there   engine folder $TEST/work/file/below/state/$HOST/main can't be used: Not a
                   directory (os error 20)
           do      set TRAINYARD_HOME to a folder on a local disk that you may write
-    "#]].assert_eq(&env.normalise(&refused.snapshot()));
+    "#]]
+    .assert_eq(&env.normalise(&refused.snapshot()));
     env.set_var("TRAINYARD_HOME", home);
 }
 
