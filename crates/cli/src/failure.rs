@@ -4,13 +4,11 @@ use crate::exit_code;
 use crate::printer::Printer;
 use backend::TransportError;
 use folder::{CodeError, FolderError};
-use model::wrap;
+use model::{WIDEST, wrap_within};
 use runs::FailureKind;
 
 /// The blanks before the second line of a part.
 const BELOW: &str = "          ";
-/// The title of what to do.
-const TODO: &str = "do";
 
 /// What was asked, what there is, what to do.
 #[derive(Debug)]
@@ -72,33 +70,28 @@ impl Failure {
             printer.say(text);
         }
         printer.say(&format!("error: {}", self.what));
+        // What to do may be a command to copy: it stays one line.
         let parts = [
-            ("asked", &self.asked),
-            ("there", &self.there),
-            (TODO, &self.todo),
+            ("asked", &self.asked, WIDEST),
+            ("there", &self.there, WIDEST),
+            ("do", &self.todo, usize::MAX),
         ];
-        for (title, text) in parts {
+        for (title, text, width) in parts {
             if let Some(text) = text {
-                printer.say(&part(title, text));
+                printer.say(&part(title, text, width));
             }
         }
         self.code
     }
 }
 
-/// A part with its title. What has several lines, such as the end of a log, has them below each
-/// other.
-fn part(title: &str, text: &str) -> String {
+/// A part with its title, in lines of at most `width`. What has several lines, such as the end of a
+/// log, has them below each other.
+fn part(title: &str, text: &str, width: usize) -> String {
     let mut shown = String::new();
     for (index, line) in text.lines().enumerate() {
-        let head = if index == 0 { title } else { "" };
-        let head = format!("  {head:<7} ");
-        if title == TODO {
-            // It may be a command to copy.
-            shown.extend([head.as_str(), line, "\n"]);
-        } else {
-            wrap(&mut shown, &head, BELOW, line);
-        }
+        let title = if index == 0 { title } else { "" };
+        wrap_within(width, &mut shown, &format!("  {title:<7} "), BELOW, line);
     }
     shown.pop();
     shown
@@ -148,9 +141,9 @@ mod tests {
 
     #[test]
     fn each_line_of_a_part_is_below_the_first() {
-        assert_eq!(part("do", "wait"), "  do      wait");
+        assert_eq!(part("do", "wait", usize::MAX), "  do      wait");
         assert_eq!(
-            part("there", "ERROR: no package\n\nof that name"),
+            part("there", "ERROR: no package\n\nof that name", WIDEST),
             "  there   ERROR: no package\n          \n          of that name"
         );
     }
