@@ -31,17 +31,14 @@ impl Owner {
         let mut updates = Vec::new();
         for id in self.jobs_of_id(job) {
             let record = self.state.job(id).ok_or(Refusal::NoSuchJob { job })?;
-            updates.push((id, self.updated(record, changes, is_operator)?));
+            let update = self.updated(record, changes, is_operator)?;
+            let dependency = update.dependency.as_ref().and_then(Option::as_ref);
+            let history = self.store.history(dependency.map(String::as_str));
+            let history = history.map_err(|error| super::submit::store_refusal(&error))?;
+            updates.push((id, update, history));
         }
-        for (job, update) in updates {
-            let history = match &update.dependency {
-                Some(Some(dependency)) => {
-                    self.check_dependency(Some(dependency))?;
-                    let history = self.store.history(Some(dependency));
-                    history.map_err(|error| super::submit::store_refusal(&error))?
-                }
-                _ => Vec::new(),
-            };
+        // Nothing is refused from here on: all rows change, or none did.
+        for (job, update, history) in updates {
             let hold = update.hold;
             let limit = update.limit;
             self.state.apply(Event::Updated {

@@ -81,14 +81,11 @@ pub fn job_changes(
     now: Timestamp,
     zone: &TimeZone,
 ) -> Result<Vec<JobChange>, JobChangeError> {
-    let mut changes = Vec::new();
-    for (key, value) in pairs {
-        changes.extend(one(key, value, now, zone)?);
-    }
-    if changes.is_empty() {
+    if pairs.is_empty() {
         return Err(wrong(&["No changes specified"]));
     }
-    Ok(changes)
+    let changes = pairs.iter().map(|(key, value)| one(key, value, now, zone));
+    changes.collect()
 }
 
 fn wrong(lines: &[&str]) -> JobChangeError {
@@ -103,7 +100,7 @@ fn one(
     value: &str,
     now: Timestamp,
     zone: &TimeZone,
-) -> Result<Option<JobChange>, JobChangeError> {
+) -> Result<JobChange, JobChangeError> {
     let invalid = |name: &str| wrong(&[&format!("scontrol: error: Invalid {name} value: {value}")]);
     let number = |name: &'static str| {
         let read = value.parse::<u32>();
@@ -192,7 +189,7 @@ fn one(
         let what = format!("Update of this parameter is not supported: {key}={value}");
         return Err(wrong(&[&what, "Request aborted"]));
     };
-    Ok(Some(change))
+    Ok(change)
 }
 
 /// `NICE_OFFSET` - 3 of Slurm.
