@@ -12,7 +12,7 @@ use crate::ledger::{Chain, Ledger, Used};
 use crate::promise::{Promises, UNLIMITED};
 use crate::queue::Key;
 use crate::{Action, State};
-use model::{JobId, JobState, PendingReason, Timestamp};
+use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
 use resources::{NodeId, NodeSet, PartId, Share};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -115,14 +115,13 @@ impl State {
         }
         let user = job.record.uid;
         let is_behind = pass.blocked.contains_key(&partition);
-        let limit = limit.unwrap_or(UNLIMITED);
-        let end = now + limit;
-        let limit = end.since(now);
+        let end = now + limit.unwrap_or(UNLIMITED);
+        let length = end.since(now);
         if is_behind && !self.may_try(pass, partition, user) {
             pass.passed.insert(partition, key);
             return None;
         }
-        let found = self.find_now(pass, &choice, user, limit, now);
+        let found = self.find_now(pass, &choice, user, length, now);
         if let Some(shares) = found {
             if let Some(chain) = &chain {
                 let used = Used::of_shares(&shares);
@@ -139,7 +138,7 @@ impl State {
             if let Some(promises) = &mut pass.promises {
                 promises.take(self, &choice, user, &shares, (now.0, end.0));
             }
-            return self.start(key.job, &choice, &shares, now);
+            return self.start(key.job, &choice, limit, &shares, now);
         }
         pass.passed.insert(partition, key);
         if !is_behind {
@@ -159,7 +158,7 @@ impl State {
             *promised += 1;
             let promises = pass.promises.take();
             let mut promises = promises.unwrap_or_else(|| Promises::new(self, parameters, now));
-            let is_planned = promises.promise(self, key.job, &choice, user, limit, now);
+            let is_planned = promises.promise(self, key.job, &choice, user, length, now);
             pass.promises = Some(promises);
             if is_behind && !is_planned && self.too_few_nodes(&choice, &NodeSet::default()) {
                 let all = &self.cluster.partition(partition).nodes;
@@ -261,12 +260,12 @@ impl State {
         &mut self,
         row: JobId,
         choice: &Choice,
+        limit: Option<Seconds>,
         shares: &[Share],
         now: Timestamp,
     ) -> Option<Action> {
         let job = &self.jobs[&row];
         let reason = job.reason().cloned().unwrap_or(PendingReason::None);
-        let limit = self.limit_of(job, choice);
         let demand = &choice.need.compiled.demand;
         let user = job.record.uid;
         let id = match job.waiting() {

@@ -246,18 +246,19 @@ fn factors_and_priorities() {
             let factors = Factors::of(&policy, &scale, &facts);
             let priority = factors.priority();
             close(&what, priority.into(), weighted[3], 1e-4);
+            let parts = factors.parts;
             // Printed as whole numbers.
             for (ours, theirs) in [
-                (factors.age, weighted[5]),
-                (factors.association, weighted[6]),
-                (factors.fair_share, weighted[7]),
-                (factors.job_size, weighted[8]),
-                (factors.partition, weighted[9]),
-                (factors.qos, weighted[10]),
+                (parts.age, weighted[5]),
+                (parts.association, weighted[6]),
+                (parts.fair_share, weighted[7]),
+                (parts.job_size, weighted[8]),
+                (parts.partition, weighted[9]),
+                (parts.qos, weighted[10]),
             ] {
                 assert_eq!(format!("{ours:.0}"), theirs, "{what}");
             }
-            let tres: Vec<String> = factors
+            let tres: Vec<String> = parts
                 .tres
                 .iter()
                 .map(|(name, weight)| format!("{name}={weight:.0}"))

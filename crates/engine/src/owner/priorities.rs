@@ -4,7 +4,7 @@ use super::Owner;
 use model::{JobPriorityInfo, JobState, PriorityParts, PriorityReport, ShareRow, Timestamp};
 use resources::{Cluster, PriorityPolicy};
 use sched::Member;
-use sched::priority::{Factors, NodeOfTree};
+use sched::priority::NodeOfTree;
 use std::collections::BTreeMap;
 
 impl Owner {
@@ -20,7 +20,7 @@ impl Owner {
                 partition: one.partition,
                 priority: one.priority,
                 nice: record.request.nice,
-                parts: one.factors.map(parts).unwrap_or_default(),
+                parts: one.factors.map(|factors| factors.parts).unwrap_or_default(),
             })
         });
         PriorityReport {
@@ -95,18 +95,6 @@ impl Owner {
             }
         }
         all
-    }
-}
-
-fn parts(factors: Factors) -> PriorityParts {
-    PriorityParts {
-        age: factors.age,
-        association: factors.association,
-        fair_share: factors.fair_share,
-        job_size: factors.job_size,
-        partition: factors.partition,
-        qos: factors.qos,
-        tres: factors.tres,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a job's priority is made of (`priority/multifactor`).
 
-use model::Seconds;
+use model::{PriorityParts, Seconds};
 use resources::PriorityPolicy;
 
 /// What of a cluster the factors are measured by.
@@ -49,20 +49,8 @@ pub struct JobFacts<'a> {
 /// What a job's priority is made of: each factor with its weight.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Factors {
-    /// Age.
-    pub age: f64,
-    /// Association.
-    pub association: f64,
-    /// Fair share.
-    pub fair_share: f64,
-    /// Size of the job.
-    pub job_size: f64,
-    /// Partition.
-    pub partition: f64,
-    /// QOS.
-    pub qos: f64,
-    /// Each of the weighted TRES.
-    pub tres: Vec<(String, f64)>,
+    /// What each adds.
+    pub parts: PriorityParts,
     /// What is taken off.
     pub nice: i64,
 }
@@ -106,7 +94,7 @@ impl Factors {
             (name.clone(), weight * factor)
         });
         let weighted = |weight: u32, factor: f64| f64::from(weight) * factor;
-        Factors {
+        let parts = PriorityParts {
             age: weighted(policy.age, age.clamp(0.0, 1.0)),
             association: weighted(
                 policy.association,
@@ -120,20 +108,22 @@ impl Factors {
             ),
             qos: weighted(policy.qos, normal(job.qos, scale.qos, "NO_NORMAL_QOS")),
             tres: tres.collect(),
-            nice: job.nice,
-        }
+        };
+        let nice = job.nice;
+        Factors { parts, nice }
     }
 
     /// What they come to: at least 1, since 0 is held, and at most what 32 bits hold.
     #[must_use]
     pub fn priority(&self) -> u32 {
-        let tres: f64 = self.tres.iter().map(|(_, weighted)| weighted).sum();
-        let sum = self.age
-            + self.association
-            + self.fair_share
-            + self.job_size
-            + self.partition
-            + self.qos
+        let parts = &self.parts;
+        let tres: f64 = parts.tres.iter().map(|(_, weighted)| weighted).sum();
+        let sum = parts.age
+            + parts.association
+            + parts.fair_share
+            + parts.job_size
+            + parts.partition
+            + parts.qos
             + tres
             - self.nice as f64;
         // A conversion of what is no number or too much stops at the bounds.
