@@ -164,37 +164,28 @@ kept!(Qos {
     flags = "flags",
 });
 
-kept!(Account {
-    shares = "fairshare",
-    priority = "priority",
-    default_qos = "defaultqos",
-    max_jobs = "maxjobs",
-    max_submit = "maxsubmitjobs",
-    max_wall = "maxwall",
-    max_tres_per_job = "maxtres",
-    max_tres_per_node = "maxtrespernode",
-    group_tres = "grptres",
-    group_jobs = "grpjobs",
-    group_submit = "grpsubmitjobs",
-    group_wall = "grpwall",
-    group_tres_minutes = "grptresmins",
-});
+/// An account and a user in one have the same values.
+macro_rules! kept_of_members {
+    ($( $table:ident )*) => { $(
+        kept!($table {
+            shares = "fairshare",
+            priority = "priority",
+            default_qos = "defaultqos",
+            max_jobs = "maxjobs",
+            max_submit = "maxsubmitjobs",
+            max_wall = "maxwall",
+            max_tres_per_job = "maxtres",
+            max_tres_per_node = "maxtrespernode",
+            group_tres = "grptres",
+            group_jobs = "grpjobs",
+            group_submit = "grpsubmitjobs",
+            group_wall = "grpwall",
+            group_tres_minutes = "grptresmins",
+        });
+    )* };
+}
 
-kept!(Association {
-    shares = "fairshare",
-    priority = "priority",
-    default_qos = "defaultqos",
-    max_jobs = "maxjobs",
-    max_submit = "maxsubmitjobs",
-    max_wall = "maxwall",
-    max_tres_per_job = "maxtres",
-    max_tres_per_node = "maxtrespernode",
-    group_tres = "grptres",
-    group_jobs = "grpjobs",
-    group_submit = "grpsubmitjobs",
-    group_wall = "grpwall",
-    group_tres_minutes = "grptresmins",
-});
+kept_of_members!(Account Association);
 
 fn stated<T>(value: T) -> Sourced<T> {
     Sourced::new(value, Source::Stated)
