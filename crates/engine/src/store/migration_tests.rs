@@ -139,15 +139,12 @@ fn a_store_of_schema_3_keeps_everything() {
     assert!(store.record_tag(JobId(1)).unwrap().is_some());
     drop(store);
     // Opened again it is the same store.
-    assert_eq!(
-        Store::open(&path, None)
-            .unwrap()
-            .saved()
-            .unwrap()
-            .live
-            .len(),
-        8
-    );
+    assert_eq!(live(&path), 8);
+}
+
+/// How many jobs of a store, opened anew, have not ended.
+fn live(path: &Path) -> usize {
+    Store::open(path, None).unwrap().saved().unwrap().live.len()
 }
 
 /// What a migration that fails half way leaves: the store as it was.
@@ -172,15 +169,7 @@ fn a_store_that_can_t_be_migrated_is_refused_and_kept() {
     assert_eq!((version, jobs), (3, 13));
     db.execute("DELETE FROM steps WHERE job = 8", []).unwrap();
     drop(db);
-    assert_eq!(
-        Store::open(&path, None)
-            .unwrap()
-            .saved()
-            .unwrap()
-            .live
-            .len(),
-        8
-    );
+    assert_eq!(live(&path), 8);
 }
 
 #[test]
@@ -243,15 +232,7 @@ fn an_engine_killed_in_a_migration_leaves_the_former_store() {
             statements += 1;
         }
         assert!(statements > 1, "nothing was killed");
-        assert_eq!(
-            Store::open(&path, None)
-                .unwrap()
-                .saved()
-                .unwrap()
-                .live
-                .len(),
-            8
-        );
+        assert_eq!(live(&path), 8);
     }
 }
 

@@ -343,6 +343,15 @@ fn all_at_once() {
     });
     let without = house.submit(&mut client, "exit 0");
     assert_eq!(ended(&mut client, without).0, Outcome::Completed);
+    let mut client = kill_ours(&house, &client, job);
+    let (outcome, row) = ended(&mut client, job);
+    assert_eq!((outcome, row.restarts), (Outcome::Completed, 1));
+    assert_eq!(house.text("twice"), "");
+}
+
+/// Kills supervisor, fork server and engine of a job, which is stopped first so that it sees none of
+/// it; a client of the next engine.
+fn kill_ours(house: &House, client: &Client, job: model::JobId) -> Client {
     let holder = engine::record::read(&house.record(job)).unwrap().holder;
     let engine = client.engine().pid;
     sys::process::signal(engine, 19).unwrap();
@@ -350,11 +359,8 @@ fn all_at_once() {
         sys::process::signal(fork_server, 9).unwrap();
     }
     sys::process::signal(holder.pid, 9).unwrap();
-    house.kill_engine(&client);
-    let mut client = house.client();
-    let (outcome, row) = ended(&mut client, job);
-    assert_eq!((outcome, row.restarts), (Outcome::Completed, 1));
-    assert_eq!(house.text("twice"), "");
+    house.kill_engine(client);
+    house.client()
 }
 
 /// What left its session and cleared its environment is still in the memory control group of its step.
@@ -384,15 +390,7 @@ fn without_session_and_environment() {
     let group =
         |pid| sys::memory_cgroup::MemoryCgroup::of_process(pid, |name| name.starts_with("yard-"));
     assert!(group(left).is_some());
-    let holder = engine::record::read(&house.record(job)).unwrap().holder;
-    let engine = client.engine().pid;
-    sys::process::signal(engine, 19).unwrap();
-    for fork_server in sys::process::children(engine) {
-        sys::process::signal(fork_server, 9).unwrap();
-    }
-    sys::process::signal(holder.pid, 9).unwrap();
-    house.kill_engine(&client);
-    let mut client = house.client();
+    let mut client = kill_ours(&house, &client, job);
     let (outcome, row) = ended(&mut client, job);
     assert_eq!((outcome, row.restarts), (Outcome::Completed, 1));
     assert!(!is_there(&house.work(), "twice"));
