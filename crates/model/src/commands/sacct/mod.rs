@@ -1,0 +1,494 @@
+//! `sacct`: which jobs it is asked for, and its lines.
+//!
+//! Of Slurm's columns those are filled that an engine without an accounting database knows; the
+//! others are empty, as Slurm leaves what a cluster does not gather.
+
+mod amounts;
+mod row;
+mod values;
+
+use self::row::Row;
+use self::values::{columns, jobs, minutes, range, states, units};
+use crate::commands::JobName;
+use crate::fields::{SACCT_FIELDS, SACCT_FORMAT, SACCT_LONG, SacctField};
+use crate::options::long_options::{LongOption, parse_long_options};
+use crate::options::option_table::Takes;
+use crate::records::{
+    ArrayTaskInfo, JobHistory, JobInfo, JobStart, JobStateName, StepRecord, ViewFacts,
+};
+use crate::values::{NodeName, Timestamp, moment_text, node_list, one_line, parse_moment};
+use jiff::tz::TimeZone;
+
+/// A command line of `sacct`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SacctArgs {
+    /// What it asks for instead of jobs.
+    pub show: Option<SacctShow>,
+    /// `--jobs`
+    pub jobs: Option<Vec<SacctJob>>,
+    /// `--user`, by name or number; `None` is the caller.
+    pub users: Option<Vec<String>>,
+    /// `--allusers`
+    pub all_users: bool,
+    /// `--name`
+    pub names: Option<Vec<String>>,
+    /// `--state`
+    pub states: Option<Vec<JobStateName>>,
+    /// `--starttime`
+    pub since: Option<Timestamp>,
+    /// `--endtime`
+    pub until: Option<Timestamp>,
+    /// `--duplicates`: each start of a requeued job.
+    pub duplicates: bool,
+    /// `--allocations`: no steps.
+    pub jobs_alone: bool,
+    /// `--noheader`
+    pub no_header: bool,
+    /// `--parsable` and `--parsable2`.
+    pub parsable: Option<Parsable>,
+    /// `--delimiter`
+    pub delimiter: Option<String>,
+    /// `--format`
+    pub columns: Vec<SacctColumn>,
+    /// `--partition`
+    pub partitions: Option<Vec<String>>,
+    /// `--accounts`
+    pub accounts: Option<Vec<String>>,
+    /// `--qos`
+    pub qos: Option<Vec<String>>,
+    /// `--nodelist`
+    pub nodes: Option<Vec<NodeName>>,
+    /// `--nnodes`, least and most.
+    pub node_count: Option<(u32, u32)>,
+    /// `--ncpus`, least and most.
+    pub cpu_count: Option<(u32, u32)>,
+    /// `--timelimit-min` and `--timelimit-max`, in minutes.
+    pub limits: (Option<u64>, Option<u64>),
+    /// `--associations`, `--wckeys`: no job here has one.
+    pub of_none: bool,
+    /// `--noconvert`, `--units`
+    pub units: SacctUnits,
+}
+
+/// How memory is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SacctUnits {
+    /// The largest unit that leaves no rest.
+    #[default]
+    Fitting,
+    /// MiB: `--noconvert`.
+    Kept,
+    /// `K`, `M`, `G`, `T` or `P`: `--units`.
+    In(char),
+}
+
+/// What is wrong with a command line of `sacct`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SacctError {
+    /// As `getopt_long` says it.
+    #[error("sacct: {0}")]
+    Option(String),
+    /// A value.
+    #[error("sacct: error: {0}")]
+    Value(String),
+    /// A value after which Slurm goes no further.
+    #[error("sacct: fatal: {0}")]
+    Fatal(String),
+    /// A moment.
+    #[error("{0}")]
+    Moment(String),
+    /// What is no option.
+    #[error("sacct: error: Unknown arguments:{}", .0.iter().map(|it| format!("\nsacct: error:  {it}")).collect::<String>())]
+    Operands(Vec<String>),
+}
+
+/// A job, or one step of it: `12`, `12_3`, `12.0`, `12.batch`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SacctJob {
+    /// The job.
+    pub job: JobName,
+    /// Its step, where one alone is asked for.
+    pub step: Option<String>,
+}
+
+/// What `sacct` prints instead of jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SacctShow {
+    /// `--help`
+    Help,
+    /// `--helpformat`
+    Columns,
+    /// `--version`
+    Version,
+    /// `--usage`
+    Usage,
+    /// `--completion`
+    Completion,
+}
+
+/// Values without spaces to align them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsable {
+    /// A delimiter after each value.
+    Ended,
+    /// A delimiter between values.
+    Separated,
+}
+
+/// A column and its width, below 0 to the left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SacctColumn {
+    /// Which.
+    pub field: &'static SacctField,
+    /// Its width.
+    pub width: usize,
+    /// Aligned to the left.
+    pub left: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Key {
+    Accounts,
+    AllUsers,
+    Allocations,
+    Completion,
+    Convert,
+    Cpus,
+    LimitLeast,
+    LimitMost,
+    Long,
+    NodeCount,
+    Nodes,
+    OfNone,
+    Partitions,
+    Qos,
+    Units,
+    Usage,
+    Brief,
+    Columns,
+    Delimiter,
+    Duplicates,
+    End,
+    Format,
+    Help,
+    Jobs,
+    Name,
+    NoEffect,
+    NoHeader,
+    Parsable,
+    Parsable2,
+    Start,
+    State,
+    User,
+    Version,
+}
+
+#[rustfmt::skip]
+const OPTIONS: &[LongOption<Key>] = {
+    use Takes::{No as Bare, Required};
+    &[
+        LongOption::new("accounts", Some('A'), Required, Key::Accounts),
+        LongOption::new("allusers", Some('a'), Bare, Key::AllUsers),
+        LongOption::new("associations", Some('x'), Required, Key::OfNone),
+        LongOption::new("clusters", Some('M'), Required, Key::NoEffect),
+        LongOption::new("completion", Some('c'), Bare, Key::Completion),
+        LongOption::new("federation", None, Bare, Key::NoEffect),
+        LongOption::new("long", Some('l'), Bare, Key::Long),
+        LongOption::new("ncpus", Some('I'), Required, Key::Cpus),
+        LongOption::new("nnodes", Some('i'), Required, Key::NodeCount),
+        LongOption::new("nodelist", Some('N'), Required, Key::Nodes),
+        LongOption::new("noconvert", None, Bare, Key::Convert),
+        LongOption::new("partition", Some('r'), Required, Key::Partitions),
+        LongOption::new("qos", Some('q'), Required, Key::Qos),
+        LongOption::new("timelimit-max", Some('K'), Required, Key::LimitMost),
+        LongOption::new("timelimit-min", Some('k'), Required, Key::LimitLeast),
+        LongOption::new("units", None, Required, Key::Units),
+        LongOption::new("usage", None, Bare, Key::Usage),
+        LongOption::new("wckeys", Some('W'), Required, Key::OfNone),
+        LongOption::new("allocations", Some('X'), Bare, Key::Allocations),
+        LongOption::new("brief", Some('b'), Bare, Key::Brief),
+        LongOption::new("delimiter", None, Required, Key::Delimiter),
+        LongOption::new("duplicates", Some('D'), Bare, Key::Duplicates),
+        LongOption::new("endtime", Some('E'), Required, Key::End),
+        LongOption::new("format", Some('o'), Required, Key::Format),
+        LongOption::new("help", Some('h'), Bare, Key::Help),
+        LongOption::new("helpformat", Some('e'), Bare, Key::Columns),
+        LongOption::new("jobs", Some('j'), Required, Key::Jobs),
+        LongOption::new("local", Some('L'), Bare, Key::NoEffect),
+        LongOption::new("name", None, Required, Key::Name),
+        LongOption::new("noheader", Some('n'), Bare, Key::NoHeader),
+        LongOption::new("parsable", Some('p'), Bare, Key::Parsable),
+        LongOption::new("parsable2", Some('P'), Bare, Key::Parsable2),
+        LongOption::new("starttime", Some('S'), Required, Key::Start),
+        LongOption::new("state", Some('s'), Required, Key::State),
+        LongOption::new("truncate", Some('T'), Bare, Key::NoEffect),
+        LongOption::new("uid", Some('u'), Required, Key::User),
+        LongOption::new("user", None, Required, Key::User),
+        LongOption::new("verbose", Some('v'), Bare, Key::NoEffect),
+        LongOption::new("version", Some('V'), Bare, Key::Version),
+    ]
+};
+
+impl SacctArgs {
+    /// Reads a command line.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(
+        args: &[String],
+        now: Timestamp,
+        zone: &TimeZone,
+    ) -> Result<SacctArgs, SacctError> {
+        let moment = |text: &str| parse_moment(text, now, zone).map_err(SacctError::Moment);
+        let parsed = parse_long_options(OPTIONS, args);
+        let mut asked = SacctArgs::default();
+        let mut format = SACCT_FORMAT.to_owned();
+        for (key, value) in &parsed.options {
+            let value = value.as_deref().unwrap_or_default();
+            let list = || value.split(',').map(str::to_owned).collect::<Vec<String>>();
+            match key {
+                Key::Accounts => asked.accounts = Some(list()),
+                Key::AllUsers => asked.all_users = true,
+                Key::Completion => asked.show = Some(SacctShow::Completion),
+                Key::Convert => asked.units = SacctUnits::Kept,
+                Key::Cpus => asked.cpu_count = Some(range(value, "cpu")?),
+                Key::LimitLeast => asked.limits.0 = Some(minutes(value)?),
+                Key::LimitMost => asked.limits.1 = Some(minutes(value)?),
+                Key::Long => SACCT_LONG.clone_into(&mut format),
+                Key::NodeCount => asked.node_count = Some(range(value, "node")?),
+                Key::Nodes => {
+                    let nodes = node_list::expand(value);
+                    asked.nodes =
+                        Some(nodes.map_err(|error| SacctError::Value(error.to_string()))?);
+                }
+                Key::OfNone => asked.of_none = true,
+                Key::Partitions => asked.partitions = Some(list()),
+                Key::Qos => asked.qos = Some(list()),
+                Key::Units => asked.units = units(value)?,
+                Key::Usage => asked.show = Some(SacctShow::Usage),
+                Key::Allocations => asked.jobs_alone = true,
+                Key::Brief => format = "jobid,state,exitcode".to_owned(),
+                Key::Columns => asked.show = Some(SacctShow::Columns),
+                Key::Delimiter => asked.delimiter = Some(value.to_owned()),
+                Key::Duplicates => asked.duplicates = true,
+                Key::End => asked.until = Some(moment(value)?),
+                Key::Format => value.clone_into(&mut format),
+                Key::Help => asked.show = Some(SacctShow::Help),
+                Key::Jobs => asked.jobs = Some(jobs(value)?),
+                Key::Name => asked.names = Some(list()),
+                Key::NoEffect => {}
+                Key::NoHeader => asked.no_header = true,
+                Key::Parsable => asked.parsable = Some(Parsable::Ended),
+                Key::Parsable2 => asked.parsable = Some(Parsable::Separated),
+                Key::Start => asked.since = Some(moment(value)?),
+                Key::State => asked.states = Some(states(value)?),
+                Key::User => asked.users = Some(list()),
+                Key::Version => asked.show = Some(SacctShow::Version),
+            }
+        }
+        if let Some(message) = parsed.wrong {
+            return Err(SacctError::Option(message));
+        }
+        if !parsed.operands.is_empty() {
+            return Err(SacctError::Operands(parsed.operands));
+        }
+        if let (Some(since), Some(until)) = (asked.since, asked.until)
+            && since > until
+        {
+            let text = |at| moment_text(at, zone);
+            return Err(SacctError::Value(format!(
+                "Start time ({}) requested is after end time ({}).",
+                text(since),
+                text(until)
+            )));
+        }
+        asked.columns = columns(&format).map_err(SacctError::Value)?;
+        Ok(asked)
+    }
+
+    /// The first of the QOS that are asked for which there is not.
+    #[must_use]
+    pub fn unknown_qos(&self, known: &[String]) -> Option<&str> {
+        let mut asked = self.qos.iter().flatten();
+        let unknown = asked.find(|name| !known.iter().any(|it| it.eq_ignore_ascii_case(name)));
+        unknown.map(String::as_str)
+    }
+
+    /// Whether a job is one that is asked for; users and moments aside.
+    #[must_use]
+    pub fn wants(&self, job: &JobInfo) -> bool {
+        let named = |names: &Option<Vec<String>>, name: &str| {
+            names
+                .as_ref()
+                .is_none_or(|all| all.iter().any(|it| it == name))
+        };
+        let by_state = |states: &Vec<JobStateName>| states.contains(&job.state);
+        let in_range = |range: Option<(u32, u32)>, count: u32| {
+            range.is_none_or(|(least, most)| (least..=most).contains(&count))
+        };
+        let held = job.allocation.as_ref();
+        let on_node = |nodes: &Vec<NodeName>| job.nodes.iter().any(|node| nodes.contains(node));
+        let by_limit = || {
+            let minutes = job.limit.map(|limit| limit.0.div_ceil(60));
+            match self.limits {
+                (None, _) => true,
+                // Without the most it is that limit alone.
+                (Some(least), None) => minutes == Some(least),
+                (Some(least), Some(most)) => {
+                    minutes.is_some_and(|minutes| (least..=most).contains(&minutes))
+                }
+            }
+        };
+        named(&self.names, &job.name)
+            && named(&self.partitions, &job.partition)
+            && named(&self.accounts, job.account.as_deref().unwrap_or_default())
+            && named(&self.qos, &job.qos)
+            && !self.of_none
+            && self.nodes.as_ref().is_none_or(on_node)
+            && in_range(self.node_count, held.map_or(0, |it| it.nodes.len() as u32))
+            && in_range(self.cpu_count, held.map_or(0, |it| it.cpus() as u32))
+            && by_limit()
+            && self.states.as_ref().is_none_or(by_state)
+            && self
+                .jobs
+                .as_ref()
+                .is_none_or(|names| names.iter().any(|name| name.job.is_of(job)))
+    }
+
+    /// Whether the job itself is asked for, or one of its steps alone.
+    fn wants_row(&self, job: &JobInfo, step: Option<&StepRecord>) -> bool {
+        let Some(names) = &self.jobs else { return true };
+        let mut names = names.iter().filter(|name| name.job.is_of(job));
+        names.any(|name| match (&name.step, step) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(name), Some(step)) => *name == step.step.to_string(),
+        })
+    }
+
+    /// The header and its line, then a line for each job, start and step.
+    #[must_use]
+    pub fn print(&self, jobs: &[(JobInfo, &JobHistory)], facts: &ViewFacts) -> String {
+        let mut text = String::new();
+        if !self.no_header {
+            let name = |column: &SacctColumn| match self.parsable {
+                Some(_) => column.field.name.to_owned(),
+                // A header is cut off without a sign that it was longer.
+                None => column.field.name.chars().take(column.width).collect(),
+            };
+            let names: Vec<String> = self.columns.iter().map(name).collect();
+            self.line(&names, &mut text);
+            if self.parsable.is_none() {
+                let rules = self.columns.iter().map(|column| "-".repeat(column.width));
+                self.line(&rules.collect::<Vec<_>>(), &mut text);
+            }
+        }
+        for (job, history) in jobs {
+            let mut starts: Vec<Option<&JobStart>> = history.starts.iter().map(Some).collect();
+            if job.is_pending() || starts.is_empty() || job.allocation.is_none() {
+                starts.push(None);
+            }
+            let skipped = if self.duplicates { 0 } else { starts.len() - 1 };
+            for start in &starts[skipped..] {
+                let row = Row {
+                    job,
+                    history,
+                    start: *start,
+                    step: None,
+                    facts,
+                    units: self.units,
+                };
+                if self.wants_row(job, None) {
+                    self.row(&row, &mut text);
+                }
+                let Some(start) = start.filter(|_| !self.jobs_alone) else {
+                    continue;
+                };
+                let of_start = |step: &&StepRecord| step.restart == start.restart;
+                let steps = history.steps.iter().filter(of_start);
+                for step in steps.filter(|step| self.wants_row(job, Some(step))) {
+                    self.row(
+                        &Row {
+                            step: Some(step),
+                            ..row
+                        },
+                        &mut text,
+                    );
+                }
+            }
+        }
+        text
+    }
+
+    fn row(&self, row: &Row<'_>, text: &mut String) {
+        let values = self
+            .columns
+            .iter()
+            // Names are a job's own words: none may end a line or move a cursor.
+            .map(|column| one_line(&row.value(column.field.name)).into_owned());
+        self.line(&values.collect::<Vec<_>>(), text);
+    }
+
+    fn line(&self, values: &[String], text: &mut String) {
+        let delimiter = self.delimiter.as_deref().unwrap_or("|");
+        match self.parsable {
+            Some(Parsable::Separated) => text.push_str(&values.join(delimiter)),
+            Some(Parsable::Ended) => {
+                for value in values {
+                    text.push_str(value);
+                    text.push_str(delimiter);
+                }
+            }
+            None => {
+                for (value, column) in values.iter().zip(&self.columns) {
+                    text.push_str(&column.fit(value));
+                    text.push(' ');
+                }
+            }
+        }
+        text.push('\n');
+    }
+}
+
+impl SacctColumn {
+    /// A value in the column's width; a `+` says that it was longer.
+    fn fit(self, value: &str) -> String {
+        let width = self.width;
+        if value.chars().count() > width {
+            let kept: String = value.chars().take(width.saturating_sub(1)).collect();
+            return format!("{kept}+");
+        }
+        if self.left {
+            format!("{value:<width$}")
+        } else {
+            format!("{value:>width$}")
+        }
+    }
+}
+
+/// What `--helpformat` prints: the names of all columns, four in a line.
+#[must_use]
+pub fn sacct_columns_text() -> String {
+    let mut text = String::new();
+    for four in SACCT_FIELDS.chunks(4) {
+        let names = four.iter().map(|field| format!("{:<19}", field.name));
+        text.push_str(&names.collect::<Vec<_>>().join(" "));
+        text.push('\n');
+    }
+    text
+}
+
+impl JobName {
+    /// Whether it names this job: by its own number, its array's, or as an element of it.
+    fn is_of(&self, job: &JobInfo) -> bool {
+        let Some(array) = &job.array else {
+            return self.job == job.id;
+        };
+        let is_element = |task: u32| match &array.task {
+            ArrayTaskInfo::One(one) => *one == task,
+            ArrayTaskInfo::Waiting(tasks) => tasks.contains(&task),
+        };
+        let by_array = self.job == array.job && self.task.is_none_or(is_element);
+        by_array || self.job == job.id && self.task.is_none()
+    }
+}

@@ -1,0 +1,305 @@
+//! A line of `sacct`, column by column.
+
+use super::SacctUnits;
+use super::amounts::{bytes_text, cpu_text, padded, tres_memory};
+use crate::records::{
+    JobHistory, JobInfo, JobStart, JobState, JobStateName, OUT_OF_MEMORY, Outcome, StepRecord,
+    StepState, ViewFacts, WaitStatus,
+};
+use crate::values::{
+    NodeShare, Seconds, StepId, Timestamp, Usage, moment_text, node_list, padded_elapsed_text,
+};
+
+/// A line: a job, one of its starts, or a step.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a> {
+    pub(super) job: &'a JobInfo,
+    pub(super) history: &'a JobHistory,
+    pub(super) start: Option<&'a JobStart>,
+    pub(super) step: Option<&'a StepRecord>,
+    pub(super) facts: &'a ViewFacts,
+    pub(super) units: SacctUnits,
+}
+
+impl Row<'_> {
+    /// What stands in the column of that name.
+    pub(super) fn value(&self, column: &str) -> String {
+        let job = self.job;
+        let is_job = self.step.is_none();
+        let of_job = |text: String| if is_job { text } else { String::new() };
+        let moment = |at: Option<Timestamp>| {
+            at.map_or_else(
+                || "Unknown".to_owned(),
+                |at| moment_text(at, &self.facts.zone),
+            )
+        };
+        let elapsed = self.elapsed();
+        let cpus = self.cpus();
+        let cpu_time = i64::from(cpus).saturating_mul(elapsed);
+        let usage = self.usage();
+        let cpu_text = |of: fn(Usage) -> u64| usage.map_or_else(String::new, |it| cpu_text(of(it)));
+        match column {
+            "Account" => job.account.clone().unwrap_or_default(),
+            // What a job will need counts while it has nothing.
+            "AllocCPUS" | "NCPUS" if self.has_none() => job.cpus.to_string(),
+            "AllocCPUS" | "NCPUS" => cpus.to_string(),
+            "AllocNodes" | "NNodes" if self.has_none() => job.node_count.to_string(),
+            "AllocNodes" | "NNodes" => self.shares().len().to_string(),
+            "AllocTRES" => self.held_text(),
+            "AveCPU" => match (self.step, usage) {
+                (Some(step), Some(usage)) => {
+                    let tasks = u64::from(step.nodes.iter().map(|share| share.tasks).sum::<u32>());
+                    padded(usage.cpu() / 1_000_000 / tasks.max(1))
+                }
+                _ => String::new(),
+            },
+            "Cluster" => job.cluster.clone(),
+            "Comment" => of_job(job.comment.clone().unwrap_or_default()),
+            "Constraints" => of_job(job.features.clone().unwrap_or_default()),
+            "CPUTime" => padded_elapsed_text(cpu_time),
+            "CPUTimeRAW" => cpu_time.to_string(),
+            "DerivedExitCode" => of_job("0:0".to_owned()),
+            "Elapsed" => padded_elapsed_text(elapsed),
+            "ElapsedRaw" => elapsed.to_string(),
+            "Eligible" => of_job(moment(
+                self.start.map_or(job.eligible, |start| start.eligible),
+            )),
+            "End" => moment(self.end()),
+            "ExitCode" => {
+                let status = self.status();
+                format!("{}:{}", status.code(), status.signal_number())
+            }
+            "GID" => of_job(job.gid.to_string()),
+            "Group" => of_job(job.group.clone()),
+            "JobID" => self.id(&job.id_text(false)),
+            "JobIDRaw" => self.id(&job.id.to_string()),
+            "JobName" => self.step.map_or(&job.name, |step| &step.name).clone(),
+            // Slurm knows it of steps alone.
+            "MaxRSS" if !is_job => usage.map_or_else(String::new, |it| bytes_text(it.peak_memory)),
+            "NodeList" => match self.shares() {
+                [] => "None assigned".to_owned(),
+                shares => {
+                    let names: Vec<_> = shares.iter().map(|share| share.node.clone()).collect();
+                    node_list::fold(&names)
+                }
+            },
+            "NTasks" => self.step.map_or_else(String::new, |step| {
+                step.nodes
+                    .iter()
+                    .map(|share| share.tasks)
+                    .sum::<u32>()
+                    .to_string()
+            }),
+            "Partition" => of_job(job.partition.clone()),
+            "Layout" => self.layout(),
+            "Priority" => of_job(
+                self.start
+                    .and_then(|start| start.priority)
+                    .unwrap_or(job.priority)
+                    .to_string(),
+            ),
+            "QOS" => of_job(job.qos.clone()),
+            "Reason" => of_job(match self.start {
+                Some(start) => start.reason.clone().unwrap_or_else(|| "None".to_owned()),
+                None => job.reason.clone(),
+            }),
+            "ReqCPUS" => if is_job { job.cpus } else { cpus }.to_string(),
+            "ReqMem" => of_job(
+                tres_memory(&job.tres).map_or_else(String::new, |text| self.units.of_text(text)),
+            ),
+            "ReqNodes" => of_job(job.node_count.to_string()),
+            "ReqTRES" => of_job(self.units.of_tres(&job.tres)),
+            // Slurm keeps them as words of their own for jobs, and as numbers for steps.
+            "ReqCPUFreqMin" | "ReqCPUFreqMax" | "ReqCPUFreqGov" => {
+                (if is_job { "Unknown" } else { "0" }).to_owned()
+            }
+            "AveCPUFreq" | "ConsumedEnergy" if self.is_over_step() => "0".to_owned(),
+            "Reservation" => of_job(job.reservation.clone().unwrap_or_default()),
+            "Reserved" => {
+                let until = self.start.map_or(self.facts.now, |start| start.since);
+                let eligible = self.start.map_or(job.eligible, |start| start.eligible);
+                of_job(eligible.map_or_else(String::new, |eligible| {
+                    padded_elapsed_text((until.seconds() - eligible.seconds()).max(0))
+                }))
+            }
+            "Start" => moment(self.since()),
+            "State" => self.state(),
+            "Submit" => moment(Some(match (self.step, self.start) {
+                (Some(step), _) => step.since,
+                (None, Some(start)) => start.submitted,
+                (None, None) => job.submitted,
+            })),
+            "SystemCPU" => cpu_text(|usage| usage.system),
+            "Timelimit" => of_job(self.limit().map_or_else(
+                || "UNLIMITED".to_owned(),
+                |limit| padded(limit.0.div_ceil(60) * 60),
+            )),
+            "TimelimitRaw" => of_job(self.limit().map_or_else(
+                || "UNLIMITED".to_owned(),
+                |limit| limit.0.div_ceil(60).to_string(),
+            )),
+            "TotalCPU" => cpu_text(Usage::cpu),
+            "UID" => of_job(job.uid.to_string()),
+            "User" => of_job(job.user.clone()),
+            "UserCPU" => cpu_text(|usage| usage.user),
+            "WorkDir" => of_job(job.work_dir.clone()),
+            // Not gathered here.
+            _ => String::new(),
+        }
+    }
+
+    /// How a step's tasks are dealt out to its nodes: in turns where there are not more than nodes.
+    fn layout(&self) -> String {
+        let Some(step) = self.step else {
+            return String::new();
+        };
+        let tasks: u32 = step.nodes.iter().map(|share| share.tasks).sum();
+        let name = match step.step {
+            StepId::Number(_) if tasks as usize <= step.nodes.len() => "Cyclic",
+            StepId::Number(_) => "Block",
+            _ => "Unknown",
+        };
+        name.to_owned()
+    }
+
+    /// A job that holds nothing yet.
+    fn has_none(&self) -> bool {
+        self.step.is_none() && self.shares().is_empty() && self.job.is_pending()
+    }
+
+    fn is_over_step(&self) -> bool {
+        self.step
+            .is_some_and(|step| matches!(step.state, StepState::Ended { .. }))
+    }
+
+    /// What a job or a step holds: `billing=2,cpu=2,gres/gpu=1,mem=4G,node=1`; steps are not billed.
+    fn held_text(&self) -> String {
+        let shares = self.shares();
+        if shares.is_empty() {
+            return String::new();
+        }
+        let gpus: usize = shares.iter().map(|share| share.gpus.len()).sum();
+        let memory = shares.iter().map(|share| share.memory).sum();
+        let mut parts = Vec::new();
+        if self.step.is_none() {
+            parts.push(format!("billing={}", self.cpus()));
+        }
+        parts.push(format!("cpu={}", self.cpus()));
+        if gpus > 0 {
+            // The types are those that the job was given; a step's are not told apart.
+            let types = self
+                .job
+                .tres
+                .split(',')
+                .filter(|part| part.starts_with("gres/gpu:"));
+            parts.extend(types.filter(|_| self.step.is_none()).map(str::to_owned));
+            parts.push(format!("gres/gpu={gpus}"));
+        }
+        parts.push(format!("mem={}", self.units.of_mebibytes(memory)));
+        parts.push(format!("node={}", shares.len()));
+        parts.join(",")
+    }
+
+    fn id(&self, job: &str) -> String {
+        match self.step {
+            Some(step) => format!("{job}.{}", step.step),
+            None => job.to_owned(),
+        }
+    }
+
+    fn shares(&self) -> &[NodeShare] {
+        match (self.step, self.start) {
+            (Some(step), _) => &step.nodes,
+            (None, Some(start)) => &start.nodes,
+            (None, None) => &[],
+        }
+    }
+
+    fn cpus(&self) -> u32 {
+        let cpus = self
+            .shares()
+            .iter()
+            .map(|share| share.cpus.len())
+            .sum::<usize>();
+        u32::try_from(cpus).unwrap_or(u32::MAX)
+    }
+
+    fn since(&self) -> Option<Timestamp> {
+        match (self.step, self.start) {
+            (Some(step), _) => Some(step.since),
+            (None, Some(start)) => Some(start.since),
+            // One that was cancelled while it waited began and ended at once.
+            (None, None) => self.job.end.filter(|_| !self.job.is_pending()),
+        }
+    }
+
+    fn end(&self) -> Option<Timestamp> {
+        match (self.step.map(|step| &step.state), self.start) {
+            (Some(StepState::Ended { at, .. }), _) => Some(*at),
+            (Some(StepState::Running), _) => None,
+            (None, Some(start)) => start.ended,
+            (None, None) => self.job.end.filter(|_| !self.job.is_pending()),
+        }
+    }
+
+    fn elapsed(&self) -> i64 {
+        let end = self.end().unwrap_or(self.facts.now);
+        self.since()
+            .map_or(0, |since| (end.seconds() - since.seconds()).max(0))
+    }
+
+    fn limit(&self) -> Option<Seconds> {
+        self.start.map_or(self.job.limit, |start| start.limit)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        match self.step {
+            Some(step) => step.usage,
+            None => self.start.and_then(|start| start.usage),
+        }
+    }
+
+    fn status(&self) -> WaitStatus {
+        match (self.step.map(|step| &step.state), self.start) {
+            (Some(StepState::Ended { status, .. }), _) => *status,
+            (Some(StepState::Running), _) => WaitStatus::default(),
+            (None, Some(start)) => start.status,
+            (None, None) => self.job.exit_code,
+        }
+    }
+
+    fn state(&self) -> String {
+        let name = match (self.step.map(|step| &step.state), self.start) {
+            (Some(StepState::Running), _) => JobStateName::Running,
+            (
+                Some(StepState::Ended {
+                    timed_out: true, ..
+                }),
+                _,
+            ) => JobStateName::Timeout,
+            (Some(StepState::Ended { status, .. }), _) if *status == OUT_OF_MEMORY => {
+                JobStateName::OutOfMemory
+            }
+            (Some(StepState::Ended { status, .. }), _) if status.success() => {
+                JobStateName::Completed
+            }
+            (Some(StepState::Ended { status, .. }), _) if status.signal_number() > 0 => {
+                JobStateName::Cancelled
+            }
+            (Some(StepState::Ended { .. }), _) => JobStateName::Failed,
+            (None, Some(start)) => start.state,
+            (None, None) => self.job.state,
+        };
+        let by = match &self.history.job.state {
+            JobState::Ended {
+                outcome: Outcome::Cancelled { by, .. },
+                ..
+            } => Some(*by),
+            _ => None,
+        };
+        match by.filter(|_| self.step.is_none() && name == JobStateName::Cancelled) {
+            Some(by) => format!("{} by {by}", name.long()),
+            None => name.long().to_owned(),
+        }
+    }
+}

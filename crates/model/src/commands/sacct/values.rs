@@ -1,0 +1,114 @@
+//! Values of `sacct`'s options.
+
+use super::{SacctColumn, SacctError, SacctJob, SacctUnits};
+use crate::commands::squeue_args::job_names;
+use crate::fields::SacctField;
+use crate::records::JobStateName;
+use crate::values::TimeLimitRequest;
+
+/// `jobid,state%-20,jobname%30`.
+pub(super) fn columns(format: &str) -> Result<Vec<SacctColumn>, String> {
+    let column = |word: &str| {
+        let (name, width) = word.split_once('%').unwrap_or((word, ""));
+        let field = SacctField::by_name(name)
+            .ok_or_else(|| format!("Invalid field requested: \"{name}\""))?;
+        let left = width.starts_with('-') || width.is_empty() && field.left;
+        let width = width.trim_start_matches('-').parse().unwrap_or(field.width);
+        Ok(SacctColumn { field, width, left })
+    };
+    let words = format.split(',').map(str::trim);
+    words.filter(|word| !word.is_empty()).map(column).collect()
+}
+
+pub(super) fn states(list: &str) -> Result<Vec<JobStateName>, SacctError> {
+    let state = |name: &str| {
+        let wrong = || SacctError::Fatal(format!("unrecognized job state value '{name}'"));
+        JobStateName::parse(name).ok_or_else(wrong)
+    };
+    list.split(',').map(state).collect()
+}
+
+/// `12,12_3,12.batch`
+pub(super) fn jobs(list: &str) -> Result<Vec<SacctJob>, SacctError> {
+    let wrong = |word: &str| SacctError::Fatal(format!("Bad job/step specified: {word}"));
+    let mut depth = 0;
+    // A comma in `12_[1,3]` ends no word.
+    let words = list.split(|letter| {
+        match letter {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    });
+    let mut jobs = Vec::new();
+    for word in words.map(str::trim).filter(|word| !word.is_empty()) {
+        let (job, step) = match word.split_once('.') {
+            Some((job, step)) => (job, Some(step.to_owned())),
+            None => (word, None),
+        };
+        for job in job_names(job).map_err(|_| wrong(word))? {
+            let step = step.clone();
+            jobs.push(SacctJob { job, step });
+        }
+    }
+    Ok(jobs)
+}
+
+/// `2`, `1-4`
+pub(super) fn range(text: &str, of: &str) -> Result<(u32, u32), SacctError> {
+    let (least, most) = text.split_once('-').unwrap_or((text, text));
+    match (least.parse(), most.parse()) {
+        (Ok(least), Ok(most)) => Ok((least, most)),
+        _ => Err(SacctError::Value(format!(
+            "Invalid numeric value \"{text}\" for requested {of} range."
+        ))),
+    }
+}
+
+pub(super) fn minutes(text: &str) -> Result<u64, SacctError> {
+    match TimeLimitRequest::parse(text) {
+        Some(TimeLimitRequest::Limit(limit)) => Ok(limit.0.div_ceil(60)),
+        _ => Err(SacctError::Fatal(
+            "Invalid time limit specification".to_owned(),
+        )),
+    }
+}
+
+pub(super) fn units(text: &str) -> Result<SacctUnits, SacctError> {
+    match text
+        .chars()
+        .next()
+        .map(|letter| letter.to_ascii_uppercase())
+    {
+        Some(unit @ ('K' | 'M' | 'G' | 'T' | 'P')) => Ok(SacctUnits::In(unit)),
+        _ => Err(SacctError::Fatal(format!("Invalid unit type: {text}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+    use super::*;
+
+    #[test]
+    fn columns_have_widths() {
+        let of = |format| {
+            columns(format).map(|all| {
+                let one = |column: SacctColumn| (column.field.name, column.width, column.left);
+                all.into_iter().map(one).collect::<Vec<_>>()
+            })
+        };
+        let want = vec![
+            ("JobID", 12, true),
+            ("State", 20, true),
+            ("MaxRSS", 3, false),
+        ];
+        assert_eq!(of("jobid,state%-20,maxrss%3"), Ok(want));
+        assert_eq!(
+            of("jobid,nonsense").unwrap_err(),
+            "Invalid field requested: \"nonsense\""
+        );
+        assert_eq!(columns("maxrss%3").unwrap()[0].fit("12345K"), "12+");
+    }
+}
