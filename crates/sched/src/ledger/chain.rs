@@ -1,0 +1,103 @@
+//! Whose limits a job meets, and where it counts.
+
+use crate::member;
+use model::JobRecord;
+use resources::{AccountId, Association, Cluster, Limits, PartId, QosId};
+
+/// What is held under one limit.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Counter {
+    Qos(QosId),
+    QosUser(QosId, u32),
+    QosAccount(QosId, String),
+    Account(AccountId),
+    /// One user in one account.
+    Association(String, u32),
+    /// One user in the whole cluster.
+    User(u32),
+}
+
+/// Whose limits a job meets in a partition.
+pub(crate) struct Chain<'a> {
+    pub(super) cluster: &'a Cluster,
+    /// The partition's and the job's, the first of which counts first.
+    qos: Vec<QosId>,
+    association: Option<&'a Association>,
+    /// The account and those above it.
+    accounts: Vec<AccountId>,
+    pub(super) account: String,
+    pub(super) uid: u32,
+}
+
+impl<'a> Chain<'a> {
+    pub(crate) fn of(
+        cluster: &'a Cluster,
+        record: &JobRecord,
+        partition: Option<PartId>,
+    ) -> Chain<'a> {
+        let association = member::association_of(cluster, record);
+        let account = member::account_of(cluster, record).unwrap_or_default();
+        let of_job = member::qos_of(cluster, record);
+        let of_partition = partition.and_then(|partition| cluster.partition(partition).qos);
+        let goes_first =
+            of_job.is_some_and(|qos| cluster.qos()[usize::from(qos.0)].has_flag("OverPartQOS"));
+        let mut qos: Vec<QosId> = [of_partition, of_job].into_iter().flatten().collect();
+        qos.dedup();
+        if goes_first {
+            qos.reverse();
+        }
+        let mut accounts: Vec<AccountId> = Vec::new();
+        let mut next = cluster.find_account(&account);
+        // An account below itself is met once.
+        while let Some(id) = next.filter(|id| !accounts.contains(id)) {
+            accounts.push(id);
+            next = cluster.accounts()[usize::from(id.0)].parent;
+        }
+        Chain {
+            cluster,
+            qos,
+            association,
+            accounts,
+            account,
+            uid: record.uid,
+        }
+    }
+
+    /// Where the job counts when it runs.
+    pub(super) fn counters(&self) -> Vec<Counter> {
+        let mut counters = vec![Counter::User(self.uid)];
+        for qos in &self.qos {
+            counters.push(Counter::Qos(*qos));
+            counters.push(Counter::QosUser(*qos, self.uid));
+            counters.push(Counter::QosAccount(*qos, self.account.clone()));
+        }
+        counters.extend(
+            self.accounts
+                .iter()
+                .map(|account| Counter::Account(*account)),
+        );
+        counters.push(Counter::Association(self.account.clone(), self.uid));
+        counters
+    }
+
+    pub(super) fn qos_limits(&self) -> impl Iterator<Item = (QosId, &'a Limits)> {
+        let all = self.cluster.qos();
+        let qos = self.qos.iter();
+        qos.map(move |qos| (*qos, &all[usize::from(qos.0)].limits))
+    }
+
+    /// Of the user in the account, then of the accounts upwards.
+    pub(super) fn association_limits(&self) -> impl Iterator<Item = (Counter, &'a Limits)> {
+        let own = Counter::Association(self.account.clone(), self.uid);
+        let own = self
+            .association
+            .map(|association| (own, &association.limits));
+        let all = self.cluster.accounts();
+        let accounts = self.accounts.iter();
+        let accounts = accounts.map(move |account| {
+            let limits = &all[usize::from(account.0)].limits;
+            (Counter::Account(*account), limits)
+        });
+        own.into_iter().chain(accounts)
+    }
+}

@@ -1,0 +1,184 @@
+//! Why a job waits: what it lacks, who holds that, when it would start, and what smaller request
+//! would start now.
+//!
+//! All of it is asked of the scheduler itself: its plan says when the job starts. Where that does not
+//! reach so far a copy of the state is played on, in which running jobs last until their limits; in
+//! another the job asks for less.
+
+mod played;
+mod smaller;
+
+use crate::State;
+use model::{Allocation, JobId, JobRecord, JobState, PendingReason, Timestamp};
+use resources::Share;
+
+/// With more jobs that wait, no smaller requests are tried: each costs a copy of all of them.
+const MOST_WAITING: usize = 2000;
+
+/// Why a job waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Why {
+    /// Slurm's word for it.
+    pub reason: PendingReason,
+    /// What it would hold by the plan; none where the plan does not reach so far.
+    pub needs: Option<Amount>,
+    /// What is free now on all nodes together.
+    pub free: Amount,
+    /// The most that is free on one node, by GPUs, then by CPUs.
+    pub free_on_one: Amount,
+    /// What there is.
+    pub there: Amount,
+    /// Jobs of its partitions that wait and come before it.
+    pub ahead: Vec<JobId>,
+    /// Running jobs that end before it starts, by the plan; those that end last first.
+    pub holders: Vec<Holder>,
+    /// When it would start if all jobs ran until their limits.
+    pub start: Option<Timestamp>,
+    /// Its request with less in it, as options: each alone would let it start now.
+    pub instead: Vec<String>,
+}
+
+/// GPUs and CPUs; ordered by GPUs first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Amount {
+    /// GPUs.
+    pub gpus: u64,
+    /// CPUs.
+    pub cpus: u64,
+}
+
+/// A job that holds what another waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Which.
+    pub job: JobId,
+    /// Whose.
+    pub user: String,
+    /// What it holds.
+    pub holds: Amount,
+    /// When its limit is over; none has no limit.
+    pub until: Option<Timestamp>,
+}
+
+impl Amount {
+    fn of(allocation: &Allocation) -> Amount {
+        Amount {
+            cpus: allocation.cpus() as u64,
+            gpus: allocation.gpus() as u64,
+        }
+    }
+
+    pub(crate) fn of_shares(shares: &[Share]) -> Amount {
+        let sum = |of: fn(&Share) -> u32| shares.iter().map(|share| u64::from(of(share))).sum();
+        Amount {
+            cpus: sum(Share::cpus),
+            gpus: sum(Share::gpu_count),
+        }
+    }
+}
+
+/// A start that was planned.
+struct Planned {
+    at: Timestamp,
+    needs: Amount,
+    /// Jobs that run now and end before it, in that order.
+    ended: Vec<JobId>,
+}
+
+impl State {
+    /// Why a job waits; none where it doesn't. Nothing changes.
+    #[must_use]
+    pub fn why(&self, job: JobId, now: Timestamp) -> Option<Why> {
+        let record = self.job(job)?;
+        let JobState::Pending { reason } = &record.state else {
+            return None;
+        };
+        let planned = self.by_plan(record, now);
+        let planned = planned.or_else(|| self.played_start(record, now));
+        let waits_for_room = matches!(reason, PendingReason::Resources | PendingReason::Priority);
+        let holders = planned.as_ref().filter(|_| waits_for_room);
+        let holders = holders
+            .iter()
+            .flat_map(|planned| planned.ended.iter().rev());
+        let instead = if waits_for_room && self.waiting_count() <= MOST_WAITING {
+            self.smaller(record, now)
+        } else {
+            Vec::new()
+        };
+        let (mut there, mut free) = (Amount::default(), Amount::default());
+        let mut free_on_one = Amount::default();
+        for node in self.cluster().nodes() {
+            let total = self.cluster().class(node).total;
+            there.cpus += u64::from(total.cpus);
+            there.gpus += u64::from(total.lane(0));
+            let own = Amount {
+                cpus: self.free().amounts(node).cpus.into(),
+                gpus: self.free().gpus(node).count_ones().into(),
+            };
+            free.cpus += own.cpus;
+            free.gpus += own.gpus;
+            free_on_one = free_on_one.max(own);
+        }
+        Some(Why {
+            reason: reason.clone(),
+            needs: planned.as_ref().map(|planned| planned.needs),
+            free,
+            free_on_one,
+            there,
+            ahead: self.ahead_of(record),
+            holders: holders.filter_map(|holder| self.holder(*holder)).collect(),
+            start: planned.map(|planned| planned.at),
+            instead,
+        })
+    }
+
+    fn holder(&self, job: JobId) -> Option<Holder> {
+        let record = self.job(job)?;
+        let JobState::Running {
+            since,
+            allocation,
+            limit,
+            ..
+        } = &record.state
+        else {
+            return None;
+        };
+        Some(Holder {
+            job,
+            user: record.user.clone(),
+            holds: Amount::of(allocation),
+            until: limit.map(|limit| *since + limit),
+        })
+    }
+
+    /// Those that wait for a place in a partition of the job's and come before it there.
+    fn ahead_of(&self, record: &JobRecord) -> Vec<JobId> {
+        let mut ahead: Vec<JobId> = Vec::new();
+        let choices = self.jobs.get(&record.id).into_iter();
+        for choice in choices.flat_map(|job| &job.derived.choices) {
+            let own = crate::queue::Key::of(record, choice.priority);
+            let queue = self.ready.get(&choice.partition);
+            if let Some(queue) = queue.filter(|queue| queue.contains(&own)) {
+                ahead.extend(queue.range(..own).map(|key| key.job));
+            }
+        }
+        ahead.sort_unstable();
+        ahead.dedup();
+        ahead
+    }
+
+    /// When a job starts by the plan of the last pass.
+    fn by_plan(&self, record: &JobRecord, now: Timestamp) -> Option<Planned> {
+        let planned = self.planned_start(record.id)?;
+        let ends = self.ends(now).into_iter();
+        let before = ends.take_while(|(end, _)| *end <= planned.at);
+        Some(Planned {
+            at: planned.at,
+            needs: planned.needs,
+            ended: before.map(|(_, job)| job.record.id).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

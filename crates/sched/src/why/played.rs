@@ -1,0 +1,101 @@
+//! What comes when running jobs last until their limits, and what would come of another request.
+
+use super::{Amount, Planned};
+use crate::promise::UNLIMITED;
+use crate::{Action, Event, State};
+use model::{JobId, JobRecord, JobState, KILL_WAIT, Outcome, Request, Timestamp};
+use std::sync::Arc;
+
+/// A plan looks no further than so many moments at which something ends.
+const MOMENTS: usize = 2000;
+
+impl State {
+    /// When a job, or the first element of its row, starts if running jobs last until their limits
+    /// and no other job comes.
+    pub(super) fn played_start(&self, record: &JobRecord, now: Timestamp) -> Option<Planned> {
+        let mut later = self.clone();
+        later.priorities.fix();
+        let (mut at, mut ended) = (now, Vec::new());
+        for _ in 0..MOMENTS {
+            let started: Vec<JobId> = starts(&later.schedule(at)).collect();
+            // Elements that start leave their row under ids of their own.
+            let own = started.into_iter().find_map(|id| {
+                let job = later.job(id)?;
+                let of_row = |job: &JobRecord| job.array.as_ref().map(|place| place.array_job);
+                let is_it =
+                    id == record.id || (record.array.is_some() && of_row(job) == of_row(record));
+                match &job.state {
+                    JobState::Running { allocation, .. } if is_it => Some(Amount::of(allocation)),
+                    _ => None,
+                }
+            });
+            if let Some(needs) = own {
+                return Some(Planned { at, needs, ended });
+            }
+            let ends: Vec<(Timestamp, JobId)> = later
+                .running()
+                .filter_map(|job| Some((expected_end(job, now)?, job.id)))
+                .collect();
+            let next_end = ends.iter().map(|(end, _)| *end).min();
+            let next = [next_end, later.next_due()].into_iter().flatten().min()?;
+            at = at.max(next);
+            let over = |end: &&(Timestamp, JobId)| end.0 <= at;
+            for (_, job) in ends.iter().filter(over) {
+                if self
+                    .job(*job)
+                    .is_some_and(|job| matches!(job.state, JobState::Running { .. }))
+                {
+                    ended.push(*job);
+                }
+                later.apply(Event::Gone {
+                    job: *job,
+                    outcome: Outcome::Completed,
+                    at,
+                });
+            }
+        }
+        None
+    }
+
+    /// Whether the job would start now if it asked for that.
+    pub(super) fn would_start(&self, record: &JobRecord, request: Request, now: Timestamp) -> bool {
+        let mut other = self.clone();
+        if other.admit(&request).is_err() {
+            return false;
+        }
+        let id = other.new_id();
+        other.apply(Event::CancelledWaiting {
+            job: record.id,
+            by: record.uid,
+            at: now,
+        });
+        other.apply(Event::Submitted {
+            record: Box::new(JobRecord {
+                id,
+                array: None,
+                request: Arc::new(request),
+                ..record.clone()
+            }),
+            array: None,
+            history: Vec::new(),
+            at: now,
+        });
+        starts(&other.schedule(now)).any(|job| job == id)
+    }
+}
+
+fn starts(actions: &[Action]) -> impl Iterator<Item = JobId> {
+    actions.iter().filter_map(|action| match action {
+        Action::Start { job, .. } => Some(*job),
+        Action::Expire(_) => None,
+    })
+}
+
+/// When a running job is over at the latest.
+fn expected_end(job: &JobRecord, now: Timestamp) -> Option<Timestamp> {
+    let JobState::Running { since, limit, .. } = &job.state else {
+        return None;
+    };
+    let end = *since + limit.unwrap_or(UNLIMITED);
+    Some(if end > now { end } else { now + KILL_WAIT })
+}

@@ -1,0 +1,131 @@
+//! Smaller requests that would start now.
+
+use crate::State;
+use model::{
+    JobRecord, MemoryRequest, Request, Seconds, TimeLimitRequest, Timestamp, mebibytes_option,
+};
+
+impl State {
+    /// Of each amount that a job asks for the most with which it would start now.
+    pub(super) fn smaller(&self, record: &JobRecord, now: Timestamp) -> Vec<String> {
+        let request = &record.request;
+        let starts = |change: &dyn Fn(&mut Request)| {
+            let mut smaller = Request::clone(request);
+            change(&mut smaller);
+            self.would_start(record, smaller, now)
+        };
+        let mut found = Vec::new();
+        for (option, count, set) in gpus_of(request) {
+            let most = most_below(count, |less| starts(&|request| set(request, less)));
+            found.extend(most.map(|less| format!("{option}={less}")));
+        }
+        let nodes = request.min_nodes.unwrap_or(1);
+        let most = most_below(nodes, |less| {
+            starts(&|request| {
+                let tasks = request.tasks.map(u64::from);
+                let tasks = tasks.map(|all| (all * u64::from(less)).div_ceil(nodes.into()));
+                request.tasks = tasks.and_then(|tasks| u32::try_from(tasks).ok());
+                request.min_nodes = Some(less);
+                request.max_nodes = request.max_nodes.map(|_| less);
+            })
+        });
+        found.extend(most.map(|less| format!("--nodes={less}")));
+        let tasks = request.tasks.filter(|_| nodes == 1).unwrap_or(1);
+        let most = most_below(tasks, |less| starts(&|request| request.tasks = Some(less)));
+        found.extend(most.map(|less| format!("--ntasks={less}")));
+        let cpus = request.cpus_per_task.unwrap_or(1);
+        let most = most_below(cpus, |less| {
+            starts(&|request| request.cpus_per_task = Some(less))
+        });
+        found.extend(most.map(|less| format!("--cpus-per-task={less}")));
+        found.extend(self.less_memory(record, now));
+        found.extend(self.less_time(record, now));
+        found
+    }
+
+    fn less_memory(&self, record: &JobRecord, now: Timestamp) -> Option<String> {
+        let (option, mib, of): (_, _, fn(u64) -> MemoryRequest) = match record.request.memory? {
+            MemoryRequest::PerNode(mib) => ("--mem", mib, MemoryRequest::PerNode),
+            MemoryRequest::PerCpu(mib) => ("--mem-per-cpu", mib, MemoryRequest::PerCpu),
+            MemoryRequest::PerGpu(mib) => ("--mem-per-gpu", mib, MemoryRequest::PerGpu),
+        };
+        let gib = u32::try_from(mib / 1024).unwrap_or(u32::MAX);
+        let most = most_below(gib, |less| {
+            let request = Request {
+                memory: Some(of(u64::from(less) * 1024)),
+                ..Request::clone(&record.request)
+            };
+            self.would_start(record, request, now)
+        })?;
+        Some(format!(
+            "{option}={}",
+            mebibytes_option(u64::from(most) * 1024)
+        ))
+    }
+
+    /// A shorter job may start before others that it would not delay.
+    fn less_time(&self, record: &JobRecord, now: Timestamp) -> Option<String> {
+        let minutes = match record.request.time? {
+            TimeLimitRequest::Limit(Seconds(seconds)) => u32::try_from(seconds / 60).ok()?,
+            TimeLimitRequest::Unlimited => 365 * 24 * 60,
+        };
+        let limit = |minutes: u32| TimeLimitRequest::Limit(Seconds(u64::from(minutes) * 60));
+        let most = most_below(minutes, |less| {
+            let request = Request {
+                time: Some(limit(less)),
+                ..Request::clone(&record.request)
+            };
+            self.would_start(record, request, now)
+        })?;
+        Some(format!("--time={}", limit(most)))
+    }
+}
+
+/// Sets a number in a request.
+type Set = fn(&mut Request, u32);
+
+/// The options by which a job asks for GPUs, how many, and how another number is set.
+fn gpus_of(request: &Request) -> Vec<(&'static str, u32, Set)> {
+    let all: [(_, _, Set); 3] = [
+        ("--gpus", &request.gpus, |request, count| {
+            request.gpus.iter_mut().for_each(|gpus| gpus.count = count);
+        }),
+        (
+            "--gpus-per-node",
+            &request.gpus_per_node,
+            |request, count| {
+                let gpus = request.gpus_per_node.iter_mut();
+                gpus.for_each(|gpus| gpus.count = count);
+            },
+        ),
+        (
+            "--gpus-per-task",
+            &request.rare.gpus_per_task,
+            |request, count| {
+                let gpus = request.rare.gpus_per_task.iter_mut();
+                gpus.for_each(|gpus| gpus.count = count);
+            },
+        ),
+    ];
+    let all = all.into_iter();
+    all.filter_map(|(option, gpus, set)| Some((option, gpus.as_ref()?.count, set)))
+        .collect()
+}
+
+/// The greatest number from 1 and below `count` for which something holds, which holds for all
+/// smaller ones too.
+fn most_below(count: u32, holds: impl Fn(u32) -> bool) -> Option<u32> {
+    if count < 2 || !holds(1) {
+        return None;
+    }
+    let (mut yes, mut no) = (1, count);
+    while no - yes > 1 {
+        let middle = yes + (no - yes) / 2;
+        if holds(middle) {
+            yes = middle;
+        } else {
+            no = middle;
+        }
+    }
+    Some(yes)
+}

@@ -1,0 +1,152 @@
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+use crate::{Event, State};
+use cluster_file::ClusterFile;
+use model::{
+    GpuCount, JobId, JobRecord, PendingReason, Request, Seconds, TimeLimitRequest, Timestamp,
+};
+use resources::{Cluster, Trust};
+use std::sync::Arc;
+
+const MINUTE: u64 = 60;
+
+/// Two nodes with four GPUs and eight CPUs each.
+fn state() -> State {
+    let text = "[nodes.g]\nnames = \"g[1-2]\"\ncpus = 8\n\
+        gpu = { type = \"v100\", count = 4 }\n[partition.all]\ndefault = true\nnodes = \"ALL\"\n";
+    let file = ClusterFile::parse("two", text).unwrap();
+    State::new(Arc::new(Cluster::build(&file, Trust::All)), Arc::new([]))
+}
+
+fn gpus(count: u32, minutes: u64) -> Request {
+    Request {
+        gpus_per_node: Some(GpuCount { kind: None, count }),
+        min_nodes: Some(1),
+        max_nodes: Some(1),
+        time: Some(TimeLimitRequest::Limit(Seconds(minutes * MINUTE))),
+        ..Request::default()
+    }
+}
+
+fn submit(state: &mut State, request: Request) -> JobId {
+    let id = state.new_id();
+    let record = JobRecord {
+        uid: 1000,
+        gid: 1000,
+        user: "ann".to_owned(),
+        group: "ann".to_owned(),
+        priority: if request.hold {
+            0
+        } else {
+            crate::priority_of(&request)
+        },
+        submit_host: "login".to_owned(),
+        ..JobRecord::submitted(id, request, Timestamp(i64::from(id.0)))
+    };
+    state.apply(Event::Submitted {
+        record: Box::new(record),
+        array: None,
+        history: Vec::new(),
+        at: Timestamp(0),
+    });
+    state.schedule(Timestamp(0));
+    id
+}
+
+#[test]
+fn a_job_that_waits_for_gpus_of_one_node() {
+    let mut state = state();
+    let first = submit(&mut state, gpus(3, 60));
+    submit(&mut state, gpus(3, 120));
+    let waits = submit(&mut state, gpus(2, 30));
+    let why = state.why(waits, Timestamp(0)).unwrap();
+    assert_eq!(why.reason, PendingReason::Resources);
+    assert_eq!(
+        (why.free.gpus, why.free_on_one.gpus, why.there.gpus),
+        (2, 1, 8)
+    );
+    assert_eq!(why.needs.unwrap().gpus, 2);
+    let holders: Vec<JobId> = why.holders.iter().map(|holder| holder.job).collect();
+    assert_eq!(holders, [first]);
+    assert_eq!(why.start, Some(Timestamp(3_600_000)));
+    assert_eq!(why.instead, ["--gpus-per-node=1"]);
+    assert_eq!(state.why(first, Timestamp(0)), None);
+}
+
+/// What is promised to the one ahead is not offered to another.
+#[test]
+fn a_shorter_limit_lets_a_job_start_before_others() {
+    let mut state = state();
+    state.set_backfill(Some(crate::BackfillParameters::default()));
+    submit(&mut state, gpus(4, 60));
+    submit(&mut state, gpus(3, 120));
+    let ahead = submit(&mut state, gpus(4, 60));
+    let waits = submit(&mut state, gpus(1, 600));
+    let start = |state: &State| state.why(waits, Timestamp(0)).map(|why| why.start);
+    match start(&state) {
+        // It delays nobody where it is.
+        None => assert!(state.why(ahead, Timestamp(0)).is_some()),
+        Some(start) => assert!(start.is_some()),
+    }
+    let long = submit(&mut state, gpus(4, 600));
+    let why = state.why(long, Timestamp(0)).unwrap();
+    assert!(why.ahead.contains(&ahead), "{why:?}");
+    assert!(why.start >= state.why(ahead, Timestamp(0)).unwrap().start);
+}
+
+/// What the plan of a pass says is what comes when running jobs last until their limits.
+#[test]
+fn the_plan_says_what_comes() {
+    let mut state = state();
+    state.set_backfill(Some(crate::BackfillParameters::default()));
+    submit(&mut state, gpus(4, 60));
+    submit(&mut state, gpus(3, 120));
+    let jobs: Vec<JobId> = [(4, 60), (4, 30), (2, 10)]
+        .map(|(count, minutes)| submit(&mut state, gpus(count, minutes)))
+        .to_vec();
+    for job in jobs {
+        let record = state.job(job).unwrap();
+        let played = state.played_start(record, Timestamp(0)).unwrap();
+        let planned = state.by_plan(record, Timestamp(0)).unwrap();
+        assert_eq!(
+            (planned.at, planned.needs),
+            (played.at, played.needs),
+            "{job}"
+        );
+        assert_eq!(state.planned(job), Some(planned.at));
+        assert_eq!(
+            state.why(job, Timestamp(0)).unwrap().start,
+            Some(planned.at)
+        );
+    }
+}
+
+#[test]
+fn a_held_job_has_no_start() {
+    let mut state = state();
+    let held = Request {
+        hold: true,
+        ..gpus(1, 10)
+    };
+    let id = submit(&mut state, held);
+    let why = state.why(id, Timestamp(0)).unwrap();
+    assert_eq!(why.start, None);
+    assert_eq!(why.instead, Vec::<String>::new());
+}
+
+/// Each request that is offered starts when it is submitted instead, and one more does not.
+#[test]
+fn what_is_offered_starts() {
+    let mut state = state();
+    submit(&mut state, gpus(2, 60));
+    submit(&mut state, gpus(3, 60));
+    let waits = submit(&mut state, gpus(4, 60));
+    let why = state.why(waits, Timestamp(0)).unwrap();
+    assert_eq!(why.instead, ["--gpus-per-node=2"]);
+    for (count, starts) in [(2, true), (3, false)] {
+        let record = state.job(waits).unwrap();
+        assert_eq!(
+            state.would_start(record, gpus(count, 60), Timestamp(0)),
+            starts
+        );
+    }
+}
