@@ -45,6 +45,7 @@ mod compiled;
 mod demand;
 mod free;
 mod held;
+mod kinds;
 mod node_set;
 mod place;
 mod recorded;
@@ -65,6 +66,7 @@ pub use demand::{
     Defaults, Demand, GresNeed, Layers, Need, NodeRange, Sharing, SocketNeed, VirtualNeed,
 };
 pub use free::Free;
+pub use kinds::NodeKinds;
 pub use node_set::NodeSet;
 pub use place::{Order, Pick, place};
 pub use recorded::{LargestNode, recorded, recorded_of};

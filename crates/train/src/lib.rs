@@ -7,14 +7,16 @@
 mod amounts;
 mod cluster_names;
 mod containers;
+mod describe;
 pub mod env_vars;
 mod environment_plan;
-mod fit;
 mod hang_plan;
 mod input_variables;
 mod keys;
 mod launchers;
 mod new_run_file;
+mod node_choice;
+mod node_share;
 mod notify_plan;
 mod overlay;
 mod overrides;

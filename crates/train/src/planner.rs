@@ -2,8 +2,8 @@
 
 use crate::containers;
 use crate::environment_plan::{no_secrets, no_variables};
-use crate::fit::{Fit, Wanted};
 use crate::hang_plan;
+use crate::node_choice::{NodeChoice, Wanted};
 use crate::service_plan;
 use crate::{
     CheckpointPlan, Complete, CompleteWord, ContainerPlan, DataPlan, EnvironmentPlan, HookForm,
@@ -144,7 +144,7 @@ pub(crate) fn plan_sections(
         }
     };
 
-    let fit = Fit::find(&Wanted {
+    let choice = NodeChoice::find(&Wanted {
         facts,
         nodes: &nodes,
         ranks_per_node: &ranks_per_node,
@@ -194,12 +194,12 @@ pub(crate) fn plan_sections(
         nodes,
         ranks_per_node,
         tasks_per_node,
-        cpus_per_rank: fit.cpus_per_rank,
+        cpus_per_rank: choice.cpus_per_rank,
         gpus_per_node,
-        gpu_type: fit.gpu_type,
+        gpu_type: choice.gpu_type,
         gpus_as_gres: false,
         gpu_memory: resources.gpu_memory,
-        memory: fit.memory,
+        memory: choice.memory,
         memory_left: resources
             .memory
             .filter(|asked| asked.value.0.is_none())
@@ -274,7 +274,7 @@ pub(crate) fn plan_sections(
         ),
         notes,
     };
-    let groups = fit.groups;
+    let groups = choice.groups;
     Ok(Planned { plan, groups })
 }
 

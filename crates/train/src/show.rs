@@ -1,6 +1,6 @@
 //! A plan as a person reads it.
 
-use crate::fit::{describe, describe_machine};
+use crate::describe::{describe, describe_machine};
 use crate::{
     Keep, Launcher, OnHang, Plan, Resolved, ResumeBy, Source, command_line, say_limit,
     say_mebibytes, say_seconds,

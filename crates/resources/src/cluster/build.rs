@@ -109,6 +109,12 @@ impl Cluster {
         self.associations = super::association::associations(file);
     }
 
+    /// So many nodes of a class, which can't be asked for by name.
+    pub(crate) fn add_kind(&mut self, class: NodeClass, count: u32) {
+        let class = self.intern(class);
+        self.add_unnamed("", class, count);
+    }
+
     /// Nodes of a class that have no name of their own: none of them can be asked for by name.
     fn add_unnamed(&mut self, group: &str, class: super::ClassId, count: u32) -> NodeSet {
         let first = self.node_count();

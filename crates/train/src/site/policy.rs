@@ -48,7 +48,7 @@ pub(super) fn apply(
 /// Of several kinds that could be given the least holds for all.
 fn least<T>(value: Resolved<T>, of_sets: &[OfSet<'_>]) -> Resolved<T> {
     if of_sets.iter().any(|of| of.named != of_sets[0].named) {
-        crate::fit::as_least(value)
+        crate::node_share::as_least(value)
     } else {
         value
     }
