@@ -3,7 +3,7 @@
 use crate::{Event, EventLine};
 use model::Timestamp;
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,8 @@ pub struct EventLog {
 
 impl EventLog {
     /// Opens the file for appending; makes it where it is not there. What a conductor that was
-    /// killed in mid-line left is closed with a line end, so that it harms no further line.
+    /// killed in mid-line left is closed with a line end, so that it harms no further line. As long
+    /// as the log is open, [`has_writer`] tells so.
     ///
     /// # Errors
     /// What the system says.
@@ -34,6 +35,8 @@ impl EventLog {
             .append(true)
             .create(true)
             .open(path)?;
+        // Some file systems have no locks.
+        let _shown = file.try_lock_shared();
         if file.seek(SeekFrom::End(0))? > 0 {
             let mut last = [0];
             file.seek(SeekFrom::End(-1))?;
@@ -126,6 +129,14 @@ fn bytes(line: &EventLine) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether a process lives that has opened the events of a start to write them. A file system may
+/// show only those of this machine, or none.
+#[must_use]
+pub fn has_writer(path: &Path) -> bool {
+    let file = File::options().read(true).write(true).open(path);
+    file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
 /// Follows `links/<job>.<restart>.events`.
 #[derive(Debug)]
 pub struct EventTail {
@@ -201,6 +212,18 @@ mod tests {
         assert_eq!(seen.len(), 2);
         assert_eq!(seen[1].event, note("two"));
         assert_eq!(tail.read().unwrap(), []);
+    }
+
+    #[test]
+    fn a_writer_is_seen_as_long_as_it_lives() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("7.0.events");
+        assert!(!has_writer(&path));
+        let (first, second) = (EventLog::open(&path), EventLog::open(&path));
+        drop(first.unwrap());
+        assert!(has_writer(&path));
+        drop(second.unwrap());
+        assert!(!has_writer(&path));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub use attempt::Attempt;
 pub use checkpoints::{CheckpointsThere, Damage, Unusable};
 pub use code_snapshot::{CODE_LIMIT, CodeError, CodeSource, copy_code, find_source};
 pub use event::{ComingBack, Event, EventLine, StopReason};
-pub use event_log::{EventLog, EventTail, FOLDER_REFUSED};
+pub use event_log::{EventLog, EventTail, FOLDER_REFUSED, has_writer};
 pub use exit_file::RankExit;
 pub use file_tail::{FileTail, drawn_text};
 pub use folder_error::FolderError;

@@ -13,6 +13,9 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from
 /// gone as well.
 const DEPUTIES: u32 = 3;
 const NEXT_DEPUTY: Duration = Duration::from_secs(1);
+/// How long a batch step that seems to live is given whose loss was said by a process that is no
+/// longer seen: file systems without locks show none.
+const DOUBT_OF_LOST: Duration = Duration::from_secs(2);
 /// How long a cluster that does not answer is asked: the job is being ended, and what is left of it
 /// has no more than its `KillWait`.
 const LONGEST_SILENCE: Duration = Duration::from_secs(60);
@@ -32,11 +35,12 @@ pub struct Deputy<'a> {
     pub after: Duration,
     /// How long a batch step that seems to live is given before nothing is done.
     pub doubt: Duration,
-    /// What it means that the conductor was at the end of its job.
+    /// What it means that the conductor was at the end of its job, or had lost it.
     pub stopping: Stopping,
 }
 
-/// What it means to a deputy that the conductor was about to stop the ranks or to come back.
+/// What it means to a deputy that the conductor was about to stop the ranks or to come back, or
+/// that a loss was written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopping {
     /// Another looks after the run.
@@ -54,7 +58,11 @@ impl Deputy<'_> {
         }
         let ask_after = self.after + NEXT_DEPUTY * self.place;
         let (begun, mut pause) = (Instant::now(), PAUSES.0);
-        while !self.others_act() {
+        loop {
+            let recorded = self.recorded();
+            if recorded == Recorded::Settled {
+                return false;
+            }
             if begun.elapsed() >= ask_after {
                 let word = ClusterWord::ask(self.attempt.job, ANSWER);
                 let patience = match word.map(|word| word.batch_step()) {
@@ -62,6 +70,9 @@ impl Deputy<'_> {
                         return self.run.claim_comeback(self.attempt).unwrap_or(false);
                     }
                     Some(BatchStep::Ended) => return false,
+                    Some(BatchStep::Lives) if recorded == Recorded::Lost => {
+                        DOUBT_OF_LOST.min(self.doubt)
+                    }
                     Some(BatchStep::Lives) => self.doubt,
                     None => LONGEST_SILENCE,
                 };
@@ -72,29 +83,48 @@ impl Deputy<'_> {
             std::thread::sleep(pause);
             pause = (pause * 2).min(PAUSES.1);
         }
-        false
     }
 
-    /// Whether a conductor, its parent, or another deputy, has said what becomes of the start.
-    fn others_act(&self) -> bool {
-        let events = EventTail::new(self.run.events(self.attempt)).read();
-        let events = events.unwrap_or_default();
-        let said = events
-            .iter()
-            .skip(self.events_before)
-            .any(|line| match &line.event {
-                Event::Lost { .. }
-                | Event::Terminated { .. }
-                | Event::Finished { .. }
-                | Event::Failed { .. }
-                | Event::ComingBack {
-                    how: ComingBack::Successor { .. },
-                } => true,
-                Event::Stopping { .. } | Event::ComingBack { .. } => {
-                    self.stopping == Stopping::IsSettled
-                }
-                _ => false,
-            });
-        said || self.run.is_comeback_claimed(self.attempt)
+    /// What a conductor, its parent, or another deputy, has recorded of the start.
+    fn recorded(&self) -> Recorded {
+        if self.run.is_comeback_claimed(self.attempt) {
+            return Recorded::Settled;
+        }
+        let path = self.run.events(self.attempt);
+        let events = EventTail::new(path.clone()).read().unwrap_or_default();
+        let events = events.iter().skip(self.events_before);
+        let recorded = events.map(|line| what_is_recorded(&line.event, self.stopping));
+        match recorded.max().unwrap_or(Recorded::Nothing) {
+            Recorded::Lost if self.stopping == Stopping::IsSettled || folder::has_writer(&path) => {
+                Recorded::Settled
+            }
+            recorded => recorded,
+        }
+    }
+}
+
+/// What events say of who brings the run back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Recorded {
+    Nothing,
+    /// A process had begun to, which may have been killed since.
+    Lost,
+    /// It is clear, or another does.
+    Settled,
+}
+
+fn what_is_recorded(event: &Event, stopping: Stopping) -> Recorded {
+    match event {
+        Event::Lost { .. } => Recorded::Lost,
+        Event::Terminated { .. }
+        | Event::Finished { .. }
+        | Event::Failed { .. }
+        | Event::ComingBack {
+            how: ComingBack::Successor { .. },
+        } => Recorded::Settled,
+        Event::Stopping { .. } | Event::ComingBack { .. } if stopping == Stopping::IsSettled => {
+            Recorded::Settled
+        }
+        _ => Recorded::Nothing,
     }
 }

@@ -48,6 +48,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         1_100_041,
         "a training that had ended well before its job was ended was run again",
     ),
+    (
+        1_500_087,
+        "the conductor killed, then its parent right after it had written the loss down",
+    ),
     (900_340, "the run folder mounted anew under the conductor"),
     (2021, "everything killed twice while it trains"),
     (
