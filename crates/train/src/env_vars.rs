@@ -64,8 +64,16 @@ variables! {
     SBATCH_CONSTRAINT;
     /// Sets `exclusive`: empty, or `exclusive`.
     SBATCH_EXCLUSIVE;
+    /// Sets `cpus_per_gpu`.
+    SBATCH_CPUS_PER_GPU;
+    /// Sets `gpus`: `[TYPE:]N`.
+    SBATCH_GPUS;
     /// Sets `gpus_per_node`: `[TYPE:]N`.
     SBATCH_GPUS_PER_NODE;
+    /// Sets `memory_per_cpu`: in MiB without a unit.
+    SBATCH_MEM_PER_CPU;
+    /// Sets `memory_per_gpu`: in MiB without a unit.
+    SBATCH_MEM_PER_GPU;
     /// Sets `memory`: in MiB without a unit.
     SBATCH_MEM_PER_NODE;
     /// Sets `partition`.

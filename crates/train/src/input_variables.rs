@@ -1,7 +1,8 @@
 //! What a person set in the environment for `sbatch`, read as `sbatch` reads it.
 
 use crate::env_vars::{
-    SBATCH_ACCOUNT, SBATCH_CONSTRAINT, SBATCH_EXCLUSIVE, SBATCH_GPUS_PER_NODE, SBATCH_JOB_NAME,
+    SBATCH_ACCOUNT, SBATCH_CONSTRAINT, SBATCH_CPUS_PER_GPU, SBATCH_EXCLUSIVE, SBATCH_GPUS,
+    SBATCH_GPUS_PER_NODE, SBATCH_JOB_NAME, SBATCH_MEM_PER_CPU, SBATCH_MEM_PER_GPU,
     SBATCH_MEM_PER_NODE, SBATCH_PARTITION, SBATCH_QOS, SBATCH_TIMELIMIT,
 };
 use crate::keys::{self, Section};
@@ -23,12 +24,16 @@ pub struct Variables {
 }
 
 /// Each variable that is read, and the key that it sets.
-pub const INPUT_VARIABLES: [(&str, &str); 9] = [
+pub const INPUT_VARIABLES: [(&str, &str); 13] = [
     (SBATCH_JOB_NAME, "name"),
     (SBATCH_ACCOUNT, "account"),
     (SBATCH_CONSTRAINT, "constraint"),
     (SBATCH_EXCLUSIVE, "exclusive"),
+    (SBATCH_CPUS_PER_GPU, "cpus_per_gpu"),
+    (SBATCH_GPUS, "gpus"),
     (SBATCH_GPUS_PER_NODE, "gpus_per_node"),
+    (SBATCH_MEM_PER_CPU, "memory_per_cpu"),
+    (SBATCH_MEM_PER_GPU, "memory_per_gpu"),
     (SBATCH_MEM_PER_NODE, "memory"),
     (SBATCH_PARTITION, "partition"),
     (SBATCH_QOS, "qos"),
@@ -83,8 +88,14 @@ impl Variables {
                     "write minutes, or Slurm's \"1-00:00:00\"",
                 ),
             },
-            "memory" => match parse_mebibytes(text) {
-                Some(size) => own.memory = Some(Resolved::new(MemorySize(Some(size)), source)),
+            "memory" | "memory_per_cpu" | "memory_per_gpu" => match parse_mebibytes(text) {
+                Some(size) if key == "memory" => {
+                    own.memory = Some(Resolved::new(MemorySize(Some(size)), source));
+                }
+                Some(size) if key == "memory_per_cpu" => {
+                    own.memory_per_cpu = Some(Resolved::new(size, source));
+                }
+                Some(size) => own.memory_per_gpu = Some(Resolved::new(size, source)),
                 None => refuse(
                     format!("{text:?} is not an amount of memory"),
                     "write megabytes, or \"16G\"",

@@ -2,7 +2,7 @@
 
 use crate::describe::{describe, describe_by};
 use crate::node_share::as_least;
-use crate::{GpuMemory, MemorySize, Refusal, RefusalKind, Resolved, say_mebibytes};
+use crate::{GpuMemory, MemorySize, Refusal, RefusalKind, Resolved, per_gpu, say_mebibytes};
 use model::{ClusterFacts, GpuCount, GpuGroup, MemoryRequest, NodeGroup, Request};
 use resources::NodeKinds;
 
@@ -16,6 +16,8 @@ pub(crate) struct Wanted<'a> {
     pub gpu_memory: Option<&'a Resolved<GpuMemory>>,
     pub cpus_per_rank: Option<&'a Resolved<u32>>,
     pub memory: Option<&'a Resolved<MemorySize>>,
+    /// In MiB; never beside `memory`.
+    pub memory_per_cpu: Option<&'a Resolved<u64>>,
 }
 
 /// What each node and rank gets.
@@ -115,7 +117,7 @@ impl Wanted<'_> {
         if !kinds.serve(&by_cpus, &with_cpus) {
             return Err(self.no_cpus(&kinds, &by_gpus, &gpus));
         }
-        let mut by_memory = match self.memory.and_then(|memory| memory.value.0) {
+        let mut by_memory = match self.least_memory().map(|memory| memory.value) {
             None | Some(0) => by_cpus.clone(),
             Some(memory) => kinds.serving(&with_memory(&with_cpus, memory)),
         };
@@ -124,6 +126,18 @@ impl Wanted<'_> {
             return Err(self.no_memory(&kinds, &with_cpus));
         }
         Ok(by_memory)
+    }
+
+    /// The least memory of a node that is asked for, by the node or by each CPU.
+    fn least_memory(&self) -> Option<Resolved<u64>> {
+        if let Some(each) = self.memory_per_cpu {
+            let cpus = self.cpus_per_rank.map_or(1, |cpus| cpus.value);
+            let cpus = cpus.saturating_mul(self.ranks_per_node.value);
+            return Some(per_gpu::memory_of_cpus(each, cpus));
+        }
+        let memory = self.memory?;
+        let size = memory.value.0?;
+        Some(Resolved::new(size, memory.source.clone()))
     }
 
     /// A refusal of what no node ever has.
@@ -259,9 +273,10 @@ impl Wanted<'_> {
     }
 
     fn no_memory(&self, kinds: &NodeKinds, with_cpus: &Request) -> Refusal {
-        let asked = self.memory.and_then(|memory| memory.value.0).unwrap_or(0);
+        let least = self.least_memory();
+        let asked = least.as_ref().map_or(0, |memory| memory.value);
         let needed = asked.saturating_mul(u64::from(self.on_one()));
-        let source = self.memory.map(|memory| memory.source.to_string());
+        let source = least.map(|memory| memory.source.to_string());
         let nodes = self.on_one();
         let one = Request {
             min_nodes: Some(nodes),
@@ -287,7 +302,7 @@ impl Wanted<'_> {
 }
 
 /// The nodes with their GPUs: of those that count, whatever their type is.
-fn gpus_asked(nodes: u32, gpus: u32) -> Request {
+pub(crate) fn gpus_asked(nodes: u32, gpus: u32) -> Request {
     Request {
         min_nodes: Some(nodes),
         max_nodes: Some(nodes),

@@ -1,7 +1,7 @@
 //! What each rank gets of a node where nothing else is asked.
 
 use crate::node_choice::Wanted;
-use crate::{Resolved, Source, say_mebibytes};
+use crate::{Resolved, Source, per_gpu, say_mebibytes};
 use model::NodeGroup;
 
 /// Says that a value that was not requested is the least of those that could be given.
@@ -23,6 +23,7 @@ impl Wanted<'_> {
         if self.gpus_per_node.value > 0 && gpus > 0 {
             let share = u64::from(group.cpus) * u64::from(self.gpus_on_one()) / u64::from(gpus);
             let share = u32::try_from(share).unwrap_or(u32::MAX);
+            let share = share.min(self.cpus_with_memory(group));
             let why = format!("a node's {} CPUs for its {gpus} GPUs", group.cpus);
             return Resolved::new((share / ranks).max(1), Source::cluster(why));
         }
@@ -32,7 +33,21 @@ impl Wanted<'_> {
             (false, 1) => format!("a node's {} CPUs for its 1 rank", group.cpus),
             (false, _) => format!("a node's {} CPUs for its {ranks} ranks", group.cpus),
         };
-        Resolved::new((group.cpus / ranks).max(1), Source::cluster(why))
+        let cpus = group.cpus.min(self.cpus_with_memory(group));
+        Resolved::new((cpus / ranks).max(1), Source::cluster(why))
+    }
+
+    /// CPUs of a node of the cluster that can each have the memory that is asked for a CPU.
+    fn cpus_with_memory(&self, group: &NodeGroup) -> u32 {
+        let each = self.memory_per_cpu.map_or(0, |each| each.value);
+        let cpus = group.memory_mib.checked_div(each);
+        cpus.map_or(u32::MAX, |cpus| u32::try_from(cpus).unwrap_or(u32::MAX))
+    }
+
+    /// CPUs of the ranks of a node.
+    fn cpus_of_ranks(&self, group: &NodeGroup) -> u32 {
+        let each = self.cpus_per_rank(group).value;
+        each.saturating_mul(self.ranks_per_node.value)
     }
 
     /// As asked; with `gpu_memory`, the type that has it, since Slurm can't be asked for memory.
@@ -59,14 +74,13 @@ impl Wanted<'_> {
             let size = asked.value.0?;
             return Some(Resolved::new(size, asked.source.clone()));
         }
+        if let Some(each) = self.memory_per_cpu {
+            return Some(per_gpu::memory_of_cpus(each, self.cpus_of_ranks(group)));
+        }
         if self.facts.embedded {
             return None;
         }
-        let cpus = self.cpus_per_rank(group).value;
-        let used = u64::from(
-            cpus.saturating_mul(self.ranks_per_node.value)
-                .min(group.cpus),
-        );
+        let used = u64::from(self.cpus_of_ranks(group).min(group.cpus));
         let by_cpus = group.memory_mib * used / u64::from(group.cpus.max(1));
         let gpus = u64::from(self.gpus_of(group));
         let by_gpus = match gpus {

@@ -67,13 +67,30 @@ impl Sections {
 
 impl ResourceSection {
     fn overlay(&mut self, upper: ResourceSection) {
+        // Of several ways to say one thing the upper layer's replaces the lower one's.
+        if upper.cpus_per_rank.is_some() || upper.cpus_per_gpu.is_some() {
+            self.cpus_per_rank = None;
+            self.cpus_per_gpu = None;
+        }
+        if upper.memory.is_some()
+            || upper.memory_per_gpu.is_some()
+            || upper.memory_per_cpu.is_some()
+        {
+            self.memory = None;
+            self.memory_per_gpu = None;
+            self.memory_per_cpu = None;
+        }
         overlay!(self, upper, nodes);
         overlay!(self, upper, ranks_per_node);
         overlay!(self, upper, gpus_per_node);
+        overlay!(self, upper, gpus);
         overlay!(self, upper, gpu_type);
         overlay!(self, upper, gpu_memory);
         overlay!(self, upper, cpus_per_rank);
+        overlay!(self, upper, cpus_per_gpu);
         overlay!(self, upper, memory);
+        overlay!(self, upper, memory_per_gpu);
+        overlay!(self, upper, memory_per_cpu);
         overlay!(self, upper, time);
         overlay!(self, upper, account);
         overlay!(self, upper, qos);

@@ -87,15 +87,17 @@ fn unknown_keys_name_the_nearest() {
                --> yard.toml:3:1
                3 │ gpus_per_nodes = 4
                  │ ^^^^^^^^^^^^^^ did you mean gpus_per_node?
-              help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpu_type, gpu_memory, cpus_per_rank,
-                    memory, time, account, qos, partition, exclusive, constraint, sbatch
+              help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpus, gpu_type, gpu_memory,
+                    cpus_per_rank, cpus_per_gpu, memory, memory_per_gpu, memory_per_cpu, time, account, qos,
+                    partition, exclusive, constraint, sbatch
 
             error: unknown key wall
                --> yard.toml:4:1
                4 │ wall = "1h"
                  │ ^^^^
-              help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpu_type, gpu_memory, cpus_per_rank,
-                    memory, time, account, qos, partition, exclusive, constraint, sbatch
+              help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpus, gpu_type, gpu_memory,
+                    cpus_per_rank, cpus_per_gpu, memory, memory_per_gpu, memory_per_cpu, time, account, qos,
+                    partition, exclusive, constraint, sbatch
 
             error: unknown key launcher
                --> yard.toml:6:1
@@ -361,8 +363,9 @@ fn clusters_take_the_same_keys() {
                --> yard.toml:2:11
                2 │ resources.tme = "1h"
                  │           ^^^ did you mean time?
-              help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpu_type, gpu_memory, cpus_per_rank,
-                    memory, time, account, qos, partition, exclusive, constraint, sbatch
+              help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpus, gpu_type, gpu_memory,
+                    cpus_per_rank, cpus_per_gpu, memory, memory_per_gpu, memory_per_cpu, time, account, qos,
+                    partition, exclusive, constraint, sbatch
 
             error: unknown key cluster
                --> yard.toml:3:1
@@ -448,8 +451,9 @@ fn the_config_has_what_all_runs_share() {
            --> config.toml:3:1
            3 │ acount = "lab"
              │ ^^^^^^ did you mean account?
-          help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpu_type, gpu_memory, cpus_per_rank,
-                memory, time, account, qos, partition, exclusive, constraint, sbatch
+          help: [resources] takes nodes, ranks_per_node, gpus_per_node, gpus, gpu_type, gpu_memory,
+                cpus_per_rank, cpus_per_gpu, memory, memory_per_gpu, memory_per_cpu, time, account, qos,
+                partition, exclusive, constraint, sbatch
 
         error: time = 5 has no unit
            --> config.toml:4:8

@@ -2,7 +2,6 @@
 
 use crate::containers;
 use crate::environment_plan::{no_secrets, no_variables};
-use crate::hang_plan;
 use crate::node_choice::{NodeChoice, Wanted};
 use crate::service_plan;
 use crate::{
@@ -11,6 +10,7 @@ use crate::{
     RefusalKind, Resolved, ResumeBy, ResumeOn, ResumePlan, RunFile, Sections, Shape, Source,
     Variables, say_seconds,
 };
+use crate::{gpu_spread, hang_plan, per_gpu};
 use model::{ClusterFacts, ContainerRuntime, MailEvent, Seconds, TimeLimitRequest};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -71,7 +71,8 @@ pub(crate) fn plan_sections(
         let several = |count: &Option<Resolved<u32>>| count.as_ref().is_some_and(|c| c.value > 1);
         let many = several(&resources.nodes)
             || several(&resources.ranks_per_node)
-            || several(&resources.gpus_per_node);
+            || several(&resources.gpus_per_node)
+            || several(&resources.gpus);
         if many {
             Resolved::new(
                 Launcher::Srun,
@@ -84,10 +85,12 @@ pub(crate) fn plan_sections(
             )
         }
     });
+    gpu_spread::spread(launcher.value, &mut resources, facts)?;
     let nodes = resources
         .nodes
+        .take()
         .unwrap_or_else(|| Resolved::new(1, Source::default("default: 1 node")));
-    let gpus_per_node = resources.gpus_per_node.unwrap_or_else(|| {
+    let gpus_per_node = resources.gpus_per_node.take().unwrap_or_else(|| {
         // A habit says which GPUs are meant when some are asked; it asks for none.
         let asks = |source: &Source| !source.is_habit();
         let kind = resources.gpu_type.as_ref().map(|kind| &kind.source);
@@ -104,22 +107,21 @@ pub(crate) fn plan_sections(
             .gpu_memory
             .take_if(|least| least.source.is_habit());
     }
-    let ranks_per_node =
-        resources
-            .ranks_per_node
-            .unwrap_or_else(|| match (launcher.value, gpus_per_node.value) {
-                (Launcher::None, _) => {
-                    Resolved::new(1, Source::launcher("launcher none starts one process"))
-                }
-                (launcher, 0 | 1) => {
-                    let why = format!("{launcher}: 1 per node by default");
-                    Resolved::new(1, Source::launcher(why))
-                }
-                (launcher, gpus) => Resolved::new(
-                    gpus,
-                    Source::launcher(format!("{launcher}: one rank per GPU")),
-                ),
-            });
+    let ranks_per_node = resources.ranks_per_node.take().unwrap_or_else(|| {
+        match (launcher.value, gpus_per_node.value) {
+            (Launcher::None, _) => {
+                Resolved::new(1, Source::launcher("launcher none starts one process"))
+            }
+            (launcher, 0 | 1) => {
+                let why = format!("{launcher}: 1 per node by default");
+                Resolved::new(1, Source::launcher(why))
+            }
+            (launcher, gpus) => Resolved::new(
+                gpus,
+                Source::launcher(format!("{launcher}: one rank per GPU")),
+            ),
+        }
+    });
     check_one_process(&launcher, &nodes, &ranks_per_node)?;
     check_started_once(&launcher, &command)?;
     let launcher_options = launcher_options(&launcher, asked.launcher_options)?;
@@ -144,6 +146,7 @@ pub(crate) fn plan_sections(
         }
     };
 
+    per_gpu::resolve(&mut resources, gpus_per_node.value, ranks_per_node.value)?;
     let choice = NodeChoice::find(&Wanted {
         facts,
         nodes: &nodes,
@@ -153,6 +156,7 @@ pub(crate) fn plan_sections(
         gpu_memory: resources.gpu_memory.as_ref(),
         cpus_per_rank: resources.cpus_per_rank.as_ref(),
         memory: resources.memory.as_ref(),
+        memory_per_cpu: resources.memory_per_cpu.as_ref(),
     })?;
 
     let time = resources.time.or_else(|| {

@@ -4,7 +4,7 @@ use crate::amounts::{AmountProblem, mebibytes, seconds, time_limit};
 use crate::keys::{Choice, KeyRow, Section};
 use crate::placeholders::{self, PLACEHOLDERS};
 use crate::slurms_words::slurms_word;
-use crate::{GpuMemory, MemorySize, Problem, Resolved, Source};
+use crate::{MemorySize, Problem, Resolved, Source};
 use model::{Seconds, TimeLimitRequest, count_lines, nearest};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -512,11 +512,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The memory of a GPU.
-    pub fn gpu_memory(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<GpuMemory>> {
+    /// An amount of memory, in MiB.
+    pub fn mebibytes(&mut self, row: &KeyRow, raw: Raw<'_>) -> Option<Resolved<u64>> {
         let text = self.with_unit(row.name, raw, ["M", "G", "T"])?;
         match mebibytes(text) {
-            Ok(size) => self.resolved(raw, GpuMemory(size)),
+            Ok(size) => self.resolved(raw, size),
             Err(problem) => {
                 self.amount(span(raw), problem);
                 None

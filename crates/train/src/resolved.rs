@@ -54,6 +54,13 @@ pub enum Source {
         /// In words.
         why: String,
     },
+    /// It follows from another value, and stands as firmly as that one.
+    Derived {
+        /// How, in words, such as `6 a GPU`.
+        why: String,
+        /// Where the other value came from.
+        source: Box<Source>,
+    },
     /// The user's own config.
     UserConfig {
         /// The file's name as a person would give it.
@@ -107,19 +114,32 @@ impl Source {
         Source::Cluster { why: why.into() }
     }
 
+    /// Follows from a value with this source.
+    pub fn derived(why: impl Into<String>, source: &Source) -> Source {
+        Source::Derived {
+            why: why.into(),
+            source: Box::new(source.clone()),
+        }
+    }
+
     /// Whether it is the user's habit, and not of this run.
     #[must_use]
     pub fn is_habit(&self) -> bool {
-        matches!(self, Source::UserConfig { .. })
+        match self {
+            Source::UserConfig { .. } => true,
+            Source::Derived { source, .. } => source.is_habit(),
+            _ => false,
+        }
     }
 
     /// Whether a person asked for it.
     #[must_use]
     pub fn is_asked(&self) -> bool {
-        !matches!(
-            self,
-            Source::Default { .. } | Source::Launcher { .. } | Source::Cluster { .. }
-        )
+        match self {
+            Source::Default { .. } | Source::Launcher { .. } | Source::Cluster { .. } => false,
+            Source::Derived { source, .. } => source.is_asked(),
+            _ => true,
+        }
     }
 }
 
@@ -129,6 +149,7 @@ impl fmt::Display for Source {
             Source::Default { why } | Source::Launcher { why } | Source::Cluster { why } => {
                 f.write_str(why)
             }
+            Source::Derived { why, source } => write!(f, "{source}: {why}"),
             Source::RunFile { file, line }
             | Source::UserConfig {
                 file,

@@ -62,14 +62,22 @@ pub struct ResourceSection {
     pub ranks_per_node: Option<Resolved<u32>>,
     /// `gpus_per_node`
     pub gpus_per_node: Option<Resolved<u32>>,
+    /// `gpus`: of all nodes together.
+    pub gpus: Option<Resolved<u32>>,
     /// `gpu_type`
     pub gpu_type: Option<Resolved<String>>,
     /// `gpu_memory`: at least so much on each GPU.
     pub gpu_memory: Option<Resolved<GpuMemory>>,
     /// `cpus_per_rank`, at least 1.
     pub cpus_per_rank: Option<Resolved<u32>>,
+    /// `cpus_per_gpu`, at least 1.
+    pub cpus_per_gpu: Option<Resolved<u32>>,
     /// `memory`, of a node.
     pub memory: Option<Resolved<MemorySize>>,
+    /// `memory_per_gpu`, in MiB.
+    pub memory_per_gpu: Option<Resolved<u64>>,
+    /// `memory_per_cpu`, in MiB.
+    pub memory_per_cpu: Option<Resolved<u64>>,
     /// `time`
     pub time: Option<Resolved<TimeLimitRequest>>,
     /// `account`

@@ -5,11 +5,12 @@ pub(crate) fn slurms_word(key: &str) -> Option<&'static str> {
     let key = key.replace('-', "_");
     Some(match key.as_str() {
         "mem" | "mem_per_node" => "[resources] memory",
-        "mem_per_cpu" | "mem_per_gpu" => "[resources] memory, of a whole node,",
-        "cpus_per_task" | "cpus_per_gpu" => "[resources] cpus_per_rank",
+        "mem_per_cpu" => "[resources] memory_per_cpu",
+        "mem_per_gpu" => "[resources] memory_per_gpu",
+        "cpus_per_task" => "[resources] cpus_per_rank",
         "ntasks_per_node" | "tasks_per_node" | "ntasks_per_gpu" => "[resources] ranks_per_node",
         "ntasks" => "[resources] nodes times ranks_per_node",
-        "gpu" | "gpus" | "gres" | "gpus_per_task" => "[resources] gpus_per_node",
+        "gpu" | "gres" | "gpus_per_task" => "[resources] gpus_per_node",
         "time_limit" | "timelimit" | "walltime" => "[resources] time",
         "job_name" => "name",
         "mail_user" => "[notify] mail",

@@ -62,8 +62,8 @@ pub enum Value {
     Length,
     /// Memory of a node.
     Memory,
-    /// Memory of a GPU.
-    GpuMemory,
+    /// An amount of memory.
+    Amount,
     /// An array of mounts of a container.
     Mounts,
     /// A table of texts: variables with their values.
@@ -107,7 +107,7 @@ impl fmt::Display for Value {
             Value::Time => "length of time, or `\"unlimited\"`",
             Value::Length => "length of time",
             Value::Memory => "amount of memory, `\"all\"` or `\"default\"`",
-            Value::GpuMemory => "amount of memory",
+            Value::Amount => "amount of memory",
             Value::Mounts => "array of mounts",
             Value::Variables => "table of texts",
             Value::Section(name) => return write!(f, "the section `[{name}]`"),

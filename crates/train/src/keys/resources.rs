@@ -2,7 +2,7 @@
 
 use super::{Flag, Key, KeyDefault, KeyRow, Section, Value};
 use crate::reader::{Raw, Reader, span};
-use crate::{Resolved, ResourceSection};
+use crate::{GpuMemory, Resolved, ResourceSection};
 
 impl Section for ResourceSection {
     const KEYS: &'static [Key<ResourceSection>] = &[
@@ -37,7 +37,22 @@ impl Section for ResourceSection {
                 doc: "GPUs of each node.",
                 example: "4",
             },
-            read: gpus_per_node,
+            read: |row, own, reader, raw| {
+                own.gpus_per_node = gpus(row, &mut own.gpu_type, reader, raw);
+            },
+        },
+        Key {
+            row: KeyRow {
+                name: "gpus",
+                value: Value::Gpus,
+                default: KeyDefault::Described("`nodes` times `gpus_per_node`"),
+                flag: Flag::slurms("gpus", "[TYPE:]N"),
+                doc: "GPUs of all nodes together: `nodes` and `gpus_per_node` follow from it, the \
+                      same number on each node, and on as few nodes as have them where neither is \
+                      set.",
+                example: "8",
+            },
+            read: |row, own, reader, raw| own.gpus = gpus(row, &mut own.gpu_type, reader, raw),
         },
         Key {
             row: KeyRow {
@@ -53,7 +68,7 @@ impl Section for ResourceSection {
         Key {
             row: KeyRow {
                 name: "gpu_memory",
-                value: Value::GpuMemory,
+                value: Value::Amount,
                 default: KeyDefault::Described("any"),
                 flag: Flag::own(
                     "gpu-memory",
@@ -63,7 +78,10 @@ impl Section for ResourceSection {
                 doc: "Least memory of a GPU: a type that has it is chosen.",
                 example: "\"32G\"",
             },
-            read: |row, own, reader, raw| own.gpu_memory = reader.gpu_memory(row, raw),
+            read: |row, own, reader, raw| {
+                let size = reader.mebibytes(row, raw);
+                own.gpu_memory = size.map(|size| size.map(GpuMemory));
+            },
         },
         Key {
             row: KeyRow {
@@ -80,6 +98,17 @@ impl Section for ResourceSection {
         },
         Key {
             row: KeyRow {
+                name: "cpus_per_gpu",
+                value: Value::Count(1),
+                default: KeyDefault::Described("as `cpus_per_rank`"),
+                flag: Flag::slurms("cpus-per-gpu", "N"),
+                doc: "CPUs for each GPU, in place of `cpus_per_rank`: a node's ranks share them.",
+                example: "6",
+            },
+            read: |row, own, reader, raw| own.cpus_per_gpu = reader.count(row, raw),
+        },
+        Key {
+            row: KeyRow {
                 name: "memory",
                 value: Value::Memory,
                 default: KeyDefault::Described(
@@ -92,6 +121,28 @@ impl Section for ResourceSection {
                 example: "\"90G\"",
             },
             read: |row, own, reader, raw| own.memory = reader.memory(row, raw),
+        },
+        Key {
+            row: KeyRow {
+                name: "memory_per_gpu",
+                value: Value::Amount,
+                default: KeyDefault::Described("as `memory`"),
+                flag: Flag::slurms("mem-per-gpu", "SIZE"),
+                doc: "Memory for each GPU, in place of `memory`.",
+                example: "\"64G\"",
+            },
+            read: |row, own, reader, raw| own.memory_per_gpu = reader.mebibytes(row, raw),
+        },
+        Key {
+            row: KeyRow {
+                name: "memory_per_cpu",
+                value: Value::Amount,
+                default: KeyDefault::Described("as `memory`"),
+                flag: Flag::slurms("mem-per-cpu", "SIZE"),
+                doc: "Memory for each CPU of the ranks, in place of `memory`.",
+                example: "\"4G\"",
+            },
+            read: |row, own, reader, raw| own.memory_per_cpu = reader.mebibytes(row, raw),
         },
         Key {
             row: KeyRow {
@@ -194,24 +245,25 @@ impl Section for ResourceSection {
     ];
 }
 
-/// A number, or Slurm's `TYPE:N`.
-fn gpus_per_node(row: &KeyRow, own: &mut ResourceSection, reader: &mut Reader<'_>, raw: Raw<'_>) {
+/// A number, or Slurm's `TYPE:N`, which also says the type.
+fn gpus(
+    row: &KeyRow,
+    gpu_type: &mut Option<Resolved<String>>,
+    reader: &mut Reader<'_>,
+    raw: Raw<'_>,
+) -> Option<Resolved<u32>> {
     let text = match raw {
         Raw::Flag(text, _) => Some(text),
         Raw::Toml(value) => value.get_ref().as_str(),
     };
     let Some((kind, count)) = text.and_then(|text| text.rsplit_once(':')) else {
-        own.gpus_per_node = reader.count(row, raw);
-        return;
+        return reader.count(row, raw);
     };
     let start = span(raw).end.saturating_sub(count.len());
-    let number = reader.count(row, Raw::Flag(count, start));
-    if let Some(number) = number
-        && let Some(whole) = reader.text(row, raw)
-    {
-        own.gpus_per_node = Some(Resolved::new(number.value, whole.source.clone()));
-        own.gpu_type = Some(Resolved::new(kind.to_owned(), whole.source));
-    }
+    let number = reader.count(row, Raw::Flag(count, start))?;
+    let whole = reader.text(row, raw)?;
+    *gpu_type = Some(Resolved::new(kind.to_owned(), whole.source.clone()));
+    Some(Resolved::new(number.value, whole.source))
 }
 
 /// Options as `--reservation=x`, one a text.

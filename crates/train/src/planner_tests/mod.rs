@@ -5,6 +5,7 @@ mod launches;
 mod plans;
 mod refusals;
 mod scripts;
+mod shapes;
 
 use crate::{JobPlace, Overrides, Plan, PlanInput, RunFile, Variables, command_line, plan};
 use expect_test::{Expect, expect};

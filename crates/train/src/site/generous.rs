@@ -19,7 +19,12 @@ pub(super) fn believe(
     let count =
         |value: &Option<crate::Resolved<u32>>| value.as_ref().map_or(1, |asked| asked.value);
     let ranks = asked.ranks_per_node.as_ref();
-    let gpus = asked.gpus_per_node.as_ref().map_or(0, |asked| asked.value);
+    let in_all = asked
+        .gpus
+        .as_ref()
+        .map(|all| all.value.div_ceil(count(&asked.nodes)));
+    let gpus = asked.gpus_per_node.as_ref().map(|asked| asked.value);
+    let gpus = gpus.or(in_all).unwrap_or(0);
     let ranks = ranks.map_or(gpus.max(1), |asked| asked.value);
     let cpus = count(&asked.cpus_per_rank).saturating_mul(ranks);
     let memory = asked.memory.as_ref().and_then(|asked| asked.value.0);

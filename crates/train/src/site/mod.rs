@@ -267,6 +267,7 @@ fn plan_in(
         pretended::adapt(&mut facts, engine);
     }
     let kind = asked.resources.gpu_type.clone();
+    let memory_per_cpu = asked.resources.memory_per_cpu.clone();
     gpus::keep(
         &mut facts,
         &mut sets,
@@ -313,6 +314,7 @@ fn plan_in(
             candidate.partition,
             &could,
             kind.as_ref(),
+            memory_per_cpu.as_ref(),
             &mut assumed,
         );
     }

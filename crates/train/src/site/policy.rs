@@ -1,7 +1,7 @@
 //! What a site wants a job with GPUs to ask for.
 
 use super::gpus::GpuChoice;
-use crate::{Plan, Resolved, Source, say_mebibytes};
+use crate::{Plan, Resolved, Source, per_gpu, say_mebibytes};
 use cluster_file::{Bounds, ClusterFile, Mib, Named, NodeSet, Partition, Sourced};
 
 /// CPUs and memory that were not requested: by the site's policy, and never more than a node
@@ -12,6 +12,7 @@ pub(super) fn apply(
     partition: Option<&Named<Partition>>,
     could: &[&NodeSet<'_>],
     kind: Option<&Resolved<String>>,
+    memory_per_cpu: Option<&Resolved<u64>>,
     assumed: &mut Vec<(String, String)>,
 ) {
     let is_whole = whole_node(plan, file, partition, assumed);
@@ -31,6 +32,10 @@ pub(super) fn apply(
             let cpus = least(cpus, &of_sets);
             super::note(assumed, "policy.cpus_per_gpu".to_owned(), Some(policy));
             plan.cpus_per_rank = cpus;
+            if let Some(each) = memory_per_cpu {
+                let cpus = plan.cpus_per_rank.value * plan.ranks_per_node.value;
+                plan.memory = Some(per_gpu::memory_of_cpus(each, cpus));
+            }
         }
     }
     if !is_memory_asked(plan) {

@@ -97,6 +97,7 @@ fn own_line(source: &Source) -> Option<usize> {
         Source::RunFile { line, .. } | Source::ClusterSection { line, .. } => {
             usize::try_from(*line).ok()
         }
+        Source::Derived { source, .. } => own_line(source),
         _ => None,
     }
 }
