@@ -1,5 +1,6 @@
 //! The embedded engine's transport.
 
+use crate::cluster_view::{ClusterView, QueuedJob};
 use crate::facts::embedded_facts;
 use crate::job_view::JobView;
 use crate::transport::{NewJob, TestedJob, Transport, TransportError};
@@ -132,6 +133,20 @@ impl Transport for EmbeddedTransport {
             .jobs(filter)
             .map_err(|error| refused(&self.name, error))?;
         Ok(jobs.iter().map(JobView::from).collect())
+    }
+
+    fn cluster_view(&mut self) -> Result<ClusterView, TransportError> {
+        let name = &self.name;
+        let report = self
+            .client
+            .cluster()
+            .map_err(|error| refused(name, error))?;
+        let jobs = self.client.jobs(JobFilter::default());
+        let jobs = jobs.map_err(|error| refused(name, error))?;
+        Ok(ClusterView {
+            queue: jobs.iter().filter_map(QueuedJob::of).collect(),
+            ..ClusterView::from(&report)
+        })
     }
 
     fn pause(&self, unchanged_for: Duration) -> Duration {

@@ -4,6 +4,7 @@
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
+mod cluster_view;
 mod embedded;
 mod facts;
 mod job_view;
@@ -13,6 +14,7 @@ mod slurm;
 mod transport;
 
 pub use api::EngineFolder;
+pub use cluster_view::{Amount, ClusterView, NodeView, QueueState, QueuedJob, Used};
 pub use embedded::{EmbeddedTransport, LOCAL};
 pub use facts::node_local;
 pub use job_view::{JobView, ViewState};

@@ -1,5 +1,6 @@
 //! What both transports can do: one trait, in the words of runs and jobs.
 
+use crate::cluster_view::ClusterView;
 use crate::job_view::JobView;
 use api::WhyWaiting;
 use model::{JobId, Request, RestartCount, Timestamp};
@@ -74,6 +75,9 @@ pub trait Transport: Send {
 
     /// All live jobs of this user, and those that ended since then and are still known.
     fn snapshot(&mut self, since: Timestamp) -> Result<Vec<JobView>, TransportError>;
+
+    /// Its nodes, and the jobs of all users that run or wait.
+    fn cluster_view(&mut self) -> Result<ClusterView, TransportError>;
 
     /// Set to end a question that is under way, from another thread.
     fn stop(&self) -> Arc<AtomicBool> {

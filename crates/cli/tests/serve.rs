@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use testkit::{TestEnv, skip, wait_until};
+use testkit::{FakeSlurm, RealSlurm, SlurmShape, TestEnv, skip, wait_until};
 
 struct Pages {
     child: Child,
@@ -60,6 +60,19 @@ impl Pages {
         format!("Cookie: yard-{}=", self.port)
     }
 
+    /// The clusters' page once this holds of what it shows of one of them.
+    fn cluster(&self, name: &str, is: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
+        let mut found = serde_json::Value::Null;
+        wait_until(&format!("{name} is shown"), || {
+            let page: serde_json::Value = serde_json::from_str(&self.own("/api/clusters")).unwrap();
+            let all = page["clusters"].as_array().unwrap();
+            let own = all.iter().find(|cluster| cluster["name"] == name);
+            found = own.cloned().unwrap_or_default();
+            is(&found)
+        });
+        found
+    }
+
     fn own(&self, path: &str) -> String {
         let (cookie, token) = (self.cookie(), &self.token);
         let headers = format!("Host: 127.0.0.1:{}\r\n{cookie}{token}\r\n", self.port);
@@ -67,6 +80,121 @@ impl Pages {
         assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}\n{body}");
         body
     }
+}
+
+/// Three jobs on two pretended nodes, the last of which waits, of one engine; and an engine that has
+/// none.
+fn start_clusters(env: &TestEnv) {
+    let shape = ["--nodes", "2", "--gpus-per-node", "4"];
+    env.yard(&[&["engine", "start", "two"], &shape[..]].concat())
+        .success();
+    env.write("job.sh", "#!/bin/sh\nsleep 600\n");
+    for (name, options) in [
+        ("small", vec!["--gpus=3", "--time=10"]),
+        ("other", vec!["--gpus=4", "--time=20"]),
+        ("large", vec!["--nodes=2", "--gpus-per-node=4", "--time=5"]),
+    ] {
+        let name = format!("--job-name={name}");
+        let mut command = env.command(&["slurm", "sbatch", &name]);
+        command.env("TRAINYARD_ENGINE", "two");
+        let output = command.args(options).arg("job.sh").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+}
+
+fn stop_clusters(env: &TestEnv) {
+    for job in ["two:3", "two:2", "two:1"] {
+        env.yard(&["cancel", job]).success();
+        let _over = env.yard(&["wait", job]);
+    }
+    env.yard(&["engine", "stop", "two"]).success();
+}
+
+#[test]
+fn the_page_of_clusters_shows_nodes_and_who_waits_for_what() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    start_clusters(&env);
+    let fake = FakeSlurm::start(&mut env);
+    fake.set_cluster(
+        "n1  |mixed   |main*   |3/5/0/8   |16000  |2048  |gpu:v100:4(S:0-1)  |gpu:v100:2(IDX:0,3)  |none  |\n\
+         n1  |mixed   |debug   |3/5/0/8   |16000  |2048  |gpu:v100:4(S:0-1)  |gpu:v100:2(IDX:0,3)  |none  |\n\
+         n2  |drained |main*   |0/0/8/8   |16000  |0     |(null)  |(null)  |bad | fan  |\n",
+        "7 |RUNNING |ann |n1 |N/A |2099-01-01T00:00:00 |1 |3 |cpu=3,node=1,gres/gpu=2 |7 |N/A |train |\n\
+         8 |PENDING |bob |(Resources) |N/A |N/A |2 |16 |cpu=16,mem=4G,node=2 |8 |N/A |<b>wide</b> |\n",
+    );
+    let pages = Pages::start(&env);
+    // Keys are those of the list of runs, which is another question.
+    let two = pages.cluster("two", |it| {
+        it["queue"][0]["key"] == "two:3" && it["queue"][0]["at"].is_i64()
+    });
+    assert_eq!(two["gpus"], serde_json::json!([7, 8]), "{two:#}");
+    assert_eq!(two["running"], 2, "{two:#}");
+    let next = &two["queue"][0];
+    let words = next["note"].as_str().unwrap();
+    assert!(words.ends_with("(Resources)"), "{next:#}");
+    assert_eq!((&next["name"], &next["gpus"]), (&"large".into(), &8.into()));
+    let local = pages.cluster("local", |it| it.is_object());
+    assert_eq!(local["queue"], serde_json::json!([]), "{local:#}");
+
+    let slurm = pages.cluster("fake", |it| it["at"].is_i64());
+    assert_eq!(slurm["gpus"], serde_json::json!([2, 4]), "{slurm:#}");
+    let nodes = &slurm["nodes"];
+    assert_eq!(nodes[0]["partitions"], serde_json::json!(["main", "debug"]));
+    assert_eq!(nodes[0]["jobs"], serde_json::json!(["7"]), "{nodes:#}");
+    assert_eq!(nodes[1]["reason"], "bad | fan", "{nodes:#}");
+    assert_eq!(slurm["queue"][0]["name"], "<b>wide</b>", "{slurm:#}");
+    assert_eq!(slurm["queue"][1]["note"], "n1", "{slurm:#}");
+
+    // An engine that goes is gone from the page; the others stay.
+    stop_clusters(&env);
+    pages.cluster("two", serde_json::Value::is_null);
+}
+
+#[test]
+#[ignore = "brings up a real Slurm: cargo test -p yard-cli --test serve -- --ignored real"]
+fn the_page_of_clusters_shows_a_real_slurm() {
+    if let Some(reason) = RealSlurm::missing() {
+        return skip("the_page_of_clusters_shows_a_real_slurm", &reason);
+    }
+    let slurm = RealSlurm::start(SlurmShape { nodes: 2, cpus: 4 }).unwrap();
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.set_var("SLURM_CONF", slurm.conf());
+    let wrap = "--wrap=sleep 600";
+    for options in [
+        ["--job-name=wide", "--nodes=2", "--time=10"],
+        ["--job-name=next", "--nodes=2", "--time=5"],
+        ["--job-name=row", "--array=1-3", "--hold"],
+    ] {
+        slurm
+            .run("sbatch", &[&options[..], &["--exclusive", wrap]].concat())
+            .success();
+    }
+    let pages = Pages::start(&env);
+    let rig = pages.cluster("rig", |it| {
+        it["running"] == 1 && it["queue"][0]["at"].is_i64() && it["waiting"] == 2
+    });
+    let lines: Vec<String> = rig["queue"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|job| {
+            format!(
+                "{} {} {} {}",
+                job["label"], job["name"], job["nodes"], job["note"]
+            )
+        })
+        .collect();
+    let said = lines.join("\n");
+    assert!(
+        said.contains("\"next\" 2 \"waiting for free CPUs")
+            && said.contains("_[1-3]\" \"row\" 1 \"held: scontrol release")
+            && said.contains("\"wide\" 2 \"node[1-2]\""),
+        "{said}"
+    );
+    let nodes = &rig["nodes"];
+    assert_eq!(nodes[0]["state"], "allocated", "{nodes:#}");
+    assert_eq!(nodes[1]["cpus"], serde_json::json!([4, 4]), "{nodes:#}");
+    assert_eq!(nodes[0]["reason"], serde_json::Value::Null, "{nodes:#}");
 }
 
 /// A run folder that is over, without any job.
@@ -131,7 +259,7 @@ fn pages_need_the_token_and_show_runs_their_logs_and_plots() {
         lower.contains("content-security-policy: default-src 'none'"),
         "{head}"
     );
-    for path in ["/", "/app.js", "/style.css"] {
+    for path in ["/", "/app.js", "/clusters.js", "/style.css"] {
         let page = pages.own(path);
         assert!(!page.contains("https://"), "{path} needs no network");
     }
@@ -199,7 +327,11 @@ fn a_browser_shows_many_runs_and_ranks() {
         .collect();
     fs::write(&csv, format!("{text}{ranks}")).unwrap();
 
+    start_clusters(&env);
     let pages = Pages::start(&env);
+    pages.cluster("two", |it| {
+        it["waiting"] == 1 && it["queue"][0]["at"].is_i64()
+    });
     wait_until("all are listed", || {
         pages.own("/api/runs").matches("\"key\"").count() > 200
     });
@@ -222,6 +354,8 @@ fn a_browser_shows_many_runs_and_ranks() {
         ("run", "1200,2400", key, false),
         ("run-dark", "1200,2400", key, true),
         ("run-phone", "400,2400", key, false),
+        ("clusters", "1200,900", "/clusters", false),
+        ("clusters-dark-phone", "400,1200", "/clusters", true),
     ] {
         let picture = pictures.join(format!("{name}.png"));
         let place = if page == "?all" {
@@ -261,6 +395,7 @@ fn a_browser_shows_many_runs_and_ranks() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(drawn > 10_000, "{name}: {drawn} bytes were drawn\n{said}");
     }
+    stop_clusters(&env);
 }
 
 /// Every user of the machine can make connections.

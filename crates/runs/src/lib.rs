@@ -8,6 +8,7 @@
 mod awaited;
 mod cancel;
 pub mod cluster_files;
+mod cluster_now;
 mod engines;
 mod failure;
 mod follower;
@@ -16,6 +17,7 @@ pub mod input_file;
 mod known_cluster;
 mod known_runs;
 mod listing;
+mod live_clusters;
 mod live_list;
 mod lost_work;
 mod make;
@@ -46,6 +48,7 @@ mod usage;
 mod user_config;
 
 pub use cancel::cancel;
+pub use cluster_now::{ClusterNow, NodeRow, QueueRow};
 pub use engines::{
     AlikeNodes, NewCluster, SaidEngine, engine_dir, engine_meant, engine_names, is_engine,
     make_engine, no_such_engine,
@@ -56,6 +59,7 @@ pub use image_cache::image_cache;
 pub use known_cluster::known_cluster;
 pub use known_runs::{indexed_runs, places};
 pub use listing::{Listed, ListedKind, Listing, list};
+pub use live_clusters::LiveClusters;
 pub use live_list::LiveList;
 pub use make::{Ready, Submitted, submit};
 pub use notify_notes::mail_notes;

@@ -66,11 +66,15 @@ fn queue(transport: &dyn Transport, places: &Places) -> Option<SharedQueue> {
     if transport.is_embedded() {
         return None;
     }
+    let folder = places.state.join(&places.host).join("slurm");
+    let folder = folder.join(transport.cluster());
+    Some(SharedQueue::new(&folder, asked_every(places)))
+}
+
+/// How often a real Slurm is asked at most.
+pub(crate) fn asked_every(places: &Places) -> Duration {
     // A config with a mistake is refused where something is planned by it.
     let config = user_config(places).ok().flatten();
     let poll = config.and_then(|config| config.poll);
-    let interval = poll.map_or(INTERVAL, |poll| Duration::from_secs(poll.value.0));
-    let folder = places.state.join(&places.host).join("slurm");
-    let folder = folder.join(transport.cluster());
-    Some(SharedQueue::new(&folder, interval))
+    poll.map_or(INTERVAL, |poll| Duration::from_secs(poll.value.0))
 }

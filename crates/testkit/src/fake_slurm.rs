@@ -14,7 +14,8 @@ pub const FAKE_CLUSTER: &str = "fake";
 const COMMANDS: [(&str, &str); 6] = [
     (
         "sinfo",
-        "echo 'main*|1|4|16000|(null)|1:00:00|OFF|1:00:00|node1'",
+        "case \"$*\" in *CPUsState*) cat \"$here/nodes\"; exit ;; esac\n\
+         echo 'main*|1|4|16000|(null)|1:00:00|OFF|1:00:00|node1'",
     ),
     (
         "scontrol",
@@ -27,7 +28,8 @@ const COMMANDS: [(&str, &str); 6] = [
 ];
 
 /// Prints the asked jobs' lines; all of them where none is named.
-const SQUEUE: &str = r#"ids=
+const SQUEUE: &str = r#"case "$*" in *UserName*) cat "$here/queue"; exit ;; esac
+ids=
 for arg in "$@"; do case $arg in --jobs=*) ids=,${arg#--jobs=}, ;; esac; done
 while IFS= read -r line; do
   case "$ids" in ''|*,"${line%%|*}",*) printf '%s\n' "$line" ;; esac
@@ -50,6 +52,7 @@ impl FakeSlurm {
         let fake = FakeSlurm { folder };
         fake.write("slurm.conf", "ClusterName=fake\n");
         fake.set_jobs(&[]);
+        fake.set_cluster("", "");
         for (name, own) in COMMANDS {
             let here = fake.folder.display();
             let script = format!(
@@ -99,6 +102,16 @@ impl FakeSlurm {
         let text: String = jobs.iter().map(line).collect();
         let beside = self.write("jobs.new", &text);
         fs::rename(beside, self.folder.join("jobs")).expect("a file can be renamed");
+    }
+
+    /// What it answers about all of its nodes, and about the jobs of all users: lines in the form in
+    /// which they are asked.
+    ///
+    /// # Panics
+    /// When a file can't be written.
+    pub fn set_cluster(&self, nodes: &str, queue: &str) {
+        self.write("nodes", nodes);
+        self.write("queue", queue);
     }
 
     /// How often one of its commands was run.

@@ -2,10 +2,10 @@
 
 use folder::RunFolder;
 use model::{Timestamp, say_length};
-use runs::{Listed, ListedKind, Listing, LiveList, RunLook, RunState, RunWatch};
+use runs::{Listed, ListedKind, Listing, LiveClusters, LiveList, RunLook, RunState, RunWatch};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use sys::Places;
@@ -23,9 +23,11 @@ pub const LINES: usize = 200;
 const REPORT: Duration = Duration::from_secs(5);
 
 /// What the thread found and the pages read.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct News {
     shared: Arc<Mutex<Shared>>,
+    /// Apart: to ask whether there is a Slurm takes its time.
+    clusters: Arc<Mutex<LiveClusters>>,
 }
 
 #[derive(Default)]
@@ -55,7 +57,10 @@ struct Row {
 impl News {
     /// Begins to look; it looks for as long as the program runs.
     pub fn start(places: Places) -> News {
-        let news = News::default();
+        let news = News {
+            shared: Arc::default(),
+            clusters: Arc::new(Mutex::new(LiveClusters::new(places.clone()))),
+        };
         let own = news.clone();
         std::thread::spawn(move || {
             let mut list = LiveList::new(places, REMEMBERED);
@@ -92,6 +97,30 @@ impl News {
         let problems = shared.problem.iter().chain(&shared.listing.problems);
         let problems: Vec<&String> = problems.collect();
         json!({ "now": sys::now(), "rows": rows, "problems": problems })
+    }
+
+    /// Nodes and queue of each cluster.
+    pub fn clusters(&self) -> Value {
+        let clusters = self.clusters.lock();
+        let (clusters, mut problems) = clusters.unwrap_or_else(PoisonError::into_inner).look();
+        let mut shared = self.lock();
+        shared.visited = Some(Instant::now());
+        problems.extend(shared.problem.clone());
+        // What one cluster calls its jobs.
+        let keys = shared.listing.rows.iter();
+        let keys: HashMap<(&str, u32), String> = keys
+            .filter_map(|row| Some(((&*row.cluster, row.job()?.0), row.key())))
+            .collect();
+        let with_keys = |cluster: &Arc<runs::ClusterNow>| {
+            let mut value = json!(**cluster);
+            let rows = value["queue"].as_array_mut().into_iter().flatten();
+            for (row, job) in rows.zip(&cluster.queue) {
+                row["key"] = json!(keys.get(&(&*cluster.name, job.job)));
+            }
+            value
+        };
+        let clusters: Vec<Value> = clusters.iter().map(with_keys).collect();
+        json!({ "now": sys::now(), "clusters": clusters, "problems": problems })
     }
 
     /// One run or job, and the last lines of a rank; `None` where none has that key.

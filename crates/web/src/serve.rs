@@ -19,6 +19,7 @@ use sys::Places;
 
 const PAGE: &str = include_str!("assets/index.html");
 const SCRIPT: &str = include_str!("assets/app.js");
+const CLUSTERS: &str = include_str!("assets/clusters.js");
 const STYLE: &str = include_str!("assets/style.css");
 
 /// Nothing but this server's own files, and no page of another around them.
@@ -119,10 +120,15 @@ fn routes(site: Site) -> Router {
             get(|| async { text("text/javascript; charset=utf-8", SCRIPT) }),
         )
         .route(
+            "/clusters.js",
+            get(|| async { text("text/javascript; charset=utf-8", CLUSTERS) }),
+        )
+        .route(
             "/style.css",
             get(|| async { text("text/css; charset=utf-8", STYLE) }),
         )
         .route("/api/runs", get(list))
+        .route("/api/clusters", get(clusters))
         .route("/api/run/{key}", get(one))
         .route("/report/{key}", get(report))
         .layer(middleware::from_fn_with_state(site.clone(), guarded))
@@ -191,6 +197,14 @@ fn document(value: &serde_json::Value) -> Response {
 
 async fn list(State(site): State<Site>) -> Response {
     document(&site.news.list())
+}
+
+async fn clusters(State(site): State<Site>) -> Response {
+    // Whether there is a Slurm is asked once, and it may take its time.
+    match tokio::task::spawn_blocking(move || site.news.clusters()).await {
+        Ok(value) => document(&value),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
 }
 
 #[derive(Deserialize)]

@@ -1,6 +1,7 @@
 //! The transport to a real Slurm: the only place outside `job` that runs its commands.
 
 mod batch_script;
+mod cluster_query;
 mod command;
 mod commands;
 mod discover;

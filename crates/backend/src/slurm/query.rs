@@ -105,7 +105,7 @@ fn exit_text(exit: &str) -> String {
 }
 
 /// A time as Slurm prints it: local, without a zone; `N/A` and `Unknown` are no times.
-fn local_time(text: &str) -> Option<Timestamp> {
+pub fn local_time(text: &str) -> Option<Timestamp> {
     let time: jiff::civil::DateTime = text.parse().ok()?;
     let zoned = time.to_zoned(sys::local_zone()).ok()?;
     Some(Timestamp(zoned.timestamp().as_millisecond()))

@@ -1,9 +1,11 @@
 //! A real Slurm, through its own commands.
 
+use super::cluster_query;
 use super::command::{ask, ask_ok, ask_until, ask_with, slurm_command};
 use super::commands;
 use super::discover::{Discovered, is_here, name_here};
 use super::query::{FORMAT, parse_line};
+use crate::cluster_view::ClusterView;
 use crate::job_view::JobView;
 use crate::shared_queue::INTERVAL;
 use crate::transport::{NewJob, TestedJob, Transport, TransportError};
@@ -176,6 +178,21 @@ impl Transport for SlurmTransport {
         let mut jobs = self.squeue(&["--me".to_owned()])?;
         jobs.retain(|job| job.is_recent(since));
         Ok(jobs)
+    }
+
+    fn cluster_view(&mut self) -> Result<ClusterView, TransportError> {
+        let mut nodes = self.command("sinfo");
+        nodes
+            .args(["--Node", "--noheader"])
+            .arg(format!("--Format={}", cluster_query::NODES));
+        let mut queue = self.command("squeue");
+        queue
+            .args(["--noheader", "--states=PENDING,RUNNING,COMPLETING"])
+            .arg(format!("--Format={}", cluster_query::QUEUE));
+        Ok(ClusterView {
+            nodes: cluster_query::nodes(&ask_ok(nodes)?)?,
+            queue: cluster_query::queue(&ask_ok(queue)?)?,
+        })
     }
 
     fn stop(&self) -> Arc<AtomicBool> {

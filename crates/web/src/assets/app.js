@@ -18,7 +18,9 @@ const gib = (mib) => (mib / 1024).toFixed(mib >= 102400 ? 0 : 1);
 let shown = "", rank = 0, timer = 0, drawn = "", reportAt = 0;
 
 const problem = (text) => { $("problem").hidden = !text; $("problem").textContent = text || ""; };
-const chosen = () => decodeURIComponent(location.hash.slice(1));
+const chosen = () => { try { return decodeURIComponent(location.hash.slice(1)); } catch (error) { return ""; } };
+// Keys of runs and jobs have no slash.
+const CLUSTERS = "/clusters";
 
 function row(r, now) {
   const name = make("a", { href: `#${encodeURIComponent(r.key)}` }, r.run ? r.name : `(${r.name})`);
@@ -113,8 +115,10 @@ async function look() {
   clearTimeout(timer);
   const key = chosen();
   if (key !== shown) { shown = key; rank = 0; drawn = ""; reportAt = 0; $("main").replaceChildren(); }
+  for (const link of document.querySelectorAll("nav a")) link.classList.toggle("here", link.getAttribute("href") === `#${key}`);
+  document.querySelector("header label").hidden = key !== "";
   try {
-    const answer = await fetch(key ? `/api/run/${encodeURIComponent(key)}?rank=${rank}` : "/api/runs");
+    const answer = await fetch(key === CLUSTERS ? "/api/clusters" : key ? `/api/run/${encodeURIComponent(key)}?rank=${rank}` : "/api/runs");
     if (key !== chosen()) return;
     if (answer.status === 404) { problem(""); draw([make("p", { class: "quiet" }, `${key} is not listed: it was removed, or its job is forgotten.`)], null); }
     else if (!answer.ok) problem(`yard serve answers ${answer.status}; open the address that it printed`);
@@ -125,7 +129,8 @@ async function look() {
         const count = (word) => d.rows.filter((r) => r.state === word).length;
         $("counts").textContent = ["running", "waiting", "resuming"].filter(count).map((word) => `${count(word)} ${word}`).join(" · ");
       }
-      draw(key ? one(d) : list(d), key && d.row.run && d.starts > 0 ? `/report/${encodeURIComponent(key)}` : null);
+      if (key === CLUSTERS) draw(clusters(d), null);
+      else draw(key ? one(d) : list(d), key && d.row.run && d.starts > 0 ? `/report/${encodeURIComponent(key)}` : null);
     }
   } catch (error) { problem("yard serve does not answer"); }
   timer = setTimeout(look, document.hidden ? 5000 : 1000);
