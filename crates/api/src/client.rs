@@ -339,6 +339,15 @@ impl Client {
         self.done(&call, restart.is_some())
     }
 
+    /// Suspends a running job or resumes it.
+    ///
+    /// # Errors
+    /// Refused, or no engine.
+    pub fn suspend(&mut self, job: JobId, suspend: bool) -> Result<(), CallError> {
+        // A repeated `resume` would be told that the job is not suspended.
+        self.done(&Call::Suspend { job, suspend }, suspend)
+    }
+
     /// Holds or releases a waiting job.
     ///
     /// # Errors

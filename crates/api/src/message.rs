@@ -96,6 +96,13 @@ pub enum Call {
         /// Only if it is still in this start: makes a repeated call harmless.
         restart: Option<RestartCount>,
     },
+    /// `scontrol suspend` and `resume`. Answer: `done`.
+    Suspend {
+        /// Which job; an array's id is all of its elements that run.
+        job: JobId,
+        /// True suspends, false resumes.
+        suspend: bool,
+    },
     /// `scontrol hold` and `release`. Answer: `done`.
     Hold {
         /// Which job.

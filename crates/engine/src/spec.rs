@@ -1,5 +1,5 @@
 //! What engine and supervisor say to each other: a [`StepSpec`] through the fork server, the
-//! supervisor's record ([`PidFile`], [`ExitFile`]; see `record.rs`), and four verbs on its socket.
+//! supervisor's record ([`PidFile`], [`ExitFile`]; see `record.rs`), and six verbs on its socket.
 //!
 //! A supervisor may be older than the engine that reads its record, and outlives the one that
 //! started it: record and verbs are frozen, and a new field needs `#[serde(default)]`. The spec is
@@ -271,6 +271,10 @@ pub enum SupervisorCall {
         /// What it will be called in the exit file.
         because: Because,
     },
+    /// Stops all processes; deadlines stand still until `resume`, or until the step is ended.
+    Suspend,
+    /// Lets them go on.
+    Resume,
 }
 
 /// Who gets a signal.
@@ -313,7 +317,7 @@ pub enum SupervisorAnswer {
         /// The deadline as it stands.
         deadline: Option<Timestamp>,
     },
-    /// To `signal` and `deadline`.
+    /// To all others.
     Done,
     /// Not understood.
     Unknown,

@@ -223,6 +223,32 @@ impl Free {
         self.change(cluster, shares, sharing, user, false);
     }
 
+    /// Takes what a suspended job keeps. Such a job closes its nodes to no other.
+    ///
+    /// # Panics
+    /// A node is another cluster's.
+    pub fn take_kept(&mut self, cluster: &Cluster, shares: &[Share]) {
+        for share in shares {
+            let at = share.node.0 as usize;
+            self.amounts[at].take(&share.amounts);
+            self.gpus[at] &= !share.gpus;
+            self.count_gpus(cluster, share.node);
+        }
+    }
+
+    /// Gives back what [`Free::take_kept`] took.
+    ///
+    /// # Panics
+    /// A node is another cluster's.
+    pub fn give_kept(&mut self, cluster: &Cluster, shares: &[Share]) {
+        for share in shares {
+            let at = share.node.0 as usize;
+            self.amounts[at].give(&share.amounts);
+            self.gpus[at] |= share.gpus;
+            self.count_gpus(cluster, share.node);
+        }
+    }
+
     fn change(
         &mut self,
         cluster: &Cluster,

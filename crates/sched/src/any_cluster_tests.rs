@@ -18,6 +18,7 @@ enum Step {
     Submit(Box<Request>),
     End(usize),
     Requeue(usize),
+    Suspend(usize, bool),
     Mark(u32, bool),
     Reconfigure(usize),
     Wait(i64),
@@ -79,6 +80,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         6 => any_request().prop_map(|request| Step::Submit(Box::new(request))),
         4 => any::<usize>().prop_map(Step::End),
         1 => any::<usize>().prop_map(Step::Requeue),
+        2 => (any::<usize>(), any::<bool>()).prop_map(|(which, now)| Step::Suspend(which, now)),
         2 => (0_u32..8, any::<bool>()).prop_map(|(node, up)| Step::Mark(node, up)),
         1 => (0_usize..3).prop_map(Step::Reconfigure),
         1 => (0_i64..900).prop_map(Step::Wait),
@@ -157,6 +159,15 @@ proptest! {
                         world.state.apply(Event::Ending { job, ending });
                         let outcome = Outcome::NodeFail;
                         world.state.apply(Event::Gone { job, outcome, at });
+                    }
+                }
+                Step::Suspend(which, is_now) => {
+                    if let Some(job) = pick(which) {
+                        world.state.apply(if is_now {
+                            Event::Suspended { job, at }
+                        } else {
+                            Event::Resumed { job, at }
+                        });
                     }
                 }
                 Step::Mark(node, is_up) => {

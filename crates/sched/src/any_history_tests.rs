@@ -12,6 +12,7 @@ enum Step {
     Cancel(usize),
     CancelElement(usize, u32),
     Hold(usize, bool),
+    Suspend(usize, bool),
     Wait(i64),
 }
 
@@ -68,6 +69,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => any::<usize>().prop_map(Step::Cancel),
         1 => (any::<usize>(), 0u32..6).prop_map(|(which, task)| Step::CancelElement(which, task)),
         1 => (any::<usize>(), any::<bool>()).prop_map(|(which, hold)| Step::Hold(which, hold)),
+        2 => (any::<usize>(), any::<bool>()).prop_map(|(which, now)| Step::Suspend(which, now)),
         2 => (0i64..90).prop_map(Step::Wait),
     ]
 }
@@ -119,6 +121,12 @@ impl World {
             Step::Hold(which, hold) => {
                 self.pick(which, false)
                     .map(|job| Event::Held { job, hold, at })
+            }
+            Step::Suspend(which, true) => self
+                .pick(which, true)
+                .map(|job| Event::Suspended { job, at }),
+            Step::Suspend(which, false) => {
+                self.pick(which, true).map(|job| Event::Resumed { job, at })
             }
             Step::Wait(seconds) => {
                 self.now = Timestamp(at.0 + seconds * 1000);

@@ -56,6 +56,8 @@ impl State {
                 at,
             } => self.update(job, *update, history, at),
             Event::Held { job, hold, at } => self.held(job, hold, at),
+            Event::Suspended { job, at } => self.suspend(job, true, at),
+            Event::Resumed { job, at } => self.suspend(job, false, at),
             Event::ClockSet { by_ms } => self.clock_set(by_ms),
             Event::GpusBarred(gpus) => {
                 self.barred = gpus.into_iter().collect();
@@ -73,8 +75,14 @@ impl State {
         let ids: Vec<JobId> = self.running.iter().copied().collect();
         for id in ids {
             let job = self.jobs.get_mut(&id);
-            if let Some(JobState::Running { since, .. }) = job.map(|job| &mut job.record.state) {
+            if let Some(JobState::Running {
+                since, suspension, ..
+            }) = job.map(|job| &mut job.record.state)
+            {
                 *since = plus(*since, by_ms);
+                if let Some(suspension) = suspension {
+                    suspension.at = plus(suspension.at, by_ms);
+                }
                 self.touch(id);
             }
         }
@@ -110,18 +118,12 @@ impl State {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
-        let JobState::Running {
-            ending,
-            since,
-            limit,
-            ..
-        } = &mut job.record.state
-        else {
+        if let Some(end) = job.record.state.limit_ends() {
+            self.expiries.remove(&(end, id));
+        }
+        let JobState::Running { ending, .. } = &mut job.record.state else {
             return;
         };
-        if let Some(limit) = limit {
-            self.expiries.remove(&(*since + *limit, id));
-        }
         // The first decision stands; only a cancel takes back a requeue.
         let overrules = match (&*ending, &new) {
             (None, _) => true,
@@ -193,17 +195,11 @@ impl State {
         if self.cluster.priority().is_multifactor {
             self.priorities.settle(&self.cluster, &job.record, at);
         }
-        let JobState::Running {
-            allocation,
-            since,
-            limit,
-            ..
-        } = &job.record.state
-        else {
+        let JobState::Running { allocation, .. } = &job.record.state else {
             return false;
         };
-        if let Some(limit) = limit {
-            self.expiries.remove(&(*since + *limit, id));
+        if let Some(end) = job.record.state.limit_ends() {
+            self.expiries.remove(&(end, id));
         }
         let holding = job.derived.holding.take();
         if let (Some(holding), false) = (holding, self.held.is_overdrawn) {
@@ -238,6 +234,7 @@ impl State {
         self.shown.remove(&id);
         let (target, array_job) = (job.target(), job.array_job());
         let mut record = job.record;
+        let suspended_ms = record.state.suspended_ms(at);
         let ran = match record.state {
             JobState::Running {
                 since,
@@ -248,6 +245,7 @@ impl State {
                 since,
                 allocation,
                 limit,
+                suspended_ms,
             }),
             JobState::Pending { .. } | JobState::Ended { .. } => None,
         };

@@ -179,9 +179,15 @@ impl World {
         let mut memory = 0;
         let mut per_array: BTreeMap<JobId, u32> = BTreeMap::new();
         for record in self.state.live() {
-            if let JobState::Running { allocation, .. } = &record.state {
+            if let JobState::Running {
+                allocation,
+                suspension,
+                ..
+            } = &record.state
+            {
                 for share in &allocation.nodes {
-                    for cpu in &share.cpus {
+                    // A suspended job has no CPUs, and a resumed one has them whoever else does.
+                    for cpu in share.cpus.iter().filter(|_| suspension.is_none()) {
                         assert!(cpus.insert(*cpu), "CPU {cpu} was given twice");
                     }
                     memory += share.memory;

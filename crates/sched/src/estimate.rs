@@ -48,7 +48,7 @@ impl State {
         let found = loop {
             while let Some((_, job)) = ends.next_if(|(end, _)| *end <= at) {
                 if let Some(held) = &job.derived.holding {
-                    free.give(&self.cluster, &held.shares, held.sharing, held.user);
+                    held.give_to(&self.cluster, &mut free);
                 }
             }
             if let Some(found) = fits(&free) {

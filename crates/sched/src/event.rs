@@ -86,6 +86,21 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
+    /// The processes of a running job are stopped: it gives back its CPUs, and keeps its memory and
+    /// GPUs. Its time limit stands still.
+    Suspended {
+        /// Which.
+        job: JobId,
+        /// When.
+        at: Timestamp,
+    },
+    /// A suspended job goes on, whoever has its CPUs by now.
+    Resumed {
+        /// Which.
+        job: JobId,
+        /// When.
+        at: Timestamp,
+    },
     /// The clock was set: what runs began so much later by it (earlier, if negative). Limits are
     /// lengths of time, so that their ends move with it.
     ClockSet {

@@ -21,6 +21,8 @@ pub(crate) struct HeldShares {
     pub(crate) shares: Vec<Share>,
     pub(crate) sharing: Sharing,
     pub(crate) user: u32,
+    /// The job is suspended: of its shares it keeps no CPUs.
+    pub(crate) is_suspended: bool,
 }
 
 impl HeldShares {
@@ -30,11 +32,35 @@ impl HeldShares {
         demand: &Demand,
         user: u32,
         allocation: &Allocation,
+        is_suspended: bool,
     ) -> HeldShares {
+        let mut shares = Share::of_rows(cluster, demand, &allocation.nodes);
+        if is_suspended {
+            shares.iter_mut().for_each(|share| share.amounts.cpus = 0);
+        }
         HeldShares {
-            shares: Share::of_rows(cluster, demand, &allocation.nodes),
+            shares,
             sharing: demand.sharing,
             user,
+            is_suspended,
+        }
+    }
+
+    /// Takes them from what is free.
+    pub(crate) fn take_from(&self, cluster: &Cluster, free: &mut Free) {
+        if self.is_suspended {
+            free.take_kept(cluster, &self.shares);
+        } else {
+            free.take(cluster, &self.shares, self.sharing, self.user);
+        }
+    }
+
+    /// Gives them back.
+    pub(crate) fn give_to(&self, cluster: &Cluster, free: &mut Free) {
+        if self.is_suspended {
+            free.give_kept(cluster, &self.shares);
+        } else {
+            free.give(cluster, &self.shares, self.sharing, self.user);
         }
     }
 }
@@ -72,8 +98,8 @@ impl Held {
         let allocation = Allocation {
             nodes: rows.collect(),
         };
-        let holding = HeldShares::of(cluster, demand, user, &allocation);
-        self.take(cluster, &holding);
+        let holding = HeldShares::of(cluster, demand, user, &allocation, false);
+        holding.take_from(cluster, &mut self.free);
         (allocation, holding)
     }
 
@@ -86,22 +112,16 @@ impl Held {
     ) {
         let has = |share: &Share| self.free.has(share, holding.sharing);
         self.is_overdrawn |= !holding.shares.iter().all(has);
-        self.take(cluster, holding);
+        holding.take_from(cluster, &mut self.free);
+        if holding.is_suspended {
+            return;
+        }
         for row in &allocation.nodes {
             if let Some(node) = cluster.node(&row.node) {
                 let there = cluster.class(node).total.cpus;
                 self.cpus.hold(node, &row.cpus, there);
             }
         }
-    }
-
-    fn take(&mut self, cluster: &Cluster, holding: &HeldShares) {
-        let HeldShares {
-            shares,
-            sharing,
-            user,
-        } = holding;
-        self.free.take(cluster, shares, *sharing, *user);
     }
 
     /// Gives back what a job had.
@@ -111,12 +131,10 @@ impl Held {
         holding: &HeldShares,
         allocation: &Allocation,
     ) {
-        let HeldShares {
-            shares,
-            sharing,
-            user,
-        } = holding;
-        self.free.give(cluster, shares, *sharing, *user);
+        holding.give_to(cluster, &mut self.free);
+        if holding.is_suspended {
+            return;
+        }
         for row in &allocation.nodes {
             if let Some(node) = cluster.node(&row.node) {
                 self.cpus.give(node, &row.cpus);

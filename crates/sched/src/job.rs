@@ -79,12 +79,24 @@ impl Job {
         let partition = record.partitions();
         let partition = partition.and_then(|name| cluster.find_partition(name));
         let demand = Demand::of(&record.request, cluster.defaults(partition));
-        Some(HeldShares::of(cluster, &demand, record.uid, allocation))
+        let is_suspended = record.state.is_suspended();
+        Some(HeldShares::of(
+            cluster,
+            &demand,
+            record.uid,
+            allocation,
+            is_suspended,
+        ))
     }
 
     /// Works out again what follows from the cluster.
     pub(crate) fn on_cluster(&mut self, cluster: &ClusterRef, kinds: &mut Kinds) {
         self.derived.choices = Job::choices(&self.record, cluster, kinds);
+        self.derived.holding = Job::holding(&self.record, cluster);
+    }
+
+    /// Works out again what it holds.
+    pub(crate) fn hold_anew(&mut self, cluster: &ClusterRef) {
         self.derived.holding = Job::holding(&self.record, cluster);
     }
 

@@ -44,6 +44,7 @@ mod reconfigure;
 mod refile;
 pub mod replay;
 mod state;
+mod suspend;
 mod update;
 mod why;
 

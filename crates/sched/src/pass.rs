@@ -290,6 +290,7 @@ impl State {
             allocation,
             limit,
             ending: None,
+            suspension: None,
         };
         self.touch(id);
         self.refile(id, now);

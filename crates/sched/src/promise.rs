@@ -58,7 +58,7 @@ impl Promises {
         }
         let free = state.held.free.clone();
         let timeline = Timeline::new(now.0, free, ends.into_iter(), |free, held| {
-            free.give(&state.cluster, &held.shares, held.sharing, held.user);
+            held.give_to(&state.cluster, free);
         });
         Promises {
             planning: parameters.planning(0),
@@ -164,6 +164,17 @@ fn take_together<H>(ends: &mut [(i64, H)]) {
     }
 }
 
+/// When a running job is over at the latest, which lies ahead: what is overdue is killed soon, and a
+/// suspended one has all of its time left.
+pub(crate) fn expected_end(state: &JobState, now: Timestamp) -> Option<Timestamp> {
+    let JobState::Running { since, limit, .. } = state else {
+        return None;
+    };
+    let end = *since + limit.unwrap_or(UNLIMITED);
+    let end = Timestamp(end.0.saturating_add(state.suspended_ms(now)));
+    Some(if end > now { end } else { now + KILL_WAIT })
+}
+
 impl State {
     /// When a job that waits is expected to start, by the last pass.
     #[must_use]
@@ -180,10 +191,7 @@ impl State {
     pub(crate) fn ends(&self, now: Timestamp) -> Vec<(Timestamp, &crate::job::Job)> {
         let running = self.running.iter().filter_map(|id| self.jobs.get(id));
         let ends = running.filter_map(|job| match &job.record.state {
-            JobState::Running { since, limit, .. } => {
-                let end = *since + limit.unwrap_or(UNLIMITED);
-                Some((if end > now { end } else { now + KILL_WAIT }, job))
-            }
+            JobState::Running { .. } => Some((expected_end(&job.record.state, now)?, job)),
             JobState::Pending { .. } | JobState::Ended { .. } => None,
         });
         let mut ends: Vec<(Timestamp, &crate::job::Job)> = ends.collect();

@@ -67,15 +67,11 @@ impl State {
     /// Where a job belongs; writes the reason that follows, and when it became eligible.
     fn place(&mut self, id: JobId, now: Timestamp) -> Place {
         let job = &self.jobs[&id];
-        if let JobState::Running {
-            since,
-            limit,
-            ending,
-            ..
-        } = &job.record.state
-        {
-            if let (false, Some(limit), None) = (job.record.batch, limit, ending) {
-                self.expiries.insert((*since + *limit, id));
+        if let JobState::Running { ending, .. } = &job.record.state {
+            if let (false, Some(end), None) =
+                (job.record.batch, job.record.state.limit_ends(), ending)
+            {
+                self.expiries.insert((end, id));
             }
             return Place::Running;
         }

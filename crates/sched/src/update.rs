@@ -67,19 +67,25 @@ impl State {
         };
         job.record.request = Arc::new(update.request);
         if let Some(limit) = update.limit
-            && let JobState::Running {
-                since,
+            && !is_pending
+        {
+            if let Some(end) = job.record.state.limit_ends() {
+                self.expiries.remove(&(end, id));
+            }
+            let mut is_ending = false;
+            if let JobState::Running {
                 limit: former,
                 ending,
                 ..
             } = &mut job.record.state
-        {
-            if let Some(former) = former {
-                self.expiries.remove(&(*since + *former, id));
+            {
+                *former = limit;
+                is_ending = ending.is_some();
             }
-            *former = limit;
-            if let (false, Some(limit), None) = (job.record.batch, limit, ending) {
-                self.expiries.insert((*since + limit, id));
+            if let (false, false, Some(end)) =
+                (job.record.batch, is_ending, job.record.state.limit_ends())
+            {
+                self.expiries.insert((end, id));
             }
         }
         if is_pending {

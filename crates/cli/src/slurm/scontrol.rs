@@ -90,6 +90,20 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
                 client.requeue(job, *hold, None)
             })
         }
+        ScontrolCommand::Suspend { jobs, suspend } => {
+            each_job(jobs, asked.quiet, printer, &mut |client, job| {
+                match client.suspend(job, *suspend) {
+                    // What the real one says of a job that it does not know.
+                    Err(error) if matches!(error.refusal(), Some(Refusal::NoSuchJob { .. })) => {
+                        Err(Refusal::Invalid {
+                            message: "Unexpected message received".to_owned(),
+                        }
+                        .into())
+                    }
+                    done => done,
+                }
+            })
+        }
         ScontrolCommand::Hold { jobs, hold } => {
             let jobs = by_name(jobs)?;
             let mut last = None;
@@ -629,6 +643,8 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
   release ID ...             lets them start again
   requeue ID ...             ends jobs and lets them start again from the top
   requeuehold ID ...         the same, and holds them
+  suspend ID ...             stops jobs that run: others get their CPUs, not their memory or GPUs
+  resume ID ...              lets them go on
   update JobId=LIST KEY=VALUE ...
                              changes jobs: TimeLimit (also +N, -N), Partition, QOS, Account, NumNodes,
                              NumTasks, NumCPUs, CPUsPerTask, MinMemoryNode, MinMemoryCPU, Features,

@@ -225,6 +225,7 @@ fn matches(selector: &Selector, record: &JobRecord) -> bool {
         JobState::Running {
             ending: Some(_), ..
         } => ["COMPLETING", "CG"],
+        state @ JobState::Running { .. } if state.is_suspended() => ["SUSPENDED", "S"],
         JobState::Running { .. } => ["RUNNING", "R"],
         JobState::Ended { .. } => return false,
     };

@@ -58,7 +58,11 @@ impl Owner {
                     continue;
                 };
                 let of_node = &mut held[node.0 as usize];
+                let cpus = of_node.cpus;
                 add(of_node, share);
+                if record.state.is_suspended() {
+                    of_node.cpus = cpus;
+                }
                 // Several virtual nodes are one.
                 of_node.jobs += u32::from(former != Some(node));
                 former = Some(node);

@@ -277,10 +277,7 @@ impl Owner {
 
     /// When the time of a running job is over.
     pub(super) fn deadline(&self, job: JobId) -> Option<Timestamp> {
-        match &self.state.job(job)?.state {
-            JobState::Running { since, limit, .. } => limit.map(|limit| *since + limit),
-            JobState::Pending { .. } | JobState::Ended { .. } => None,
-        }
+        self.state.job(job)?.state.limit_ends()
     }
 
     fn ending(&self, job: JobId) -> Option<&Ending> {

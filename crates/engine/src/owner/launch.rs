@@ -174,9 +174,10 @@ impl Owner {
             gpu_locks: self.gpus.uuids(share.gpus.iter()),
             // Enforced only where it was asked for: the even share is a way to count, no promise.
             memory: record.request.memory.map(|_| share.memory),
-            deadline: started
-                .limit
-                .map(|limit| self.clock.boot_time(started.since + limit)),
+            deadline: record
+                .state
+                .limit_ends()
+                .map(|end| self.clock.boot_time(end)),
             warning: None,
             kill_wait_ms: self.kill_wait_ms,
             kill_on_bad_exit: false,

@@ -29,6 +29,7 @@ mod requeue;
 mod rights;
 mod step;
 mod submit;
+mod suspend;
 mod sweep;
 mod turn;
 mod unstarted;
@@ -223,6 +224,7 @@ impl Owner {
             Call::Requeue { job, hold, restart } => self.requeue(job, hold, restart, peer, turn),
             Call::Update { job, changes } => self.update(job, &changes, peer, turn),
             Call::Hold { job, hold } => self.hold(job, hold, peer, turn),
+            Call::Suspend { job, suspend } => self.suspend(job, suspend, peer, turn),
             Call::CreateStep {
                 job,
                 name,

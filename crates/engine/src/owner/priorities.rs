@@ -72,15 +72,17 @@ impl Owner {
         let mut all: BTreeMap<Member, Vec<u64>> = BTreeMap::new();
         for record in self.state.running() {
             let JobState::Running {
-                since,
                 allocation,
+                since,
                 limit: Some(limit),
                 ..
             } = &record.state
             else {
                 continue;
             };
-            let left = u64::try_from((*since + *limit).since(now) / 1000).unwrap_or(0);
+            let stopped_ms = record.state.suspended_ms(now);
+            let left_ms = (*since + *limit).0.saturating_add(stopped_ms) - now.0;
+            let left = u64::try_from(left_ms / 1000).unwrap_or(0);
             let sums = all.entry(self.state.member(record));
             let sums = sums.or_insert_with(|| vec![0; names.len()]);
             for (sum, name) in sums.iter_mut().zip(&names) {

@@ -115,11 +115,16 @@ impl Owner {
         }
         let jobs: Vec<JobId> = self.running.keys().copied().collect();
         for job in jobs {
-            let ending = self.state.job(job).map(|record| &record.state);
-            let ending = match ending {
-                Some(JobState::Running { ending, .. }) => ending.clone(),
-                _ => None,
+            let state = self.state.job(job).map(|record| &record.state);
+            let (ending, suspension) = match state {
+                Some(JobState::Running {
+                    ending, suspension, ..
+                }) => (ending.clone(), *suspension),
+                _ => (None, None),
             };
+            if suspension.is_some() && ending.is_none() {
+                self.tell_suspension(job, turn);
+            }
             // Said again: the former engine may not have come so far.
             if let Some(Ending::End(_) | Ending::Requeue { .. }) = ending {
                 self.stop_steps(job, turn);

@@ -61,6 +61,7 @@ impl Act {
             | Call::CancelEach { .. }
             | Call::Requeue { .. }
             | Call::Hold { .. }
+            | Call::Suspend { .. }
             | Call::Update { .. }
             | Call::CreateStep { .. }
             | Call::SignalStep { .. }
@@ -96,8 +97,8 @@ pub(super) fn check(caller: u32, engine: u32, act: Act) -> Result<(), Refusal> {
     })
 }
 
-/// Whether user `caller` may give jobs of an engine of user `engine` what their owners can't: more
-/// time, a higher priority.
+/// Whether user `caller` may do with jobs of an engine of user `engine` what their owners can't: give
+/// them more time or a higher priority, suspend them.
 pub(super) fn is_operator(caller: u32, engine: u32) -> bool {
     caller == 0 || caller == engine
 }

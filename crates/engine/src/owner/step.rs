@@ -102,6 +102,9 @@ impl Owner {
         else {
             return Err(Refusal::NotRunning { job });
         };
+        if record.state.is_suspended() {
+            return Err(Refusal::Busy);
+        }
         let active = self.running.get(&job);
         let active = active.ok_or(Refusal::NotRunning { job })?;
         let steps = active.steps.values();

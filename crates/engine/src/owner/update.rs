@@ -7,7 +7,7 @@ use crate::spec::{Because, SupervisorCall};
 use api::{Answer, Refusal};
 use model::{
     Dependency, JobChange, JobId, JobRecord, JobState, LimitChange, Request, Seconds,
-    TimeLimitRequest,
+    TimeLimitRequest, Timestamp,
 };
 use sched::{Event, JobUpdate};
 use std::sync::Arc;
@@ -64,10 +64,15 @@ impl Owner {
         let (Some(active), Some(record)) = (self.running.get(&job), self.state.job(job)) else {
             return;
         };
-        let JobState::Running { since, .. } = &record.state else {
+        let JobState::Running {
+            since, suspension, ..
+        } = &record.state
+        else {
             return;
         };
-        let at = limit.map(|limit| *since + limit);
+        // Supervisors of a suspended job move it by the time that it stays suspended.
+        let before_ms = suspension.map_or(0, |suspension| suspension.before_ms);
+        let at = limit.map(|limit| Timestamp((*since + limit).0.saturating_add(before_ms)));
         for step in active.steps.keys() {
             for key in active.live_keys(*step) {
                 let because = Because::Limit;

@@ -100,4 +100,8 @@ CREATE TABLE usage (
 -- What a job asks for, where it was changed since its submission; JSON.
 ALTER TABLE jobs ADD COLUMN request TEXT;
 ",
+    "
+-- That a start is or was suspended; JSON.
+ALTER TABLE job_starts ADD COLUMN suspension TEXT;
+",
 ];

@@ -4,7 +4,7 @@ use super::StoreError;
 use model::{
     Allocation, ArrayPlace, ArraySpec, ArrayTask, Ending, JobId, JobRecord, JobStart, JobState,
     JobStateName, NodeName, NodeShare, Outcome, PendingReason, Ran, Request, Seconds, StepId,
-    StepRecord, StepState, Timestamp, Usage, WaitStatus,
+    StepRecord, StepState, Suspension, Timestamp, Usage, WaitStatus,
 };
 use rusqlite::Row;
 use serde::{Serialize, de::DeserializeOwned};
@@ -18,7 +18,7 @@ pub(super) const JOB_COLUMNS: &str = "jobs.id, jobs.submission, jobs.task, jobs.
      jobs.submitted_at, jobs.eligible_at, jobs.not_before, jobs.dependency, jobs.hold, \
      jobs.restarts, jobs.ending, jobs.outcome, jobs.ended_at, jobs.version, \
      jobs.request AS own_request, jobs.partition, job_starts.started_at, job_starts.time_limit, job_starts.shares, \
-     job_starts.priority, job_starts.partition AS start_partition";
+     job_starts.priority, job_starts.suspension, job_starts.partition AS start_partition";
 
 /// Jobs with what was submitted and their last start.
 pub(super) const JOBS: &str = "jobs JOIN submissions ON submissions.job = jobs.submission \
@@ -106,10 +106,13 @@ pub(super) fn read_job(
     let started: Option<Timestamp> = row.get::<_, Option<i64>>("started_at")?.map(Timestamp);
     let shares: Option<Vec<NodeShare>> = json_or_none(row, "shares")?;
     let limit = count(row, "time_limit")?;
+    let suspension: Option<Suspension> = json_or_none(row, "suspension")?;
+    let ended_at: Option<i64> = row.get("ended_at")?;
     let ran = started.zip(shares).map(|(since, nodes)| Ran {
         since,
         allocation: Allocation { nodes },
         limit: limit.map(Seconds),
+        suspended_ms: suspension.map_or(0, |it| it.until(Timestamp(ended_at.unwrap_or(0)))),
     });
     let array = match array {
         None => None,
@@ -125,7 +128,6 @@ pub(super) fn read_job(
         (None, "PENDING", _) | (None, _, None) => sched::priority_of(&request),
         (None, _, Some(priority)) => priority,
     };
-    let ended_at: Option<i64> = row.get("ended_at")?;
     let state = match (ended_at, ran) {
         (Some(at), ran) => JobState::Ended {
             outcome: json(row, "outcome")?,
@@ -137,6 +139,7 @@ pub(super) fn read_job(
             allocation: ran.allocation,
             limit: ran.limit,
             ending: json_or_none::<Ending>(row, "ending")?,
+            suspension,
         },
         (None, _) => JobState::Pending {
             reason: match hold.as_deref() {
@@ -261,6 +264,7 @@ pub(super) fn read_start(row: &Row<'_>) -> rusqlite::Result<JobStart> {
         since: Timestamp(row.get("started_at")?),
         ended: row.get::<_, Option<i64>>("ended_at")?.map(Timestamp),
         limit: count(row, "time_limit")?.map(Seconds),
+        suspension: json_or_none(row, "suspension")?,
         nodes: json(row, "shares")?,
         priority: row.get("priority")?,
         reason: row.get("reason")?,

@@ -279,7 +279,7 @@ fn write_start(
     let Some(reason) = reason else {
         transaction
             .prepare_cached(
-                "UPDATE job_starts SET started_at = ?3, time_limit = ?4
+                "UPDATE job_starts SET started_at = ?3, time_limit = ?4, suspension = ?5
                  WHERE job = ?1 AND restart = ?2",
             )?
             .execute(params![
@@ -287,6 +287,11 @@ fn write_start(
                 record.restarts,
                 since.0,
                 limit.map(|limit| number(limit.0)),
+                match &record.state {
+                    JobState::Running { suspension, .. } =>
+                        suspension.as_ref().map(json).transpose()?,
+                    JobState::Pending { .. } | JobState::Ended { .. } => None,
+                },
             ])?;
         return Ok(());
     };

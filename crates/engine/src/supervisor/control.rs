@@ -39,6 +39,8 @@ pub(super) trait Obey {
     fn signal(&mut self, signal: i32, reach: Reach);
     /// Sets the deadline anew.
     fn set_deadline(&mut self, at: Option<Timestamp>, because: Because);
+    /// Stops all processes, or lets them go on.
+    fn suspend(&mut self, suspend: bool);
     /// How the tasks stand.
     fn status(&self) -> SupervisorAnswer;
 }
@@ -163,6 +165,14 @@ fn obey(line: &[u8], supervisor: &mut dyn Obey) -> SupervisorAnswer {
         }
         Ok(SupervisorCall::Deadline { at, because }) => {
             supervisor.set_deadline(at, because);
+            SupervisorAnswer::Done
+        }
+        Ok(SupervisorCall::Suspend) => {
+            supervisor.suspend(true);
+            SupervisorAnswer::Done
+        }
+        Ok(SupervisorCall::Resume) => {
+            supervisor.suspend(false);
             SupervisorAnswer::Done
         }
         Err(_) => SupervisorAnswer::Unknown,

@@ -5,6 +5,7 @@
 //!  Running ───────────► Running ─────────► Terminating ─────────► Killing
 //!            (signal)             (CONT, TERM)            (KILL, until none is left)
 //! ```
+//! While the step is suspended its clock stands still; a stop takes that back.
 
 use crate::BootTime;
 use crate::spec::{Because, StepSpec};
@@ -29,6 +30,8 @@ pub(super) struct Ending {
     warning: Option<SignalSpec>,
     kill_wait_ms: u64,
     phase: Phase,
+    /// Since when its processes are stopped.
+    suspended: Option<BootTime>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +54,28 @@ impl Ending {
             warning: spec.warning,
             kill_wait_ms: spec.kill_wait_ms,
             phase: Phase::Running,
+            suspended: None,
         }
+    }
+
+    /// From now on the clock stands still; false where it does already, or the end has begun.
+    pub(super) fn suspend(&mut self, now: BootTime) -> bool {
+        let may = self.phase == Phase::Running && self.because == Because::Limit;
+        if !may || self.suspended.is_some() {
+            return false;
+        }
+        self.suspended = Some(now);
+        true
+    }
+
+    /// The clock goes on; false where it did not stand still.
+    pub(super) fn resume(&mut self, now: BootTime) -> bool {
+        let Some(since) = self.suspended.take() else {
+            return false;
+        };
+        let stopped_ms = now.since(since);
+        self.deadline = self.deadline.map(|deadline| deadline.plus(stopped_ms));
+        true
     }
 
     /// The deadline as it stands.
@@ -64,6 +88,9 @@ impl Ending {
         if self.phase == Phase::Running {
             self.deadline = deadline;
             self.because = because;
+            if because == Because::Stop {
+                self.suspended = None;
+            }
         }
     }
 
@@ -80,6 +107,7 @@ impl Ending {
     /// When to look again; `None` is never.
     pub(super) fn next(&self) -> Option<BootTime> {
         match self.phase {
+            Phase::Running if self.suspended.is_some() => None,
             Phase::Running => [self.warning_at(), self.deadline]
                 .into_iter()
                 .flatten()
@@ -92,6 +120,7 @@ impl Ending {
     /// What is due at `now`, once; ask until there is nothing.
     pub(super) fn due(&mut self, now: BootTime) -> Option<Due> {
         match self.phase {
+            Phase::Running if self.suspended.is_some() => None,
             Phase::Running => {
                 if self.deadline.is_some_and(|deadline| deadline <= now) {
                     let until = now.plus(i64::try_from(self.kill_wait_ms).unwrap_or(i64::MAX));
@@ -144,6 +173,7 @@ mod tests {
             }),
             kill_wait_ms: 500,
             phase: Phase::Running,
+            suspended: None,
         }
     }
 
@@ -185,6 +215,25 @@ mod tests {
     #[test]
     fn no_limit_no_end() {
         check(ending(None, Some(60)), 1_000_000, &[]);
+    }
+
+    #[test]
+    fn a_suspended_step_loses_none_of_its_time() {
+        let mut suspended = ending(Some(10_000), Some(2));
+        assert!(suspended.suspend(BootTime(5_000)));
+        assert!(!suspended.suspend(BootTime(5_500)), "it is already");
+        assert_eq!(suspended.next(), None);
+        assert_eq!(suspended.due(BootTime(60_000)), None);
+        let mut resumed = suspended.clone();
+        assert!(resumed.resume(BootTime(65_000)));
+        assert!(!resumed.resume(BootTime(65_000)));
+        let want = [
+            (68_000, Due::Warn(10)),
+            (70_000, Due::Terminate(Because::Limit)),
+        ];
+        check(resumed, 70_000, &want);
+        suspended.set(Some(BootTime(6_000)), Because::Stop);
+        check(suspended, 6_000, &[(6_000, Due::Terminate(Because::Stop))]);
     }
 
     #[test]

@@ -343,6 +343,17 @@ impl Obey for Run<'_> {
         self.ending.set(at, because);
     }
 
+    fn suspend(&mut self, suspend: bool) {
+        let now = BootTime::now();
+        if suspend {
+            if self.ending.suspend(now) {
+                processes::stop_all(self.own);
+            }
+        } else if self.ending.resume(now) {
+            processes::signal_all(SIGCONT, self.own);
+        }
+    }
+
     fn status(&self) -> SupervisorAnswer {
         let running = self.tasks.iter().filter(|task| task.status.is_none());
         SupervisorAnswer::Status {

@@ -21,6 +21,7 @@ mod step_requests;
 mod steps;
 mod stopped;
 mod stores;
+mod suspend;
 mod trouble;
 
 pub use harness::Test;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         connections::TESTS,
         gone::TESTS,
         stopped::TESTS,
+        suspend::TESTS,
     ]
     .concat();
     harness::run(tests, &args)

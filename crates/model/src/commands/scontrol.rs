@@ -61,6 +61,13 @@ pub enum ScontrolCommand {
         /// False releases.
         hold: bool,
     },
+    /// `suspend ID …`, `resume ID …`
+    Suspend {
+        /// As written.
+        jobs: Vec<String>,
+        /// False resumes.
+        suspend: bool,
+    },
     /// `update NodeName=LIST State=STATE [Reason=TEXT]`
     UpdateNodes {
         /// A node list.
@@ -180,12 +187,10 @@ const NOT_BUILT_IN: &[&str] = &[
     "pidinfo",
     "power",
     "reboot",
-    "resume",
     "schedloglevel",
     "setdebug",
     "setdebugflags",
     "shutdown",
-    "suspend",
     "takeover",
     "token",
     "wait_job",
@@ -330,6 +335,18 @@ fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
         return Ok(ScontrolCommand::Hold {
             jobs: some(keyword, rest)?,
             hold: false,
+        });
+    }
+    if is("suspend", 2) {
+        return Ok(ScontrolCommand::Suspend {
+            jobs: some(keyword, rest)?,
+            suspend: true,
+        });
+    }
+    if is("resume", 3) {
+        return Ok(ScontrolCommand::Suspend {
+            jobs: some(keyword, rest)?,
+            suspend: false,
         });
     }
     if is("update", 1) {

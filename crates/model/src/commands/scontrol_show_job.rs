@@ -113,7 +113,14 @@ fn times(job: &JobInfo) -> Vec<String> {
             at(job.start),
             at(job.end)
         ),
-        "SuspendTime=None SecsPreSuspend=0 LastSchedEval=Unknown Scheduler=Main".to_owned(),
+        format!(
+            "SuspendTime={} SecsPreSuspend={} LastSchedEval=Unknown Scheduler=Main",
+            job.suspended.map_or_else(
+                || "None".to_owned(),
+                |(moment, _)| moment_text(moment, &job.zone)
+            ),
+            job.suspended.map_or(0, |(_, ran)| ran),
+        ),
     ]
 }
 

@@ -92,6 +92,8 @@ pub struct JobInfo {
     pub limit: Option<Seconds>,
     /// How long it has run, in seconds.
     pub run_time: i64,
+    /// When it was last suspended or resumed, and how many seconds it had run until then.
+    pub suspended: Option<(Timestamp, i64)>,
     /// Its nodes.
     pub nodes: Vec<NodeName>,
     /// What it holds or held.
@@ -221,7 +223,11 @@ impl JobInfo {
             requeue: record.batch && request.rare.requeue.unwrap_or(true),
             restarts: record.restarts,
             batch: record.batch,
-            priority: record.priority,
+            priority: if record.state.is_suspended() {
+                0
+            } else {
+                record.priority
+            },
             nice: request.nice,
             exit_code: exit_code(&record.state),
             submitted: record.submitted,
@@ -230,6 +236,7 @@ impl JobInfo {
             end: span.end,
             limit: span.limit,
             run_time: span.run_time,
+            suspended: suspended(&record.state),
             nodes: counts
                 .allocation
                 .iter()
@@ -390,11 +397,22 @@ impl Span {
                 limit: asked_limit(&record.request),
                 run_time: 0,
             },
-            JobState::Running { since, limit, .. } => Span {
+            JobState::Running {
+                since,
+                limit,
+                suspension,
+                ..
+            } => Span {
                 start: Some(*since),
-                end: limit.map(|limit| *since + limit),
+                end: limit.map(|limit| {
+                    let before_ms = suspension.map_or(0, |suspension| suspension.before_ms);
+                    Timestamp((*since + limit).0.saturating_add(before_ms))
+                }),
                 limit: *limit,
-                run_time: now.seconds() - since.seconds(),
+                run_time: match suspension {
+                    None => now.seconds() - since.seconds(),
+                    Some(suspension) => (now.since(*since) - suspension.until(now)) / 1000,
+                },
             },
             JobState::Ended { at, ran, .. } => Span {
                 start: Some(ran.as_ref().map_or(*at, |ran| ran.since)),
@@ -402,12 +420,26 @@ impl Span {
                 limit: ran
                     .as_ref()
                     .map_or_else(|| asked_limit(&record.request), |ran| ran.limit),
-                run_time: ran
-                    .as_ref()
-                    .map_or(0, |ran| at.seconds() - ran.since.seconds()),
+                run_time: ran.as_ref().map_or(0, |ran| {
+                    at.seconds() - ran.since.seconds() - ran.suspended_ms / 1000
+                }),
             },
         }
     }
+}
+
+/// When a running job was last suspended or resumed, and how many seconds it had run until then.
+fn suspended(state: &JobState) -> Option<(Timestamp, i64)> {
+    let JobState::Running {
+        since,
+        suspension: Some(suspension),
+        ..
+    } = state
+    else {
+        return None;
+    };
+    let ran = suspension.at.since(*since) - suspension.before_ms;
+    Some((suspension.at, ran / 1000))
 }
 
 fn asked_limit(request: &Request) -> Option<Seconds> {

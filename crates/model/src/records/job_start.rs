@@ -1,6 +1,6 @@
 //! A start of a job, and what became of it: a requeued job has several.
 
-use crate::records::{JobRecord, JobStateName, StepRecord, WaitStatus};
+use crate::records::{JobRecord, JobStateName, StepRecord, Suspension, WaitStatus};
 use crate::values::{NodeShare, RestartCount, Seconds, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,9 @@ pub struct JobStart {
     pub ended: Option<Timestamp>,
     /// Its time limit; `None` is unlimited.
     pub limit: Option<Seconds>,
+    /// That it is or was suspended.
+    #[serde(default)]
+    pub suspension: Option<Suspension>,
     /// What it holds or held.
     pub nodes: Vec<NodeShare>,
     /// The job's priority at the start, where it is known.

@@ -6,6 +6,9 @@
 //!     ▲                    │ requeue (restarts + 1)             │
 //!     └────────────────────┴────────────────────────────────────┘
 //! ```
+//! A suspended job stays `Running` with its processes stopped: it holds its memory and GPUs, and its
+//! time limit stands still ([`Suspension`]).
+//!
 //! A job that is being killed stays `Running` with `ending` set until its processes are gone:
 //! Slurm shows it as COMPLETING.
 
@@ -31,6 +34,9 @@ pub enum JobState {
         limit: Option<Seconds>,
         /// Set once its end was decided while processes of it still live.
         ending: Option<Ending>,
+        /// Set once it was suspended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        suspension: Option<Suspension>,
     },
     /// Over.
     Ended {
@@ -65,6 +71,36 @@ pub struct Ran {
     pub allocation: Allocation,
     /// Its time limit.
     pub limit: Option<Seconds>,
+    /// For how many milliseconds of it the job was suspended.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub suspended_ms: i64,
+}
+
+fn is_zero(count: &i64) -> bool {
+    *count == 0
+}
+
+/// That a running job is suspended (`scontrol suspend`, a preemption), or was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suspension {
+    /// It is suspended now: its processes are stopped.
+    pub is_now: bool,
+    /// When it was last suspended or resumed.
+    pub at: Timestamp,
+    /// For how many milliseconds it had been suspended before that, in all.
+    pub before_ms: i64,
+}
+
+impl Suspension {
+    /// How long it was suspended by some moment, in milliseconds.
+    #[must_use]
+    pub fn until(self, now: Timestamp) -> i64 {
+        if self.is_now {
+            self.before_ms.saturating_add(now.since(self.at).max(0))
+        } else {
+            self.before_ms
+        }
+    }
 }
 
 /// Why a job waits; the names are Slurm's (squeue's `%r`).
@@ -180,6 +216,49 @@ impl WaitStatus {
 }
 
 impl JobState {
+    /// Whether its processes are stopped, and its CPUs another job's.
+    #[must_use]
+    pub fn is_suspended(&self) -> bool {
+        let JobState::Running { suspension, .. } = self else {
+            return false;
+        };
+        suspension.is_some_and(|suspension| suspension.is_now)
+    }
+
+    /// When the time limit of a running job is over: never where it has none, and not while it is
+    /// suspended.
+    #[must_use]
+    pub fn limit_ends(&self) -> Option<Timestamp> {
+        let JobState::Running {
+            since,
+            limit,
+            suspension,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        match suspension {
+            None => limit.map(|limit| *since + limit),
+            Some(suspension) if suspension.is_now => None,
+            Some(Suspension { before_ms, .. }) => {
+                limit.map(|limit| Timestamp((*since + limit).0.saturating_add(*before_ms)))
+            }
+        }
+    }
+
+    /// For how many milliseconds it was suspended, so far or in all.
+    #[must_use]
+    pub fn suspended_ms(&self, now: Timestamp) -> i64 {
+        match self {
+            JobState::Running { suspension, .. } => {
+                suspension.map_or(0, |suspension| suspension.until(now))
+            }
+            JobState::Ended { ran, .. } => ran.as_ref().map_or(0, |ran| ran.suspended_ms),
+            JobState::Pending { .. } => 0,
+        }
+    }
+
     /// Waiting or running: not over.
     #[must_use]
     pub fn is_live(&self) -> bool {

@@ -74,6 +74,7 @@ impl JobStateName {
             JobState::Running {
                 ending: Some(_), ..
             } => Name::Completing,
+            JobState::Running { ending: None, .. } if state.is_suspended() => Name::Suspended,
             JobState::Running { ending: None, .. } => Name::Running,
             JobState::Ended { outcome, .. } => Name::of_outcome(outcome),
         }
@@ -172,6 +173,7 @@ mod tests {
             ending: Some(Ending::End(Outcome::Timeout {
                 status: WaitStatus::default(),
             })),
+            suspension: None,
         };
         assert_eq!(JobStateName::of(&state), Name::Completing);
         assert_eq!(JobStateName::base_of(&state), Name::Timeout);

@@ -24,7 +24,9 @@ pub use job_info::{ArrayInfo, ArrayTaskInfo, JobInfo, ViewFacts};
 pub use job_reason::{reason_text, signal_description};
 pub use job_record::{ArrayPlace, ArrayTask, JobRecord};
 pub use job_start::{JobHistory, JobStart};
-pub use job_state::{Ending, JobState, OUT_OF_MEMORY, Outcome, PendingReason, Ran, WaitStatus};
+pub use job_state::{
+    Ending, JobState, OUT_OF_MEMORY, Outcome, PendingReason, Ran, Suspension, WaitStatus,
+};
 pub use job_state_name::JobStateName;
 pub use node_info::{SinfoNode, SinfoPartition, SinfoReason};
 pub use node_state::{NodeMark, NodeState, NodeUse};

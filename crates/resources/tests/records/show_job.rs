@@ -72,6 +72,7 @@ fn a_running_job_with_its_holdings() {
         allocation: allocation(2, &[0, 1, 4], &[0, 1]),
         limit: Some(Seconds(100_000)),
         ending: None,
+        suspension: None,
     };
     let details = ShowStyle {
         details: true,
@@ -164,6 +165,7 @@ fn an_allocation_that_was_killed() {
             since: Timestamp(NOW.0 - 5000),
             allocation: allocation(1, &[0], &[]),
             limit: None,
+            suspended_ms: 0,
         }),
     };
     check(

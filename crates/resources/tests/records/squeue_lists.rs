@@ -28,6 +28,7 @@ fn running(seconds: i64, nodes: u32, ending: Option<Ending>) -> JobState {
         allocation: allocation(nodes, &[0, 1], &[]),
         limit: Some(Seconds(90)),
         ending,
+        suspension: None,
     }
 }
 
@@ -58,6 +59,7 @@ fn queue() -> Vec<JobRecord> {
             since: Timestamp(NOW.0 - 3_784_000),
             allocation: allocation(1, &[0], &[]),
             limit: None,
+            suspended_ms: 0,
         }),
     };
     let timeout = Ending::End(Outcome::Timeout {

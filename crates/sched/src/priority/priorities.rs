@@ -314,7 +314,8 @@ fn used_since_start(cluster: &Cluster, record: &JobRecord, now: Timestamp) -> f6
     let rate = billed(cluster.priority().has_flag("MAX_TRES"), weights, &of);
     let factor = member::qos_of(cluster, record)
         .map_or(1.0, |qos| cluster.qos()[usize::from(qos.0)].usage_factor);
-    let seconds = now.since(*since) as f64 / 1000.0;
+    let ran = now.since(*since) - record.state.suspended_ms(now);
+    let seconds = ran.max(0) as f64 / 1000.0;
     (rate * factor * decay(cluster).sum(seconds)).clamp(0.0, f64::MAX)
 }
 

@@ -134,20 +134,14 @@ impl State {
 
     fn holder(&self, job: JobId) -> Option<Holder> {
         let record = self.job(job)?;
-        let JobState::Running {
-            since,
-            allocation,
-            limit,
-            ..
-        } = &record.state
-        else {
+        let JobState::Running { allocation, .. } = &record.state else {
             return None;
         };
         Some(Holder {
             job,
             user: record.user.clone(),
             holds: Amount::of(allocation),
-            until: limit.map(|limit| *since + limit),
+            until: record.state.limit_ends(),
         })
     }
 

@@ -1,9 +1,9 @@
 //! What comes when running jobs last until their limits, and what would come of another request.
 
 use super::{Amount, Planned};
-use crate::promise::UNLIMITED;
+use crate::promise::expected_end;
 use crate::{Action, Event, State};
-use model::{JobId, JobRecord, JobState, KILL_WAIT, Outcome, Request, Timestamp};
+use model::{JobId, JobRecord, JobState, Outcome, Request, Timestamp};
 use std::sync::Arc;
 
 /// A plan looks no further than so many moments at which something ends.
@@ -34,7 +34,7 @@ impl State {
             }
             let ends: Vec<(Timestamp, JobId)> = later
                 .running()
-                .filter_map(|job| Some((expected_end(job, now)?, job.id)))
+                .filter_map(|job| Some((expected_end(&job.state, now)?, job.id)))
                 .collect();
             let next_end = ends.iter().map(|(end, _)| *end).min();
             let next = [next_end, later.next_due()].into_iter().flatten().min()?;
@@ -89,13 +89,4 @@ fn starts(actions: &[Action]) -> impl Iterator<Item = JobId> {
         Action::Start { job, .. } => Some(*job),
         Action::Expire(_) => None,
     })
-}
-
-/// When a running job is over at the latest.
-fn expected_end(job: &JobRecord, now: Timestamp) -> Option<Timestamp> {
-    let JobState::Running { since, limit, .. } = &job.state else {
-        return None;
-    };
-    let end = *since + limit.unwrap_or(UNLIMITED);
-    Some(if end > now { end } else { now + KILL_WAIT })
 }

@@ -123,6 +123,7 @@ impl Row<'_> {
                 }))
             }
             "Start" => moment(self.since()),
+            "Suspended" => padded_elapsed_text(self.suspended()),
             "State" => self.state(),
             "Submit" => moment(Some(match (self.step, self.start) {
                 (Some(step), _) => step.since,
@@ -244,8 +245,25 @@ impl Row<'_> {
 
     fn elapsed(&self) -> i64 {
         let end = self.end().unwrap_or(self.facts.now);
-        self.since()
-            .map_or(0, |since| (end.seconds() - since.seconds()).max(0))
+        self.since().map_or(0, |since| {
+            (end.seconds() - since.seconds() - self.suspended()).max(0)
+        })
+    }
+
+    /// For how many seconds the start was suspended.
+    fn suspended(&self) -> i64 {
+        let Some(start) = self.start else {
+            return 0;
+        };
+        let end = start.ended.unwrap_or(self.facts.now);
+        let suspension = start.suspension;
+        suspension.map_or(0, |suspension| suspension.until(end) / 1000)
+    }
+
+    fn is_suspended(&self) -> bool {
+        let start = self.start.filter(|start| start.ended.is_none());
+        let suspension = start.and_then(|start| start.suspension);
+        suspension.is_some_and(|suspension| suspension.is_now)
     }
 
     fn limit(&self) -> Option<Seconds> {
@@ -270,6 +288,7 @@ impl Row<'_> {
 
     fn state(&self) -> String {
         let name = match (self.step.map(|step| &step.state), self.start) {
+            (Some(StepState::Running), _) if self.is_suspended() => JobStateName::Suspended,
             (Some(StepState::Running), _) => JobStateName::Running,
             (
                 Some(StepState::Ended {
@@ -287,6 +306,7 @@ impl Row<'_> {
                 JobStateName::Cancelled
             }
             (Some(StepState::Ended { .. }), _) => JobStateName::Failed,
+            (None, Some(_)) if self.is_suspended() => JobStateName::Suspended,
             (None, Some(start)) => start.state,
             (None, None) => self.job.state,
         };

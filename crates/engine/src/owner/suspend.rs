@@ -1,0 +1,86 @@
+//! `suspend` and `resume`: what `scontrol` does with running jobs.
+
+use super::turn::Turn;
+use super::{Owner, rights};
+use crate::message::Peer;
+use crate::spec::SupervisorCall;
+use api::{Answer, Refusal};
+use model::{JobId, JobState};
+use sched::Event;
+
+impl Owner {
+    /// Suspends a running job, or all running elements of an array, or resumes them. As in Slurm an
+    /// operator's right, and a resumed job does not wait for its CPUs.
+    pub(super) fn suspend(
+        &mut self,
+        job: JobId,
+        suspend: bool,
+        peer: Peer,
+        turn: &mut Turn,
+    ) -> Result<Answer, Refusal> {
+        if !rights::is_operator(peer.uid, sys::process::user()) {
+            return Err(invalid("Access/permission denied"));
+        }
+        let (mut changed, mut refused) = (Vec::new(), None);
+        let rows = self.jobs_of_id(job);
+        for id in rows {
+            let Some(record) = self.state.job(id) else {
+                // Says what it is: unknown, or over.
+                self.owned(id, peer)?;
+                continue;
+            };
+            match &record.state {
+                JobState::Pending { .. } => {
+                    refused.get_or_insert("Job is pending execution");
+                }
+                JobState::Ended { .. }
+                | JobState::Running {
+                    ending: Some(_), ..
+                } => {
+                    refused.get_or_insert("Job/step already completing or completed");
+                }
+                state if suspend || state.is_suspended() => changed.push(id),
+                JobState::Running { .. } => {
+                    refused.get_or_insert("Job is not suspended");
+                }
+            }
+        }
+        if let (true, Some(refused)) = (changed.is_empty(), refused) {
+            return Err(invalid(refused));
+        }
+        let at = turn.now;
+        for job in changed {
+            self.state.apply(if suspend {
+                Event::Suspended { job, at }
+            } else {
+                Event::Resumed { job, at }
+            });
+            self.tell_suspension(job, turn);
+        }
+        turn.durable = true;
+        Ok(Answer::Done)
+    }
+
+    /// Has the processes of a job stopped, or let go on, as its row says.
+    pub(super) fn tell_suspension(&self, job: JobId, turn: &mut Turn) {
+        let (Some(active), Some(record)) = (self.running.get(&job), self.state.job(job)) else {
+            return;
+        };
+        let call = if record.state.is_suspended() {
+            SupervisorCall::Suspend
+        } else {
+            SupervisorCall::Resume
+        };
+        for step in active.steps.keys() {
+            for key in active.live_keys(*step) {
+                turn.words.push((key, call.clone()));
+            }
+        }
+    }
+}
+
+fn invalid(message: &str) -> Refusal {
+    Refusal::Invalid {
+        message: message.to_owned(),
+    }
+}

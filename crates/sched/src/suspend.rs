@@ -1,0 +1,56 @@
+//! Running jobs whose processes are stopped for a while.
+
+use crate::State;
+use model::{JobId, JobState, Suspension, Timestamp};
+
+impl State {
+    /// Suspends a running job that isn't being ended, or resumes it.
+    pub(crate) fn suspend(&mut self, id: JobId, is_now: bool, at: Timestamp) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let limit_ends = job.record.state.limit_ends();
+        let was = job.record.state.is_suspended();
+        let JobState::Running {
+            allocation,
+            ending: None,
+            suspension,
+            ..
+        } = &mut job.record.state
+        else {
+            return;
+        };
+        if was == is_now {
+            return;
+        }
+        let before_ms = suspension.map_or(0, |former| former.until(at));
+        *suspension = Some(Suspension {
+            is_now,
+            at,
+            before_ms,
+        });
+        let former = job.derived.holding.take();
+        if let (Some(holding), false) = (former, self.held.is_overdrawn) {
+            self.held.give(&self.cluster, &holding, allocation);
+        }
+        job.hold_anew(&self.cluster);
+        if let (JobState::Running { allocation, .. }, Some(holding), false) = (
+            &job.record.state,
+            &job.derived.holding,
+            self.held.is_overdrawn,
+        ) {
+            self.held.hold(&self.cluster, holding, allocation);
+        }
+        if let Some(end) = limit_ends {
+            self.expiries.remove(&(end, id));
+        }
+        if let (false, Some(end)) = (job.record.batch, job.record.state.limit_ends()) {
+            self.expiries.insert((end, id));
+        }
+        self.touch(id);
+        // Others may have its CPUs by now.
+        if self.held.is_overdrawn {
+            self.recount();
+        }
+    }
+}
