@@ -15,10 +15,24 @@ pub struct ClusterReport {
     pub nodes: Vec<NodeReport>,
     /// Partitions in the cluster's own order.
     pub partitions: Vec<PartitionReport>,
+    /// Licences in the cluster file's order.
+    pub licences: Vec<LicenceReport>,
     /// Since when its engine serves.
     pub since: Timestamp,
     /// Its nodes are pretended: they share this machine's CPUs, and their GPUs are numbers.
     pub is_pretended: bool,
+}
+
+/// Licences of one name, and their use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LicenceReport {
+    /// Their name.
+    pub name: String,
+    /// How many there are.
+    pub total: u32,
+    /// How many running jobs hold.
+    pub used: u32,
 }
 
 /// A node and its use.

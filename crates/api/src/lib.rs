@@ -21,7 +21,7 @@ mod version;
 pub use call_error::CallError;
 pub use client::Client;
 pub use cluster_report::{
-    ClusterReport, GpuReport, GresReport, NodeReason, NodeReport, PartitionReport,
+    ClusterReport, GpuReport, GresReport, LicenceReport, NodeReason, NodeReport, PartitionReport,
 };
 pub use connect_error::ConnectError;
 pub use engine_folder::EngineFolder;
@@ -29,8 +29,8 @@ pub use frame::{LONGEST_ANSWER, LONGEST_CALL, read_frame, write_frame};
 pub use job_mail::JobMail;
 pub use message::{
     Answer, Call, CancelRequest, CpusAndGpus, EngineFacts, Handover, Hello, HelloAnswer, JobFilter,
-    JobHolds, NodeChange, NodeFacts, Refusal, Selector, StepLaunch, StepRequestName, StepTask,
-    Submission, Watched, WhyWaiting, WouldStart,
+    JobHolds, LicenceNeed, NodeChange, NodeFacts, Refusal, Selector, StepLaunch, StepRequestName,
+    StepTask, Submission, Watched, WhyWaiting, WouldStart,
 };
 pub use startup::Startup;
 pub use version::{PROTOCOL, VERSION};

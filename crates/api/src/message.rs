@@ -278,8 +278,24 @@ pub struct WhyWaiting {
     pub holders: Vec<JobHolds>,
     /// When it would start if all jobs ran until their limits.
     pub start: Option<Timestamp>,
+    /// Licences that it asks for and that are not free.
+    #[serde(default)]
+    pub licences: Vec<LicenceNeed>,
     /// Options with less in them: each alone would let it start now.
     pub instead: Vec<String>,
+}
+
+/// Licences that a job waits for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LicenceNeed {
+    /// Their name.
+    pub name: String,
+    /// How many it asks for.
+    pub asked: u32,
+    /// How many there are.
+    pub there: u32,
+    /// Running jobs that hold some, and how many each.
+    pub held: Vec<(JobId, u32)>,
 }
 
 /// CPUs and GPUs.

@@ -353,7 +353,10 @@ fn a_question_is_answered_as_slurm_does_and_queues_nothing() {
     let refused = env.slurm("sbatch", &["--licenses=a", "--test-only", "--wrap", "true"]);
     assert_eq!(
         refused.code(1).stderr,
-        "allocation failure: Invalid license specification\n"
+        "allocation failure: Invalid license specification\n\
+         sbatch:   asked   --licenses=a\n\
+         sbatch:   there   no licences are counted there\n\
+         sbatch:   do      leave --licenses out\n"
     );
     assert_eq!(env.slurm("squeue", &["-h", "-t", "all"]).success(), "");
 }

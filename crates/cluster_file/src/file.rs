@@ -3,8 +3,8 @@
 use super::read::Reader;
 use super::section::{Section, section};
 use super::tables::{
-    Account, Containers, Limits, Lists, Modules, NodeLocal, Nodes, Partition, Paths, Policy,
-    Preemption, Priority, Qos, Scheduling, User,
+    Account, Containers, Licence, Limits, Lists, Modules, NodeLocal, Nodes, Partition, Paths,
+    Policy, Preemption, Priority, Qos, Scheduling, User,
 };
 use super::{ClusterProblem, Named};
 use model::{Internet, SlurmVersion};
@@ -47,6 +47,8 @@ section! {
         accounts: Vec<Named<Account>> = "account",
         /// Users.
         users: Vec<Named<User>> = "user",
+        /// Licences that jobs can ask for.
+        licences: Vec<Named<Licence>> = "license",
         /// What the site wants a job to ask for.
         policy: Policy,
         /// Limits of the whole.

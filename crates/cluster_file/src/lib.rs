@@ -39,8 +39,8 @@ pub use shipped::{find, shipped};
 pub use sourced::{Named, Other, Source, Sourced};
 pub use surroundings::surroundings;
 pub use tables::{
-    Account, Association, Containers, Gpu, Limits, Lists, Modules, NodeLocal, Nodes, Partition,
-    Paths, Policy, PolicyOfGpu, Preemption, Priority, Qos, Scheduling, User,
+    Account, Association, Containers, Gpu, Licence, Limits, Lists, Modules, NodeLocal, Nodes,
+    Partition, Paths, Policy, PolicyOfGpu, Preemption, Priority, Qos, Scheduling, User,
 };
 pub use words::{EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode, PreemptType};
 

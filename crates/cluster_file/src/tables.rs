@@ -300,6 +300,14 @@ section! {
 }
 
 section! {
+    /// Licences of one name: `[license.NAME]`. `Licenses`
+    Licence {
+        /// How many jobs can have at once.
+        count: u32,
+    }
+}
+
+section! {
     /// What a site wants a job to ask for: `[policy]`.
     Policy {
         /// The option by which GPUs are asked for.

@@ -53,7 +53,7 @@ mod share;
 
 pub use admit::{
     Admission, Denial, Fate, Given, GpuTypes, Refusal, Subject, admission, admit, charged, given,
-    gpu_types, never_on_one, refusals,
+    gpu_types, never_on_one, no_licence, refusals,
 };
 pub use amounts::{Amounts, LANE_MAX, LANES};
 pub use cluster::{

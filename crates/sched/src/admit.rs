@@ -3,7 +3,7 @@
 use crate::State;
 use crate::kinds::Choice;
 use model::Request;
-use resources::{Demand, Denial, NodeId, PartId, Refusal, never_on_one};
+use resources::{Demand, Denial, NodeId, PartId, Refusal, never_on_one, no_licence};
 
 impl State {
     /// Whether a request could ever start here.
@@ -16,6 +16,9 @@ impl State {
 
     /// The partitions in which a request could start, in the order in which it names them.
     pub(crate) fn admitted(&mut self, request: &Request) -> Result<Vec<Choice>, Box<Refusal>> {
+        if let Some(refusal) = no_licence(self.cluster.licences(), request) {
+            return Err(Box::new(refusal));
+        }
         if let Some(refusal) = self
             .one_node()
             .and_then(|node| never_on_one(&self.cluster, node, request))

@@ -2,6 +2,7 @@
 
 use crate::array::Array;
 use crate::job::Job;
+use crate::ledger::Ledger;
 use crate::{Event, Finished, State, priority_of};
 use model::{
     Ending, JobId, JobRecord, JobState, Outcome, PendingReason, Ran, Seconds, Timestamp, WaitStatus,
@@ -86,6 +87,7 @@ impl State {
                 self.touch(id);
             }
         }
+        self.ledger = Ledger::count(&self.cluster, self.running_shares());
     }
 
     fn submitted(&mut self, record: JobRecord, history: Vec<Finished>, at: Timestamp) {
@@ -201,6 +203,7 @@ impl State {
         if let Some(end) = job.record.state.limit_ends() {
             self.expiries.remove(&(end, id));
         }
+        self.ledger.ended(&job.record);
         let holding = job.derived.holding.take();
         if let (Some(holding), false) = (holding, self.held.is_overdrawn) {
             self.held.give(&self.cluster, &holding, allocation);

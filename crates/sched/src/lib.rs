@@ -58,4 +58,4 @@ pub use prioritise::JobPriority;
 pub use queue::priority_of;
 pub use state::{Saved, State};
 pub use update::JobUpdate;
-pub use why::{Amount, Holder, Why};
+pub use why::{Amount, Holder, LicenceNeed, Why};

@@ -8,7 +8,7 @@
 //!   delay no promise; who can't has one too, as `bf_job_part_count_reserve` says.
 
 use crate::kinds::{Choice, Need, find};
-use crate::ledger::{Chain, Ledger, Used};
+use crate::ledger::{Chain, Ledger, Used, Wanted};
 use crate::promise::{Promises, UNLIMITED};
 use crate::queue::Key;
 use crate::{Action, State};
@@ -40,8 +40,6 @@ struct Pass {
     unavailable: BTreeMap<JobId, PendingReason>,
     /// From the first blocked job on, with backfill.
     promises: Option<Promises>,
-    /// What runs under each limit.
-    ledger: Ledger,
     /// What did not fit, by the shortest limit: while nothing is given back none like it does.
     failed: HashMap<(usize, u32), i64>,
     /// Why jobs do not start that others do not keep waiting.
@@ -55,10 +53,7 @@ impl State {
     pub(crate) fn pass(&mut self, now: Timestamp) -> Vec<Action> {
         let mut actions = Vec::new();
         let pass = loop {
-            let mut pass = Pass {
-                ledger: Ledger::count(&self.cluster, self.running()),
-                ..Pass::default()
-            };
+            let mut pass = Pass::default();
             while let Some((partition, key)) = self.next_in_order(&pass) {
                 actions.extend(self.try_first(&mut pass, partition, key, now));
             }
@@ -103,10 +98,10 @@ impl State {
         let choice = job.choice(partition)?.clone();
         let limit = self.limit_of(job, &choice);
         let chain = || Chain::of(&self.cluster, &job.record, Some(partition));
-        let chain = pass.ledger.counts().then(chain);
+        let chain = Ledger::counts(&self.cluster).then(chain);
         let mut may_start = self.may_start(job, &choice);
         if let (Ok(()), Some(chain)) = (&may_start, &chain) {
-            may_start = pass.ledger.before(chain, limit);
+            may_start = self.ledger.before(chain, limit);
         }
         if let Err(reason) = may_start {
             pass.limited.insert(key.job, reason);
@@ -124,13 +119,19 @@ impl State {
         let found = self.find_now(pass, &choice, user, length, now);
         if let Some(shares) = found {
             if let Some(chain) = &chain {
-                let used = Used::of_shares(&shares);
-                if let Err(reason) = pass.ledger.after(chain, used) {
+                let own = Some(self.cluster.partition(partition));
+                let used = Used::of(&self.cluster, own, &job.record.request, &shares);
+                let wanted = Wanted {
+                    used: &used,
+                    nodes: shares.len() as u64,
+                    limit,
+                    now,
+                };
+                if let Err(reason) = self.ledger.after(chain, wanted) {
                     pass.limited.insert(key.job, reason);
                     pass.passed.insert(partition, key);
                     return None;
                 }
-                pass.ledger.add(chain, used);
             }
             // One that kept others waiting in another of its partitions does so no more.
             let lets_others = pass.blocked.values().any(|job| *job == key.job);
@@ -292,6 +293,7 @@ impl State {
             ending: None,
             suspension: None,
         };
+        self.ledger.started(&self.cluster, &job.record, shares);
         self.touch(id);
         self.refile(id, now);
         let target = self.jobs[&id].target();

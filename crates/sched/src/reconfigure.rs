@@ -3,9 +3,10 @@
 use crate::held::Held;
 use crate::job::{Job, Place};
 use crate::kinds::Kinds;
+use crate::ledger::Ledger;
 use crate::{ClusterRef, State};
-use model::{JobId, JobState, NodeMark, NodeName, PendingReason, Timestamp};
-use resources::Cluster;
+use model::{JobId, JobRecord, JobState, NodeMark, NodeName, PendingReason, Timestamp};
+use resources::{Cluster, Share};
 use std::sync::Arc;
 
 impl State {
@@ -57,6 +58,17 @@ impl State {
                 self.held.hold(&self.cluster, holding, allocation);
             }
         }
+        let running = self.running_shares();
+        self.ledger = Ledger::count(&self.cluster, running);
+    }
+
+    /// Running jobs with what they hold.
+    pub(crate) fn running_shares(&self) -> impl Iterator<Item = (&JobRecord, &[Share])> {
+        let running = self.jobs.values().filter(|job| !job.is_pending());
+        running.filter_map(|job| {
+            let holding = job.derived.holding.as_ref()?;
+            Some((&job.record, &holding.shares[..]))
+        })
     }
 
     /// GPUs of this machine that others use are not given.

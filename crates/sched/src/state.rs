@@ -4,6 +4,7 @@ use crate::array::Array;
 use crate::held::Held;
 use crate::job::{Job, Place};
 use crate::kinds::Kinds;
+use crate::ledger::Ledger;
 use crate::member::Member;
 use crate::planner::BackfillParameters;
 use crate::priority::{Priorities, Usage};
@@ -52,6 +53,8 @@ pub struct State {
     pub(crate) names: BTreeMap<(u32, String), BTreeSet<JobId>>,
     pub(crate) arrays: BTreeMap<JobId, Array>,
     pub(crate) priorities: Priorities,
+    /// What runs, by limit.
+    pub(crate) ledger: Ledger,
     /// GPUs that other users of the machine hold.
     pub(crate) barred: BTreeSet<GpuIndex>,
     pub(crate) next_id: u32,
@@ -115,6 +118,7 @@ impl State {
             names: BTreeMap::new(),
             arrays: BTreeMap::new(),
             priorities: Priorities::default(),
+            ledger: Ledger::default(),
             barred: BTreeSet::new(),
             next_id: 1,
             version: 0,

@@ -121,6 +121,10 @@ impl State {
                 }
             }
         }
+        if let Some(holding) = &job.derived.holding {
+            self.ledger
+                .started(&self.cluster, &job.record, &holding.shares);
+        }
         self.touch(id);
         self.updated.insert(id);
         if is_pending {

@@ -154,7 +154,7 @@ impl World {
         args.extend(["-J".to_owned(), name.to_owned()]);
         args.push("--wrap=true".to_owned());
         let zone = jiff::tz::TimeZone::UTC;
-        let surroundings = Surroundings::embedded(self.now, &zone, Path::new("/"));
+        let surroundings = Surroundings::embedded(self.now, &zone, Path::new("/")).with_nodes(true);
         let (sbatch, said) = model::sbatch::resolve(&args, &|_| None, None, &surroundings);
         match model::first_error(&said) {
             Some(error) => Err(error.message.clone()),

@@ -5,7 +5,7 @@ use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use crate::words::length;
-use api::{CpusAndGpus, WhyWaiting};
+use api::{CpusAndGpus, LicenceNeed, WhyWaiting};
 use backend::ViewState;
 use clap::Args as ClapArgs;
 use folder::RunFolder;
@@ -107,6 +107,9 @@ fn story(
         );
         text += &line("free", &free);
     }
+    for need in &why.licences {
+        text += &line("licences", &licences(need));
+    }
     if let [first, ..] = &why.ahead[..] {
         let others = match why.ahead.len() {
             1 => format!("job {first} waits and comes before it"),
@@ -146,6 +149,28 @@ fn story(
     text
 }
 
+/// `1 matlab asked, 2 of 2 held: 1 by job 12, 1 by job 13`
+fn licences(need: &LicenceNeed) -> String {
+    let all: u32 = need.held.iter().map(|(_, count)| *count).sum();
+    let holders = need.held.iter().take(SHOWN);
+    let holders: Vec<String> = holders
+        .map(|(job, count)| format!("{count} by job {job}"))
+        .collect();
+    let more = need.held.len().saturating_sub(SHOWN);
+    let more = if more > 0 {
+        format!(", others by {}", counted(more, "more job"))
+    } else {
+        String::new()
+    };
+    format!(
+        "{} {} asked, {all} of {} held: {}{more}",
+        need.asked,
+        need.name,
+        need.there,
+        holders.join(", ")
+    )
+}
+
 fn line(head: &str, text: &str) -> String {
     format!("{}\n", row(head, text))
 }
@@ -181,6 +206,18 @@ mod tests {
     use model::JobId;
 
     #[test]
+    fn who_has_the_licences() {
+        let need = LicenceNeed {
+            name: "matlab".to_owned(),
+            asked: 2,
+            there: 3,
+            held: vec![(JobId(12), 1), (JobId(13), 1)],
+        };
+        expect!["2 matlab asked, 2 of 3 held: 1 by job 12, 1 by job 13"]
+            .assert_eq(&licences(&need));
+    }
+
+    #[test]
     fn a_job_that_waits_for_gpus() {
         let amount = |cpus: u64, gpus: u64| CpusAndGpus { cpus, gpus };
         let hour = 3_600_000;
@@ -207,6 +244,7 @@ mod tests {
                 },
             ],
             start: Some(Timestamp(2 * hour)),
+            licences: Vec::new(),
             instead: vec!["--gpus=1".to_owned(), "--time=01:00:00".to_owned()],
         };
         let text = story("job 17", &why, &[], Timestamp(hour), &TimeZone::UTC);

@@ -71,6 +71,18 @@ pub fn engine_dir() -> Result<PathBuf, CommandError> {
     }
 }
 
+/// Whether that engine, or the one of that cluster, has nodes of a cluster file; otherwise it is this
+/// machine.
+pub fn has_nodes(cluster: Option<&str>) -> bool {
+    let folder = match cluster {
+        Some(cluster) => sys::Places::from_env()
+            .ok()
+            .map(|places| runs::engine_dir(&places, cluster)),
+        None => engine_dir().ok(),
+    };
+    folder.is_some_and(|folder| EngineFolder::new(folder).cluster().exists())
+}
+
 /// The name of that engine, which its cluster has too.
 pub fn engine_name() -> Result<String, CommandError> {
     Ok(EngineFolder::new(engine_dir()?).name())

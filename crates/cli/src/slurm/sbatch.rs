@@ -89,7 +89,8 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         Stop::Status(1)
     })?;
     let zone = sys::local_zone();
-    let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd);
+    let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd)
+        .with_nodes(super::connection::has_nodes(cluster));
     // The command line alone first: what is wrong there is said before a script is waited for.
     let stand_in = "#!/bin/sh\n";
     let (asked, said) = resolve(args, &super::variable, Some(stand_in), &surroundings);

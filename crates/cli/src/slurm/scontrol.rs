@@ -2,7 +2,7 @@
 
 use super::cluster_view::cluster;
 use super::connection::{CommandError, connect, connect_to_look, engine_dir, view_facts};
-use super::scontrol_show::{node_text, partition_text, step_text};
+use super::scontrol_show::{licence_text, node_text, partition_text, step_text};
 use crate::printer::Printer;
 use api::{CallError, Client, EngineFacts, JobFilter, NodeChange, Refusal};
 use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolJob, ScontrolUsageError};
@@ -56,6 +56,7 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
         ScontrolCommand::ShowPartition(name) => {
             show_partitions(name.as_deref(), asked.style, asked.quiet, printer)
         }
+        ScontrolCommand::ShowLicences(name) => show_licences(name.as_deref(), asked.style, printer),
         ScontrolCommand::ShowStep(name) => {
             show_steps(name.as_deref(), asked.style, asked.quiet, printer)
         }
@@ -555,6 +556,27 @@ fn show_partitions(
         }
         _ => Ok(0),
     }
+}
+
+/// The licences of a name, or all.
+fn show_licences(
+    name: Option<&str>,
+    style: ShowStyle,
+    printer: &Printer,
+) -> Result<u8, CommandError> {
+    let cluster = cluster()?;
+    let all = cluster.licences.iter();
+    let wanted = all.filter(|licence| name.is_none_or(|name| name == licence.name));
+    let text: String = wanted.map(|licence| licence_text(licence, style)).collect();
+    if text.is_empty() {
+        match name {
+            Some(name) => printer.line(&format!("License {name} not found")),
+            None => printer.line("No licenses configured in Slurm."),
+        }
+        return Ok(u8::from(name.is_some()));
+    }
+    printer.data(&text);
+    Ok(0)
 }
 
 /// The steps that run, of all jobs, of a job, or one.

@@ -1,7 +1,7 @@
 //! `scontrol show node`, `show partition`, `show step`: as Slurm 22.05 prints them, line by line.
 
 use super::cluster_view::{gres, gres_used, kind_text, over_subscribe};
-use api::{ClusterReport, GpuReport, NodeReport, PartitionReport};
+use api::{ClusterReport, GpuReport, LicenceReport, NodeReport, PartitionReport};
 use jiff::tz::TimeZone;
 use model::{
     JobInfo, NodeName, Seconds, ShowStyle, StepRecord, Timestamp, mebibytes_text, moment_text,
@@ -301,5 +301,22 @@ fn or_null(text: String) -> String {
         "(null)".to_owned()
     } else {
         text
+    }
+}
+
+/// Licences of one name.
+pub fn licence_text(licence: &LicenceReport, style: ShowStyle) -> String {
+    let LicenceReport { name, total, used } = licence;
+    let lines = [
+        format!("LicenseName={name}"),
+        format!(
+            "Total={total} Used={used} Free={} Reserved=0 Remote=no",
+            total.saturating_sub(*used)
+        ),
+    ];
+    if style.one_line {
+        format!("{}\n", lines.join(" "))
+    } else {
+        format!("{}\n", lines.join("\n    "))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::conf_line::ConfLine;
 use super::{Importer, known_options, said};
-use crate::{EnforcePartLimits, Mib, PreemptMode, PreemptType};
+use crate::{EnforcePartLimits, Licence, Mib, Named, PreemptMode, PreemptType};
 use model::{Seconds, TimeLimitRequest};
 
 /// Options that say how daemons run and where they write, and nothing of what jobs can have.
@@ -223,6 +223,23 @@ impl Importer {
                     _ => return Some(false),
                 };
                 set!(file.limits.enforce_partition_limits, said(line, word))
+            }
+            "licenses" => {
+                let Some(all) = model::parse_licences(value) else {
+                    return Some(false);
+                };
+                for licence in all {
+                    let body = Licence {
+                        count: said(line, licence.count),
+                        ..Licence::default()
+                    };
+                    file.licences.push(Named {
+                        name: licence.name,
+                        span: 0..0,
+                        body,
+                    });
+                }
+                true
             }
             "jobrequeue" => set!(file.scheduling.requeue, flag()),
             "killwait" => set!(file.scheduling.kill_wait, seconds(1)),

@@ -89,6 +89,9 @@ fn nodes_and_partitions() {
             allow_accounts = ["a", "b"]
             state = "up"
 
+            [license.x]
+            count = { value = 2, from = "slurm.conf:17" }
+
             [limits]
             default_memory_per_cpu = { value = "100M", from = "slurm.conf:4" }
 
@@ -101,7 +104,6 @@ fn nodes_and_partitions() {
             #   slurm.conf:13 LLN=YES: a cluster file has no key for it
             #   slurm.conf:15 FrontendName=f1: a front end stands for nodes: the nodes are taken as they are described
             #   slurm.conf:16 DownNodes=big: nodes that are down now: a cluster file says what there is
-            #   slurm.conf:17 Licenses=x:2: a cluster file has no key for it
 
             # Left out, since it says how daemons run, not what jobs can have:
             #   SlurmctldPort (slurm.conf:2) State (slurm.conf:6) State (slurm.conf:8) State (nodes.conf:1)
@@ -187,7 +189,6 @@ fn options_that_no_slurm_has_are_refused() {
         .collect();
     expect![[r#"
         error slurm.conf:1 ClusterNmae: Slurm has no such option there, and refuses the file; did you mean ClusterName?
-        note slurm.conf:2 Licenses=x:2: a cluster file has no key for it
         error slurm.conf:3 CPU: Slurm has no such option there, and refuses the file; did you mean CPUs?
         note slurm.conf:3 TRESWeights=x: a cluster file has no key for it
         error slurm.conf:4 Feture: Slurm has no such option there, and refuses the file; did you mean Feature?

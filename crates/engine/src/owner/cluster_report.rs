@@ -1,10 +1,13 @@
 //! `cluster`: nodes, partitions and their use.
 
 use super::Owner;
-use api::{ClusterReport, GpuReport, GresReport, NodeReason, NodeReport, PartitionReport};
+use api::{
+    ClusterReport, GpuReport, GresReport, LicenceReport, NodeReason, NodeReport, PartitionReport,
+};
 use cluster_file::{PreemptMode, PreemptType};
 use model::{
-    GpuIndex, JobState, MemoryRequest, NodeName, NodeShare, NodeState, NodeUse, Timestamp,
+    GpuIndex, JobState, LicenceCount, MemoryRequest, NodeName, NodeShare, NodeState, NodeUse,
+    Timestamp,
 };
 use resources::{Cluster, Lane, NodeClass, NodeId, Partition, UNBOUNDED};
 use std::collections::{BTreeSet, HashMap};
@@ -39,9 +42,20 @@ impl Owner {
                 .iter()
                 .map(|partition| self.partition_report(partition))
                 .collect(),
+            licences: self.licence_reports(),
             since: self.since,
             is_pretended: self.cluster.is_pretended(),
         }
+    }
+
+    fn licence_reports(&self) -> Vec<LicenceReport> {
+        let all = self.state.cluster().licences().iter();
+        let report = |licence: &LicenceCount| LicenceReport {
+            name: licence.name.clone(),
+            total: licence.count,
+            used: self.state.licences_held(&licence.name),
+        };
+        all.map(report).collect()
     }
 
     /// What jobs hold of each node, by its number.

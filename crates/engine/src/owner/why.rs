@@ -1,7 +1,7 @@
 //! `why`: what a job waits for.
 
 use super::Owner;
-use api::{Answer, CpusAndGpus, JobHolds, Refusal, WhyWaiting};
+use api::{Answer, CpusAndGpus, JobHolds, LicenceNeed, Refusal, WhyWaiting};
 use model::{JobId, JobState, Timestamp};
 use sched::Amount;
 
@@ -27,6 +27,12 @@ impl Owner {
             holds: wire(holder.holds),
             until: holder.until,
         });
+        let licences = why.licences.into_iter().map(|need| LicenceNeed {
+            name: need.name,
+            asked: need.asked,
+            there: need.there,
+            held: need.held,
+        });
         Answer::Why(Box::new(WhyWaiting {
             job: record.id,
             reason: model::reason_text(&reason),
@@ -37,6 +43,7 @@ impl Owner {
             ahead: why.ahead,
             holders: holders.collect(),
             start: why.start,
+            licences: licences.collect(),
             instead: why.instead,
         }))
     }

@@ -27,7 +27,9 @@ pub enum ScontrolCommand {
     ShowPartition(Option<String>),
     /// `show step [ID]`
     ShowStep(Option<String>),
-    /// `show reservation`, `show licenses` and others of which the engine has none: what is said.
+    /// `show licenses [NAME]`
+    ShowLicences(Option<String>),
+    /// `show reservation` and others of which the engine has none: what is said.
     None {
         /// On standard output.
         stdout: String,
@@ -410,6 +412,9 @@ fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
     if let Some(said) = none_of(&is, value.as_deref()) {
         return Ok(said);
     }
+    if is("licenses", 2) {
+        return Ok(ScontrolCommand::ShowLicences(value));
+    }
     if is("jobs", 1) || is("jobid", 1) {
         return Ok(ScontrolCommand::ShowJob(value));
     }
@@ -439,9 +444,6 @@ fn none_of(is: &dyn Fn(&str, usize) -> bool, value: Option<&str>) -> Option<Scon
             None => shown("No reservations in the system"),
             Some(name) => said(format!("Reservation {name} not found\n"), String::new(), 1),
         });
-    }
-    if is("licenses", 2) {
-        return Some(shown("No licenses configured in Slurm."));
     }
     if is("frontend", 1) {
         return Some(shown("No nodes in the system"));

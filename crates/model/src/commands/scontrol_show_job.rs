@@ -235,8 +235,10 @@ fn request(job: &JobInfo) -> Vec<String> {
         lines.push(format!("Reservation={name}"));
     }
     lines.push(format!(
-        "OverSubscribe={} Contiguous=0 Licenses=(null) Network=(null)",
-        crate::fields::field_table::over_subscribe(job)
+        "OverSubscribe={} Contiguous={} Licenses={} Network=(null)",
+        crate::fields::field_table::over_subscribe(job),
+        u8::from(job.contiguous),
+        or_null(&job.licenses)
     ));
     lines.push(format!("Command={}", or_null(&job.command)));
     lines.push(format!("WorkDir={}", job.work_dir));

@@ -4,7 +4,7 @@ use crate::commands::squeue_order::{sort_jobs, sort_steps};
 use crate::commands::{JobName, SqueueArgs, StateFilter};
 use crate::fields::{Format, JobField, StepField, StepInfo};
 use crate::records::{ArrayTaskInfo, JobInfo, JobRecord, JobStateName, StepRecord, ViewFacts};
-use crate::values::NodeName;
+use crate::values::{NodeName, parse_licences};
 
 const JOB_COLUMNS: &str = "jobarrayid:.18 ,partition:.9 ,name:.8 ,username:.8 ,statecompact:.2 ,timeused:.10 ,numnodes:.6 ,reasonlist:0";
 const LONG_JOB_COLUMNS: &str = "jobarrayid:.18 ,partition:.9 ,name:.8 ,username:.8 ,state:.8 ,timeused:.10 ,timelimit:.9 ,numnodes:.6 ,reasonlist:0";
@@ -117,6 +117,15 @@ impl SqueueArgs {
             .collect()
     }
 
+    fn takes_licences(&self, job: &JobInfo) -> bool {
+        let Some(wanted) = &self.licenses else {
+            return true;
+        };
+        let own = job.licenses.as_deref().and_then(parse_licences);
+        let mut own = own.into_iter().flatten();
+        own.any(|own| wanted.contains(&own.name))
+    }
+
     fn takes(&self, job: &JobInfo, me: u32, nodes: Option<&[NodeName]>) -> bool {
         let any_case = |list: &Option<Vec<String>>, value: &str| {
             list.as_ref()
@@ -129,7 +138,7 @@ impl SqueueArgs {
         });
         let jobs = self.jobs.as_ref();
         jobs.is_none_or(|names| names.iter().any(|name| is_named(job, *name)))
-            && !self.licenses
+            && self.takes_licences(job)
             && any_case(&self.accounts, job.account.as_deref().unwrap_or_default())
             && any_case(&self.qos, &job.qos)
             && any_case(&self.names, &job.name)

@@ -14,8 +14,8 @@ pub struct SqueueArgs {
     pub accounts: Option<Vec<String>>,
     /// `--jobs`
     pub jobs: Option<Vec<JobName>>,
-    /// `--licenses`: no job of ours has any.
-    pub licenses: bool,
+    /// `--licenses`: jobs that ask for one of these.
+    pub licenses: Option<Vec<String>>,
     /// `--name`, any case.
     pub names: Option<Vec<String>>,
     /// `--nodelist`, unexpanded.
@@ -257,7 +257,7 @@ impl SqueueArgs {
                         asked.jobs = Some(job_names(&text)?);
                     }
                 }
-                Key::Licenses => asked.licenses = true,
+                Key::Licenses => asked.licenses = Some(words(&text)),
                 Key::Long => (asked.long, own_format) = (true, true),
                 Key::Format => {
                     if asked.long_format.is_some() {

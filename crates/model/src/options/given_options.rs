@@ -32,6 +32,7 @@ pub(crate) struct GivenOptions {
     pub(crate) comment: Option<String>,
     pub(crate) constraint: Option<String>,
     pub(crate) contiguous: bool,
+    pub(crate) spread: bool,
     pub(crate) core_spec: Option<u32>,
     pub(crate) cores_per_socket: Option<u32>,
     pub(crate) cpu_bind: Option<String>,

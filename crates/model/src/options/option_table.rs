@@ -78,7 +78,7 @@ pub enum Key {
     MultiProg, Network, Nice, NoKill, NoRequeue, NoShell, NodeFile, NodeList, Nodes, Number,
     OpenMode, Output, Overcommit, Overlap, Oversubscribe, Parsable, Partition, PositiveNumber,
     Prefer, PreserveEnv, Priority, Profile, Propagate, Pty, Qos, Quiet, QuitOnInterrupt, Reboot, Relative,
-    Requeue, Reservation, SendLibs, Signal, SocketsPerNode, StepWait, Switches, Tasks,
+    Requeue, Reservation, SendLibs, Signal, SocketsPerNode, SpreadJob, StepWait, Switches, Tasks,
     TasksPerCore, TasksPerGpu, TasksPerNode, TasksPerSocket, TasksPerTres, TestOnly, ThreadSpec,
     ThreadsPerCore, Time, TimeMin, Tmp, TresPerTask, Uid, Unbuffered, Usage, Verbose, Version,
     WaitAllNodes, WaitForEnd, Wckey, Whole, Wrap,
@@ -109,6 +109,8 @@ pub struct Opt {
     /// What of a row that sets something is not so on the embedded engine: it says so when it is used,
     /// or refuses it.
     pub but: Option<&'static str>,
+    /// What is not so on this machine is so on a cluster of several nodes.
+    pub on_nodes: bool,
     embedded: bool,
     commands: u8,
     environment: &'static str,
@@ -181,6 +183,12 @@ impl Opt {
 
     pub(crate) const fn but(mut self, what: &'static str) -> Opt {
         self.but = Some(what);
+        self
+    }
+
+    /// On a cluster of several nodes it does what it says.
+    pub(crate) const fn on_nodes(mut self) -> Opt {
+        self.on_nodes = true;
         self
     }
 
@@ -299,6 +307,7 @@ pub(crate) const fn row(
         until: None,
         plugin: None,
         but: None,
+        on_nodes: false,
         embedded: true,
         commands,
         environment,

@@ -7,6 +7,7 @@ use crate::options::option_table::{Command, Key};
 use crate::options::reading::Reading;
 use crate::options::{Show, value_check};
 use crate::values::begin_time::parse_moment_in;
+use crate::values::licences::parse_licences;
 use crate::values::number::{leading, parse_number};
 use crate::values::{
     ArraySpec, Constraint, Dependency, Distribution, Export, GresList, JobId, Levels, NodeCount,
@@ -154,7 +155,9 @@ impl Reading<'_> {
             Key::Label => o.label = true,
             Key::Licenses => {
                 o.licenses = owned();
-                self.refuse_as_controller(given, "Invalid license specification");
+                if parse_licences(text).is_none() {
+                    self.refuse_as_controller(given, "Invalid license specification");
+                }
             }
             Key::MailType => self.mail_type(text, given).ok_or_else(invalid)?,
             Key::MailUser => o.mail_user = owned(),
@@ -253,6 +256,7 @@ impl Reading<'_> {
                 }
             }
             Key::SocketsPerNode => o.sockets_per_node = number(1)?,
+            Key::SpreadJob => o.spread = true,
             Key::StepWait => o.step_wait = number(0)?,
             Key::Switches => o.switches = Some(switches(text, version)?),
             Key::Tasks => o.tasks = number(1)?,

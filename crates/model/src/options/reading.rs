@@ -162,6 +162,9 @@ impl<'a> Reading<'a> {
         if !self.surroundings.embedded {
             return;
         }
+        if option.on_nodes && self.surroundings.has_nodes {
+            return;
+        }
         let long = option.long;
         match option.effect {
             Effect::Sets(_) => {}
@@ -238,6 +241,9 @@ impl<'a> Reading<'a> {
 
     /// Says that an option which was read changes nothing here.
     pub(crate) fn unheeded(&mut self, given: &Given) {
+        if given.option.on_nodes && self.surroundings.has_nodes {
+            return;
+        }
         let value = given.value.as_ref().map(|value| format!("={value}"));
         let value = value.unwrap_or_default();
         let message = format!("--{}{value} has no effect here", given.option.long);

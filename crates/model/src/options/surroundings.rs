@@ -18,6 +18,9 @@ pub struct Surroundings<'a> {
     /// command says before it asks a controller, and behind it, with the code `refused`, what any
     /// controller would refuse; nothing is said of what the engine lacks.
     pub embedded: bool,
+    /// The embedded engine's cluster is one of several nodes with sockets and switches of their own;
+    /// otherwise it is this machine.
+    pub has_nodes: bool,
     /// The Slurm whose rules hold. The embedded engine speaks 22.05's language, and what came later.
     pub version: SlurmVersion,
     /// Whether the Pyxis plugin is loaded there.
@@ -36,6 +39,7 @@ impl<'a> Surroundings<'a> {
             zone,
             cwd,
             embedded: true,
+            has_nodes: false,
             version: SlurmVersion::V22_05,
             pyxis: false,
             gres_types: Some(&["gpu"]),
@@ -56,6 +60,12 @@ impl<'a> Surroundings<'a> {
             gres_types: None,
             ..Surroundings::embedded(now, zone, cwd)
         }
+    }
+
+    /// The same, of an engine whose cluster has nodes of its own.
+    #[must_use]
+    pub fn with_nodes(self, has_nodes: bool) -> Surroundings<'a> {
+        Surroundings { has_nodes, ..self }
     }
 
     /// Whose commands read the words.

@@ -144,8 +144,12 @@ pub struct JobInfo {
     pub features: Option<String>,
     /// `--exclusive`
     pub exclusive: bool,
+    /// `--contiguous`
+    pub contiguous: bool,
     /// `--reservation`
     pub reservation: Option<String>,
+    /// `--licenses`
+    pub licenses: Option<String>,
     /// `--comment`
     pub comment: Option<String>,
     /// The script as named at submission.
@@ -205,6 +209,7 @@ impl JobInfo {
             true => None,
         };
         let path = &request.chdir;
+        let node_options = request.rare.node_options.as_deref();
         JobInfo {
             id: record.id.0,
             array: array_info(record),
@@ -279,7 +284,9 @@ impl JobInfo {
             gpu_kind: asked_gpus(request).and_then(|count| count.kind.clone()),
             features: request.rare.constraint.clone(),
             exclusive: request.exclusive,
+            contiguous: node_options.is_some_and(|options| options.contiguous),
             reservation: request.rare.reservation.clone(),
+            licenses: request.rare.licenses.clone(),
             comment: request.rare.comment.clone(),
             command: record.command.clone(),
             work_dir: path.to_string_lossy().into_owned(),

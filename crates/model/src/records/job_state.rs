@@ -137,6 +137,8 @@ pub enum PendingReason {
     NodesUnavailable(String),
     /// Too few nodes of its partition are up and not kept for jobs of others.
     NodesDownOrReserved,
+    /// Others have the licences that it asks for.
+    Licenses,
     /// It would be over a limit of its QOS, account or user, by Slurm's name of that limit.
     OverLimit(String),
 }

@@ -4,7 +4,7 @@
 use crate::options::given_options::{Exclusive, GivenOptions};
 use crate::options::reading::Reading;
 use crate::requests::job_description::{GresTotal, JobDescription};
-use crate::requests::{AskedTres, NodeOptions, RareOptions, Request, Sharing};
+use crate::requests::{AskedSwitches, AskedTres, NodeOptions, RareOptions, Request, Sharing};
 use crate::values::{GpuCount, GresList, MemoryRequest, Seconds, TimeLimitRequest};
 
 /// Describes the job that settled options ask for; resources are not yet checked.
@@ -51,6 +51,7 @@ pub(crate) fn describe(o: &GivenOptions) -> JobDescription {
         hint: o.hint.clone(),
         overcommit: o.overcommit,
         contiguous: o.contiguous,
+        spread: o.spread,
         sharing: o.exclusive.map(|exclusive| match exclusive {
             Exclusive::Yes => Sharing::Exclusive,
             Exclusive::User => Sharing::User,
@@ -129,6 +130,7 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
             nodelist: o.nodelist.clone(),
             exclude: o.exclude.clone(),
             reservation: o.reservation.clone(),
+            licenses: o.licenses.clone().filter(|licences| !licences.is_empty()),
             mail_types,
             mail_user: o.mail_user.clone(),
             node_options: node_options(reading, job),
@@ -141,10 +143,19 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
 fn node_options(reading: &Reading<'_>, job: &JobDescription) -> Option<Box<NodeOptions>> {
     let min_cpus = reading.options.min_cpus;
     let nodes_follow = reading.options.nodes.is_none() && job.min_nodes.is_some();
-    let options = if reading.surroundings.embedded {
+    let sharing = if job.reboot {
+        // All of a node that boots is taken.
+        Some(Sharing::Exclusive)
+    } else {
+        // The whole node is in the request itself.
+        job.sharing.filter(|sharing| *sharing != Sharing::Exclusive)
+    };
+    let is_one_machine = reading.surroundings.embedded && !reading.surroundings.has_nodes;
+    let options = if is_one_machine {
         NodeOptions {
             min_cpus,
             nodes_follow,
+            sharing: sharing.filter(|sharing| *sharing == Sharing::User),
             ..NodeOptions::default()
         }
     } else {
@@ -159,13 +170,12 @@ fn node_options(reading: &Reading<'_>, job: &JobDescription) -> Option<Box<NodeO
             tasks_per_core: job.tasks_per_core,
             contiguous: job.contiguous,
             overcommit: job.overcommit,
-            sharing: if job.reboot {
-                // All of a node that boots is taken.
-                Some(Sharing::Exclusive)
-            } else {
-                // The whole node is in the request itself.
-                job.sharing.filter(|sharing| *sharing != Sharing::Exclusive)
-            },
+            sharing,
+            prefer: job.prefer.clone(),
+            spread: job.spread,
+            switches: job
+                .switches
+                .map(|(count, wait)| AskedSwitches { count, wait }),
         }
     };
     (options != NodeOptions::default()).then(|| Box::new(options))

@@ -74,6 +74,8 @@ pub struct JobDescription {
     pub overcommit: bool,
     /// `--contiguous`
     pub contiguous: bool,
+    /// `--spread-job`
+    pub spread: bool,
     /// Whether nodes are shared, where it was said.
     pub sharing: Option<Sharing>,
     /// `--core-spec` or `--thread-spec`

@@ -23,5 +23,5 @@ pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, KILL_WAIT, N
 pub use container_runtime::{ContainerFacts, ContainerRuntime};
 pub use job_change::{JobChange, JobChangeError, LimitChange, job_changes};
 pub use rare_options::{RareOptions, RareOptionsBox};
-pub use request::{AskedTres, NodeOptions, Request, Sharing};
+pub use request::{AskedSwitches, AskedTres, NodeOptions, Request, Sharing};
 pub use step_request::StepRequest;

@@ -70,6 +70,9 @@ pub struct RareOptions {
     /// `--reservation`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reservation: Option<String>,
+    /// `--licenses` as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub licenses: Option<String>,
     /// `--mail-type`
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mail_types: Vec<MailEvent>,

@@ -100,8 +100,26 @@ pub struct NodeOptions {
     pub overcommit: bool,
     /// Whether nodes are shared, where it was said.
     pub sharing: Option<Sharing>,
+    /// `--prefer` as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefer: Option<String>,
+    /// `--spread-job`
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub spread: bool,
+    /// `--switches`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switches: Option<AskedSwitches>,
     /// The number of nodes was not asked for: it follows from GPUs in all and of each node.
     pub nodes_follow: bool,
+}
+
+/// `--switches=COUNT[@TIME]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct AskedSwitches {
+    /// Its nodes are behind at most so many of the lowest switches.
+    pub count: u32,
+    /// For so few it waits so many seconds at most; without a number as long as the cluster lets it.
+    pub wait: Option<u64>,
 }
 
 /// Who else may have a node of the job: `--exclusive` and `--oversubscribe`.

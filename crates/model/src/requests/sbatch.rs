@@ -401,11 +401,11 @@ mod tests {
         let script =
             "#!/bin/sh\n#SBATCH --switches=1 -v --wckey=x\n#SBATCH --mem=1G --mem-per-cpu=1G\n";
         check(
-            "--x11 --nosuch --licenses=a job.sh",
+            "--x11 --nosuch --licenses=a:x job.sh",
             &[],
             script,
             expect![[
-                r#"name: "job.sh", memory: Some( PerNode( 1024, ), ), chdir: "/work", unknown-option argument 1: unrecognized option '--x11' unknown-option argument 2: unrecognized option '--nosuch' no-effect 2:22: --verbose in a script has no effect no-effect 2:9: --switches has no effect here: there is one machine no-effect 2:25: --wckey has no effect here: nothing is counted under keys conflict --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive. refused argument 3: Batch job submission failed: Invalid license specification"#
+                r#"name: "job.sh", memory: Some( PerNode( 1024, ), ), chdir: "/work", licenses: Some( "a:x", ), unknown-option argument 1: unrecognized option '--x11' unknown-option argument 2: unrecognized option '--nosuch' no-effect 2:22: --verbose in a script has no effect no-effect 2:9: --switches has no effect here: there is one machine no-effect 2:25: --wckey has no effect here: nothing is counted under keys conflict --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive. refused argument 3: Batch job submission failed: Invalid license specification"#
             ]],
         );
     }

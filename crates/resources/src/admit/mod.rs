@@ -11,6 +11,7 @@ mod describe;
 mod given;
 mod gpu_types;
 mod idle;
+mod licences;
 mod limits;
 mod nodes;
 mod one_node;
@@ -22,15 +23,17 @@ mod sent;
 pub use account::charged;
 pub use given::{Given, given};
 pub use gpu_types::{GpuTypes, gpu_types};
+pub use licences::no_licence;
 pub use one_node::never_on_one;
 pub use refusal::{Denial, Fate, Refusal, Subject};
 
+use crate::Trust;
 use account::Who;
 use advice::WITH_GPUS;
 use cluster_file::{ClusterFile, EnforcePartLimits, List, Named, Partition, Qos, Sourced};
 use idle::Idle;
 use model::option_table::Key;
-use model::{Constraint, NodeName, Request, TimeLimitRequest};
+use model::{Constraint, LicenceCount, NodeName, Request, TimeLimitRequest};
 use nodes::{Place, no_nodes};
 use partition::is_for_all;
 
@@ -86,6 +89,11 @@ pub fn admission<'a>(
     }
     let of_partitions = judge.found.len();
     let who = Who::of(file, request, user, &mut judge);
+    // A file that names none does not say that there are none.
+    if !file.licences.is_empty() {
+        let there: Vec<LicenceCount> = idle.cluster(Trust::All).licences().to_vec();
+        judge.found.extend(no_licence(&there, request));
+    }
     let before = judge.found.len();
     let features = judge.features();
     let of_features = judge.found.split_off(before);

@@ -42,6 +42,8 @@ pub enum Denial {
     Array,
     /// The partition takes no jobs.
     PartitionClosed,
+    /// No such licence, or not so many.
+    Licence,
 }
 
 impl Denial {
@@ -68,6 +70,7 @@ impl Denial {
             Denial::TimeLimit => "Requested time limit is invalid (missing or exceeds some limit)",
             Denial::Feature => "Invalid feature specification",
             Denial::Array => "Invalid job array specification",
+            Denial::Licence => "Invalid license specification",
             Denial::PartitionClosed => "Required partition not available (inactive or drain)",
         }
     }
@@ -117,6 +120,7 @@ impl Subject {
             Denial::TimeLimit => Subject::Option(Key::Time),
             Denial::Feature => Subject::Option(Key::Constraint),
             Denial::Array => Subject::Option(Key::Array),
+            Denial::Licence => Subject::Option(Key::Licenses),
             Denial::NoPartition
             | Denial::TooManyCpus
             | Denial::NodeConfig

@@ -3,6 +3,7 @@
 use super::partition::limit;
 use super::{Cluster, Counted, Limits};
 use cluster_file::{ClusterFile, Sourced, Tres};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A user in an account.
@@ -131,13 +132,27 @@ impl Cluster {
         self.has_limits
     }
 
-    /// Looks for a limit; once, when the cluster is made: a site has thousands of associations.
-    pub(super) fn find_limits(&self) -> bool {
+    /// The TRES that limits name, as Slurm writes them, each once.
+    #[must_use]
+    pub fn limited_tres(&self) -> &[String] {
+        &self.limited_tres
+    }
+
+    /// Looks for limits; once, when the cluster is made: a site has thousands of associations.
+    pub(super) fn find_limits(&mut self) {
         let none = Limits::default();
-        let limits = self.qos().iter().map(|qos| &qos.limits);
-        let limits = limits.chain(self.accounts().iter().map(|account| &account.limits));
-        let mut limits = limits.chain(self.associations().iter().map(|one| &one.limits));
-        limits.any(|limits| *limits != none) || self.of_users != Counted::default()
+        let limits = self.qos.iter().map(|qos| &qos.limits);
+        let limits = limits.chain(self.accounts.iter().map(|account| &account.limits));
+        let limits = limits.chain(self.associations.iter().map(|one| &one.limits));
+        let mut names: BTreeSet<&String> = BTreeSet::new();
+        let mut has_limits = self.of_users != Counted::default();
+        for limits in limits.filter(|limits| **limits != none) {
+            has_limits = true;
+            let all = limits.tres().into_iter();
+            names.extend(all.flat_map(|tres| tres.0.iter().map(|(name, _)| name)));
+        }
+        let names = names.into_iter().cloned().collect();
+        (self.has_limits, self.limited_tres) = (has_limits, names);
     }
 }
 

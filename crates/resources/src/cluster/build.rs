@@ -9,7 +9,7 @@ use crate::NodeSet;
 use crate::amounts::LANE_MAX;
 use crate::demand::Defaults;
 use cluster_file::{ClusterFile, Mib, Named, Nodes, PartitionNodes, PartitionState, Sourced, Tres};
-use model::{GresList, MemoryRequest, NodeName, Seconds, node_list};
+use model::{GresList, LicenceCount, MemoryRequest, NodeName, Seconds, node_list};
 use std::collections::HashMap;
 
 /// Which values of a file count. What it doesn't say is enough for anything in both.
@@ -62,6 +62,11 @@ impl Cluster {
             cluster.believe_features(file, &groups);
         }
         cluster.take_accounts(file);
+        let licences = file.licences.iter().map(|licence| LicenceCount {
+            name: licence.name.clone(),
+            count: value(&licence.count).unwrap_or(1),
+        });
+        cluster.licences = licences.collect();
         cluster.priority = super::PriorityPolicy::of(file);
         cluster.of_users = Counted {
             jobs: value(&file.limits.max_jobs_per_user),
@@ -91,7 +96,7 @@ impl Cluster {
             let partition = cluster.partition_of(file, partition, nodes);
             cluster.partitions.push(partition);
         }
-        cluster.has_limits = cluster.find_limits();
+        cluster.find_limits();
         cluster
     }
 
@@ -100,6 +105,7 @@ impl Cluster {
     pub fn with_accounts_of(&self, file: &ClusterFile) -> Cluster {
         let mut cluster = self.clone();
         cluster.take_accounts(file);
+        cluster.find_limits();
         cluster
     }
 

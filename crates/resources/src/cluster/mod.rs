@@ -18,7 +18,7 @@ pub use single::SingleNode;
 
 use crate::NodeSet;
 use crate::demand::{Defaults, Demand};
-use model::NodeName;
+use model::{LicenceCount, NodeName};
 use std::collections::{BTreeMap, HashMap};
 
 /// A cluster. It never changes: a change is a new one.
@@ -38,10 +38,12 @@ pub struct Cluster {
     qos: Vec<Qos>,
     accounts: Vec<Account>,
     associations: Vec<Association>,
+    licences: Vec<LicenceCount>,
     priority: PriorityPolicy,
     /// Limits on each user.
     of_users: Counted,
     has_limits: bool,
+    limited_tres: Vec<String>,
     /// What jobs get outside of partitions that do not ask for it.
     defaults: Defaults,
 }
@@ -221,6 +223,19 @@ impl Cluster {
     #[must_use]
     pub fn associations(&self) -> &[Association] {
         &self.associations
+    }
+
+    /// Licences, as the cluster file names them.
+    #[must_use]
+    pub fn licences(&self) -> &[LicenceCount] {
+        &self.licences
+    }
+
+    /// How many licences of a name there are; none where the cluster has no such name.
+    #[must_use]
+    pub fn licence(&self, name: &str) -> Option<u32> {
+        let found = self.licences.iter().find(|licence| licence.name == name);
+        found.map(|licence| licence.count)
     }
 
     /// What a job's priority is made of.

@@ -127,6 +127,23 @@ pub struct Limits {
     pub group_run_minutes: Tres,
 }
 
+impl Limits {
+    /// All that are on TRES.
+    pub(super) fn tres(&self) -> [&Tres; 9] {
+        [
+            &self.job,
+            &self.node,
+            &self.least,
+            &self.job_minutes,
+            &self.user.tres,
+            &self.account.tres,
+            &self.group.tres,
+            &self.group_minutes,
+            &self.group_run_minutes,
+        ]
+    }
+}
+
 /// Limits on several jobs together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counted {

@@ -1,129 +1,161 @@
-//! Limits that are asked once nodes are chosen: what is held.
+//! Limits that are asked once nodes are chosen: what is held, and what will be used.
 
 use super::chain::Counter;
+use super::reasons::{Limited, reason};
 use super::{Chain, Ledger, Used, over};
+use crate::promise::UNLIMITED;
 use cluster_file::Tres;
-use model::PendingReason;
-use resources::Limits;
+use model::{PendingReason, Seconds, Timestamp};
+use resources::{Cluster, Limits};
+
+/// What a job would hold, for how long, and when it would start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) used: &'a Used,
+    pub(crate) nodes: u64,
+    pub(crate) limit: Option<Seconds>,
+    pub(crate) now: Timestamp,
+}
+
+impl Wanted<'_> {
+    /// What it uses of the TRES at a place until its limit, times seconds.
+    fn to_use(self, at: usize) -> u128 {
+        u128::from(self.used.get(at)) * u128::from(self.limit.unwrap_or(UNLIMITED).0)
+    }
+}
 
 impl Ledger {
     /// Once nodes are chosen: what the job would hold.
-    pub(crate) fn after(&self, chain: &Chain<'_>, used: Used) -> Result<(), PendingReason> {
-        let check = |of: &dyn Fn(&'_ Limits) -> Tres, with: Option<&Counter>, limits: &Limits| {
-            let held = with.map_or_else(Used::default, |counter| self.held(counter));
-            first_over(&of(limits), &held.plus(used))
-        };
+    pub(crate) fn after(&self, chain: &Chain<'_>, wanted: Wanted<'_>) -> Result<(), PendingReason> {
+        self.by_qos(chain, wanted)?;
+        self.by_association(chain, wanted)
+    }
+
+    fn by_qos(&self, chain: &Chain<'_>, wanted: Wanted<'_>) -> Result<(), PendingReason> {
+        let cluster = chain.cluster;
+        let used = wanted.used;
         // The first QOS that sets one decides, name by name as good as always: a site sets them
         // together.
         let set = |of: fn(&Limits) -> &Tres| {
             let mut qos = chain.qos_limits();
-            qos.find(|(_, limits)| !of(limits).0.is_empty())
+            let found = qos.find(|(_, limits)| !of(limits).0.is_empty());
+            found.map(|(qos, limits)| (qos, of(limits)))
+        };
+        let stop = |limited: Limited, name: Option<&str>| match name {
+            Some(name) => over(reason(true, limited, name)),
+            None => Ok(()),
         };
         if let Some((qos, limits)) = set(|it| &it.group.tres) {
             let counter = Counter::Qos(qos);
-            if let Some(name) = check(&|it| it.group.tres.clone(), Some(&counter), limits) {
-                return over(match name {
-                    "cpu" => "QOSGrpCpuLimit",
-                    "node" => "QOSGrpNodeLimit",
-                    "mem" => "QOSGrpMemLimit",
-                    _ => "QOSGrpGRES",
-                });
-            }
+            let held = |at| u128::from(self.held(&counter, at)) + u128::from(used.get(at));
+            stop(Limited::Group, first_over(cluster, limits, 1, held))?;
         }
-        if let Some((_, limits)) = set(|it| &it.job)
-            && let Some(name) = check(&|it| it.job.clone(), None, limits)
-        {
-            return over(match name {
-                "cpu" => "QOSMaxCpuPerJobLimit",
-                "node" => "QOSMaxNodePerJobLimit",
-                "mem" => "QOSMaxMemoryPerJob",
-                _ => "QOSMaxGRESPerJob",
-            });
+        if let Some((qos, limits)) = set(|it| &it.group_run_minutes) {
+            let counter = Counter::Qos(qos);
+            let to_use = |at| self.still_to_use(&counter, at, wanted.now) + wanted.to_use(at);
+            stop(
+                Limited::GroupRunMinutes,
+                first_over(cluster, limits, 60, to_use),
+            )?;
         }
-        if let Some((_, limits)) = set(|it| &it.least)
-            && let Some(name) = first_under(&limits.least, &used)
-        {
-            return over(match name {
-                "cpu" => "QOSMinCpuNotSatisfied",
-                "mem" => "QOSMinMemory",
-                _ => "QOSMinGRES",
-            });
+        if let Some((_, limits)) = set(|it| &it.job_minutes) {
+            let to_use = |at| wanted.to_use(at);
+            stop(Limited::JobMinutes, first_over(cluster, limits, 60, to_use))?;
+        }
+        if let Some((_, limits)) = set(|it| &it.job) {
+            let held = |at| u128::from(used.get(at));
+            stop(Limited::Job, first_over(cluster, limits, 1, held))?;
+        }
+        if let Some((_, limits)) = set(|it| &it.node) {
+            let held = |at| u128::from(used.get(at));
+            let times = wanted.nodes.into();
+            stop(Limited::Node, first_over(cluster, limits, times, held))?;
+        }
+        if let Some((_, limits)) = set(|it| &it.least) {
+            let under = |(name, least): &&(String, u64)| {
+                place(cluster, name).is_some_and(|at| used.get(at) < *least)
+            };
+            let first = limits.0.iter().find(under);
+            stop(Limited::Least, first.map(|(name, _)| name.as_str()))?;
         }
         if let Some((qos, limits)) = set(|it| &it.account.tres) {
             let counter = Counter::QosAccount(qos, chain.account.clone());
-            if let Some(name) = check(&|it| it.account.tres.clone(), Some(&counter), limits) {
-                return over(match name {
-                    "cpu" => "MaxCpuPerAccount",
-                    "node" => "MaxNodePerAccount",
-                    "mem" => "MaxMemoryPerAccount",
-                    _ => "MaxGRESPerAccount",
-                });
-            }
+            let held = |at| u128::from(self.held(&counter, at)) + u128::from(used.get(at));
+            stop(Limited::Account, first_over(cluster, limits, 1, held))?;
         }
         if let Some((qos, limits)) = set(|it| &it.user.tres) {
             let counter = Counter::QosUser(qos, chain.uid);
-            if let Some(name) = check(&|it| it.user.tres.clone(), Some(&counter), limits) {
-                return over(match name {
-                    "cpu" => "QOSMaxCpuPerUserLimit",
-                    "node" => "QOSMaxNodePerUserLimit",
-                    "mem" => "QOSMaxMemoryPerUser",
-                    _ => "QOSMaxGRESPerUser",
-                });
-            }
+            let held = |at| u128::from(self.held(&counter, at)) + u128::from(used.get(at));
+            stop(Limited::User, first_over(cluster, limits, 1, held))?;
         }
-        let of_group = set(|it| &it.group.tres).into_iter();
-        let of_group = of_group.flat_map(|(_, limits)| limits.group.tres.0.iter());
-        let of_group: Vec<&String> = of_group.map(|(name, _)| name).collect();
-        let of_qos = set(|it| &it.job).is_some();
-        let mut of_job = chain.association_limits();
-        let of_job = of_job.find(|(_, limits)| !of_qos && !limits.job.0.is_empty());
-        if let Some((_, limits)) = of_job
-            && let Some(name) = check(&|it| it.job.clone(), None, limits)
-        {
-            return over(match name {
-                "cpu" => "AssocMaxCpuPerJobLimit",
-                "node" => "AssocMaxNodePerJobLimit",
-                "mem" => "AssocMaxMemPerJob",
-                _ => "AssocMaxGRESPerJob",
-            });
+        Ok(())
+    }
+
+    fn by_association(&self, chain: &Chain<'_>, wanted: Wanted<'_>) -> Result<(), PendingReason> {
+        let cluster = chain.cluster;
+        let used = wanted.used;
+        let stop = |limited: Limited, name: Option<&str>| match name {
+            Some(name) => over(reason(false, limited, name)),
+            None => Ok(()),
+        };
+        // What a QOS limits as well is up to the QOS.
+        let left = |limits: &Tres, of: fn(&Limits) -> &Tres| {
+            let by_qos = |name: &str| {
+                let mut qos = chain.qos_limits();
+                qos.any(|(_, limits)| of(limits).0.iter().any(|(own, _)| own == name))
+            };
+            let left = limits.0.iter().filter(|(name, _)| !by_qos(name));
+            Tres(left.cloned().collect())
+        };
+        let first = |of: fn(&Limits) -> &Tres| {
+            let mut limits = chain.association_limits();
+            let found = limits.find(|(_, limits)| !of(limits).0.is_empty());
+            found.map(|(_, limits)| left(of(limits), of))
+        };
+        if let Some(limits) = first(|it| &it.job) {
+            let held = |at| u128::from(used.get(at));
+            stop(Limited::Job, first_over(cluster, &limits, 1, held))?;
+        }
+        if let Some(limits) = first(|it| &it.node) {
+            let held = |at| u128::from(used.get(at));
+            let times = wanted.nodes.into();
+            stop(Limited::Node, first_over(cluster, &limits, times, held))?;
+        }
+        if let Some(limits) = first(|it| &it.job_minutes) {
+            let to_use = |at| wanted.to_use(at);
+            stop(
+                Limited::JobMinutes,
+                first_over(cluster, &limits, 60, to_use),
+            )?;
         }
         for (counter, limits) in chain.association_limits() {
-            // What a QOS limits as well is up to the QOS.
-            let left = |it: &Limits| {
-                let mut left = it.group.tres.clone();
-                left.0.retain(|(name, _)| !of_group.contains(&name));
-                left
-            };
-            if let Some(name) = check(&left, Some(&counter), limits) {
-                return over(match name {
-                    "cpu" => "AssocGrpCpuLimit",
-                    "node" => "AssocGrpNodeLimit",
-                    "mem" => "AssocGrpMemLimit",
-                    _ => "AssocGrpGRES",
-                });
-            }
+            let group = left(&limits.group.tres, |it| &it.group.tres);
+            let held = |at| u128::from(self.held(&counter, at)) + u128::from(used.get(at));
+            stop(Limited::Group, first_over(cluster, &group, 1, held))?;
+            let minutes = left(&limits.group_run_minutes, |it| &it.group_run_minutes);
+            let to_use = |at| self.still_to_use(&counter, at, wanted.now) + wanted.to_use(at);
+            stop(
+                Limited::GroupRunMinutes,
+                first_over(cluster, &minutes, 60, to_use),
+            )?;
         }
         Ok(())
     }
 }
 
-/// The first of the limits that is passed.
-fn first_over<'a>(limits: &Tres, used: &Used) -> Option<&'a str> {
-    let over = |(name, most): &&(String, u64)| used.get(name).is_some_and(|held| held > *most);
-    limits.0.iter().find(over).map(|(name, _)| word(name))
+fn place(cluster: &Cluster, name: &str) -> Option<usize> {
+    cluster.limited_tres().iter().position(|own| own == name)
 }
 
-/// The first that is not reached.
-fn first_under<'a>(limits: &Tres, used: &Used) -> Option<&'a str> {
-    let under = |(name, least): &&(String, u64)| used.get(name).is_some_and(|held| held < *least);
-    limits.0.iter().find(under).map(|(name, _)| word(name))
-}
-
-fn word<'a>(name: &str) -> &'a str {
-    match name {
-        "cpu" => "cpu",
-        "node" => "node",
-        "mem" => "mem",
-        _ => "gres",
-    }
+/// The first of the limits, each so many times as large, that is passed.
+fn first_over<'a>(
+    cluster: &Cluster,
+    limits: &'a Tres,
+    times: u128,
+    held: impl Fn(usize) -> u128,
+) -> Option<&'a str> {
+    let over = |(name, most): &&(String, u64)| {
+        place(cluster, name).is_some_and(|at| held(at) > u128::from(*most) * times)
+    };
+    limits.0.iter().find(over).map(|(name, _)| name.as_str())
 }

@@ -1,8 +1,8 @@
 //! Limits that are asked before nodes are chosen: numbers of jobs, and time.
 
 use super::chain::Counter;
-use super::{Chain, Ledger, over};
-use model::{PendingReason, Seconds};
+use super::{Chain, Ledger, licences_of, over};
+use model::{LicenceCount, PendingReason, Seconds};
 
 impl Ledger {
     /// Before nodes are chosen: numbers of jobs, and time.
@@ -11,8 +11,15 @@ impl Ledger {
         chain: &Chain<'_>,
         limit: Option<Seconds>,
     ) -> Result<(), PendingReason> {
+        let lacks = |licence: &LicenceCount| {
+            let there = chain.cluster.licence(&licence.name).unwrap_or(0);
+            self.licences(&licence.name).saturating_add(licence.count) > there
+        };
+        if licences_of(chain.request).iter().any(lacks) {
+            return Err(PendingReason::Licenses);
+        }
         let full = |counter: &Counter, most: Option<u32>| {
-            most.is_some_and(|most| self.held(counter).jobs >= most)
+            most.is_some_and(|most| self.jobs(counter) >= most)
         };
         let too_long = |wall: Seconds| limit.is_none_or(|limit| limit > wall);
         let of_group = chain.qos_limits().find(|(_, it)| it.group.jobs.is_some());

@@ -1,7 +1,7 @@
 //! Whose limits a job meets, and where it counts.
 
 use crate::member;
-use model::JobRecord;
+use model::{JobRecord, Request};
 use resources::{AccountId, Association, Cluster, Limits, PartId, QosId};
 
 /// What is held under one limit.
@@ -27,12 +27,13 @@ pub(crate) struct Chain<'a> {
     accounts: Vec<AccountId>,
     pub(super) account: String,
     pub(super) uid: u32,
+    pub(super) request: &'a Request,
 }
 
 impl<'a> Chain<'a> {
     pub(crate) fn of(
         cluster: &'a Cluster,
-        record: &JobRecord,
+        record: &'a JobRecord,
         partition: Option<PartId>,
     ) -> Chain<'a> {
         let association = member::association_of(cluster, record);
@@ -60,6 +61,7 @@ impl<'a> Chain<'a> {
             accounts,
             account,
             uid: record.uid,
+            request: &record.request,
         }
     }
 

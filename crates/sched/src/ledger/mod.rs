@@ -1,72 +1,170 @@
 //! Limits of QOS, accounts and users on what runs: what is held under each, and which of them keeps
 //! a job from starting.
 //!
-//! A pass counts anew what runs, so that nothing can come apart. Slurm's order decides which value
+//! What runs is counted at each start and end. Slurm's order decides which value
 //! of a limit counts: the partition's QOS, the job's, the user, the accounts upwards; the flag
 //! `OverPartQOS` swaps the first two. Limits on groups hold at every level of the accounts, where no
-//! QOS sets them. Not counted are
-//! resources times minutes, and resources other than CPUs, memory, nodes and GPUs of any type.
+//! QOS sets them. Licences are counted here too: a job for which there are none waits, and keeps no
+//! other up.
 
 mod after;
 mod before;
 mod chain;
+mod reasons;
 mod submitted;
 mod used;
 
+pub(crate) use after::Wanted;
 pub(crate) use chain::Chain;
 use chain::Counter;
-use model::{JobRecord, PendingReason};
-use resources::Cluster;
-use std::collections::HashMap;
+use model::{JobId, JobRecord, JobState, PendingReason, Timestamp};
+use resources::{Cluster, Share};
+use std::collections::{BTreeMap, HashMap};
 pub(crate) use used::Used;
+use used::licences_of;
 
 /// What runs, by limit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ledger {
-    held: HashMap<Counter, Used>,
-    /// Whether the cluster has limits at all.
-    counts: bool,
+    held: HashMap<Counter, Held>,
+    licences: BTreeMap<String, u32>,
+    /// Where each running job is counted, and as what.
+    jobs: HashMap<JobId, Counted>,
+}
+
+/// What is held under one limit.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Held {
+    used: Used,
+    /// Of each TRES the sum over all jobs of what they hold times the second at which they end:
+    /// what they may still use is that less the time times what is held.
+    ends: Vec<i128>,
+}
+
+/// A running job.
+#[derive(Clone, Debug, PartialEq)]
+struct Counted {
+    counters: Vec<Counter>,
+    used: Used,
+    /// Seconds since 1970.
+    end: i64,
 }
 
 impl Ledger {
-    /// Counts what runs; nothing where the cluster has no limits.
+    /// Whether anything can keep a job from starting.
+    pub(crate) fn counts(cluster: &Cluster) -> bool {
+        cluster.has_limits() || !cluster.licences().is_empty()
+    }
+
+    /// Counts what runs.
     pub(crate) fn count<'a>(
         cluster: &Cluster,
-        running: impl Iterator<Item = &'a JobRecord>,
+        running: impl Iterator<Item = (&'a JobRecord, &'a [Share])>,
     ) -> Ledger {
-        let mut ledger = Ledger {
-            held: HashMap::new(),
-            counts: cluster.has_limits(),
-        };
-        if !ledger.counts {
-            return ledger;
-        }
-        for record in running {
-            if let Some(used) = Used::of_record(record) {
-                let partition = record.partitions();
-                let partition = partition.and_then(|name| cluster.find_partition(name));
-                ledger.add(&Chain::of(cluster, record, partition), used);
-            }
+        let mut ledger = Ledger::default();
+        for (record, shares) in running {
+            ledger.started(cluster, record, shares);
         }
         ledger
     }
 
-    /// Whether any limit can keep a job from starting.
-    pub(crate) fn counts(&self) -> bool {
-        self.counts
+    /// A job runs with these shares; one that was counted before is counted anew.
+    pub(crate) fn started(&mut self, cluster: &Cluster, record: &JobRecord, shares: &[Share]) {
+        let JobState::Running { since, limit, .. } = &record.state else {
+            return;
+        };
+        if !Ledger::counts(cluster) {
+            return;
+        }
+        self.ended(record);
+        let partition = record.partitions();
+        let partition = partition.and_then(|name| cluster.find_partition(name));
+        let counters = Chain::of(cluster, record, partition).counters();
+        let partition = partition.map(|partition| cluster.partition(partition));
+        let used = Used::of(cluster, partition, &record.request, shares);
+        let counted = Counted {
+            counters,
+            used,
+            end: seconds(*since + limit.unwrap_or(crate::promise::UNLIMITED)),
+        };
+        for counter in &counted.counters {
+            let held = self.held.entry(counter.clone()).or_default();
+            held.used.add(&counted.used);
+            held.ends
+                .resize(held.ends.len().max(counted.used.tres.len()), 0);
+            for (at, ends) in held.ends.iter_mut().enumerate() {
+                *ends += i128::from(counted.used.get(at)) * i128::from(counted.end);
+            }
+        }
+        for licence in licences_of(&record.request) {
+            let held = self.licences.entry(licence.name).or_default();
+            *held = held.saturating_add(licence.count);
+        }
+        self.jobs.insert(record.id, counted);
     }
 
-    /// A job starts.
-    pub(crate) fn add(&mut self, chain: &Chain<'_>, used: Used) {
-        for counter in chain.counters() {
-            let held = self.held.entry(counter).or_default();
-            *held = held.plus(used);
+    /// A job runs no more.
+    pub(crate) fn ended(&mut self, record: &JobRecord) {
+        let Some(counted) = self.jobs.remove(&record.id) else {
+            return;
+        };
+        for counter in counted.counters {
+            let Some(held) = self.held.get_mut(&counter) else {
+                continue;
+            };
+            held.used.take(&counted.used);
+            for (at, ends) in held.ends.iter_mut().enumerate() {
+                *ends -= i128::from(counted.used.get(at)) * i128::from(counted.end);
+            }
+            if held.used.jobs == 0 {
+                self.held.remove(&counter);
+            }
+        }
+        for licence in licences_of(&record.request) {
+            let left = self.licences.get(&licence.name).copied().unwrap_or(0);
+            match left.saturating_sub(licence.count) {
+                0 => self.licences.remove(&licence.name),
+                left => self.licences.insert(licence.name, left),
+            };
         }
     }
 
-    fn held(&self, counter: &Counter) -> Used {
-        self.held.get(counter).copied().unwrap_or_default()
+    /// How many licences of a name running jobs hold.
+    pub(crate) fn licences(&self, name: &str) -> u32 {
+        self.licences.get(name).copied().unwrap_or(0)
     }
+
+    fn jobs(&self, counter: &Counter) -> u32 {
+        self.held.get(counter).map_or(0, |held| held.used.jobs)
+    }
+
+    /// What is held of the TRES at a place.
+    fn held(&self, counter: &Counter, at: usize) -> u64 {
+        self.held.get(counter).map_or(0, |held| held.used.get(at))
+    }
+
+    /// What running jobs may still use of the TRES at a place until their limits, times seconds. One
+    /// that is over its limit counts as it is until it is killed.
+    fn still_to_use(&self, counter: &Counter, at: usize, now: Timestamp) -> u128 {
+        let Some(held) = self.held.get(counter) else {
+            return 0;
+        };
+        let ends = held.ends.get(at).copied().unwrap_or(0);
+        let passed = i128::from(held.used.get(at)) * i128::from(seconds(now));
+        u128::try_from(ends - passed).unwrap_or(0)
+    }
+}
+
+impl crate::State {
+    /// How many licences of a name running jobs hold.
+    #[must_use]
+    pub fn licences_held(&self, name: &str) -> u32 {
+        self.ledger.licences(name)
+    }
+}
+
+fn seconds(at: Timestamp) -> i64 {
+    at.0.div_euclid(1000)
 }
 
 fn over(name: &str) -> Result<(), PendingReason> {

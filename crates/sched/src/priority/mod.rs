@@ -16,6 +16,6 @@ mod share_tree;
 mod usage;
 
 pub use factors::{Factors, JobFacts, Scale};
-pub(crate) use priorities::Priorities;
+pub(crate) use priorities::{Priorities, billed};
 pub use share_tree::{NodeOfTree, ShareTree, Standing};
 pub use usage::{Decay, Usage};

@@ -321,7 +321,7 @@ fn used_since_start(cluster: &Cluster, record: &JobRecord, now: Timestamp) -> f6
 
 /// What a job is billed a second (`billing` among its TRES): its CPUs where the partition has no
 /// weights. With `MAX_TRES` the most of what a node has counts, and what has nodes beside it.
-fn billed(is_max: bool, weights: &[(String, f64)], of: &dyn Fn(&str) -> f64) -> f64 {
+pub(crate) fn billed(is_max: bool, weights: &[(String, f64)], of: &dyn Fn(&str) -> f64) -> f64 {
     if weights.is_empty() {
         return of("cpu");
     }

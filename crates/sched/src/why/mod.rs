@@ -9,7 +9,7 @@ mod played;
 mod smaller;
 
 use crate::State;
-use model::{Allocation, JobId, JobRecord, JobState, PendingReason, Timestamp};
+use model::{Allocation, JobId, JobRecord, JobState, PendingReason, Timestamp, parse_licences};
 use resources::Share;
 
 /// With more jobs that wait, no smaller requests are tried: each costs a copy of all of them.
@@ -34,8 +34,23 @@ pub struct Why {
     pub holders: Vec<Holder>,
     /// When it would start if all jobs ran until their limits.
     pub start: Option<Timestamp>,
+    /// Licences that it asks for and that are not free.
+    pub licences: Vec<LicenceNeed>,
     /// Its request with less in it, as options: each alone would let it start now.
     pub instead: Vec<String>,
+}
+
+/// Licences that a job waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LicenceNeed {
+    /// Their name.
+    pub name: String,
+    /// How many it asks for.
+    pub asked: u32,
+    /// How many there are.
+    pub there: u32,
+    /// Running jobs that hold some, and how many each.
+    pub held: Vec<(JobId, u32)>,
 }
 
 /// GPUs and CPUs; ordered by GPUs first.
@@ -128,8 +143,35 @@ impl State {
             ahead: self.ahead_of(record),
             holders: holders.filter_map(|holder| self.holder(*holder)).collect(),
             start: planned.map(|planned| planned.at),
+            licences: self.licences_that_lack(record),
             instead,
         })
+    }
+
+    fn licences_that_lack(&self, record: &JobRecord) -> Vec<LicenceNeed> {
+        let asked = |record: &JobRecord| {
+            let text = record.request.rare.licenses.as_deref();
+            text.and_then(parse_licences).unwrap_or_default()
+        };
+        let mut needs: Vec<LicenceNeed> = Vec::new();
+        for licence in asked(record) {
+            let there = self.cluster.licence(&licence.name).unwrap_or(0);
+            let held = self.ledger.licences(&licence.name);
+            if held.saturating_add(licence.count) > there {
+                let holds = |job: &JobRecord| {
+                    let own = asked(job).into_iter();
+                    let own = own.filter(|own| own.name == licence.name);
+                    own.map(|own| (job.id, own.count)).next()
+                };
+                needs.push(LicenceNeed {
+                    held: self.running().filter_map(holds).collect(),
+                    name: licence.name,
+                    asked: licence.count,
+                    there,
+                });
+            }
+        }
+        needs
     }
 
     fn holder(&self, job: JobId) -> Option<Holder> {

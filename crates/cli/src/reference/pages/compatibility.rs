@@ -15,7 +15,7 @@ const INTRO: &str = r"# Slurm's options on the embedded engine
      UPDATE_EXPECT=1 cargo test --release -p yard-cli --bin yard reference -->
 
 What each option of `sbatch`, `salloc` and `srun` comes to on this machine's own engine. An option *works*,
-is *accepted* since it can change no result here, or is *refused*. Using one that is accepted says so; none
+works *on nodes* of a cluster file alone, is *accepted* since it can change no result here, or is *refused*. Using one that is accepted says so; none
 is ignored in silence. `crates/model/tests/option_verdicts.rs` tries each of them.
 
 On a real Slurm `yard` leaves all of them to that Slurm.
@@ -33,10 +33,11 @@ fn section(command: Command) -> String {
     let rows: Vec<Vec<String>> = options_of(command).map(row).collect();
     let count = |word: &str| rows.iter().filter(|row| row[1] == word).count();
     let counts = format!(
-        "{} options: {} work, {} work in part, {} are accepted, {} are refused.",
+        "{} options: {} work, {} work in part, {} work on nodes, {} are accepted, {} are refused.",
         rows.len(),
         count("works"),
         count("in part"),
+        count("on nodes"),
         count("accepted"),
         count("refused"),
     );
@@ -56,5 +57,11 @@ fn row(option: &Opt) -> Vec<String> {
         },
         (Effect::Sets(_), None) => ("works", option.help),
     };
-    [name, verdict.to_owned(), why.to_owned()].to_vec()
+    let why = if option.on_nodes {
+        format!("{}; this machine: {why}", option.help)
+    } else {
+        why.to_owned()
+    };
+    let verdict = if option.on_nodes { "on nodes" } else { verdict };
+    [name, verdict.to_owned(), why].to_vec()
 }

@@ -35,7 +35,8 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
         }
     };
     let zone = sys::local_zone();
-    let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd);
+    let surroundings = Surroundings::embedded(Timestamp(sys::now()), &zone, &cwd)
+        .with_nodes(super::connection::has_nodes(None));
     let (asked, said) = resolve(args, &super::variable, &surroundings);
     if let Some(show) = asked.show {
         let usage = "Usage: srun [OPTIONS(0)...] executable [args(0)...]";

@@ -142,6 +142,8 @@ UnkillableStepTimeout=60
             text += ("AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=localhost\n"
                      f"AccountingStoragePort={dbd}\nAccountingStoragePass={LAB}/munge/socket\n")
         conf.write_text(text)
+        if cluster.topology:
+            (self.folder / "topology.conf").write_text("\n".join(cluster.topology) + "\n")
         if cluster.gres:
             (self.folder / "gres.conf").write_text("\n".join(cluster.gres).replace("DEV", str(self.folder / "dev/g")) + "\n")
         (self.folder / "job").write_text(
@@ -270,7 +272,7 @@ UnkillableStepTimeout=60
 
 class Cluster:
     def __init__(self, name):
-        self.name, self.conf, self.gres, self.sacctmgr, self.scenarios = name, [], [], [], []
+        self.name, self.conf, self.gres, self.sacctmgr, self.topology, self.scenarios = name, [], [], [], [], []
 
 
 def main():
@@ -290,7 +292,7 @@ def main():
             cluster.scenarios.append((index, end))
         elif words[0] == "conf":
             (cluster.conf if cluster else common).append(line.strip()[5:])
-        elif words[0] in ("gres", "sacctmgr") and line.startswith("  ") and not cluster.scenarios:
+        elif words[0] in ("gres", "sacctmgr", "topology") and line.startswith("  ") and not cluster.scenarios:
             getattr(cluster, words[0]).append(line.strip().split(None, 1)[1])
     played = [one for one in clusters.values() if not ONLY or one.name in ONLY]
     LAB.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,156 @@
+//! Slurm's words for limits that are passed: `job_state_reason_string` of 22.05.
+
+/// What a limit is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limited {
+    /// What all jobs together hold.
+    Group,
+    /// What running jobs together may still use.
+    GroupRunMinutes,
+    /// What one job holds.
+    Job,
+    /// What one job may use.
+    JobMinutes,
+    /// What one job holds of a node.
+    Node,
+    /// What the jobs of a user hold.
+    User,
+    /// What the jobs of an account hold.
+    Account,
+    /// What one job must hold.
+    Least,
+}
+
+/// The reason by a TRES's name; `is_qos` is whether a QOS sets the limit.
+pub(super) fn reason(is_qos: bool, limited: Limited, tres: &str) -> &'static str {
+    use Limited as L;
+    // CPUs, memory, nodes, GRES, licences, billing, others.
+    let words: [&'static str; 7] = match (is_qos, limited) {
+        (true, L::Group) => [
+            "QOSGrpCpuLimit",
+            "QOSGrpMemLimit",
+            "QOSGrpNodeLimit",
+            "QOSGrpGRES",
+            "QOSGrpLicense",
+            "QOSGrpBilling",
+            "QOSGrpUnknown",
+        ],
+        (true, L::GroupRunMinutes) => [
+            "QOSGrpCPURunMinutesLimit",
+            "QOSGrpMemoryRunMinutes",
+            "QOSGrpNodeRunMinutes",
+            "QOSGrpGRESRunMinutes",
+            "QOSGrpLicenseRunMinutes",
+            "QOSGrpBillingRunMinutes",
+            "QOSGrpUnknownRunMinutes",
+        ],
+        (true, L::Job) => [
+            "QOSMaxCpuPerJobLimit",
+            "QOSMaxMemoryPerJob",
+            "QOSMaxNodePerJobLimit",
+            "QOSMaxGRESPerJob",
+            "QOSMaxLicensePerJob",
+            "QOSMaxBillingPerJob",
+            "QOSMaxUnknownPerJob",
+        ],
+        (true, L::JobMinutes) => [
+            "QOSMaxCpuMinutesPerJobLimit",
+            "QOSMaxMemoryMinutesPerJob",
+            "QOSMaxNodeMinutesPerJob",
+            "QOSMaxGRESMinutesPerJob",
+            "QOSMaxLicenseMinutesPerJob",
+            "QOSMaxBillingMinutesPerJob",
+            "QOSMaxUnknownMinutesPerJob",
+        ],
+        (true, L::Node) => [
+            "QOSMaxCpuPerNode",
+            "QOSMaxMemoryPerNode",
+            "QOSMaxUnknownPerNode",
+            "QOSMaxGRESPerNode",
+            "QOSMaxUnknownPerNode",
+            "QOSMaxBillingPerNode",
+            "QOSMaxUnknownPerNode",
+        ],
+        (_, L::User) => [
+            "QOSMaxCpuPerUserLimit",
+            "QOSMaxMemoryPerUser",
+            "QOSMaxNodePerUserLimit",
+            "QOSMaxGRESPerUser",
+            "QOSMaxLicensePerUser",
+            "QOSMaxBillingPerUser",
+            "QOSMaxUnknownPerUser",
+        ],
+        (_, L::Account) => [
+            "MaxCpuPerAccount",
+            "MaxMemoryPerAccount",
+            "MaxNodePerAccount",
+            "MaxGRESPerAccount",
+            "MaxLicensePerAccount",
+            "MaxBillingPerAccount",
+            "MaxUnknownPerAccount",
+        ],
+        (_, L::Least) => [
+            "QOSMinCpuNotSatisfied",
+            "QOSMinMemory",
+            "QOSMinNode",
+            "QOSMinGRES",
+            "QOSMinLicense",
+            "QOSMinBilling",
+            "QOSMinUnknown",
+        ],
+        (false, L::Group) => [
+            "AssocGrpCpuLimit",
+            "AssocGrpMemLimit",
+            "AssocGrpNodeLimit",
+            "AssocGrpGRES",
+            "AssocGrpLicense",
+            "AssocGrpBilling",
+            "AssocGrpUnknown",
+        ],
+        (false, L::GroupRunMinutes) => [
+            "AssocGrpCPURunMinutesLimit",
+            "AssocGrpMemRunMinutes",
+            "AssocGrpNodeRunMinutes",
+            "AssocGrpGRESRunMinutes",
+            "AssocGrpLicenseRunMinutes",
+            "AssocGrpBillingRunMinutes",
+            "AssocGrpUnknownRunMinutes",
+        ],
+        (false, L::Job) => [
+            "AssocMaxCpuPerJobLimit",
+            "AssocMaxMemPerJob",
+            "AssocMaxNodePerJobLimit",
+            "AssocMaxGRESPerJob",
+            "AssocMaxLicensePerJob",
+            "AssocMaxBillingPerJob",
+            "AssocMaxUnknownPerJob",
+        ],
+        (false, L::JobMinutes) => [
+            "AssocMaxCpuMinutesPerJobLimit",
+            "AssocMaxMemMinutesPerJob",
+            "AssocMaxNodeMinutesPerJob",
+            "AssocMaxGRESMinutesPerJob",
+            "AssocMaxLicenseMinutesPerJob",
+            "AssocMaxBillingMinutesPerJob",
+            "AssocMaxUnknownMinutesPerJob",
+        ],
+        (false, L::Node) => [
+            "AssocMaxCpuPerNode",
+            "AssocMaxMemPerNode",
+            "AssocMaxUnknownPerNode",
+            "AssocMaxGRESPerNode",
+            "AssocMaxUnknownPerNode",
+            "AssocMaxBillingPerNode",
+            "AssocMaxUnknownPerNode",
+        ],
+    };
+    words[match tres {
+        "cpu" => 0,
+        "mem" => 1,
+        "node" => 2,
+        "billing" => 5,
+        name if name.starts_with("gres/") => 3,
+        name if name.starts_with("license/") => 4,
+        _ => 6,
+    }]
+}
