@@ -2,7 +2,7 @@
 //! the image that are made before it.
 //!
 //! **Invariant:** links no engine; of Slurm it runs `srun`, `scontrol requeue` and, where something
-//! came from outside, `scontrol show job`; `sbatch` for the job that takes over, `squeue` to look for
+//! came from outside, `scontrol show job` and `show node`; `sbatch` for the job that takes over, `squeue` to look for
 //! it where its answer was lost, and `scancel` for one that is no longer needed.
 
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
@@ -27,6 +27,7 @@ mod rank;
 mod rank_stack;
 pub mod shell;
 mod srun;
+mod srun_words;
 pub mod stage;
 mod starting_point;
 mod trained;

@@ -93,6 +93,8 @@ pub enum Order {
     /// Say where each rank stands, then [`Report::Looked`]; and write their stacks into the run
     /// folder.
     Stacks,
+    /// End at once and leave everything as it is: fresh agents take over, since one of you was lost.
+    MakeRoom,
     /// Do nothing any more, and end with the orders; with `clean`, remove the node-local folders. An
     /// agent stays until it is said what becomes of the run: it may have to say so itself.
     Finish {
@@ -195,6 +197,8 @@ pub enum Report {
     },
     /// The order to finish is carried out.
     Finished,
+    /// The agent lives: said now and then.
+    Alive,
     /// Something that a person should read.
     Note {
         /// In words.
@@ -266,6 +270,7 @@ impl Report {
             | Report::Part { .. }
             | Report::NoPart { .. }
             | Report::Finished
+            | Report::Alive
             | Report::Looked
             | Report::Drained { .. } => None,
         }

@@ -24,8 +24,8 @@ pub fn agents(nodes: u32, gpus: bool, command: &[OsString]) -> Vec<OsString> {
         per_node: 1,
         cpus: None,
     });
-    // One that ends well must not take the others along: they have checkpoints to bring out. One
-    // that is killed must: nobody else would notice that its node's part never comes.
+    // However one ends, it must not take the others along: they have checkpoints to save. srun says
+    // which one was killed, whatever a site's slurm.conf would do then.
     push(
         &mut args,
         &[
@@ -34,7 +34,7 @@ pub fn agents(nodes: u32, gpus: bool, command: &[OsString]) -> Vec<OsString> {
             "--wait=0",
             "--label",
             "--unbuffered",
-            "--kill-on-bad-exit=1",
+            "--kill-on-bad-exit=0",
         ],
     );
     if gpus {
@@ -196,7 +196,7 @@ mod tests {
         check(
             &agents(2, false, &command),
             expect![
-                "--nodes 2 --ntasks 2 --ntasks-per-node=1 --overlap --mem=0 --wait=0 --label --unbuffered --kill-on-bad-exit=1 yard job agent"
+                "--nodes 2 --ntasks 2 --ntasks-per-node=1 --overlap --mem=0 --wait=0 --label --unbuffered --kill-on-bad-exit=0 yard job agent"
             ],
         );
         check(

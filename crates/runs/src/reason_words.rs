@@ -53,6 +53,9 @@ fn reason_words(reason: &str) -> Option<&'static str> {
         "ReservationDeleted" => "its reservation is gone",
         "Licenses" => "no licence is free",
         "NodeDown" => "a node that it needs is down",
+        "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions" => {
+            "nodes that it needs are down, drained or reserved"
+        }
         "BadConstraints" => "no node has all that it requests",
         "AccountNotAllowed" => "its account may not use the partition",
         "QOSNotAllowed" => "its QOS may not be used there",

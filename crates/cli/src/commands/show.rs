@@ -10,7 +10,7 @@ use crate::printer::Printer;
 use crate::words;
 use backend::JobView;
 use clap::Args as ClapArgs;
-use folder::{Event, RunFolder};
+use folder::{Event, RunFolder, StopReason};
 use model::Timestamp;
 use runs::{Run, RunState, Start, say_reason};
 use runs::{run_findings, select, select_repeats};
@@ -138,7 +138,7 @@ fn start_text(run: &Run, index: usize, state: &RunState) -> String {
         parts.extend(last.map(|last| words::length(last.since(first.at))));
     }
     let mut out = 0;
-    let mut end = None;
+    let (mut end, mut lost) = (None, None);
     for line in &start.events {
         match &line.event {
             Event::Started { nodes, .. } => parts.push(format!("on {}", nodes.join(", "))),
@@ -148,7 +148,13 @@ fn start_text(run: &Run, index: usize, state: &RunState) -> String {
             }),
             Event::CheckpointOut { .. } => out += 1,
             Event::ComingBack { .. } => end = Some("came back".to_owned()),
-            Event::Lost { .. } => parts.push("lost".to_owned()),
+            Event::Lost { cause } => {
+                parts.push("lost".to_owned());
+                lost = Some(cause.clone());
+            }
+            Event::Terminated {
+                reason: Some(StopReason::NodeLost),
+            } if lost.is_some() => end = lost.clone(),
             Event::Terminated { reason } => {
                 end = Some(reason.map_or("ended by a signal", end_word).to_owned());
             }

@@ -138,6 +138,8 @@ const LONGEST_REMOVAL: Duration = Duration::from_secs(5);
 /// How often `{checkpoints}` is looked at; a look that takes long is made less often.
 const LOOK: Duration = Duration::from_millis(100);
 const RAREST_LOOK: Duration = Duration::from_secs(2);
+/// How often an agent says that it lives.
+const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// Works until the conductor says that it is over.
 ///
@@ -202,6 +204,12 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
     agent.hello().map_err(broken)?;
     let monitored = agent.monitored();
     std::thread::spawn(move || monitor::run(&monitored, |text| say(Report::Note { text })));
+    // From a thread of its own: a disk that hangs is no loss of the node.
+    std::thread::spawn(|| {
+        while say(Report::Alive).is_ok() {
+            std::thread::sleep(HEARTBEAT);
+        }
+    });
     let result = agent.work_on(&receiver).map_err(broken);
     drop(owned);
     result
@@ -291,6 +299,7 @@ impl Agent {
                     self.left_alone(events_before);
                     return Ok(());
                 }
+                Ok(Message::Order(Order::MakeRoom)) => return Ok(()),
                 Ok(Message::Order(order)) => self.obey(order)?,
                 Ok(Message::Worked(worked)) => self.worked(worked)?,
                 Ok(Message::NoMoreOrders) => return self.orphaned(events_before),
@@ -441,7 +450,7 @@ impl Agent {
                 }
             }
             // The loop has taken it.
-            Order::Finish { .. } => {}
+            Order::MakeRoom | Order::Finish { .. } => {}
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::{Agent, AgentError, LOOK, copy_out, tree};
 use crate::conductor;
 use crate::deputy::{Deputy, Stopping};
 use crate::trained;
-use folder::{Event, EventLog, EventTail, IncomingPart};
+use folder::{Event, EventLog, EventTail, IncomingPart, StopReason};
 use model::Timestamp;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How long it is asked whether the batch step is gone: a conductor's parent that lives acts first.
 const LONGEST_DOUBT: Duration = Duration::from_secs(60);
+/// How long the cluster is asked which nodes are down.
+const LONGEST_ANSWER: Duration = Duration::from_secs(5);
 /// How long what was just being written is waited for.
 const LAST_LOOKS: Duration = Duration::from_secs(5);
 
@@ -45,6 +47,8 @@ impl Agent {
             // The last orders went to an srun that was killed.
             if self.is_done() {
                 self.save_alone(true);
+            } else if self.record_lost_nodes() {
+                self.save_alone(trained);
             }
             return Ok(());
         }
@@ -58,6 +62,27 @@ impl Agent {
             self.save_alone(trained);
         }
         Ok(())
+    }
+
+    /// Writes down that the job is ended because its first node, with the batch step, or another one is
+    /// down; whether this agent did. The cluster brings such a job back by itself.
+    fn record_lost_nodes(&self) -> bool {
+        let nodes = std::env::var("SLURM_JOB_NODELIST").unwrap_or_default();
+        let lost = conductor::lost_nodes(&nodes, LONGEST_ANSWER);
+        let attempt = self.at.attempt;
+        if lost.is_empty() || !self.at.run.claim_comeback(attempt).unwrap_or(false) {
+            return false;
+        }
+        let Ok(mut log) = EventLog::open(&self.at.run.events(attempt)) else {
+            return false;
+        };
+        let cause = conductor::say_lost(&lost);
+        let reason = Some(StopReason::NodeLost);
+        for event in [Event::Lost { cause }, Event::Terminated { reason }] {
+            // What finds no room is said by the start that follows, without a reason.
+            let _ = log.append(Timestamp(sys::now()), event);
+        }
+        true
     }
 
     /// Whether the run is: then it needs nothing of the node but a checkpoint that is here only.

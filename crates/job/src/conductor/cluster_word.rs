@@ -1,4 +1,4 @@
-//! What the cluster says of a job: one `scontrol show job`, asked when something came from outside
+//! What the cluster says of a job and its nodes: one `scontrol show job`, one `scontrol show node`, asked when something came from outside
 //! whose reason matters, and never in a loop.
 
 use super::state::CancelCause;
@@ -39,18 +39,7 @@ impl ClusterWord {
     /// Asks; `None` where no answer came in time, or none that can be read.
     #[must_use]
     pub fn ask(job: u32, patience: Duration) -> Option<ClusterWord> {
-        let (sender, receiver) = channel();
-        std::thread::spawn(move || {
-            let answer = Command::new("scontrol")
-                .args(["show", "job", &job.to_string()])
-                .stdin(Stdio::null())
-                .output();
-            // Nobody may be waiting any more.
-            let _ = sender.send(answer);
-        });
-        let answer = receiver.recv_timeout(patience).ok()?.ok()?;
-        let text = String::from_utf8_lossy(&answer.stdout);
-        answer.status.success().then(|| ClusterWord::parse(&text))?
+        ClusterWord::parse(&show("job", job.to_string(), patience)?)
     }
 
     fn parse(text: &str) -> Option<ClusterWord> {
@@ -101,8 +90,49 @@ impl ClusterWord {
         CancelCause {
             reason: self.reason(),
             until: self.end.filter(|_| in_grace),
+            lost_nodes: Vec::new(),
         }
     }
+}
+
+/// `scontrol show WHAT NAME`, where an answer comes in time.
+fn show(what: &'static str, name: String, patience: Duration) -> Option<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let answer = Command::new("scontrol")
+            .args(["show", what, &name])
+            .stdin(Stdio::null())
+            .output();
+        // Nobody may be waiting any more.
+        let _ = sender.send(answer);
+    });
+    let answer = receiver.recv_timeout(patience).ok()?.ok()?;
+    let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+    answer.status.success().then_some(text)
+}
+
+/// Which of these nodes, a list of Slurm's, are down by now.
+#[must_use]
+pub fn lost_nodes(nodes: &str, patience: Duration) -> Vec<String> {
+    let answer = show("node", nodes.to_owned(), patience);
+    answer.map_or_else(Vec::new, |text| down_nodes(&text))
+}
+
+/// Those of `scontrol show node` that are down: `State=DOWN+DRAIN`, or `State=IDLE+NOT_RESPONDING`
+/// of one that does not answer any more.
+fn down_nodes(text: &str) -> Vec<String> {
+    let (mut node, mut down) = ("", Vec::new());
+    for word in text.split_ascii_whitespace() {
+        if let Some(name) = word.strip_prefix("NodeName=") {
+            node = name;
+        } else if let Some(state) = word.strip_prefix("State=") {
+            let mut flags = state.split(['+', '*']);
+            if flags.any(|flag| ["DOWN", "FAIL", "NOT_RESPONDING"].contains(&flag)) {
+                down.push(node.to_owned());
+            }
+        }
+    }
+    down
 }
 
 /// A time as Slurm prints it: local, without a zone; `Unknown` is no time.
@@ -163,5 +193,26 @@ mod tests {
         let preempted = job("COMPLETING", "2026-11-21T12:04:00");
         check(&preempted, Some((Some(StopReason::Preempted), false)));
         check("slurm_load_jobs error: Invalid job id specified", None);
+    }
+
+    /// Lines of `scontrol show node` of Slurm 22.05.8.
+    #[test]
+    fn nodes_that_are_down() {
+        let node = |name: &str, state: &str| {
+            format!(
+                "NodeName={name} Arch=x86_64 CoresPerSocket=1\n   CPUAlloc=0 CPUEfctv=4 CPUTot=4\n   \
+                 State={state} ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A\n   \
+                 Reason=Not responding [slurm@2026-11-21T12:00:00]\n\n"
+            )
+        };
+        let text = [
+            node("n1", "MIXED"),
+            node("n2", "DOWN"),
+            node("n3", "DOWN*+DRAIN"),
+            node("n4", "IDLE+DRAIN"),
+            node("n5", "MIXED+NOT_RESPONDING"),
+            node("n6", "IDLE*"),
+        ];
+        assert_eq!(down_nodes(&text.concat()), ["n2", "n3", "n5"]);
     }
 }

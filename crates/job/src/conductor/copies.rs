@@ -240,6 +240,27 @@ impl Copies {
         self.answered(agent, name, |current| current.refused = Some((why, again)));
     }
 
+    /// These agents answer nothing any more. Where one of them has a disk, no entry is known to have
+    /// all of its parts from now on: what is not put together yet stays on the nodes.
+    pub fn lose(&mut self, agents: &BTreeSet<AgentId>) {
+        if self.copiers.is_disjoint(agents) {
+            return;
+        }
+        self.copiers.clear();
+        self.waiting.clear();
+        self.failed.clear();
+        if let Some(current) = &mut self.current
+            && !current.asked.is_disjoint(agents)
+        {
+            current.asked.clear();
+            let why = NotOut {
+                why: "a node that may have a part of it was lost".to_owned(),
+                disk: false,
+            };
+            current.refused = Some((why, false));
+        }
+    }
+
     fn answered(&mut self, agent: AgentId, name: &str, change: impl FnOnce(&mut Current)) {
         if let Some(current) = &mut self.current
             && current.wanted.name == name

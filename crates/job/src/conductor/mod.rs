@@ -26,18 +26,19 @@ mod torchruns;
 
 pub use allocation::{Allocation, AllocationError};
 pub use checkpoints::publish;
-pub use cluster_word::{BatchStep, ClusterWord};
+pub use cluster_word::{BatchStep, ClusterWord, lost_nodes};
 pub use conductor_error::ConductorError;
 pub use copies::Part;
 pub(crate) use failure::first_failed;
 pub use keeper::keep;
 pub use loss::without_batch_step;
+pub(crate) use state::say_lost;
 
 use crate::leftovers::remove_saved;
 use crate::local_folder::LocalFolder;
 use crate::notices::{self, Notices};
 use crate::protocol::Order;
-use folder::{Event, EventLog, FOLDER_REFUSED, RunFolder, RunJson};
+use folder::{Event, EventLog, FOLDER_REFUSED, RunFolder, RunJson, StopReason};
 use model::Timestamp;
 use opening::Opened;
 use services::Services;
@@ -96,6 +97,7 @@ fn listen_to_signals(conductor: &Conductor) -> Result<(), ConductorError> {
     let sender = conductor.sender.clone();
     let told_to_end = Arc::clone(&conductor.steps.told_to_end);
     let job = conductor.steps.allocation.attempt.job;
+    let nodes = model::node_list::fold(&conductor.steps.allocation.nodes);
     let mut signals =
         Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2]).map_err(|source| {
             ConductorError::Start {
@@ -115,7 +117,11 @@ fn listen_to_signals(conductor: &Conductor) -> Result<(), ConductorError> {
                 return;
             }
             let cause = ClusterWord::ask(job, WORD).map(|word| word.cancel_cause());
-            if tell(StateEvent::CancelCause(cause.unwrap_or_default())).is_err() {
+            let mut cause = cause.unwrap_or_default();
+            if matches!(cause.reason, None | Some(StopReason::NodeLost)) {
+                cause.lost_nodes = lost_nodes(&nodes, WORD);
+            }
+            if tell(StateEvent::CancelCause(cause)).is_err() {
                 return;
             }
         }
@@ -257,7 +263,12 @@ impl Conductor {
                 }
                 self.record(event, now)?;
             }
-            Effect::StartAgents => self.agents = self.steps.agents_again(),
+            Effect::StartAgents => {
+                if let Some(old) = self.agents.take() {
+                    old.make_room();
+                }
+                self.agents = self.steps.agents_again();
+            }
             Effect::Stage => self.stage = self.steps.stage(),
             Effect::AbortStage => abort(self.stage),
             Effect::StartRanks { hellos, resume } => {

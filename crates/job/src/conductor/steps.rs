@@ -8,6 +8,7 @@ use super::succession::Place;
 use crate::exit_code;
 use crate::protocol::{Order, Report};
 use crate::srun;
+use crate::srun_words::SrunLoss;
 use crate::trained;
 use folder::{Event, RunFolder};
 use signal_hook::consts::SIGTERM;
@@ -15,7 +16,7 @@ use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -46,6 +47,10 @@ pub struct Steps {
 pub struct AgentsStep {
     orders: ChildStdin,
     pid: u32,
+    /// Others are to take the agents' place: what is still said of these is of no use.
+    replaced: Arc<AtomicBool>,
+    /// Its srun was waited for.
+    over: Arc<AtomicBool>,
 }
 
 impl AgentsStep {
@@ -60,10 +65,20 @@ impl AgentsStep {
     /// Ends the step: agents that have finished end with their orders, others are not waited for.
     pub fn end(self) {
         drop(self.orders);
+        if self.over.load(Ordering::Relaxed) {
+            return;
+        }
         let ended = PidFd::open(self.pid).map(|srun| srun.wait_exit(Some(LEAVE)));
         if !matches!(ended, Ok(Ok(true)) | Err(_)) {
             let _ = sys::process::signal(self.pid, SIGTERM);
         }
+    }
+
+    /// Ends what is left of the agents, so that others can take their place.
+    pub fn make_room(mut self) {
+        self.replaced.store(true, Ordering::Relaxed);
+        self.send(&Order::MakeRoom);
+        self.end();
     }
 }
 
@@ -106,26 +121,63 @@ impl Steps {
         let mut command = self.yard("agent");
         command.push(self.run.path().into());
         let args = srun::agents(self.nodes(), self.allocation.gpus > 0, &command);
-        let mut child = self.start(&args, Stdio::piped(), Stdio::piped())?;
-        let (Some(orders), Some(reports)) = (child.stdin.take(), child.stdout.take()) else {
+        let mut child = self.start(&args, [Stdio::piped(), Stdio::piped(), Stdio::piped()])?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(orders), Some(reports), Some(words)) = pipes else {
             return Err(io::Error::other("srun has no pipes"));
         };
-        let pid = child.id();
+        let (replaced, over) = (Arc::new(AtomicBool::new(false)), Arc::default());
+        let step = AgentsStep {
+            orders,
+            pid: child.id(),
+            replaced: Arc::clone(&replaced),
+            over: Arc::clone(&over),
+        };
+        self.listen_to_words(words, &replaced);
         let (sender, told_to_end) = (self.sender.clone(), Arc::clone(&self.told_to_end));
         std::thread::spawn(move || {
+            let tell = |event| {
+                if !replaced.load(Ordering::Relaxed) {
+                    tell(&sender, event);
+                }
+            };
             for line in BufReader::new(reports).lines().map_while(Result::ok) {
                 if let Some((agent, report)) = Report::parse_labelled(&line) {
-                    tell(&sender, StateEvent::Report(agent, report));
+                    tell(StateEvent::Report(agent, report));
                 }
             }
             // After its output: what the agents said last counts.
             let (status, _) = wait(child);
+            over.store(true, Ordering::Relaxed);
             if status != 0 {
                 await_own_signal(&told_to_end);
             }
-            tell(&sender, StateEvent::AgentsEnded(status));
+            tell(StateEvent::AgentsEnded(status));
         });
-        Ok(AgentsStep { orders, pid })
+        Ok(step)
+    }
+
+    /// Hands srun's own words on to the conductor's log, and what they say of lost agents to the loop.
+    fn listen_to_words(&self, words: ChildStderr, replaced: &Arc<AtomicBool>) {
+        let (sender, replaced) = (self.sender.clone(), Arc::clone(replaced));
+        let told_to_end = Arc::clone(&self.told_to_end);
+        std::thread::spawn(move || {
+            // By bytes: other programs may write there too.
+            let lines = BufReader::new(words).split(b'\n').map_while(Result::ok);
+            for line in lines {
+                let mut log = io::stderr().lock();
+                // A log that takes nothing is no reason to stop reading.
+                let _ = log.write_all(&[&line[..], b"\n"].concat());
+                drop(log);
+                let Some(loss) = SrunLoss::parse(&String::from_utf8_lossy(&line)) else {
+                    continue;
+                };
+                await_own_signal(&told_to_end);
+                if !replaced.load(Ordering::Relaxed) {
+                    tell(&sender, StateEvent::AgentsLost(loss));
+                }
+            }
+        });
     }
 
     /// Starts agents in the place of lost ones; where they can't be, their step ends at once.
@@ -147,7 +199,7 @@ impl Steps {
         let args = srun::stage(self.nodes(), self.allocation.cpus_on_node, &command);
         let sender = self.sender.clone();
         let log = self.run.conductor_log(self.allocation.attempt.job);
-        match self.start(&args, Stdio::null(), Stdio::piped()) {
+        match self.start(&args, [Stdio::null(), Stdio::piped(), Stdio::inherit()]) {
             Ok(mut child) => {
                 let pid = child.id();
                 std::thread::spawn(move || {
@@ -256,7 +308,7 @@ impl Steps {
                 },
             );
         };
-        match self.start(&args, Stdio::null(), Stdio::inherit()) {
+        match self.start(&args, [Stdio::null(), Stdio::inherit(), Stdio::inherit()]) {
             Ok(child) => {
                 let pid = child.id();
                 std::thread::spawn(move || {
@@ -272,14 +324,15 @@ impl Steps {
         }
     }
 
-    /// srun's own words go to the conductor's log.
-    fn start(&self, args: &[OsString], input: Stdio, output: Stdio) -> io::Result<Child> {
+    /// The conductor's stderr, which srun inherits where it is not read, is the conductor's log.
+    fn start(&self, args: &[OsString], streams: [Stdio; 3]) -> io::Result<Child> {
+        let [input, output, errors] = streams;
         let mut command = Command::new("srun");
         command
             .args(args)
             .stdin(input)
             .stdout(output)
-            .stderr(Stdio::inherit());
+            .stderr(errors);
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(srun::is_scrubbed) {
                 command.env_remove(name);

@@ -66,7 +66,8 @@ impl ConductorState {
             (Some(at), Why::Limit | Why::Lost { .. }) => last.min(Timestamp(now.0.max(at.leave.0))),
             _ => last,
         };
-        let waiting = (0..self.facts.nodes).collect();
+        let all = 0..self.facts.nodes;
+        let waiting = all.filter(|agent| !self.gone.contains(agent)).collect();
         self.phase = Phase::Closing {
             why,
             until,

@@ -122,6 +122,8 @@ impl ConductorState {
             let wait = u64::try_from(until.since(now)).unwrap_or(0);
             self.hurry(before, now, Duration::from_millis(wait));
         }
+        let is_lost = !cause.lost_nodes.is_empty();
+        let reason = cause.reason.or(is_lost.then_some(StopReason::NodeLost));
         let why = match &mut self.phase {
             Phase::Draining(Draining { why, .. }) | Phase::Closing { why, .. } => why,
             Phase::Gathering
@@ -138,7 +140,7 @@ impl ConductorState {
         }
         // Slurm's own end of a job at its limit is no reason not to come back; how the ranks end
         // after its SIGTERM says nothing about the training.
-        *why = match cause.reason {
+        *why = match reason {
             Some(StopReason::Limit) => Why::Limit,
             reason => Why::Terminated(reason),
         };
@@ -151,9 +153,12 @@ impl ConductorState {
             *stage = Stage::Stopping;
         }
         effects.push(Effect::Record(Event::Stopping {
-            reason: cause.reason.unwrap_or(StopReason::Cancelled),
+            reason: reason.unwrap_or(StopReason::Cancelled),
             left: self.deadlines.map_or(Seconds(0), |at| at.left_at(now)),
         }));
+        if is_lost {
+            self.nodes_lost(&cause.lost_nodes, effects);
+        }
     }
 
     /// Leaves no more time than `wait`, nor than `before` did.

@@ -3,6 +3,7 @@
 use crate::conductor::copies::Part;
 use crate::grace::Deadlines;
 use crate::protocol::{AgentId, DiskId, Order, Report};
+use crate::srun_words::SrunLoss;
 use folder::{Event, StopReason};
 use model::Timestamp;
 use std::path::PathBuf;
@@ -84,12 +85,14 @@ pub struct Hello {
 }
 
 /// What the cluster says of a SIGTERM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CancelCause {
     /// Why it came; `None`: it did not say.
     pub reason: Option<StopReason>,
     /// When SIGKILL follows, where it said so.
     pub until: Option<Timestamp>,
+    /// The job's nodes that are down: a job that is ended with one of them is ended for that.
+    pub lost_nodes: Vec<String>,
 }
 
 /// What happens. Closed: the loop at the edge has no other source.
@@ -99,6 +102,8 @@ pub enum StateEvent {
     Report(AgentId, Report),
     /// The agents' step ended.
     AgentsEnded(i32),
+    /// Some of the agents ended badly, and the others may go on.
+    AgentsLost(SrunLoss),
     /// The staging step ended.
     Staged(Result<(), String>),
     /// The ranks' step ended, or could not be started.

@@ -15,10 +15,12 @@ mod draining;
 mod gathering;
 mod hanging;
 mod interface;
+mod losing;
 mod rescuing;
 
 pub(super) use closing::{LOST_IN_A_ROW, lost_too_often};
 pub use interface::{CancelCause, Comeback, Effect, Facts, Hello, Known, NotOut, Out, StateEvent};
+pub(crate) use losing::say_lost;
 pub use rescuing::Loss;
 
 use super::copies::{Copies, Part};
@@ -38,6 +40,10 @@ pub struct ConductorState {
     facts: Facts,
     phase: Phase,
     hellos: BTreeMap<AgentId, Hello>,
+    /// When each agent was heard of last.
+    heard: BTreeMap<AgentId, Timestamp>,
+    /// Agents that were lost and have no successor.
+    gone: BTreeSet<AgentId>,
     copies: Copies,
     /// What `{resume}` holds.
     resumed: Option<Known>,
@@ -158,6 +164,8 @@ impl ConductorState {
             facts,
             phase: Phase::Gathering,
             hellos: BTreeMap::new(),
+            heard: BTreeMap::new(),
+            gone: BTreeSet::new(),
             copies: Copies::default(),
             resumed: None,
             progress: false,
@@ -198,15 +206,18 @@ impl ConductorState {
             Phase::Running => {
                 let warn = deadlines.map(|at| at.warn);
                 let hang = self.hang.as_ref().map(Hang::until);
-                let due = [warn, self.copies.next_due(), hang];
+                let due = [warn, self.copies.next_due(), hang, self.silence_due()];
                 due.into_iter().flatten().min()
             }
-            Phase::Draining(draining) => deadlines.map(|at| match draining.stage {
-                Stage::Saving { .. } => at.stop,
-                Stage::Stopping => at.kill,
-                Stage::Last if self.retries(draining) => at.leave.min(draining.retry_at),
-                Stage::Killing | Stage::Last => at.leave,
-            }),
+            Phase::Draining(draining) => {
+                let due = deadlines.map(|at| match draining.stage {
+                    Stage::Saving { .. } => at.stop,
+                    Stage::Stopping => at.kill,
+                    Stage::Last if self.retries(draining) => at.leave.min(draining.retry_at),
+                    Stage::Killing | Stage::Last => at.leave,
+                });
+                [due, self.silence_due()].into_iter().flatten().min()
+            }
             Phase::Rescuing(rescuing) => Some(rescuing.until),
             // The word on why SIGTERM came is waited for, whatever the time.
             Phase::Closing { .. } if self.unexplained.is_some() => None,
@@ -228,6 +239,7 @@ impl ConductorState {
     fn take(&mut self, event: StateEvent, now: Timestamp, effects: &mut Vec<Effect>) {
         match event {
             StateEvent::Report(agent, report) => self.said(agent, report, now, effects),
+            StateEvent::AgentsLost(loss) => self.srun_said(loss, now, effects),
             StateEvent::AgentsEnded(status) => self.agents_ended(status, now, effects),
             StateEvent::Staged(result) => self.staged(result, now, effects),
             StateEvent::RanksEnded {
@@ -258,12 +270,14 @@ impl ConductorState {
             StateEvent::DiskRefuses { cause } => self.abort(Why::Lost { cause }, now, effects),
             StateEvent::Requeued(result) => self.requeued(result, effects),
             StateEvent::SuccessorSubmitted(result) => self.succeeded(result, effects),
-            StateEvent::Tick => {}
+            StateEvent::Tick => self.silent(now, effects),
         }
     }
 
     fn said(&mut self, agent: AgentId, report: Report, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.heard.insert(agent, now);
         match report {
+            Report::Alive => {}
             Report::Hello {
                 node,
                 node_index,

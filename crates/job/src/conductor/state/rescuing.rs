@@ -110,6 +110,8 @@ impl ConductorState {
         }
         self.rescued = true;
         self.hellos.clear();
+        self.heard.clear();
+        self.gone.clear();
         if let Why::Lost { cause } = &why {
             self.record_loss(cause, effects);
         }

@@ -7,6 +7,7 @@ mod ends;
 mod gathering;
 mod hanging;
 mod life;
+mod losing;
 mod rescuing;
 
 use super::*;
@@ -176,6 +177,22 @@ fn event(words: &[&str]) -> StateEvent {
         },
         "term" => StateEvent::Terminated,
         "unexplained" => StateEvent::CancelCause(CancelCause::default()),
+        "node-lost" => StateEvent::CancelCause(CancelCause {
+            lost_nodes: vec![name(1)],
+            ..CancelCause::default()
+        }),
+        "agent-killed" => StateEvent::AgentsLost(crate::srun_words::SrunLoss::Tasks {
+            tasks: vec![words[1].parse().unwrap()],
+            nodes: format!("n{}", words[1]),
+            how: "Killed".to_owned(),
+        }),
+        "alive" => StateEvent::Report(words[1].parse().unwrap(), Report::Alive),
+        "drained-by" => StateEvent::Report(
+            words[1].parse().unwrap(),
+            Report::Drained {
+                round: words[2].parse().unwrap(),
+            },
+        ),
         "cancelled" | "preempted" | "timeout" => StateEvent::CancelCause(CancelCause {
             reason: Some(match words[0] {
                 "cancelled" => StopReason::Cancelled,
@@ -185,6 +202,7 @@ fn event(words: &[&str]) -> StateEvent {
             until: words
                 .get(1)
                 .map(|second| Timestamp(second.parse::<i64>().unwrap() * 1000)),
+            lost_nodes: Vec::new(),
         }),
         "waits" => StateEvent::SuccessorSubmitted(Ok(words[1].parse().unwrap())),
         "no-successor" => StateEvent::SuccessorSubmitted(Err("sbatch says no".into())),
