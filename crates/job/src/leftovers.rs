@@ -1,12 +1,13 @@
 //! What ended runs left on this machine's own disks: node-local folders and half-made environments.
 
-use crate::agent::{all_saved, kept};
+use crate::agent::{all_saved, has_newer, kept};
 use crate::local_folder::LocalFolder;
 use crate::made_once::half_made;
 use crate::{environment, image};
 use folder::{Leftover, RunFolder, Standing, Verdict};
 use std::fs;
 use std::path::{Path, PathBuf};
+use train::Complete;
 
 /// The folder below `node_local` that holds this user's node-local folders.
 #[must_use]
@@ -85,11 +86,12 @@ fn judge(local: &LocalFolder, standing: &dyn Fn(&str) -> Standing) -> Verdict {
 }
 
 /// Removes the node-local folder of a run that is done where its agent was killed before or while it did so.
-/// One with the only copy of anything stays.
-pub(crate) fn remove_saved(run: &RunFolder, local: &LocalFolder) {
+/// One with the only copy of anything stays, also of what the agent had not seen yet.
+pub(crate) fn remove_saved(run: &RunFolder, local: &LocalFolder, rule: &Complete) {
     if let Some(_held) = local.take()
         && !local.has_uncollected()
         && all_saved(run, local)
+        && !has_newer(run, local, rule)
     {
         // What can't be removed is `yard clean`'s.
         let _left = local.remove();
@@ -167,20 +169,51 @@ mod tests {
         let attempt = Attempt { job: 7, restart: 0 };
         let local = LocalFolder::new(disk.path(), "digits-k3f9", attempt);
         let owned = local.make().unwrap();
-        remove_saved(&run, &local);
+        remove_saved(&run, &local, &Complete::Rename);
         assert!(local.path().exists(), "its agent lives");
         drop(owned);
         let held = local.held().join("1");
         fs::write(&held, b"weights").unwrap();
         let record = kept::Record::of("step-5", true, &held).unwrap();
         record.write(&held).unwrap();
-        remove_saved(&run, &local);
+        remove_saved(&run, &local, &Complete::Rename);
         assert!(held.exists(), "it is the only copy");
+        let unseen = local.checkpoints().join("step-10");
+        fs::write(&unseen, b"weights").unwrap();
+        ended_well(&run, attempt);
+        fs::rename(&held, local.data().join("elsewhere")).unwrap();
+        remove_saved(&run, &local, &Complete::Rename);
+        assert!(unseen.exists(), "no agent has seen it");
+        fs::rename(local.data().join("elsewhere"), &held).unwrap();
+        fs::remove_file(&unseen).unwrap();
         // Killed while it removed its folder.
         fs::remove_file(&held).unwrap();
         fs::remove_dir(local.resume()).unwrap();
-        remove_saved(&run, &local);
+        remove_saved(&run, &local, &Complete::Rename);
         assert_eq!(fs::read_dir(disk.path()).unwrap().count(), 0);
+    }
+
+    fn ended_well(run: &RunFolder, attempt: Attempt) {
+        fs::create_dir_all(run.links()).unwrap();
+        let launch = folder::LaunchFile {
+            attempt,
+            cwd: run.path().to_owned(),
+            preludes: Vec::new(),
+            container: None,
+            count: 1,
+            head: None,
+            ranks: Vec::new(),
+        };
+        run.write_launch(&launch).unwrap();
+        let exit = folder::RankExit {
+            rank: 0,
+            status: 0,
+            signal: None,
+            at: model::Timestamp(5),
+            host: "n1".to_owned(),
+            told_to_end: false,
+        };
+        run.write_exit(attempt, &exit).unwrap();
     }
 
     #[test]

@@ -126,7 +126,12 @@ impl<'a> Faults<'a> {
                 let done = !killed.is_empty() || late > LOOKED_FOR;
                 if done {
                     let parent = killed.iter().any(|(target, _)| *target == Target::Parent);
-                    let none = |target| processes::find(target, self.environment).is_empty();
+                    // A killed one may be a moment from gone.
+                    let is_killed = |pid: &u32| killed.iter().any(|(_, killed)| killed == pid);
+                    let none = |target| {
+                        let there = processes::find(target, self.environment);
+                        there.iter().all(is_killed)
+                    };
                     self.none_left |=
                         parent && [Target::Agent, Target::RankWrapper].into_iter().all(none);
                     let engine = killed.iter().any(|(target, _)| *target == Target::Engine);

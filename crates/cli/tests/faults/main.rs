@@ -49,6 +49,10 @@ const REGRESSIONS: &[(u64, &str)] = &[
         "a training that had ended well before its job was ended was run again",
     ),
     (
+        1_700_159,
+        "the last checkpoint removed with a node's folder that no agent had looked into",
+    ),
+    (
         1_500_087,
         "the conductor killed, then its parent right after it had written the loss down",
     ),

@@ -7,10 +7,9 @@ use super::scan::{FolderInside, scan};
 use super::tree::{Tree, tree};
 use super::watcher::Found;
 use super::work::{Work, Worked};
-use super::{Agent, AgentError, Draining, any_lives, hold, restore, say};
+use super::{Agent, AgentError, Draining, hold, restore, say};
 use crate::local_folder::LocalFolder;
 use crate::protocol::Report;
-use crate::trained;
 use folder::IncomingPart;
 use model::Timestamp;
 use std::collections::BTreeSet;
@@ -71,13 +70,10 @@ impl Agent {
     /// looked: where all ranks ended well, whatever stands there is what they wanted.
     pub(super) fn kept_in(&self, earlier: &LocalFolder) -> Vec<Kept> {
         let mut kept = kept::in_folder(earlier);
-        let done = |attempt| trained::is_done(&self.at.run, attempt) && !any_lives(&earlier.path());
-        if earlier.owner().is_some_and(|(_, attempt)| done(attempt)) {
-            let rule = self.at.plan.checkpoints.complete.value.clone();
-            let known: BTreeSet<String> = kept.iter().map(|one| one.record.name.clone()).collect();
-            let finished = kept::finished(earlier, rule).into_iter();
-            kept.extend(finished.filter(|one| !known.contains(&one.record.name)));
-        }
+        let rule = &self.at.plan.checkpoints.complete.value;
+        let known: BTreeSet<String> = kept.iter().map(|one| one.record.name.clone()).collect();
+        let finished = kept::of_done(&self.at.run, earlier, rule).into_iter();
+        kept.extend(finished.filter(|one| !known.contains(&one.record.name)));
         kept
     }
 

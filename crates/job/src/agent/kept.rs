@@ -1,10 +1,13 @@
 //! What a node-local folder says of its complete checkpoints, for whoever finds it later: which of
 //! them are held there and not out yet, and which are out.
 
+use super::ranks::any_lives;
 use super::recognise::{Recognised, recognise};
 use super::scan::{FolderInside, fingerprint, scan};
 use super::watcher::{Fingerprint, Found, Watcher};
 use crate::local_folder::LocalFolder;
+use crate::trained;
+use folder::RunFolder;
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -113,10 +116,21 @@ pub fn in_folder(local: &LocalFolder) -> Vec<Kept> {
     kept.into_values().collect()
 }
 
+/// What the ranks of a folder's start left there that have all ended well, and is not known to be out:
+/// no agent may have looked since.
+#[must_use]
+pub fn of_done(run: &RunFolder, local: &LocalFolder, rule: &Complete) -> Vec<Kept> {
+    let is_done = |attempt| trained::is_done(run, attempt) && !any_lives(&local.path());
+    if local.owner().is_some_and(|(_, attempt)| is_done(attempt)) {
+        finished(local, rule.clone())
+    } else {
+        Vec::new()
+    }
+}
+
 /// What stands in `{checkpoints}` of a start whose ranks have ended well, and is not known to be
 /// out: nothing has to stand still before it counts.
-#[must_use]
-pub fn finished(local: &LocalFolder, rule: Complete) -> Vec<Kept> {
+fn finished(local: &LocalFolder, rule: Complete) -> Vec<Kept> {
     let folder = local.checkpoints();
     let there = scan(&folder).unwrap_or_default().entries;
     let now = Timestamp(sys::now());

@@ -26,7 +26,7 @@ mod work;
 
 pub use ranks::{RankProcess, any_lives};
 pub use recognise::{Recognised, recognise};
-pub(crate) use rescue::all_saved;
+pub(crate) use rescue::{all_saved, has_newer};
 pub use tree::{make_rest, tree};
 
 use crate::local_folder::{LocalFolder, LocalFolderError};

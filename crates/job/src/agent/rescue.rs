@@ -9,6 +9,7 @@ use folder::RunFolder;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use train::Complete;
 
 /// How long killed ranks may take to be gone.
 const LONGEST_DEATH: Duration = Duration::from_secs(2);
@@ -66,6 +67,18 @@ pub(crate) fn all_saved(run: &RunFolder, local: &LocalFolder) -> bool {
     kept::in_folder(local).iter().all(|kept| {
         let (name, path) = (&kept.record.name, &kept.path);
         tree::tree(path).is_ok_and(|tree| is_out(run, name, path, &tree))
+    })
+}
+
+/// Whether the ranks of a folder's start, which have all ended well, left a checkpoint there that is
+/// newer than all of the run folder.
+pub(crate) fn has_newer(run: &RunFolder, local: &LocalFolder, rule: &Complete) -> bool {
+    let out = run.look_at_checkpoints().ok();
+    let newest = out.and_then(|there| there.whole.first()?.step);
+    kept::of_done(run, local, rule).iter().any(|kept| {
+        let (name, path) = (&kept.record.name, &kept.path);
+        let is_older = folder::step_of(name).is_some_and(|step| Some(step) <= newest);
+        !is_older && !tree::tree(path).is_ok_and(|tree| is_out(run, name, path, &tree))
     })
 }
 

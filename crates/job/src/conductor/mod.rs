@@ -213,7 +213,8 @@ impl Conductor {
                 }
                 // What a killed agent did not copy of event files is on the node only.
                 if self.done && !self.json.plan.data.has_local_logs() {
-                    remove_saved(&self.run, &self.local);
+                    let rule = &self.json.plan.checkpoints.complete.value;
+                    remove_saved(&self.run, &self.local, rule);
                 }
                 return Ok(code);
             }
