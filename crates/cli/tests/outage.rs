@@ -216,6 +216,31 @@ mod slow {
     }
 
     #[test]
+    fn what_an_outage_hides_is_not_taken_for_nothing_live() {
+        let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+        let slurm = FakeSlurm::start(&mut env);
+        slurm.set_jobs(&[(17, "CANCELLED", "train")]);
+        let flags = [
+            "run", "--on", "fake", "--detach", "--name", "train", "--", "true",
+        ];
+        env.yard(&flags).success();
+        let live = || env.yard(&["ls", "--live"]).code(0);
+        assert_eq!(
+            live().snapshot(),
+            "status 0\n-- stdout\nnothing waits or runs; yard ls shows what has ended\n-- stderr\n"
+        );
+        slurm.set_down(true);
+        let listed = live();
+        let (stdout, text) = (&listed.stdout, listed.snapshot());
+        assert!(!stdout.contains("nothing waits or runs"), "{text}");
+        assert!(
+            stdout.contains("not everything answers") || stdout.contains("train"),
+            "{text}"
+        );
+        assert!(listed.stderr.contains("fake does not answer"), "{text}");
+    }
+
+    #[test]
     fn a_question_that_hangs_does_not_block_an_interrupt() {
         let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
         set_poll(&env, "1s");

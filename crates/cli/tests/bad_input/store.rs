@@ -1,6 +1,6 @@
 //! State files that can't be used: refused with words, never replaced.
 
-use crate::house::{engine_dir, env};
+use crate::house::{engine_dir, env, kill};
 use expect_test::{Expect, expect};
 use std::fs;
 use std::path::Path;
@@ -88,6 +88,48 @@ fn cut_in_half() {
               do      restore it from a backup, or move it away to begin anew without the jobs that it knew: mv $TEST/yard/state/$HOST/main/store.sqlite $TEST/yard/state/$HOST/main/store.sqlite.damaged
         "#]],
     );
+}
+
+/// Its commands as they stand, run one after the other: with the log that a killed engine leaves.
+#[test]
+fn the_advice_for_a_damaged_store_can_be_followed() {
+    let env = env();
+    env.slurm("sbatch", &["--hold", "--wrap", "true"]).success();
+    let status = env.yard(&["engine", "status", "--json"]).success();
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    let engine = u32::try_from(status["pid"].as_u64().unwrap()).unwrap();
+    // Stopped, so that it starts no other one when its fork server goes.
+    sys::process::signal(engine, 19).unwrap();
+    for process in sys::process::children(engine).into_iter().chain([engine]) {
+        kill(process);
+    }
+    let store = engine_dir(&env).join("store.sqlite");
+    let log = engine_dir(&env).join("store.sqlite-wal");
+    assert!(log.exists());
+    let garbage = b"garbage, and nothing but garbage";
+    fs::write(&store, garbage).unwrap();
+    let refused = env.yard(&["run", "--", "true"]).code(4);
+    let advice = refused
+        .stderr
+        .lines()
+        .find(|line| line.starts_with("  do "));
+    let advice = advice.unwrap();
+    let commands: Vec<&str> = advice
+        .split("mv ")
+        .skip(1)
+        .map(|rest| rest.split(')').next().unwrap())
+        .collect();
+    assert_eq!(commands.len(), 2, "{advice}");
+    for command in commands {
+        let done = env
+            .program("sh", &["-c", &format!("mv {command}")])
+            .status();
+        assert!(done.unwrap().success(), "mv {command}");
+    }
+    let next = env.slurm("sbatch", &["--hold", "--wrap", "true"]);
+    assert_eq!(next.success(), "Submitted batch job 2\n", "no id twice");
+    let kept = fs::read(store.with_extension("sqlite.damaged")).unwrap();
+    assert_eq!(kept, garbage);
 }
 
 #[test]
