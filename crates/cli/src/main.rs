@@ -13,6 +13,7 @@ mod reason_table;
 mod reference;
 mod slurm;
 mod terminal_text;
+mod usage_error;
 mod words;
 
 use printer::Printer;

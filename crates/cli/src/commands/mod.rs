@@ -51,6 +51,8 @@ pub use examples::calls as example_calls;
 use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
+use crate::usage_error;
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use runs::Selected;
 use std::ffi::OsString;
@@ -127,7 +129,7 @@ pub fn command() -> clap::Command {
 }
 
 /// `width`: the columns that help has.
-fn parsed(args: Vec<OsString>, width: usize) -> Result<Cli, clap::Error> {
+fn parsed(args: &[OsString], width: usize) -> Result<Cli, clap::Error> {
     let mut command = command().term_width(width);
     let matches = command.try_get_matches_from_mut(args)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
@@ -140,11 +142,15 @@ pub fn main(args: Vec<OsString>, printer: &Printer) -> ExitCode {
 }
 
 fn answered(args: Vec<OsString>, printer: &Printer) -> u8 {
-    let cli = match parsed(args, printer.width()) {
+    let cli = match parsed(&args, printer.width()) {
         Ok(cli) => cli,
-        Err(message) if message.use_stderr() => {
-            printer.say(message.to_string().trim_end());
+        // A command that does nothing without a further word.
+        Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            printer.say(help.to_string().trim_end());
             return exit_code::USAGE;
+        }
+        Err(error) if error.use_stderr() => {
+            return usage_error::failure(&error, &args, command()).report(printer);
         }
         // --help and --version are answers, not errors.
         Err(answer) => {

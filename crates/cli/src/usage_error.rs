@@ -1,0 +1,246 @@
+//! A command line that can't be read, in the three parts that every failure of `yard` has.
+
+use crate::exit_code;
+use crate::failure::Failure;
+use crate::words::shortened;
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use std::error::Error as _;
+use std::ffi::OsString;
+use std::num::ParseIntError;
+
+/// A longer line is cut.
+const LONGEST_LINE: usize = 200;
+
+/// What `error` says of the command line `args`, whose first word is the program.
+pub fn failure(error: &Error, args: &[OsString], mut command: Command) -> Failure {
+    command.build();
+    let command = named(&command, args);
+    let (what, there) = (what(error, command), there(error, command));
+    let line: Vec<_> = args
+        .iter()
+        .skip(1)
+        .map(|arg| arg.to_string_lossy())
+        .collect();
+    let line = format!("yard {}", line.join(" "));
+    Failure::new(exit_code::USAGE, what)
+        .asked(shortened(&line, LONGEST_LINE))
+        .there(there)
+        .todo(todo(error, command))
+}
+
+/// The innermost command that the line names.
+fn named<'a>(top: &'a Command, args: &[OsString]) -> &'a Command {
+    let mut command = top;
+    for arg in args.iter().skip(1) {
+        match command.find_subcommand(arg) {
+            Some(inner) => command = inner,
+            None => break,
+        }
+    }
+    command
+}
+
+/// As a person types it: `yard engine start`.
+fn path(command: &Command) -> &str {
+    command.get_bin_name().unwrap_or(command.get_name())
+}
+
+fn what(error: &Error, command: &Command) -> String {
+    let path = path(command);
+    let (arg, value) = (
+        text(error, ContextKind::InvalidArg),
+        text(error, ContextKind::InvalidValue),
+    );
+    match error.kind() {
+        ErrorKind::UnknownArgument if arg.starts_with('-') => {
+            format!("{path} has no option {arg}")
+        }
+        ErrorKind::UnknownArgument => format!("{path} does not take the word {arg}"),
+        ErrorKind::InvalidSubcommand => {
+            format!(
+                "{path} has no command {}",
+                text(error, ContextKind::InvalidSubcommand)
+            )
+        }
+        ErrorKind::MissingRequiredArgument => format!("{path} needs {arg}"),
+        ErrorKind::ArgumentConflict => {
+            let prior = text(error, ContextKind::PriorArg);
+            if prior == arg {
+                format!("{arg} is given twice")
+            } else {
+                format!("{arg} and {prior} exclude each other")
+            }
+        }
+        ErrorKind::InvalidValue if value.is_empty() => format!("{arg} has no value"),
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+            format!("{value} is not a value of {arg}")
+        }
+        _ => {
+            let rendered = error.render().to_string();
+            let first = rendered.lines().next().unwrap_or_default();
+            first.trim_start_matches("error: ").to_owned()
+        }
+    }
+}
+
+fn there(error: &Error, command: &Command) -> String {
+    let values = text(error, ContextKind::ValidValue);
+    if !values.is_empty() {
+        return values;
+    }
+    match (error.kind(), error.source()) {
+        (ErrorKind::ValueValidation, Some(source)) if source.is::<ParseIntError>() => {
+            "it takes a whole number".to_owned()
+        }
+        (ErrorKind::ValueValidation, Some(source)) => source.to_string(),
+        (ErrorKind::InvalidSubcommand, _) => {
+            let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
+            let names: Vec<&str> = shown.map(Command::get_name).collect();
+            names.join(", ")
+        }
+        _ => {
+            let usage = command.clone().render_usage().to_string();
+            usage.trim_start_matches("Usage: ").to_owned()
+        }
+    }
+}
+
+fn todo(error: &Error, command: &Command) -> String {
+    let suggested = [
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedValue,
+    ];
+    let suggested = suggested.map(|kind| text(error, kind));
+    let help = format!("{} --help", path(command));
+    let takes_program = command.get_arguments().any(|arg| arg.is_last_set());
+    match suggested.into_iter().find(|text| !text.is_empty()) {
+        Some(suggested) => format!("write {suggested}, or see {help}"),
+        None if takes_program && error.kind() == ErrorKind::UnknownArgument => {
+            format!("see {help}; what is your program's own comes after --")
+        }
+        None => format!("see {help}"),
+    }
+}
+
+/// What the error knows of that kind, several with commas.
+fn text(error: &Error, kind: ContextKind) -> String {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        Some(ContextValue::Strings(texts)) => texts.join(", "),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+    use super::*;
+    use crate::commands::command;
+    use expect_test::{Expect, expect};
+
+    #[track_caller]
+    fn check(line: &str, want: Expect) {
+        let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let error = command().try_get_matches_from(&args).unwrap_err();
+        let failure = failure(&error, &args, command());
+        assert_eq!(failure.code, 2);
+        assert_eq!(failure.asked.as_deref(), Some(line));
+        let part = |part: Option<String>| part.unwrap();
+        let text = [
+            failure.what.clone(),
+            part(failure.there),
+            part(failure.todo),
+        ];
+        want.assert_eq(&text.join("\n"));
+    }
+
+    #[test]
+    fn every_usage_error_has_three_parts() {
+        check(
+            "yard runn",
+            expect![[r#"
+            yard has no command runn
+            run, sweep, plan, stage, init, lint, ls, top, serve, show, logs, report, tensorboard, notebook, wait, why, cancel, simulate, rm, du, clean, shell, cache, requeue, attach, engine, cluster, port, slurm, completions, man, help
+            write run, or see yard --help"#]],
+        );
+        check(
+            "yard logs --rnak 3",
+            expect![[r#"
+            yard logs has no option --rnak
+            yard logs [OPTIONS] [RUN]
+            write --rank, or see yard logs --help"#]],
+        );
+        check(
+            "yard logs -r x",
+            expect![[r#"
+            x is not a value of --rank <RANK>
+            it takes a whole number
+            see yard logs --help"#]],
+        );
+        check(
+            "yard show a b",
+            expect![[r#"
+            yard show does not take the word b
+            yard show [OPTIONS] [RUN]
+            see yard show --help"#]],
+        );
+        check(
+            "yard run train.py --lr 3",
+            expect![[r#"
+            yard run has no option --lr
+            yard run [OPTIONS] [FILE] [-- <COMMAND>...]
+            see yard run --help; what is your program's own comes after --"#]],
+        );
+        check(
+            "yard run --time",
+            expect![[r#"
+            --time <TIME> has no value
+            yard run [OPTIONS] [FILE] [-- <COMMAND>...]
+            see yard run --help"#]],
+        );
+        check(
+            "yard cluster show",
+            expect![[r#"
+            yard cluster show needs <CLUSTER>
+            yard cluster show [OPTIONS] <CLUSTER>
+            see yard cluster show --help"#]],
+        );
+        check(
+            "yard ls --state bad",
+            expect![[r#"
+            bad is not a value of --state <STATE>
+            not submitted, refused, waiting, running, resuming, done, failed, cancelled, unknown
+            see yard ls --help"#]],
+        );
+        check(
+            "yard ls --newer 3",
+            expect![[r#"
+            3 is not a value of --newer <LENGTH>
+            3 has no unit: write "3s", "3m" or "3h"
+            see yard ls --help"#]],
+        );
+        check(
+            "yard ls --json --json",
+            expect![[r#"
+            --json is given twice
+            yard ls [OPTIONS]
+            see yard ls --help"#]],
+        );
+        check(
+            "yard cache nothing",
+            expect![[r#"
+            yard cache has no command nothing
+            ls, prune, help
+            see yard cache --help"#]],
+        );
+        check(
+            "yard completions zsj",
+            expect![[r#"
+            zsj is not a value of <SHELL>
+            bash, elvish, fish, powershell, zsh
+            write zsh, or see yard completions --help"#]],
+        );
+    }
+}
