@@ -1,6 +1,7 @@
 //! Texts that were laid out for [`WIDEST`] columns, on a terminal that has fewer.
 
 use crate::reason_table::ReasonTable;
+use crate::words::shortened_path;
 use model::{WIDEST, wrap_within};
 
 /// The narrowest that texts are laid out for: below it a terminal breaks lines itself.
@@ -8,9 +9,10 @@ pub const NARROWEST: usize = 40;
 
 /// A text in lines of at most `width` columns. Lines that were broken because they reached
 /// [`WIDEST`] are joined first; columns, which two blanks part, go on below the one before where
-/// they have no room. Words stay whole, and so do the quoted lines of a script (`12 │ srun`).
+/// they have no room. Words stay whole, and so do the quoted lines of a script (`12 │ srun`);
+/// `cut_paths`: but of a path that is wider than its column the end alone stays.
 #[must_use]
-pub fn narrowed(text: &str, width: usize) -> String {
+pub fn narrowed(text: &str, width: usize, cut_paths: bool) -> String {
     if width >= WIDEST {
         return text.to_owned();
     }
@@ -37,7 +39,7 @@ pub fn narrowed(text: &str, width: usize) -> String {
             wrap_within(width, &mut narrow, &blanks, &blanks, line.trim());
             narrow.pop();
         } else {
-            lay_out(&mut narrow, line, width);
+            lay_out(&mut narrow, line, width, cut_paths);
         }
         narrow.push('\n');
         if !is_far {
@@ -76,7 +78,7 @@ fn joined(text: &str) -> Vec<String> {
     lines
 }
 
-fn lay_out(narrow: &mut String, line: &str, width: usize) {
+fn lay_out(narrow: &mut String, line: &str, width: usize, cut_paths: bool) {
     let mut used = 0;
     let mut below = indent(line);
     for (index, (start, cell)) in cells(line).into_iter().enumerate() {
@@ -97,6 +99,9 @@ fn lay_out(narrow: &mut String, line: &str, width: usize) {
         // A line of one cell goes on a little deeper than it begins.
         let below = if index == 0 { below + 2 } else { below };
         for (place, word) in text.split(' ').enumerate() {
+            let room = width.saturating_sub(below);
+            let cut = (cut_paths && word.starts_with('/')).then(|| shortened_path(word, room));
+            let word = cut.as_deref().unwrap_or(word);
             if place > 0 && used + 1 + columns(word) > width {
                 begin(narrow, &mut used, below);
             } else if place > 0 {
@@ -148,7 +153,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, width: usize, want: Expect) {
-        let narrow = narrowed(text, width);
+        let narrow = narrowed(text, width, true);
         want.assert_eq(&narrow);
         let longest = narrow.lines().map(columns).max().unwrap_or(0);
         assert!(longest <= width, "{longest}");
@@ -191,9 +196,25 @@ mod tests {
     }
 
     #[test]
+    fn of_a_path_without_room_the_end_stays() {
+        let path = "/home/lab/a-long-name/of-a-project/scratch/trial-k3f9";
+        let text = format!("  folder       {path}\nit runs (process 7, {path})\n");
+        check(
+            &text,
+            50,
+            expect![[r#"
+                  folder       …me/of-a-project/scratch/trial-k3f9
+                it runs (process 7,
+                  …ab/a-long-name/of-a-project/scratch/trial-k3f9)
+            "#]],
+        );
+        assert!(narrowed(&text, 50, false).contains(path));
+    }
+
+    #[test]
     fn what_fits_stays_as_it_is() {
         for text in ["", "a\n", "a", "\n\n", "  a  b\n"] {
-            assert_eq!(narrowed(text, 50), text);
+            assert_eq!(narrowed(text, 50, true), text);
         }
     }
 }

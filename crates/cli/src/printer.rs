@@ -43,7 +43,10 @@ impl Printer {
     pub fn new() -> Printer {
         Printer {
             terminal: io::stderr().is_terminal(),
-            out: Look::of(&io::stdout()),
+            out: Look {
+                cut_paths: io::stdout().is_terminal(),
+                ..Look::of(&io::stdout())
+            },
             err: Look::of(&io::stderr()),
             moving: RefCell::new(None),
             lost: Cell::new(false),
@@ -128,10 +131,23 @@ impl Printer {
     /// Writes a line of a job's output after `prefix`: what a person sees of it onto a terminal, else
     /// its bytes as they are.
     pub fn output_line(&self, prefix: &str, line: &[u8]) {
-        if self.shown.is_some() {
-            self.line(&format!("{prefix}{}", folder::drawn_text(line)));
-        } else {
-            self.bytes(&[prefix.as_bytes(), line, b"\n"].concat());
+        self.output_lines([(prefix, line)]);
+    }
+
+    /// The same for many lines, in one write.
+    pub fn output_lines<'a, P: AsRef<str>>(&self, lines: impl IntoIterator<Item = (P, &'a [u8])>) {
+        let mut bytes = Vec::new();
+        for (prefix, line) in lines {
+            bytes.extend_from_slice(prefix.as_ref().as_bytes());
+            if self.shown.is_some() {
+                bytes.extend_from_slice(folder::drawn_text(line).as_bytes());
+            } else {
+                bytes.extend_from_slice(line);
+            }
+            bytes.push(b'\n');
+        }
+        if !bytes.is_empty() {
+            self.bytes(&bytes);
         }
     }
 
@@ -194,6 +210,8 @@ impl Drop for Printer {
 struct Look {
     width: usize,
     colour: bool,
+    /// Where a path may lack its beginning: what a pipe takes, or a message to act by, has it whole.
+    cut_paths: bool,
 }
 
 impl Look {
@@ -203,11 +221,12 @@ impl Look {
         Look {
             width: width.map_or(WIDEST, |width| usize::from(width).clamp(NARROWEST, WIDEST)),
             colour: AutoStream::choice(stream) != ColorChoice::Never,
+            cut_paths: false,
         }
     }
 
     fn apply(self, text: &str) -> String {
-        let text = narrowed(&harmless(text), self.width);
+        let text = narrowed(&harmless(text), self.width, self.cut_paths);
         if self.colour { painted(&text) } else { text }
     }
 }

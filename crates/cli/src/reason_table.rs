@@ -119,7 +119,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, width: usize, want: Expect) {
-        want.assert_eq(&narrowed(text, width));
+        want.assert_eq(&narrowed(text, width, false));
     }
 
     const PLAN: &str = "\

@@ -16,7 +16,8 @@ pub fn shortened(text: &str, width: usize) -> String {
 }
 
 /// A path that fits `width` columns: of a long one the end stays, which tells it from others.
-fn shortened_path(path: &str, width: usize) -> String {
+#[must_use]
+pub fn shortened_path(path: &str, width: usize) -> String {
     let length = path.chars().count();
     if length <= width {
         return path.to_owned();

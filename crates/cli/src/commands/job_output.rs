@@ -233,9 +233,8 @@ impl Followed {
 pub fn show_whole(file: &OutputFile, printer: &Printer) -> std::io::Result<()> {
     let mut tail = FileTail::new(file.path.clone());
     loop {
-        for line in tail.read_bytes(true)? {
-            printer.output_line(&prefix(file), &line);
-        }
+        let (prefix, lines) = (prefix(file), tail.read_bytes(true)?);
+        printer.output_lines(lines.iter().map(|line| (&prefix, line.as_slice())));
         if !tail.has_more() {
             return Ok(());
         }

@@ -69,9 +69,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
             let lines = tail.read(true).map_err(|error| {
                 Failure::new(exit_code::IO, format!("logs can't be read: {error}"))
             })?;
-            for line in lines {
-                show(args, &line, printer);
-            }
+            show(args, &lines, printer);
             if !tail.has_more() {
                 break;
             }
@@ -254,7 +252,7 @@ fn follow(args: &Args, run: &Run, transport: Box<dyn Transport>, printer: &Print
     loop {
         for seen in follower.poll(&poller)? {
             match seen {
-                RunEvent::Output { line } => show(args, &line, printer),
+                RunEvent::Output { line } => show(args, &[line], printer),
                 RunEvent::Redrawn { line } if args.rank.is_none_or(|rank| rank == line.rank) => {
                     printer.redraw(&format!("[{}] {}", line.rank, line.text()));
                 }
@@ -272,10 +270,15 @@ fn follow(args: &Args, run: &Run, transport: Box<dyn Transport>, printer: &Print
     }
 }
 
-fn show(args: &Args, line: &LogLine, printer: &Printer) {
-    match args.rank {
-        Some(rank) if rank == line.rank => printer.output_line("", &line.bytes),
-        Some(_) => {}
-        None => printer.output_line(&format!("[{}] ", line.rank), &line.bytes),
-    }
+fn show(args: &Args, lines: &[LogLine], printer: &Printer) {
+    let one_of = lines
+        .iter()
+        .filter(|line| args.rank.is_none_or(|rank| rank == line.rank));
+    printer.output_lines(one_of.map(|line| {
+        let prefix = match args.rank {
+            Some(_) => String::new(),
+            None => format!("[{}] ", line.rank),
+        };
+        (prefix, line.bytes.as_slice())
+    }));
 }

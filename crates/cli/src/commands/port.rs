@@ -298,7 +298,7 @@ mod tests {
         let reason = "it runs on v100 now; wilson has other GPUs too, and calls these \
                       v100nvlinkppc64 where nodes are ppc64le, as satori's";
         assert_eq!(
-            narrowed(&below(reason), 80),
+            narrowed(&below(reason), 80, false),
             "            it runs on v100 now; wilson has other GPUs too, and calls these\n              \
              v100nvlinkppc64 where nodes are ppc64le, as satori's"
         );

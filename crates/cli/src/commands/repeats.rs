@@ -119,9 +119,10 @@ pub fn logs(repeats: &Repeats, rank: Option<u32>, last: bool, printer: &Printer)
                 let own = lines
                     .iter()
                     .filter(|line| rank.is_none_or(|rank| rank == line.rank));
-                for line in own {
-                    printer.output_line(&format!("[{number}.{}] ", line.rank), &line.bytes);
-                }
+                printer.output_lines(own.map(|line| {
+                    let prefix = format!("[{number}.{}] ", line.rank);
+                    (prefix, line.bytes.as_slice())
+                }));
                 if !tail.has_more() {
                     break;
                 }
