@@ -94,7 +94,7 @@ fn judge(events: &[Event], lost: u32, asked: impl FnOnce() -> Option<StopReason>
             why: "the job before was cancelled".to_owned(),
         },
         _ if lost >= state::LOST_IN_A_ROW => Standing::Fails {
-            cause: state::lost_too_often(lost, "a job ended without recording why"),
+            cause: state::lost_too_often(lost, "a job ended without recording why", false),
         },
         _ => Standing::GoesOn,
     }

@@ -151,7 +151,7 @@ impl ConductorState {
     fn come_back_lost(&mut self, cause: String, effects: &mut Vec<Effect>) {
         let times = self.facts.lost_before + 1;
         if !self.progress && times >= LOST_IN_A_ROW {
-            self.failed(lost_too_often(times, &cause), effects);
+            self.failed(lost_too_often(times, &cause, self.hung), effects);
         } else {
             self.record_loss(&cause, effects);
             self.come_back(effects);
@@ -277,9 +277,14 @@ impl ConductorState {
     }
 }
 
-/// Why a run that was lost again and again does not come back.
-pub(in crate::conductor) fn lost_too_often(times: u32, cause: &str) -> String {
+/// Why a run that was lost again and again does not come back. `hung`: its ranks did.
+pub(in crate::conductor) fn lost_too_often(times: u32, cause: &str, hung: bool) -> String {
+    let todo = if hung {
+        "see in yard show where each rank stood, set [watch] hang longer if it was at work, then yard requeue"
+    } else {
+        "compare the memory that the job requests with what it uses, look at the space left in the run folder, then yard requeue"
+    };
     format!(
-        "{times} starts in a row were lost without a new checkpoint, the last because {cause}; compare the memory that the job requests with what it uses, look at the space left in the run folder, then yard requeue"
+        "{times} starts in a row were lost without a new checkpoint, the last because {cause}; {todo}"
     )
 }

@@ -110,6 +110,7 @@ impl ConductorState {
             OnHang::Restart => Why::Lost { cause },
             OnHang::End => Why::Failed { status: 1, cause },
         };
+        self.hung = true;
         effects.push(Effect::Send(Order::Signal { kill: true }));
         self.hang = Some(Hang::Killed {
             why,

@@ -49,6 +49,8 @@ pub struct ConductorState {
     resumed: Option<Known>,
     /// Whether a checkpoint was saved that is newer than the one resumed from.
     progress: bool,
+    /// Whether the ranks were killed because they hung.
+    hung: bool,
     /// Checkpoints that are on their nodes only, and why: they could not be copied.
     not_out: BTreeMap<String, NotOut>,
     /// The step of the newest that is out.
@@ -169,6 +171,7 @@ impl ConductorState {
             copies: Copies::default(),
             resumed: None,
             progress: false,
+            hung: false,
             not_out: BTreeMap::new(),
             kept: BTreeMap::new(),
             candidates: Vec::new(),

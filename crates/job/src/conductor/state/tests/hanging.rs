@@ -158,3 +158,35 @@ fn ranks_that_no_signal_ends_hold_nothing_up() {
         "#]],
     );
 }
+
+#[test]
+fn three_that_hung_in_a_row_are_no_matter_of_memory() {
+    check_running(
+        Facts {
+            lost_before: 2,
+            ..hanging(OnHang::Restart)
+        },
+        "20 quiet 10
+         21 looked 0
+         22 ranks 137
+         23 drained 1
+         24 finished 0",
+        expect![[r#"
+            20 quiet 10
+                send {"order":"stacks"}
+            21 looked 0
+                event {"event":"hung","cause":"the ranks hang: no output, no progress and no GPU at work for 10 s"}
+                send {"order":"signal","kill":true}
+            22 ranks 137
+                event {"event":"ranks-ended","status":137,"first_failed":[1,137]}
+                event {"event":"lost","cause":"the ranks hung for 10 s"}
+                send {"order":"signal","kill":true}
+                send {"order":"drain","round":1,"until":27000,"ranks_gone":true,"finished":false}
+            23 drained 1
+                send {"order":"finish","clean":true}
+            24 finished 0
+                event {"event":"failed","cause":"3 starts in a row were lost without a new checkpoint, the last because the ranks hung for 10 s; see in yard show where each rank stood, set [watch] hang longer if it was at work, then yard requeue","status":null}
+                Exit(1)
+        "#]],
+    );
+}
