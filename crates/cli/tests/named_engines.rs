@@ -49,3 +49,32 @@ fn a_script_goes_to_the_engine_that_is_named() {
     );
     env.yard(&["engine", "stop", "two"]).success();
 }
+
+#[test]
+fn an_engine_whose_cluster_was_removed_is_refused_and_not_given_this_machine() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.yard(&["engine", "start", "two", "--nodes", "2"])
+        .success();
+    env.yard(&["engine", "stop", "two"]).success();
+    let state = env.trainyard_home().join("state").join(sys::host_name());
+    let (file, kept) = (state.join("two/cluster.toml"), state.join("kept"));
+    std::fs::rename(&file, &kept).expect("its cluster is kept in its folder");
+    // As a job of the engine asks.
+    let asks = || {
+        let mut command = env.command(&["slurm", "sinfo", "-h", "-o", "%D"]);
+        command.env(sys::env_vars::TRAINYARD_ENGINE, state.join("two"));
+        let output = command.output().expect("yard can be started");
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    let refused = asks();
+    assert!(refused.contains("cluster.toml is not there"), "{refused}");
+    assert!(refused.contains("put it back"), "{refused}");
+    let started = env.yard(&["engine", "start", "two", "--nodes", "2"]);
+    assert!(
+        started.stderr.contains("no file of its cluster"),
+        "{started:?}"
+    );
+    std::fs::rename(&kept, &file).expect("it is put back");
+    assert_eq!(asks(), "2\n");
+    env.yard(&["engine", "stop", "two"]).success();
+}

@@ -13,7 +13,7 @@ const OWN_FOLDERS: usize = 2;
 /// Makes the folder private, or says why it can't be. What this process makes from now on is no
 /// other user's to write.
 pub(crate) fn folder(path: &Path) -> Result<(), PrivateFolderError> {
-    sys::process::set_umask(sys::process::umask() | 0o022);
+    sys::process::set_umask((sys::process::umask() | 0o022) & !0o700);
     private_folder::make(path)?;
     for above in path.ancestors().skip(1).take(OWN_FOLDERS) {
         // A file system without modes has none to take away.

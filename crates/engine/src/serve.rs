@@ -219,6 +219,7 @@ fn open(
     let now = Timestamp(sys::wall_clock());
     let named = named_ids::highest(folder);
     let opened = Store::open(&folder.store(), named).and_then(|store| {
+        store.keep_cluster(&folder.cluster(), cluster.is_pretended())?;
         let cluster = match store.accounting()? {
             Some(accounting) => cluster.with_accounting(&accounting),
             None => cluster,

@@ -179,7 +179,11 @@ pub fn make_engine(places: &Places, name: &str, cluster: &NewCluster) -> Result<
         Err(error) => return Err(unusable(&folder.cluster())(error)),
     }
     if folder.store().exists() {
-        return Err(has_another(name, &folder, None));
+        let path = folder.cluster();
+        let what = format!("the engine {name} has no file of its cluster any more");
+        return Err(Failure::new(FailureKind::Io, what)
+            .there(format!("{} is not there, and its jobs are", path.display()))
+            .todo("put it back from a backup, or use another name"));
     }
     sys::private_folder::make(&dir).map_err(|error| {
         Failure::new(FailureKind::Io, error.to_string())

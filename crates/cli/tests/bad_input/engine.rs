@@ -145,3 +145,16 @@ mod slow {
         check_at_once(&env, &["run"]);
     }
 }
+
+/// Whoever starts it may keep new files even from himself; a job's umask is its own.
+#[test]
+fn an_engine_works_whatever_the_umask_that_it_was_started_with() {
+    let env = env();
+    let yard = env!("CARGO_BIN_EXE_yard");
+    let script =
+        format!("umask 777; {yard} slurm sbatch --wait -o /dev/null --wrap 'umask > told'");
+    let told = env.write("told", "");
+    let done = env.program("sh", &["-c", &script]).status().unwrap();
+    assert!(done.success(), "{done}");
+    assert_eq!(fs::read_to_string(told).unwrap(), "0777\n");
+}

@@ -63,6 +63,9 @@ pub(super) fn beside(store: &Path, suffix: &str) -> PathBuf {
     path.into()
 }
 
+/// The fact that an engine's nodes are those of a file, and not this machine.
+const CLUSTER: &str = "cluster";
+
 impl Store {
     /// Notes what is missing, and lets no id be given out a second time.
     pub(super) fn take_stock(
@@ -149,6 +152,18 @@ impl Store {
         let durable = self.set_durable(true);
         durable.map_err(|error| self.failed(&error))?;
         self.set_fact("accounting", &text)
+    }
+
+    /// Notes that the engine has the cluster of `file`, or refuses to go on without that file: `is_there`.
+    pub(crate) fn keep_cluster(&self, file: &Path, is_there: bool) -> Result<(), StoreError> {
+        let is_known = self.fact::<String>(CLUSTER)?.is_some();
+        match (is_there, is_known) {
+            (true, false) => self.set_fact(CLUSTER, &"file"),
+            (false, true) => Err(StoreError::NoCluster {
+                path: file.to_owned(),
+            }),
+            (true, true) | (false, false) => Ok(()),
+        }
     }
 
     fn set_fact(&self, name: &str, value: &dyn rusqlite::ToSql) -> Result<(), StoreError> {

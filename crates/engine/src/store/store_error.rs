@@ -31,6 +31,12 @@ pub enum StoreError {
         /// What is wrong with it.
         what: String,
     },
+    /// The file of the engine's cluster was removed: its jobs are for nodes that nothing tells of.
+    #[error("{path} is not there, which says what nodes this engine has")]
+    NoCluster {
+        /// The cluster's file.
+        path: PathBuf,
+    },
     /// The system or SQLite refused.
     #[error("{path}: {what}")]
     Failed {
@@ -70,6 +76,11 @@ impl StoreError {
                      jobs that it knew: mv {0} {0}.damaged",
                     path.display()
                 )
+            }
+            StoreError::NoCluster { .. } => {
+                "put it back, from a backup or the file that the engine was started with; its jobs \
+                 are still there"
+                    .to_owned()
             }
             StoreError::Failed { .. } => {
                 "make room or give the rights that are missing, and try again".to_owned()
