@@ -7,6 +7,9 @@
 //! Free      what no job holds
 //! place     on which nodes, given what is free; on an idle cluster None is "never"
 //! Share     what a job holds on a node
+//! NodeKinds the same question of a place of which only kinds of nodes are known
+//! Verdict   where a job would be, and each Finding against it: what was requested, which limit
+//!           (LimitPath), what would be taken instead (Change); texts are made of these
 //! recorded  what Slurm prints of a job that waits, which is not what it needs
 //! ```
 //! A scheduler keeps an `Arc<Cluster>` and a [`Free`], compiles a demand once, and asks for each
@@ -52,8 +55,9 @@ mod recorded;
 mod share;
 
 pub use admit::{
-    Admission, Denial, Fate, Given, GpuTypes, Refusal, Subject, admission, admit, charged, given,
-    gpu_types, never_on_one, no_licence, refusals,
+    Change, Denial, Detail, Fate, Finding, Given, GpuTypeChange, GpuTypes, LimitPath,
+    NodesRequested, Requested, Subject, There, Verdict, admit, charged, findings, given, gpu_types,
+    never_on_one, no_licence, verdict,
 };
 pub use amounts::{Amounts, LANE_MAX, LANES};
 pub use cluster::{

@@ -10,7 +10,7 @@ use crate::{plan_inputs, plan_notes};
 use cluster_file::ClusterFile;
 use folder::StartingPoint;
 use model::{ClusterFacts, counted};
-use resources::{Difference, Fate, Refusal as Denied};
+use resources::{Difference, Fate, Finding};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
@@ -75,7 +75,7 @@ pub struct Planned {
     pub from: Option<StartingPoint>,
     /// What the cluster would not take, by its cluster file: empty where it would, or where there is
     /// no file.
-    pub refusals: Vec<Denied>,
+    pub refusals: Vec<Finding>,
 }
 
 impl Planned {
@@ -93,16 +93,16 @@ impl Planned {
             Fate::Waits(reason) => format!("it would wait for ever on {name}: {reason}"),
             Fate::Cut => format!("{name} would end it at its limit"),
         };
-        let there = match &first.at {
-            Some(at) => format!("{} ({at})", first.there),
-            None => first.there.clone(),
+        let there = match first.at.key() {
+            Some(at) => format!("{} ({at})", first.there()),
+            None => first.there(),
         };
         let others = self.refusals.iter().skip(1);
-        let others = others.map(|one| format!("error: {}: {}\n", one.asked, one.there));
+        let others = others.map(|one| format!("error: {}: {}\n", one.asked(), one.there()));
         Err(Failure::new(FailureKind::Refused, what)
-            .asked(first.asked.clone())
+            .asked(first.asked())
             .there(there)
-            .todo(first.todo.clone())
+            .todo(first.todo())
             .mistakes(others.collect()))
     }
 }
@@ -334,7 +334,7 @@ fn plan_of_known(
     layers: &Layers,
     known: &KnownCluster,
     target: &mut Target,
-) -> Result<(Plan, Vec<Denied>), Failure> {
+) -> Result<(Plan, Vec<Finding>), Failure> {
     let name = &target.facts.name;
     let is_believed = known.differences.is_empty();
     let notes = difference_notes(name, &known.differences);

@@ -3,19 +3,19 @@
 use crate::State;
 use crate::kinds::Choice;
 use model::Request;
-use resources::{Demand, Denial, NodeId, PartId, Refusal, never_on_one, no_licence};
+use resources::{Demand, Denial, Finding, NodeId, PartId, never_on_one, no_licence};
 
 impl State {
     /// Whether a request could ever start here.
     ///
     /// # Errors
     /// It could not; what was asked, what there is, what to do.
-    pub fn admit(&mut self, request: &Request) -> Result<(), Box<Refusal>> {
+    pub fn admit(&mut self, request: &Request) -> Result<(), Box<Finding>> {
         self.admitted(request).map(|_choices| ())
     }
 
     /// The partitions in which a request could start, in the order in which it names them.
-    pub(crate) fn admitted(&mut self, request: &Request) -> Result<Vec<Choice>, Box<Refusal>> {
+    pub(crate) fn admitted(&mut self, request: &Request) -> Result<Vec<Choice>, Box<Finding>> {
         if let Some(refusal) = no_licence(self.cluster.licences(), request) {
             return Err(Box::new(refusal));
         }
@@ -34,13 +34,13 @@ impl State {
         let there = format!("partitions {}", names.join(", "));
         let known = partitions_of(&self.cluster, request.partition.as_deref());
         Err(Box::new(match (&request.partition, known.as_slice()) {
-            (Some(asked), []) => Refusal::by_engine(
+            (Some(asked), []) => Finding::by_engine(
                 Denial::Partition,
                 format!("--partition={asked}"),
                 there,
                 "name one of those",
             ),
-            (None, []) => Refusal::by_engine(
+            (None, []) => Finding::by_engine(
                 Denial::NoPartition,
                 "no partition",
                 format!("{there}; none of them is the default"),
@@ -51,7 +51,7 @@ impl State {
                     .iter()
                     .map(|partition| self.cluster.partition(*partition).name.as_str())
                     .collect();
-                Refusal::by_engine(
+                Finding::by_engine(
                     Denial::NodeConfig,
                     "what the job needs of nodes, CPUs, memory and GPUs",
                     format!(
@@ -145,7 +145,12 @@ mod tests {
                 });
                 each.collect::<Vec<_>>().join("; ")
             }
-            Err(refusal) => format!("{}: {}; {}", refusal.asked, refusal.there, refusal.todo),
+            Err(refusal) => format!(
+                "{}: {}; {}",
+                refusal.asked(),
+                refusal.there(),
+                refusal.todo()
+            ),
         };
         want.assert_eq(&text);
     }

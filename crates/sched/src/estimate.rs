@@ -6,7 +6,7 @@
 use crate::State;
 use crate::kinds::find;
 use model::{NodeName, Request, Timestamp};
-use resources::{Denial, Free, Refusal, Share};
+use resources::{Denial, Finding, Free, Share};
 
 /// When a job would start, and with what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl State {
         request: &Request,
         user: u32,
         now: Timestamp,
-    ) -> Result<Estimate, Box<Refusal>> {
+    ) -> Result<Estimate, Box<Finding>> {
         let choices = self.admitted(request)?;
         let begin = request.rare.begin.map_or(now, |begin| begin.max(now));
         let mut free = self.held.free.clone();
@@ -62,7 +62,7 @@ impl State {
             }
         };
         let (choice, shares) = found.ok_or_else(|| {
-            Refusal::by_engine(
+            Finding::by_engine(
                 Denial::NodeConfig,
                 "what the job needs",
                 "this machine has less than when its jobs started",

@@ -166,7 +166,7 @@ impl World {
         let mut request = self.request(name, options)?;
         let known = USERS.iter().find(|(known, _)| *known == user);
         let uid = known.unwrap_or_else(|| panic!("no user {user}")).1;
-        let refusals = resources::refusals(&self.file, &request, Some(user));
+        let refusals = resources::findings(&self.file, &request, Some(user));
         if let Some(refusal) = refusals.into_iter().find(|one| one.fate == Fate::Refused) {
             return Err(failed(refusal.denial));
         }

@@ -9,7 +9,7 @@ use model::{
     Request, Seconds, Severity, Show, SlurmVersion, Surroundings, TimeLimitRequest, Timestamp,
     first_error, moment_text, sbatch,
 };
-use resources::{Cluster, Compiled, Demand, Fate, Free, Pick, Refusal, Share, Trust, place};
+use resources::{Cluster, Compiled, Demand, Fate, Finding, Free, Pick, Share, Trust, place};
 use std::path::Path;
 
 /// The nodes and partitions of the real Slurm.
@@ -199,7 +199,7 @@ pub fn answer(line: &str) -> String {
     };
     let fitting = partitions.split(',').find(fits).filter(|_| job.test_only);
     // A held job may wait for what will never be there; a question is answered.
-    let waits = |refusal: &Refusal| match refusal.fate {
+    let waits = |refusal: &Finding| match refusal.fate {
         Fate::Waits(reason) => reason != "PartitionTimeLimit",
         Fate::Refused | Fate::Cut => false,
     };

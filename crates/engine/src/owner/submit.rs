@@ -33,8 +33,8 @@ impl Owner {
     fn admit(&mut self, request: &Request, peer: Peer) -> Result<(), Refusal> {
         if let Some(file) = &self.cluster.file {
             let user = self.users.user(peer.uid);
-            let all = resources::refusals(file, request, Some(&user));
-            let is_final = |refusal: &resources::Refusal| refusal.fate == resources::Fate::Refused;
+            let all = resources::findings(file, request, Some(&user));
+            let is_final = |refusal: &resources::Finding| refusal.fate == resources::Fate::Refused;
             if let Some(refusal) = all.into_iter().find(is_final) {
                 return Err(never_fits(refusal));
             }
@@ -127,7 +127,7 @@ impl Owner {
             ..JobRecord::submitted(id, request, turn.now)
         };
         if let Some(limit) = self.state.over_submit_limit(&record) {
-            return Err(never_fits(resources::Refusal::by_engine(
+            return Err(never_fits(resources::Finding::by_engine(
                 Denial::Policy,
                 "one more job",
                 format!("{} has as many as allowed ({limit})", record.user),
@@ -199,12 +199,12 @@ impl Owner {
     }
 }
 
-fn never_fits(refusal: resources::Refusal) -> Refusal {
+fn never_fits(refusal: resources::Finding) -> Refusal {
     Refusal::NeverFits {
         words: refusal.denial.words().to_owned(),
-        asked: refusal.asked,
-        there: refusal.there,
-        todo: refusal.todo,
+        asked: refusal.asked(),
+        there: refusal.there(),
+        todo: refusal.todo(),
     }
 }
 

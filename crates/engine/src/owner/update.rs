@@ -232,7 +232,7 @@ impl Owner {
         let Some(rules) = self.cluster.rules() else {
             return false;
         };
-        let all = resources::refusals(rules, request, Some(&record.user));
+        let all = resources::findings(rules, request, Some(&record.user));
         all.iter()
             .any(|refusal| matches!(refusal.denial, Denial::Account | Denial::Qos))
     }

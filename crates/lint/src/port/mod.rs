@@ -31,7 +31,7 @@ use cluster_file::ClusterFile;
 use model::option_table::Key;
 use model::{Severity, Timestamp};
 use porter::Porter;
-use resources::{Denial, Fate, Refusal, Subject};
+use resources::{Denial, Fate, Finding as Denied, Subject};
 use std::path::Path;
 
 /// A script and the clusters that it goes from and to.
@@ -153,7 +153,7 @@ fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
             });
         }
     }
-    let first = resources::refusals(to, script.request(), None);
+    let first = resources::findings(to, script.request(), None);
     tell_refusals(&first, "", ported);
     let mut text = script.text.to_owned();
     for (number, line) in (1..).zip(later_components::separators(&script)) {
@@ -161,9 +161,9 @@ fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
         let component = read(name, &text, to);
         let of = format!("component {number}: ");
         // What goes on from the first component is said of that.
-        let mut refusals = resources::refusals(to, component.request(), None);
+        let mut refusals = resources::findings(to, component.request(), None);
         refusals.retain(|own| {
-            let same = |one: &Refusal| (one.denial, &one.asked) == (own.denial, &own.asked);
+            let same = |one: &Denied| (one.denial, &one.asked) == (own.denial, &own.asked);
             !first.iter().any(same)
         });
         tell_refusals(&refusals, &of, ported);
@@ -171,7 +171,7 @@ fn still_refused(name: &str, ported: &mut Ported, to: &ClusterFile) {
 }
 
 /// Says what the other cluster would refuse of a component; `of` names it.
-fn tell_refusals(refusals: &[Refusal], of: &str, ported: &mut Ported) {
+fn tell_refusals(refusals: &[Denied], of: &str, ported: &mut Ported) {
     for refusal in refusals {
         let is_its = |question: &Question| match of {
             "" => !question.about.starts_with("component "),
@@ -200,8 +200,8 @@ fn tell_refusals(refusals: &[Refusal], of: &str, ported: &mut Ported) {
         };
         ported.questions.push(Question {
             line: None,
-            about: format!("{of}{what}; asked {}{unsure}", refusal.asked),
-            ask: format!("{}; {}", refusal.there, refusal.todo),
+            about: format!("{of}{what}; asked {}{unsure}", refusal.asked()),
+            ask: format!("{}; {}", refusal.there(), refusal.todo()),
             covers: Some(refusal.denial),
         });
     }

@@ -435,14 +435,14 @@ fn scripts() -> Vec<&'static str> {
 fn unasked(text: &str, from: &ClusterFile, to: &ClusterFile) -> Vec<String> {
     let ported = ported(from, to, text);
     let script = read("job.sh", &ported.text, to);
-    let refusals = resources::refusals(to, script.request(), None);
-    let told = |refusal: &resources::Refusal| {
+    let refusals = resources::findings(to, script.request(), None);
+    let told = |refusal: &resources::Finding| {
         ported.questions.iter().any(|question| {
-            let node =
-                refusal.asked.starts_with("--nodelist") || refusal.asked.starts_with("--exclude");
+            let node = [Key::NodeList, Key::Exclude].map(Subject::Option);
+            let node = node.contains(&refusal.about);
             question.covers == Some(refusal.denial)
                 || node && question.covers == Some(Denial::NodeName)
-                || question.about.contains(&refusal.asked)
+                || question.about.contains(&refusal.asked())
         })
     };
     let refusals = refusals.iter().filter(|refusal| !told(refusal));

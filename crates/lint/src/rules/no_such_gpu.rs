@@ -132,7 +132,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
 mod tests {
     use super::*;
     use crate::testing::{fires, input_on, lint_on, silent};
-    use resources::{Denial, Refusal};
+    use resources::{Denial, Finding as Denied};
 
     #[test]
     fn speaks() {
@@ -157,8 +157,8 @@ mod tests {
             let cluster = cluster_file::find(name).unwrap().unwrap();
             let read = Script::read(&input_on(&cluster, script));
             // What plan is sure of is no note.
-            let refusals = resources::refusals(&cluster, read.request(), Some("ada"));
-            let sure = |one: &Refusal| one.denial == Denial::NodeConfig && !one.assumed;
+            let refusals = resources::findings(&cluster, read.request(), Some("ada"));
+            let sure = |one: &Denied| one.denial == Denial::NodeConfig && !one.assumed;
             let want = if refusals.iter().any(sure) {
                 Severity::Error
             } else {

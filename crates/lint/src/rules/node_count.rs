@@ -47,18 +47,12 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         Some(nodes) if given.option.long != "nodes" => format!("{nodes} nodes at least"),
         _ => String::new(),
     };
-    let mut finding = script.finding(
-        RULE.code,
-        RULE.severity,
-        given,
-        refusal.there.clone(),
-        label,
-    );
+    let mut finding = script.finding(RULE.code, RULE.severity, given, refusal.there(), label);
     let really = match refusal.fate {
         Fate::Waits(reason) => format!("the job waits for ever: {reason}"),
         Fate::Refused | Fate::Cut => format!("the job is refused: {}", refusal.denial.words()),
     };
-    finding = finding.really(really).help(refusal.todo.clone());
+    finding = finding.really(really).help(refusal.todo());
     if refusal.assumed {
         finding.severity = Severity::Note;
         finding = finding.really("the cluster file assumes this number");

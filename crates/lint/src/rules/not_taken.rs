@@ -6,7 +6,7 @@ use crate::script::{Script, errors, request_with_pyxis};
 use crate::{Finding, Found, LintInput, Severity};
 use model::Given;
 use model::option_table::Key;
-use resources::{Denial, Fate, Refusal, Subject};
+use resources::{Denial, Fate, Finding as Denied, Subject};
 use std::ops::Range;
 
 /// Y110.
@@ -47,7 +47,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
         },
     };
     let request = with_plugin.as_ref().unwrap_or(script.request());
-    for refusal in resources::refusals(cluster, request, input.user) {
+    for refusal in resources::findings(cluster, request, input.user) {
         let severity = if refusal.assumed {
             Severity::Note
         } else {
@@ -81,17 +81,19 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
             .find(|finding| same(finding) && start.is_some_and(|start| finding.start() == start));
         if let Some(weaker) = weaker {
             weaker.severity = severity;
-            weaker.really = Some(refusal.there);
+            weaker.really = Some(refusal.there());
             continue;
         }
         let message = message(&refusal, &cluster.name);
         let finding = match given {
-            Some(given) => {
-                script.finding(RULE.code, severity, given, message, refusal.asked.clone())
-            }
-            None => Finding::new(RULE.code, severity, format!("{message}: {}", refusal.asked)),
+            Some(given) => script.finding(RULE.code, severity, given, message, refusal.asked()),
+            None => Finding::new(
+                RULE.code,
+                severity,
+                format!("{message}: {}", refusal.asked()),
+            ),
         };
-        let finding = finding.really(refusal.there).help(refusal.todo);
+        let finding = finding.really(refusal.there()).help(refusal.todo());
         if !findings.so_far().contains(&finding) {
             findings.push(finding);
         }
@@ -100,7 +102,7 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
 
 /// What a cluster would not take of a run file's jobs, at the place that decides.
 #[must_use]
-pub fn run_refused(refusal: &Refusal, cluster: &str, place: Option<Range<usize>>) -> Finding {
+pub fn run_refused(refusal: &Denied, cluster: &str, place: Option<Range<usize>>) -> Finding {
     let severity = if refusal.assumed {
         Severity::Note
     } else {
@@ -108,12 +110,14 @@ pub fn run_refused(refusal: &Refusal, cluster: &str, place: Option<Range<usize>>
     };
     let message = message(refusal, cluster);
     let finding = match place {
-        Some(range) => Finding::new(RULE.code, severity, message).at(range, refusal.asked.clone()),
-        None => Finding::new(RULE.code, severity, format!("{message}: {}", refusal.asked)),
+        Some(range) => Finding::new(RULE.code, severity, message).at(range, refusal.asked()),
+        None => Finding::new(
+            RULE.code,
+            severity,
+            format!("{message}: {}", refusal.asked()),
+        ),
     };
-    finding
-        .really(refusal.there.clone())
-        .help(refusal.todo.clone())
+    finding.really(refusal.there()).help(refusal.todo())
 }
 
 /// A run file of which no job could be made for a cluster, and why.
@@ -130,7 +134,7 @@ pub fn run_without_plan(cluster: &str, why: &str, place: Option<Range<usize>>) -
     }
 }
 
-fn message(refusal: &Refusal, cluster: &str) -> String {
+fn message(refusal: &Denied, cluster: &str) -> String {
     // Slurm's words without what stands in brackets behind some of them.
     let words = refusal.denial.words();
     let words = words.split(" (").next().unwrap_or(words);
@@ -144,7 +148,7 @@ fn message(refusal: &Refusal, cluster: &str) -> String {
 }
 
 /// The rules that say the same with more words.
-fn said_by(refusal: &Refusal) -> &'static [&'static str] {
+fn said_by(refusal: &Denied) -> &'static [&'static str] {
     match refusal.denial {
         Denial::Partition => &["Y100"],
         Denial::TimeLimit => &["Y101"],
@@ -158,7 +162,7 @@ fn said_by(refusal: &Refusal) -> &'static [&'static str] {
 }
 
 /// The option that it is about: the one that is named, else the first of those that could be.
-fn place<'a>(script: &'a Script<'_>, refusal: &Refusal) -> Option<&'a Given> {
+fn place<'a>(script: &'a Script<'_>, refusal: &Denied) -> Option<&'a Given> {
     if let Subject::Option(key) = refusal.about
         && let Some(given) = script.last(key)
     {
@@ -219,7 +223,7 @@ mod tests {
         let text = format!("#!/bin/sh\n#SBATCH {options}\nsrun x\n");
         let cluster = cluster_file::find(name).unwrap().unwrap();
         let found = lint_on(name, &text);
-        let refusals = resources::refusals(
+        let refusals = resources::findings(
             &cluster,
             Script::read(&input_on(&cluster, &text)).request(),
             Some("ada"),

@@ -6,7 +6,7 @@ use crate::{Finding, Severity};
 use cluster_file::{ClusterFile, List, Named, Partition, Sourced};
 use model::Request;
 use model::option_table::Key;
-use resources::{Denial, Refusal, Subject};
+use resources::{Denial, Finding as Denied, Subject};
 
 /// The partition that a job would run in, where the cluster file knows it; of several, none.
 pub(crate) fn partition<'a>(
@@ -58,11 +58,11 @@ pub(crate) fn refusal(
     input: &LintInput<'_>,
     denial: Denial,
     about: Key,
-) -> Option<Refusal> {
+) -> Option<Denied> {
     let cluster = input.cluster?;
     let fits =
-        |refusal: &Refusal| refusal.denial == denial && refusal.about == Subject::Option(about);
-    let refusals = resources::refusals(cluster, script.request(), input.user);
+        |refusal: &Denied| refusal.denial == denial && refusal.about == Subject::Option(about);
+    let refusals = resources::findings(cluster, script.request(), input.user);
     // Without a partition Slurm looks no further: that is another finding.
     let stopped = matches!(
         refusals.last()?.denial,
@@ -73,7 +73,7 @@ pub(crate) fn refusal(
             partition: Some(cluster.partitions.first()?.name.clone()),
             ..script.request().clone()
         };
-        return resources::refusals(cluster, &request, input.user)
+        return resources::findings(cluster, &request, input.user)
             .into_iter()
             .find(fits);
     }
@@ -85,18 +85,18 @@ pub(crate) fn no_node(
     input: &LintInput<'_>,
     partition: &Named<Partition>,
     request: Request,
-) -> Option<Refusal> {
+) -> Option<Denied> {
     let request = Request {
         partition: Some(partition.name.clone()),
         ..request
     };
-    let refusals = resources::refusals(input.cluster?, &request, input.user);
-    let is_of_nodes = |refusal: &Refusal| refusal.denial == Denial::NodeConfig;
+    let refusals = resources::findings(input.cluster?, &request, input.user);
+    let is_of_nodes = |refusal: &Denied| refusal.denial == Denial::NodeConfig;
     refusals.into_iter().find(is_of_nodes)
 }
 
 /// What rests on a list that need not be whole is a note, and says so.
-pub(crate) fn as_sure_as(mut finding: Finding, refusal: &Refusal, list: &str) -> Finding {
+pub(crate) fn as_sure_as(mut finding: Finding, refusal: &Denied, list: &str) -> Finding {
     if refusal.assumed {
         finding.severity = Severity::Note;
         return finding.really(format!("the cluster file need not know all {list}"));

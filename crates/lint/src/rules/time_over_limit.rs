@@ -6,7 +6,7 @@ use crate::script::Script;
 use crate::{Found, LintInput, Severity};
 use model::TimeLimitRequest;
 use model::option_table::Key;
-use resources::{Denial, Refusal, Subject};
+use resources::{Denial, Finding as Denied, Subject};
 
 /// Y101.
 pub const RULE: Rule = Rule {
@@ -37,12 +37,12 @@ fn check(script: &Script<'_>, input: &LintInput<'_>, findings: &mut Found) {
     else {
         return;
     };
-    let is_of_time = |refusal: &Refusal| match refusal.denial {
+    let is_of_time = |refusal: &Denied| match refusal.denial {
         Denial::TimeLimit => true,
         Denial::Policy => refusal.about == Subject::Option(Key::Time),
         _ => false,
     };
-    let refusals = resources::refusals(cluster, script.request(), input.user);
+    let refusals = resources::findings(cluster, script.request(), input.user);
     if !refusals.iter().any(is_of_time) {
         return;
     }

@@ -250,6 +250,14 @@ impl Dialect {
     }
 }
 
+/// The long name, without dashes, of the first option that sets this.
+#[must_use]
+pub fn long_name(key: Key) -> &'static str {
+    let mut options = OPTIONS.iter();
+    let found = options.find(|option| option.key == Some(key));
+    found.map_or("", |option| option.long)
+}
+
 /// Finds an option of the embedded engine by its whole long name; where commands differ
 /// (`--wait`), `sbatch`'s.
 #[must_use]

@@ -1,10 +1,11 @@
 //! By which account and QOS a job runs, and whether its user may.
 
-use super::{Denial, Refusal, Subject};
-use super::{Judge, listed, refusal};
+use super::{Change, Denial, Finding, LimitPath, Requested, Subject, There};
+use super::{Judge, finding, listed};
 use cluster_file::named;
 use cluster_file::{ClusterFile, List, Named, Qos, Source, Sourced, User};
 use model::Request;
+use model::option_table::Key;
 
 /// Who asks, and by which account and QOS.
 pub(super) struct Who<'a> {
@@ -98,13 +99,14 @@ impl<'a> Judge<'a, '_> {
         if let (None, Some(name)) = (user, name)
             && !file.users.is_empty()
         {
-            let there = "no association of that user";
-            let todo = "ask the cluster's people for an account";
-            let refusal = refusal(Denial::Account, format!("by {name}"), there, todo);
-            self.found.push(refusal.about(Subject::Several));
+            let asked = Requested::User(name.to_owned());
+            let instead = vec![Change::GetAccount];
+            let found = finding(Denial::Account, asked, There::NoAssociation, instead);
+            self.found.push(found.about(Subject::Several));
             return;
         }
         let Some(asked) = asked else { return };
+        let named = || Requested::Option(Key::Account, asked.to_owned());
         let accounts: Vec<&str> = file.accounts.iter().map(|a| a.name.as_str()).collect();
         let is_known =
             accounts.is_empty() || accounts.iter().any(|a| a.eq_ignore_ascii_case(asked));
@@ -114,31 +116,25 @@ impl<'a> Judge<'a, '_> {
                     .iter()
                     .any(|account| account.eq_ignore_ascii_case(asked)) =>
             {
-                let there = format!("accounts {}", own.join(", "));
-                let todo = match own.first() {
-                    Some(first) => format!("leave --account out, or --account={first}"),
-                    None => "leave --account out".to_owned(),
-                };
-                let path =
-                    user.map_or_else(String::new, |user| format!("user.{}.accounts", user.name));
-                let mut refusal =
-                    refusal(Denial::Account, format!("--account={asked}"), there, todo)
-                        .at(path, own);
+                let there = There::OwnAccounts(own.value.clone());
+                let instead = out_or(Key::Account, own.first());
+                let path = LimitPath::User(
+                    user.map_or_else(String::new, |user| user.name.clone()),
+                    "accounts",
+                );
+                let mut found = finding(Denial::Account, named(), there, instead).at(path, own);
                 // An account that the file doesn't know may be one of theirs.
-                refusal.assumed |=
+                found.assumed |=
                     is_of_author(user, own) || !(is_known && file.knows_all(List::Accounts));
-                self.found.push(refusal);
+                self.found.push(found);
             }
             None if !is_known => {
-                let there = file.list_words(List::Accounts, &accounts);
+                let there = There::Names(file.list_words(List::Accounts, &accounts));
                 let near = model::nearest(asked, accounts.iter().copied());
-                let todo = match near.or(accounts.first().copied()) {
-                    Some(one) => format!("leave --account out, or --account={one}"),
-                    None => "leave --account out".to_owned(),
-                };
-                self.found.push(Refusal {
+                let instead = out_or(Key::Account, near.or(accounts.first().copied()));
+                self.found.push(Finding {
                     assumed: !file.knows_all(List::Accounts),
-                    ..refusal(Denial::Account, format!("--account={asked}"), there, todo)
+                    ..finding(Denial::Account, named(), there, instead)
                 });
             }
             _ => {}
@@ -159,42 +155,42 @@ impl<'a> Judge<'a, '_> {
         let names: Vec<&str> = file.qos.iter().map(|qos| qos.name.as_str()).collect();
         let Some(qos) = file.qos(asked) else {
             let near = model::nearest(asked, names.iter().copied());
-            let refusal = refusal(
-                Denial::Qos,
-                format!("--qos={asked}"),
-                file.list_words(List::Qos, &names),
-                match (
-                    near,
-                    own_qos(file, user, account).and_then(|own| own.first()),
-                ) {
-                    (Some(near), _) => format!("did you mean {near}?"),
-                    (None, Some(own)) => format!("leave --qos out, or --qos={own}"),
-                    (None, None) => format!("leave --qos out, or --qos={}", names[0]),
-                },
-            );
-            self.found.push(Refusal {
+            let own = own_qos(file, user, account).and_then(|own| own.first());
+            let instead = match near {
+                Some(near) => vec![Change::DidYouMean(Key::Qos, near.to_owned())],
+                None => out_or(Key::Qos, own.map(String::as_str).or(Some(names[0]))),
+            };
+            self.found.push(Finding {
                 assumed: !file.knows_all(List::Qos),
-                ..refusal
+                ..finding(
+                    Denial::Qos,
+                    Requested::Option(Key::Qos, asked.clone()),
+                    There::Names(file.list_words(List::Qos, &names)),
+                    instead,
+                )
             });
             return Vec::new();
         };
         let own = own_qos(file, user, account);
         if let Some(own) = own.filter(|own| !listed(own, asked)) {
-            let mut refusal = refusal(
+            let mut found = finding(
                 Denial::Qos,
-                format!("--qos={asked}"),
-                format!("yours are {}", own.join(", ")),
-                match own.first() {
-                    Some(first) => format!("leave --qos out, or --qos={first}"),
-                    None => "leave --qos out".to_owned(),
-                },
+                Requested::Option(Key::Qos, asked.clone()),
+                There::OwnQos(own.value.clone()),
+                out_or(Key::Qos, own.first()),
             );
-            refusal.assumed = own.is_assumed() || is_of_author(user, own);
-            refusal.span = own.span.clone();
-            self.found.push(refusal);
+            found.assumed = own.is_assumed() || is_of_author(user, own);
+            found.span = own.span.clone();
+            self.found.push(found);
         }
         vec![qos]
     }
+}
+
+/// Without an option, or with the first of those that there are.
+fn out_or(key: Key, first: Option<impl AsRef<str>>) -> Vec<Change> {
+    let set = first.map(|first| Change::Set(key, first.as_ref().to_owned()));
+    std::iter::once(Change::LeaveOut(key)).chain(set).collect()
 }
 
 /// A document lists its author's accounts and QOS, not what everyone can have.

@@ -1,9 +1,11 @@
 //! What to ask for instead: the values at which the nodes would serve.
 
+use super::change::{Change, GpuTypeChange};
 use super::describe::describe;
 use super::nodes::Place;
 use super::sent::is_sent;
 use crate::Demand;
+use model::option_table::Key;
 use model::{GpuCount, MemoryRequest, Request, mebibytes_option};
 
 /// So many values are shown, of those that each make it fit.
@@ -12,29 +14,26 @@ const TOLD: usize = 2;
 /// So many values below the greatest that fits are tried on sbatch's own checks.
 const TRIED: u64 = 64;
 
-/// Where to go with GPUs from nodes that have none.
-pub(super) const WITH_GPUS: &str = "a partition with GPUs";
-
 /// One number of a request.
 struct Value {
     now: u64,
     with: fn(&Request, u64) -> Request,
-    /// The option that asks for so much.
-    words: fn(&Request, u64) -> String,
+    /// What asks for so much.
+    change: fn(&Request, u64) -> Change,
 }
 
 impl Place<'_> {
     /// What would be served instead: another type of GPUs, the greatest value that fits, more
     /// nodes; else what the largest node has.
-    pub fn advice(&self, request: &Request, demand: &Demand) -> String {
+    pub fn advice(&self, request: &Request, demand: &Demand) -> Vec<Change> {
         if let Some(types) = self.other_type(demand) {
-            return types;
+            return vec![types];
         }
         let has_gpus = demand.gpus_on(demand.nodes.least) > 0;
         if has_gpus && self.sets.iter().all(|set| set.nodes.gpus.is_empty()) {
-            return WITH_GPUS.to_owned();
+            return vec![Change::WithGpus];
         }
-        let mut told: Vec<String> = Vec::new();
+        let mut told: Vec<Change> = Vec::new();
         let of_node = demand.node.gres.iter().filter(|gres| gres.is_gpus());
         let kinds: Vec<_> = of_node
             .filter_map(|gres| Some((gres.kind.as_ref()?, gres.count)))
@@ -42,9 +41,7 @@ impl Place<'_> {
         if let [(kind, count), _, ..] = kinds[..] {
             let one = with_gpus_of_node(request, Some(kind), count);
             if self.takes(request, &one) {
-                told.push(format!(
-                    "GPUs of one type a node, such as gpu:{kind}:{count}"
-                ));
+                told.push(Change::OneTypeOfNode(kind.clone(), count));
             }
         }
         told.extend(self.more_nodes(request));
@@ -54,12 +51,10 @@ impl Place<'_> {
                 .filter_map(|value| self.greatest(request, value)),
         );
         told.truncate(TOLD);
-        if !told.is_empty() {
-            told.join(", or ")
-        } else {
-            let kinds: Vec<String> = self.sets.iter().map(describe).collect();
-            format!("no more at once than they have: {}", kinds.join("; "))
+        if told.is_empty() {
+            told.push(Change::NoMoreThan(self.sets.iter().map(describe).collect()));
         }
+        told
     }
 
     /// Whether nodes serve what is to be asked instead, and sbatch itself lets it through as it does
@@ -69,7 +64,7 @@ impl Place<'_> {
     }
 
     /// The types that there are, where none of them is the one that is asked for.
-    fn other_type(&self, demand: &Demand) -> Option<String> {
+    fn other_type(&self, demand: &Demand) -> Option<Change> {
         let kind = demand.gpu_kind()?;
         let gpus = || self.sets.iter().flat_map(|set| &set.nodes.gpus);
         let mut types: Vec<&str> = gpus()
@@ -83,27 +78,34 @@ impl Place<'_> {
             .filter_map(|gpu| Some(gpu.model.as_ref()?.as_str()))
             .collect();
         models.dedup();
-        Some(match (gpus().find(|gpu| gpu.is_called(kind)), &types[..]) {
-            (Some(gpu), []) => format!(
-                "ask without a type: its {} GPUs have none",
-                gpu.model.as_ref().map_or("", |model| model.as_str())
-            ),
-            (None, []) if gpus().next().is_none() => WITH_GPUS.to_owned(),
-            (None, []) if models.is_empty() => format!("ask without a type, or where {kind} are"),
-            (None, []) => format!(
-                "ask without a type for its {}, or where {kind} are",
-                models.join(", ")
-            ),
-            (Some(gpu), types) => match &gpu.kind {
-                Some(own) => format!("its {kind} are asked for as gpu:{}", own.value),
-                None => of_types(types),
+        let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let asked = || kind.to_owned();
+        Some(Change::GpuType(
+            match (gpus().find(|gpu| gpu.is_called(kind)), &types[..]) {
+                (Some(gpu), []) => GpuTypeChange::OwnHaveNone(
+                    gpu.model
+                        .as_ref()
+                        .map_or_else(String::new, |model| model.value.clone()),
+                ),
+                (None, []) if gpus().next().is_none() => return Some(Change::WithGpus),
+                (None, []) => GpuTypeChange::Without {
+                    asked: asked(),
+                    models: named(&models),
+                },
+                (Some(gpu), types) => match &gpu.kind {
+                    Some(own) => GpuTypeChange::CalledHere {
+                        asked: asked(),
+                        own: own.value.clone(),
+                    },
+                    None => GpuTypeChange::OneOf(named(types)),
+                },
+                (None, types) => GpuTypeChange::OneOf(named(types)),
             },
-            (None, types) => of_types(types),
-        })
+        ))
     }
 
     /// More nodes, where fewer are asked for than hold it.
-    fn more_nodes(&self, request: &Request) -> Option<String> {
+    fn more_nodes(&self, request: &Request) -> Option<Change> {
         let most = request.max_nodes.filter(|most| *most > 1)?;
         // With them there are more tasks, and more of what each asks.
         if request.tasks_per_node.is_some() && request.tasks.is_some() {
@@ -116,11 +118,11 @@ impl Place<'_> {
             ..request.clone()
         };
         let helps = count > most && self.takes(request, &wider);
-        helps.then(|| format!("--nodes={count}"))
+        helps.then(|| Change::Set(Key::Nodes, count.to_string()))
     }
 
     /// The greatest smaller value at which all the rest can stay.
-    fn greatest(&self, request: &Request, value: &Value) -> Option<String> {
+    fn greatest(&self, request: &Request, value: &Value) -> Option<Change> {
         let fits = |amount: u64| self.serves(&(value.with)(request, amount));
         let (mut fitting, mut over) = (0, value.now);
         while over - fitting > 1 {
@@ -135,15 +137,15 @@ impl Place<'_> {
         let sent = |amount: &u64| self.takes(request, &(value.with)(request, *amount));
         let least = fitting.saturating_sub(TRIED);
         let taken = (least + 1..=fitting).rev().find(sent)?;
-        Some((value.words)(request, taken))
+        Some((value.change)(request, taken))
     }
 }
 
 /// The numbers of a request, in the order in which they are shown.
 fn values(request: &Request) -> Vec<Value> {
     let mut all = Vec::new();
-    let mut add = |now: Option<u64>, with, words| {
-        all.extend(now.map(|now| Value { now, with, words }));
+    let mut add = |now: Option<u64>, with, change| {
+        all.extend(now.map(|now| Value { now, with, change }));
     };
     let count = |gpus: &Option<GpuCount>| gpus.as_ref().map(|gpus| u64::from(gpus.count));
     add(
@@ -151,11 +153,7 @@ fn values(request: &Request) -> Vec<Value> {
         |request, count| with_gpus_of_node(request, None, count),
         |request, count| {
             let gpus = request.gpus_per_node.as_ref();
-            match gpus.and_then(|gpus| gpus.kind.as_ref()) {
-                Some(kind) => format!("{count} {kind} a node"),
-                None if count == 1 => "1 GPU a node".to_owned(),
-                None => format!("{count} GPUs a node"),
-            }
+            Change::GpusOfNode(count, gpus.and_then(|gpus| gpus.kind.clone()))
         },
     );
     add(
@@ -164,7 +162,10 @@ fn values(request: &Request) -> Vec<Value> {
             gpus: changed(&request.gpus, count),
             ..request.clone()
         },
-        |request, count| format!("--gpus={}{count}", kind_of(&request.gpus)),
+        |request, count| {
+            let value = format!("{}{count}", kind_of(&request.gpus));
+            Change::Set(Key::Gpus, value)
+        },
     );
     add(
         count(&request.rare.gpus_per_task),
@@ -172,10 +173,8 @@ fn values(request: &Request) -> Vec<Value> {
             request.with_rare(|rare| rare.gpus_per_task = changed(&rare.gpus_per_task, count))
         },
         |request, count| {
-            format!(
-                "--gpus-per-task={}{count}",
-                kind_of(&request.rare.gpus_per_task)
-            )
+            let value = format!("{}{count}", kind_of(&request.rare.gpus_per_task));
+            Change::Set(Key::GpusPerTask, value)
         },
     );
     // Those of a task follow from those of its GPUs.
@@ -188,7 +187,7 @@ fn values(request: &Request) -> Vec<Value> {
             cpus_per_task: narrow(cpus),
             ..request.clone()
         },
-        |_, cpus| format!("--cpus-per-task={cpus}"),
+        |_, cpus| Change::Set(Key::CpusPerTask, cpus.to_string()),
     );
     add(
         request.rare.cpus_per_gpu.map(u64::from),
@@ -203,7 +202,7 @@ fn values(request: &Request) -> Vec<Value> {
             }),
             ..request.with_rare(|rare| rare.cpus_per_gpu = narrow(cpus))
         },
-        |_, cpus| format!("--cpus-per-gpu={cpus}"),
+        |_, cpus| Change::Set(Key::CpusPerGpu, cpus.to_string()),
     );
     let memory = request.memory.map(|memory| match memory {
         MemoryRequest::PerNode(size)
@@ -221,18 +220,18 @@ fn values(request: &Request) -> Vec<Value> {
             ..request.clone()
         },
         |request, size| {
-            let option = match request.memory {
-                Some(MemoryRequest::PerCpu(_)) => "--mem-per-cpu",
-                Some(MemoryRequest::PerGpu(_)) => "--mem-per-gpu",
-                _ => "--mem",
+            let key = match request.memory {
+                Some(MemoryRequest::PerCpu(_)) => Key::MemPerCpu,
+                Some(MemoryRequest::PerGpu(_)) => Key::MemPerGpu,
+                _ => Key::Mem,
             };
-            format!("{option}={}", mebibytes_option(size))
+            Change::Set(key, mebibytes_option(size))
         },
     );
     add(
         request.tasks_per_node.map(u64::from),
         with_tasks_of_node,
-        |_, tasks| format!("--ntasks-per-node={tasks}"),
+        |_, tasks| Change::Set(Key::TasksPerNode, tasks.to_string()),
     );
     let in_all = request.tasks.filter(|_| request.tasks_per_node.is_none());
     add(
@@ -241,7 +240,7 @@ fn values(request: &Request) -> Vec<Value> {
             tasks: narrow(tasks),
             ..request.clone()
         },
-        |_, tasks| format!("--ntasks={tasks}"),
+        |_, tasks| Change::Set(Key::Tasks, tasks.to_string()),
     );
     add(
         request.min_nodes.map(u64::from),
@@ -254,17 +253,9 @@ fn values(request: &Request) -> Vec<Value> {
             }),
             ..request.clone()
         },
-        |_, nodes| format!("--nodes={nodes}"),
+        |_, nodes| Change::Set(Key::Nodes, nodes.to_string()),
     );
     all
-}
-
-/// What to ask for where there are only these types.
-fn of_types(types: &[&str]) -> String {
-    match types {
-        [one] => format!("ask for its {one}, the only type"),
-        types => format!("ask for one of its GPU types: {}", types.join(", ")),
-    }
 }
 
 fn narrow(number: u64) -> Option<u32> {

@@ -4,13 +4,13 @@
 //! jobs at once are always refused.
 
 use super::account::Who;
-use super::{Denial, Fate, Refusal, Subject};
-use super::{Judge, has_flag, listed, refusal, seconds};
+use super::{Change, Denial, Detail, Fate, Finding, LimitPath, Requested, Subject, There};
+use super::{Judge, finding, has_flag, listed, seconds};
 use crate::{LargestNode, recorded};
 use cluster_file::named;
 use cluster_file::{Named, Partition, Qos, Sourced, Tres};
 use model::option_table::Key;
-use model::{Recorded, TimeLimitRequest, mebibytes_option};
+use model::{Recorded, TimeLimitRequest};
 
 impl Judge<'_, '_> {
     /// Limits of accounts and QOS.
@@ -91,7 +91,7 @@ impl Judge<'_, '_> {
         who: &Who<'_>,
     ) {
         let name = &qos.name;
-        let path = |key: &str| format!("qos.{name}.{key}");
+        let path = |key| LimitPath::Qos(name.clone(), key);
         let strict = has_flag(qos, "DenyOnLimit");
         let asked = self.counts(partition);
         if let Some(limit) = &qos.max_tres_per_job {
@@ -99,7 +99,7 @@ impl Judge<'_, '_> {
                 limit,
                 &asked,
                 Per::Job,
-                &path("max_tres_per_job"),
+                path("max_tres_per_job"),
                 strict,
                 "QOS",
             );
@@ -109,7 +109,7 @@ impl Judge<'_, '_> {
                 limit,
                 &asked,
                 Per::User,
-                &path("max_tres_per_user"),
+                path("max_tres_per_user"),
                 strict,
                 "QOS",
             );
@@ -124,7 +124,7 @@ impl Judge<'_, '_> {
         ];
         for (key, limit, reason) in submit {
             if let Some(limit) = limit {
-                self.submit(limit, &path(key), reason);
+                self.submit(limit, path(key), reason);
             }
         }
         if let Some(limit) = &qos.max_wall {
@@ -132,10 +132,9 @@ impl Judge<'_, '_> {
             let other = self
                 .time_asked(partition)
                 .and_then(|time| self.longer_qos(name, time, who));
-            let todo = other.map_or_else(String::new, |other| format!(", or --qos={other}"));
-            let whose = format!("QOS {name}");
+            let other = other.map(|other| Change::Set(Key::Qos, other.to_owned()));
             let fate = fate(strict, reason);
-            self.wall(partition, limit, &path("max_wall"), fate, &whose, &todo);
+            self.wall(partition, limit, path("max_wall"), fate, other);
         }
     }
 
@@ -144,32 +143,27 @@ impl Judge<'_, '_> {
         let own = who.user.and_then(|user| named(&user.associations, account));
         let wall = own.and_then(|own| {
             let limit = own.max_wall.as_ref()?;
-            Some((
-                format!("user.{}.account.{account}.max_wall", who.user?.name),
-                limit,
-            ))
+            let path = LimitPath::Association {
+                user: who.user?.name.clone(),
+                account: account.clone(),
+                key: "max_wall",
+            };
+            Some((path, limit))
         });
         let above = self
             .file
             .account_value(account, |account| account.max_wall.as_ref());
-        if let Some((path, limit)) =
-            wall.or(above.map(|limit| (format!("account.{account}.max_wall"), limit)))
-        {
-            let reason = "AssocMaxWallDurationPerJobLimit";
-            let whose = format!("account {account}");
-            let fate = Fate::Waits(reason);
-            self.wall(partition, limit, &path, fate, &whose, "");
+        let of_account = |key| LimitPath::Account(account.clone(), key);
+        if let Some((path, limit)) = wall.or(above.map(|limit| (of_account("max_wall"), limit))) {
+            let fate = Fate::Waits("AssocMaxWallDurationPerJobLimit");
+            self.wall(partition, limit, path, fate, None);
         }
         let submit = own.and_then(|own| own.max_submit.as_ref());
         let above = self
             .file
             .account_value(account, |account| account.max_submit.as_ref());
         if let Some(limit) = submit.or(above) {
-            self.submit(
-                limit,
-                &format!("account.{account}.max_submit"),
-                "AssocMaxSubmitJobLimit",
-            );
+            self.submit(limit, of_account("max_submit"), "AssocMaxSubmitJobLimit");
         }
         let tres = own.and_then(|own| own.max_tres_per_job.as_ref());
         let above = self
@@ -177,13 +171,13 @@ impl Judge<'_, '_> {
             .account_value(account, |account| account.max_tres_per_job.as_ref());
         if let Some(limit) = tres.or(above) {
             let asked = self.counts(partition);
-            let path = format!("account.{account}.max_tres_per_job");
-            self.tres(limit, &asked, Per::Job, &path, false, "Assoc");
+            let path = of_account("max_tres_per_job");
+            self.tres(limit, &asked, Per::Job, path, false, "Assoc");
         }
     }
 
     /// Running and waiting jobs: an array counts with all its elements.
-    fn submit(&mut self, limit: &Sourced<u32>, path: &str, reason: &'static str) {
+    fn submit(&mut self, limit: &Sourced<u32>, path: LimitPath, reason: &'static str) {
         let jobs = self
             .request
             .rare
@@ -193,17 +187,17 @@ impl Judge<'_, '_> {
         if jobs <= limit.value as usize {
             return;
         }
-        self.found.push(Refusal {
-            detail: Some(reason.to_owned()),
-            ..refusal(
+        self.found.push(Finding {
+            detail: Some(Detail::Limit(reason)),
+            ..finding(
                 Denial::Policy,
-                format!("{jobs} jobs at once"),
-                format!("at most {} waiting and running ({path})", limit.value),
-                format!("arrays of at most {}", limit.value),
+                Requested::Jobs(jobs),
+                There::MostJobs(limit.value),
+                vec![Change::ArraysOf(limit.value)],
             )
             .about(Subject::Jobs)
             .most(limit.value)
-            .at(path.to_owned(), limit)
+            .at(path, limit)
         });
     }
 
@@ -212,10 +206,9 @@ impl Judge<'_, '_> {
         &mut self,
         partition: Option<&Named<Partition>>,
         limit: &Sourced<TimeLimitRequest>,
-        path: &str,
+        path: LimitPath,
         fate: Fate,
-        whose: &str,
-        or: &str,
+        or: Option<Change>,
     ) {
         let Some(time) = self.time_asked(partition) else {
             return;
@@ -224,44 +217,47 @@ impl Judge<'_, '_> {
             return;
         }
         let asked = match self.request.time {
-            Some(time) => format!("--time={time}"),
-            None => format!("no time, which is {time} there"),
+            Some(time) => Requested::Option(Key::Time, time.to_string()),
+            None => Requested::DefaultTime(time),
         };
-        let reason = match fate {
-            Fate::Refused if path.starts_with("qos.") => Some("QOSMaxWallDurationPerJobLimit"),
+        let detail = match (fate, &path) {
+            (Fate::Refused, LimitPath::Qos(..)) => {
+                Some(Detail::Limit("QOSMaxWallDurationPerJobLimit"))
+            }
             _ => None,
         };
-        let refusal = Refusal {
+        let shorter = Change::Set(Key::Time, limit.value.to_string());
+        let found = Finding {
             fate,
-            detail: reason.map(str::to_owned),
-            ..refusal(
+            detail,
+            ..finding(
                 Denial::Policy,
                 asked,
-                format!("{whose} allows {} ({path})", limit.value),
-                format!("--time={}{or}", limit.value),
+                There::MostTime(limit.value),
+                std::iter::once(shorter).chain(or).collect(),
             )
             .about(match self.request.time {
                 Some(_) => Subject::Option(Key::Time),
                 None => Subject::Several,
             })
             .most(seconds(limit.value))
-            .at(path.to_owned(), limit)
+            .at(path, limit)
         };
-        let refusal = self.cut(refusal);
-        self.found.push(refusal);
+        let found = self.cut(found);
+        self.found.push(found);
     }
 
     /// What is over a limit of time is ended there where the cluster's document says so.
-    pub(super) fn cut(&self, refusal: Refusal) -> Refusal {
+    pub(super) fn cut(&self, found: Finding) -> Finding {
         let cuts = self.file.limits.cut_at_max_time.as_ref();
-        if cuts.is_some_and(|cuts| cuts.value) && refusal.fate != Fate::Refused {
-            Refusal {
+        if cuts.is_some_and(|cuts| cuts.value) && found.fate != Fate::Refused {
+            Finding {
                 fate: Fate::Cut,
                 assumed: true,
-                ..refusal
+                ..found
             }
         } else {
-            refusal
+            found
         }
     }
 
@@ -283,7 +279,7 @@ impl Judge<'_, '_> {
         limit: &Sourced<Tres>,
         asked: &Counts,
         per: Per,
-        path: &str,
+        path: LimitPath,
         strict: bool,
         who: &str,
     ) {
@@ -292,23 +288,17 @@ impl Judge<'_, '_> {
                 continue;
             };
             let reason = reason_of(who, name, per);
-            self.found.push(Refusal {
+            self.found.push(Finding {
                 fate: fate(strict, reason),
-                detail: strict.then(|| reason.to_owned()),
-                ..refusal(
+                detail: strict.then_some(Detail::Limit(reason)),
+                ..finding(
                     Denial::Policy,
-                    format!("{name}={wanted}"),
-                    format!("at most {name}={most} ({path})"),
-                    match name.as_str() {
-                        "node" => format!("--nodes={most}"),
-                        "cpu" => format!("at most {most} CPUs in all"),
-                        "mem" => format!("at most {} in all", mebibytes_option(*most)),
-                        "gres/gpu" => format!("at most {most} GPUs in all"),
-                        name => format!("at most {most} of {name} in all"),
-                    },
+                    Requested::Tres(name.clone(), wanted),
+                    There::MostTres(name.clone(), *most),
+                    vec![Change::InAll(name.clone(), *most)],
                 )
                 .about(Subject::of_tres(name))
-                .at(path.to_owned(), limit)
+                .at(path.clone(), limit)
             });
         }
     }

@@ -6,31 +6,40 @@
 
 mod account;
 mod advice;
-mod asked;
+mod change;
 mod describe;
+mod finding;
 mod given;
 mod gpu_types;
 mod idle;
 mod licences;
+mod limit_path;
 mod limits;
 mod nodes;
 mod one_node;
 mod one_type;
 mod partition;
-mod refusal;
+mod requested;
+mod requested_nodes;
 mod sent;
+mod there;
 
 pub use account::charged;
+pub use change::{Change, GpuTypeChange};
+pub use finding::{Denial, Detail, Fate, Finding, Subject};
 pub use given::{Given, given};
 pub use gpu_types::{GpuTypes, gpu_types};
 pub use licences::no_licence;
+pub use limit_path::LimitPath;
 pub use one_node::never_on_one;
-pub use refusal::{Denial, Fate, Refusal, Subject};
+pub use requested::Requested;
+pub use requested_nodes::NodesRequested;
+pub use there::There;
 
 use crate::Trust;
 use account::Who;
-use advice::WITH_GPUS;
 use cluster_file::{ClusterFile, EnforcePartLimits, List, Named, Partition, Qos, Sourced};
+use finding::finding;
 use idle::Idle;
 use model::option_table::Key;
 use model::{Constraint, LicenceCount, NodeName, Request, TimeLimitRequest};
@@ -46,8 +55,8 @@ pub fn admit(
     file: &ClusterFile,
     request: &Request,
     user: Option<&str>,
-) -> Result<(), Box<Refusal>> {
-    let mut all = refusals(file, request, user);
+) -> Result<(), Box<Finding>> {
+    let mut all = findings(file, request, user);
     // What is ended early is taken.
     all.retain(|refusal| refusal.fate != Fate::Cut);
     let first = all.iter().position(|refusal| refusal.fate == Fate::Refused);
@@ -60,17 +69,13 @@ pub fn admit(
 /// Every reason why the cluster would not take or never start a job, in the order in which
 /// Slurm looks.
 #[must_use]
-pub fn refusals(file: &ClusterFile, request: &Request, user: Option<&str>) -> Vec<Refusal> {
-    admission(file, request, user).refusals
+pub fn findings(file: &ClusterFile, request: &Request, user: Option<&str>) -> Vec<Finding> {
+    verdict(file, request, user).findings
 }
 
 /// Where a job would be, and what stands against it.
 #[must_use]
-pub fn admission<'a>(
-    file: &'a ClusterFile,
-    request: &Request,
-    user: Option<&str>,
-) -> Admission<'a> {
+pub fn verdict<'a>(file: &'a ClusterFile, request: &Request, user: Option<&str>) -> Verdict<'a> {
     let idle = Idle::new(file);
     let mut judge = Judge {
         file,
@@ -79,12 +84,12 @@ pub fn admission<'a>(
         found: Vec::new(),
         seeks: false,
     };
-    judge.node_names(&request.rare.nodelist, Key::NodeList, "--nodelist");
+    judge.node_names(&request.rare.nodelist, Key::NodeList);
     let choice = judge.partitions();
     if let (Reach::Nowhere, [] | [_]) = (choice.reach, &choice.known[..]) {
-        return Admission {
+        return Verdict {
             partition: choice.known.first().copied(),
-            refusals: judge.found,
+            findings: judge.found,
         };
     }
     let of_partitions = judge.found.len();
@@ -132,21 +137,21 @@ pub fn admission<'a>(
             judge.rest(partition, &who, of_features, of_nodes);
         }
     }
-    Admission {
+    Verdict {
         partition,
-        refusals: judge.found,
+        findings: judge.found,
     }
 }
 
 /// Where a job would be, and what stands against it.
 #[derive(Clone, Debug)]
-pub struct Admission<'a> {
+pub struct Verdict<'a> {
     /// Of several partitions that it names the first that takes it, of none the default. None where
     /// the file doesn't know it.
     pub partition: Option<&'a Named<Partition>>,
     /// Every reason why the cluster would not take or never start it, in the order in which Slurm
     /// looks.
-    pub refusals: Vec<Refusal>,
+    pub findings: Vec<Finding>,
 }
 
 /// The partitions that a job is for.
@@ -168,8 +173,8 @@ enum Reach {
 
 /// What one partition has against a job.
 struct Judged {
-    of_partition: Vec<Refusal>,
-    of_nodes: Option<Refusal>,
+    of_partition: Vec<Finding>,
+    of_nodes: Option<Finding>,
 }
 
 /// The partition that has least against it: nothing, else nothing that is sure.
@@ -198,60 +203,9 @@ struct Judge<'a, 'r> {
     file: &'a ClusterFile,
     idle: &'r Idle<'a>,
     request: &'r Request,
-    found: Vec<Refusal>,
+    found: Vec<Finding>,
     /// It is asked only whether there is anything against it.
     seeks: bool,
-}
-
-/// A refusal but for its reason.
-fn refusal(
-    denial: Denial,
-    asked: impl Into<String>,
-    there: impl Into<String>,
-    todo: impl Into<String>,
-) -> Refusal {
-    Refusal {
-        denial,
-        fate: Fate::Refused,
-        detail: None,
-        about: Subject::of_denial(denial),
-        asked: asked.into(),
-        there: there.into(),
-        todo: todo.into(),
-        most: None,
-        at: None,
-        span: 0..0,
-        assumed: false,
-    }
-}
-
-impl Refusal {
-    /// What an engine itself refuses, whatever a file says.
-    pub fn by_engine(
-        denial: Denial,
-        asked: impl Into<String>,
-        there: impl Into<String>,
-        todo: impl Into<String>,
-    ) -> Refusal {
-        refusal(denial, asked, there, todo)
-    }
-
-    fn about(mut self, about: Subject) -> Refusal {
-        self.about = about;
-        self
-    }
-
-    fn most(mut self, most: impl Into<u64>) -> Refusal {
-        self.most = Some(most.into());
-        self
-    }
-
-    fn at<T>(mut self, path: String, value: &Sourced<T>) -> Refusal {
-        self.at = Some(path);
-        self.span = value.span.clone();
-        self.assumed |= value.is_assumed() || value.is_disputed();
-        self
-    }
 }
 
 impl<'a> Judge<'a, '_> {
@@ -269,11 +223,10 @@ impl<'a> Judge<'a, '_> {
         if let Some(refusal) = &mut of_nodes
             && let Some(other) = self.other_partition(&partition.name, who)
         {
-            if refusal.todo == WITH_GPUS {
-                refusal.todo = format!("--partition={other}")
-            } else {
-                refusal.todo.push_str(&format!(", or --partition={other}"))
+            if refusal.instead == [Change::WithGpus] {
+                refusal.instead.clear();
             }
+            refusal.instead.push(Change::partition(other));
         }
         Judged {
             of_partition: self.found.split_off(before),
@@ -286,12 +239,12 @@ impl<'a> Judge<'a, '_> {
         &mut self,
         partition: Option<&Named<Partition>>,
         who: &Who<'_>,
-        of_features: Vec<Refusal>,
-        of_nodes: Option<Refusal>,
+        of_features: Vec<Finding>,
+        of_nodes: Option<Finding>,
     ) {
         self.array();
         self.accounting(partition, who);
-        self.node_names(&self.request.rare.exclude, Key::Exclude, "--exclude");
+        self.node_names(&self.request.rare.exclude, Key::Exclude);
         self.found.extend(of_features);
         // Of GPUs of the whole job the site's own rule says more than that no node has several types.
         let before = self.found.len();
@@ -303,7 +256,7 @@ impl<'a> Judge<'a, '_> {
         }
     }
 
-    fn node_names(&mut self, names: &[NodeName], key: Key, option: &str) {
+    fn node_names(&mut self, names: &[NodeName], key: Key) {
         if names.is_empty() || self.file.nodes.is_empty() {
             return;
         }
@@ -318,13 +271,14 @@ impl<'a> Judge<'a, '_> {
             return;
         };
         let groups = self.file.nodes.iter();
-        let there: Vec<&str> = groups
+        let there: Vec<String> = groups
             .clone()
             .map(|nodes| {
                 nodes
                     .names
                     .as_ref()
-                    .map_or(nodes.name.as_str(), |names| names.as_str())
+                    .map_or(&nodes.name, |names| &names.value)
+                    .clone()
             })
             .collect();
         let assumed = !self.file.knows_all(List::Nodes)
@@ -333,13 +287,13 @@ impl<'a> Judge<'a, '_> {
                 .nodes
                 .iter()
                 .any(|nodes| nodes.names.as_ref().is_none_or(Sourced::is_assumed));
-        self.found.push(Refusal {
+        self.found.push(Finding {
             assumed,
-            ..refusal(
+            ..finding(
                 Denial::NodeName,
-                format!("{option}={}", odd.as_str()),
-                format!("{} has nodes {}", self.file.name, there.join(", ")),
-                format!("leave {option} out, or name a node that is there"),
+                Requested::Option(key, odd.as_str().to_owned()),
+                There::NodeNames(self.file.name.clone(), there),
+                vec![Change::LeaveOut(key), Change::NodeThatIsThere],
             )
             .about(Subject::Option(key))
         });
@@ -368,13 +322,13 @@ impl<'a> Judge<'a, '_> {
                 .partitions
                 .iter()
                 .all(|partition| partition.default.is_none());
-            self.found.push(Refusal {
+            self.found.push(Finding {
                 assumed: silent,
-                ..refusal(
+                ..finding(
                     Denial::NoPartition,
-                    "no partition",
-                    format!("{there}; none of them is said to be the default"),
-                    self.serving(),
+                    Requested::NoPartition,
+                    There::NoDefault(there),
+                    vec![self.serving()],
                 )
             });
             choice.reach = if silent {
@@ -395,17 +349,17 @@ impl<'a> Judge<'a, '_> {
             }
             let near = model::nearest(name, names.iter().copied());
             let assumed = !file.knows_all(List::Partitions);
-            self.found.push(Refusal {
+            self.found.push(Finding {
                 assumed,
-                detail: Some(format!("invalid partition specified: {name}")),
-                ..refusal(
+                detail: Some(Detail::NoPartition(name.to_owned())),
+                ..finding(
                     Denial::Partition,
-                    format!("--partition={name}"),
-                    &*there,
-                    match near {
-                        Some(near) => format!("did you mean {near}?"),
+                    Requested::Option(Key::Partition, name.to_owned()),
+                    There::Names(there.clone()),
+                    vec![match near {
+                        Some(near) => Change::DidYouMean(Key::Partition, near.to_owned()),
                         None => self.serving(),
-                    },
+                    }],
                 )
             });
             choice.reach = if assumed {
@@ -418,7 +372,7 @@ impl<'a> Judge<'a, '_> {
     }
 
     /// The first partition for everyone whose nodes can serve.
-    fn serving(&self) -> String {
+    fn serving(&self) -> Change {
         let least = self.request.min_nodes.unwrap_or(1);
         let serves = |partition: &&Named<Partition>| {
             let most = partition.max_nodes.as_ref();
@@ -428,8 +382,8 @@ impl<'a> Judge<'a, '_> {
         };
         let mut all = self.file.partitions.iter();
         match all.find(serves) {
-            Some(found) => format!("--partition={}", found.name),
-            None => "name one of those; none of them has all that is asked".to_owned(),
+            Some(found) => Change::partition(&found.name),
+            None => Change::NoneServes,
         }
     }
 
@@ -443,16 +397,13 @@ impl<'a> Judge<'a, '_> {
             return;
         };
         self.found.push(
-            refusal(
+            finding(
                 Denial::Array,
-                format!("an array up to {last}"),
-                format!("indices end below {} (MaxArraySize)", most.value),
-                format!(
-                    "--array=0-{}, and the rest as another array with an offset in the script",
-                    most.value.saturating_sub(1)
-                ),
+                Requested::ArrayUpTo(*last),
+                There::IndicesBelow(most.value),
+                vec![Change::SplitArray(most.value.saturating_sub(1))],
             )
-            .at("limits.max_array_size".to_owned(), most),
+            .at(LimitPath::Cluster("max_array_size"), most),
         );
     }
 
@@ -489,17 +440,18 @@ impl<'a> Judge<'a, '_> {
         };
         let near = model::nearest(odd, known.iter().copied());
         let assumed = !self.file.knows_all(List::Features);
-        self.found.push(Refusal {
+        let names_of = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        self.found.push(Finding {
             assumed,
-            ..refusal(
+            ..finding(
                 Denial::Feature,
-                format!("--constraint={constraint}"),
-                self.file.list_words(List::Features, &known),
-                match near {
-                    Some(near) => format!("did you mean {near}?"),
-                    None if unknown.len() == names.len() => "leave --constraint out".to_owned(),
-                    None => format!("leave {} out", unknown.join(", ")),
-                },
+                Requested::Option(Key::Constraint, constraint.to_string()),
+                There::Names(self.file.list_words(List::Features, &known)),
+                vec![match near {
+                    Some(near) => Change::DidYouMean(Key::Constraint, near.to_owned()),
+                    None if unknown.len() == names.len() => Change::LeaveOut(Key::Constraint),
+                    None => Change::WithoutFeatures(names_of(&unknown)),
+                }],
             )
         });
         if assumed {
@@ -517,6 +469,11 @@ fn has_flag(qos: &Qos, flag: &str) -> bool {
 fn listed(list: &[String], name: &str) -> bool {
     list.iter()
         .any(|one| one.eq_ignore_ascii_case(name) || one == "ALL")
+}
+
+/// An option as it is given: `--nodes`.
+fn option_name(key: Key) -> String {
+    format!("--{}", model::option_table::long_name(key))
 }
 
 /// `1 node`, `4 nodes`.

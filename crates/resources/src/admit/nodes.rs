@@ -1,9 +1,9 @@
 //! Whether the nodes of a partition can serve a job at all.
 
-use super::asked::asked_text;
 use super::describe::describe;
 use super::idle::Idle;
-use super::{Denial, Fate, Refusal, Subject, refusal};
+use super::requested_nodes::NodesRequested;
+use super::{Change, Denial, Finding, LimitPath, Requested, Subject, There, finding};
 use crate::place::greatest;
 use crate::{Demand, Order, Share, Trust};
 use cluster_file::{List, Named, NodeSet, Partition};
@@ -172,7 +172,7 @@ pub(super) fn no_nodes(
     idle: &Idle<'_>,
     partition: Option<&Named<Partition>>,
     request: &Request,
-) -> Option<Refusal> {
+) -> Option<Finding> {
     let place = Place::of(idle, partition);
     if place.serves(request) {
         return None;
@@ -182,7 +182,7 @@ pub(super) fn no_nodes(
         let nodes = partition.and_then(|partition| partition.nodes.as_ref());
         nodes.map_or(0..0, |nodes| nodes.span.clone())
     };
-    let at = || partition.map(|partition| format!("partition.{}.nodes", partition.name));
+    let at = || LimitPath::Nodes(partition.map(|partition| partition.name.clone()));
     let name = partition.map_or_else(
         || file.name.clone(),
         |partition| format!("partition {}", partition.name),
@@ -191,31 +191,31 @@ pub(super) fn no_nodes(
     let assumed = !file.knows_all(List::Nodes) || place.serve(request, Trust::Stated);
     let with_all = request.with_rare(|rare| rare.exclude = Arc::default());
     if !request.rare.exclude.is_empty() && place.serves(&with_all) {
-        return Some(Refusal {
+        return Some(Finding {
             at: at(),
             span: span(),
             assumed,
-            ..refusal(
+            ..finding(
                 Denial::NodeConfig,
-                format!("--exclude={}", node_list::fold(&*request.rare.exclude)),
-                format!("{name} has {}, with those", kinds.join("; ")),
-                "exclude fewer of them",
+                Requested::Option(Key::Exclude, node_list::fold(&*request.rare.exclude)),
+                There::KindsWithExcluded(name, kinds),
+                vec![Change::ExcludeFewer],
             )
             .about(Subject::Option(Key::Exclude))
         });
     }
     let demand = place.asked(request, Trust::All);
-    Some(Refusal {
-        denial: Denial::NodeConfig,
-        fate: Fate::Refused,
-        detail: None,
-        about: Subject::Several,
-        asked: asked_text(&demand, request),
-        there: format!("{name} has {}", kinds.join("; ")),
-        todo: place.advice(request, &demand),
-        most: None,
+    let instead = place.advice(request, &demand);
+    let asked = Requested::OfNodes(Box::new(NodesRequested::of(demand, request)));
+    Some(Finding {
         at: at(),
         span: span(),
         assumed,
+        ..finding(
+            Denial::NodeConfig,
+            asked,
+            There::Kinds(name, kinds),
+            instead,
+        )
     })
 }

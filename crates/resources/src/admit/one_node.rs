@@ -1,12 +1,12 @@
 //! Why a machine that is a cluster of its own could never run a job.
 
-use super::{Denial, Refusal, refusal};
+use super::{Denial, Finding};
 use crate::{Cluster, Demand, NodeClass, NodeId};
 use model::{NodeName, Request};
 
 /// Why a cluster of one node that splits could never run a job; none where it could.
 #[must_use]
-pub fn never_on_one(cluster: &Cluster, node: NodeId, request: &Request) -> Option<Box<Refusal>> {
+pub fn never_on_one(cluster: &Cluster, node: NodeId, request: &Request) -> Option<Box<Finding>> {
     let machine = Machine {
         cluster,
         class: cluster.class(node),
@@ -28,7 +28,7 @@ struct Machine<'a> {
     partition: &'a str,
 }
 
-type Judgement<T = ()> = Result<T, Box<Refusal>>;
+type Judgement<T = ()> = Result<T, Box<Finding>>;
 
 /// A refusal of an engine's own.
 fn never<T>(
@@ -36,7 +36,12 @@ fn never<T>(
     there: impl Into<String>,
     todo: impl Into<String>,
 ) -> Judgement<T> {
-    Err(Box::new(refusal(Denial::NodeConfig, asked, there, todo)))
+    Err(Box::new(Finding::by_engine(
+        Denial::NodeConfig,
+        asked,
+        there,
+        todo,
+    )))
 }
 
 impl Machine<'_> {

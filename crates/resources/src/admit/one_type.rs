@@ -1,7 +1,6 @@
 //! GPUs of several types, where a site gives a job those of one alone.
 
-use super::{Denial, Judge, refusal};
-use model::GresList;
+use super::{Change, Denial, Judge, LimitPath, Requested, There, finding};
 
 impl Judge<'_, '_> {
     /// `limits.one_gpu_type`: several types in one job are refused.
@@ -16,20 +15,13 @@ impl Judge<'_, '_> {
         let Some(several) = lists.find(|list| list.has_several_kinds()) else {
             return;
         };
-        let there = format!("{} gives a job GPUs of one type", file.name);
-        let todo = "GPUs of one type, or a job for each type";
-        let of_rule = refusal(Denial::NodeConfig, words(several), there, todo);
+        let of_rule = finding(
+            Denial::NodeConfig,
+            Requested::GpuTypes(several.clone()),
+            There::OneGpuType(file.name.clone()),
+            vec![Change::OneTypeOfJob],
+        );
         self.found
-            .push(of_rule.at("limits.one_gpu_type".to_owned(), rule));
+            .push(of_rule.at(LimitPath::Cluster("one_gpu_type"), rule));
     }
-}
-
-/// `8 v100 and 8 p100`
-fn words(list: &GresList) -> String {
-    let items = list.items().unwrap_or_default().into_iter();
-    let gpus = items.filter(|item| item.name == "gpu").map(|item| {
-        let kind = item.kind.as_deref().unwrap_or("GPUs of any type");
-        format!("{} {kind}", item.count)
-    });
-    gpus.collect::<Vec<String>>().join(" and ")
 }

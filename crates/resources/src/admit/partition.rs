@@ -3,8 +3,8 @@
 use super::account::Who;
 use super::describe::spare;
 use super::nodes::Place;
-use super::{Denial, Fate, Refusal, Subject};
-use super::{Judge, has_flag, listed, refusal, say_nodes, seconds};
+use super::{Change, Denial, Fate, Finding, LimitPath, Requested, Subject, There};
+use super::{Judge, finding, has_flag, listed, seconds};
 use cluster_file::{EnforcePartLimits, PartitionState};
 use cluster_file::{List, Named, Nodes, Partition, PartitionNodes, Sourced};
 use model::NodeName;
@@ -25,29 +25,28 @@ impl Judge<'_, '_> {
     }
 
     /// Refused where the cluster enforces partition limits, else accepted to wait.
-    fn over_partition(&mut self, reason: &'static str, refusal: Refusal) {
+    fn over_partition(&mut self, reason: &'static str, found: Finding) {
         let fate = match self.enforced() {
             None => Fate::Waits(reason),
             Some(_) => Fate::Refused,
         };
-        self.found.push(Refusal { fate, ..refusal });
+        self.found.push(Finding { fate, ..found });
     }
 
     pub(super) fn partition(&mut self, partition: &Named<Partition>, who: &Who<'_>) {
         let name = &partition.name;
-        let path = |key: &str| format!("partition.{name}.{key}");
-        let asked = format!("--partition={name}");
+        let path = |key| LimitPath::Partition(name.clone(), key);
+        let asked = || Requested::Option(Key::Partition, name.clone());
         if let Some(state) = &partition.state
             && matches!(
                 state.value,
                 PartitionState::Drain | PartitionState::Inactive
             )
         {
-            let there = format!("partition {name} is {}", state.value.word());
-            let todo = self.elsewhere(name, who);
-            self.found.push(
-                refusal(Denial::PartitionClosed, &*asked, there, todo).at(path("state"), state),
-            );
+            let there = There::State(name.clone(), state.value);
+            let instead = vec![self.elsewhere(name, who)];
+            let found = finding(Denial::PartitionClosed, asked(), there, instead);
+            self.found.push(found.at(path("state"), state));
         }
         if let Some(needs) = partition
             .needs_reservation
@@ -55,17 +54,16 @@ impl Judge<'_, '_> {
             .filter(|needs| needs.value)
             && self.request.rare.reservation.is_none()
         {
-            let there = format!("partition {name} takes jobs of reservations alone");
-            let todo = format!("your --reservation, or {}", self.elsewhere(name, who));
-            self.found.push(
-                refusal(Denial::Access, &*asked, there, todo).at(path("needs_reservation"), needs),
-            );
+            let there = There::ForReservations(name.clone());
+            let instead = vec![Change::Reservation, self.elsewhere(name, who)];
+            let found = finding(Denial::Access, asked(), there, instead);
+            self.found.push(found.at(path("needs_reservation"), needs));
         }
         if let Some(root) = partition.root_only.as_ref().filter(|root| root.value) {
-            let there = format!("partition {name} is root's");
-            let todo = self.elsewhere(name, who);
-            self.found
-                .push(refusal(Denial::Access, &*asked, there, todo).at(path("root_only"), root));
+            let there = There::ForRoot(name.clone());
+            let instead = vec![self.elsewhere(name, who)];
+            let found = finding(Denial::Access, asked(), there, instead);
+            self.found.push(found.at(path("root_only"), root));
         }
         self.groups(partition, who);
         self.sizes(partition, who);
@@ -86,21 +84,21 @@ impl Judge<'_, '_> {
             return;
         }
         let name = &partition.name;
-        let todo = self.elsewhere(name, who);
+        let instead = vec![self.elsewhere(name, who)];
         self.found.push(
-            refusal(
+            finding(
                 Denial::Group,
-                format!("--partition={name}, by a member of {}", own.join(", ")),
-                format!("partition {name} is for groups {}", allowed.join(", ")),
-                todo,
+                Requested::PartitionOf(name.clone(), own.value.clone()),
+                There::ForGroups(name.clone(), allowed.value.clone()),
+                instead,
             )
-            .at(format!("partition.{name}.allow_groups"), allowed),
+            .at(LimitPath::Partition(name.clone(), "allow_groups"), allowed),
         );
     }
 
     fn sizes(&mut self, partition: &Named<Partition>, who: &Who<'_>) {
         let name = &partition.name;
-        let path = |key: &str| format!("partition.{name}.{key}");
+        let path = |key| LimitPath::Partition(name.clone(), key);
         let file = self.file;
         let sets = file.nodes_of(partition);
         let total: u32 = sets
@@ -114,56 +112,56 @@ impl Judge<'_, '_> {
         let assumed = !file.knows_all(List::Nodes)
             || total.saturating_add(spare(partition, &sets)) >= min
             || sets.iter().any(|set| uncounted(set.nodes));
-        let nodes_asked = format!("--nodes={min}");
+        let nodes = |count: u32| Change::Set(Key::Nodes, count.to_string());
+        let nodes_asked = || Requested::Option(Key::Nodes, min.to_string());
         let over_most = partition
             .max_nodes
             .as_ref()
             .is_some_and(|most| min > most.value);
         if total > 0 && min > total && !over_most {
-            let todo = match self.other_partition(name, who) {
-                Some(other) => format!("--nodes={total}, or --partition={other}"),
-                None => format!("--nodes={total}"),
-            };
-            let refusal = Refusal {
+            let other = self.other_partition(name, who).map(Change::partition);
+            let found = Finding {
+                at: LimitPath::NodeCount(name.clone()),
                 assumed,
                 // No limit of the partition is passed: it is the choice of nodes that fails, which
                 // a held job doesn't come to.
-                ..refusal(
+                ..finding(
                     if self.enforced().is_some() || self.request.hold {
                         Denial::NodeCount
                     } else {
                         Denial::NodeConfig
                     },
-                    &*nodes_asked,
-                    format!("partition {name} has {}", say_nodes(total)),
-                    todo,
+                    nodes_asked(),
+                    There::NodeCount(name.clone(), total),
+                    std::iter::once(nodes(total)).chain(other).collect(),
                 )
                 .about(Subject::Option(Key::Nodes))
                 .most(total)
             };
             if self.request.hold {
-                self.over_partition("PartitionNodeLimit", refusal)
+                self.over_partition("PartitionNodeLimit", found)
             } else {
-                self.found.push(refusal)
+                self.found.push(found)
             }
         }
         if let Some(listed) = self.listed_outside(partition) {
             let guessed =
                 |nodes: &Named<Nodes>| nodes.names.as_ref().is_none_or(Sourced::is_assumed);
-            let nodes = partition.nodes.as_ref();
-            let refusal = Refusal {
-                assumed: nodes.is_some_and(Sourced::is_assumed) || file.nodes.iter().any(guessed),
-                ..refusal(
+            let own = partition.nodes.as_ref();
+            let other = self.partition_with(&listed).map(Change::partition);
+            let out = Change::LeaveNodeOut {
+                is_elsewhere: other.is_some(),
+            };
+            let found = Finding {
+                assumed: own.is_some_and(Sourced::is_assumed) || file.nodes.iter().any(guessed),
+                ..finding(
                     Denial::NodesNotInPartition,
-                    format!("--nodelist with {listed}"),
-                    format!("partition {name} does not have that node"),
-                    match self.partition_with(&listed) {
-                        Some(other) => format!("leave it out, or --partition={other}"),
-                        None => "leave it out: no partition has it".to_owned(),
-                    },
+                    Requested::ListedNode(listed),
+                    There::NoSuchNode(name.clone()),
+                    std::iter::once(out).chain(other).collect(),
                 )
             };
-            self.over_partition("PartitionConfig", refusal);
+            self.over_partition("PartitionConfig", found);
         }
         let has = |flag: &str| who.qos.iter().any(|qos| has_flag(qos, flag));
         if let Some(least) = &partition.min_nodes
@@ -174,39 +172,35 @@ impl Judge<'_, '_> {
                 .is_some_and(|max| max < least.value)
             && !has("PartitionMinNodes")
         {
-            let there = format!("partition {name} wants at least {}", say_nodes(least.value));
-            let todo = format!("--nodes={}", least.value);
-            let refusal =
-                refusal(Denial::NodeCount, &*nodes_asked, there, todo).at(path("min_nodes"), least);
-            self.over_partition("PartitionNodeLimit", refusal);
+            let there = There::LeastNodes(name.clone(), least.value);
+            let instead = vec![nodes(least.value)];
+            let found = finding(Denial::NodeCount, nodes_asked(), there, instead);
+            self.over_partition("PartitionNodeLimit", found.at(path("min_nodes"), least));
         }
         if let Some(most) = &partition.max_nodes
             && min > most.value
             && !has("PartitionMaxNodes")
         {
-            let there = format!(
-                "partition {name} gives at most {} a job",
-                say_nodes(most.value)
-            );
-            let todo = format!("--nodes={}", most.value);
-            let refusal = refusal(Denial::NodeCount, nodes_asked, there, todo)
+            let there = There::MostNodes(name.clone(), most.value);
+            let instead = vec![nodes(most.value)];
+            let found = finding(Denial::NodeCount, nodes_asked(), there, instead)
                 .most(most.value)
                 .at(path("max_nodes"), most);
-            self.over_partition("PartitionNodeLimit", refusal);
+            self.over_partition("PartitionNodeLimit", found);
         }
         if let (Some(most), Some(time)) = (&partition.max_time, self.request.time)
             && seconds(time) > seconds(most.value)
             && !has("PartitionTimeLimit")
         {
-            let refusal = refusal(
+            let found = finding(
                 Denial::TimeLimit,
-                format!("--time={time}"),
-                format!("partition {name} allows {}", most.value),
-                format!("--time={}, and come back from a checkpoint", most.value),
+                Requested::Option(Key::Time, time.to_string()),
+                There::MostTime(most.value),
+                vec![Change::Links(most.value)],
             )
             .most(seconds(most.value))
             .at(path("max_time"), most);
-            self.over_partition("PartitionTimeLimit", refusal);
+            self.over_partition("PartitionTimeLimit", found);
             if let Some(over) = self.found.pop() {
                 let over = self.cut(over);
                 self.found.push(over);
@@ -236,10 +230,10 @@ impl Judge<'_, '_> {
     }
 
     /// Where to go instead.
-    fn elsewhere(&self, but: &str, who: &Who<'_>) -> String {
+    fn elsewhere(&self, but: &str, who: &Who<'_>) -> Change {
         match self.other_partition(but, who) {
-            Some(other) => format!("--partition={other}"),
-            None => format!("no other partition of {} takes it as it is", self.file.name),
+            Some(other) => Change::partition(other),
+            None => Change::NoOtherPartition(self.file.name.clone()),
         }
     }
 
@@ -300,18 +294,19 @@ impl Judge<'_, '_> {
             ];
             for (key, rule, wanted) in rules {
                 if let Some(list) = rule.as_ref().filter(|list| listed(list, account) != wanted) {
-                    let todo = match (wanted, list.first()) {
-                        (true, Some(first)) => format!("--account={first} where it is yours, or "),
-                        _ => String::new(),
-                    };
-                    let refusal = refusal(
+                    let other = list.first().filter(|_| wanted);
+                    let other = other.map(|first| Change::AccountIfYours(first.clone()));
+                    let found = finding(
                         Denial::PartitionAccount,
-                        format!("account {account} in partition {name}"),
-                        format!("{key} = {}", list.join(", ")),
-                        format!("{todo}{}", self.elsewhere(name, who)),
+                        Requested::AccountIn(account.clone(), name.clone()),
+                        There::Rule(key, list.value.clone()),
+                        other
+                            .into_iter()
+                            .chain([self.elsewhere(name, who)])
+                            .collect(),
                     )
-                    .at(format!("partition.{name}.{key}"), list);
-                    self.over_partition("AccountNotAllowed", refusal);
+                    .at(LimitPath::Partition(name.clone(), key), list);
+                    self.over_partition("AccountNotAllowed", found);
                 }
             }
         }
@@ -330,18 +325,19 @@ impl Judge<'_, '_> {
                 let mut usable = names
                     .filter(|name| own.is_none_or(|own| listed(own, name)))
                     .filter(|name| listed(list, name) == wanted);
-                let todo = match usable.next() {
-                    Some(other) => format!("--qos={other}, or "),
-                    None => String::new(),
-                };
-                let refusal = refusal(
+                let other = usable.next();
+                let other = other.map(|other| Change::Set(Key::Qos, other.to_owned()));
+                let found = finding(
                     Denial::PartitionQos,
-                    format!("QOS {} in partition {name}", qos.name),
-                    format!("{key} = {}", list.join(", ")),
-                    format!("{todo}{}", self.elsewhere(name, who)),
+                    Requested::QosIn(qos.name.clone(), name.clone()),
+                    There::Rule(key, list.value.clone()),
+                    other
+                        .into_iter()
+                        .chain([self.elsewhere(name, who)])
+                        .collect(),
                 )
-                .at(format!("partition.{name}.{key}"), list);
-                self.over_partition("QOSNotAllowed", refusal);
+                .at(LimitPath::Partition(name.clone(), key), list);
+                self.over_partition("QOSNotAllowed", found);
             }
         }
     }

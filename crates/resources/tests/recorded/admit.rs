@@ -175,7 +175,7 @@ fn what_only_some_are_known_of_is_no_error() {
     ] {
         assert!(!refusal(cluster, line).assumed, "{cluster} {line}");
     }
-    let words = refusal("cedar", "-p other").there;
+    let words = refusal("cedar", "-p other").there();
     assert_eq!(words, "cedar's file knows only some partitions: gpubase");
 }
 
@@ -187,7 +187,7 @@ fn what_to_do_would_be_taken() {
         let file = cluster_file::find(cluster).unwrap().unwrap();
         let admit =
             |line: &str| resources::admit(&file, &request(&format!("{line} --wrap true")), None);
-        let todo = admit(line).unwrap_err().todo;
+        let todo = admit(line).unwrap_err().todo();
         assert_eq!(todo, want, "{line}");
         for option in todo.split(", or ").filter(|part| part.starts_with("--")) {
             // What sbatch itself refuses of it fails in the reading.
@@ -253,7 +253,7 @@ fn a_time_over_the_limit_is_cut_where_the_site_says_so() {
     let satori = cluster_file::find("satori").unwrap().unwrap();
     let job = request("-t 24:00:00 --wrap true");
     assert_eq!(resources::admit(&satori, &job, None), Ok(()));
-    let refusals = resources::refusals(&satori, &job, None);
+    let refusals = resources::findings(&satori, &job, None);
     assert_eq!(refusals.len(), 2, "{refusals:?}");
     for refusal in refusals {
         assert_eq!((refusal.fate, refusal.assumed), (Fate::Cut, true));
@@ -268,7 +268,7 @@ fn gpus_of_several_types_where_a_site_gives_one() {
         let file = cluster_file::find(cluster).unwrap().unwrap();
         let job = request(&format!("-p gpu_gce {line} --wrap true"));
         let refusal = resources::admit(&file, &job, None).err();
-        refusal.map(|refusal| (refusal.at.clone().unwrap_or_default(), refusal.assumed))
+        refusal.map(|refusal| (refusal.at.key().unwrap_or_default(), refusal.assumed))
     };
     let rule = "limits.one_gpu_type".to_owned();
     assert_eq!(
@@ -287,7 +287,7 @@ fn types_that_could_be_given() {
     fn check(cluster: &str, line: &str, serving: &[&str], refusing: &[&str]) {
         let file = cluster_file::find(cluster).unwrap().unwrap();
         let job = request(&format!("{line} --wrap true"));
-        let partition = resources::admission(&file, &job, None).partition;
+        let partition = resources::verdict(&file, &job, None).partition;
         let types = resources::gpu_types(&file, partition, &job);
         assert_eq!(
             (&types.serving[..], &types.refusing[..]),

@@ -55,7 +55,7 @@ impl Allocation {
         Allocation::in_partition(
             request,
             file,
-            resources::admission(file, request, None).partition,
+            resources::verdict(file, request, None).partition,
         )
     }
 

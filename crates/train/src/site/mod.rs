@@ -35,7 +35,7 @@ use crate::{JobPlace, Plan, PlanInput, Refusal, Resolved};
 use cluster_file::{ClusterFile, NodeSet};
 use gpus::GpuChoice;
 use model::ClusterFacts;
-use resources::Refusal as Denied;
+use resources::Finding;
 use std::path::Path;
 
 /// A run's plan on a cluster that is known by its file.
@@ -48,7 +48,7 @@ pub struct SitePlan {
     /// What Slurm chooses there where the plan leaves it open.
     pub left: LeftToSlurm,
     /// Why the cluster would not take the job, or never start it; empty where it would.
-    pub refusals: Vec<Denied>,
+    pub refusals: Vec<Finding>,
     /// How many jobs of the run stand in the queue at once.
     pub in_queue: InQueue,
     /// Values of the cluster file that the plan rests on and that are assumed: key and reason.
@@ -333,18 +333,18 @@ fn plan_in(
     let user = asker.user;
     qos::choose(&mut plan, &mut left, file, user);
     qos::assumed(&mut assumed, &plan, &left, file, user);
-    let admission = resources::admission(file, &request(&plan), user);
+    let verdict = resources::verdict(file, &request(&plan), user);
     plan.notes
-        .extend(gpu_types::note(file, admission.partition, &request(&plan)));
+        .extend(gpu_types::note(file, verdict.partition, &request(&plan)));
     if plan.memory_left.is_some() {
-        left.memory = Some(memory::say_default(file, admission.partition));
+        left.memory = Some(memory::say_default(file, verdict.partition));
     }
     let in_queue = InQueue::of_run(&plan, file, user, &left);
     Ok(SitePlan {
         plan,
         facts,
         left,
-        refusals: admission.refusals,
+        refusals: verdict.findings,
         in_queue,
         assumed,
     })

@@ -4,6 +4,7 @@ use super::LeftToSlurm;
 use crate::{Plan, Resolved, Source, say_limit};
 use cluster_file::{ClusterFile, Named, Qos, Sourced};
 use model::TimeLimitRequest;
+use resources::{Finding, LimitPath};
 
 /// Leaves Slurm its defaults where they serve; else names the QOS that does.
 pub(super) fn choose(
@@ -130,10 +131,9 @@ fn allowed<'a>(file: &'a ClusterFile, user: Option<&str>, account: &str) -> Vec<
 fn takes(plan: &Plan, file: &ClusterFile, user: Option<&str>, qos: &Named<Qos>) -> bool {
     let mut request = super::request(plan);
     request.qos = Some(qos.name.clone());
-    let path = format!("qos.{}.", qos.name);
-    let refusals = resources::refusals(file, &request, user);
-    let mut of_qos = refusals.iter().filter_map(|refusal| refusal.at.as_ref());
-    !of_qos.any(|at| at.starts_with(&path))
+    let findings = resources::findings(file, &request, user);
+    let of_it = |found: &Finding| matches!(&found.at, LimitPath::Qos(name, _) if *name == qos.name);
+    !findings.iter().any(of_it)
 }
 
 fn disputed(file: &ClusterFile, default: &Sourced<String>) -> String {

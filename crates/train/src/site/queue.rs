@@ -4,7 +4,7 @@ use super::LeftToSlurm;
 use crate::{Plan, ResumeBy};
 use cluster_file::{ClusterFile, Sourced};
 use model::Request;
-use resources::Refusal;
+use resources::{Finding, LimitPath};
 
 /// Jobs of one run or script in the queue at once, against what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct InQueue {
     /// In words; empty where there is nothing to say of it.
     pub why: String,
     /// The least limit and its key in the cluster file.
-    pub limit: Option<(u32, String)>,
+    pub limit: Option<(u32, LimitPath)>,
     /// Whether they are tasks of an array.
     pub is_array: bool,
 }
@@ -29,11 +29,9 @@ impl InQueue {
     }
 
     /// What to say where more are needed than are allowed, and no refusal says it.
-    pub(super) fn note(&self, refusals: &[Refusal]) -> Option<String> {
+    pub(super) fn note(&self, refusals: &[Finding]) -> Option<String> {
         let (limit, path) = self.limit.as_ref()?;
-        let is_said = refusals
-            .iter()
-            .any(|refusal| refusal.at.as_ref() == Some(path));
+        let is_said = refusals.iter().any(|refusal| refusal.at == *path);
         let what = if self.is_array {
             "the array is refused"
         } else {
@@ -101,13 +99,13 @@ fn limit(
     user: Option<&str>,
     account: Option<&str>,
     qos: Option<&str>,
-) -> Option<(u32, String)> {
-    let mut limits: Vec<(u32, String)> = Vec::new();
-    let mut add = |path: String, value: Option<&Sourced<u32>>| {
+) -> Option<(u32, LimitPath)> {
+    let mut limits: Vec<(u32, LimitPath)> = Vec::new();
+    let mut add = |path: LimitPath, value: Option<&Sourced<u32>>| {
         limits.extend(value.map(|value| (value.value, path)));
     };
     if let Some(qos) = qos.and_then(|qos| file.qos(qos)) {
-        let path = |key: &str| format!("qos.{}.{key}", qos.name);
+        let path = |key| LimitPath::Qos(qos.name.clone(), key);
         add(
             path("max_submit_per_user"),
             qos.max_submit_per_user.as_ref(),
@@ -121,15 +119,19 @@ fn limit(
     let own = file.user(user.unwrap_or("*"));
     if let (Some(own), Some(account)) = (own, account) {
         for association in own.associations.iter().filter(|of| of.name == account) {
-            let path = format!("user.{}.account.{account}.max_submit", own.name);
+            let path = LimitPath::Association {
+                user: own.name.clone(),
+                account: account.to_owned(),
+                key: "max_submit",
+            };
             add(path, association.max_submit.as_ref());
         }
     }
     if let Some(account) = file.accounts.iter().find(|of| account == Some(&of.name)) {
-        let path = format!("account.{}.max_submit", account.name);
+        let path = LimitPath::Account(account.name.clone(), "max_submit");
         add(path, account.max_submit.as_ref());
     }
     let of_all = file.limits.max_submit_per_user.as_ref();
-    add("limits.max_submit_per_user".to_owned(), of_all);
+    add(LimitPath::Cluster("max_submit_per_user"), of_all);
     limits.into_iter().min_by_key(|(limit, _)| *limit)
 }

@@ -1,17 +1,17 @@
 //! What a cluster would not take, as a person reads it.
 
 use crate::show::paragraph;
-use resources::{Fate, Refusal as Denied};
+use resources::{Fate, Finding};
 
 /// What the cluster would not take, each with its three parts. Several limits for one thing that was
 /// asked stand together, and what to do keeps to all of them. Begins with an empty line; nothing where
 /// there is none.
 #[must_use]
-pub fn refusals(refusals: &[Denied]) -> String {
+pub fn refusals(refusals: &[Finding]) -> String {
     let mut shown = String::new();
-    let mut groups: Vec<Vec<&Denied>> = Vec::new();
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
     for refusal in refusals {
-        let same = |group: &&mut Vec<&Denied>| {
+        let same = |group: &&mut Vec<&Finding>| {
             let first = group[0];
             first.asked == refusal.asked
                 && first.assumed == refusal.assumed
@@ -40,11 +40,9 @@ pub fn refusals(refusals: &[Denied]) -> String {
                 Fate::Cut => None,
             };
             words.extend(word.filter(|word| !words.contains(word)));
-            let text = match &refusal.at {
-                Some(at) if !refusal.there.contains(at.as_str()) => {
-                    format!("{} ({at})", refusal.there)
-                }
-                _ => refusal.there.clone(),
+            let text = match (refusal.there(), refusal.at.key()) {
+                (text, Some(at)) if !text.contains(&at) => format!("{text} ({at})"),
+                (text, _) => text,
             };
             if !there.contains(&text) {
                 there.push(text);
@@ -57,7 +55,7 @@ pub fn refusals(refusals: &[Denied]) -> String {
             format!("{verb}: {}", words.join(", "))
         };
         shown.push_str(&paragraph("  ", &head));
-        shown.push_str(&paragraph("    asked   ", &first.asked));
+        shown.push_str(&paragraph("    asked   ", &first.asked()));
         for (index, there) in there.iter().enumerate() {
             let title = match index {
                 0 => "    there   ",
@@ -65,13 +63,13 @@ pub fn refusals(refusals: &[Denied]) -> String {
             };
             shown.push_str(&paragraph(title, there));
         }
-        shown.push_str(&paragraph("    do      ", &strictest(&group).todo));
+        shown.push_str(&paragraph("    do      ", &strictest(&group).todo()));
     }
     shown
 }
 
 /// The one that allows least: who keeps to it keeps to all.
-fn strictest<'a>(group: &[&'a Denied]) -> &'a Denied {
+fn strictest<'a>(group: &[&'a Finding]) -> &'a Finding {
     let least = group.iter().filter(|refusal| refusal.most.is_some());
     least
         .min_by_key(|refusal| refusal.most)

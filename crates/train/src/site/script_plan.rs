@@ -7,7 +7,7 @@ use cluster_file::{ClusterFile, Named, Sourced, User};
 use model::Request;
 use model::option_table::Key;
 use model::sbatch::Sbatch;
-use resources::{Admission, Refusal as Denied};
+use resources::{Finding, Verdict};
 
 /// A batch script's table: what it gets there, and why.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct ScriptPlan {
     /// What it would be given.
     pub allocation: Allocation,
     /// Why the cluster would not take it, or never start it.
-    pub refusals: Vec<Denied>,
+    pub refusals: Vec<Finding>,
     /// What the job would fail at as it starts, each as what was asked, what there is, what to do.
     pub failing: Vec<[String; 3]>,
     /// Jobs in the queue at once.
@@ -37,10 +37,10 @@ impl ScriptPlan {
     #[must_use]
     pub fn of(sbatch: &Sbatch, file: &ClusterFile, user: Option<&str>) -> ScriptPlan {
         let request = &sbatch.request;
-        let Admission {
+        let Verdict {
             partition,
-            refusals,
-        } = resources::admission(file, request, user);
+            findings: refusals,
+        } = resources::verdict(file, request, user);
         let allocation = Allocation::in_partition(request, file, partition);
         let own = file.user(user.unwrap_or("*"));
         let default_account = own.and_then(|own| own.default_account.as_ref());

@@ -3,7 +3,8 @@
 use crate::failure::Failure;
 use ::lint::{Finding, Lines, run_refused, run_without_plan};
 use cluster_file::ClusterFile;
-use resources::{Denial, Refusal};
+use model::option_table::Key;
+use resources::{Denial, Finding as Denied, Requested, Subject};
 use runs::{places, user, user_config};
 use std::ops::Range;
 use std::path::Path;
@@ -61,9 +62,12 @@ pub(super) fn on(
 }
 
 /// The line of the run file that decides what is refused; none where another place does.
-fn line_of(plan: &Plan, refusal: &Refusal) -> Option<usize> {
-    let asked = refusal.asked.strip_prefix("--").unwrap_or_default();
-    let named = asked.split(['=', ' ']).next().unwrap_or_default();
+fn line_of(plan: &Plan, refusal: &Denied) -> Option<usize> {
+    let named = match &refusal.asked {
+        Requested::Option(key, _) => Some(*key),
+        Requested::PartitionOf(..) => Some(Key::Partition),
+        _ => None,
+    };
     let source = |value: Option<&Source>| value.and_then(own_line);
     let partition = || source(plan.partition.as_ref().map(|value| &value.source));
     let gpus = || {
@@ -73,20 +77,24 @@ fn line_of(plan: &Plan, refusal: &Refusal) -> Option<usize> {
     let nodes = || own_line(&plan.nodes.source);
     let time = || source(plan.time.as_ref().map(|value| &value.source));
     match (named, refusal.denial) {
-        ("account", _) | (_, Denial::Account) => {
+        (Some(Key::Account), _) | (_, Denial::Account) => {
             source(plan.account.as_ref().map(|value| &value.source))
         }
-        ("qos", _) | (_, Denial::Qos) => source(plan.qos.as_ref().map(|value| &value.source)),
-        ("constraint", _) | (_, Denial::Feature) => {
+        (Some(Key::Qos), _) | (_, Denial::Qos) => {
+            source(plan.qos.as_ref().map(|value| &value.source))
+        }
+        (Some(Key::Constraint), _) | (_, Denial::Feature) => {
             source(plan.constraint.as_ref().map(|value| &value.source))
         }
-        ("time", _) | (_, Denial::TimeLimit) => time(),
-        ("nodes", _) | (_, Denial::NodeCount) => nodes(),
-        ("mem", _) => source(plan.memory.as_ref().map(|value| &value.source)).or_else(gpus),
+        (Some(Key::Time), _) | (_, Denial::TimeLimit) => time(),
+        (Some(Key::Nodes), _) | (_, Denial::NodeCount) => nodes(),
+        (Some(Key::Mem), _) => {
+            source(plan.memory.as_ref().map(|value| &value.source)).or_else(gpus)
+        }
         (_, Denial::NodeConfig) => gpus().or_else(nodes),
-        (_, Denial::Policy) if refusal.asked.starts_with("node=") => nodes(),
-        (_, Denial::Policy) if refusal.asked.starts_with("gres/gpu") => gpus(),
-        ("partition", _) | (_, Denial::Partition | Denial::NoPartition) => partition(),
+        (_, Denial::Policy) if refusal.about == Subject::Nodes => nodes(),
+        (_, Denial::Policy) if refusal.about == Subject::Gpus => gpus(),
+        (Some(Key::Partition), _) | (_, Denial::Partition | Denial::NoPartition) => partition(),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use cluster_file::ClusterFile;
 
 use model::{ClusterFacts, TimeLimitRequest};
-use resources::{Fate, Refusal};
+use resources::{Fate, Finding};
 use serde_json::{Value, json};
 use train::site::{Allocation, Beside, InQueue, ScriptPlan, SitePlan};
 use train::{Plan, Resolved, Row};
@@ -43,7 +43,7 @@ pub fn of_run(site: &SitePlan, file: &ClusterFile, script: &str, beside: Option<
 pub fn of_run_here(
     plan: &Plan,
     facts: &ClusterFacts,
-    refused: &[Refusal],
+    refused: &[Finding],
     script: &str,
     start: Option<&Row>,
 ) -> Value {
@@ -109,7 +109,7 @@ fn in_queue(of: &InQueue) -> Value {
         "jobs": of.jobs,
         "why": of.why,
         "is_array": of.is_array,
-        "limit": limit.map(|(jobs, key)| json!({ "jobs": jobs, "key": key })),
+        "limit": limit.map(|(jobs, key)| json!({ "jobs": jobs, "key": key.to_string() })),
         "over": of.is_over(),
     })
 }
@@ -121,8 +121,8 @@ fn assumed(assumed: &[(String, String)]) -> Vec<Value> {
         .collect()
 }
 
-fn refusals(refusals: &[Refusal]) -> Vec<Value> {
-    let one = |refusal: &Refusal| {
+fn refusals(refusals: &[Finding]) -> Vec<Value> {
+    let one = |refusal: &Finding| {
         json!({
             "what": match refusal.fate {
                 Fate::Refused => refusal.denial.words(),
@@ -130,10 +130,10 @@ fn refusals(refusals: &[Refusal]) -> Vec<Value> {
                 Fate::Cut => "ended at the limit",
             },
             "waits": matches!(refusal.fate, Fate::Waits(_)),
-            "asked": refusal.asked,
-            "there": refusal.there,
-            "do": refusal.todo,
-            "at": refusal.at,
+            "asked": refusal.asked(),
+            "there": refusal.there(),
+            "do": refusal.todo(),
+            "at": refusal.at.key(),
             "assumed": refusal.assumed,
         })
     };

@@ -15,7 +15,7 @@ use backend::{TestedJob, Transport, TransportError};
 use clap::Args as ClapArgs;
 use cluster_file::ClusterFile;
 use model::Timestamp;
-use resources::{Denial, Refusal};
+use resources::{Denial, Finding};
 use runs::{Planned, RunRequest, Target, places, user};
 use std::path::{Path, PathBuf};
 use sys::Places;
@@ -182,7 +182,7 @@ fn beside(path: &Path, site: &SitePlan, file: &ClusterFile) -> Result<Beside, Fa
 }
 
 /// What a script on standard output can't say.
-fn say_refusals(refusals: &[Refusal], printer: &Printer) {
+fn say_refusals(refusals: &[Finding], printer: &Printer) {
     if !refusals.is_empty() {
         printer.say(train::site::show_refusals(refusals).trim_end());
     }
@@ -212,13 +212,13 @@ const SOON: i64 = 2000;
 /// failure.
 fn refusals_of(
     answer: Result<Option<Timestamp>, TransportError>,
-) -> Result<(Vec<Refusal>, Option<Timestamp>), Failure> {
+) -> Result<(Vec<Finding>, Option<Timestamp>), Failure> {
     match answer {
         Ok(start) => Ok((Vec::new(), start)),
         Err(TransportError::Refused {
             asked, there, todo, ..
         }) => Ok((
-            vec![Refusal::by_engine(Denial::NodeConfig, asked, there, todo)],
+            vec![Finding::by_engine(Denial::NodeConfig, asked, there, todo)],
             None,
         )),
         Err(error) => Err(error.into()),

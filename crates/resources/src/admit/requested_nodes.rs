@@ -3,18 +3,48 @@
 use crate::Demand;
 use model::{Request, mebibytes_option};
 
-/// What a job asks of nodes. Where it leaves their number open it is what all need together.
-pub(super) fn asked_text(demand: &Demand, request: &Request) -> String {
+/// What a job asks of nodes, and which of it was given rather than followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodesRequested {
+    /// What they need.
+    pub demand: Demand,
+    /// It says on how many nodes it is.
+    pub names_nodes: bool,
+    /// It says how much memory it has.
+    pub names_memory: bool,
+    /// The features, as they were written.
+    pub constraint: Option<String>,
+}
+
+impl NodesRequested {
+    /// What a request asks, which needs that much.
+    pub(super) fn of(demand: Demand, request: &Request) -> NodesRequested {
+        NodesRequested {
+            demand,
+            names_nodes: request.min_nodes.is_some(),
+            names_memory: request.memory.is_some(),
+            constraint: request.rare.constraint.clone(),
+        }
+    }
+
+    /// In words. Where it leaves their number open it is what all need together.
+    pub(super) fn words(&self) -> String {
+        asked_text(self)
+    }
+}
+
+fn asked_text(asked: &NodesRequested) -> String {
+    let demand = &asked.demand;
     let count = |count: u64, noun: &str| match count {
         1 => format!("1 {noun}"),
         count => format!("{count} {noun}s"),
     };
     let nodes = demand.nodes.least;
-    let tasks = match (demand.tasks, request.min_nodes) {
-        (None, Some(_)) => demand.tasks_per_node.map(|_| demand.tasks_on(nodes)),
+    let tasks = match (demand.tasks, asked.names_nodes) {
+        (None, true) => demand.tasks_per_node.map(|_| demand.tasks_on(nodes)),
         (tasks, _) => tasks,
     };
-    let is_open = request.min_nodes.is_none() && (tasks.is_some() || demand.job.gpus() > 0);
+    let is_open = !asked.names_nodes && (tasks.is_some() || demand.job.gpus() > 0);
     let of_node = OfNode::of(demand);
     let mut parts = Vec::new();
     if !is_open {
@@ -30,8 +60,8 @@ pub(super) fn asked_text(demand: &Demand, request: &Request) -> String {
     } else {
         format!("{} a node", count(of_node.cpus, "CPU"))
     });
-    parts.extend(memory(demand, request, &of_node, is_open));
-    if let Some(constraint) = &request.rare.constraint {
+    parts.extend(memory(asked, &of_node, is_open));
+    if let Some(constraint) = &asked.constraint {
         parts.push(format!("feature {constraint}"));
     }
     parts.join(", ")
@@ -122,8 +152,11 @@ fn gpus(demand: &Demand, of_node: &OfNode, is_open: bool) -> Option<String> {
     })
 }
 
-fn memory(demand: &Demand, request: &Request, of_node: &OfNode, is_open: bool) -> Option<String> {
-    request.memory?;
+fn memory(asked: &NodesRequested, of_node: &OfNode, is_open: bool) -> Option<String> {
+    let demand = &asked.demand;
+    if !asked.names_memory {
+        return None;
+    }
     if demand.mem_per_cpu > 0 && is_open {
         return Some(format!("{} a CPU", mebibytes_option(demand.mem_per_cpu)));
     }

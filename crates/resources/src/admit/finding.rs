@@ -1,5 +1,10 @@
 //! Why a cluster would not take a job, in Slurm's words and in ours.
 
+use super::change::{Change, any_of};
+use super::limit_path::LimitPath;
+use super::requested::Requested;
+use super::there::There;
+use cluster_file::Sourced;
 use model::option_table::Key;
 use std::fmt;
 
@@ -143,27 +148,46 @@ pub enum Fate {
     Cut,
 }
 
-/// One reason why a job would not be taken, would wait for ever, or would end early.
+/// What `sbatch` prints in the line before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// The partition that there isn't.
+    NoPartition(String),
+    /// Slurm's word for the limit.
+    Limit(&'static str),
+}
+
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Detail::NoPartition(name) => write!(f, "invalid partition specified: {name}"),
+            Detail::Limit(word) => f.write_str(word),
+        }
+    }
+}
+
+/// One reason why a job would not be taken, would wait for ever, or would end early. Its texts are
+/// made of its values: [`Finding::asked`], [`Finding::there`], [`Finding::todo`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Refusal {
+pub struct Finding {
     /// What Slurm answers, or would answer where it refused.
     pub denial: Denial,
     /// What becomes of the job.
     pub fate: Fate,
-    /// What `sbatch` prints in the line before, such as `invalid partition specified: x`.
-    pub detail: Option<String>,
+    /// What `sbatch` prints in the line before.
+    pub detail: Option<Detail>,
     /// What of the job it is about.
     pub about: Subject,
     /// What was asked.
-    pub asked: String,
+    pub asked: Requested,
     /// What there is.
-    pub there: String,
-    /// What to do.
-    pub todo: String,
+    pub there: There,
+    /// What would be taken instead: each of them is enough.
+    pub instead: Vec<Change>,
     /// The most that would be taken of what was asked: seconds of a time, a number of nodes or jobs.
     pub most: Option<u64>,
-    /// The key of the cluster file that decides, such as `qos.test.max_wall`.
-    pub at: Option<String>,
+    /// What of the cluster file decides.
+    pub at: LimitPath,
     /// The key's bytes in the cluster file; empty where no single key decides.
     pub span: std::ops::Range<usize>,
     /// It rests on a value that is assumed, or on one of two that are said, or the job runs all the
@@ -171,7 +195,82 @@ pub struct Refusal {
     pub assumed: bool,
 }
 
-impl Refusal {
+/// A finding but for where it stands.
+pub(super) fn finding(
+    denial: Denial,
+    asked: Requested,
+    there: There,
+    instead: Vec<Change>,
+) -> Finding {
+    Finding {
+        denial,
+        fate: Fate::Refused,
+        detail: None,
+        about: Subject::of_denial(denial),
+        asked,
+        there,
+        instead,
+        most: None,
+        at: LimitPath::Name,
+        span: 0..0,
+        assumed: false,
+    }
+}
+
+impl Finding {
+    /// What an engine itself refuses, whatever a file says.
+    pub fn by_engine(
+        denial: Denial,
+        asked: impl Into<String>,
+        there: impl Into<String>,
+        todo: impl Into<String>,
+    ) -> Finding {
+        Finding {
+            at: LimitPath::Engine,
+            ..finding(
+                denial,
+                Requested::Message(asked.into()),
+                There::Message(there.into()),
+                vec![Change::Message(todo.into())],
+            )
+        }
+    }
+
+    /// What was asked, in words.
+    #[must_use]
+    pub fn asked(&self) -> String {
+        self.asked.to_string()
+    }
+
+    /// What there is, in words.
+    #[must_use]
+    pub fn there(&self) -> String {
+        self.there.words(&self.at)
+    }
+
+    /// What to do, in words.
+    #[must_use]
+    pub fn todo(&self) -> String {
+        any_of(&self.instead)
+    }
+
+    pub(super) fn about(mut self, about: Subject) -> Finding {
+        self.about = about;
+        self
+    }
+
+    pub(super) fn most(mut self, most: impl Into<u64>) -> Finding {
+        self.most = Some(most.into());
+        self
+    }
+
+    pub(super) fn at<T>(mut self, path: LimitPath, value: &Sourced<T>) -> Finding {
+        self.at = path;
+        self.span = value.span.clone();
+        self.assumed |= value.is_assumed() || value.is_disputed();
+        self
+    }
+
     /// The lines that `sbatch` prints; none where it takes the job.
     #[must_use]
     pub fn printed(&self) -> String {
@@ -190,7 +289,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.fate {
             Fate::Waits(reason) => format!("the job would wait for ever: {reason}"),
@@ -200,7 +299,9 @@ impl fmt::Display for Refusal {
         write!(
             f,
             "{what}; asked: {}; there: {}; do: {}",
-            self.asked, self.there, self.todo
+            self.asked(),
+            self.there(),
+            self.todo()
         )
     }
 }
