@@ -23,6 +23,7 @@ mod made_once;
 mod main_branch;
 pub mod notices;
 mod protocol;
+mod python_stack;
 mod rank;
 mod rank_stack;
 pub mod shell;

@@ -87,19 +87,33 @@ impl RankStack {
     /// Of what `py-spy dump` prints of the rank's process; `None` where it shows no frame.
     #[must_use]
     pub fn of_py_spy(rank: u32, dump: &str, doing: &Doing) -> Option<RankStack> {
-        let frames = main_frames(dump);
-        let innermost = frames.first()?;
-        let named = |frame: &&str| {
-            let frame = frame.to_ascii_lowercase();
+        RankStack::of_frames(rank, &main_frames(dump), doing)
+    }
+
+    /// Of what Python's `faulthandler` writes of the rank's process; `None` where it shows no frame.
+    #[must_use]
+    pub fn of_faulthandler(rank: u32, dump: &str, doing: &Doing) -> Option<RankStack> {
+        RankStack::of_frames(rank, &main_of_faulthandler(dump)?, doing)
+    }
+
+    /// Of the main thread's frames, innermost first.
+    fn of_frames<T: AsRef<str>>(rank: u32, frames: &[T], doing: &Doing) -> Option<RankStack> {
+        let innermost = frames.first()?.as_ref();
+        let named = |frame: &T| {
+            let frame = frame.as_ref().to_ascii_lowercase();
             COLLECTIVES.iter().any(|name| frame.contains(name))
         };
+        // At a socket of its own it waits for another process, too.
+        let at_socket = innermost.contains("(socket.py:");
         let by_kernel = RankStack::of_kernel(rank, doing).standing;
         let standing = match by_kernel {
             Standing::Stopped | Standing::Disk => by_kernel,
-            Standing::Works | Standing::Waits if frames.iter().any(named) => Standing::Waits,
+            Standing::Works | Standing::Waits if at_socket || frames.iter().any(named) => {
+                Standing::Waits
+            }
             Standing::Works | Standing::Waits => Standing::Works,
         };
-        let mut place = (*innermost).to_owned();
+        let mut place = innermost.to_owned();
         if standing == Standing::Stopped {
             place.push_str(", stopped by a signal");
         }
@@ -124,6 +138,31 @@ fn main_frames(dump: &str) -> Vec<&str> {
     lines.next();
     let frames = lines.take_while(|line| line.starts_with("    "));
     frames.map(str::trim).collect()
+}
+
+/// The frames of the main thread in what `faulthandler` writes, innermost first and as `py-spy` has
+/// them: `load (data.py:12)`. The newest thread is first there, the main one last.
+#[must_use]
+pub fn main_of_faulthandler(dump: &str) -> Option<Vec<String>> {
+    let is_head =
+        |line: &str| line.contains("hread 0x") && line.ends_with("(most recent call first):");
+    let mut lines = dump.lines().rev().collect::<Vec<_>>();
+    let head = lines.iter().position(|line| is_head(line))?;
+    lines.truncate(head);
+    let frame = |line: &&str| {
+        // `  File "/home/me/data.py", line 12 in load`
+        let rest = line.trim().strip_prefix("File \"")?;
+        let (path, rest) = rest.split_once("\", line ")?;
+        let (number, function) = rest.split_once(" in ")?;
+        // Of a package's module the package counts, too: that is how waits are known.
+        let name = path.rsplit_once("site-packages/").map_or_else(
+            || path.rsplit('/').next().unwrap_or(path),
+            |(_, inside)| inside,
+        );
+        Some(format!("{function} ({name}:{number})"))
+    };
+    let frames: Vec<String> = lines.iter().rev().filter_map(frame).collect();
+    (!frames.is_empty()).then_some(frames)
 }
 
 /// In one line where ranks stand, those that the others wait for first. `silent`: nodes whose agents
@@ -307,5 +346,39 @@ mod tests {
             RankStack::of_py_spy(0, "Error: Permission denied", &sleeps),
             None
         );
+    }
+
+    #[test]
+    fn what_faulthandler_writes() {
+        // Of Python 3.11.7, with a thread that loads.
+        let dump = "Thread 0x00007fd9b49ae6c0 (most recent call first):\n  \
+            File \"/home/me/t.py\", line 3 in load\n  \
+            File \"/usr/lib/python3.11/threading.py\", line 982 in run\n\n\
+            Current thread 0x00007fd9b5821b80 (most recent call first):\n  \
+            File \"/usr/lib/python3.11/socket.py\", line 294 in accept\n  \
+            File \"/home/me/t.py\", line 6 in train\n  \
+            File \"/home/me/t.py\", line 7 in <module>\n";
+        let stack = RankStack::of_faulthandler(3, dump, &process('S', "accept")).unwrap();
+        assert_eq!(
+            (stack.place.as_str(), stack.standing),
+            ("accept (socket.py:294)", Standing::Waits)
+        );
+        let in_package = dump.replace(
+            "/usr/lib/python3.11/socket.py\", line 294 in accept",
+            "/v/site-packages/torch/distributed/distributed_c10d.py\", line 9 in all_reduce",
+        );
+        let stack = RankStack::of_faulthandler(3, &in_package, &process('S', "futex")).unwrap();
+        assert_eq!(
+            (stack.place.as_str(), stack.standing),
+            (
+                "all_reduce (torch/distributed/distributed_c10d.py:9)",
+                Standing::Waits
+            )
+        );
+        let loads = dump.replace("/usr/lib/python3.11/socket.py", "/home/me/data.py");
+        let stack = RankStack::of_faulthandler(3, &loads, &process('S', "futex")).unwrap();
+        assert_eq!(stack.standing, Standing::Works);
+        assert_eq!(main_of_faulthandler("Fatal"), None);
+        assert_eq!(main_of_faulthandler(""), None);
     }
 }

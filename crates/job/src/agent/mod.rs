@@ -31,6 +31,7 @@ pub use tree::{make_rest, tree};
 
 use crate::local_folder::{LocalFolder, LocalFolderError};
 use crate::protocol::{AgentId, DiskId, Order, Report};
+use crate::python_stack;
 use carry::Held;
 use collect::Collecting;
 use folder::{Attempt, EventTail, RunFolder};
@@ -385,6 +386,10 @@ impl Agent {
                 self.open_port();
                 self.watching = self.copier;
                 self.mirror_logs();
+                if self.at.plan.hang.is_some() {
+                    // Without it the kernel says where ranks stand.
+                    let _ = python_stack::install(&self.local.path());
+                }
                 if self.copier && !self.at.plan.data.collect.value.is_empty() {
                     let noted = self.local.note_uncollected();
                     noted.map_err(|source| AgentError::System {
@@ -459,8 +464,9 @@ impl Agent {
     fn look_at_ranks(&self) {
         let ranks = ranks::numbered(&self.local.path(), self.at.node_index);
         let (run, attempt) = (self.at.run.clone(), self.at.attempt);
+        let local = self.local.path();
         std::thread::spawn(move || {
-            for stack in stacks::look(&run, attempt, &ranks) {
+            for stack in stacks::look(&run, &local, attempt, &ranks) {
                 let _ = say(Report::Stack(stack));
             }
             let _ = say(Report::Looked);

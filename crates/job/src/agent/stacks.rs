@@ -1,13 +1,14 @@
 //! What each rank of a node does right now: for ranks that hang.
 
 use super::ranks::RankProcess;
+use crate::python_stack;
 use crate::rank_stack::RankStack;
 use folder::{Attempt, RunFolder};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use sys::process::{Doing, descendants, doing, find_program};
@@ -20,12 +21,17 @@ const MOST: usize = 8;
 
 /// Looks at the ranks of a node, which started these processes; writes what is seen of each into the
 /// run folder.
-pub fn look(run: &RunFolder, attempt: Attempt, started: &[(u32, RankProcess)]) -> Vec<RankStack> {
+pub fn look(
+    run: &RunFolder,
+    local: &Path,
+    attempt: Attempt,
+    started: &[(u32, RankProcess)],
+) -> Vec<RankStack> {
     let ranks = by_rank(started);
     let looks = ranks.iter().map(|(rank, pids)| (*rank, pids));
     std::thread::scope(|scope| {
         let looks: Vec<_> = looks
-            .map(|(rank, pids)| scope.spawn(move || one(run, attempt, rank, pids)))
+            .map(|(rank, pids)| scope.spawn(move || one(run, local, attempt, rank, pids)))
             .collect();
         // A look that panicked saw nothing.
         looks
@@ -75,19 +81,31 @@ fn variables(pid: u32) -> HashMap<String, String> {
         .collect()
 }
 
-/// The stacks of a rank's processes: by `py-spy` where the rank has it and it may look, else what the
-/// kernel says.
-fn one(run: &RunFolder, attempt: Attempt, rank: u32, pids: &[u32]) -> Option<RankStack> {
+/// The stacks of a rank's processes: by `py-spy` where the rank has it and it may look, else by
+/// Python's `faulthandler`, else what the kernel says.
+fn one(
+    run: &RunFolder,
+    local: &Path,
+    attempt: Attempt,
+    rank: u32,
+    pids: &[u32],
+) -> Option<RankStack> {
     let mut text = String::new();
     let mut stands: Option<(bool, RankStack)> = None;
     for pid in pids.iter().take(MOST) {
         let Some(seen) = doing(*pid) else {
             continue;
         };
-        let dump = py_spy(*pid);
-        let spied = dump
+        let mut dump = py_spy(*pid);
+        let mut spied = dump
             .as_ref()
             .and_then(|dump| RankStack::of_py_spy(rank, dump, &seen));
+        if spied.is_none()
+            && let Some(own) = python_stack::ask(local, *pid)
+        {
+            spied = RankStack::of_faulthandler(rank, &own, &seen);
+            dump = Some(format!("Process {pid}: {seen}\n{own}"));
+        }
         // Writing into a string is no error.
         let _ = match &dump {
             Some(dump) => writeln!(text, "{}\n", dump.trim_end()),
@@ -182,7 +200,7 @@ mod tests {
         let attempt = Attempt { job: 1, restart: 0 };
         let until = Instant::now() + Duration::from_secs(20);
         loop {
-            let stacks = look(&run, attempt, &[(0, process.clone())]);
+            let stacks = look(&run, folder.path(), attempt, &[(0, process.clone())]);
             if done(&stacks) || Instant::now() > until {
                 let text = fs::read_to_string(run.stack(attempt, 0)).unwrap_or_default();
                 return (stacks, text);

@@ -18,6 +18,7 @@ use crate::conductor;
 use crate::deputy::{Deputy, Stopping};
 use crate::exit_code;
 use crate::local_folder;
+use crate::python_stack;
 use crate::shell::ShellFile;
 use container::{ContainerError, Inside};
 use folder::{Attempt, FolderError, LaunchFile, RankExit, RunFolder};
@@ -312,7 +313,11 @@ impl Start<'_> {
         of_rank: Option<(&Place, &Path)>,
         told_to_end: &Arc<AtomicBool>,
     ) -> Result<ExitStatus, RankError> {
-        let (program, argv, variables) = self.prepare()?;
+        let (program, argv, mut variables) = self.prepare()?;
+        // Inside a container the folder need not be there.
+        if let (Some((_, local)), None) = (of_rank, &self.launch.container) {
+            python_stack::announce(local, &mut variables);
+        }
         let catching = |source| RankError::System {
             what: "catching signals",
             source,
