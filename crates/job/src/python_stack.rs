@@ -52,7 +52,7 @@ pub fn announce(local: &Path, variables: &mut BTreeMap<OsString, OsString>) {
     variables.insert(NAME.into(), path);
 }
 
-/// What Python writes of a process's threads; `None` where it is no Python that was told to, or one
+/// What Python writes of a process's threads; `None` where it is no Python with the handler, or one
 /// that does not write in time.
 #[must_use]
 pub fn ask(local: &Path, pid: u32) -> Option<String> {
