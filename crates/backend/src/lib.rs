@@ -16,7 +16,7 @@ mod transport;
 pub use api::EngineFolder;
 pub use cluster_view::{Amount, ClusterView, NodeView, QueueState, QueuedJob, Used};
 pub use embedded::{EmbeddedTransport, LOCAL};
-pub use facts::node_local;
+pub use facts::{node_local, runtimes_here};
 pub use job_view::{JobView, ViewState};
 pub use poller::{Look, Poller, Reach};
 pub use shared_queue::{INTERVAL, SharedQueue, Snapshot};

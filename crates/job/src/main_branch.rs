@@ -20,6 +20,7 @@ use std::process::ExitCode;
 /// - `agent RUN_FOLDER`, `stage RUN_FOLDER`: one task a node.
 /// - `rank JOB.RESTART RUN_FOLDER LOCAL_FOLDER`: one task a rank.
 /// - `service JOB.RESTART RUN_FOLDER COMMAND…`: a program beside the ranks.
+/// - `container JSON COMMAND…`: becomes a command inside a container; `container-script`, a batch script.
 /// - `shell FILE`: becomes the shell of a file.
 /// - `head`, with the same: the only task of a step, whose program starts an `mpi-rank` for each rank.
 ///
@@ -64,6 +65,17 @@ pub fn main(args: &[OsString]) -> ExitCode {
                 (boxed(error), code)
             }));
         }
+        [what, container, command @ ..] if step_part(what).is_some() => {
+            let words = command.iter().map(|word| word.display().to_string());
+            let (Some(part), Some(container)) = (step_part(what), container.to_str()) else {
+                return ended(Err(wrong_usage()));
+            };
+            let words: Vec<String> = words.collect();
+            return ended(part(container, &words).map_err(|error| {
+                let code = error.code();
+                (boxed(error), code)
+            }));
+        }
         [what, file] if *what == Path::new("shell") => {
             return ended(rank::shell(file).map_err(|error| {
                 let code = error.code();
@@ -86,6 +98,17 @@ pub fn main(args: &[OsString]) -> ExitCode {
         _ => return ended(Err(wrong_usage())),
     };
     ended(result.map_err(|error| (error, 1)))
+}
+
+/// A command in the container of a step.
+type StepPart = fn(&str, &[String]) -> Result<u8, RankError>;
+
+fn step_part(what: &Path) -> Option<StepPart> {
+    match what.to_str()? {
+        "container" => Some(rank::in_container),
+        "container-script" => Some(rank::script_in_container),
+        _ => None,
+    }
 }
 
 /// A task of the ranks' step.

@@ -13,6 +13,7 @@ const VALUES: &[(&str, &str)] = &[
     ("acctg-freq", "task=10"),
     ("begin", "now+1hour"),
     ("chdir", "/elsewhere"),
+    ("container-mounts", "/a"),
     ("core-spec", "1"),
     ("cpu-bind", "rank"),
     ("cpu_bind", "rank"),
@@ -62,6 +63,15 @@ const BESIDE: &[(&str, &str)] = &[
 /// Options whose effect is not in what is asked for: the command itself reads them first.
 const OF_THE_COMMAND: &[&str] = &["ignore-pbs", "interactive", "verbose", "wrap"];
 
+/// Options that say what holds without them, in place of others on the line.
+const OF_THE_DEFAULT: &[&str] = &[
+    "no-container-mount-home",
+    "no-container-remap-root",
+    "no-container-entrypoint",
+    "container-entrypoint-log",
+    "container-readonly",
+];
+
 /// What an option makes of the plainest line, as text, and what is said.
 fn resolved(command: Command, words: &[&str]) -> (String, Vec<Diagnostic>) {
     let zone = TimeZone::UTC;
@@ -80,7 +90,7 @@ fn resolved(command: Command, words: &[&str]) -> (String, Vec<Diagnostic>) {
                     asked.get_user_env,
                 ),
                 (&asked.clusters, asked.parsable, asked.test_only),
-                (asked.wait, asked.quiet, asked.show),
+                (asked.wait, asked.quiet, asked.show, &asked.container),
             );
             (format!("{:?} {of_command:?}", asked.request), said)
         }
@@ -118,7 +128,11 @@ fn complaint(command: Command, option: &Opt) -> Option<String> {
         (Effect::Nothing(_), _) if !noted && !refused => complain("says nothing"),
         (Effect::Sets(_), Some(_)) if !noted && !refused => complain("says nothing"),
         (Effect::Sets(_), None) if refused || noted => complain("is not as its row says"),
-        (Effect::Sets(_), None) if got == plain && !OF_THE_COMMAND.contains(&option.long) => {
+        (Effect::Sets(_), None)
+            if got == plain
+                && !OF_THE_COMMAND.contains(&option.long)
+                && !OF_THE_DEFAULT.contains(&option.long) =>
+        {
             complain("changes nothing")
         }
         _ => None,

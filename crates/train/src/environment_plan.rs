@@ -1,6 +1,8 @@
 //! What the ranks' environment is made of.
 
-use crate::{ContainerPlan, Resolved, Source};
+use crate::containers;
+use crate::{ContainerPlan, ContainerSection, Refusal, Resolved, Source};
+use model::ClusterFacts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -80,6 +82,35 @@ pub enum Prelude {
 }
 
 impl EnvironmentPlan {
+    /// Puts a container of that image in place of Python and container, as `--image` of a command
+    /// asks for it; the runtime is one of the cluster's.
+    ///
+    /// # Errors
+    /// There is none that runs it.
+    pub fn put_in(
+        &mut self,
+        image: &str,
+        facts: &ClusterFacts,
+        here: &Path,
+    ) -> Result<(), Refusal> {
+        let by = || Source::Flag {
+            flag: "--image".to_owned(),
+        };
+        let asked = ContainerSection {
+            image: Some(Resolved::new(image.to_owned(), by())),
+            ..ContainerSection::default()
+        };
+        self.container = containers::resolve(
+            asked,
+            &self.modules.value,
+            &facts.name,
+            &facts.containers.runtimes,
+            |path| here.join(path),
+        )?;
+        self.python = Resolved::new(Python::AsItIs, Source::default("of the container's image"));
+        Ok(())
+    }
+
     /// What activates the environment, in order. `made` is the folder of the environment that was
     /// made of the requirements; without it a plan with requirements activates modules alone.
     #[must_use]

@@ -41,8 +41,8 @@ mod unsaved;
 pub use amounts::{parse_length, say_bytes, say_limit, say_mebibytes, say_seconds};
 pub use cluster_names::check_cluster_names;
 pub use containers::{
-    ContainerPlace, ContainerPlan, ContainerStart, Image, Mount, about as about_runtime,
-    enroot_address, is_passed,
+    ContainerPlace, ContainerPlan, ContainerStart, Image, Mount, PrivateCopy, StepPlace,
+    about as about_runtime, copy_words, enroot_address, is_misleading, is_passed,
 };
 pub use environment_plan::{CONDA_HOOK, EnvironmentPlan, Prelude, Python};
 pub use hang_plan::HangPlan;

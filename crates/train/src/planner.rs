@@ -580,9 +580,13 @@ fn environment(
     facts: &ClusterFacts,
 ) -> Result<EnvironmentPlan, Refusal> {
     let mut modules = asked.modules.unwrap_or_else(|| or(Vec::new(), "none"));
-    let container = containers::resolve(asked.container, &modules.value, facts, |path| {
-        absolute(base, path)
-    })?;
+    let container = containers::resolve(
+        asked.container,
+        &modules.value,
+        &facts.name,
+        &facts.containers.runtimes,
+        |path| absolute(base, path),
+    )?;
     let mut python = asked.python;
     if let Some(container) = &container {
         python.take_if(|python| python.source.is_habit());

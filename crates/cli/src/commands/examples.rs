@@ -225,6 +225,10 @@ const EXAMPLES: &[Examples] = &[
         &[
             ("yard shell", "as the ranks of this folder's yard.toml run"),
             (
+                "yard shell --image docker://ubuntu:24.04 --save mine",
+                "changes an image, and saves it under another name",
+            ),
+            (
                 "yard shell --gpus-per-node 1 -- nvidia-smi",
                 "a command in its place",
             ),

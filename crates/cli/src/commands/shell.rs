@@ -32,6 +32,13 @@ pub struct Args {
     on: Option<String>,
     #[command(flatten)]
     resources: ResourceFlags,
+    /// Open it in a container of this image: docker://…, a .sif or .sqsh file, a folder, a recipe
+    #[arg(long, value_name = "IMAGE")]
+    image: Option<String>,
+    /// Be root in a copy of the image, and save it as this new .sif or .sqsh file or folder when the
+    /// shell ends
+    #[arg(long, value_name = "NEW")]
+    save: Option<PathBuf>,
     /// Run this instead of a shell
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -56,6 +63,17 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         ..RunRequest::default()
     };
     let mut planned = request.plan(&places)?;
+    if let Some(image) = &args.image {
+        let facts = &planned.target.facts;
+        let here = std::env::current_dir().unwrap_or_default();
+        let put = planned.plan.environment.put_in(image, facts, &here);
+        put.map_err(|refusal| {
+            Failure::new(exit_code::USAGE, refusal.message.clone())
+                .asked(refusal.asked)
+                .there(refusal.there)
+                .todo(refusal.todo)
+        })?;
+    }
     leave_out_modules(&mut planned.plan);
     planned.check()?;
     let interrupt = Interrupt::watch()?;
@@ -63,7 +81,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     drop(interrupt);
     one_task(&mut planned.plan, args.command);
     let folder = own_folder(&places.scratch)?;
-    let ended = open(&planned, &ready, &folder, printer);
+    let ended = open(&planned, &ready, &folder, args.save.as_deref(), printer);
     // Its home and what else was in it were the shell's.
     let _ = fs::remove_dir_all(&folder);
     ended
@@ -102,9 +120,18 @@ fn own_folder(scratch: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-fn open(planned: &Planned, ready: &Ready, folder: &Path, printer: &Printer) -> Outcome {
+fn open(
+    planned: &Planned,
+    ready: &Ready,
+    folder: &Path,
+    save: Option<&Path>,
+    printer: &Printer,
+) -> Outcome {
     let plan = &planned.plan;
-    let launch = launch_file(planned, ready, folder)?;
+    let mut launch = launch_file(planned, ready, folder)?;
+    if let Some(save) = save {
+        keep_changes(launch.container.as_mut(), save)?;
+    }
     let container = launch.container.as_ref();
     let mut options: Vec<OsString> = Vec::new();
     options.extend(plan.shell_options(&planned.base).iter().map(OsString::from));
@@ -140,6 +167,35 @@ fn open(planned: &Planned, ready: &Ready, folder: &Path, printer: &Printer) -> O
         .code()
         .and_then(|code| u8::try_from(code).ok())
         .unwrap_or(exit_code::FAILED))
+}
+
+/// Has the container run in a copy of its image, which is saved when the shell has ended.
+fn keep_changes(container: Option<&mut ContainerStart>, save: &Path) -> Result<(), Failure> {
+    let failed = |what: String, there: &str, todo: &str| {
+        Failure::new(exit_code::USAGE, what)
+            .asked(format!("--save {}", save.display()))
+            .there(there)
+            .todo(todo)
+    };
+    let Some(container) = container else {
+        let what = "there is no container to save".to_owned();
+        let there = "the shell runs in no container";
+        return Err(failed(what, there, "name the image with --image"));
+    };
+    let here = std::env::current_dir().unwrap_or_default();
+    let save = here.join(save);
+    if save.exists() {
+        let what = format!("{} is there already", save.display());
+        return Err(failed(
+            what,
+            "nothing is replaced",
+            "save under another name",
+        ));
+    }
+    container.keep_changes(&save).map_err(|saves| {
+        let what = format!("{} can't save the image so", container.runtime.word());
+        failed(what, saves, "save under another name")
+    })
 }
 
 /// The launch of the shell, as a rank's: its files are in `folder` instead of a run's.

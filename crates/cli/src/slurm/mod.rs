@@ -25,6 +25,7 @@ mod squeue;
 pub mod srun;
 mod ssh;
 mod sshare;
+mod step_container;
 mod token;
 mod yaml;
 

@@ -3,6 +3,7 @@
 use super::connection::{CommandError, connect, connect_to};
 use super::login_environment::{bare_login, login_environment};
 use super::script_source::{FoundScript, from_file, from_stdin};
+use super::step_container;
 use super::token::token;
 use crate::printer::Printer;
 use api::{Client, Submission};
@@ -110,7 +111,7 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
         Stop::Status(1)
     })?;
     let text = found.as_ref().map(|found| script_text(found, printer));
-    let (asked, said) = resolve(args, &super::variable, text.as_deref(), &surroundings);
+    let (mut asked, said) = resolve(args, &super::variable, text.as_deref(), &surroundings);
     if let Some(show) = asked.show {
         return shown(show, printer);
     }
@@ -150,6 +151,16 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
     }
     for note in super::job_mail::unsent(&asked.request) {
         printer.say(&format!("sbatch: {note}"));
+    }
+    let container = step_container::made_ready(&asked.container, &cwd, "sbatch", printer);
+    let container = container.map_err(|lines| {
+        for line in lines {
+            printer.say(&format!("sbatch: error: {line}"));
+        }
+        Stop::Status(1)
+    })?;
+    if container.is_some() {
+        asked.request.rare.container = container;
     }
     let umask = sys::process::umask();
     let environment = environment(&asked, &cwd, umask, printer)?;

@@ -80,9 +80,18 @@ impl Owner {
             "slurm-%j.out"
         };
         Some(StepSpec {
-            program: Program::Script {
-                path: self.folder.script(submitted),
-                args,
+            program: match &request.rare.container {
+                None => Program::Script {
+                    path: self.folder.script(submitted),
+                    args,
+                },
+                Some(container) => {
+                    let words = [&*self.binary.to_string_lossy(), "job", "container-script"];
+                    let script = self.folder.script(submitted);
+                    let words = words.into_iter().map(str::to_owned);
+                    let words = words.chain([container.clone(), script.display().to_string()]);
+                    Program::Command(words.chain(args).collect())
+                }
             },
             environment: Environment::File(self.folder.environment(submitted)),
             variables,

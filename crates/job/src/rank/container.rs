@@ -38,6 +38,14 @@ pub enum ContainerError {
         /// What the system says.
         source: io::Error,
     },
+    /// The image can't be copied, or its copy not be saved.
+    #[error("the copy of the image that the container writes to failed: {words}")]
+    Copy {
+        /// The program with its words.
+        words: String,
+        /// How it ended.
+        source: io::Error,
+    },
     /// A folder that the container gets can't be made.
     #[error("{folder:?} can't be made for the container")]
     Folder {

@@ -7,11 +7,14 @@ mod container;
 mod head;
 mod mount_points;
 mod prelude;
+mod private_copy;
 mod program;
 mod service;
+mod step;
 
 pub use head::head;
 pub use service::service;
+pub use step::{in_container, script_in_container};
 
 use crate::agent::RankProcess;
 use crate::conductor;
@@ -24,6 +27,7 @@ use container::{ContainerError, Inside};
 use folder::{Attempt, FolderError, LaunchFile, RankExit, RunFolder};
 use model::Timestamp;
 use prelude::PreludeError;
+use private_copy::Copied;
 use program::ProgramError;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
@@ -355,7 +359,14 @@ pub fn shell(file: &Path) -> Result<u8, RankError> {
         what: "reading what the shell is started with",
         source,
     };
-    let ShellFile { launch, secrets } = ShellFile::take(file).map_err(reading)?;
+    let ShellFile {
+        mut launch,
+        secrets,
+    } = ShellFile::take(file).map_err(reading)?;
+    let copied = match &mut launch.container {
+        Some(container) => Copied::make(container)?,
+        None => None,
+    };
     let Some(rank) = launch.ranks.first() else {
         return Err(RankError::Task {
             variable: "SLURM_PROCID",
@@ -370,9 +381,7 @@ pub fn shell(file: &Path) -> Result<u8, RankError> {
         secrets,
     };
     let (program, argv, variables) = start.prepare()?;
-    let source = command(&program, &argv, &launch.cwd, &variables).exec();
-    let program = program.display().to_string();
-    Err(ProgramError::of(source, program, &launch.cwd).into())
+    step::start(&program, &argv, &launch.cwd, &variables, copied)
 }
 
 fn spawn(

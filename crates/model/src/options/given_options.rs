@@ -5,7 +5,7 @@ use crate::options::given::Origin;
 use crate::options::option_table::Key;
 use crate::values::{
     ArraySpec, Dependency, Distribution, Export, GresList, JobId, MailEvent, NodeCount, NodeName,
-    OpenMode, PassedLimits, SignalSpec, TimeLimitRequest, Timestamp,
+    OpenMode, PassedLimits, SignalSpec, StepContainer, TimeLimitRequest, Timestamp,
 };
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -31,6 +31,7 @@ pub(crate) struct GivenOptions {
     pub(crate) clusters: Option<String>,
     pub(crate) comment: Option<String>,
     pub(crate) constraint: Option<String>,
+    pub(crate) container: StepContainer,
     pub(crate) contiguous: bool,
     pub(crate) spread: bool,
     pub(crate) core_spec: Option<u32>,

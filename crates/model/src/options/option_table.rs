@@ -69,7 +69,9 @@ pub enum Effect {
 #[rustfmt::skip]
 pub enum Key {
     AccelBind, Account, AcctgFreq, Array, Begin, BurstBuffer, BurstBufferFile, Chdir, Clusters,
-    Comment, Constraint, Contiguous, CoreSpec, CoresPerSocket, CpuBind, CpuFreq, CpusPerGpu,
+    Comment, Constraint, ContainerEntrypoint, ContainerEntrypointLog, ContainerEnv, ContainerImage,
+    ContainerMountHome, ContainerMounts, ContainerName, ContainerRemapRoot, ContainerSave,
+    ContainerWorkdir, ContainerWritable, Contiguous, CoreSpec, CoresPerSocket, CpuBind, CpuFreq, CpusPerGpu,
     CpusPerTask, Deadline, DelayBoot, Dependency, DisableStatus, Distribution, Error, Exact,
     Exclude, Exclusive, Export, ExportFile, ExtraNodeInfo, GetUserEnv, Gid, GpuBind, GpuFreq, Gpus,
     GpusPerNode, GpusPerSocket, GpusPerTask, Gres, GresFlags, Help, Hint, Hold, IgnorePbs,
@@ -138,7 +140,8 @@ impl Opt {
         };
         let known = self.is_of(command);
         self.environment.split_whitespace().filter(move |name| {
-            known && (own.iter().any(|prefix| name.starts_with(prefix)) || OF_ALL.contains(name))
+            let is_own = own.iter().any(|prefix| name.starts_with(prefix));
+            known && (is_own || OF_ALL.contains(name) || name.starts_with("PYXIS_"))
         })
     }
 

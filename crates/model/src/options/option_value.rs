@@ -61,6 +61,34 @@ impl Reading<'_> {
                 o.constraint = owned().filter(|features| !features.is_empty());
                 self.features(text, given);
             }
+            Key::ContainerEntrypoint => o.container.entrypoint = !long.starts_with("no-"),
+            Key::ContainerEntrypointLog => {}
+            Key::ContainerEnv => {
+                o.container.variables = text.split(',').map(str::to_owned).collect();
+                if o.container.variables.iter().any(String::is_empty) {
+                    let message = format!("pyxis: --container-env: invalid format: {text}");
+                    return Err(Wrong("invalid-value", message, 1));
+                }
+            }
+            Key::ContainerImage | Key::ContainerWorkdir | Key::ContainerSave if text.is_empty() => {
+                let message = format!("pyxis: --{long}: argument required");
+                return Err(Wrong("invalid-value", message, 1));
+            }
+            Key::ContainerImage => o.container.image = owned(),
+            Key::ContainerMountHome => o.container.mount_home = !long.starts_with("no-"),
+            Key::ContainerMounts => {
+                o.container.mounts.clear();
+                let added = o.container.add_mounts(text);
+                added.map_err(|message| Wrong("invalid-value", message, 1))?;
+            }
+            Key::ContainerName => {
+                let named = o.container.set_name(text);
+                named.map_err(|message| Wrong("invalid-value", message, 1))?;
+            }
+            Key::ContainerRemapRoot => o.container.root = !long.starts_with("no-"),
+            Key::ContainerSave => o.container.save = owned(),
+            Key::ContainerWorkdir => o.container.workdir = owned(),
+            Key::ContainerWritable => o.container.writable = long != "container-readonly",
             Key::Contiguous => o.contiguous = true,
             Key::CoreSpec => o.core_spec = number(0)?,
             Key::CoresPerSocket => o.cores_per_socket = number(1)?,

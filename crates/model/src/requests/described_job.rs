@@ -133,6 +133,7 @@ pub(crate) fn request(reading: &Reading<'_>, job: &JobDescription, name: &str) -
             licenses: o.licenses.clone().filter(|licences| !licences.is_empty()),
             mail_types,
             mail_user: o.mail_user.clone(),
+            container: None,
             node_options: node_options(reading, job),
         }
         .into(),

@@ -79,6 +79,9 @@ pub struct RareOptions {
     /// `--mail-user`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mail_user: Option<String>,
+    /// What starts its script inside a container, in JSON that `sbatch` writes and its job reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
     /// What else it asks of its nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_options: Option<Box<NodeOptions>>,

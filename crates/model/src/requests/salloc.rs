@@ -7,6 +7,7 @@ use crate::options::option_table::Command;
 use crate::options::reading::Reading;
 use crate::options::{Show, Surroundings, getopt};
 use crate::requests::{Request, asked_job, described_job};
+use crate::values::StepContainer;
 use std::path::PathBuf;
 
 /// What `salloc` was asked for.
@@ -18,6 +19,8 @@ pub struct Salloc {
     pub command: Vec<String>,
     /// `--chdir`, absolute: `salloc` itself goes there.
     pub chdir: Option<PathBuf>,
+    /// `--container-image` and its like: of the steps in it.
+    pub container: StepContainer,
     /// `--clusters`
     pub clusters: Option<String>,
     /// `--get-user-env`
@@ -63,6 +66,7 @@ pub fn resolve(
         request,
         command,
         chdir: o.chdir.clone(),
+        container: o.container.clone(),
         clusters: o.clusters.clone(),
         get_user_env: o.get_user_env,
         immediate: o.immediate,

@@ -11,7 +11,7 @@ use crate::requests::job_description::JobDescription;
 use crate::requests::submission_environment::{OF_ONE_JOB, submission_variables};
 use crate::requests::{Request, asked_job, described_job};
 use crate::scripts::{foreign_directives, script};
-use crate::values::{Export, PassedLimits};
+use crate::values::{Export, PassedLimits, StepContainer};
 use std::path::Path;
 
 /// Where the script comes from.
@@ -44,6 +44,8 @@ pub struct Sbatch {
     pub export_file: Option<String>,
     /// `--get-user-env`
     pub get_user_env: bool,
+    /// `--container-image` and its like: of the script.
+    pub container: StepContainer,
     /// `--propagate`
     pub limits: PassedLimits,
     /// `--clusters`
@@ -192,6 +194,7 @@ pub fn resolve(
         export: o.export.clone().unwrap_or_default(),
         export_file: o.export_file.clone(),
         get_user_env: o.get_user_env,
+        container: o.container.clone(),
         limits: o.passed_limits(),
         clusters: o.clusters.clone(),
         parsable: o.parsable,

@@ -9,7 +9,8 @@ use crate::options::reading::Reading;
 use crate::options::{Show, Surroundings, getopt};
 use crate::requests::{Request, StepRequest, asked_job, described_job};
 use crate::values::{
-    CpuBind, Export, GpuCount, GresList, JobId, OpenMode, PassedLimits, Seconds, TimeLimitRequest,
+    CpuBind, Export, GpuCount, GresList, JobId, OpenMode, PassedLimits, Seconds, StepContainer,
+    TimeLimitRequest,
 };
 use std::path::PathBuf;
 
@@ -75,6 +76,8 @@ pub struct LaunchOptions {
     pub limits: PassedLimits,
     /// `--preserve-env`: the job's counts stay in the step's environment.
     pub preserve_env: bool,
+    /// `--container-image` and its like.
+    pub container: StepContainer,
 }
 
 /// Where one of the tasks' streams goes, or comes from.
@@ -327,6 +330,7 @@ fn launch(o: &GivenOptions, surroundings: &Surroundings<'_>) -> LaunchOptions {
         quit_on_interrupt: o.quit_on_interrupt || o.disable_status,
         limits: o.passed_limits(),
         preserve_env: o.preserve_env,
+        container: o.container.clone(),
     }
 }
 

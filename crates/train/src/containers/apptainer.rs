@@ -14,10 +14,19 @@ pub(super) fn start(container: &ContainerStart, _: &[String]) -> Vec<String> {
     if container.gpus {
         words.push("--nv".to_owned());
     }
-    if container.writable {
+    if container.is_own {
+        words.push("--writable".to_owned());
+    } else if container.writable {
         words.push("--writable-tmpfs".to_owned());
     }
-    words.push(format!("--home={}", container.home));
+    if container.root {
+        words.push("--fakeroot".to_owned());
+    }
+    words.push(if container.home.is_empty() {
+        "--no-home".to_owned()
+    } else {
+        format!("--home={}", container.home)
+    });
     let binds = container.mounts.iter();
     words.extend(binds.map(|mount| format!("--bind={}", mount.colons())));
     words.push(format!("--pwd={}", container.workdir));

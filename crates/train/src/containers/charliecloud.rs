@@ -18,7 +18,15 @@ pub(super) fn start(container: &ContainerStart, variables: &[String]) -> Vec<Str
     if container.has_environment {
         words.push("--set-env".to_owned());
     }
-    words.push(format!("--set-env=HOME={}", container.home));
+    if container.root {
+        words.extend(["--uid=0", "--gid=0"].map(str::to_owned));
+    }
+    if container.is_own {
+        words.push("--write".to_owned());
+    }
+    if !container.home.is_empty() {
+        words.push(format!("--set-env=HOME={}", container.home));
+    }
     let binds = container.mounts.iter();
     words.extend(binds.map(|mount| format!("--bind={}", mount.colons())));
     words.push(format!("--cd={}", container.workdir));

@@ -10,6 +10,9 @@ pub(super) fn start(container: &ContainerStart, variables: &[String]) -> Vec<Str
     if container.writable {
         words.push("--rw".to_owned());
     }
+    if container.root {
+        words.push("--root".to_owned());
+    }
     for mount in &container.mounts {
         let read_only = if mount.read_only { ",ro" } else { "" };
         words.push("--mount".to_owned());
@@ -18,8 +21,8 @@ pub(super) fn start(container: &ContainerStart, variables: &[String]) -> Vec<Str
             mount.source, mount.target
         ));
     }
-    let home = format!("HOME={}", container.home);
-    for variable in variables.iter().chain([&home]) {
+    let home = (!container.home.is_empty()).then(|| format!("HOME={}", container.home));
+    for variable in variables.iter().chain(&home) {
         words.extend(["--env".to_owned(), variable.clone()]);
     }
     words.extend(container.options.iter().cloned());

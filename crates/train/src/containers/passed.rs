@@ -32,3 +32,14 @@ pub(super) const PATH: &str = "/usr/local/nvidia/bin:/usr/local/cuda/bin:/usr/lo
 pub fn is_passed(name: &str, rank: &RankCommand) -> bool {
     rank.env.contains_key(name) || PASSED.iter().any(|start| name.starts_with(start))
 }
+
+/// Whether a variable of the node would lead programs of an image astray.
+#[must_use]
+pub fn is_misleading(name: &str) -> bool {
+    MISLEADING
+        .iter()
+        .any(|known| match known.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == *known,
+        })
+}

@@ -25,10 +25,16 @@ pub(super) fn start(container: &ContainerStart, variables: &[String]) -> Vec<Str
     words.extend(volumes.map(|mount| format!("--volume={}", mount.colons())));
     let names = variables.iter();
     words.extend(names.map(|name| format!("--env={name}")));
-    words.push(format!("--env=HOME={}", container.home));
+    if !container.home.is_empty() {
+        words.push(format!("--env=HOME={}", container.home));
+    }
     words.push(format!("--workdir={}", container.workdir));
     words.extend(container.options.iter().cloned());
     words.push("--rootfs".to_owned());
-    words.push(format!("{}:O", container.image));
+    words.push(if container.is_own {
+        container.image.clone()
+    } else {
+        format!("{}:O", container.image)
+    });
     words
 }

@@ -2,17 +2,19 @@
 
 use super::{ContainerPlan, Image, Row};
 use crate::{ContainerSection, Refusal, RefusalKind, Resolved, Source};
-use model::{ClusterFacts, ContainerRuntime};
+use model::ContainerRuntime;
 use std::path::{Path, PathBuf};
 
-/// The container of a plan; `None` where no image is named. `modules` are those that a job loads.
+/// The container of a plan; `None` where no image is named. `modules` are those that a job loads,
+/// `runtimes` those of the cluster.
 ///
 /// # Errors
 /// There is nothing that runs it, or that can't do what is asked.
 pub(crate) fn resolve(
     asked: ContainerSection,
     modules: &[String],
-    facts: &ClusterFacts,
+    cluster: &str,
+    runtimes: &[ContainerRuntime],
     absolute: impl Fn(&str) -> PathBuf,
 ) -> Result<Option<ContainerPlan>, Refusal> {
     let Some(image) = asked.image else {
@@ -22,7 +24,7 @@ pub(crate) fn resolve(
         };
     };
     let image = image.map(|text| Image::named(&text, &absolute));
-    let runtime = runtime(asked.runtime, &image, modules, facts)?;
+    let runtime = runtime(asked.runtime, &image, modules, cluster, runtimes)?;
     let or = |why: &str| Source::default(why);
     let whole = |path: Resolved<String>| path.map(|path| absolute(&path));
     let plan = ContainerPlan {
@@ -69,7 +71,8 @@ fn runtime(
     asked: Option<Resolved<ContainerRuntime>>,
     image: &Resolved<Image>,
     modules: &[String],
-    facts: &ClusterFacts,
+    cluster: &str,
+    there: &[ContainerRuntime],
 ) -> Result<Resolved<ContainerRuntime>, Refusal> {
     if let Some(asked) = asked {
         return Ok(asked);
@@ -80,12 +83,11 @@ fn runtime(
         let mut all = all.filter(|runtime| runtime.word().eq_ignore_ascii_case(name));
         Some((all.next()?, module.clone()))
     };
-    let there = &facts.containers.runtimes;
     let able = there
         .iter()
         .find(|runtime| (Row::of(**runtime).takes)(&image.value));
     if let Some(runtime) = able.or(there.first()) {
-        let why = format!("{} has it", facts.name);
+        let why = format!("{cluster} has it");
         return Ok(Resolved::new(*runtime, Source::cluster(why)));
     }
     if let Some((runtime, module)) = modules.iter().find_map(brings) {
@@ -97,7 +99,7 @@ fn runtime(
         .filter_map(ContainerRuntime::program);
     Err(Refusal {
         kind: RefusalKind::NeverFits,
-        message: format!("nothing on {} runs containers", facts.name),
+        message: format!("nothing on {cluster} runs containers"),
         asked: format!("image = \"{}\" ({})", image.value, image.source),
         there: format!(
             "none of {} on PATH",

@@ -1,11 +1,12 @@
 //! What starts a rank inside a container.
 
-use super::{ContainerPlan, Image, Mount, Row};
+use super::{ContainerPlan, Image, Mount, PrivateCopy, Row};
 use crate::placeholders::{UnknownPlaceholder, fill};
 use crate::{EnvChange, Values};
 use model::ContainerRuntime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// A container as the rank wrapper starts it: every path is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +19,7 @@ pub struct ContainerStart {
     pub mounts: Vec<Mount>,
     /// Where the ranks start.
     pub workdir: String,
-    /// The home folder, on the node and inside.
+    /// The home folder, on the node and inside; empty for the image's own.
     pub home: String,
     /// Folders that are made on the node before.
     pub made: Vec<String>,
@@ -30,6 +31,18 @@ pub struct ContainerStart {
     pub gpus: bool,
     /// The image is a folder with variables of its own in `/ch/environment`, as `ch-image` leaves it.
     pub has_environment: bool,
+    /// Whether its user is root inside, without a right more than outside.
+    #[serde(default)]
+    pub root: bool,
+    /// Whether what is written goes into the image itself, which is the container's own.
+    #[serde(default)]
+    pub is_own: bool,
+    /// How the image's copy is made and saved, where the container runs in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<PrivateCopy>,
+    /// Variables that keep their value of outside where the image has another.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept_variables: Vec<String>,
     /// Further options of the runtime.
     pub options: Vec<String>,
 }
@@ -119,6 +132,10 @@ impl ContainerStart {
             writable: plan.writable.value,
             gpus,
             has_environment: place.has_environment,
+            root: false,
+            is_own: false,
+            copy: None,
+            kept_variables: Vec::new(),
             options: plan.options.value.clone(),
         })
     }
@@ -136,6 +153,28 @@ impl ContainerStart {
     #[must_use]
     pub fn environment(&self, variables: &BTreeMap<String, String>) -> BTreeMap<String, EnvChange> {
         (Row::of(self.runtime).environment)(self, variables)
+    }
+
+    /// Runs in a copy of its image as root, and saves it as `save` at the end; with Pyxis `srun` does.
+    ///
+    /// # Errors
+    /// The runtime saves other kinds of images; in words which.
+    pub fn keep_changes(&mut self, save: &Path) -> Result<(), &'static str> {
+        self.root = true;
+        if self.runtime == ContainerRuntime::Pyxis {
+            let save = format!("--container-save={}", save.display());
+            let root = "--container-remap-root".to_owned();
+            self.options.extend([root, save]);
+            self.writable = true;
+            return Ok(());
+        }
+        let absolute = |text: &str| std::path::PathBuf::from(text);
+        let save = Image::named(&save.display().to_string(), absolute);
+        self.copy = Some(PrivateCopy::of(self.runtime, &self.image, Some(&save))?);
+        self.image = PrivateCopy::PLACE.to_owned();
+        self.is_own = true;
+        self.writable = true;
+        Ok(())
     }
 
     /// Whether what is mounted on has to be in the image before.

@@ -82,6 +82,26 @@ half made is made anew. A tag is fetched once: to have what it names now, remove
 name its digest, `docker://python@sha256:…`. Where the cluster reaches no registry
 (`internet = "none"`), a run is refused before anything is submitted.
 
+## Steps, scripts and shells with an image
+
+`srun`, `sbatch` and `salloc` of the embedded engine take Pyxis' options, also as `#SBATCH` lines and as
+`PYXIS_CONTAINER_…` variables, and run what they start by the first runtime of the table above that is on
+`PATH` and takes the image:
+
+```
+srun -N 2 --container-image=nvcr.io#nvidia/pytorch:24.01-py3 --container-mounts=$PWD:/code python -u /code/train.py
+```
+
+With `sbatch` the script itself is inside, with `salloc` its steps are. The whole environment goes along; where
+the image sets a variable too, its value holds unless `--container-env` names it. What `--container-writable`
+lets a task change is lost, what is changed under a `--container-name` stays in `containers` of the user's
+cache, and `--container-save` writes a new image.
+
+`yard shell --image docker://ubuntu:24.04 --save mine` opens a shell in a copy of an image, as its root, and
+saves it as a new folder, `.sqsh` or `.sif` file when the shell ends; without `--save` it opens one in the image.
+
+## Command lines
+
 Below, each on two nodes. `IMAGE` is the image that was made ready, `RUN_FOLDER`, `NODE_LOCAL` and `CODE`
 are the run's own folders. Enroot and Podman also get `--env NAME` for each variable of a rank; Apptainer gets
 them as `APPTAINERENV_NAME`, and Singularity as `SINGULARITYENV_NAME`.

@@ -211,6 +211,8 @@ fn environment(
         set_all(&mut environment, variables);
     }
     let folder = client.folder().root().to_string_lossy().into_owned();
+    // Its steps are in the container; the command itself is on this machine.
+    set_all(&mut environment, asked.container.as_variables());
     let own = [
         ("SLURM_SUBMIT_DIR", cwd.to_string_lossy().into_owned()),
         ("SLURM_SUBMIT_HOST", sys::host_name()),

@@ -15,14 +15,14 @@ mod step;
 mod task_ends;
 mod watchers;
 
-use super::connection;
+use super::{connection, step_container};
 use crate::printer::Printer;
 use arguments::Caller;
 use call::StepCall;
 pub use listening::attached_socket;
 use model::option_table::Command;
 use model::srun::{Srun, resolve};
-use model::{Surroundings, Timestamp, first_error};
+use model::{StepContainer, Surroundings, Timestamp, first_error};
 use std::ffi::OsString;
 
 /// Runs it; returns its exit status.
@@ -74,8 +74,15 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
             return 1;
         }
     };
+    let container = asked.launch.container.clone();
     let (mut call, notes) = arguments::step_call(asked, &caller);
     call.launch.programs = programs;
+    if let Err(lines) = put_inside(&mut call, &container, &cwd, printer) {
+        for line in lines {
+            printer.say(&format!("srun: error: {line}"));
+        }
+        return 1;
+    }
     if let Some(why) = super::unusable(&call.launch.chdir) {
         printer.say(&format!("srun: error: {why}"));
         return 1;
@@ -115,6 +122,24 @@ fn run_step(call: &StepCall, printer: &Printer) -> u8 {
         Some(job) => step::run(call, job, &mut client, printer, signals).code,
         None => allocation::run(call, &mut client, printer, signals),
     }
+}
+
+/// Starts the step's commands in the container that was asked for.
+fn put_inside(
+    call: &mut StepCall,
+    asked: &StepContainer,
+    cwd: &std::path::Path,
+    printer: &Printer,
+) -> Result<(), step_container::Lines> {
+    let Some(container) = step_container::made_ready(asked, cwd, "srun", printer)? else {
+        return Ok(());
+    };
+    let words = step_container::words(&container)?;
+    let programs = call.launch.programs.iter_mut();
+    for command in programs.chain([&mut call.launch.command]) {
+        command.splice(0..0, words.iter().cloned());
+    }
+    Ok(())
 }
 
 /// `--multi-prog`: the command of each task; none where all run the same.

@@ -1,0 +1,131 @@
+//! A task of a step, or a batch script, inside a container.
+
+use super::container::Inside;
+use super::private_copy::Copied;
+use super::{ProgramError, RankError, Variables, command};
+use crate::exit_code;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use train::{ContainerStart, EnvChange, Mount, RankCommand, is_misleading};
+
+/// Where a batch script is inside.
+const SCRIPT: &str = "/etc/trainyard-script";
+
+/// Becomes a command in a container, which `text` says in JSON.
+///
+/// # Errors
+/// It could not be started.
+pub fn in_container(text: &str, words: &[String]) -> Result<u8, RankError> {
+    enter(read(text)?, words.to_vec())
+}
+
+/// Becomes a batch script in a container.
+///
+/// # Errors
+/// It could not be started.
+pub fn script_in_container(text: &str, words: &[String]) -> Result<u8, RankError> {
+    let mut container = read(text)?;
+    let mut words = words.to_vec();
+    if let Some(script) = words.first_mut() {
+        container.mounts.push(Mount {
+            source: std::mem::replace(script, SCRIPT.to_owned()),
+            target: SCRIPT.to_owned(),
+            read_only: false,
+        });
+    }
+    enter(container, words)
+}
+
+fn read(text: &str) -> Result<ContainerStart, RankError> {
+    serde_json::from_str(text).map_err(|error| RankError::System {
+        what: "reading what the container is started with",
+        source: io::Error::other(error),
+    })
+}
+
+fn enter(mut container: ContainerStart, argv: Vec<String>) -> Result<u8, RankError> {
+    let cwd = std::env::current_dir().map_err(|source| RankError::System {
+        what: "reading the working folder",
+        source,
+    })?;
+    let mut variables: Variables = std::env::vars_os().collect();
+    // Everything goes along, but for what would lead the image's programs astray.
+    let names = variables.keys().filter_map(|name| name.to_str());
+    let kept = |name: &str| container.kept_variables.iter().any(|own| own == name);
+    let names = names.filter(|name| {
+        let of_image = ["PATH", "HOME"].contains(name) || is_misleading(name);
+        kept(name) || !of_image
+    });
+    let env = names.map(|name| (name.to_owned(), EnvChange::Remove));
+    let rank = RankCommand {
+        task: 0,
+        node: 0,
+        env: env.collect(),
+        argv,
+    };
+    let copied = Copied::make(&mut container)?;
+    keep_variables(&mut container, &variables);
+    let inside = Inside {
+        container: &container,
+        rank: &rank,
+        secrets: &BTreeMap::new(),
+    };
+    let (program, words) = inside.start(&cwd, &mut variables)?;
+    start(&program, &words, &cwd, &variables, copied)
+}
+
+/// Becomes a program, or waits for it where a copy has to be saved and removed after it.
+pub(super) fn start(
+    program: &Path,
+    words: &[String],
+    cwd: &Path,
+    variables: &Variables,
+    copied: Option<Copied>,
+) -> Result<u8, RankError> {
+    let failed = |source| {
+        let program = program.display().to_string();
+        RankError::from(ProgramError::of(source, program, cwd))
+    };
+    let Some(copied) = copied else {
+        return Err(failed(command(program, words, cwd, variables).exec()));
+    };
+    // They go to all processes of the task: what the program makes of them decides.
+    for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2] {
+        let caught = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(signal, caught).map_err(|source| RankError::System {
+            what: "catching signals",
+            source,
+        })?;
+    }
+    let status = command(program, words, cwd, variables)
+        .status()
+        .map_err(failed)?;
+    // Tasks beside the first have copies of their own.
+    let is_first = std::env::var("SLURM_PROCID").is_ok_and(|task| task == "0");
+    if is_first && exit_code::signal(status).is_none() {
+        copied.save()?;
+    }
+    Ok(u8::try_from(exit_code::of(status)).unwrap_or(1))
+}
+
+/// Charliecloud sets the image's variables over those of the node: some are to keep their value.
+fn keep_variables(container: &mut ContainerStart, variables: &Variables) {
+    if !container.has_environment {
+        return;
+    }
+    let file = PathBuf::from(&container.image).join("ch/environment");
+    let of_image = std::fs::read_to_string(file).unwrap_or_default();
+    for name in std::mem::take(&mut container.kept_variables) {
+        let is_set = |line: &str| line.split_once('=').is_some_and(|(own, _)| own == name);
+        let value = variables.get(std::ffi::OsStr::new(&name));
+        if let Some(value) = value.filter(|_| of_image.lines().any(is_set)) {
+            let value = value.to_string_lossy();
+            container.options.push(format!("--set-env={name}={value}"));
+        }
+    }
+}
