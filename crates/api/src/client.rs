@@ -10,7 +10,8 @@ use crate::{
 };
 use model::{
     Accounting, JobChange, JobHistory, JobId, JobRecord, NodeName, PriorityReport, Request,
-    RestartCount, ShareRow, StepId, StepRecord, StepRequest, WaitStatus,
+    RestartCount, SchedulerStatistics, ShareRow, StepHolders, StepId, StepRecord, StepRequest,
+    WaitStatus,
 };
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -508,6 +509,39 @@ impl Client {
     pub fn shares(&mut self) -> Result<Vec<ShareRow>, CallError> {
         match self.call_again(&Call::Shares)? {
             Answer::Shares { rows } => Ok(rows),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// The processes that hold the running steps of a job, or of all.
+    ///
+    /// # Errors
+    /// No engine.
+    pub fn holders(&mut self, job: Option<JobId>) -> Result<Vec<StepHolders>, CallError> {
+        match self.call_again(&Call::Holders { job })? {
+            Answer::Holders { steps } => Ok(steps),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// What scheduler and callers did.
+    ///
+    /// # Errors
+    /// No engine.
+    pub fn statistics(&mut self) -> Result<SchedulerStatistics, CallError> {
+        match self.call_again(&Call::Statistics)? {
+            Answer::Statistics(statistics) => Ok(*statistics),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// Begins to count anew what scheduler and callers do.
+    ///
+    /// # Errors
+    /// Refused, or no engine.
+    pub fn reset_statistics(&mut self) -> Result<(), CallError> {
+        match self.call_again(&Call::ResetStatistics)? {
+            Answer::Done => Ok(()),
             other => Err(confused(&other)),
         }
     }

@@ -4,8 +4,8 @@
 use crate::ClusterReport;
 use model::{
     Accounting, GpuIndex, JobChange, JobHistory, JobId, JobRecord, NodeName, OpenMode,
-    PriorityReport, Request, RestartCount, ShareRow, StepId, StepRecord, StepRequest, Timestamp,
-    WaitStatus,
+    PriorityReport, Request, RestartCount, SchedulerStatistics, ShareRow, StepHolders, StepId,
+    StepRecord, StepRequest, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -180,6 +180,15 @@ pub enum Call {
     /// Puts others in their place, if they came of what there is: their version is the next one.
     /// Answer: `done`.
     SetAccounting(Box<Accounting>),
+    /// The processes that hold running steps. Answer: `holders`.
+    Holders {
+        /// Whose; none: of all jobs.
+        job: Option<JobId>,
+    },
+    /// What scheduler and callers did. Answer: `statistics`.
+    Statistics,
+    /// Begins to count anew. Answer: `done`.
+    ResetStatistics,
     /// Ends the engine; running jobs go on. Answer: `done`.
     Stop,
 }
@@ -236,6 +245,13 @@ pub enum Answer {
     },
     /// To `accounting`.
     Accounting(Box<Accounting>),
+    /// To `holders`.
+    Holders {
+        /// By job and step, the batch step first.
+        steps: Vec<StepHolders>,
+    },
+    /// To `statistics`.
+    Statistics(Box<SchedulerStatistics>),
     /// Done, on disk.
     Done,
     /// Refused; nothing changed.

@@ -1,5 +1,6 @@
 //! Connections: a thread each, which reads calls, hands them to the owner, and writes answers.
 
+use crate::call_counts::{CallCounts, kind_of};
 use crate::message::{Message, Peer, PendingCall};
 use crate::open_connections::{Admitted, OpenConnections};
 use crate::users::Users;
@@ -12,7 +13,7 @@ use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Enough for reading a job's JSON; most of it is never touched.
 const STACK: usize = 256 << 10;
@@ -30,6 +31,8 @@ pub(crate) struct Greeting {
     pub(crate) notice: Mutex<Option<String>>,
     /// Names of those who submit.
     pub(crate) users: Arc<Users>,
+    /// What callers want.
+    pub(crate) calls: Arc<CallCounts>,
 }
 
 impl Greeting {
@@ -124,7 +127,7 @@ impl Connection {
                 return Ok(());
             }
             let answer = match serde_json::from_value::<Call>(frame) {
-                Ok(call @ Call::Handover(_)) => self.ask(call, peer),
+                Ok(call @ Call::Handover(_)) => self.ask(call, peer, greeting),
                 _ if hello.protocol != PROTOCOL => Answer::Refused(Refusal::Invalid {
                     message: format!(
                         "yard {} speaks protocol {}, this engine ({VERSION}) {PROTOCOL}",
@@ -135,7 +138,7 @@ impl Connection {
                     if matches!(call, Call::Submit(_)) {
                         greeting.users.learn(peer.uid, peer.gid);
                     }
-                    self.ask(call, peer)
+                    self.ask(call, peer, greeting)
                 }
                 Err(error) => Answer::Refused(Refusal::Invalid {
                     message: format!("call not understood: {error}"),
@@ -149,16 +152,27 @@ impl Connection {
         }
     }
 
-    fn ask(&mut self, call: Call, peer: Peer) -> Answer {
+    fn ask(&mut self, call: Call, peer: Peer, greeting: &Greeting) -> Answer {
         if let Call::Submit(submission) = &call {
             self.has_allocation |= submission.ends_with_client();
         }
         let (reply, answer) = mpsc::channel();
+        let (kind, is_watch) = (kind_of(&call), matches!(call, Call::Watch { .. }));
+        let began = Instant::now();
         let asked = PendingCall { call, peer, reply };
         let sent = self.owner.send(Message::Call(Box::new(asked)));
         // An owner that ended in between refuses nothing any more; the next engine will answer.
-        sent.ok()
+        let answer = sent
+            .ok()
             .and_then(|()| answer.recv().ok())
-            .unwrap_or(Answer::Refused(Refusal::Stopping))
+            .unwrap_or(Answer::Refused(Refusal::Stopping));
+        // A watcher waits for jobs, not for the engine.
+        let length = if is_watch {
+            Duration::ZERO
+        } else {
+            began.elapsed()
+        };
+        greeting.calls.note(kind, peer.uid, length);
+        answer
     }
 }

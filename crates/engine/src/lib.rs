@@ -10,6 +10,7 @@
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
 mod boot_time;
+mod call_counts;
 mod connection;
 mod engine_cluster;
 pub mod fork_server;

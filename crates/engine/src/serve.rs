@@ -272,6 +272,8 @@ fn open(
         keep: crate::owner::Keep::from_env(),
         retry_at: None,
         mail: crate::owner::MailQueue::default(),
+        statistics: crate::owner::Statistics::since(now),
+        calls: Arc::default(),
         kill_wait_ms: kill_wait_ms(),
     };
     Ok((owner, messages))
@@ -294,6 +296,7 @@ fn live(
         store: owner.store.uuid().to_owned(),
         notice: Mutex::new(owner.notice()),
         users: Arc::clone(&owner.users),
+        calls: Arc::clone(&owner.calls),
     };
     let sender = owner.sender.clone();
     spawn("listener", move || {

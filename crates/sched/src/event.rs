@@ -156,6 +156,21 @@ pub struct Changes {
     pub nodes: Vec<NodeName>,
     /// Users whose ended jobs used more than before, and how much in all.
     pub usage: Vec<(crate::Member, crate::priority::Usage)>,
+    /// What the passes since then looked at.
+    pub looked: PassCounts,
+}
+
+/// What passes over the queue looked at, in numbers of jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PassCounts {
+    /// All that were looked at.
+    pub jobs: u64,
+    /// Of these, the ones that were tried behind one that waits for others to end.
+    pub behind: u64,
+    /// Of these, the ones that started.
+    pub backfilled: u64,
+    /// Those that got a promise of when they start.
+    pub promised: u64,
 }
 
 /// What became of an ended job, as far as others may wait for it.

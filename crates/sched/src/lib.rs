@@ -50,7 +50,7 @@ mod why;
 
 use cluster_ref::ClusterRef;
 pub use estimate::Estimate;
-pub use event::{Action, Changes, Event, Finished};
+pub use event::{Action, Changes, Event, Finished, PassCounts};
 pub use member::Member;
 pub use place_step::{Placement, StepRefusal, place_step};
 pub use planner::{BackfillParameters, ParameterError};

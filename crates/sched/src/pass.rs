@@ -55,6 +55,7 @@ impl State {
         let pass = loop {
             let mut pass = Pass::default();
             while let Some((partition, key)) = self.next_in_order(&pass) {
+                self.looked.jobs += 1;
                 actions.extend(self.try_first(&mut pass, partition, key, now));
             }
             // What started may leave the promised ones other nodes: looked at once more, so that a
@@ -63,6 +64,8 @@ impl State {
                 break pass;
             }
         };
+        self.looked.behind += pass.tried as u64;
+        self.looked.promised += pass.promised.values().sum::<usize>() as u64;
         self.note_reasons(pass);
         actions
     }
@@ -136,6 +139,7 @@ impl State {
             // One that kept others waiting in another of its partitions does so no more.
             let lets_others = pass.blocked.values().any(|job| *job == key.job);
             pass.has_overtaken |= is_behind || lets_others;
+            self.looked.backfilled += u64::from(is_behind);
             if let Some(promises) = &mut pass.promises {
                 promises.take(self, &choice, user, &shares, (now.0, end.0));
             }

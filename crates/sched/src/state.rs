@@ -10,7 +10,7 @@ use crate::planner::BackfillParameters;
 use crate::priority::{Priorities, Usage};
 use crate::promise::Plan;
 use crate::queue::Key;
-use crate::{Action, Changes, ClusterRef, Finished};
+use crate::{Action, Changes, ClusterRef, Finished, PassCounts};
 use model::{
     ArrayFacts, ArrayPlace, ArraySpec, ArrayTask, GpuIndex, JobId, JobRecord, JobState, NodeMark,
     NodeName, PendingReason, Timestamp,
@@ -71,6 +71,8 @@ pub struct State {
     pub(crate) ended: Vec<JobRecord>,
     /// Nodes of which something else is said.
     pub(crate) marked: BTreeSet<NodeName>,
+    /// What passes did.
+    pub(crate) looked: PassCounts,
 }
 
 /// What a store keeps of a [`State`].
@@ -129,6 +131,7 @@ impl State {
             limited: BTreeSet::new(),
             ended: Vec::new(),
             marked: BTreeSet::new(),
+            looked: PassCounts::default(),
         }
     }
 
@@ -296,6 +299,7 @@ impl State {
             nodes: std::mem::take(&mut self.marked).into_iter().collect(),
             usage: self.priorities.take_changed(),
             updated: std::mem::take(&mut self.updated).into_iter().collect(),
+            looked: std::mem::take(&mut self.looked),
         }
     }
 

@@ -21,6 +21,14 @@ pub fn available() -> Vec<u32> {
     cpus
 }
 
+/// The speed of the machine's first CPU now, in MHz, where the system says it.
+#[must_use]
+pub fn megahertz() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("cpu MHz"))?;
+    line.split_once(':')?.1.trim().parse().ok()
+}
+
 /// Lets this thread, and what it starts, use every CPU that the machine allows.
 ///
 /// # Errors

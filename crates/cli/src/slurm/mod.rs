@@ -19,13 +19,16 @@ mod scancel;
 mod scontrol;
 mod scontrol_show;
 mod script_source;
+mod sdiag;
 mod sinfo;
 mod sprio;
 mod squeue;
 pub mod srun;
 mod ssh;
 mod sshare;
+mod sstat;
 mod step_container;
+mod step_processes;
 mod token;
 mod yaml;
 
@@ -40,7 +43,7 @@ use std::process::ExitCode;
 /// Slurm's commands that this program answers to.
 pub const NAMES: &[&str] = &[
     "sbatch", "squeue", "scancel", "srun", "scontrol", "sacct", "salloc", "sinfo", "sacctmgr",
-    "sattach", "sbcast", "sprio", "sshare",
+    "sattach", "sbcast", "sprio", "sshare", "sstat", "sdiag",
 ];
 
 /// The command and its arguments, when this call is for one of Slurm's.
@@ -90,6 +93,8 @@ pub fn help_of(name: &str) -> String {
         "sacctmgr" => sacctmgr::HELP.to_owned(),
         "sprio" => sprio::HELP.to_owned(),
         "sshare" => sshare::HELP.to_owned(),
+        "sstat" => sstat::HELP.to_owned(),
+        "sdiag" => model::SDIAG_HELP.to_owned(),
         other => panic!("{other} has no help"),
     }
 }
@@ -202,6 +207,8 @@ pub fn main(name: &str, args: &[OsString], printer: &Printer) -> ExitCode {
         "sbcast" => sbcast::run(&args, printer),
         "sprio" => sprio::run(&args, printer),
         "sshare" => sshare::run(&args, printer),
+        "sstat" => sstat::run(&args, printer),
+        "sdiag" => sdiag::run(&args, printer),
         other => not_here::refuse(other, &args, printer).unwrap_or(1),
     };
     // What Slurm's commands end with where they fail themselves.

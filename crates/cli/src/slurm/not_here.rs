@@ -8,16 +8,6 @@ type Row = (&'static str, &'static str, &'static str);
 
 const ROWS: &[Row] = &[
     (
-        "sstat",
-        "use of running steps is not gathered here",
-        "sacct for steps that ended; top or nvidia-smi on this machine",
-    ),
-    (
-        "sdiag",
-        "the embedded engine keeps no statistics of its scheduler",
-        "squeue lists what waits and why; the engine's log is engine.log in its folder",
-    ),
-    (
         "sreport",
         "no accounting database to report from",
         "squeue --states=all",

@@ -1,7 +1,16 @@
 //! A JSON value as YAML: blocks, two spaces deeper each, texts in quotation marks where YAML
 //! would read something else. Readers of the real `--yaml` read this as the same value.
 
+use model::DataFormat;
 use serde_json::Value;
+
+/// The text of a value in that format.
+pub fn in_format(value: &Value, format: DataFormat) -> String {
+    match format {
+        DataFormat::Json => format!("{value:#}\n"),
+        DataFormat::Yaml => yaml_text(value),
+    }
+}
 
 /// The document.
 pub fn yaml_text(value: &Value) -> String {

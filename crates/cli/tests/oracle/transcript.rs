@@ -12,12 +12,10 @@ pub enum Line {
     Command { text: String, answer: Vec<String> },
 }
 
-const RECORDED: &str = include_str!("manage/answers-22.05.8.txt");
-
-/// The whole transcript, in the order in which it was recorded.
-pub fn lines() -> Vec<Line> {
+/// A transcript, in the order in which it was recorded.
+pub fn lines(recorded: &str) -> Vec<Line> {
     let mut lines = Vec::new();
-    for row in RECORDED.lines() {
+    for row in recorded.lines() {
         if let Some(text) = row.strip_prefix("$ ") {
             lines.push(Line::Command {
                 text: text.to_owned(),
@@ -116,6 +114,13 @@ pub fn replace_word(text: &str, name: &str, by: &str) -> String {
 /// Hides what differs from day to day and from machine to machine: moments, times since a start,
 /// and the width of what stands for a folder or a machine.
 pub fn masked(command: &str, line: &str) -> String {
+    if command.starts_with("sdiag") {
+        return without_figures(&masked("", line), "");
+    }
+    // Of a figure only the unit may differ; tasks and nodes are no figures.
+    if command.starts_with("sstat") && !command.contains("-o jobid") && !line.starts_with('!') {
+        return without_figures(line, "KMG");
+    }
     // These print what is left of a limit.
     let left = ["%L\"", "timeleft", "squeue -o \"%all\""];
     let left = left.iter().any(|part| command.contains(part));
@@ -155,6 +160,43 @@ pub fn masked(command: &str, line: &str) -> String {
         text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     }
     text
+}
+
+/// A line in which `#` stands for each number with its unit, one of `units`, and a blank for all
+/// that stand together.
+fn without_figures(line: &str, units: &str) -> String {
+    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut text = String::with_capacity(line.len());
+    let mut rest = line.as_str();
+    while let Some(first) = rest.chars().next() {
+        let is_word = text.ends_with(|letter: char| letter.is_ascii_alphanumeric());
+        if !first.is_ascii_digit() || is_word {
+            text.push(first);
+            rest = &rest[first.len_utf8()..];
+            continue;
+        }
+        rest = rest.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        rest = rest
+            .strip_prefix(|unit| units.contains(unit))
+            .unwrap_or(rest);
+        text.push('#');
+    }
+    text
+}
+
+/// Whether a line of the statistics is there only for some counts: of calls, and means of what was
+/// counted.
+pub fn is_incidental(command: &str, line: &str) -> bool {
+    let parts = [
+        " count:",
+        "Mean cycle",
+        "Mean depth",
+        "Depth Mean",
+        "Cycles per minute",
+    ];
+    let more = ["Queue length mean", "Mean table"];
+    let mut parts = parts.iter().chain(&more);
+    command.starts_with("sdiag") && parts.any(|part| line.contains(part))
 }
 
 /// Values of `scontrol show` that say which machine a node is, and how it fares.

@@ -17,6 +17,7 @@ mod cluster_report;
 mod end;
 mod facts;
 mod gpu_locks;
+mod holders;
 mod job_files;
 mod keep;
 mod launch;
@@ -27,6 +28,7 @@ mod read;
 pub(crate) mod recover;
 mod requeue;
 mod rights;
+mod statistics;
 mod step;
 mod submit;
 mod suspend;
@@ -37,6 +39,7 @@ mod update;
 mod watch;
 mod why;
 
+use crate::call_counts::CallCounts;
 use crate::engine_cluster::EngineCluster;
 use crate::fork_server::{ForkServer, ForkServerEvent};
 use crate::isolation::Isolation;
@@ -54,6 +57,7 @@ pub(crate) use mail::MailQueue;
 use model::{JobId, NodeName, Timestamp};
 use rights::Act;
 use sched::State;
+pub(crate) use statistics::Statistics;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -110,6 +114,10 @@ pub(crate) struct Owner {
     pub(crate) kill_wait_ms: u64,
     /// Mail about jobs.
     pub(crate) mail: MailQueue,
+    /// What the scheduler did.
+    pub(crate) statistics: Statistics,
+    /// What callers wanted.
+    pub(crate) calls: Arc<CallCounts>,
 }
 
 /// Why the owner ended.
@@ -207,11 +215,17 @@ impl Owner {
             | Call::Accounting
             | Call::Priorities
             | Call::Shares
+            | Call::Holders { .. }
+            | Call::Statistics
             | Call::Why { .. } => {
                 turn.reads.push((call, reply));
                 return None;
             }
             Call::Submit(submission) => self.submit(*submission, peer, turn),
+            Call::ResetStatistics => {
+                self.reset_statistics(turn.now);
+                Ok(Answer::Done)
+            }
             Call::Test(request) => self.would_start(&request, peer, turn.now),
             Call::Cancel(request) => self.cancel(request, peer, turn),
             Call::CancelEach { requests } => {

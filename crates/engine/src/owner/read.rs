@@ -26,6 +26,10 @@ impl Owner {
             Call::Shares => Ok(Answer::Shares {
                 rows: self.shares(now),
             }),
+            Call::Holders { job } => Ok(Answer::Holders {
+                steps: self.holders(job),
+            }),
+            Call::Statistics => Ok(Answer::Statistics(Box::new(self.statistics_report(now)))),
             Call::Accounting => self
                 .accounting()
                 .map(|accounting| Answer::Accounting(Box::new(accounting))),

@@ -44,7 +44,10 @@ impl Act {
             Call::Handover(_) => Act::Replace,
             Call::Stop => Act::Stop,
             Call::StepEnded { .. } => Act::ReportStep,
-            Call::SetAccounting(_) | Call::MarkNodes { .. } | Call::Reconfigure => Act::Manage,
+            Call::SetAccounting(_)
+            | Call::MarkNodes { .. }
+            | Call::Reconfigure
+            | Call::ResetStatistics => Act::Manage,
             Call::Submit(_) => Act::Submit,
             Call::Jobs(_)
             | Call::Watch { .. }
@@ -56,6 +59,8 @@ impl Act {
             | Call::Accounting
             | Call::Priorities
             | Call::Shares
+            | Call::Holders { .. }
+            | Call::Statistics
             | Call::Test(_) => Act::See,
             Call::Cancel(_)
             | Call::CancelEach { .. }

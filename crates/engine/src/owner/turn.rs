@@ -1,6 +1,7 @@
 //! One turn of the owner: what its messages led to, written at once, then answered and done.
 
 use super::active_job::ActiveJob;
+use super::statistics::Pass;
 use super::{Owner, RETRY_MS};
 use crate::SupervisorKey;
 use crate::spec::{StepSpec, SupervisorCall};
@@ -10,6 +11,7 @@ use model::{JobId, JobRecord, PendingReason, StepId, Timestamp};
 use sched::Action;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc;
+use std::time::Instant;
 
 /// What the messages of one turn led to so far.
 #[derive(Debug)]
@@ -65,9 +67,14 @@ impl Owner {
     /// Schedules, writes, answers and does what the turn led to.
     pub(super) fn finish(&mut self, mut turn: Turn) {
         self.bar_gpus(turn.now);
-        for action in self.state.schedule(turn.now) {
+        let began = Instant::now();
+        let actions = self.state.schedule(turn.now);
+        let length = began.elapsed();
+        let mut started = 0;
+        for action in actions {
             match action {
                 Action::Start { job, reason } => {
+                    started += 1;
                     turn.reasons.insert(job, reason);
                     self.start_job(job, &mut turn);
                 }
@@ -80,6 +87,17 @@ impl Owner {
         }
         self.keep_gpu_locks();
         let changes = self.state.take_changes();
+        let submitted = turn.submissions.len() as u64;
+        let waiting = self.state.waiting_count() as u64;
+        let pass = Pass {
+            at: turn.now,
+            length,
+            looked: changes.looked,
+            waiting,
+        };
+        self.statistics.note_pass(&pass);
+        self.statistics
+            .note_jobs(submitted, started, &changes.ended);
         if !changes.ended.is_empty() {
             self.note_ended(changes.ended.len(), turn.now);
         }

@@ -24,6 +24,7 @@ use sys::env_vars::TRAINYARD_BASH_ENV;
 /// Commands of which there are links.
 pub(crate) const NAMES: &[&str] = &[
     "sbatch", "squeue", "scancel", "srun", "scontrol", "sacct", "salloc", "sattach", "sbcast",
+    "sinfo", "sacctmgr", "sprio", "sshare", "sstat", "sdiag",
 ];
 /// The file that bash reads, beside the pinned program.
 const BASH_ENV_FILE: &str = "trainyard-bash-env";

@@ -8,6 +8,7 @@ pub mod sbcast;
 pub mod scancel;
 pub mod scontrol;
 pub(crate) mod scontrol_show_job;
+pub(crate) mod sdiag;
 pub(crate) mod sinfo;
 pub(crate) mod sinfo_args;
 pub(crate) mod sinfo_order;
@@ -16,6 +17,7 @@ pub(crate) mod squeue;
 pub(crate) mod squeue_args;
 pub(crate) mod squeue_order;
 pub(crate) mod sshare;
+pub(crate) mod sstat;
 
 pub use lost_submission::{FIND_BY_COMMENT, answer_was_lost, job_with_comment};
 pub use sacct::{
@@ -24,6 +26,9 @@ pub use sacct::{
 };
 pub use sacctmgr::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
 pub use scontrol_show_job::{ShowStyle, show_job};
+pub use sdiag::{
+    DataFormat, SDIAG_HELP, SDIAG_USAGE, SdiagArgs, SdiagShow, SdiagSort, SdiagUsageError,
+};
 pub use sinfo_args::{SINFO_USAGE, SinfoAction, SinfoArgs, SinfoUsageError};
 pub use sprio::{SPRIO_USAGE, SprioArgs, SprioShow, SprioUsageError};
 pub use squeue::Printed;
@@ -31,3 +36,4 @@ pub use squeue_args::{
     JobName, SQUEUE_USAGE, SqueueAction, SqueueArgs, SqueueUsageError, StateFilter,
 };
 pub use sshare::{SSHARE_USAGE, SshareArgs, SshareShow, SshareUsageError, sshare_fields_text};
+pub use sstat::{SSTAT_USAGE, SstatArgs, SstatShow, SstatStep, SstatUsageError, sstat_fields_text};

@@ -14,7 +14,9 @@ pub(crate) mod node_info;
 pub(crate) mod node_state;
 pub(crate) mod priority_report;
 pub(crate) mod recorded;
+pub(crate) mod scheduler_statistics;
 pub(crate) mod step;
+pub(crate) mod step_use;
 
 pub use accounting::{
     Account, AccountAssociation, AccountUser, Accounting, AccountingUse, Qos, Settings,
@@ -32,4 +34,6 @@ pub use node_info::{SinfoNode, SinfoPartition, SinfoReason};
 pub use node_state::{NodeMark, NodeState, NodeUse};
 pub use priority_report::{JobPriorityInfo, PriorityParts, PriorityReport, ShareRow};
 pub use recorded::Recorded;
+pub use scheduler_statistics::{CallCount, Passes, SchedulerStatistics};
 pub use step::{StepRecord, StepState};
+pub use step_use::{StepHolders, StepUse, TaskUse};

@@ -21,6 +21,26 @@ pub fn mebibytes_text(mib: u64) -> String {
     }
 }
 
+/// A number as Slurm prints it with a unit: `3981`, `1348K`, `1.50M`. A unit is taken only where
+/// little is lost, as for [`mebibytes_text`].
+#[must_use]
+pub fn amount_text(number: u64) -> String {
+    let mut value = number as f64;
+    let mut units = ['K', 'M', 'G', 'T', 'P'].into_iter();
+    let mut unit = None;
+    while value >= 1024.0 && (value as u64).is_multiple_of(512) {
+        let Some(next) = units.next() else { break };
+        value /= 1024.0;
+        unit = Some(next);
+    }
+    let unit = unit.map(String::from).unwrap_or_default();
+    if value.fract() == 0.0 {
+        format!("{value:.0}{unit}")
+    } else {
+        format!("{value:.2}{unit}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,6 +48,20 @@ mod tests {
     #[track_caller]
     fn check(mib: u64, text: &str) {
         assert_eq!(mebibytes_text(mib), text);
+    }
+
+    /// As a real `sstat` prints them.
+    #[test]
+    fn bytes_have_a_unit_where_little_is_lost() {
+        for (number, text) in [
+            (0, "0"),
+            (3981, "3981"),
+            (2500 << 10, "2500K"),
+            (1_049_088, "1.00M"),
+            (1 << 30, "1G"),
+        ] {
+            assert_eq!(amount_text(number), text);
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) mod variables;
 pub(crate) mod wrap;
 
 pub use allocation::{Allocation, GpuIndex, NodeShare};
-pub use amount_text::mebibytes_text;
+pub use amount_text::{amount_text, mebibytes_text};
 pub use array_spec::ArraySpec;
 pub use array_text::array_elements_text;
 pub use begin_time::parse_moment;

@@ -3,6 +3,7 @@
 mod as_user;
 mod descendants;
 mod doing;
+mod environment;
 mod find_program;
 mod fork;
 mod node_view;
@@ -17,6 +18,7 @@ mod tree_usage;
 pub use as_user::as_user;
 pub use descendants::{all, children, descendants, descendants_where};
 pub use doing::{Doing, doing};
+pub use environment::first_variable;
 pub use find_program::find_program;
 pub use fork::{Fork, exit_now, fork};
 pub use node_view::NodeView;

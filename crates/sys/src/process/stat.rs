@@ -45,6 +45,8 @@ pub(super) struct Stat {
     pub start_time: u64,
     /// CPU time of itself and of its children that have ended, in ticks.
     pub cpu_ticks: u64,
+    /// Pages brought from a disk.
+    pub major_faults: u64,
 }
 
 pub(super) fn read(pid: u32) -> Option<Stat> {
@@ -60,9 +62,10 @@ fn parse(text: &[u8]) -> Option<Stat> {
     let parent = fields.next()?.parse().ok()?;
     // Field 6 of the line, and 22; state is field 3, the parent's is field 4.
     let session = fields.nth(1)?.parse().ok()?;
-    // Fields 14 to 17.
+    // Field 12, then fields 14 to 17.
+    let major_faults = fields.nth(5)?.parse().ok()?;
     let mut cpu_ticks = 0;
-    let times = fields.by_ref().skip(7).take(4);
+    let times = fields.by_ref().skip(1).take(4);
     for time in times {
         cpu_ticks += time.parse::<i64>().ok()?.max(0).cast_unsigned();
     }
@@ -74,6 +77,7 @@ fn parse(text: &[u8]) -> Option<Stat> {
         session,
         start_time,
         cpu_ticks,
+        major_faults,
     })
 }
 
@@ -83,7 +87,7 @@ mod tests {
 
     #[test]
     fn names_with_parentheses() {
-        let line = b"7 (a) b (c) S 3 7 8 0 -1 4194560 1 2 0 0 11 5 3 1 20 0 1 0 12345 1 1\n";
+        let line = b"7 (a) b (c) S 3 7 8 0 -1 4194560 1 0 2 0 11 5 3 1 20 0 1 0 12345 1 1\n";
         let want = Stat {
             dead: false,
             stopped: false,
@@ -91,6 +95,7 @@ mod tests {
             session: 8,
             start_time: 12345,
             cpu_ticks: 20,
+            major_faults: 2,
         };
         assert_eq!(parse(line), Some(want));
     }

@@ -19,6 +19,14 @@ pub struct TreeUsage {
     pub read: u64,
     /// Bytes written to storage so far by the processes that live.
     pub written: u64,
+    /// Bytes of addresses that the processes have.
+    pub virtual_memory: u64,
+    /// Pages that were brought from a disk so far for the processes that live.
+    pub pages: u64,
+    /// Bytes that the processes that live got by reading, from whatever.
+    pub characters_read: u64,
+    /// Bytes that they wrote, to whatever.
+    pub characters_written: u64,
 }
 
 /// What the trees below these processes use, themselves included, in one look at all processes.
@@ -29,11 +37,11 @@ pub fn tree_usage(roots: &[u32]) -> Vec<TreeUsage> {
         return Vec::new();
     }
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
-    let mut ticks: HashMap<u32, u64> = HashMap::new();
+    let mut ticks: HashMap<u32, (u64, u64)> = HashMap::new();
     for pid in all() {
         if let Some(stat) = stat::read(pid).filter(|stat| !stat.dead) {
             children.entry(stat.parent).or_default().push(pid);
-            ticks.insert(pid, stat.cpu_ticks);
+            ticks.insert(pid, (stat.cpu_ticks, stat.major_faults));
         }
     }
     let tick_ms = 1000 / rustix::param::clock_ticks_per_second().max(1);
@@ -42,19 +50,23 @@ pub fn tree_usage(roots: &[u32]) -> Vec<TreeUsage> {
         let mut shared = 0;
         let mut next = vec![*root];
         while let Some(pid) = next.pop() {
-            let Some(ticks) = ticks.get(&pid) else {
+            let Some((ticks, pages)) = ticks.get(&pid) else {
                 continue;
             };
             next.extend(children.get(&pid).into_iter().flatten());
             usage.processes.push(pid);
             usage.cpu_ms += ticks * tick_ms;
-            if let Some((own, common)) = memory(pid) {
-                usage.memory += own;
-                shared = shared.max(common);
+            usage.pages += pages;
+            if let Some(held) = memory(pid) {
+                usage.memory += held.own;
+                usage.virtual_memory += held.addresses;
+                shared = shared.max(held.shared);
             }
-            if let Some((read, written)) = storage(pid) {
-                usage.read += read;
-                usage.written += written;
+            if let Some(moved) = storage(pid) {
+                usage.read += moved.read;
+                usage.written += moved.written;
+                usage.characters_read += moved.characters_read;
+                usage.characters_written += moved.characters_written;
             }
         }
         usage.memory += shared;
@@ -67,29 +79,53 @@ pub fn tree_usage(roots: &[u32]) -> Vec<TreeUsage> {
 #[must_use]
 pub fn memory_of(pids: &[u32]) -> u64 {
     let held = pids.iter().filter_map(|pid| memory(*pid));
-    let (own, shared) = held.fold((0, 0), |(own, shared), (more, common)| {
-        (own + more, common.max(shared))
+    let (own, shared) = held.fold((0, 0), |(own, shared), held| {
+        (own + held.own, held.shared.max(shared))
     });
     own + shared
 }
 
-/// Bytes that a process has in memory for itself, and those that it may share.
-fn memory(pid: u32) -> Option<(u64, u64)> {
+/// Bytes of memory of a process.
+struct Held {
+    addresses: u64,
+    own: u64,
+    shared: u64,
+}
+
+fn memory(pid: u32) -> Option<Held> {
     let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
-    let mut fields = text.split_ascii_whitespace().skip(1);
+    let mut fields = text.split_ascii_whitespace();
+    let addresses: u64 = fields.next()?.parse().ok()?;
     let resident: u64 = fields.next()?.parse().ok()?;
     let shared: u64 = fields.next()?.parse().ok()?;
     let page = rustix::param::page_size() as u64;
-    Some((resident.saturating_sub(shared) * page, shared * page))
+    Some(Held {
+        addresses: addresses * page,
+        own: resident.saturating_sub(shared) * page,
+        shared: shared * page,
+    })
 }
 
-fn storage(pid: u32) -> Option<(u64, u64)> {
+/// Bytes that a process moved.
+struct Moved {
+    read: u64,
+    written: u64,
+    characters_read: u64,
+    characters_written: u64,
+}
+
+fn storage(pid: u32) -> Option<Moved> {
     let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
     let of = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim().parse::<u64>().ok()
     };
-    Some((of("read_bytes:")?, of("write_bytes:")?))
+    Some(Moved {
+        read: of("read_bytes:")?,
+        written: of("write_bytes:")?,
+        characters_read: of("rchar:")?,
+        characters_written: of("wchar:")?,
+    })
 }
 
 #[cfg(test)]

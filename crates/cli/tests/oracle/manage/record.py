@@ -3,6 +3,7 @@
 
 As root, beside `cluster.sh`, which brings one up:
     LAB=/tmp/slurm-lab ./cluster.sh up && LAB=/tmp/slurm-lab ./record.py > answers-22.05.8.txt
+and of later/commands.txt, on a cluster without jobs, with `later` as its argument.
 
 A line of commands.txt is a command line, or one of:
     # TITLE          a part
@@ -71,7 +72,7 @@ def lines(mark, text):
 
 
 def main():
-    for line in open(os.path.join(HERE, "commands.txt")):
+    for line in open(os.path.join(HERE, *sys.argv[1:], "commands.txt")):
         line = line.rstrip("\n")
         print(f"$ {line}" if line[:1] not in "#@" or line.startswith("@keys") else line, flush=True)
         if line.startswith("# "):
@@ -84,7 +85,10 @@ def main():
             wait(line, lambda: run("squeue -h -s -o ' %i'")[0].count(f" {job}.") >= int(count))
         elif line.startswith("@keys "):
             found = set()
-            keys(json.loads(run(line[6:])[0]), "", found)
+            try:
+                keys(json.loads(run(line[6:])[0]), "", found)
+            except ValueError:
+                print("! no JSON")
             lines(" ", "".join(f"{key}\n" for key in sorted(found)))
         else:
             out, err, code = run(line)

@@ -1,0 +1,121 @@
+//! `sstat`: what running steps use.
+
+use super::connection::{CommandError, connect_to_look};
+use super::step_processes::measure;
+use crate::printer::Printer;
+use api::{Client, JobFilter};
+use model::{
+    ArrayTask, JobId, SSTAT_USAGE, SstatArgs, SstatShow, SstatStep, StepHolders, StepId,
+    sstat_fields_text,
+};
+
+/// Runs it; returns its exit status.
+pub fn run(args: &[String], printer: &Printer) -> u8 {
+    let asked = match SstatArgs::parse("sstat", args) {
+        Ok(asked) => asked,
+        Err(error) => {
+            printer.say(&error.to_string());
+            return 1;
+        }
+    };
+    match asked.show {
+        Some(SstatShow::Fields) => printer.data(&sstat_fields_text()),
+        Some(SstatShow::Help) => printer.data(HELP),
+        Some(SstatShow::Usage) => printer.data(SSTAT_USAGE),
+        Some(SstatShow::Version) => printer.line(&super::version_line()),
+        None => {
+            if let Err(failure) = list(&asked, printer) {
+                failure.say("sstat", printer);
+                return 1;
+            }
+        }
+    }
+    0
+}
+
+fn list(asked: &SstatArgs, printer: &Printer) -> Result<(), CommandError> {
+    let mut client = connect_to_look()?;
+    printer.data(&asked.header());
+    for named in &asked.steps {
+        let held = match &mut client {
+            Some(client) => steps_of(client, named)?,
+            None => Vec::new(),
+        };
+        let chosen = match named.step {
+            Some(wanted) => {
+                let mut held = held.into_iter();
+                let Some(found) = held.find(|one| one.step == wanted) else {
+                    printer.say(&format!(
+                        "sstat: error: StepId={}.{wanted} not found running.",
+                        named.job
+                    ));
+                    continue;
+                };
+                vec![found]
+            }
+            None if asked.all_steps => held,
+            // The first that srun started; a batch script is asked for by name.
+            None => {
+                let mut numbered = held.into_iter().filter(|one| one.step != StepId::Batch);
+                numbered.next().into_iter().collect()
+            }
+        };
+        if chosen.is_empty() {
+            printer.say(&format!(
+                "sstat: error: No steps running for job {}",
+                named.job
+            ));
+        }
+        let mhz = sys::cpu::megahertz().unwrap_or(0.0);
+        for step in chosen {
+            printer.data(&asked.rows(&measure(step), mhz));
+        }
+    }
+    Ok(())
+}
+
+/// The running steps of the job that is named.
+fn steps_of(client: &mut Client, named: &SstatStep) -> Result<Vec<StepHolders>, CommandError> {
+    let job = match named.task {
+        None => Some(named.job),
+        Some(task) => element(client, named.job, task)?,
+    };
+    match job {
+        Some(job) => Ok(client.holders(Some(job))?),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The id of an array's element.
+fn element(client: &mut Client, array: JobId, task: u32) -> Result<Option<JobId>, CommandError> {
+    let jobs = client.jobs(JobFilter {
+        ids: Some(vec![array]),
+        ..JobFilter::default()
+    })?;
+    let mut rows = jobs.into_iter().filter(|record| {
+        let place = record.array.as_ref();
+        place.is_some_and(|place| matches!(place.task, ArrayTask::One(index) if index == task))
+    });
+    Ok(rows.next().map(|record| record.id))
+}
+
+pub(super) const HELP: &str = "\
+Usage: sstat [OPTIONS] -j JOB[.STEP],...
+Shows what running steps of Trainyard's embedded engine use, as Slurm's sstat shows it. It is measured
+at this moment: memory is what the processes of a task hold now, not the most that they held. Steps of
+other users can be measured by root alone.
+
+  -a, --allsteps           all steps of a job, the batch script first
+  -e, --helpformat         the columns that there are
+  -i, --pidformat          nodes and processes
+  -j, --jobs=LIST          jobs or steps: 12, 12.0, 12.batch, 12_3.0
+  -n, --noheader           no headers
+      --noconvert          amounts without units
+  -o, --format=LIST        columns: JobID%20,MaxRSS,AveCPU
+  -p, --parsable           cells between |, and one at the end
+  -P, --parsable2          cells between |
+      --usage              the options in short
+  -V, --version            what this is
+
+Taken and without effect: --verbose. Energy and the speeds that were asked for are not measured.
+";
