@@ -521,3 +521,30 @@ fn stand_ins_of_the_other_runtimes() {
         assert!(!shown.contains(&format!("{runtime}:")), "{shown}");
     }
 }
+
+/// Its address is that of the node, and the program comes from the image.
+#[test]
+fn a_service_runs_in_the_runs_container() {
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let program = env.write("bin/apptainer", STAND_IN);
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    env.write("image.sif", "");
+    let bin = env.work().join("bin");
+    env.set_var("PATH", format!("{}:{PATH}", bin.display()));
+    env.set_var("OUTSIDE", "1");
+    env.write(
+        "yard.toml",
+        "name = \"beside\"\ncommand = [\"sh\", \"-c\", \"until grep -q 'service look ended' \
+         $YARD_LOGS/../links/*.events; do sleep 0.1; done\"]\n\
+         [environment]\nvariables = { OWN = \"1\" }\n\
+         [environment.container]\nimage = \"image.sif\"\nruntime = \"apptainer\"\n\
+         [services.look]\ncommand = [\"sh\", \"-c\", \"echo own $OWN outside $OUTSIDE. job \
+         $SLURM_JOB_ID\"]\n",
+    );
+    env.yard(&["run", "--on", "local"]).success();
+    let shown = env.yard(&["show", "--json"]).success();
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let folder = shown["folder"].as_str().unwrap();
+    let log = fs::read_to_string(format!("{folder}/logs/1.0.service-look")).unwrap();
+    assert!(log.starts_with("own 1 outside . job 1"), "{log}");
+}

@@ -1,9 +1,13 @@
-//! A program beside the ranks, in their environment.
+//! A program beside the ranks, in their environment, and in their container where they have one.
 
-use super::{RankError, Variables, prelude, program};
+use super::container::Inside;
+use super::{RankError, Variables, change, prelude, program};
 use folder::{Attempt, RunFolder};
+use model::ContainerRuntime;
+use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use train::RankCommand;
 
 /// Becomes the program. It ends when its conductor is killed.
 ///
@@ -16,7 +20,36 @@ pub fn service(attempt: Attempt, folder: &RunFolder, words: &[String]) -> Result
     for prelude in &launch.preludes {
         prelude::apply(prelude, &mut variables)?;
     }
-    let found = program::find(words, &launch.cwd, &variables)?;
+    // What the run file sets; what makes a rank of a program is none of a service's.
+    let (_, json) = RunFolder::open(folder.path())?;
+    let set = &json.plan.environment.variables.value;
+    let of_rank = launch.ranks.first().map(|rank| rank.env.clone());
+    let mut env = of_rank.unwrap_or_default();
+    env.retain(|name, _| set.contains_key(name));
+    change(&mut variables, &env);
+    // Pyxis starts steps alone, and this is none: there it stays outside.
+    let container = launch.container.as_ref();
+    let container = container.filter(|container| container.runtime != ContainerRuntime::Pyxis);
+    let (found, words) = match container {
+        Some(container) => {
+            let own = RankCommand {
+                task: 0,
+                node: 0,
+                env,
+                argv: words.to_vec(),
+            };
+            let inside = Inside {
+                container,
+                rank: &own,
+                secrets: &BTreeMap::new(),
+            };
+            inside.start(&launch.cwd, &mut variables)?
+        }
+        None => {
+            let found = program::find(words, &launch.cwd, &variables)?;
+            (found, words.to_vec())
+        }
+    };
     let mut command = Command::new(&found);
     command
         .arg0(&words[0])
