@@ -387,9 +387,11 @@ fn a_run_samples_its_gpus_and_one_that_is_lost_is_no_end() {
     };
     let in_use = env.write("use", "87 41 30123 250500 61 1380 2\nlost\n");
     env.set_var("PRETENDED_USE", &in_use);
+    let errors = env.write("xid", "1 31\n0 13\n1 79\n");
+    env.set_var("PRETENDED_XID", &errors);
     env.write(
         "yard.toml",
-        "name = \"loop\"\ncommand = [\"sh\", \"-c\", \"until grep -q 'gpu 1' $YARD_LOGS/../monitor/*.csv; do \
+        "name = \"loop\"\ncommand = [\"sh\", \"-c\", \"until grep -q 'Xid 79' $YARD_LOGS/../links/*.events; do \
          sleep 0.1; done\"]\n[resources]\ngpus_per_node = 2\nranks_per_node = 1\n",
     );
     env.yard(&["run", "--on", "local"]).success();
@@ -425,4 +427,11 @@ fn a_run_samples_its_gpus_and_one_that_is_lost_is_no_end() {
         [Busy, Power, Clock].map(|measure| of(1).get(measure)),
         [None; 3]
     );
+    let xid = [0, 1].map(|gpu| of(gpu).get(watch::Measure::Xid));
+    assert_eq!(xid, [Some(13.0), Some(79.0)]);
+    let words = "the driver reported Xid 79 of GPU 1 on";
+    assert!(env.yard(&["show"]).success().contains(words));
+    env.yard(&["report"]).success();
+    let report = fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(report.contains(words) && report.contains("has fallen off the bus"));
 }

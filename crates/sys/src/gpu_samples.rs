@@ -2,7 +2,10 @@
 
 use crate::gpus::{GpusError, failed, load};
 use nvml_wrapper::Nvml;
+use nvml_wrapper::bitmasks::event::EventTypes;
 use nvml_wrapper::enum_wrappers::device::{Clock, EccCounter, MemoryError, TemperatureSensor};
+use nvml_wrapper::enums::event::XidError;
+use nvml_wrapper::event::EventSet;
 
 /// What one GPU does now; a value that its driver or model does not give is none.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,6 +34,8 @@ pub struct GpuSample {
     pub total_mib: Option<u64>,
     /// Errors of its memory since the driver was loaded that were not corrected.
     pub ecc_errors: Option<u64>,
+    /// The last Xid error that the driver reported since the sample before.
+    pub xid: Option<u32>,
     /// The processes that compute on it.
     pub processes: Vec<u32>,
 }
@@ -38,9 +43,12 @@ pub struct GpuSample {
 /// Asks the driver again and again.
 #[derive(Debug)]
 pub struct GpuSampler {
-    nvml: Nvml,
+    /// As long as the process: it is opened once, and what waits for errors borrows it.
+    nvml: &'static Nvml,
     /// Of the GPUs that are asked.
     indices: Vec<u32>,
+    /// What takes the errors of each, where the driver reports them.
+    errors: Vec<(u32, EventSet<'static>)>,
 }
 
 impl GpuSampler {
@@ -57,7 +65,14 @@ impl GpuSampler {
         let uuids = |index: u32| nvml.device_by_index(index)?.uuid();
         let uuids = (0..count).map(|index| uuids(index).unwrap_or_default());
         let indices = chosen(visible, &uuids.collect::<Vec<_>>());
-        Ok(Some(GpuSampler { nvml, indices }))
+        let nvml: &'static Nvml = Box::leak(Box::new(nvml));
+        let errors = indices.iter();
+        let errors = errors.filter_map(|index| Some((*index, error_events(nvml, *index)?)));
+        Ok(Some(GpuSampler {
+            nvml,
+            errors: errors.collect(),
+            indices,
+        }))
     }
 
     /// What they do now. One that was lost has no values.
@@ -70,6 +85,8 @@ impl GpuSampler {
             index,
             ..GpuSample::default()
         };
+        let events = self.errors.iter().find(|(own, _)| *own == index);
+        sample.xid = events.and_then(|(_, events)| last_xid(events));
         let Ok(device) = self.nvml.device_by_index(index) else {
             return sample;
         };
@@ -101,9 +118,37 @@ impl GpuSampler {
     }
 }
 
+/// Takes what the driver reports of one GPU from now on.
+fn error_events(nvml: &'static Nvml, index: u32) -> Option<EventSet<'static>> {
+    let device = nvml.device_by_index(index).ok()?;
+    let events = nvml.create_event_set().ok()?;
+    let kind = EventTypes::CRITICAL_XID_ERROR;
+    device.register_events(kind, events).ok()
+}
+
+/// The last of the errors that came since the last look.
+fn last_xid(events: &EventSet<'_>) -> Option<u32> {
+    /// A GPU that reports without end must not hold up the samples.
+    const MOST: usize = 64;
+    let mut last = None;
+    for _ in 0..MOST {
+        // None waits: a time-out is an error there.
+        let Ok(event) = events.wait(0) else {
+            break;
+        };
+        if let Some(xid) = event.event_data {
+            last = Some(match xid {
+                XidError::Value(number) => u32::try_from(number).unwrap_or(u32::MAX),
+                XidError::Unknown => 999,
+            });
+        }
+    }
+    last
+}
+
 /// The indices that are named; where a word names none, all: the driver then shows only those of
 /// the job, counted anew.
-fn chosen(visible: Option<&str>, uuids: &[String]) -> Vec<u32> {
+pub(crate) fn chosen(visible: Option<&str>, uuids: &[String]) -> Vec<u32> {
     let all = || (0..u32::try_from(uuids.len()).unwrap_or(0)).collect();
     let Some(visible) = visible else {
         return all();

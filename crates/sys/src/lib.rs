@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "this crate is where it lives")]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test fails loudly"))]
 
+mod amd_gpus;
 pub mod atomic;
 mod attributes;
 mod boot_id;
@@ -48,6 +49,7 @@ mod tree_size;
 pub mod usage;
 pub mod users;
 
+pub use amd_gpus::{AmdSampler, DRM};
 pub use boot_id::boot_id;
 pub use bounded::{Bounded, run_bounded};
 pub use disk_free::disk_free;

@@ -46,6 +46,15 @@ pub enum Finding {
         /// How many came while the run was sampled.
         count: f64,
     },
+    /// The driver reported an error of a GPU.
+    Xid {
+        /// Its node.
+        node: String,
+        /// Its index.
+        gpu: u32,
+        /// The error's number.
+        xid: u32,
+    },
     /// A GPU runs slower than all others that do the same.
     SlowGpu {
         /// Its node.
@@ -126,6 +135,13 @@ pub fn findings(usage: &Usage, cpus_per_rank: u32) -> Vec<Finding> {
         {
             let node = node.to_owned();
             found.push(Finding::MemoryErrors { node, gpu, count });
+        }
+    }
+    for (node, subject, xids) in usage.of(Measure::Xid) {
+        if let Subject::Gpu(gpu) = subject {
+            let node = node.to_owned();
+            let xid = xids.peak() as u32;
+            found.push(Finding::Xid { node, gpu, xid });
         }
     }
     found.extend(slow_gpu(usage));
@@ -234,12 +250,22 @@ impl Finding {
         self.key() == other.key()
     }
 
+    /// Whether it is an error of the hardware or its driver, which needs no time to be seen.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        matches!(self, Finding::MemoryErrors { .. } | Finding::Xid { .. })
+    }
+
     fn key(&self) -> (u8, &str, u32) {
         match self {
             Finding::IdleGpu { node, gpu, .. } => (0, node, *gpu),
             Finding::WaitsForLoader { node, .. } => (1, node, 0),
             Finding::GpuMemoryNearEnd { node, gpu, .. } => (2, node, *gpu),
             Finding::MemoryErrors { node, gpu, .. } => (3, node, *gpu),
+            // Each error is one of its own.
+            Finding::Xid { node, gpu, xid } => {
+                (6, node, gpu.saturating_add(xid.saturating_mul(1000)))
+            }
             Finding::SlowGpu { node, gpu, .. } => (4, node, *gpu),
             Finding::SlowRank { node, rank, .. } => (5, node, *rank),
         }
@@ -282,6 +308,13 @@ impl fmt::Display for Finding {
                 "the memory of GPU {gpu} on {node} made {count:.0} errors that could not be \
                  corrected: tell who runs the cluster, and keep away from that node"
             ),
+            Finding::Xid { node, gpu, xid } => {
+                let (what, todo) = crate::xid::words(*xid);
+                write!(
+                    f,
+                    "the driver reported Xid {xid} of GPU {gpu} on {node} ({what}): {todo}"
+                )
+            }
             Finding::SlowGpu {
                 node,
                 gpu,
@@ -433,5 +466,37 @@ mod tests {
         );
         check(&[rank(0, 0.9), rank(1, 1.0), rank(2, 1.0)], &[]);
         check(&[rank(0, 0.1), rank(1, 1.0)], &[]);
+    }
+
+    #[test]
+    fn what_the_driver_reported() {
+        let sample = |xid: Option<f32>, at: i64| {
+            let mut sample = Sample::new(Timestamp(at), 1, 0, Gpu(3));
+            sample.set(Busy, 90.0);
+            if let Some(xid) = xid {
+                sample.set(Measure::Xid, xid);
+            }
+            sample
+        };
+        let mut usage = Usage::new(Extent {
+            from: Timestamp(0),
+            to: Timestamp(300_000),
+        });
+        // One is enough.
+        usage.add("n1", &sample(None, 0));
+        usage.add("n1", &sample(Some(79.0), 5000));
+        let said: Vec<String> = findings(&usage, 4)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let [said] = &said[..] else {
+            panic!("{said:#?}");
+        };
+        assert!(
+            said.starts_with(
+                "the driver reported Xid 79 of GPU 3 on n1 (the GPU has fallen off the bus): tell"
+            ),
+            "{said}"
+        );
     }
 }

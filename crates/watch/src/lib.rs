@@ -13,6 +13,7 @@ mod report;
 mod sample;
 pub mod tensorboard;
 mod usage;
+mod xid;
 
 pub use csv::{CsvReader, HEADER, csv_row};
 pub use finding::{Finding, findings};

@@ -72,6 +72,8 @@ measures! {
     GpuMemoryTotal = "fb_total",
     /// Errors in a GPU's memory since its driver was loaded that were not corrected.
     Ecc = "ecc",
+    /// Number of an Xid error that the driver reported of a GPU since the line before: the last one.
+    Xid = "xid",
     /// The rank whose process was first seen on a GPU.
     Rank = "rank",
 }

@@ -113,7 +113,7 @@ pub struct Usage {
 }
 
 /// What is kept over time.
-const KEPT: [Measure; 15] = [
+const KEPT: [Measure; 16] = [
     Measure::Cpu,
     Measure::Memory,
     Measure::MemoryTotal,
@@ -128,6 +128,7 @@ const KEPT: [Measure; 15] = [
     Measure::GpuMemory,
     Measure::GpuMemoryTotal,
     Measure::Ecc,
+    Measure::Xid,
     Measure::Rank,
 ];
 

@@ -1,8 +1,9 @@
 //! GPUs are asked by a thread of their own: a driver that hangs must not hold up other samples.
 
+use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
-use sys::{GpuSample, GpuSampler};
+use sys::{AmdSampler, GpuSample, GpuSampler};
 
 /// So long a driver may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -38,12 +39,14 @@ impl Gpus {
     pub fn start(node: String) -> Gpus {
         Gpus {
             asker: Some(Asker::start(|| {
-                let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
-                let sampler = GpuSampler::open(visible.as_deref());
+                let variable = |name: &str| std::env::var(name).ok();
+                let sampler = GpuSampler::open(variable("CUDA_VISIBLE_DEVICES").as_deref());
                 let sampler = sampler.map_err(|error| error.to_string());
+                let visible = variable("ROCR_VISIBLE_DEVICES");
+                let amd = AmdSampler::open(Path::new(sys::DRM), visible.as_deref());
                 move || match &sampler {
                     Ok(Some(sampler)) => Ok(sampler.sample()),
-                    Ok(None) => Ok(Vec::new()),
+                    Ok(None) => Ok(amd.sample()),
                     Err(error) => Err(error.clone()),
                 }
             })),

@@ -84,6 +84,7 @@ pub(super) fn gpu(gpu: &GpuSample, rank: Option<u32>) -> Values {
         (Measure::GpuMemory, large(gpu.used_mib)),
         (Measure::GpuMemoryTotal, large(gpu.total_mib)),
         (Measure::Ecc, large(gpu.ecc_errors)),
+        (Measure::Xid, number(gpu.xid)),
         (Measure::Rank, number(rank)),
     ]
 }
