@@ -11,6 +11,7 @@ fuzz_target!(|text: &str| {
         slurm_conf: ConfText::new("slurm.conf", parts.next().unwrap_or_default()),
         include: &|_| Some("NodeName=included CPUs=2\n".to_owned()),
         gres_conf: parts.next().map(|text| ConfText::new("gres.conf", text)),
+        topology_conf: None,
         dump: parts.next().map(|text| ConfText::new("dump", text)),
     });
     let printed = imported.file.to_string();

@@ -17,6 +17,8 @@ pub struct ClusterReport {
     pub partitions: Vec<PartitionReport>,
     /// Licences in the cluster file's order.
     pub licences: Vec<LicenceReport>,
+    /// Switches, low ones first.
+    pub switches: Vec<SwitchReport>,
     /// Since when its engine serves.
     pub since: Timestamp,
     /// Its nodes are pretended: they share this machine's CPUs, and their GPUs are numbers.
@@ -33,6 +35,22 @@ pub struct LicenceReport {
     pub total: u32,
     /// How many running jobs hold.
     pub used: u32,
+}
+
+/// A switch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SwitchReport {
+    /// Its name.
+    pub name: String,
+    /// 0 has nodes at it.
+    pub level: u32,
+    /// `LinkSpeed`
+    pub link_speed: u32,
+    /// All nodes behind it.
+    pub nodes: Vec<NodeName>,
+    /// The switches right below it.
+    pub below: Vec<String>,
 }
 
 /// A node and its use.

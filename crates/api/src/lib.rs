@@ -22,6 +22,7 @@ pub use call_error::CallError;
 pub use client::Client;
 pub use cluster_report::{
     ClusterReport, GpuReport, GresReport, LicenceReport, NodeReason, NodeReport, PartitionReport,
+    SwitchReport,
 };
 pub use connect_error::ConnectError;
 pub use engine_folder::EngineFolder;

@@ -4,7 +4,7 @@ use super::read::Reader;
 use super::section::{Section, section};
 use super::tables::{
     Account, Containers, Licence, Limits, Lists, Modules, NodeLocal, Nodes, Partition, Paths,
-    Policy, Preemption, Priority, Qos, Scheduling, User,
+    Policy, Preemption, Priority, Qos, Scheduling, Switch, User,
 };
 use super::{ClusterProblem, Named};
 use model::{Internet, SlurmVersion};
@@ -49,6 +49,8 @@ section! {
         users: Vec<Named<User>> = "user",
         /// Licences that jobs can ask for.
         licences: Vec<Named<Licence>> = "license",
+        /// Switches of the network.
+        switches: Vec<Named<Switch>> = "switch",
         /// What the site wants a job to ask for.
         policy: Policy,
         /// Limits of the whole.

@@ -308,6 +308,18 @@ section! {
 }
 
 section! {
+    /// A switch of the network: `[switch.NAME]`. `SwitchName` of topology.conf
+    Switch {
+        /// The nodes at it, as a node list. `Nodes`
+        nodes: String,
+        /// The switches below it, as a list of the same form. `Switches`
+        switches: String,
+        /// `LinkSpeed`
+        link_speed: u32,
+    }
+}
+
+section! {
     /// What a site wants a job to ask for: `[policy]`.
     Policy {
         /// The option by which GPUs are asked for.

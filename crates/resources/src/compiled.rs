@@ -79,6 +79,14 @@ impl Compiled {
             required
         });
         let mut choices = choices(cluster, &nodes, demand.constraint.as_ref());
+        if let Some(prefer) = &demand.prefer {
+            let preferred = expand(cluster, &nodes, prefer);
+            let pairs = preferred
+                .iter()
+                .flat_map(|one| choices.iter().map(|other| both(one, other)));
+            let first: Vec<Choice> = pairs.take(MOST_CHOICES).collect();
+            choices = first.into_iter().chain(choices).collect();
+        }
         choices
             .iter_mut()
             .for_each(|choice| choice.cap_groups(demand.fewest_nodes()));

@@ -63,7 +63,7 @@ pub use amounts::{Amounts, LANE_MAX, LANES};
 pub use cluster::{
     Account, AccountId, Association, ClassId, Cluster, Counted, Difference, GpuGroup, GpuKind,
     Lane, Limits, Merged, NodeClass, NodeId, PartId, Partition, PriorityPolicy, Qos, QosId, Shares,
-    SingleNode, Sockets, Trust, UNBOUNDED, merge,
+    SingleNode, Sockets, Switch, Trust, UNBOUNDED, merge,
 };
 pub use compiled::Compiled;
 pub use demand::{

@@ -3,6 +3,7 @@
 mod gpus;
 mod neighbours;
 mod split;
+mod switches;
 
 pub(crate) use spread::greatest;
 mod spread;
@@ -22,6 +23,8 @@ pub struct Pick<'a> {
     pub user: u32,
     /// Nodes that are not given, whatever is free: reserved or promised.
     pub without: Option<&'a NodeSet>,
+    /// It is not given nodes behind more switches than it asks for.
+    pub few_switches: bool,
 }
 
 /// The order in which nodes are taken.
@@ -102,7 +105,10 @@ impl Attempt<'_> {
             return None;
         }
         if !demand.contiguous {
-            return self.among(nodes, required, &choice.groups);
+            if demand.spread || self.cluster.switches().is_empty() {
+                return self.among(nodes, required, &choice.groups);
+            }
+            return self.behind_switches(nodes, required, &choice.groups);
         }
         let runs = nodes.chunk_by(|one, next| one.0 + 1 == next.0);
         let with_all = |run: &&[NodeId]| required.iter().all(|node| run.contains(node));
@@ -135,6 +141,16 @@ impl Attempt<'_> {
         if self.pick.order == Order::Named && required.is_empty() && groups.is_empty() {
             nodes = self.by_neighbours(nodes);
         }
+        self.in_order(nodes, required, groups)
+    }
+
+    /// The same of nodes that stand in the order in which they are taken.
+    fn in_order(
+        &self,
+        mut nodes: Vec<NodeId>,
+        required: &[NodeId],
+        groups: &[(NodeSet, u32)],
+    ) -> Option<Vec<Share>> {
         self.put_first(&mut nodes, required, groups)?;
         match self.compiled.form {
             Form::Alike {
@@ -217,5 +233,7 @@ impl Attempt<'_> {
     }
 }
 
+#[cfg(test)]
+mod switches_tests;
 #[cfg(test)]
 mod tests;

@@ -98,6 +98,7 @@ pub(crate) fn choices(
             partition,
             priority: 0,
             need: kinds.need(cluster, partition, demand),
+            few_until: None,
         }
     });
     choice.filter(|choice| choice.need.is_possible).collect()

@@ -1,6 +1,7 @@
 //! Demands, worked out against the cluster once for all jobs that ask the same.
 
 use crate::ClusterRef;
+use model::Timestamp;
 use resources::{Compiled, Demand, Free, PartId, Pick, Share, place};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +14,8 @@ pub(crate) struct Choice {
     pub(crate) priority: u32,
     /// What it needs there.
     pub(crate) need: Arc<Need>,
+    /// In a pass: until when it takes no nodes behind more switches than it asks for.
+    pub(crate) few_until: Option<Timestamp>,
 }
 
 /// What jobs that ask the same need in a partition.
@@ -95,6 +98,17 @@ pub(crate) fn find(
         without,
         ..Pick::default()
     };
+    find_as(cluster, partition, compiled, free, pick)
+}
+
+/// The same for one that also says how the nodes are picked.
+pub(crate) fn find_as(
+    cluster: &ClusterRef,
+    partition: PartId,
+    compiled: &Compiled,
+    free: &Free,
+    pick: Pick<'_>,
+) -> Option<Vec<Share>> {
     let most = cluster.partition(partition).max_nodes;
     let shares = place(cluster, compiled, free, pick)?;
     let count = u32::try_from(shares.len()).unwrap_or(u32::MAX);

@@ -26,6 +26,7 @@ mod cluster_ref;
 mod cpu_book;
 mod estimate;
 mod event;
+mod few_switches;
 mod held;
 mod job;
 mod kinds;

@@ -7,13 +7,13 @@
 //! - with backfill it has a promise, and those behind it, and in other partitions, start where they
 //!   delay no promise; who can't has one too, as `bf_job_part_count_reserve` says.
 
-use crate::kinds::{Choice, Need, find};
+use crate::kinds::{Choice, Need, find_as};
 use crate::ledger::{Chain, Ledger, Used, Wanted};
 use crate::promise::{Promises, UNLIMITED};
 use crate::queue::Key;
 use crate::{Action, State};
 use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
-use resources::{NodeId, NodeSet, PartId, Share};
+use resources::{NodeId, NodeSet, PartId, Pick, Share};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -41,7 +41,7 @@ struct Pass {
     /// From the first blocked job on, with backfill.
     promises: Option<Promises>,
     /// What did not fit, by the shortest limit: while nothing is given back none like it does.
-    failed: HashMap<(usize, u32), i64>,
+    failed: HashMap<(usize, u32, bool), i64>,
     /// Why jobs do not start that others do not keep waiting.
     limited: BTreeMap<JobId, PendingReason>,
     /// One started that another is ahead of, or that was ahead of others in another partition.
@@ -98,7 +98,8 @@ impl State {
         now: Timestamp,
     ) -> Option<Action> {
         let job = &self.jobs[&key.job];
-        let choice = job.choice(partition)?.clone();
+        let mut choice = job.choice(partition)?.clone();
+        choice.few_until = self.few_until(job, &choice).filter(|until| *until > now);
         let limit = self.limit_of(job, &choice);
         let chain = || Chain::of(&self.cluster, &job.record, Some(partition));
         let chain = Ledger::counts(&self.cluster).then(chain);
@@ -204,7 +205,8 @@ impl State {
         now: Timestamp,
     ) -> Option<Vec<Share>> {
         let need: &Arc<Need> = &choice.need;
-        let like = (Arc::as_ptr(need) as usize, user);
+        let waits = choice.few_until.is_some();
+        let like = (Arc::as_ptr(need) as usize, user, waits);
         let failed = pass.failed.get(&like);
         if failed.is_some_and(|shortest| *shortest <= limit) {
             return None;
@@ -216,14 +218,13 @@ impl State {
             let is_kept = self.backfill.is_none() && !pass.withdrawn.is_empty();
             let without = is_kept.then_some(&pass.withdrawn);
             let (cluster, free) = (&self.cluster, &self.held.free);
-            find(
-                cluster,
-                choice.partition,
-                &need.compiled,
-                free,
+            let pick = Pick {
                 user,
                 without,
-            )
+                few_switches: waits,
+                ..Pick::default()
+            };
+            find_as(cluster, choice.partition, &need.compiled, free, pick)
         };
         if found.is_none() {
             pass.failed.insert(like, limit);

@@ -1,10 +1,10 @@
 //! Promises to jobs that wait: when they are expected to start, and who would delay them.
 
-use crate::kinds::{Choice, find};
+use crate::kinds::{Choice, find_as};
 use crate::planner::{BackfillParameters, Planning, Timeline};
 use crate::{Amount, State};
 use model::{JobId, JobState, KILL_WAIT, Seconds, Timestamp};
-use resources::{Free, Share};
+use resources::{Free, Pick, Share};
 use std::collections::{BTreeMap, HashMap};
 
 /// A job without a limit is taken to last a year, as Slurm has it.
@@ -78,8 +78,13 @@ impl Promises {
         moments: std::ops::RangeInclusive<i64>,
     ) -> Option<(i64, Vec<Share>)> {
         let compiled = &choice.need.compiled;
-        let find = |_at: i64, free: &Free| {
-            find(&state.cluster, choice.partition, compiled, free, user, None)
+        let find = |at: i64, free: &Free| {
+            let pick = Pick {
+                user,
+                few_switches: choice.few_until.is_some_and(|until| at < until.0),
+                ..Pick::default()
+            };
+            find_as(&state.cluster, choice.partition, compiled, free, pick)
         };
         let keep = |free: &mut Free, other: &Free| free.keep(&state.cluster, other);
         let fits = |at: i64, free: &Free| find(at, free).is_some();
@@ -116,13 +121,16 @@ impl Promises {
     ) -> bool {
         let kind = (std::sync::Arc::as_ptr(&choice.need) as usize, user);
         let known = self.bounds.get(&kind);
+        let known = known.filter(|_| choice.few_until.is_none());
         let from = known.filter(|(longest, _)| *longest <= limit);
         let from = from.map_or(now.0, |(_, at)| *at);
         let found = self.earliest(state, choice, user, limit, from..=i64::MAX);
         let Some((at, shares)) = found else {
             return false;
         };
-        self.bounds.insert(kind, (limit, at));
+        if choice.few_until.is_none() {
+            self.bounds.insert(kind, (limit, at));
+        }
         let planned = PlannedStart {
             at: Timestamp(at),
             needs: Amount::of_shares(&shares),

@@ -1,6 +1,7 @@
 //! All live jobs and what is free: the scheduler itself.
 
 use crate::array::Array;
+use crate::few_switches::SwitchWaits;
 use crate::held::Held;
 use crate::job::{Job, Place};
 use crate::kinds::Kinds;
@@ -43,6 +44,8 @@ pub struct State {
     pub(crate) unseen: BTreeSet<JobId>,
     /// Jobs that wait for a moment.
     pub(crate) timed: BTreeSet<(Timestamp, JobId)>,
+    /// When jobs stop waiting for few switches.
+    pub(crate) switch_waits: SwitchWaits,
     /// Ends of allocations that no supervisor holds.
     pub(crate) expiries: BTreeSet<(Timestamp, JobId)>,
     /// Who waits for a job.
@@ -114,6 +117,7 @@ impl State {
             ready: BTreeMap::new(),
             unseen: BTreeSet::new(),
             timed: BTreeSet::new(),
+            switch_waits: SwitchWaits::default(),
             expiries: BTreeSet::new(),
             dependents: BTreeMap::new(),
             finished: BTreeMap::new(),
@@ -282,10 +286,15 @@ impl State {
     pub fn next_due(&self) -> Option<Timestamp> {
         let first = |set: &BTreeSet<(Timestamp, JobId)>| set.first().map(|(at, _)| *at);
         let priorities = self.next_priorities();
-        [first(&self.timed), first(&self.expiries), priorities]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            first(&self.timed),
+            first(&self.expiries),
+            self.switch_waits.first(),
+            priorities,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// Rows that changed since this was last called.
@@ -307,6 +316,7 @@ impl State {
     pub fn schedule(&mut self, now: Timestamp) -> Vec<Action> {
         let mut actions = Vec::new();
         self.renew_priorities(now);
+        self.switch_waits.forget_until(now);
         while let Some((at, job)) = self.timed.first().copied()
             && at <= now
         {
@@ -425,6 +435,9 @@ impl State {
         for choice in &job.derived.choices {
             let key = Key::of(&job.record, choice.priority);
             self.ready.entry(choice.partition).or_default().insert(key);
+            if let Some(until) = self.few_until(job, choice) {
+                self.switch_waits.insert(until, id);
+            }
         }
     }
 
@@ -432,6 +445,9 @@ impl State {
     pub(crate) fn unqueue(&mut self, id: JobId) {
         let job = &self.jobs[&id];
         for choice in &job.derived.choices {
+            if let Some(until) = self.few_until(job, choice) {
+                self.switch_waits.remove(until, id);
+            }
             if let Some(queue) = self.ready.get_mut(&choice.partition) {
                 queue.remove(&Key::of(&job.record, choice.priority));
                 if queue.is_empty() {

@@ -33,6 +33,7 @@ const USERS: [(&str, u32); 6] = [
 struct Described<'a> {
     conf: Vec<&'a str>,
     gres: Vec<&'a str>,
+    topology: Vec<&'a str>,
     toml: Vec<&'a str>,
 }
 
@@ -67,6 +68,7 @@ fn scenarios() -> Vec<Scenario<'static>> {
             }
             "conf" => cluster.as_mut().unwrap_or(&mut common).conf.push(rest),
             "gres" => cluster.as_mut().unwrap_or(&mut common).gres.push(rest),
+            "topology" => cluster.as_mut().unwrap_or(&mut common).topology.push(rest),
             "toml" => cluster.as_mut().unwrap_or(&mut common).toml.push(rest),
             "sacctmgr" => {}
             _ => {
@@ -85,11 +87,13 @@ fn scenarios() -> Vec<Scenario<'static>> {
 /// The cluster file that the configuration of a Slurm makes.
 fn file(cluster: &Described<'_>) -> ClusterFile {
     let (conf, gres) = (cluster.conf.join("\n"), cluster.gres.join("\n"));
+    let topology = cluster.topology.join("\n");
     let input = ImportInput {
         name: Some("real"),
         slurm_conf: ConfText::new("slurm.conf", &conf),
         include: &|_| None,
         gres_conf: Some(ConfText::new("gres.conf", &gres)),
+        topology_conf: Some(ConfText::new("topology.conf", &topology)),
         dump: None,
     };
     let text = format!(

@@ -2,9 +2,9 @@
 
 use super::cluster_view::cluster;
 use super::connection::{CommandError, connect, connect_to_look, engine_dir, view_facts};
-use super::scontrol_show::{licence_text, node_text, partition_text, step_text};
+use super::scontrol_show::{licence_text, node_text, partition_text, step_text, switch_text};
 use crate::printer::Printer;
-use api::{CallError, Client, EngineFacts, JobFilter, NodeChange, Refusal};
+use api::{CallError, Client, EngineFacts, JobFilter, NodeChange, Refusal, SwitchReport};
 use model::scontrol::{self, ScontrolArgs, ScontrolCommand, ScontrolJob, ScontrolUsageError};
 use model::{
     ArrayTaskInfo, JobChange, JobId, JobInfo, JobRecord, JobState, ShowStyle, StepRecord,
@@ -56,6 +56,7 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
         ScontrolCommand::ShowPartition(name) => {
             show_partitions(name.as_deref(), asked.style, asked.quiet, printer)
         }
+        ScontrolCommand::ShowTopology(name) => show_topology(name.as_deref(), printer),
         ScontrolCommand::ShowLicences(name) => show_licences(name.as_deref(), asked.style, printer),
         ScontrolCommand::ShowStep(name) => {
             show_steps(name.as_deref(), asked.style, asked.quiet, printer)
@@ -556,6 +557,30 @@ fn show_partitions(
         }
         _ => Ok(0),
     }
+}
+
+/// The switch of a name, the switches above a node, or all.
+fn show_topology(name: Option<&str>, printer: &Printer) -> Result<u8, CommandError> {
+    let cluster = cluster()?;
+    if cluster.switches.is_empty() && name.is_none() {
+        printer.say("scontrol: error: No topology information available");
+        return Ok(0);
+    }
+    let is_named = |switch: &SwitchReport, name: &str| {
+        let mut nodes = switch.nodes.iter();
+        switch.name == name || nodes.any(|node| node.as_str() == name)
+    };
+    let all = cluster.switches.iter();
+    let wanted = all.filter(|switch| name.is_none_or(|name| is_named(switch, name)));
+    let text: String = wanted.map(switch_text).collect();
+    match name {
+        Some(name) if text.is_empty() => {
+            let none = "scontrol: error: Topology information contains no switch or node named";
+            printer.say(&format!("{none} {name}"));
+        }
+        _ => printer.data(&text),
+    }
+    Ok(0)
 }
 
 /// The licences of a name, or all.

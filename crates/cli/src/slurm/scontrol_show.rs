@@ -1,7 +1,7 @@
 //! `scontrol show node`, `show partition`, `show step`: as Slurm 22.05 prints them, line by line.
 
 use super::cluster_view::{gres, gres_used, kind_text, over_subscribe};
-use api::{ClusterReport, GpuReport, LicenceReport, NodeReport, PartitionReport};
+use api::{ClusterReport, GpuReport, LicenceReport, NodeReport, PartitionReport, SwitchReport};
 use jiff::tz::TimeZone;
 use model::{
     JobInfo, NodeName, Seconds, ShowStyle, StepRecord, Timestamp, mebibytes_text, moment_text,
@@ -319,4 +319,24 @@ pub fn licence_text(licence: &LicenceReport, style: ShowStyle) -> String {
     } else {
         format!("{}\n", lines.join("\n    "))
     }
+}
+
+/// A switch.
+pub fn switch_text(switch: &SwitchReport) -> String {
+    let mut text = format!(
+        "SwitchName={} Level={} LinkSpeed={} Nodes={}",
+        switch.name,
+        switch.level,
+        switch.link_speed,
+        node_list::fold(&switch.nodes)
+    );
+    if !switch.below.is_empty() {
+        let below: Vec<NodeName> = switch
+            .below
+            .iter()
+            .map(|name| NodeName::new(name))
+            .collect();
+        text += &format!(" Switches={}", node_list::fold(&below));
+    }
+    text + "\n"
 }

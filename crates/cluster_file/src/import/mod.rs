@@ -13,6 +13,7 @@ mod members;
 mod node_sets;
 mod nodes;
 mod partitions;
+mod topology;
 
 use super::{ClusterFile, Extent, Source, Sourced};
 use conf_line::{AN_OPTION, ConfLine, Pair, conf_lines};
@@ -33,6 +34,8 @@ pub struct ImportInput<'a> {
     pub include: &'a dyn Fn(&str) -> Option<String>,
     /// `gres.conf`.
     pub gres_conf: Option<ConfText<'a>>,
+    /// `topology.conf`, of `topology/tree`.
+    pub topology_conf: Option<ConfText<'a>>,
     /// What `sacctmgr dump` wrote.
     pub dump: Option<ConfText<'a>>,
 }
@@ -120,6 +123,9 @@ pub fn import(input: &ImportInput<'_>) -> Imported {
     if let Some(conf) = input.gres_conf {
         importer.gres_conf(conf);
     }
+    if let Some(conf) = input.topology_conf {
+        importer.topology_conf(conf);
+    }
     if let Some(dump) = input.dump {
         importer.dump(dump);
     }
@@ -136,7 +142,7 @@ pub fn import(input: &ImportInput<'_>) -> Imported {
         .unwrap_or_else(|| "cluster".to_owned());
     importer.models();
     let mut files: HashMap<&str, usize> = HashMap::new();
-    let named = [input.gres_conf, input.dump];
+    let named = [input.gres_conf, input.topology_conf, input.dump];
     let lines = lines.iter().map(|line| &*line.file);
     let named = named.iter().flatten().map(|conf| conf.name);
     for file in [conf.name].into_iter().chain(lines).chain(named) {

@@ -19,6 +19,7 @@ fn check(
         slurm_conf: ConfText::new("slurm.conf", slurm_conf),
         include: &include,
         gres_conf: gres_conf.map(|text| ConfText::new("gres.conf", text)),
+        topology_conf: None,
         dump: dump.map(|text| ConfText::new("dump", text)),
     });
     let text = imported.toml();
@@ -180,6 +181,7 @@ fn options_that_no_slurm_has_are_refused() {
             "gres.conf",
             "Name=gpu Type=v Cuont=2 File=/dev/x\n",
         )),
+        topology_conf: None,
         dump: None,
     });
     let notes: Vec<String> = imported
@@ -208,6 +210,7 @@ fn values_of_a_dump_that_cannot_be_read_have_their_lines() {
         slurm_conf: ConfText::new("slurm.conf", "NodeName=a\n"),
         include: &|_| None,
         gres_conf: None,
+        topology_conf: None,
         dump: Some(ConfText::new(
             "dump",
             "Cluster - 'c':MaxJobs=many\nParent - 'root'\nAccount - 'a':MaxWall=0:MaxTRES='node=x':GrpJobs=-1:odd\n\
@@ -273,6 +276,7 @@ fn files_that_include_each_other_come_to_an_end() {
         slurm_conf: ConfText::new("lab.conf", "Include a.conf\nNodeName=n CPUs=2\n"),
         include: &|_| Some("Include a.conf\n".to_owned()),
         gres_conf: None,
+        topology_conf: None,
         dump: None,
     });
     let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
@@ -416,6 +420,7 @@ fn qos_that_are_added_and_taken() {
             slurm_conf: conf,
             include: &|_| None,
             gres_conf: None,
+            topology_conf: None,
             dump: Some(ConfText::new("dump", &text)),
         })
     };
@@ -477,6 +482,7 @@ fn nothing_is_dropped_in_silence() {
         slurm_conf: ConfText::new("slurm.conf", text),
         include: &|_| None,
         gres_conf: None,
+        topology_conf: None,
         dump: None,
     });
     let mut values = 0;
@@ -500,6 +506,7 @@ fn imported(conf: &str, included: &dyn Fn(&str) -> Option<String>, dump: Option<
         slurm_conf: ConfText::new("slurm.conf", conf),
         include: included,
         gres_conf: None,
+        topology_conf: None,
         dump: dump.map(|text| ConfText::new("dump", text)),
     })
 }
@@ -684,6 +691,7 @@ mod slow {
                     "NodeName=a[1-60000] Name=gpu Type=t{} File=/dev/g[1-60000]",
                 ),
             )),
+            topology_conf: None,
             dump: None,
         });
         assert_eq!(found.notes, []);
@@ -703,9 +711,46 @@ proptest! {
             slurm_conf: ConfText::new("slurm.conf", &conf),
             include: &|_| Some(conf.clone()),
             gres_conf: Some(ConfText::new("gres.conf", &gres)),
+            topology_conf: None,
             dump: Some(ConfText::new("dump", &dump)),
         });
         let text = imported.toml();
         prop_assert_eq!(ClusterFile::parse("x", &text), Ok(imported.file), "{}", text);
     }
+}
+
+#[test]
+fn a_tree_of_switches() {
+    let conf = "NodeName=n[1-4] CPUs=4\nTopologyPlugin=topology/tree\n";
+    let topology = "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4] LinkSpeed=10\n\
+        SwitchName=top Switches=s[1-2]\nBlockName=b1 Nodes=n1\n";
+    let imported = import(&ImportInput {
+        name: Some("lab"),
+        slurm_conf: ConfText::new("slurm.conf", conf),
+        include: &|_| None,
+        gres_conf: None,
+        topology_conf: Some(ConfText::new("topology.conf", topology)),
+        dump: None,
+    });
+    let text = imported.toml();
+    let at = text.find("[switch").unwrap();
+    expect![[r#"
+        [switch.s1]
+        nodes = { value = "n[1-2]", from = "topology.conf:1" }
+
+        [switch.s2]
+        from = "topology.conf:2"
+        nodes = "n[3-4]"
+        link_speed = 10
+
+        [switch.top]
+        switches = { value = "s[1-2]", from = "topology.conf:3" }
+
+        # Not carried over:
+        #   topology.conf:4 BlockName=b1: not of topology/tree, which has SwitchName lines alone
+
+        # Left out, since it says how daemons run, not what jobs can have:
+        #   TopologyPlugin (slurm.conf:2)
+    "#]]
+    .assert_eq(&text[at..]);
 }

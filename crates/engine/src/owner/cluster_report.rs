@@ -3,13 +3,14 @@
 use super::Owner;
 use api::{
     ClusterReport, GpuReport, GresReport, LicenceReport, NodeReason, NodeReport, PartitionReport,
+    SwitchReport,
 };
 use cluster_file::{PreemptMode, PreemptType};
 use model::{
     GpuIndex, JobState, LicenceCount, MemoryRequest, NodeName, NodeShare, NodeState, NodeUse,
     Timestamp,
 };
-use resources::{Cluster, Lane, NodeClass, NodeId, Partition, UNBOUNDED};
+use resources::{Cluster, Lane, NodeClass, NodeId, Partition, Switch, UNBOUNDED};
 use std::collections::{BTreeSet, HashMap};
 
 /// What jobs hold of a node.
@@ -43,6 +44,7 @@ impl Owner {
                 .map(|partition| self.partition_report(partition))
                 .collect(),
             licences: self.licence_reports(),
+            switches: self.switch_reports(),
             since: self.since,
             is_pretended: self.cluster.is_pretended(),
         }
@@ -56,6 +58,22 @@ impl Owner {
             used: self.state.licences_held(&licence.name),
         };
         all.map(report).collect()
+    }
+
+    fn switch_reports(&self) -> Vec<SwitchReport> {
+        let cluster = self.state.cluster();
+        let report = |switch: &Switch| SwitchReport {
+            name: switch.name.clone(),
+            level: switch.level,
+            link_speed: switch.link_speed,
+            nodes: switch
+                .nodes
+                .iter()
+                .map(|node| cluster.node_name(node).clone())
+                .collect(),
+            below: switch.below.clone(),
+        };
+        cluster.switches().iter().map(report).collect()
     }
 
     /// What jobs hold of each node, by its number.

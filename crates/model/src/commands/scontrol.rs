@@ -27,6 +27,8 @@ pub enum ScontrolCommand {
     ShowPartition(Option<String>),
     /// `show step [ID]`
     ShowStep(Option<String>),
+    /// `show topology [NAME]`: of a switch or a node.
+    ShowTopology(Option<String>),
     /// `show licenses [NAME]`
     ShowLicences(Option<String>),
     /// `show reservation` and others of which the engine has none: what is said.
@@ -412,6 +414,9 @@ fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
     if let Some(said) = none_of(&is, value.as_deref()) {
         return Ok(said);
     }
+    if is("topology", 1) {
+        return Ok(ScontrolCommand::ShowTopology(value));
+    }
     if is("licenses", 2) {
         return Ok(ScontrolCommand::ShowLicences(value));
     }
@@ -451,15 +456,7 @@ fn none_of(is: &dyn Fn(&str, usize) -> bool, value: Option<&str>) -> Option<Scon
     if is("daemons", 1) {
         return Some(shown("slurmctld slurmd"));
     }
-    is("topology", 1).then(|| {
-        let text = match value {
-            None => "No topology information available".to_owned(),
-            Some(name) => {
-                format!("Topology information contains no switch or node named {name}")
-            }
-        };
-        said(String::new(), format!("scontrol: error: {text}\n"), 0)
-    })
+    None
 }
 
 /// `text` is `name` or the beginning of it, at least so many letters long, in any case.

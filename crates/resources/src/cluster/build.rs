@@ -67,6 +67,7 @@ impl Cluster {
             count: value(&licence.count).unwrap_or(1),
         });
         cluster.licences = licences.collect();
+        cluster.take_switches(file);
         cluster.priority = super::PriorityPolicy::of(file);
         cluster.of_users = Counted {
             jobs: value(&file.limits.max_jobs_per_user),
@@ -176,7 +177,7 @@ impl Cluster {
     }
 
     /// Those nodes of a list that there are.
-    fn listed(&self, list: &str) -> NodeSet {
+    pub(super) fn listed(&self, list: &str) -> NodeSet {
         let names = node_list::expand(list).unwrap_or_default();
         let known = names.iter().filter_map(|name| self.by_name.get(name));
         known.copied().collect()

@@ -7,6 +7,7 @@ mod node;
 mod partition;
 mod priority;
 mod single;
+mod topology;
 
 pub use association::{Association, Shares};
 pub use build::Trust;
@@ -15,6 +16,7 @@ pub use node::{ClassId, GpuGroup, GpuKind, Lane, NodeClass, NodeId, Sockets, UNB
 pub use partition::{Account, AccountId, Counted, Limits, PartId, Partition, Qos, QosId};
 pub use priority::PriorityPolicy;
 pub use single::SingleNode;
+pub use topology::Switch;
 
 use crate::NodeSet;
 use crate::demand::{Defaults, Demand};
@@ -39,6 +41,7 @@ pub struct Cluster {
     accounts: Vec<Account>,
     associations: Vec<Association>,
     licences: Vec<LicenceCount>,
+    switches: Vec<Switch>,
     priority: PriorityPolicy,
     /// Limits on each user.
     of_users: Counted,

@@ -7,7 +7,7 @@ mod virtual_nodes;
 pub use defaults::{Defaults, Layers};
 pub use virtual_nodes::VirtualNeed;
 
-use model::{Constraint, NodeName};
+use model::{AskedSwitches, Constraint, NodeName};
 use std::sync::Arc;
 
 /// What a job needs: made once of its request, and the only arithmetic of tasks, CPUs, memory and
@@ -51,6 +51,12 @@ pub struct Demand {
     pub required: Arc<Vec<NodeName>>,
     /// Nodes that it must not have.
     pub excluded: Arc<Vec<NodeName>>,
+    /// Features that its nodes should rather have.
+    pub prefer: Option<Constraint>,
+    /// It is on as many nodes as can be.
+    pub spread: bool,
+    /// Behind how many of the lowest switches its nodes are at most, and how long it waits for that.
+    pub switches: Option<AskedSwitches>,
     /// Its nodes stand side by side.
     pub contiguous: bool,
     /// MiB of temporary disk on each node.

@@ -57,6 +57,9 @@ impl Demand {
                 .and_then(Constraint::parse),
             required: request.rare.nodelist.clone(),
             excluded: request.rare.exclude.clone(),
+            prefer: options.prefer.as_deref().and_then(Constraint::parse),
+            spread: options.spread,
+            switches: options.switches,
             contiguous: options.contiguous,
             tmp_mib: options.tmp_mib.unwrap_or(0),
             sockets: sockets(options),
@@ -131,6 +134,15 @@ impl Gpus {
         let asked = &request.rare.asked;
         let mut node = gpus_of(&request.gpus_per_node, &asked.per_node);
         node.extend(others(&asked.per_node));
+        // GPUs are not told apart by sockets: a node has as many as its sockets have.
+        let sockets = request.rare.node_options.as_deref();
+        let sockets = sockets.and_then(|options| options.sockets_per_node);
+        let of_socket = asked.per_socket.items().unwrap_or_default().into_iter();
+        node.extend(of_socket.map(|item| GresNeed {
+            name: item.name,
+            kind: item.kind,
+            count: item.count.saturating_mul(sockets.unwrap_or(1).into()),
+        }));
         let mut task = gpus_of(&request.rare.gpus_per_task, &asked.per_task);
         let job = gpus_of(&request.gpus, &asked.per_job);
         let is_asked = |needs: &[GresNeed]| needs.iter().any(GresNeed::is_gpus);

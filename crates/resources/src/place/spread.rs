@@ -36,7 +36,7 @@ impl Attempt<'_> {
         // Where the number of nodes is open the first that are enough are taken.
         for node in nodes {
             offers.extend(self.offer(*node));
-            let is_range = demand.nodes.most.is_some();
+            let is_range = demand.nodes.most.is_some() || demand.spread;
             if !is_range && offers.len() >= first.max(1) && self.are_enough(&offers) {
                 return self.deal(offers);
             }
@@ -141,7 +141,8 @@ impl Attempt<'_> {
         let demand: &Demand = &self.compiled.demand;
         let count = u32::try_from(offers.len()).ok()?;
         let caps: Vec<u64> = offers.iter().map(|offer| offer.tasks.into()).collect();
-        let tasks = block(demand.tasks_on(count).into(), &caps)?;
+        let deal = if demand.spread { even } else { block };
+        let tasks = deal(demand.tasks_on(count).into(), &caps)?;
         let gres = demand.job.gres.iter().enumerate();
         let gres = gres.map(|(index, gres)| {
             let caps: Vec<u64> = offers.iter().map(|offer| offer.of_job[index]).collect();
@@ -166,6 +167,26 @@ fn block(all: u64, caps: &[u64]) -> Option<Vec<u64>> {
     });
     let dealt: Vec<u64> = dealt.collect();
     (left == 0).then_some(dealt)
+}
+
+/// One to each in turn, up to what it holds; none where they hold too little.
+fn even(all: u64, caps: &[u64]) -> Option<Vec<u64>> {
+    let room = caps.iter().fold(0_u64, |sum, cap| sum.saturating_add(*cap));
+    if room < all || all < caps.len() as u64 {
+        return None;
+    }
+    // So many each, and one more to the first that have room.
+    let dealt = |each: u64| caps.iter().map(move |cap| (*cap).min(each));
+    let each = greatest(all, |each| dealt(each).sum::<u64>() <= all).unwrap_or(0);
+    let mut shares: Vec<u64> = dealt(each).collect();
+    let mut left = all - shares.iter().sum::<u64>();
+    for (share, cap) in shares.iter_mut().zip(caps) {
+        if left > 0 && *share < *cap {
+            *share += 1;
+            left -= 1;
+        }
+    }
+    (left == 0).then_some(shares)
 }
 
 /// The greatest number up to `most` that fits, where fewer always do; none where 1 doesn't.

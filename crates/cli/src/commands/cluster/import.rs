@@ -23,6 +23,9 @@ pub struct Args {
     /// Its gres.conf
     #[arg(long, value_name = "FILE")]
     gres_conf: Option<PathBuf>,
+    /// Its topology.conf, of topology/tree
+    #[arg(long, value_name = "FILE")]
+    topology_conf: Option<PathBuf>,
     /// What `sacctmgr dump CLUSTER` wrote
     #[arg(long, value_name = "FILE")]
     dump: Option<PathBuf>,
@@ -36,6 +39,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let read = |path: &PathBuf| text(path).map(|text| (file_name(path), text));
     let slurm_conf = read(&args.slurm_conf)?;
     let gres_conf = args.gres_conf.as_ref().map(read).transpose()?;
+    let topology_conf = args.topology_conf.as_ref().map(read).transpose()?;
     let dump = args.dump.as_ref().map(read).transpose()?;
     let folder = args.slurm_conf.parent().unwrap_or(Path::new("."));
     let imported = import(&ImportInput {
@@ -43,6 +47,9 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         slurm_conf: ConfText::new(&slurm_conf.0, &slurm_conf.1),
         include: &|path| text(&folder.join(path)).ok(),
         gres_conf: gres_conf
+            .as_ref()
+            .map(|(name, text)| ConfText::new(name, text)),
+        topology_conf: topology_conf
             .as_ref()
             .map(|(name, text)| ConfText::new(name, text)),
         dump: dump.as_ref().map(|(name, text)| ConfText::new(name, text)),

@@ -1,11 +1,12 @@
-//! Licences of a cluster file: given once, shown as used, waited for.
+//! Licences and switches of a cluster file: given, shown, waited for.
 
 use testkit::{TestEnv, wait_until};
 
 const CLUSTER: &str = "\
 [nodes.n]\nnames = \"n[1-2]\"\ncpus = 4\nmemory = \"8000M\"\n\
 [partition.main]\ndefault = true\nnodes = \"ALL\"\nmax_time = \"1-0\"\n\
-[license.matlab]\ncount = 2\n[license.ansys]\ncount = 1\n";
+[license.matlab]\ncount = 2\n[license.ansys]\ncount = 1\n\
+[switch.s1]\nnodes = \"n1\"\n[switch.s2]\nnodes = \"n2\"\n[switch.top]\nswitches = \"s[1-2]\"\n";
 
 #[test]
 fn licences_are_given_once() {
@@ -41,6 +42,22 @@ fn licences_are_given_once() {
         "LicenseName=matlab\n    Total=2 Used=2 Free=0 Reserved=0 Remote=no\n\
          LicenseName=ansys\n    Total=1 Used=1 Free=0 Reserved=0 Remote=no\n"
     );
+    assert_eq!(
+        env.slurm("scontrol", &["show", "topology"]).success(),
+        "SwitchName=s1 Level=0 LinkSpeed=1 Nodes=n1\n\
+         SwitchName=s2 Level=0 LinkSpeed=1 Nodes=n2\n\
+         SwitchName=top Level=1 LinkSpeed=1 Nodes=n[1-2] Switches=s[1-2]\n"
+    );
+    let two = [
+        "--parsable",
+        "-o/dev/null",
+        "-N2",
+        "--switches=1",
+        "--wrap=true",
+    ];
+    let waits = env.slurm("sbatch", &two).success().trim().to_owned();
+    is_soon(&waits, "PD (null) Resources");
+    env.slurm("scancel", &[&waits]).success();
     let of_ansys = env.slurm("squeue", &["-h", "-L", "ansys", "-o", "%i"]);
     assert_eq!(of_ansys.success().trim(), third);
     let why = env.yard(&["why", &second]);
