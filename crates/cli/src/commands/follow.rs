@@ -5,9 +5,9 @@ use super::story::{Line, Story, row};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::words;
-use backend::{Poller, Reach};
+use backend::Poller;
 use model::TimeLimitRequest;
-use runs::{FILE_PAUSE, Follower, RunEvent, RunState, Submitted, hold_remedy, say_reason};
+use runs::{FILE_PAUSE, Follower, Outage, RunEvent, RunState, Submitted, hold_remedy, say_reason};
 use std::time::{Duration, Instant};
 
 /// How following ended.
@@ -115,27 +115,12 @@ pub fn follow(
     }
 }
 
-/// Whether a cluster is known not to answer: each outage is said once, and its end.
-#[derive(Debug, Default)]
-pub struct OutageReport {
-    since: Option<Instant>,
-}
-
-impl OutageReport {
-    /// Says what changed since the last call.
-    pub fn see(&mut self, poller: &Poller, printer: &Printer) {
-        match (poller.reach(), self.since) {
-            (Reach::DoesNotAnswer { since, why }, None) => {
-                self.since = Some(since);
-                printer.say(&outage(poller.cluster(), &why));
-            }
-            (Reach::Answers, Some(since)) => {
-                self.since = None;
-                printer.say(&outage_over(poller.cluster(), since.elapsed()));
-            }
-            _ => {}
-        }
-    }
+/// Says that a cluster does not answer, or answers again.
+pub fn say_outage(cluster: &str, seen: &Outage, printer: &Printer) {
+    printer.say(&match seen {
+        Outage::Began { why } => outage(cluster, why),
+        Outage::Over { lasted } => outage_over(cluster, *lasted),
+    });
 }
 
 /// The line for a cluster that does not answer any more.

@@ -1,6 +1,6 @@
 //! A job of a batch script on a real Slurm: submitted as it stands, and followed.
 
-use super::follow::OutageReport;
+use super::follow::say_outage;
 use super::interrupt::Interrupt;
 use super::job_output::JobOutput;
 use super::script::come_back;
@@ -11,7 +11,7 @@ use crate::printer::Printer;
 use crate::words;
 use backend::{JobView, Poller, SlurmTransport, ViewState};
 use model::{JobId, Timestamp};
-use runs::{FILE_PAUSE, Target, hold_remedy, plain_jobs, say_reason};
+use runs::{FILE_PAUSE, Outages, Target, hold_remedy, plain_jobs, say_reason};
 use std::path::Path;
 use std::time::Instant;
 use sys::Places;
@@ -108,14 +108,16 @@ pub fn follow(
     poller.watch(&[job]);
     let begun = Instant::now();
     let mut output = JobOutput::default();
-    let (mut looks, mut outages, mut remedied) = (0, OutageReport::default(), false);
+    let (mut looks, mut outages, mut remedied) = (0, Outages::default(), false);
     let (mut knows_files, mut reason) = (false, None);
     let show = |prefix: &str, line: &[u8]| printer.output_line(prefix, line);
     loop {
         if stop() {
             return Ok(None);
         }
-        outages.see(poller, printer);
+        if let Some(seen) = outages.see(poller) {
+            say_outage(poller.cluster(), &seen, printer);
+        }
         if let Some(look) = poller.look(looks)? {
             looks = look.number;
             let own = |view: &&JobView| view.id == job || view.array == Some(job);

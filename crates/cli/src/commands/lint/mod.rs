@@ -12,7 +12,6 @@ use crate::exit_code;
 use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
 use ::lint::{RULES, Rule};
-use around::Around;
 use clap::{Args as ClapArgs, ValueEnum};
 use model::nearest;
 use report::Report;
@@ -86,7 +85,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
         return Ok(exit_code::DONE);
     }
-    let around = Around::find(args, printer)?;
+    let around = around::place(args, printer)?;
     let mut report = Report::new(args, printer);
     for path in &args.files {
         if path.as_os_str() != STDIN && path.is_dir() {

@@ -1,6 +1,5 @@
 //! What is printed of the findings, and what it came to.
 
-use super::around::Around;
 use super::{run_file, script_file};
 
 use super::{Args, Deny, Format};
@@ -10,6 +9,7 @@ use crate::output_file;
 use crate::printer::Printer;
 use ::lint::render::{self, Counts};
 use ::lint::{Finding, Fixed, Lines};
+use runs::ScriptPlace;
 use runs::input_file::{self, InputFile, Kind, STDIN};
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -67,14 +67,14 @@ impl<'a> Report<'a> {
     }
 
     /// Looks at a file, or at standard input.
-    pub(super) fn file(&mut self, path: &Path, around: &Around) {
+    pub(super) fn file(&mut self, path: &Path, around: &ScriptPlace) {
         match input_file::read(path) {
             Ok(file) => self.read(path, &file, around),
             Err(failure) => self.failed(&failure.into()),
         }
     }
 
-    fn read(&mut self, path: &Path, file: &InputFile, around: &Around) {
+    fn read(&mut self, path: &Path, file: &InputFile, around: &ScriptPlace) {
         let name = &*path.to_string_lossy();
         // Byte for byte: what a fix leaves alone comes back as it was.
         let text = match std::str::from_utf8(&file.bytes) {

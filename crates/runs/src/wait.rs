@@ -1,0 +1,251 @@
+//! Waits for the end of runs and jobs, whatever their clusters answer meanwhile.
+
+use crate::{FILE_PAUSE, Failure, FailureKind, Run, RunState, Selected, poller};
+use backend::{JobView, Poller, Reach, ViewState};
+use model::JobId;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use sys::Places;
+
+/// How often the files of a run are read whose cluster is asked seldom.
+const READ_PAUSE: Duration = Duration::from_millis(250);
+
+/// A run or a job that is waited for.
+pub struct Waiting {
+    /// What it is called.
+    pub name: String,
+    /// Its cluster.
+    pub cluster: String,
+    run: Option<Run>,
+    job: Option<JobId>,
+    /// A job of no run of the embedded engine, which may be an array.
+    pub array: Option<JobId>,
+    /// It was over already, and what its cluster said of it then.
+    over: Option<Option<JobView>>,
+    /// An element of an array, asked for by itself: its id changes when it starts.
+    element: Option<Selected>,
+}
+
+impl Waiting {
+    /// Begins: its cluster is asked with those of the others, one question a cluster.
+    #[must_use]
+    pub fn of(
+        mut selected: Selected,
+        pollers: &mut BTreeMap<String, Poller>,
+        places: &Places,
+    ) -> Waiting {
+        let mut one = Waiting {
+            name: selected.name(),
+            cluster: selected.transport.cluster().to_owned(),
+            run: selected.run.clone(),
+            job: selected.job,
+            array: None,
+            over: None,
+            element: None,
+        };
+        if selected.element.is_some() {
+            one.element = Some(selected);
+            return one;
+        }
+        if one.run.is_none() && selected.transport.is_embedded() {
+            one.array = one.job;
+        }
+        one.over = is_over(&mut selected);
+        let transport = selected.transport;
+        let poller = pollers
+            .entry(one.cluster.clone())
+            .or_insert_with(|| poller(transport, places));
+        poller.watch(&one.jobs());
+        one
+    }
+
+    fn jobs(&self) -> Vec<JobId> {
+        match &self.run {
+            Some(run) => run.live_jobs(),
+            None => self.job.into_iter().collect(),
+        }
+    }
+}
+
+/// What its cluster says of a run whose files say that it is over, where its job is over too. The
+/// answer that all share may be older than that.
+fn is_over(selected: &mut Selected) -> Option<Option<JobView>> {
+    let run = selected.run.as_ref();
+    let is_settled = run.is_some_and(|run| !run.needs_cluster());
+    if !is_settled || selected.transport.is_embedded() {
+        return None;
+    }
+    let view = selected.view().ok()?;
+    let lives = view.as_ref().is_some_and(|view| view.state.is_live());
+    (!lives).then_some(view)
+}
+
+/// How something ended that was waited for.
+#[derive(Clone, Debug)]
+pub enum WaitEnd {
+    /// A run, and where it stands.
+    Run(RunState),
+    /// A job of no run, and how; none where its cluster knows it no longer.
+    Job(Option<ViewState>),
+}
+
+impl WaitEnd {
+    /// Whether it did what it was to do.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        match self {
+            WaitEnd::Run(state) => matches!(state, RunState::Done { .. }),
+            WaitEnd::Job(Some(ViewState::Ended { how, .. })) => how == "COMPLETED",
+            WaitEnd::Job(_) => false,
+        }
+    }
+}
+
+/// A cluster does not answer, or answers again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outage {
+    /// It does not, for this reason.
+    Began {
+        /// What was seen.
+        why: String,
+    },
+    /// It does again.
+    Over {
+        /// How long it did not.
+        lasted: Duration,
+    },
+}
+
+/// What was said of a cluster's outages.
+#[derive(Debug, Default)]
+pub struct Outages {
+    since: Option<Instant>,
+}
+
+impl Outages {
+    /// What changed since the last call.
+    pub fn see(&mut self, poller: &Poller) -> Option<Outage> {
+        match (poller.reach(), self.since) {
+            (Reach::DoesNotAnswer { since, why }, None) => {
+                self.since = Some(since);
+                Some(Outage::Began { why })
+            }
+            (Reach::Answers, Some(since)) => {
+                self.since = None;
+                Some(Outage::Over {
+                    lasted: since.elapsed(),
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Waiting {
+    /// Waits for its end; an outage of its cluster is handed on, and waited for too.
+    ///
+    /// # Errors
+    /// Its files can't be read, or its cluster refuses to answer.
+    pub fn wait(
+        &mut self,
+        pollers: &BTreeMap<String, Poller>,
+        outage: &mut dyn FnMut(&Outage),
+    ) -> Result<WaitEnd, Failure> {
+        let Some(poller) = pollers
+            .get(&self.cluster)
+            .filter(|_| self.element.is_none())
+        else {
+            return self.wait_for_element();
+        };
+        if let Some(view) = self.over.take() {
+            return self.ended(view);
+        }
+        let (mut looks, mut outages) = (0, Outages::default());
+        let mut read = Instant::now();
+        let mut was_over = self.run.as_ref().is_some_and(|run| !run.needs_cluster());
+        loop {
+            if let Some(seen) = outages.see(poller) {
+                outage(&seen);
+            }
+            if self.jobs().is_empty() {
+                return self.ended(None);
+            }
+            // A shared cluster is asked seldom: the end is in the files first.
+            if let Some(run) = &mut self.run
+                && !poller.is_embedded()
+                && read.elapsed() > READ_PAUSE
+            {
+                read = Instant::now();
+                *run = Run::read(run.entry.clone())?;
+                let is_over = !run.needs_cluster();
+                if is_over && !was_over {
+                    return self.ended(None);
+                }
+                was_over = is_over;
+            }
+            if let Some(look) = poller.look(looks)? {
+                looks = look.number;
+                if let Some(run) = &mut self.run {
+                    // Another job may have taken over since the last look.
+                    *run = Run::read(run.entry.clone())?;
+                }
+                let jobs = self.jobs();
+                poller.watch(&jobs);
+                let view = match &self.run {
+                    Some(run) => run.view(&look.jobs),
+                    None => of_job(&look.jobs, self.job),
+                };
+                if jobs.iter().all(|job| look.asked.contains(job)) && !self.lives(view.as_ref()) {
+                    return self.ended(view);
+                }
+            }
+            std::thread::sleep(FILE_PAUSE);
+        }
+    }
+
+    fn lives(&self, view: Option<&JobView>) -> bool {
+        let Some(view) = view.filter(|view| view.state.is_live()) else {
+            return false;
+        };
+        // One that waits to take over from what is done is no reason to wait.
+        let waits = |run: &Run| run.job() == Some(view.id) || run.state(Some(view)).is_live();
+        self.run.as_ref().is_none_or(waits)
+    }
+
+    fn ended(&self, view: Option<JobView>) -> Result<WaitEnd, Failure> {
+        let Some(run) = &self.run else {
+            return Ok(WaitEnd::Job(view.map(|view| view.state)));
+        };
+        // Read again: its last words came while this waited.
+        let state = Run::read(run.entry.clone())?.state(view.as_ref());
+        Ok(WaitEnd::Run(state))
+    }
+
+    /// Waits for an element of an array; an outage of its cluster too.
+    fn wait_for_element(&mut self) -> Result<WaitEnd, Failure> {
+        let Some(selected) = &mut self.element else {
+            return Ok(WaitEnd::Job(None));
+        };
+        let begun = Instant::now();
+        loop {
+            match selected.view() {
+                Ok(view) if view.as_ref().is_some_and(|view| view.state.is_live()) => {}
+                Ok(view) => return Ok(WaitEnd::Job(view.map(|view| view.state))),
+                Err(error)
+                    if error.kind == FailureKind::Unreachable
+                        && !selected.transport.is_embedded() => {}
+                Err(error) => return Err(error),
+            }
+            std::thread::sleep(selected.transport.pause(begun.elapsed()));
+        }
+    }
+}
+
+/// Of a job's rows, or those of an array, a live one where one is.
+fn of_job(views: &[JobView], job: Option<JobId>) -> Option<JobView> {
+    let own = |view: &&JobView| job.is_some_and(|job| view.id == job || view.array == Some(job));
+    let live = views.iter().filter(own).find(|view| view.state.is_live());
+    live.or(views.iter().find(own)).cloned()
+}
