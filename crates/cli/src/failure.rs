@@ -1,72 +1,39 @@
-//! Why a command of `yard` did not do what was asked, in three parts, and its exit code.
+//! How a failure is printed, in three parts, and its exit code.
 
 use crate::exit_code;
 use crate::printer::Printer;
-use backend::TransportError;
-use folder::{CodeError, FolderError};
+use api::{CallError, ConnectError};
 use model::{WIDEST, wrap_within};
-use runs::FailureKind;
+pub use runs::{Failure, FailureKind};
 
 /// The blanks before the second line of a part.
 const BELOW: &str = "          ";
 
-/// What was asked, what there is, what to do.
-#[derive(Debug)]
-pub struct Failure {
-    /// One of [`exit_code`].
-    pub code: u8,
-    /// What is said before it, one text each.
-    pub before: Box<[String]>,
-    /// The sentence after `error: `.
-    pub what: String,
-    /// What was asked, in the words of the one who asked.
-    pub asked: Option<String>,
-    /// What there is.
-    pub there: Option<String>,
-    /// What to do.
-    pub todo: Option<String>,
-}
-
 /// What every command returns: an exit code of [`exit_code`], or a failure to be printed.
 pub type Outcome = Result<u8, Failure>;
 
-impl Failure {
-    /// A failure of which only the sentence is known so far.
-    pub fn new(code: u8, what: impl Into<String>) -> Failure {
-        Failure {
-            code,
-            before: Box::default(),
-            what: what.into(),
-            asked: None,
-            there: None,
-            todo: None,
+/// What the program does with a failure.
+pub trait Report {
+    /// One of [`exit_code`].
+    fn code(&self) -> u8;
+    /// Prints it and returns its exit code.
+    fn report(&self, printer: &Printer) -> u8;
+}
+
+impl Report for Failure {
+    fn code(&self) -> u8 {
+        match self.kind {
+            FailureKind::Failed => exit_code::FAILED,
+            FailureKind::Usage => exit_code::USAGE,
+            FailureKind::Refused => exit_code::REFUSED,
+            FailureKind::Unreachable => exit_code::UNREACHABLE,
+            FailureKind::Io => exit_code::IO,
+            FailureKind::Interrupted => exit_code::INTERRUPTED,
         }
     }
 
-    /// Adds what was asked.
-    #[must_use]
-    pub fn asked(mut self, text: impl Into<String>) -> Failure {
-        self.asked = Some(text.into());
-        self
-    }
-
-    /// Adds what there is.
-    #[must_use]
-    pub fn there(mut self, text: impl Into<String>) -> Failure {
-        self.there = Some(text.into());
-        self
-    }
-
-    /// Adds what to do.
-    #[must_use]
-    pub fn todo(mut self, text: impl Into<String>) -> Failure {
-        self.todo = Some(text.into());
-        self
-    }
-
-    /// Prints it and returns its exit code.
-    pub fn report(&self, printer: &Printer) -> u8 {
-        for text in &self.before {
+    fn report(&self, printer: &Printer) -> u8 {
+        for text in &self.mistakes {
             printer.say(text);
         }
         printer.say(&format!("error: {}", self.what));
@@ -81,7 +48,7 @@ impl Failure {
                 printer.say(&part(title, text, width));
             }
         }
-        self.code
+        self.code()
     }
 }
 
@@ -97,41 +64,27 @@ fn part(title: &str, text: &str, width: usize) -> String {
     shown
 }
 
-impl From<runs::Failure> for Failure {
-    fn from(failure: runs::Failure) -> Failure {
-        Failure {
-            code: match failure.kind {
-                FailureKind::Failed => exit_code::FAILED,
-                FailureKind::Usage => exit_code::USAGE,
-                FailureKind::Refused => exit_code::REFUSED,
-                FailureKind::Unreachable => exit_code::UNREACHABLE,
-                FailureKind::Io => exit_code::IO,
-                FailureKind::Interrupted => exit_code::INTERRUPTED,
-            },
-            before: failure.mistakes,
-            what: failure.what,
-            asked: failure.asked,
-            there: failure.there,
-            todo: failure.todo,
+/// An engine that can't be reached or started.
+pub fn unreachable(error: ConnectError) -> Failure {
+    let todo = error.todo();
+    let failure = match error {
+        ConnectError::Failed { asked, there, .. } => {
+            Failure::new(FailureKind::Unreachable, "the engine can't start")
+                .asked(asked)
+                .there(there)
         }
-    }
+        other => Failure::new(FailureKind::Unreachable, other.to_string()),
+    };
+    failure.todo(todo)
 }
 
-impl From<TransportError> for Failure {
-    fn from(error: TransportError) -> Failure {
-        runs::Failure::from(error).into()
-    }
-}
-
-impl From<FolderError> for Failure {
-    fn from(error: FolderError) -> Failure {
-        runs::Failure::from(error).into()
-    }
-}
-
-impl From<CodeError> for Failure {
-    fn from(error: CodeError) -> Failure {
-        runs::Failure::from(error).into()
+/// What an engine did not do.
+pub fn not_done(error: CallError) -> Failure {
+    match error {
+        CallError::Connect(error) => unreachable(error),
+        CallError::Refused(refusal) => Failure::new(FailureKind::Failed, refusal.to_string()),
+        other => Failure::new(FailureKind::Unreachable, other.to_string())
+            .todo("try again; yard engine status shows where its log is"),
     }
 }
 

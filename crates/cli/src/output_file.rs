@@ -1,7 +1,6 @@
 //! Writing files that a person names.
 
-use crate::exit_code;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use std::cell::Cell;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -13,9 +12,10 @@ use std::path::Path;
 /// has another name or that was changed meanwhile stays as it is.
 pub fn write(path: &Path, old: &[u8], new: &[u8]) -> Result<(), Failure> {
     let name = path.display();
-    let left = |why: &str| Failure::new(exit_code::IO, format!("{name} {why} and is not changed"));
+    let left =
+        |why: &str| Failure::new(FailureKind::Io, format!("{name} {why} and is not changed"));
     let failure = |error: io::Error| {
-        Failure::new(exit_code::IO, format!("{name} can't be written: {error}"))
+        Failure::new(FailureKind::Io, format!("{name} can't be written: {error}"))
             .there("it is as it was")
     };
     let target = path.canonicalize().map_err(failure)?;

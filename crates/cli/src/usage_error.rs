@@ -1,7 +1,6 @@
 //! A command line that can't be read, in the three parts that every failure of `yard` has.
 
-use crate::exit_code;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::words::shortened;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
@@ -23,7 +22,7 @@ pub fn failure(error: &Error, args: &[OsString], mut command: Command) -> Failur
         .map(|arg| arg.to_string_lossy())
         .collect();
     let line = format!("yard {}", line.join(" "));
-    Failure::new(exit_code::USAGE, what)
+    Failure::new(FailureKind::Usage, what)
         .asked(shortened(&line, LONGEST_LINE))
         .there(there)
         .todo(todo(error, command))
@@ -138,6 +137,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
     use super::*;
     use crate::commands::command;
+    use crate::failure::Report as _;
     use expect_test::{Expect, expect};
 
     #[track_caller]
@@ -145,7 +145,7 @@ mod tests {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let error = command().try_get_matches_from(&args).unwrap_err();
         let failure = failure(&error, &args, command());
-        assert_eq!(failure.code, 2);
+        assert_eq!(failure.code(), 2);
         assert_eq!(failure.asked.as_deref(), Some(line));
         let part = |part: Option<String>| part.unwrap();
         let text = [

@@ -1,13 +1,12 @@
 //! `yard attach`
 
 use super::follow::{outage, outage_over};
-use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use backend::JobView;
 use clap::Args as ClapArgs;
 use runs::Run;
-use runs::{FILE_PAUSE, FailureKind, Selected, select_live};
+use runs::{FILE_PAUSE, Selected, select_live};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
@@ -42,7 +41,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
                 _ => "it is over".to_owned(),
             };
             return Err(Failure::new(
-                exit_code::FAILED,
+                FailureKind::Failed,
                 format!("{} is not running", selected.name()),
             )
             .there(there)
@@ -77,7 +76,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     // This process becomes the srun, which owns the terminal from here on.
     let error = Command::new("srun").args(&options).exec();
     Err(Failure::new(
-        exit_code::UNREACHABLE,
+        FailureKind::Unreachable,
         format!("srun can't be started: {error}"),
     ))
 }
@@ -107,7 +106,7 @@ fn answered(selected: &mut Selected, printer: &Printer) -> Result<Option<JobView
         {
             failure
         }
-        view => return Ok(view?),
+        view => return view,
     };
     let cluster = selected.transport.cluster().to_owned();
     printer.say(&outage(&cluster, &failure.line()));
@@ -119,5 +118,5 @@ fn answered(selected: &mut Selected, printer: &Printer) -> Result<Option<JobView
         std::thread::sleep(FILE_PAUSE);
     }
     printer.say(&outage_over(&cluster, begun.elapsed()));
-    Ok(selected.view()?)
+    selected.view()
 }

@@ -2,7 +2,7 @@
 
 use super::clean::known_runs;
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use clap::{Args as ClapArgs, Subcommand};
@@ -146,7 +146,7 @@ fn prune(used: &[Used], args: &PruneArgs, printer: &Printer) -> Outcome {
         let path = one.kept.place.display();
         if !args.dry_run {
             let removed = one.kept.remove().map_err(|error| {
-                Failure::new(exit_code::IO, format!("{path} can't be removed: {error}"))
+                Failure::new(FailureKind::Io, format!("{path} can't be removed: {error}"))
                     .todo("give yourself the right, then yard cache prune again")
             })?;
             if !removed {

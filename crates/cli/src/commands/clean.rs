@@ -2,7 +2,7 @@
 
 use super::story::row;
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
@@ -129,7 +129,7 @@ fn remove(one: &Leftover) -> Result<(), Failure> {
     };
     removed.map_err(|error| {
         Failure::new(
-            exit_code::IO,
+            FailureKind::Io,
             format!("{} can't be removed: {error}", one.path.display()),
         )
         .todo("give yourself the right, then yard clean again")

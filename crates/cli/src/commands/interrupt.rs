@@ -1,7 +1,7 @@
 //! Ctrl-C: it ends what is being prepared, and leaves alone what was submitted.
 
 use crate::exit_code;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ impl Interrupt {
             twice
                 .and_then(|_id| signal_hook::flag::register(signal, asked.clone()))
                 .map_err(|error| {
-                    Failure::new(exit_code::IO, format!("signals can't be caught: {error}"))
+                    Failure::new(FailureKind::Io, format!("signals can't be caught: {error}"))
                 })?;
         }
         Ok(Interrupt { asked })
@@ -38,7 +38,7 @@ impl Interrupt {
     pub fn check(&self) -> Result<(), Failure> {
         if self.asked() {
             Err(Failure::new(
-                exit_code::INTERRUPTED,
+                FailureKind::Interrupted,
                 "interrupted; nothing was submitted",
             ))
         } else {

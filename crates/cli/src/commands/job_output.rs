@@ -1,7 +1,6 @@
 //! Where the jobs of batch scripts write, and what they wrote: an array's elements together.
 
-use crate::exit_code;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind, not_done};
 use crate::printer::Printer;
 use crate::slurm::connection;
 use api::JobFilter;
@@ -25,12 +24,12 @@ fn prefix(file: &OutputFile) -> String {
 /// What the embedded engine says of a job, or of an array's rows in the order of their elements.
 pub fn job_infos(cluster: &str, job: JobId, element: Option<u32>) -> Result<Vec<JobInfo>, Failure> {
     let failure = |failure: connection::CommandError| {
-        Failure::new(exit_code::UNREACHABLE, failure.to_string())
+        Failure::new(FailureKind::Unreachable, failure.to_string())
     };
     let mut client = connection::connect_to(cluster).map_err(failure)?;
     let facts =
         connection::view_facts_of(cluster.to_owned(), Some(&mut client)).map_err(failure)?;
-    let records = client.jobs(JobFilter::of(&[job]))?;
+    let records = client.jobs(JobFilter::of(&[job])).map_err(not_done)?;
     let infos = records.iter().map(|record| JobInfo::of(record, &facts));
     let mut infos: Vec<JobInfo> = infos.filter(|info| is_of(info, element)).collect();
     infos.sort_by_key(|info| (first_element(info), info.id));
@@ -45,7 +44,7 @@ pub fn follow_job(
     printer: &Printer,
 ) -> Result<(), Failure> {
     let failure = |failure: connection::CommandError| {
-        Failure::new(exit_code::UNREACHABLE, failure.to_string())
+        Failure::new(FailureKind::Unreachable, failure.to_string())
     };
     let mut client = connection::connect_to(cluster).map_err(failure)?;
     let facts =
@@ -53,7 +52,7 @@ pub fn follow_job(
     let show = |prefix: &str, line: &[u8]| printer.output_line(prefix, line);
     let mut output = JobOutput::default();
     loop {
-        let mut records = client.jobs(JobFilter::of(&[job]))?;
+        let mut records = client.jobs(JobFilter::of(&[job])).map_err(not_done)?;
         records.retain(|record| is_of(&JobInfo::of(record, &facts), element));
         for record in &records {
             output.see(record, &facts);

@@ -5,7 +5,7 @@ use super::job_output::{files, follow_job, has_begun, job_infos, show_whole};
 use super::repeats;
 use super::slurm_job;
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use backend::Transport;
 use clap::Args as ClapArgs;
@@ -67,7 +67,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         let mut tail = LogTail::new(&run.folder, start.attempt);
         loop {
             let lines = tail.read(true).map_err(|error| {
-                Failure::new(exit_code::IO, format!("logs can't be read: {error}"))
+                Failure::new(FailureKind::Io, format!("logs can't be read: {error}"))
             })?;
             show(args, &lines, printer);
             if !tail.has_more() {
@@ -94,7 +94,7 @@ fn copy_rank(rank: u32, run: &Run, starts: &[Start], printer: &Printer) -> Outco
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             result => result.map_err(|error| {
                 let path = path.display();
-                Failure::new(exit_code::IO, format!("{path} can't be read: {error}"))
+                Failure::new(FailureKind::Io, format!("{path} can't be read: {error}"))
             })?,
         }
     }
@@ -120,7 +120,7 @@ fn no_such_rank(rank: u32, ranks: u32, run: &Run) -> Failure {
         0 | 1 => "rank 0 alone".to_owned(),
         _ => format!("ranks 0 to {}", ranks - 1),
     };
-    Failure::new(exit_code::USAGE, format!("{id} has no rank {rank}"))
+    Failure::new(FailureKind::Usage, format!("{id} has no rank {rank}"))
         .asked(format!("-r {rank}"))
         .there(there)
         .todo("name one of these, or leave -r out to see all of them")
@@ -131,7 +131,7 @@ fn job_output(args: &Args, selected: Selected, printer: &Printer) -> Outcome {
     let job = selected.job()?;
     if let Some(rank) = args.rank {
         let words = format!("{} is not a run of yard: it has no ranks", selected.name());
-        return Err(Failure::new(exit_code::USAGE, words)
+        return Err(Failure::new(FailureKind::Usage, words)
             .asked(format!("-r {rank}"))
             .there("the job's output, one file for all that it runs")
             .todo("leave -r out"));
@@ -152,7 +152,7 @@ fn job_output(args: &Args, selected: Selected, printer: &Printer) -> Outcome {
         let path = path.path;
         copy(&path, printer).map_err(|error| {
             Failure::new(
-                exit_code::IO,
+                FailureKind::Io,
                 format!("{} can't be read: {error}", path.display()),
             )
             .there(format!("{} writes there once it runs", selected.name()))
@@ -191,7 +191,7 @@ fn slurm_output(args: &Args, selected: Selected, job: JobId, printer: &Printer) 
         return Ok(exit_code::DONE);
     }
     let cluster = slurm.cluster();
-    let failure = Failure::new(exit_code::IO, format!("{name} has no output to show"));
+    let failure = Failure::new(FailureKind::Io, format!("{name} has no output to show"));
     Err(if files.is_empty() {
         failure
             .there(format!("{cluster} no longer says where it wrote"))
@@ -218,7 +218,7 @@ fn array_output(selected: &Selected, infos: &[JobInfo], printer: &Printer) -> Ou
     if shown.is_empty() {
         let name = selected.name();
         return Err(
-            Failure::new(exit_code::IO, format!("{name} has no output yet"))
+            Failure::new(FailureKind::Io, format!("{name} has no output yet"))
                 .there("none of its elements has run")
                 .todo(format!(
                     "yard wait {}, or look again later",

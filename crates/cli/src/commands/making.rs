@@ -2,8 +2,7 @@
 
 use super::interrupt::Interrupt;
 use super::story::row;
-use crate::exit_code;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::printer::Printer;
 use crate::words;
 use runs::{Planned, Ready};
@@ -105,14 +104,14 @@ impl Making<'_> {
 }
 
 fn environment_failure(error: &job::environment::EnvironmentError) -> Failure {
-    Failure::new(exit_code::FAILED, error.to_string())
+    Failure::new(FailureKind::Failed, error.to_string())
         .asked(error.asked())
         .there(error.there())
         .todo(error.todo())
 }
 
 fn image_failure(error: &job::image::ImageError) -> Failure {
-    Failure::new(exit_code::FAILED, error.to_string())
+    Failure::new(FailureKind::Failed, error.to_string())
         .asked(error.asked())
         .there(error.there())
         .todo(error.todo())

@@ -1,7 +1,7 @@
 //! `yard man`
 
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::reference;
 use clap::Args as ClapArgs;
@@ -21,12 +21,12 @@ pub struct Args {
 /// Runs `yard man`.
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let pages = reference::man_pages(super::command())
-        .map_err(|error| Failure::new(exit_code::IO, format!("no page can be made: {error}")))?;
+        .map_err(|error| Failure::new(FailureKind::Io, format!("no page can be made: {error}")))?;
     let Some(folder) = &args.out else {
         let path = args.command.join(" ");
         let page = pages.iter().find(|page| page.path == path);
         let page = page.ok_or_else(|| {
-            Failure::new(exit_code::USAGE, format!("yard has no command {path}"))
+            Failure::new(FailureKind::Usage, format!("yard has no command {path}"))
                 .asked(format!("yard man {path}"))
                 .there("a page for each command of yard help")
                 .todo("name one of them, or none for yard itself")
@@ -36,7 +36,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     };
     let wrong = |error: std::io::Error| {
         Failure::new(
-            exit_code::IO,
+            FailureKind::Io,
             format!("{} can't be written: {error}", folder.display()),
         )
         .asked(format!("{} man pages", pages.len()))

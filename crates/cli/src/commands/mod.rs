@@ -49,7 +49,7 @@ mod why;
 pub use examples::calls as example_calls;
 
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome, Report as _};
 use crate::printer::Printer;
 use crate::usage_error;
 use clap::error::ErrorKind;
@@ -108,10 +108,7 @@ enum Command {
 }
 
 /// What was selected; engines that could not be asked are said.
-fn selected(
-    selected: Result<Selected, runs::Failure>,
-    printer: &Printer,
-) -> Result<Selected, Failure> {
+fn selected(selected: Result<Selected, Failure>, printer: &Printer) -> Result<Selected, Failure> {
     let selected = selected?;
     for note in &selected.notes {
         printer.say(&format!("note: {note}"));
@@ -205,7 +202,7 @@ fn dispatch(command: Command, printer: &Printer) -> Outcome {
         Command::Man(args) => man::run(&args, printer),
         // Known names never come here: main takes them first.
         Command::Slurm { words } => Err(Failure::new(
-            exit_code::USAGE,
+            FailureKind::Usage,
             format!(
                 "{} is none of Slurm's commands that yard knows",
                 words[0].display()

@@ -1,8 +1,7 @@
 //! A program of Python's that is started on what a run has left, with the run's own environment
 //! where that has it.
 
-use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
 use folder::RunFolder;
@@ -42,9 +41,9 @@ pub fn start(program: &RunProgram, args: &Args, printer: &Printer) -> Outcome {
             "{} is not a run of yard: it has no run folder",
             selected.name()
         );
-        return Err(Failure::new(exit_code::USAGE, what).todo("name a run; yard ls lists them"));
+        return Err(Failure::new(FailureKind::Usage, what).todo("name a run; yard ls lists them"));
     };
-    let (folder, json) = RunFolder::open(&run.entry.folder).map_err(runs::Failure::from)?;
+    let (folder, json) = RunFolder::open(&run.entry.folder).map_err(Failure::from)?;
     let made = json.environment.as_ref().map(|made| made.path.clone());
     let own = match &json.plan.environment.python.value {
         Python::Venv(path) | Python::CondaFolder(path) => Some(path.clone()),
@@ -57,7 +56,7 @@ pub fn start(program: &RunProgram, args: &Args, printer: &Printer) -> Outcome {
         places.find_map(|place| Some(place.join(program.name)).filter(|path| path.is_file()));
     let Some(found) = found else {
         let what = format!("{} is not installed", program.name);
-        return Err(Failure::new(exit_code::FAILED, what)
+        return Err(Failure::new(FailureKind::Failed, what)
             .there("neither the run's environment nor PATH has it")
             .todo(program.install));
     };
@@ -74,7 +73,7 @@ pub fn start(program: &RunProgram, args: &Args, printer: &Printer) -> Outcome {
         .args((program.words)(&folder, port))
         .exec();
     let what = format!("{} can't be started: {error}", found.display());
-    Err(Failure::new(exit_code::IO, what))
+    Err(Failure::new(FailureKind::Io, what))
 }
 
 fn free_port(wanted: Option<u16>) -> Result<u16, Failure> {
@@ -82,6 +81,6 @@ fn free_port(wanted: Option<u16>) -> Result<u16, Failure> {
     let address = listener.and_then(|listener| listener.local_addr());
     address.map(|address| address.port()).map_err(|error| {
         let what = format!("port {} can't be used: {error}", wanted.unwrap_or(0));
-        Failure::new(exit_code::IO, what).todo("leave --port out for a free one")
+        Failure::new(FailureKind::Io, what).todo("leave --port out for a free one")
     })
 }

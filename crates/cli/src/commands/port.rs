@@ -1,7 +1,7 @@
 //! `yard port`
 
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::output_file;
 use crate::printer::Printer;
 use crate::words::shortened;
@@ -92,7 +92,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 fn write(output: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
     let wrong = |error: std::io::Error| {
         let failure = Failure::new(
-            exit_code::IO,
+            FailureKind::Io,
             format!("{} can't be written: {error}", output.display()),
         );
         match error.kind() {
@@ -151,7 +151,7 @@ fn read_script(name: &str) -> Result<ScriptText, Failure> {
     let bytes = input_file::read(Path::new(name))?.bytes;
     if bytes.len() > LARGEST {
         return Err(Failure::new(
-            exit_code::IO,
+            FailureKind::Io,
             format!("{name} is over 4 MiB, which sbatch doesn't take"),
         )
         .todo("name a batch script, or - for standard input"));
@@ -188,7 +188,7 @@ fn guessed(
         fits => {
             let all: Vec<&str> = all.iter().map(|cluster| cluster.name.as_str()).collect();
             Err(Failure::new(
-                exit_code::USAGE,
+                FailureKind::Usage,
                 "for which cluster the script was written is not clear",
             )
             .asked(format!("yard port {} --to {}", args.script, args.to))

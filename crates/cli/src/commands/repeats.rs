@@ -3,7 +3,7 @@
 use super::interrupt::Interrupt;
 use super::story::row;
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use folder::LogTail;
@@ -114,7 +114,7 @@ pub fn logs(repeats: &Repeats, rank: Option<u32>, last: bool, printer: &Printer)
             let mut tail = LogTail::new(&run.folder, start.attempt);
             loop {
                 let lines = tail.read(true).map_err(|error| {
-                    Failure::new(exit_code::IO, format!("logs can't be read: {error}"))
+                    Failure::new(FailureKind::Io, format!("logs can't be read: {error}"))
                 })?;
                 let own = lines
                     .iter()

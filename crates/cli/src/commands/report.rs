@@ -1,7 +1,7 @@
 //! `yard report`
 
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
 use jiff::tz::TimeZone;
@@ -44,7 +44,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let html = watch::page(&runs, &made);
     sys::atomic::write_relaxed(&output, html.as_bytes()).map_err(|error| {
         Failure::new(
-            exit_code::IO,
+            FailureKind::Io,
             format!("the report can't be written: {error}"),
         )
         .asked(output.display().to_string())
@@ -63,7 +63,7 @@ fn facts(text: &str, printer: &Printer) -> Result<(RunFacts, PathBuf), Failure> 
     }
     let Some(run) = &selected.run else {
         let what = format!("{} is no run: nothing of it was measured", selected.name());
-        return Err(Failure::new(exit_code::USAGE, what)
+        return Err(Failure::new(FailureKind::Usage, what)
             .asked(text)
             .todo("yard show and yard logs say what is known of it"));
     };

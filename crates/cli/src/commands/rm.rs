@@ -1,7 +1,7 @@
 //! `yard rm`
 
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
@@ -68,7 +68,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
         if !stdin().is_terminal() {
             let what = "there is no terminal to ask on, so nothing was removed";
-            return Err(Failure::new(exit_code::USAGE, what).todo("add --yes"));
+            return Err(Failure::new(FailureKind::Usage, what).todo("add --yes"));
         }
         let all = words::bytes(sizes.iter().sum());
         let count = counted(doomed.len(), "run");

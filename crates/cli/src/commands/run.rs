@@ -10,7 +10,7 @@ use super::script;
 use super::slurm_job;
 use super::story::row;
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
@@ -55,7 +55,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
                 "{flag} is for run files, and {} is a script",
                 script.display()
             );
-            return Err(Failure::new(exit_code::USAGE, what)
+            return Err(Failure::new(FailureKind::Usage, what)
                 .todo("leave it out; a script has --array in its #SBATCH lines"));
         }
         let config = runs::user_config(&places)?;
@@ -176,7 +176,7 @@ fn starting_point(text: &str) -> Result<StartingPoint, Failure> {
         let selected = runs::select(run)?;
         let Some(run) = selected.run else {
             return Err(
-                Failure::new(exit_code::USAGE, format!("{run} is a job of no run"))
+                Failure::new(FailureKind::Usage, format!("{run} is a job of no run"))
                     .asked(format!("--from {text}"))
                     .todo("name a run, or the path of a checkpoint"),
             );
@@ -185,7 +185,7 @@ fn starting_point(text: &str) -> Result<StartingPoint, Failure> {
     };
     found.map_err(|error| {
         let failure =
-            Failure::new(exit_code::USAGE, error.to_string()).asked(format!("--from {text}"));
+            Failure::new(FailureKind::Usage, error.to_string()).asked(format!("--from {text}"));
         match error {
             StartingPointError::None {
                 there, unusable, ..

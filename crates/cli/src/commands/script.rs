@@ -4,7 +4,7 @@ use super::interrupt::Interrupt;
 use super::job_output::JobOutput;
 use super::story::row;
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome, not_done};
 use crate::printer::Printer;
 use crate::slurm::connection;
 use crate::words;
@@ -46,7 +46,7 @@ pub fn run(
         return Ok(exit_code::DONE);
     }
     let failure = |failure: connection::CommandError| {
-        Failure::new(exit_code::UNREACHABLE, failure.to_string()).todo(come_back(job))
+        Failure::new(FailureKind::Unreachable, failure.to_string()).todo(come_back(job))
     };
     let mut client = connection::connect_to(cluster).map_err(failure)?;
     let facts =
@@ -109,7 +109,9 @@ fn follow_array(
             printer.show_line(&come_back(job));
             return Ok(exit_code::DONE);
         }
-        let watched = client.watch(filter.clone(), version, ARRAY_PAUSE)?;
+        let watched = client
+            .watch(filter.clone(), version, ARRAY_PAUSE)
+            .map_err(not_done)?;
         version = watched.version;
         elements.see(&watched.jobs);
         for record in &watched.jobs {
@@ -190,12 +192,17 @@ impl Elements {
 
 fn of(client: &mut Client, job: JobId) -> Result<JobRecord, Failure> {
     let filter = JobFilter::of(&[job]);
-    client.jobs(filter)?.into_iter().next().ok_or_else(|| {
-        Failure::new(
-            exit_code::UNREACHABLE,
-            format!("the engine no longer knows job {job}"),
-        )
-    })
+    client
+        .jobs(filter)
+        .map_err(not_done)?
+        .into_iter()
+        .next()
+        .ok_or_else(|| {
+            Failure::new(
+                FailureKind::Unreachable,
+                format!("the engine no longer knows job {job}"),
+            )
+        })
 }
 
 /// How to see it again, and how to end it.

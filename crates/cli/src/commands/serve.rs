@@ -1,7 +1,7 @@
 //! `yard serve`
 
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
 use runs::places;
@@ -22,7 +22,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let places = places()?;
     let wrong = |error: std::io::Error| {
         let what = format!("port {} can't be used: {error}", args.port.unwrap_or(0));
-        Failure::new(exit_code::IO, what).todo("leave --port out for a free one")
+        Failure::new(FailureKind::Io, what).todo("leave --port out for a free one")
     };
     let server = web::open(args.port).map_err(wrong)?;
     let port = server.address().map_err(wrong)?.port();

@@ -4,7 +4,7 @@ use super::interrupt::Interrupt;
 use super::making::{leave_out_modules, make_ready};
 use super::resource_flags::ResourceFlags;
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
 use folder::{Attempt, LaunchFile};
@@ -68,7 +68,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
         let here = std::env::current_dir().unwrap_or_default();
         let put = planned.plan.environment.put_in(image, facts, &here);
         put.map_err(|refusal| {
-            Failure::new(exit_code::USAGE, refusal.message.clone())
+            Failure::new(FailureKind::Usage, refusal.message.clone())
                 .asked(refusal.asked)
                 .there(refusal.there)
                 .todo(refusal.todo)
@@ -116,7 +116,7 @@ fn own_folder(scratch: &Path) -> Result<PathBuf, Failure> {
     });
     made.map_err(|error| {
         let what = format!("{} can't be written: {error}", scratch.display());
-        Failure::new(exit_code::IO, what).todo("give yourself the right, or set TRAINYARD_HOME")
+        Failure::new(FailureKind::Io, what).todo("give yourself the right, or set TRAINYARD_HOME")
     })
 }
 
@@ -142,7 +142,7 @@ fn open(
     }
     let file = folder.join("shell.json");
     let own = std::env::current_exe();
-    let own = own.map_err(|error| Failure::new(exit_code::IO, error.to_string()))?;
+    let own = own.map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?;
     options.extend([own.into_os_string(), "job".into(), "shell".into()]);
     options.push(file.clone().into_os_string());
     let shell = ShellFile {
@@ -151,7 +151,7 @@ fn open(
     };
     shell.write(&file).map_err(|error| {
         let what = format!("{} can't be written: {error}", file.display());
-        Failure::new(exit_code::IO, what).todo("free space there")
+        Failure::new(FailureKind::Io, what).todo("free space there")
     })?;
     if plan.embedded {
         return Ok(crate::slurm::srun::run_code(&options, printer));
@@ -159,7 +159,7 @@ fn open(
     let status = Command::new("srun").args(&options).status();
     let status = status.map_err(|error| {
         Failure::new(
-            exit_code::UNREACHABLE,
+            FailureKind::Unreachable,
             format!("srun can't be started: {error}"),
         )
     })?;
@@ -172,7 +172,7 @@ fn open(
 /// Has the container run in a copy of its image, which is saved when the shell has ended.
 fn keep_changes(container: Option<&mut ContainerStart>, save: &Path) -> Result<(), Failure> {
     let failed = |what: String, there: &str, todo: &str| {
-        Failure::new(exit_code::USAGE, what)
+        Failure::new(FailureKind::Usage, what)
             .asked(format!("--save {}", save.display()))
             .there(there)
             .todo(todo)
@@ -227,7 +227,7 @@ fn launch_file(planned: &Planned, ready: &Ready, folder: &Path) -> Result<Launch
         scratch: folder.join("scratch"),
     };
     let unknown = |error: train::UnknownPlaceholder| {
-        Failure::new(exit_code::USAGE, error.to_string()).todo("correct the run file")
+        Failure::new(FailureKind::Usage, error.to_string()).todo("correct the run file")
     };
     let ranks = launch(plan, &shape, &rendezvous, &values)
         .map_err(unknown)?

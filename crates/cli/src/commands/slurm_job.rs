@@ -6,7 +6,7 @@ use super::job_output::JobOutput;
 use super::script::come_back;
 use super::story::row;
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use backend::{JobView, Poller, SlurmTransport, ViewState};
@@ -88,7 +88,7 @@ pub fn run(
 pub fn commands_of(cluster: &str) -> Result<SlurmTransport, Failure> {
     SlurmTransport::to(cluster).ok_or_else(|| {
         Failure::new(
-            exit_code::UNREACHABLE,
+            FailureKind::Unreachable,
             format!("{cluster} is no longer this machine's Slurm"),
         )
         .todo("look at SLURM_CONF and PATH")

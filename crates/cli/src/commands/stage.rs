@@ -2,7 +2,7 @@
 
 use super::story::row;
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
@@ -30,7 +30,7 @@ pub struct Args {
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let io = |path: &Path, error: std::io::Error| {
         let path = path.display();
-        Failure::new(exit_code::IO, format!("{path} can't be used: {error}"))
+        Failure::new(FailureKind::Io, format!("{path} can't be used: {error}"))
     };
     let here = std::env::current_dir().map_err(|error| io(Path::new("."), error))?;
     std::fs::create_dir_all(&args.to).map_err(|error| {
@@ -65,7 +65,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 fn failure(error: &StageError) -> Failure {
     let text = error.to_string();
     let (what, todo) = text.split_once("; ").unwrap_or((&text, ""));
-    let failure = Failure::new(exit_code::IO, what);
+    let failure = Failure::new(FailureKind::Io, what);
     match todo {
         "" => failure.todo("what was copied stays; the same command again copies all of it"),
         todo => failure.todo(todo),

@@ -3,7 +3,7 @@
 use super::follow::say_outage;
 use super::repeats;
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::slurm::{connection, sbatch_wait};
 use backend::ViewState;
@@ -89,7 +89,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
 fn wait_for_elements(cluster: &str, job: JobId) -> Result<Option<u8>, Failure> {
     let ended =
         connection::connect_to(cluster).and_then(|mut client| sbatch_wait::wait(&mut client, job));
-    ended.map_err(|failure| Failure::new(exit_code::UNREACHABLE, failure.to_string()))
+    ended.map_err(|failure| Failure::new(FailureKind::Unreachable, failure.to_string()))
 }
 
 /// How something ended, as the end of a sentence that begins with its name.

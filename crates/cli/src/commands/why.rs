@@ -2,7 +2,7 @@
 
 use super::story::row;
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words::length;
 use api::{CpusAndGpus, LicenceNeed, WhyWaiting};
@@ -37,7 +37,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let after = after(&selected);
     let Some(job) = selected.job else {
         return Err(
-            Failure::new(exit_code::USAGE, format!("{name} was never submitted"))
+            Failure::new(FailureKind::Usage, format!("{name} was never submitted"))
                 .todo(format!("yard show {name} says what became of it")),
         );
     };
@@ -59,7 +59,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     match selected.transport.why(waiting)? {
         Some(why) if args.json => {
             let text = serde_json::to_string_pretty(&why)
-                .map_err(|error| Failure::new(exit_code::IO, format!("no JSON: {error}")))?;
+                .map_err(|error| Failure::new(FailureKind::Io, format!("no JSON: {error}")))?;
             printer.line(&text);
         }
         Some(why) => {

@@ -1,7 +1,7 @@
 //! `yard cluster import`
 
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
 use cluster_file::{ConfText, ImportInput, ImportNote, import};
@@ -59,7 +59,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     }
     if imported.file.nodes.is_empty() {
         let what = format!("{} names no nodes", args.slurm_conf.display());
-        return Err(Failure::new(exit_code::USAGE, what)
+        return Err(Failure::new(FailureKind::Usage, what)
             .asked("a cluster file of it")
             .there("no line with NodeName=, and none in what it includes")
             .todo("name the slurm.conf of the controller: scontrol show config says where it is"));

@@ -5,10 +5,10 @@ mod nodes;
 mod start;
 
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, not_done, unreachable};
 use crate::printer::Printer;
 use crate::words;
-use api::{CallError, Client, ConnectError, EngineFacts, NodeChange};
+use api::{Client, EngineFacts, NodeChange};
 use clap::{Args as ClapArgs, Subcommand};
 use runs::{engine_dir, engine_meant, is_engine, no_such_engine, places};
 use serde_json::json;
@@ -72,14 +72,14 @@ fn dir_of(name: Option<&str>) -> Result<PathBuf, Failure> {
     match name {
         None => Ok(engine_dir(&places, &engine_meant(&places))),
         Some(name) if is_engine(&places, name) => Ok(engine_dir(&places, name)),
-        Some(name) => Err(no_such_engine(&places, name).into()),
+        Some(name) => Err(no_such_engine(&places, name)),
     }
 }
 
 fn stop_one(name: Option<&str>, printer: &Printer) -> Outcome {
-    match Client::connect_running(&dir_of(name)?)? {
+    match Client::connect_running(&dir_of(name)?).map_err(unreachable)? {
         Some(client) if is_older(&client) => {
-            client.stop()?;
+            client.stop().map_err(not_done)?;
             printer.show_line("engine stopped; running jobs keep running");
         }
         Some(client) => {
@@ -93,7 +93,7 @@ fn stop_one(name: Option<&str>, printer: &Printer) -> Outcome {
 
 fn status(name: Option<&str>, json: bool, printer: &Printer) -> Outcome {
     let dir = dir_of(name)?;
-    match Client::connect_running(&dir)? {
+    match Client::connect_running(&dir).map_err(unreachable)? {
         Some(client) if is_older(&client) && !json => {
             let engine = client.engine();
             printer.show_line(&format!(
@@ -104,7 +104,7 @@ fn status(name: Option<&str>, json: bool, printer: &Printer) -> Outcome {
             Ok(exit_code::DONE)
         }
         Some(mut client) => {
-            let facts = client.facts()?;
+            let facts = client.facts().map_err(not_done)?;
             if json {
                 printer.line(&status_json(&facts).to_string());
             } else {
@@ -137,8 +137,8 @@ fn is_older(client: &Client) -> bool {
 }
 
 fn stop(mut client: Client) -> Result<EngineFacts, Failure> {
-    let facts = client.facts()?;
-    client.stop()?;
+    let facts = client.facts().map_err(not_done)?;
+    client.stop().map_err(not_done)?;
     Ok(facts)
 }
 
@@ -215,30 +215,4 @@ fn status_json(facts: &EngineFacts) -> serde_json::Value {
         "notes": facts.limits,
         "losses": facts.losses,
     })
-}
-
-impl From<ConnectError> for Failure {
-    fn from(error: ConnectError) -> Failure {
-        let todo = error.todo();
-        let failure = match error {
-            ConnectError::Failed { asked, there, .. } => {
-                Failure::new(exit_code::UNREACHABLE, "the engine can't start")
-                    .asked(asked)
-                    .there(there)
-            }
-            other => Failure::new(exit_code::UNREACHABLE, other.to_string()),
-        };
-        failure.todo(todo)
-    }
-}
-
-impl From<CallError> for Failure {
-    fn from(error: CallError) -> Failure {
-        match error {
-            CallError::Connect(error) => error.into(),
-            CallError::Refused(refusal) => Failure::new(exit_code::FAILED, refusal.to_string()),
-            other => Failure::new(exit_code::UNREACHABLE, other.to_string())
-                .todo("try again; yard engine status shows where its log is"),
-        }
-    }
 }

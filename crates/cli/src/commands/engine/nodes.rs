@@ -1,7 +1,7 @@
 //! `yard engine fail-node` and `restore-node`.
 
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome, not_done, unreachable};
 use crate::printer::Printer;
 use api::{Client, NodeChange};
 use clap::Args as ClapArgs;
@@ -21,17 +21,17 @@ pub struct Args {
 pub fn run(args: &Args, change: NodeChange, printer: &Printer) -> Outcome {
     let nodes = node_list::expand(&args.nodes).map_err(|error| {
         Failure::new(
-            exit_code::USAGE,
+            FailureKind::Usage,
             format!("{} is no node list: {error}", args.nodes),
         )
         .todo("write node1, node1,node2 or node[1-4]")
     })?;
-    let mut client = Client::connect(&super::dir_of(args.on.as_deref())?)?;
+    let mut client = Client::connect(&super::dir_of(args.on.as_deref())?).map_err(unreachable)?;
     let reason = match change {
         NodeChange::Down => "yard engine fail-node",
         NodeChange::Drain | NodeChange::Resume => "",
     };
-    client.mark_nodes(nodes, change, reason)?;
+    client.mark_nodes(nodes, change, reason).map_err(not_done)?;
     printer.show_line(&match change {
         NodeChange::Down => format!("{} failed: what ran there is killed", args.nodes),
         NodeChange::Drain | NodeChange::Resume => format!("{} takes jobs again", args.nodes),

@@ -1,7 +1,7 @@
 //! `yard engine start`.
 
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome, not_done, unreachable};
 use crate::printer::Printer;
 use api::Client;
 use clap::Args as ClapArgs;
@@ -46,10 +46,10 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let dir = match (&args.name, args.new_cluster()?) {
         (Some(name), Some(cluster)) => make_engine(&places, name, &cluster)?,
         (Some(name), None) if is_engine(&places, name) => engine_dir(&places, name),
-        (Some(name), None) => return Err(no_such_engine(&places, name).into()),
+        (Some(name), None) => return Err(no_such_engine(&places, name)),
         (None, _) => engine_dir(&places, &engine_meant(&places)),
     };
-    let mut client = Client::connect(&dir)?;
+    let mut client = Client::connect(&dir).map_err(unreachable)?;
     let engine = client.engine().clone();
     printer.show_line(&format!(
         "engine {} runs (process {}, {})",
@@ -57,7 +57,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         engine.pid,
         dir.display()
     ));
-    let facts = client.facts()?;
+    let facts = client.facts().map_err(not_done)?;
     if facts.is_pretended {
         let name = &facts.cluster;
         printer.show_line(&format!(
@@ -83,7 +83,7 @@ impl Args {
             None => sys::memory::total_mib(),
             Some(text) => model::parse_mebibytes(text).ok_or_else(|| {
                 Failure::new(
-                    exit_code::USAGE,
+                    FailureKind::Usage,
                     format!("--memory-per-node {text} is no size"),
                 )
                 .todo("write 64G or 500M")

@@ -1,18 +1,17 @@
 //! A run file of a batch script.
 
 use super::folder;
-use crate::exit_code;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use lint::{Activated, Body, Container, Start, Starter};
 use model::script_lines::{LineKind, script_lines};
 use model::{SlurmVersion, Surroundings, Timestamp, first_error, sbatch};
-use runs::{FailureKind, input_file};
+use runs::input_file;
 use std::path::Path;
 use train::{Launcher, NewRunFile, RunFile, ScriptStart, toml_text, toml_texts};
 
 /// Reads a script: what it asks for, what it prepares and what it starts.
 pub fn read(path: &Path) -> Result<NewRunFile, Failure> {
-    let usage = |failure| runs::Failure {
+    let usage = |failure| Failure {
         kind: FailureKind::Usage,
         ..failure
     };
@@ -32,7 +31,7 @@ pub fn read(path: &Path) -> Result<NewRunFile, Failure> {
     let (script, said) = sbatch::resolve(words, &|_| None, Some(&text), &surroundings);
     if let Some(wrong) = first_error(&said) {
         return Err(
-            Failure::new(exit_code::REFUSED, format!("sbatch would refuse {name}"))
+            Failure::new(FailureKind::Refused, format!("sbatch would refuse {name}"))
                 .there(wrong.message.replace('\n', " "))
                 .todo(format!("yard lint {name}")),
         );
@@ -47,7 +46,7 @@ pub fn read(path: &Path) -> Result<NewRunFile, Failure> {
 
 fn not_a_script(path: &Path) -> Failure {
     let name = path.display();
-    let failure = Failure::new(exit_code::USAGE, format!("{name} is not a batch script"))
+    let failure = Failure::new(FailureKind::Usage, format!("{name} is not a batch script"))
         .there("a batch script begins with #!, or has lines that begin with #SBATCH");
     if path
         .extension()

@@ -4,7 +4,7 @@ mod folder;
 mod from_script;
 
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use clap::Args as ClapArgs;
 use std::io::ErrorKind;
@@ -51,7 +51,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     sys::atomic::create(path, text.as_bytes()).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => already_there(),
         _ => Failure::new(
-            exit_code::IO,
+            FailureKind::Io,
             format!("{RUN_FILE} can't be written: {error}"),
         )
         .asked("a run file in this folder")
@@ -81,7 +81,7 @@ fn of_command<T: AsRef<str>>(words: &[T], made: &str) -> NewRunFile {
 }
 
 fn already_there() -> Failure {
-    Failure::new(exit_code::IO, format!("{RUN_FILE} is not overwritten"))
+    Failure::new(FailureKind::Io, format!("{RUN_FILE} is not overwritten"))
         .asked("a new run file in this folder")
         .there(format!("a {RUN_FILE}, which stays as it is"))
         .todo("edit it, or move it away first")
@@ -103,7 +103,7 @@ fn check(text: &str, printer: &Printer) -> Result<(), Failure> {
     let shown = train::render(last, text, RUN_FILE);
     let shown = shown.trim_end();
     let shown = shown.strip_prefix("error: ").unwrap_or(shown);
-    Err(Failure::new(exit_code::USAGE, shown)
+    Err(Failure::new(FailureKind::Usage, shown)
         .there("nothing was written")
         .todo("change what the run file is made of"))
 }

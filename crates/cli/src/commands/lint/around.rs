@@ -1,8 +1,7 @@
 //! What is known of where scripts shall run.
 
 use super::Args;
-use crate::exit_code;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::printer::Printer;
 use model::SlurmVersion;
 use runs::cluster_files as files;
@@ -18,13 +17,13 @@ pub(super) fn place(args: &Args, printer: &Printer) -> Result<ScriptPlace, Failu
         Some(name) => Some(files::read(&places()?, name)?),
         None => None,
     };
-    Ok(ScriptPlace::here(cluster, version)?)
+    ScriptPlace::here(cluster, version)
 }
 
 /// A version of which the options are known; one that is newer than all is taken as the newest.
 fn known_version(text: &str, printer: &Printer) -> Result<SlurmVersion, Failure> {
     let refuse =
-        |there: String| Failure::new(exit_code::USAGE, there).asked(format!("--slurm {text}"));
+        |there: String| Failure::new(FailureKind::Usage, there).asked(format!("--slurm {text}"));
     let version = text
         .parse::<SlurmVersion>()
         .map_err(|error| refuse(error.to_string()))?;

@@ -22,6 +22,6 @@ pub fn before_submission(
     }
     match check.refused {
         None => Ok(()),
-        Some(failure) => Err(failure.into()),
+        Some(failure) => Err(failure),
     }
 }

@@ -9,7 +9,7 @@ mod script_file;
 pub use before_submission::before_submission;
 
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use ::lint::{RULES, Rule};
 use clap::{Args as ClapArgs, ValueEnum};
@@ -111,7 +111,7 @@ fn explain(code: &str, printer: &Printer) -> Outcome {
             &code.to_ascii_uppercase(),
             RULES.iter().map(|rule| rule.code),
         );
-        let failure = Failure::new(exit_code::USAGE, format!("there is no rule {code}"))
+        let failure = Failure::new(FailureKind::Usage, format!("there is no rule {code}"))
             .asked(format!("--explain {code}"));
         return Err(match near {
             Some(near) => failure.todo(format!("did you mean {near}? yard lint --list shows all")),

@@ -4,7 +4,7 @@ use super::{run_file, script_file};
 
 use super::{Args, Deny, Format};
 use crate::exit_code;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind, Report as _};
 use crate::output_file;
 use crate::printer::Printer;
 use ::lint::render::{self, Counts};
@@ -63,14 +63,14 @@ impl<'a> Report<'a> {
         // What was found before it is said before it.
         self.flush(0);
         let _ = failure.report(self.printer);
-        self.failed = self.failed.or(Some(failure.code));
+        self.failed = self.failed.or(Some(failure.code()));
     }
 
     /// Looks at a file, or at standard input.
     pub(super) fn file(&mut self, path: &Path, around: &ScriptPlace) {
         match input_file::read(path) {
             Ok(file) => self.read(path, &file, around),
-            Err(failure) => self.failed(&failure.into()),
+            Err(failure) => self.failed(&failure),
         }
     }
 
@@ -93,7 +93,7 @@ impl<'a> Report<'a> {
         self.of_bytes = odd;
         if odd && script_file::is_run_file(name, &text) {
             let failure = Failure::new(
-                crate::exit_code::USAGE,
+                FailureKind::Usage,
                 format!("{name} can't be read: it is not UTF-8"),
             );
             return self.failed(&failure.todo("write it as UTF-8: yard run takes no other"));

@@ -1,7 +1,6 @@
 //! Batch scripts and run files on the disk: which there are.
 
-use crate::exit_code;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -24,7 +23,7 @@ pub fn below(folder: &Path) -> (Vec<PathBuf>, Vec<Failure>) {
     while let Some(folder) = folders.pop() {
         if let Err(error) = look_into(&folder, &mut found, &mut folders) {
             failures.push(Failure::new(
-                exit_code::IO,
+                FailureKind::Io,
                 format!("{} can't be read: {error}", folder.display()),
             ));
         }

@@ -8,7 +8,7 @@ use runs::cluster_files as files;
 use super::making::leave_out_modules;
 use super::run_request::RequestArgs;
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use backend::{TestedJob, Transport, TransportError};
@@ -69,7 +69,7 @@ pub fn run(args: Args, printer: &Printer) -> Outcome {
     let file = cluster_file(request.on.as_deref(), &places)?;
     match (asked, file) {
         (Some((path, _)), _) if args.beside.is_some() => Err(Failure::new(
-            exit_code::USAGE,
+            FailureKind::Usage,
             format!(
                 "--beside compares a run file with a script, and {} is a script",
                 path.display()

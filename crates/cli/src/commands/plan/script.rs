@@ -1,8 +1,7 @@
 //! `yard plan SCRIPT`: what a batch script that exists already would be.
 
 use super::{Shown, end, json, now, refusals_of, say_refusals, start_row};
-use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use backend::TestedJob;
 use cluster_file::ClusterFile;
@@ -10,7 +9,7 @@ use jiff::tz::TimeZone;
 use model::sbatch::{self, Sbatch};
 use model::script_lines::{LineKind, script_lines};
 use model::{Origin, Severity, SlurmVersion, Surroundings};
-use runs::{FailureKind, input_file};
+use runs::input_file;
 use runs::{Target, user, user_config};
 use std::path::{Path, PathBuf};
 use sys::Places;
@@ -151,7 +150,7 @@ pub fn resolve(
         format!(" --on {cluster}")
     };
     Err(Failure::new(
-        exit_code::REFUSED,
+        FailureKind::Refused,
         format!("sbatch would refuse {}", path.display()),
     )
     .there(wrong.message.replace('\n', " "))
@@ -160,7 +159,7 @@ pub fn resolve(
 
 /// A script's text; bytes that are no UTF-8 are replaced.
 pub fn read(path: &Path) -> Result<String, Failure> {
-    let read = input_file::read(path).map_err(|failure| runs::Failure {
+    let read = input_file::read(path).map_err(|failure| Failure {
         kind: FailureKind::Usage,
         ..failure
     })?;

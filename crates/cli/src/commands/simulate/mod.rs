@@ -3,7 +3,7 @@
 mod pictures;
 
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::output_file;
 use crate::printer::Printer;
 use crate::words::{fitted, length};
@@ -128,7 +128,7 @@ enum EstimatesName {
 pub fn run(args: &Args, printer: &Printer) -> Outcome {
     if args.starts.is_some() && args.policy.len() > 1 {
         return Err(Failure::new(
-            exit_code::USAGE,
+            FailureKind::Usage,
             "--starts is one schedule, and several policies are given",
         )
         .todo("give one --policy with --starts"));
@@ -136,7 +136,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let fifo = [PolicyName::Fifo];
     if args.arrivals == ArrivalsName::WhileBlocked && args.policy != fifo {
         return Err(Failure::new(
-            exit_code::USAGE,
+            FailureKind::Usage,
             "--arrivals while-blocked knows no backfill",
         )
         .todo("give --policy fifo with it"));
@@ -178,7 +178,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         let played = replay(&trace, &cluster, rules, &mut progress);
         if played.starts.is_empty() {
             return Err(Failure::new(
-                exit_code::USAGE,
+                FailureKind::Usage,
                 format!("none of the {} jobs fits this machine", trace.jobs.len()),
             )
             .there(format!(
@@ -213,7 +213,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     }
     if args.json {
         let text = serde_json::to_string_pretty(&reports)
-            .map_err(|error| Failure::new(exit_code::IO, format!("no JSON: {error}")))?;
+            .map_err(|error| Failure::new(FailureKind::Io, format!("no JSON: {error}")))?;
         printer.line(&text);
         return Ok(exit_code::DONE);
     }
@@ -276,19 +276,22 @@ fn read(path: &Path) -> Result<Trace, Failure> {
         let mut unpacked = Vec::new();
         let mut reader = MultiGzDecoder::new(&bytes[..]).take(LONGEST + 1);
         reader.read_to_end(&mut unpacked).map_err(|error| {
-            Failure::new(exit_code::IO, format!("{name} can't be unpacked: {error}"))
-                .todo("get the file again: it is cut or damaged")
+            Failure::new(
+                FailureKind::Io,
+                format!("{name} can't be unpacked: {error}"),
+            )
+            .todo("get the file again: it is cut or damaged")
         })?;
         if unpacked.len() as u64 > LONGEST {
             return Err(Failure::new(
-                exit_code::USAGE,
+                FailureKind::Usage,
                 format!("{name} unpacks to more than 2 GiB, and no log is that long"),
             ));
         }
         unpacked
     };
     read_trace(&String::from_utf8_lossy(&bytes)).map_err(|error| {
-        Failure::new(exit_code::USAGE, format!("{name} is no trace: {error}"))
+        Failure::new(FailureKind::Usage, format!("{name} is no trace: {error}"))
             .there(
                 "a log in the Standard Workload Format, or a table with the columns submit and run",
             )
@@ -302,7 +305,7 @@ fn parameters(args: &Args, file: Option<&ClusterFile>) -> Result<BackfillParamet
     let text = args.parameters.as_deref();
     let text = text.or(of_file.map(|text| text.value.as_str()));
     BackfillParameters::parse(text.unwrap_or_default()).map_err(|error| {
-        Failure::new(exit_code::USAGE, format!("parameters: {error}"))
+        Failure::new(FailureKind::Usage, format!("parameters: {error}"))
             .todo("see SchedulerParameters in the manual of slurm.conf")
     })
 }
@@ -322,7 +325,7 @@ fn window(text: &str) -> Result<Window, Failure> {
     });
     window.ok_or_else(|| {
         Failure::new(
-            exit_code::USAGE,
+            FailureKind::Usage,
             format!("--window {text} is no part of the time"),
         )
         .there("BEGIN+LENGTH, each a time as --time takes it")
@@ -340,7 +343,7 @@ fn draw(
 ) -> Result<(), Failure> {
     let written = |path: &Path, error: &dyn std::fmt::Display| {
         let path = path.display();
-        Failure::new(exit_code::IO, format!("{path} can't be written: {error}"))
+        Failure::new(FailureKind::Io, format!("{path} can't be written: {error}"))
     };
     std::fs::create_dir_all(folder).map_err(|error| written(folder, &error))?;
     let schedules: Vec<Schedule<'_>> = schedules
@@ -353,7 +356,7 @@ fn draw(
         to: window.to.saturating_add(begin.unwrap_or(0)),
     });
     let pictures = pictures(&schedules, machine, window)
-        .map_err(|error| Failure::new(exit_code::IO, format!("no pictures: {error}")))?;
+        .map_err(|error| Failure::new(FailureKind::Io, format!("no pictures: {error}")))?;
     for picture in pictures {
         for (end, bytes) in [("svg", picture.svg.as_bytes()), ("png", &picture.png)] {
             let path = folder.join(format!("{}.{end}", picture.name));
@@ -371,7 +374,7 @@ fn machine(args: &Args, file: Option<&ClusterFile>, trace: &Trace) -> Result<Clu
     let processors = args.processors.or(trace.processors);
     processors.map(flat_machine).ok_or_else(|| {
         Failure::new(
-            exit_code::USAGE,
+            FailureKind::Usage,
             format!(
                 "{} does not say how many processors its machine had",
                 args.trace.display()
@@ -421,7 +424,7 @@ fn write_starts(path: &Path, played: &Played<'_>) -> Result<(), Failure> {
     }
     output_file::replace(path, text.as_bytes()).map_err(|error| {
         Failure::new(
-            exit_code::IO,
+            FailureKind::Io,
             format!("{} can't be written: {error}", path.display()),
         )
     })?

@@ -6,7 +6,7 @@ mod state;
 mod view;
 
 use crate::exit_code;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
 use crate::printer::Printer;
 use crate::words;
 use clap::Args as ClapArgs;
@@ -43,7 +43,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     ratatui::restore();
     result.map_err(|error| {
         Failure::new(
-            exit_code::IO,
+            FailureKind::Io,
             format!("the terminal can't be used: {error}"),
         )
         .todo("yard ls lists the same once")
