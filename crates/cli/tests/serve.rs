@@ -197,6 +197,48 @@ fn the_page_of_clusters_shows_a_real_slurm() {
     assert_eq!(nodes[0]["reason"], serde_json::Value::Null, "{nodes:#}");
 }
 
+/// Of a line without an end a page gets its last part, and a run folder that goes without a word is no end
+/// of the pages, nor of `yard top`.
+#[test]
+fn a_line_of_10_mb_a_name_with_html_and_a_run_folder_that_goes() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.write(
+        "yard.toml",
+        "name = \"long\"\ncommand = [\"sh\", \"-c\", \"head -c 10000000 /dev/zero | tr '\\\\0' x; \
+         echo; echo end-of-it; sleep 600\"]\n",
+    );
+    env.yard(&["run", "--on", "local", "--detach"]).success();
+    let odd = ["--job-name=<img src=x onerror=alert(1)>", "--wrap=true"];
+    let _odd = env.slurm("sbatch", &odd);
+    let shown = env.yard(&["show", "long", "--json"]).success();
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let folder = shown["folder"].as_str().unwrap().to_owned();
+    let key = folder.rsplit('/').next().unwrap().to_owned();
+    let pages = Pages::start(&env);
+    let run = format!("/api/run/{key}?rank=0");
+    let find = || {
+        let host = format!("Host: 127.0.0.1:{}\r\n", pages.port);
+        let headers = format!("{host}{}{}\r\n", pages.cookie(), pages.token);
+        pages.get(&run, &headers)
+    };
+    wait_until("the end of its log is shown", || {
+        let (_, body) = find();
+        assert!(body.len() < 200_000, "{} bytes", body.len());
+        body.contains("end-of-it")
+    });
+    // As text in a document, which the page makes no markup of.
+    wait_until("the odd name is listed", || {
+        pages.own("/api/runs").contains("<img src=x")
+    });
+    assert!(env.yard(&["top"]).success().contains(&key));
+    fs::remove_dir_all(&folder).unwrap();
+    wait_until("its going is seen", || !find().1.contains("end-of-it"));
+    assert!(pages.own("/").contains("<header>"));
+    let _printed = env.yard(&["top"]).success();
+    env.yard(&["cancel", "local:1"]).success();
+    let _over = env.yard(&["wait", "local:1"]);
+}
+
 /// A run folder that is over, without any job.
 fn make_run(home: &Path, template: &Path, number: usize) {
     let id = format!("old-{number:04}");

@@ -64,3 +64,46 @@ fn a_run_is_watched_cancelled_and_removed_on_a_terminal() {
         "{listed}"
     );
 }
+
+/// Jobs of all engines stand in one list, each with the name of its engine, and one that is stopped takes
+/// its own along only.
+#[test]
+fn several_engines_at_once() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.write("job.sh", "#!/bin/sh\nsleep 600\n");
+    for engine in ["left", "right"] {
+        let shape = ["--nodes", "2", "--gpus-per-node", "2"];
+        env.yard(&[&["engine", "start", engine], &shape[..]].concat())
+            .success();
+        for gpus in ["--gpus-per-node=2", "--gpus=2"] {
+            let mut command = env.command(&["slurm", "sbatch", "--nodes=2", gpus, "job.sh"]);
+            command.env("TRAINYARD_ENGINE", engine);
+            let output = command.output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+        }
+    }
+    let all = |engine: &str, word: &str| {
+        let shown = env.yard(&["top"]).success();
+        let lines = shown.lines();
+        lines
+            .filter(|line| line.contains(engine) && line.contains(word))
+            .count()
+    };
+    for engine in ["left", "right"] {
+        wait_until("one of its jobs runs and one waits", || {
+            all(engine, "running") == 1 && all(engine, "waiting") == 1
+        });
+    }
+    let end = |engine: &str| {
+        for job in [2, 1] {
+            env.yard(&["cancel", &format!("{engine}:{job}")]).success();
+            let _over = env.yard(&["wait", &format!("{engine}:{job}")]);
+        }
+        env.yard(&["engine", "stop", engine]).success();
+    };
+    end("left");
+    wait_until("the other's jobs stay alone", || {
+        all("left", "running") == 0 && all("right", "running") == 1
+    });
+    end("right");
+}
