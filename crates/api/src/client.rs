@@ -10,8 +10,8 @@ use crate::{
 };
 use model::{
     Accounting, JobChange, JobHistory, JobId, JobRecord, NodeName, PriorityReport, Request,
-    RestartCount, SchedulerStatistics, ShareRow, StepHolders, StepId, StepRecord, StepRequest,
-    WaitStatus,
+    ReservationRequest, RestartCount, SchedulerStatistics, ShareRow, StepHolders, StepId,
+    StepRecord, StepRequest, WaitStatus,
 };
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -470,6 +470,31 @@ impl Client {
             reason,
         };
         self.done(&call, true)
+    }
+
+    /// Makes a reservation, or changes one; returns its name.
+    ///
+    /// # Errors
+    /// It was refused, or there is no engine.
+    pub fn reserve(
+        &mut self,
+        asked: ReservationRequest,
+        is_new: bool,
+    ) -> Result<String, CallError> {
+        let asked = Box::new(asked);
+        match self.call(&Call::Reserve { asked, is_new })? {
+            Answer::Reserved { name } => Ok(name),
+            Answer::Refused(refusal) => Err(refusal.into()),
+            other => Err(confused(&other)),
+        }
+    }
+
+    /// Removes a reservation.
+    ///
+    /// # Errors
+    /// There is none of that name, jobs name it, or there is no engine.
+    pub fn unreserve(&mut self, name: String) -> Result<(), CallError> {
+        self.done(&Call::Unreserve { name }, false)
     }
 
     /// Has the engine read its cluster's file again.

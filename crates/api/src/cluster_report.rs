@@ -1,7 +1,7 @@
 //! What `cluster` answers: an engine's cluster as it is now, from which `sinfo` and
 //! `scontrol show node|partition` are printed.
 
-use model::{GpuIndex, NodeName, NodeState, Seconds, Timestamp};
+use model::{GpuIndex, NodeName, NodeState, Reservation, Seconds, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// A cluster as it is now.
@@ -19,6 +19,8 @@ pub struct ClusterReport {
     pub licences: Vec<LicenceReport>,
     /// Switches, low ones first.
     pub switches: Vec<SwitchReport>,
+    /// Reservations, by name.
+    pub reservations: Vec<Reservation>,
     /// Since when its engine serves.
     pub since: Timestamp,
     /// Its nodes are pretended: they share this machine's CPUs, and their GPUs are numbers.

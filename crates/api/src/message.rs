@@ -4,8 +4,8 @@
 use crate::ClusterReport;
 use model::{
     Accounting, GpuIndex, JobChange, JobHistory, JobId, JobRecord, NodeName, OpenMode,
-    PriorityReport, Request, RestartCount, SchedulerStatistics, ShareRow, StepHolders, StepId,
-    StepRecord, StepRequest, Timestamp, WaitStatus,
+    PriorityReport, Request, ReservationRequest, RestartCount, SchedulerStatistics, ShareRow,
+    StepHolders, StepId, StepRecord, StepRequest, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -165,6 +165,18 @@ pub enum Call {
         /// Why.
         reason: String,
     },
+    /// `scontrol create|update reservation`. Answer: `reserved`.
+    Reserve {
+        /// What it is to be.
+        asked: Box<ReservationRequest>,
+        /// There must be none of its name, else there must be one.
+        is_new: bool,
+    },
+    /// `scontrol delete reservation`. Answer: `done`.
+    Unreserve {
+        /// Which.
+        name: String,
+    },
     /// `scontrol reconfigure`: the cluster's file is read again. Answer: `done`.
     Reconfigure,
     /// What the engine is and has. Answer: `facts`.
@@ -203,6 +215,11 @@ pub enum Answer {
     Submitted {
         /// Its id; for an array, the array's.
         job: JobId,
+    },
+    /// To `reserve`: it is on disk.
+    Reserved {
+        /// The reservation's name.
+        name: String,
     },
     /// To `test`.
     WouldStart(WouldStart),

@@ -91,6 +91,9 @@ pub(crate) fn kind_of(call: &Call) -> Kind {
         Call::Accounting => ("REQUEST_ASSOC_MGR_INFO", 2043),
         Call::Update { .. } | Call::Hold { .. } => ("REQUEST_UPDATE_JOB", 3001),
         Call::MarkNodes { .. } => ("REQUEST_UPDATE_NODE", 3002),
+        Call::Reserve { is_new: true, .. } => ("REQUEST_CREATE_RESERVATION", 3006),
+        Call::Unreserve { .. } => ("REQUEST_DELETE_RESERVATION", 3008),
+        Call::Reserve { is_new: false, .. } => ("REQUEST_UPDATE_RESERVATION", 3009),
         Call::Submit(submission) if submission.script.is_none() => {
             ("REQUEST_RESOURCE_ALLOCATION", 4001)
         }

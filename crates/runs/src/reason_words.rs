@@ -17,9 +17,10 @@ pub fn say_reason(reason: &str) -> String {
 pub fn hold_remedy(reason: &str, job: JobId) -> Option<String> {
     // Slurm writes some with blanks, and since 23.11 with underscores.
     match reason.replace('_', " ").as_str() {
-        "JobHeldUser" | "launch failed requeued held" | "job requeued in held state" => {
-            Some(format!("scontrol release {job} lets it start"))
-        }
+        "JobHeldUser"
+        | "ReservationDeleted"
+        | "launch failed requeued held"
+        | "job requeued in held state" => Some(format!("scontrol release {job} lets it start")),
         // A controller that was killed over a launch leaves it so, too.
         "JobHeldAdmin" => Some(format!(
             "scontrol release {job} lets it start, or ask the site why it is held"
@@ -49,8 +50,14 @@ fn reason_words(reason: &str) -> Option<&'static str> {
         "PartitionTimeLimit" => "its partition doesn't allow so long a time",
         "PartitionConfig" => "its partition has no such nodes",
         "ReqNodeNotAvail" => "a node that it names is down or reserved",
-        "Reservation" => "its reservation has not begun",
-        "ReservationDeleted" => "its reservation is gone",
+        "Reservation" => "its reservation has not begun, or is over",
+        "ReservationDeleted" => "its reservation ended before it could start, and it is held",
+        "ReqNodeNotAvail, Reserved for maintenance" => {
+            "nodes that it needs are reserved for maintenance before it would end"
+        }
+        "ReqNodeNotAvail, May be reserved for other job" => {
+            "nodes that it names are reserved for others before it would end"
+        }
         "Licenses" => "no licence is free",
         "NodeDown" => "a node that it needs is down",
         "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions" => {
@@ -132,6 +139,10 @@ mod tests {
             PendingReason::PartitionInactive,
             PendingReason::PartitionNodeLimit,
             PendingReason::PartitionTimeLimit,
+            PendingReason::Reservation,
+            PendingReason::ReservationDeleted,
+            PendingReason::ReservedForMaintenance,
+            PendingReason::ReservedForOthers,
         ];
         for reason in all {
             let text = reason_text(&JobState::Pending { reason });

@@ -5,8 +5,9 @@ use super::World;
 use crate::{BackfillParameters, Event, State};
 use cluster_file::ClusterFile;
 use model::{
-    Ending, GpuCount, JobState, MemoryRequest, NodeMark, Outcome, RareOptions, Request, Seconds,
-    TimeLimitRequest, Timestamp,
+    Ending, GpuCount, JobId, JobState, LengthChange, MemoryRequest, NamesChange, NodeMark, Outcome,
+    RareOptions, Request, Reservation, ReservationFlag, ReservationRequest, ReservedFor,
+    ReservedNodes, Seconds, TimeLimitRequest, Timestamp,
 };
 use proptest::prelude::*;
 use resources::{Amounts, Cluster, Free, NodeId, Trust};
@@ -21,6 +22,8 @@ enum Step {
     Suspend(usize, bool),
     Mark(u32, bool),
     Reconfigure(usize),
+    Reserve(Box<ReservationRequest>),
+    Unreserve(usize),
     Wait(i64),
 }
 
@@ -53,24 +56,32 @@ fn any_request() -> impl Strategy<Value = Request> {
     ];
     let amounts = (1_u32..4, 1_u32..5, 0_u32..3, 0_u64..5000);
     let rest = (1_u64..20, any::<bool>(), 0_u32..6);
-    (partition, amounts, rest).prop_map(
-        |(partition, (nodes, tasks, gpus, memory), (minutes, exclusive, which))| Request {
-            partition: partition.map(str::to_owned),
-            min_nodes: Some(nodes).filter(|nodes| *nodes > 1),
-            tasks: Some(tasks.max(nodes)),
-            gpus_per_node: (gpus > 0).then_some(GpuCount {
-                kind: None,
-                count: gpus,
-            }),
-            memory: (memory > 2000).then_some(MemoryRequest::PerNode(memory)),
-            time: Some(TimeLimitRequest::Limit(Seconds(minutes * 60))),
-            exclusive: exclusive && which == 0,
-            rare: RareOptions {
-                constraint: (which == 1).then(|| "fast".into()),
-                ..RareOptions::default()
+    let reservation = prop_oneof![
+        3 => Just(None),
+        1 => Just(Some("one")),
+        1 => Just(Some("two")),
+    ];
+    (partition, amounts, rest, reservation).prop_map(
+        |(partition, (nodes, tasks, gpus, memory), (minutes, exclusive, which), reservation)| {
+            Request {
+                partition: partition.map(str::to_owned),
+                min_nodes: Some(nodes).filter(|nodes| *nodes > 1),
+                tasks: Some(tasks.max(nodes)),
+                gpus_per_node: (gpus > 0).then_some(GpuCount {
+                    kind: None,
+                    count: gpus,
+                }),
+                memory: (memory > 2000).then_some(MemoryRequest::PerNode(memory)),
+                time: Some(TimeLimitRequest::Limit(Seconds(minutes * 60))),
+                exclusive: exclusive && which == 0,
+                rare: RareOptions {
+                    constraint: (which == 1).then(|| "fast".into()),
+                    reservation: reservation.map(str::to_owned),
+                    ..RareOptions::default()
+                }
+                .into(),
+                ..Request::default()
             }
-            .into(),
-            ..Request::default()
         },
     )
 }
@@ -84,7 +95,77 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => (0_u32..8, any::<bool>()).prop_map(|(node, up)| Step::Mark(node, up)),
         1 => (0_usize..3).prop_map(Step::Reconfigure),
         1 => (0_i64..900).prop_map(Step::Wait),
+        2 => any_reservation().prop_map(|asked| Step::Reserve(Box::new(asked))),
+        1 => any::<usize>().prop_map(Step::Unreserve),
     ]
+}
+
+/// Of one of three names, in the next hour, for the user of the jobs or another.
+fn any_reservation() -> impl Strategy<Value = ReservationRequest> {
+    use ReservationFlag::{AnyNodes, Flex, Hourly, IgnoreJobs, Maint, NoHoldJobsAfterEnd, Overlap};
+    let flags = [
+        Maint,
+        Flex,
+        Overlap,
+        IgnoreJobs,
+        Hourly,
+        AnyNodes,
+        NoHoldJobsAfterEnd,
+    ];
+    let flags = prop::sample::subsequence(flags.to_vec(), 0..3);
+    let times = (-100_i64..3000, 1_u64..3000);
+    let who = (0_usize..3, any::<bool>());
+    let nodes = (any::<bool>(), 1_u32..4);
+    (flags, times, who, nodes).prop_map(|(flags, (start, length), (name, is_own), (all, count))| {
+        ReservationRequest {
+            name: Some(["one", "two", "three"][name].to_owned()),
+            // As `World` has its clock at the beginning.
+            start: Some(Timestamp(1_000_000 + start * 1000)),
+            length: Some(LengthChange::To(Seconds(length))),
+            nodes: all.then_some(ReservedNodes::All),
+            node_count: (!all).then_some(count),
+            users: Some(NamesChange::To(ReservedFor {
+                names: vec![if is_own { "u" } else { "bob" }.to_owned()],
+                are_excluded: false,
+            })),
+            flags: flags.into_iter().map(|flag| (flag, true)).collect(),
+            ..ReservationRequest::default()
+        }
+    })
+}
+
+/// No job has just been started on nodes that are reserved for others before it would end, and none
+/// of a reservation elsewhere or at another time.
+fn check_reservations(state: &State, started: &[JobId], now: Timestamp) {
+    for record in started.iter().filter_map(|id| state.job(*id)) {
+        let JobState::Running {
+            allocation, limit, ..
+        } = &record.state
+        else {
+            continue;
+        };
+        let until = now + limit.unwrap_or(Seconds(365 * 24 * 3600));
+        let own = record.request.rare.reservation.as_deref();
+        let own = own.map(|name| state.reservation(name).unwrap());
+        let may_overlap = own.is_some_and(Reservation::may_overlap);
+        for share in &allocation.nodes {
+            for other in state.reservations() {
+                let is_own = own.is_some_and(|own| own.name == other.name);
+                let has_it = other.nodes.contains(&share.node) && other.overlaps(now, until);
+                assert!(
+                    is_own || may_overlap || !has_it,
+                    "{record:?} is in {other:?}"
+                );
+            }
+            if let Some(own) = own
+                && !own.is(ReservationFlag::Flex)
+            {
+                assert!(own.is_active(now), "{own:?} has not begun or is over");
+                let is_free = own.is(ReservationFlag::AnyNodes);
+                assert!(is_free || own.nodes.contains(&share.node), "{own:?}");
+            }
+        }
+    }
 }
 
 /// None, EASY and Slurm's own, with whole nodes promised.
@@ -143,7 +224,8 @@ proptest! {
             let pick = |which: usize| Some(running[which.checked_rem(running.len())?]);
             match step {
                 Step::Submit(request) => {
-                    if world.state.admit(&request).is_ok() {
+                    let reserved = world.state.may_be_reserved(&request, "u");
+                    if world.state.admit(&request).is_ok() && reserved.is_ok() {
                         world.submit(*request);
                     }
                 }
@@ -184,9 +266,29 @@ proptest! {
                     let cluster = Arc::clone(&clusters[which]);
                     world.state.apply(Event::Reconfigured { cluster, at });
                 }
+                Step::Reserve(asked) => {
+                    let is_new = world.state.reservation(asked.name.as_deref().unwrap()).is_none();
+                    if let Ok(reservation) = world.state.reserve(&asked, is_new, at) {
+                        world.state.apply(Event::ReservationChanged {
+                            name: reservation.name.clone(),
+                            reservation: Some(Box::new(reservation)),
+                        });
+                    }
+                }
+                Step::Unreserve(which) => {
+                    let names = world.state.reservations().map(|one| one.name.clone());
+                    let names: Vec<String> = names.collect();
+                    let name = which.checked_rem(names.len()).map(|which| names[which].clone());
+                    if let Some(name) = name.filter(|name| world.state.unreserve(name).is_ok()) {
+                        let reservation = None;
+                        world.state.apply(Event::ReservationChanged { name, reservation });
+                    }
+                }
                 Step::Wait(seconds) => world.now = Timestamp(at.0 + seconds * 1000),
             }
+            let started = world.started.len();
             world.pass_on_any();
+            check_reservations(&world.state, &world.started[started..], world.now);
             if !world.state.held.is_overdrawn {
                 check_free(&world.state);
             }

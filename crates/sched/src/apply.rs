@@ -65,6 +65,9 @@ impl State {
                 self.bar_gpus();
             }
             Event::NodeMarked { node, mark } => self.mark_node(node, mark),
+            Event::ReservationChanged { name, reservation } => {
+                self.reservation_changed(name, reservation.map(|it| *it));
+            }
             Event::Reconfigured { cluster, at } => self.reconfigure(cluster, at),
         }
     }

@@ -100,6 +100,13 @@ impl World {
 
     /// The same on any cluster.
     fn pass_on_any(&mut self) {
+        for action in self.pass_unchecked() {
+            if let Action::Expire(job) = action {
+                let status = WaitStatus::default();
+                let ending = Ending::End(Outcome::Timeout { status });
+                self.state.apply(Event::Ending { job, ending });
+            }
+        }
         self.pass_unchecked();
         self.check_rebuilt();
     }
@@ -129,6 +136,7 @@ impl World {
         let mut record = record.clone();
         if let JobState::Pending { reason } = &mut record.state
             && *reason != PendingReason::LaunchFailedRequeuedHeld
+            && *reason != PendingReason::ReservationDeleted
         {
             *reason = PendingReason::None;
         }
@@ -168,6 +176,7 @@ impl World {
             live,
             nodes: self.state.marks.clone().into_iter().collect(),
             usage: self.usage.clone().into_iter().collect(),
+            reservations: self.state.reservations().cloned().collect(),
         }
         .into_state(&self.state, self.now)
     }

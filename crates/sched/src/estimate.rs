@@ -4,9 +4,10 @@
 //! that wait are not counted.
 
 use crate::State;
-use crate::kinds::find;
+use crate::kinds::find_unreserved;
+use crate::promise::UNLIMITED;
 use model::{NodeName, Request, Timestamp};
-use resources::{Denial, Finding, Free, Share};
+use resources::{Denial, Finding, Free, Pick, Share};
 
 /// When a job would start, and with what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,13 +37,24 @@ impl State {
         let choices = self.admitted(request)?;
         let begin = request.rare.begin.map_or(now, |begin| begin.max(now));
         let mut free = self.held.free.clone();
-        let fits = |free: &Free| {
+        let reserved = self.reservations.left_to(request);
+        let fits = |at: Timestamp, free: &Free| {
             choices.iter().find_map(|choice| {
-                let compiled = &choice.need.compiled;
-                let shares = find(&self.cluster, choice.partition, compiled, free, user, None)?;
+                let limit = self
+                    .limit_in(request, choice.partition)
+                    .unwrap_or(UNLIMITED);
+                let length = (at + limit).since(at);
+                let pick = Pick {
+                    user,
+                    ..Pick::default()
+                };
+                let closed = reserved.closed(&self.cluster, at.0, length);
+                let shares = find_unreserved(&self.cluster, choice, free, pick, closed)?;
                 Some((choice, shares))
             })
         };
+        let mut moments: Vec<Timestamp> = self.reservations.moments().collect();
+        moments.sort_unstable();
         let mut at = begin;
         let mut ends = self.ends(now).into_iter().peekable();
         let found = loop {
@@ -51,14 +63,16 @@ impl State {
                     held.give_to(&self.cluster, &mut free);
                 }
             }
-            if let Some(found) = fits(&free) {
+            if let Some(found) = fits(at, &free) {
                 break Some(found);
             }
-            match ends.peek() {
-                Some((end, _)) => at = *end,
+            let end = ends.peek().map(|(end, _)| *end);
+            let moment = moments.iter().copied().find(|moment| *moment > at);
+            match end.into_iter().chain(moment).min() {
+                Some(next) => at = next,
                 // When others give back the GPUs that they hold is not known, nor when nodes
                 // come back.
-                None => break fits(&Free::idle(&self.cluster)),
+                None => break fits(at, &Free::idle(&self.cluster)),
             }
         };
         let (choice, shares) = found.ok_or_else(|| {

@@ -1,7 +1,8 @@
 //! What the scheduler receives, and what it answers.
 
 use model::{
-    ArrayFacts, Ending, JobId, JobRecord, NodeMark, NodeName, Outcome, PendingReason, Timestamp,
+    ArrayFacts, Ending, JobId, JobRecord, NodeMark, NodeName, Outcome, PendingReason, Reservation,
+    Timestamp,
 };
 use resources::Cluster;
 use std::sync::Arc;
@@ -116,6 +117,13 @@ pub enum Event {
         /// What.
         mark: NodeMark,
     },
+    /// A reservation is there from now on, is another one, or is gone.
+    ReservationChanged {
+        /// Its name.
+        name: String,
+        /// What it is now.
+        reservation: Option<Box<Reservation>>,
+    },
     /// The cluster is another from now on. What runs goes on, on nodes too that it no longer has.
     Reconfigured {
         /// The cluster.
@@ -154,6 +162,8 @@ pub struct Changes {
     pub updated: Vec<JobId>,
     /// Nodes of which something else is said than before; [`crate::State::mark`] has it.
     pub nodes: Vec<NodeName>,
+    /// Reservations that are new, changed or gone; [`crate::State::reservation`] has them.
+    pub reservations: Vec<String>,
     /// Users whose ended jobs used more than before, and how much in all.
     pub usage: Vec<(crate::Member, crate::priority::Usage)>,
     /// What the passes since then looked at.

@@ -1,8 +1,9 @@
 //! Demands, worked out against the cluster once for all jobs that ask the same.
 
 use crate::ClusterRef;
+use crate::reservations::Closed;
 use model::Timestamp;
-use resources::{Compiled, Demand, Free, PartId, Pick, Share, place};
+use resources::{Compiled, Demand, Free, NodeSet, PartId, Pick, Share, place};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -84,6 +85,32 @@ impl Kinds {
     }
 }
 
+/// A place for a job of a user in a partition among what is free, but for what reservations close to
+/// it; none where those leave it nothing.
+pub(crate) fn find_unreserved(
+    cluster: &ClusterRef,
+    choice: &Choice,
+    free: &Free,
+    pick: Pick<'_>,
+    closed: Closed,
+) -> Option<Vec<Share>> {
+    let (partition, compiled) = (choice.partition, &choice.need.compiled);
+    let find = |pick| find_as(cluster, partition, compiled, free, pick);
+    match closed {
+        Closed::All => None,
+        Closed::Nothing => find(pick),
+        Closed::Nodes(mut nodes) => {
+            if let Some(without) = pick.without {
+                nodes.add(without);
+            }
+            find(Pick {
+                without: Some(&nodes),
+                ..pick
+            })
+        }
+    }
+}
+
 /// A place for a job of a user in a partition, among what is free but for `without`.
 pub(crate) fn find(
     cluster: &ClusterRef,
@@ -91,7 +118,7 @@ pub(crate) fn find(
     compiled: &Compiled,
     free: &Free,
     user: u32,
-    without: Option<&resources::NodeSet>,
+    without: Option<&NodeSet>,
 ) -> Option<Vec<Share>> {
     let pick = Pick {
         user,

@@ -44,6 +44,8 @@ mod queue;
 mod reconfigure;
 mod refile;
 pub mod replay;
+mod reservations;
+mod reserve;
 mod state;
 mod suspend;
 mod update;

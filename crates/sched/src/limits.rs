@@ -4,7 +4,8 @@ use crate::State;
 use crate::job::Job;
 use crate::kinds::Choice;
 use cluster_file::PartitionState;
-use model::{PendingReason, Seconds, TimeLimitRequest};
+use model::{PendingReason, Request, Seconds, TimeLimitRequest};
+use resources::PartId;
 
 impl State {
     /// Whether a job may start now in one of its partitions; the reason that it waits for if not.
@@ -32,8 +33,13 @@ impl State {
 
     /// The time limit that a job has when it starts in a partition.
     pub(crate) fn limit_of(&self, job: &Job, choice: &Choice) -> Option<Seconds> {
-        let partition = self.cluster.partition(choice.partition);
-        let asked = match job.record.request.time {
+        self.limit_in(&job.record.request, choice.partition)
+    }
+
+    /// The time limit that a request leads to in a partition.
+    pub(crate) fn limit_in(&self, request: &Request, partition: PartId) -> Option<Seconds> {
+        let partition = self.cluster.partition(partition);
+        let asked = match request.time {
             Some(TimeLimitRequest::Limit(limit)) => Some(limit),
             Some(TimeLimitRequest::Unlimited) => None,
             None => partition.default_time,

@@ -7,10 +7,11 @@
 //! - with backfill it has a promise, and those behind it, and in other partitions, start where they
 //!   delay no promise; who can't has one too, as `bf_job_part_count_reserve` says.
 
-use crate::kinds::{Choice, Need, find_as};
+use crate::kinds::{Choice, Need, find_unreserved};
 use crate::ledger::{Chain, Ledger, Used, Wanted};
 use crate::promise::{Promises, UNLIMITED};
 use crate::queue::Key;
+use crate::reservations::Reserved;
 use crate::{Action, State};
 use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
 use resources::{NodeId, NodeSet, PartId, Pick, Share};
@@ -19,11 +20,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
+/// Jobs of a partition that wait for each other: those without a reservation, or with the same one.
+type Line = (PartId, usize);
+
 /// What a pass came to know.
 #[derive(Debug, Default)]
 struct Pass {
-    /// The job that keeps those behind it waiting, by partition.
-    blocked: BTreeMap<PartId, JobId>,
+    /// The job that keeps those behind it waiting, by queue.
+    blocked: BTreeMap<Line, JobId>,
     /// Where each partition's queue goes on.
     passed: BTreeMap<PartId, Key>,
     /// Queues that were walked as far as they are.
@@ -41,7 +45,7 @@ struct Pass {
     /// From the first blocked job on, with backfill.
     promises: Option<Promises>,
     /// What did not fit, by the shortest limit: while nothing is given back none like it does.
-    failed: HashMap<(usize, u32, bool), i64>,
+    failed: HashMap<(usize, u32, usize, bool), i64>,
     /// Why jobs do not start that others do not keep waiting.
     limited: BTreeMap<JobId, PendingReason>,
     /// One started that another is ahead of, or that was ahead of others in another partition.
@@ -113,14 +117,17 @@ impl State {
             return None;
         }
         let user = job.record.uid;
-        let is_behind = pass.blocked.contains_key(&partition);
+        let request = Arc::clone(&job.record.request);
+        let reserved = self.reservations.left_to(&request);
+        let line = (partition, reserved.number());
+        let is_behind = pass.blocked.contains_key(&line);
         let end = now + limit.unwrap_or(UNLIMITED);
         let length = end.since(now);
         if is_behind && !self.may_try(pass, partition, user) {
             pass.passed.insert(partition, key);
             return None;
         }
-        let found = self.find_now(pass, &choice, user, length, now);
+        let found = self.find_now(pass, &choice, user, length, now, &reserved);
         if let Some(shares) = found {
             if let Some(chain) = &chain {
                 let own = Some(self.cluster.partition(partition));
@@ -147,32 +154,61 @@ impl State {
             return self.start(key.job, &choice, limit, &shares, now);
         }
         pass.passed.insert(partition, key);
+        let named = choice.need.compiled.demand.required.iter();
+        let named = named.filter_map(|name| self.cluster.node(name)).collect();
+        let times = (now, length);
+        if let Some(reason) = self.waits_for_reservation(&request, &named, partition, times) {
+            pass.limited.insert(key.job, reason);
+            self.promise(pass, key.job, &choice, user, length, now);
+            return None;
+        }
         if !is_behind {
             if self.too_few_nodes(&choice, &pass.withdrawn) {
                 let reason = self.unavailable(&choice, PendingReason::NodesDownOrReserved);
                 pass.unavailable.insert(key.job, reason);
             }
-            pass.blocked.insert(partition, key.job);
-            pass.withdrawn.add(&self.cluster.partition(partition).nodes);
-        }
-        let Some(parameters) = &self.backfill else {
-            pass.closed.insert(partition);
-            return None;
-        };
-        let promised = pass.promised.entry(partition).or_default();
-        if *promised < parameters.promises {
-            *promised += 1;
-            let promises = pass.promises.take();
-            let mut promises = promises.unwrap_or_else(|| Promises::new(self, parameters, now));
-            let is_planned = promises.promise(self, key.job, &choice, user, length, now);
-            pass.promises = Some(promises);
-            if is_behind && !is_planned && self.too_few_nodes(&choice, &NodeSet::default()) {
-                let all = &self.cluster.partition(partition).nodes;
-                let reason = self.unavailable(&choice, self.nodes_that_are_down(all.iter()));
-                pass.limited.insert(key.job, reason);
+            pass.blocked.insert(line, key.job);
+            if line.1 == 0 {
+                pass.withdrawn.add(&self.cluster.partition(partition).nodes);
             }
         }
+        if self.backfill.is_none() && self.reservations.is_empty() {
+            pass.closed.insert(partition);
+            return None;
+        }
+        let is_planned = self.promise(pass, key.job, &choice, user, length, now);
+        if is_behind
+            && is_planned == Some(false)
+            && self.too_few_nodes(&choice, &NodeSet::default())
+        {
+            let all = &self.cluster.partition(partition).nodes;
+            let reason = self.unavailable(&choice, self.nodes_that_are_down(all.iter()));
+            pass.limited.insert(key.job, reason);
+        }
         None
+    }
+
+    /// Promises a job its place, where a pass promises it one: whether there will be one.
+    fn promise(
+        &self,
+        pass: &mut Pass,
+        job: JobId,
+        choice: &Choice,
+        user: u32,
+        length: i64,
+        now: Timestamp,
+    ) -> Option<bool> {
+        let parameters = self.backfill.as_ref()?;
+        let promised = pass.promised.entry(choice.partition).or_default();
+        if *promised >= parameters.promises {
+            return None;
+        }
+        *promised += 1;
+        let promises = pass.promises.take();
+        let mut promises = promises.unwrap_or_else(|| Promises::new(self, parameters, now));
+        let is_planned = promises.promise(self, job, choice, user, length, now);
+        pass.promises = Some(promises);
+        Some(is_planned)
     }
 
     /// Whether one more job behind a blocked one is tried; counts it.
@@ -203,28 +239,32 @@ impl State {
         user: u32,
         limit: i64,
         now: Timestamp,
+        reserved: &Reserved<'_>,
     ) -> Option<Vec<Share>> {
         let need: &Arc<Need> = &choice.need;
         let waits = choice.few_until.is_some();
-        let like = (Arc::as_ptr(need) as usize, user, waits);
+        let need = Arc::as_ptr(need) as usize;
+        let like = (need, user, reserved.number(), waits);
         let failed = pass.failed.get(&like);
         if failed.is_some_and(|shortest| *shortest <= limit) {
             return None;
         }
         let found = if let Some(promises) = &pass.promises {
-            let found = promises.earliest(self, choice, user, limit, now.0..=now.0);
+            let found = promises.earliest(self, choice, user, limit, now.0..=now.0, reserved);
             found.map(|(_, shares)| shares)
         } else {
-            let is_kept = self.backfill.is_none() && !pass.withdrawn.is_empty();
+            let is_kept =
+                self.backfill.is_none() && !pass.withdrawn.is_empty() && reserved.number() == 0;
             let without = is_kept.then_some(&pass.withdrawn);
             let (cluster, free) = (&self.cluster, &self.held.free);
+            let closed = reserved.closed(cluster, now.0, limit);
             let pick = Pick {
                 user,
                 without,
                 few_switches: waits,
                 ..Pick::default()
             };
-            find_as(cluster, choice.partition, &need.compiled, free, pick)
+            find_unreserved(cluster, choice, free, pick, closed)
         };
         if found.is_none() {
             pass.failed.insert(like, limit);

@@ -1,7 +1,8 @@
 //! Promises to jobs that wait: when they are expected to start, and who would delay them.
 
-use crate::kinds::{Choice, find_as};
+use crate::kinds::{Choice, find_unreserved};
 use crate::planner::{BackfillParameters, Planning, Timeline};
+use crate::reservations::Reserved;
 use crate::{Amount, State};
 use model::{JobId, JobState, KILL_WAIT, Seconds, Timestamp};
 use resources::{Free, Pick, Share};
@@ -42,7 +43,7 @@ pub(crate) struct Promises {
     planning: Planning,
     timeline: Timeline<Free>,
     /// When jobs of a kind start at the earliest, which only becomes later.
-    bounds: HashMap<(usize, u32), (i64, i64)>,
+    bounds: HashMap<(usize, u32, usize), (i64, i64)>,
     pub(crate) plan: Plan,
 }
 
@@ -57,9 +58,12 @@ impl Promises {
             take_together(&mut ends);
         }
         let free = state.held.free.clone();
-        let timeline = Timeline::new(now.0, free, ends.into_iter(), |free, held| {
+        let mut timeline = Timeline::new(now.0, free, ends.into_iter(), |free, held| {
             held.give_to(&state.cluster, free);
         });
+        for at in state.reservations.moments() {
+            timeline.begin_step(at.0);
+        }
         Promises {
             planning: parameters.planning(0),
             timeline,
@@ -76,15 +80,16 @@ impl Promises {
         user: u32,
         limit: i64,
         moments: std::ops::RangeInclusive<i64>,
+        reserved: &Reserved<'_>,
     ) -> Option<(i64, Vec<Share>)> {
-        let compiled = &choice.need.compiled;
         let find = |at: i64, free: &Free| {
             let pick = Pick {
                 user,
                 few_switches: choice.few_until.is_some_and(|until| at < until.0),
                 ..Pick::default()
             };
-            find_as(&state.cluster, choice.partition, compiled, free, pick)
+            let closed = reserved.closed(&state.cluster, at, limit);
+            find_unreserved(&state.cluster, choice, free, pick, closed)
         };
         let keep = |free: &mut Free, other: &Free| free.keep(&state.cluster, other);
         let fits = |at: i64, free: &Free| find(at, free).is_some();
@@ -119,12 +124,14 @@ impl Promises {
         limit: i64,
         now: Timestamp,
     ) -> bool {
-        let kind = (std::sync::Arc::as_ptr(&choice.need) as usize, user);
+        let reserved = state.reserved_for(job);
+        let need = std::sync::Arc::as_ptr(&choice.need) as usize;
+        let kind = (need, user, reserved.number());
         let known = self.bounds.get(&kind);
         let known = known.filter(|_| choice.few_until.is_none());
         let from = known.filter(|(longest, _)| *longest <= limit);
         let from = from.map_or(now.0, |(_, at)| *at);
-        let found = self.earliest(state, choice, user, limit, from..=i64::MAX);
+        let found = self.earliest(state, choice, user, limit, from..=i64::MAX, &reserved);
         let Some((at, shares)) = found else {
             return false;
         };
@@ -199,7 +206,12 @@ impl State {
     pub(crate) fn ends(&self, now: Timestamp) -> Vec<(Timestamp, &crate::job::Job)> {
         let running = self.running.iter().filter_map(|id| self.jobs.get(id));
         let ends = running.filter_map(|job| match &job.record.state {
-            JobState::Running { .. } => Some((expected_end(&job.record.state, now)?, job)),
+            JobState::Running { .. } => {
+                let end = expected_end(&job.record.state, now)?;
+                let reserved = self.reserved_until(&job.record.request);
+                let reserved = reserved.map(|until| until.max(now + KILL_WAIT));
+                Some((reserved.map_or(end, |until| end.min(until)), job))
+            }
             JobState::Pending { .. } | JobState::Ended { .. } => None,
         });
         let mut ends: Vec<(Timestamp, &crate::job::Job)> = ends.collect();

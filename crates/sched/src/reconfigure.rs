@@ -28,6 +28,7 @@ impl State {
         }
         self.cluster = ClusterRef(cluster);
         self.kinds = Kinds::new(&self.cluster);
+        self.reservations.on_cluster(&self.cluster);
         for id in ids {
             if let Some(job) = self.jobs.get_mut(&id) {
                 job.on_cluster(&self.cluster, &mut self.kinds);

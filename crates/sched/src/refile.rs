@@ -76,7 +76,14 @@ impl State {
             return Place::Running;
         }
         if job.record.priority == 0 {
-            if job.reason() != Some(&PendingReason::LaunchFailedRequeuedHeld) {
+            let held_by_itself = [
+                PendingReason::LaunchFailedRequeuedHeld,
+                PendingReason::ReservationDeleted,
+            ];
+            if !job
+                .reason()
+                .is_some_and(|reason| held_by_itself.contains(reason))
+            {
                 self.set_reason(id, PendingReason::JobHeldUser);
             }
             return Place::Held;

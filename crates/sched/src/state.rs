@@ -11,10 +11,11 @@ use crate::planner::BackfillParameters;
 use crate::priority::{Priorities, Usage};
 use crate::promise::Plan;
 use crate::queue::Key;
+use crate::reservations::Reservations;
 use crate::{Action, Changes, ClusterRef, Finished, PassCounts};
 use model::{
     ArrayFacts, ArrayPlace, ArraySpec, ArrayTask, GpuIndex, JobId, JobRecord, JobState, NodeMark,
-    NodeName, PendingReason, Timestamp,
+    NodeName, PendingReason, Reservation, Timestamp,
 };
 use resources::{Cluster, Free, PartId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,6 +77,20 @@ pub struct State {
     pub(crate) marked: BTreeSet<NodeName>,
     /// What passes did.
     pub(crate) looked: PassCounts,
+    pub(crate) reservations: Reservations,
+    /// Reservations that changed.
+    pub(crate) reserved: BTreeSet<String>,
+    pub(crate) last_pass: LastPass,
+}
+
+/// When [`State::schedule`] was last asked. It is no part of what two states are compared by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastPass(pub(crate) Timestamp);
+
+impl PartialEq for LastPass {
+    fn eq(&self, _other: &LastPass) -> bool {
+        true
+    }
 }
 
 /// What a store keeps of a [`State`].
@@ -95,6 +110,8 @@ pub struct Saved {
     pub nodes: Vec<(NodeName, NodeMark)>,
     /// What ended jobs used.
     pub usage: Vec<(Member, Usage)>,
+    /// Reservations.
+    pub reservations: Vec<Reservation>,
 }
 
 impl State {
@@ -136,6 +153,9 @@ impl State {
             ended: Vec::new(),
             marked: BTreeSet::new(),
             looked: PassCounts::default(),
+            reservations: Reservations::default(),
+            reserved: BTreeSet::new(),
+            last_pass: LastPass(Timestamp(0)),
         }
     }
 
@@ -150,6 +170,7 @@ impl State {
         let mut state = State::new(cluster, numbers);
         state.marks = saved.nodes.into_iter().collect();
         state.priorities = Priorities::new(saved.usage.into_iter().collect());
+        state.reservations = Reservations::new(&state.cluster, saved.reservations);
         state.next_id = saved.next_id.max(1);
         state.version = saved.version;
         for (array_job, spec) in saved.arrays {
@@ -286,11 +307,13 @@ impl State {
     pub fn next_due(&self) -> Option<Timestamp> {
         let first = |set: &BTreeSet<(Timestamp, JobId)>| set.first().map(|(at, _)| *at);
         let priorities = self.next_priorities();
+        let reservation = self.next_reservation();
         [
             first(&self.timed),
             first(&self.expiries),
             self.switch_waits.first(),
             priorities,
+            reservation,
         ]
         .into_iter()
         .flatten()
@@ -306,6 +329,7 @@ impl State {
             live: live.into_iter().collect(),
             ended: std::mem::take(&mut self.ended),
             nodes: std::mem::take(&mut self.marked).into_iter().collect(),
+            reservations: std::mem::take(&mut self.reserved).into_iter().collect(),
             usage: self.priorities.take_changed(),
             updated: std::mem::take(&mut self.updated).into_iter().collect(),
             looked: std::mem::take(&mut self.looked),
@@ -314,7 +338,8 @@ impl State {
 
     /// Starts what can start now, in order, and ends allocations whose time is over.
     pub fn schedule(&mut self, now: Timestamp) -> Vec<Action> {
-        let mut actions = Vec::new();
+        self.last_pass = LastPass(now);
+        let mut actions = self.end_reservations(now);
         self.renew_priorities(now);
         self.switch_waits.forget_until(now);
         while let Some((at, job)) = self.timed.first().copied()

@@ -4,7 +4,7 @@
 use cluster_file::{ClusterFile, ConfText, ImportInput, PartitionState, Source, Sourced, import};
 use model::{
     ArrayTask, Dependency, Ending, JobId, JobRecord, JobState, NodeMark, NodeName, Outcome,
-    Request, Surroundings, Timestamp, WaitStatus,
+    Request, ReservationDenial, Surroundings, Timestamp, WaitStatus,
 };
 use resources::{Cluster, Denial, Fate, Trust};
 use std::collections::{BTreeMap, BTreeSet};
@@ -176,6 +176,8 @@ impl World {
         }
         let admitted = self.state.admit(&request);
         admitted.map_err(|refusal| failed(refusal.denial))?;
+        let reserved = self.state.may_be_reserved(&request, user);
+        reserved.map_err(|refusal| failed(refusal.denial))?;
         let dependency = request
             .rare
             .dependency
@@ -317,6 +319,21 @@ impl World {
                 let cluster = Arc::new(Cluster::build(&self.file, Trust::All));
                 self.state.apply(Event::Reconfigured { cluster, at });
             }
+            "reserve" => {
+                if let Err(denial) = self.reserve(rest[0], &rest[1..]) {
+                    return Some(format!("refused Error creating the reservation: {denial}"));
+                }
+            }
+            "unreserve" => {
+                let name = rest[0].to_owned();
+                if let Err(denial) = self.state.unreserve(&name) {
+                    let what = "refused delete_reservation ReservationName";
+                    return Some(format!("{what}={name}: {denial}"));
+                }
+                let reservation = None;
+                self.state
+                    .apply(Event::ReservationChanged { name, reservation });
+            }
             "wait" => {
                 let seconds: i64 = rest[0].parse().expect("seconds");
                 self.now = Timestamp(at.0 + seconds * 1000);
@@ -325,6 +342,21 @@ impl World {
         }
         self.pass();
         None
+    }
+
+    fn reserve(&mut self, name: &str, settings: &[&str]) -> Result<(), ReservationDenial> {
+        let named = format!("ReservationName={name}");
+        let words = std::iter::once(named.as_str()).chain(settings.iter().copied());
+        let words: Vec<String> = words.map(str::to_owned).collect();
+        let zone = jiff::tz::TimeZone::UTC;
+        let asked = model::reservation_request(&words, true, self.now, &zone);
+        let asked = asked.expect("scontrol takes it");
+        let reservation = self.state.reserve(&asked, true, self.now)?;
+        self.state.apply(Event::ReservationChanged {
+            name: reservation.name.clone(),
+            reservation: Some(Box::new(reservation)),
+        });
+        Ok(())
     }
 
     /// As the engine after each batch of events.

@@ -3,7 +3,9 @@
 use super::connection::{CommandError, connect};
 use api::{ClusterReport, NodeReport, PartitionReport};
 use jiff::tz::TimeZone;
-use model::{NodeUse, SinfoNode, SinfoPartition, SinfoReason, array_elements_text, moment_text};
+use model::{
+    NodeName, NodeUse, SinfoNode, SinfoPartition, SinfoReason, array_elements_text, moment_text,
+};
 
 /// Asks the engine for its cluster.
 pub fn cluster() -> Result<ClusterReport, CommandError> {
@@ -41,6 +43,18 @@ pub fn over_subscribe(report: &PartitionReport) -> String {
         (false, Some((jobs, true))) => format!("FORCE:{jobs}"),
         (false, Some((jobs, false))) => format!("YES:{jobs}"),
     }
+}
+
+/// Cores and CPUs of some nodes together.
+pub fn cores_and_cpus(cluster: &ClusterReport, names: &[NodeName]) -> (u32, u32) {
+    let nodes = cluster.nodes.iter();
+    let nodes = nodes.filter(|node| names.contains(&node.name));
+    nodes.fold((0, 0), |(cores, cpus), node| {
+        let of_node = node
+            .sockets
+            .map_or(node.cpus, |[sockets, each, _]| sockets * each);
+        (cores + of_node, cpus + node.cpus)
+    })
 }
 
 /// Its nodes, as `sinfo` prints them.

@@ -17,6 +17,7 @@ pub mod sbatch_wait;
 mod sbcast;
 mod scancel;
 mod scontrol;
+mod scontrol_reservation;
 mod scontrol_show;
 mod script_source;
 mod sdiag;

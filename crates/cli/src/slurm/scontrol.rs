@@ -2,6 +2,7 @@
 
 use super::cluster_view::cluster;
 use super::connection::{CommandError, connect, connect_to_look, engine_dir, view_facts};
+use super::scontrol_reservation::{reserve, show_reservations, unreserve};
 use super::scontrol_show::{licence_text, node_text, partition_text, step_text, switch_text};
 use crate::printer::Printer;
 use api::{CallError, Client, EngineFacts, JobFilter, NodeChange, Refusal, SwitchReport};
@@ -82,6 +83,11 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
         ScontrolCommand::UpdateJobs { jobs, changes } => {
             update_jobs(jobs, changes, asked.quiet, printer)
         }
+        ScontrolCommand::ShowReservation(name) => {
+            show_reservations(name.as_deref(), asked.style, asked.quiet, printer)
+        }
+        ScontrolCommand::Reserve { words, is_new } => reserve(words, *is_new, printer),
+        ScontrolCommand::Unreserve { name, written } => unreserve(name, written, printer),
         ScontrolCommand::Top(jobs) => top(jobs, asked.quiet, printer),
         ScontrolCommand::Reconfigure => {
             let done = connect()?.reconfigure();
@@ -211,7 +217,7 @@ fn top(words: &[String], quiet: bool, printer: &Printer) -> Result<u8, CommandEr
 }
 
 /// What became of a change, in Slurm's way.
-fn say_changed(done: Result<(), CallError>, what: &str, printer: &Printer) -> u8 {
+pub(super) fn say_changed(done: Result<(), CallError>, what: &str, printer: &Printer) -> u8 {
     match done {
         Ok(()) => 0,
         Err(error) => {
@@ -682,6 +688,7 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
   show job [ID]              a job, or all
   show node [LIST]           nodes
   show partition [NAME]      partitions
+  show reservation [NAME]    reservations
   show step [ID]             steps that run
   show config                some of what programs read of a configuration
   show hostnames [LIST]      a node list, a name a line; without a list the job's
@@ -700,6 +707,14 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
   top ID ...                 lets jobs go before the other waiting ones of their user
   update NodeName=LIST State=STATE Reason=TEXT
                              DRAIN, DOWN (what runs there is killed) or RESUME
+  create reservation StartTime=TIME Duration=TIME Users=LIST|Accounts=LIST Nodes=LIST|NodeCnt=N ...
+                             keeps nodes for some users: ReservationName, EndTime, PartitionName,
+                             Features, TRES=node=N, Comment, Flags (MAINT, FLEX, OVERLAP, IGNORE_JOBS,
+                             HOURLY, DAILY, WEEKDAY, WEEKEND, WEEKLY, SPEC_NODES, ALL_NODES, ANY_NODES,
+                             STATIC_ALLOC, PART_NODES, NO_HOLD_JOBS_AFTER_END)
+  update ReservationName=NAME KEY=VALUE ...
+                             changes one; Users, Accounts and Nodes also with += and -=
+  delete reservation=NAME    removes one that no job names
   reconfigure                reads the cluster's file again
   ping                       whether the engine answers
   version                    what this is

@@ -5,7 +5,7 @@ use super::node_json::nodes_json;
 use super::yaml::yaml_text;
 use crate::printer::Printer;
 use api::ClusterReport;
-use model::{SINFO_USAGE, SinfoAction, SinfoArgs, Timestamp};
+use model::{SINFO_USAGE, SinfoAction, SinfoArgs, Timestamp, reservations_text};
 
 /// Runs it; returns its exit status.
 pub fn run(args: &[String], printer: &Printer) -> u8 {
@@ -54,16 +54,24 @@ fn print(asked: &SinfoArgs, cluster: &ClusterReport, printer: &Printer) -> u8 {
     }
     let zone = sys::local_zone();
     let nodes = nodes(cluster, &zone);
+    let now = Timestamp(sys::now());
     match asked.action {
         SinfoAction::Json => printer.data(&format!("{:#}\n", nodes_json(cluster))),
         SinfoAction::Yaml => printer.data(&yaml_text(&nodes_json(cluster))),
-        SinfoAction::Reservations => printer.line("No reservations in the system"),
+        SinfoAction::Reservations => {
+            printer.data(&reservations_text(
+                &cluster.reservations,
+                asked.no_header,
+                now,
+                &zone,
+            ));
+        }
         _ => {
             if asked.clusters.is_some() {
                 printer.line(&format!("CLUSTER: {}", cluster.name));
             }
             let partitions = partitions(cluster);
-            let printed = asked.print(&partitions, &nodes, Timestamp(sys::now()), &zone);
+            let printed = asked.print(&partitions, &nodes, now, &zone);
             for line in &printed.stderr {
                 printer.say(line);
             }

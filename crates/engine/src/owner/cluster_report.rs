@@ -8,7 +8,7 @@ use api::{
 use cluster_file::{PreemptMode, PreemptType};
 use model::{
     GpuIndex, JobState, LicenceCount, MemoryRequest, NodeName, NodeShare, NodeState, NodeUse,
-    Timestamp,
+    ReservationFlag, Timestamp,
 };
 use resources::{Cluster, Lane, NodeClass, NodeId, Partition, Switch, UNBOUNDED};
 use std::collections::{BTreeSet, HashMap};
@@ -45,6 +45,7 @@ impl Owner {
                 .collect(),
             licences: self.licence_reports(),
             switches: self.switch_reports(),
+            reservations: self.state.reservations().cloned().collect(),
             since: self.since,
             is_pretended: self.cluster.is_pretended(),
         }
@@ -156,6 +157,10 @@ impl Owner {
         let cluster = self.state.cluster();
         let (class, name) = (cluster.class(node), cluster.node_name(node));
         let mark = self.state.mark(name);
+        let now = Timestamp(sys::now());
+        let mut reserved = self.state.reservations_of(name, now).peekable();
+        let is_reserved = reserved.peek().is_some();
+        let is_maintained = reserved.any(|one| one.is(ReservationFlag::Maint));
         let cpus = class.total.cpus;
         NodeReport {
             name: name.clone(),
@@ -167,7 +172,8 @@ impl Owner {
                 },
                 is_down: mark.is_some_and(|mark| mark.is_down),
                 is_drained: mark.is_some_and(|mark| mark.is_drained),
-                ..NodeState::default()
+                is_reserved,
+                is_maintained,
             },
             reason: mark.map(|mark| NodeReason {
                 text: mark.reason.clone(),
@@ -192,7 +198,7 @@ impl Owner {
             jobs: held.jobs,
             last_busy: match held.jobs {
                 0 => self.last_busy.get(name).copied().unwrap_or(self.since),
-                _ => Timestamp(sys::now()),
+                _ => now,
             },
         }
     }

@@ -27,6 +27,7 @@ mod priorities;
 mod read;
 pub(crate) mod recover;
 mod requeue;
+mod reservations;
 mod rights;
 mod statistics;
 mod step;
@@ -251,6 +252,8 @@ impl Owner {
                 reason,
             } => self.mark_nodes(&nodes, change, &reason, peer, turn),
             Call::Reconfigure => self.reconfigure(turn),
+            Call::Reserve { asked, is_new } => self.reserve(&asked, is_new, turn),
+            Call::Unreserve { name } => self.unreserve(name, turn),
             Call::SignalStep { job, step, signal } => {
                 self.signal_step(job, step, signal, peer, turn)
             }

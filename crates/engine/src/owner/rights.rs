@@ -6,7 +6,7 @@
 //! | submit | yes | no | | where the engine is root, who can become them |
 //! | change a job, run steps in it | its own | yes | yes | no |
 //! | tell that a step ended | yes | yes | no | no |
-//! | change accounts, users, QOS and nodes | yes | yes | | no |
+//! | change accounts, users, QOS, nodes and reservations | yes | yes | | no |
 //! | stop the engine | yes | yes | | no |
 //! | replace the engine by another version | yes | no | | no |
 //!
@@ -29,7 +29,7 @@ pub(super) enum Act {
     ChangeJob,
     /// Speaks for a supervisor.
     ReportStep,
-    /// Changes accounts, users, QOS and nodes.
+    /// Changes accounts, users, QOS, nodes and reservations.
     Manage,
     /// Ends the engine.
     Stop,
@@ -46,6 +46,8 @@ impl Act {
             Call::StepEnded { .. } => Act::ReportStep,
             Call::SetAccounting(_)
             | Call::MarkNodes { .. }
+            | Call::Reserve { .. }
+            | Call::Unreserve { .. }
             | Call::Reconfigure
             | Call::ResetStatistics => Act::Manage,
             Call::Submit(_) => Act::Submit,

@@ -40,7 +40,10 @@ impl Owner {
             }
         }
         let admitted = self.state.admit(request);
-        admitted.map_err(|refusal| never_fits(*refusal))
+        admitted.map_err(|refusal| never_fits(*refusal))?;
+        let user = self.users.user(peer.uid);
+        let reserved = self.state.may_be_reserved(request, &user);
+        reserved.map_err(|refusal| never_fits(*refusal))
     }
 
     pub(super) fn submit(

@@ -123,6 +123,11 @@ impl Owner {
                 .iter()
                 .map(|node| (node, self.state.mark(node)))
                 .collect(),
+            reservations: changes
+                .reservations
+                .iter()
+                .map(|name| (name.as_str(), self.state.reservation(name)))
+                .collect(),
         };
         for submission in &turn.submissions {
             tracing::debug!(job = submission.job.0, "submitted");
@@ -133,7 +138,8 @@ impl Owner {
         let nothing = batch.jobs.is_empty()
             && batch.steps.is_empty()
             && batch.submissions.is_empty()
-            && batch.nodes.is_empty();
+            && batch.nodes.is_empty()
+            && batch.reservations.is_empty();
         if !nothing && let Err(error) = self.store.write(&batch) {
             self.failed(turn, &error.to_string());
             return;

@@ -104,4 +104,11 @@ ALTER TABLE jobs ADD COLUMN request TEXT;
 -- That a start is or was suspended; JSON.
 ALTER TABLE job_starts ADD COLUMN suspension TEXT;
 ",
+    "
+-- Nodes that are kept for some users over a time; JSON.
+CREATE TABLE reservations (
+    name TEXT PRIMARY KEY,
+    reservation TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+",
 ];

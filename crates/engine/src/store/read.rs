@@ -4,8 +4,8 @@ use super::{Store, StoreError, rows};
 use crate::RecordTag;
 use crate::owner::Clock;
 use model::{
-    ArraySpec, Dependency, JobId, JobRecord, JobStart, NodeMark, NodeName, NodeShare, RestartCount,
-    StepRecord, Timestamp,
+    ArraySpec, Dependency, JobId, JobRecord, JobStart, NodeMark, NodeName, NodeShare, Reservation,
+    RestartCount, StepRecord, Timestamp,
 };
 use rusqlite::{OptionalExtension, Params};
 use sched::{Finished, Saved};
@@ -77,6 +77,7 @@ impl Store {
             arrays,
             history,
             nodes: self.nodes()?,
+            reservations: self.reservations()?,
             usage: self.usage()?,
         })
     }
@@ -97,6 +98,16 @@ impl Store {
             rows.collect()
         };
         read().map_err(|error| rows::read_error(self, &error))
+    }
+
+    fn reservations(&self) -> Result<Vec<Reservation>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let columns = "SELECT reservation FROM reservations ORDER BY name";
+            let mut statement = self.db.prepare(columns)?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        let texts = read().map_err(|error| rows::read_error(self, &error))?;
+        texts.iter().map(|text| self.parse(text)).collect()
     }
 
     /// What is said of nodes.

@@ -30,6 +30,9 @@ pub(super) fn hold(record: &JobRecord) -> Option<&'static str> {
         JobState::Pending {
             reason: PendingReason::LaunchFailedRequeuedHeld,
         } => Some("launch_failed"),
+        JobState::Pending {
+            reason: PendingReason::ReservationDeleted,
+        } => Some("reservation_deleted"),
         _ if record.priority == 0 => Some("user"),
         JobState::Pending { .. } | JobState::Running { .. } | JobState::Ended { .. } => None,
     }
@@ -144,6 +147,7 @@ pub(super) fn read_job(
         (None, _) => JobState::Pending {
             reason: match hold.as_deref() {
                 Some("launch_failed") => PendingReason::LaunchFailedRequeuedHeld,
+                Some("reservation_deleted") => PendingReason::ReservationDeleted,
                 _ => PendingReason::None,
             },
         },

@@ -5,7 +5,7 @@ use super::{StepRow, Store, StoreError};
 use crate::owner::Clock;
 use model::{
     ArrayTask, JobId, JobRecord, JobState, JobStateName, NodeMark, NodeName, Outcome,
-    PendingReason, RestartCount, Timestamp,
+    PendingReason, Reservation, RestartCount, Timestamp,
 };
 use rusqlite::{Transaction, TransactionBehavior, params};
 use sched::Member;
@@ -27,6 +27,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) ended_starts: &'a [EndedStart],
     /// Nodes of which something else is said than before; nothing any more where there is no mark.
     pub(crate) nodes: Vec<(&'a NodeName, Option<&'a NodeMark>)>,
+    /// Reservations that changed; none any more where there is none.
+    pub(crate) reservations: Vec<(&'a str, Option<&'a Reservation>)>,
     /// Of these jobs, the ones that ask for something else than before.
     pub(crate) updated: &'a [JobId],
     /// What ended jobs used, of users of whom it changed.
@@ -127,6 +129,9 @@ impl Store {
         }
         for (node, mark) in &batch.nodes {
             write_node(&transaction, node, *mark)?;
+        }
+        for (name, reservation) in &batch.reservations {
+            write_reservation(&transaction, name, *reservation)?;
         }
         for (member, usage) in batch.usage {
             let (amount, at) = usage.kept();
@@ -365,6 +370,22 @@ fn write_node(
             mark.user,
             mark.at.0,
         ])?;
+    Ok(())
+}
+
+fn write_reservation(
+    transaction: &Transaction<'_>,
+    name: &str,
+    reservation: Option<&Reservation>,
+) -> rusqlite::Result<()> {
+    match reservation {
+        None => transaction
+            .prepare_cached("DELETE FROM reservations WHERE name = ?1")?
+            .execute([name])?,
+        Some(reservation) => transaction
+            .prepare_cached("INSERT OR REPLACE INTO reservations VALUES (?1, ?2)")?
+            .execute(params![name, json(reservation)?])?,
+    };
     Ok(())
 }
 

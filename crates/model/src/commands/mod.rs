@@ -7,11 +7,13 @@ pub mod sattach;
 pub mod sbcast;
 pub mod scancel;
 pub mod scontrol;
+pub(crate) mod scontrol_reservation;
 pub(crate) mod scontrol_show_job;
 pub(crate) mod sdiag;
 pub(crate) mod sinfo;
 pub(crate) mod sinfo_args;
 pub(crate) mod sinfo_order;
+pub(crate) mod sinfo_reservations;
 pub(crate) mod sprio;
 pub(crate) mod squeue;
 pub(crate) mod squeue_args;
@@ -25,11 +27,13 @@ pub use sacct::{
     sacct_columns_text,
 };
 pub use sacctmgr::{SacctmgrAnswer, SacctmgrArgs, SacctmgrFile, SacctmgrShow};
+pub use scontrol_reservation::{ReservationWords, reservation_request, show_reservation};
 pub use scontrol_show_job::{ShowStyle, show_job};
 pub use sdiag::{
     DataFormat, SDIAG_HELP, SDIAG_USAGE, SdiagArgs, SdiagShow, SdiagSort, SdiagUsageError,
 };
 pub use sinfo_args::{SINFO_USAGE, SinfoAction, SinfoArgs, SinfoUsageError};
+pub use sinfo_reservations::reservations_text;
 pub use sprio::{SPRIO_USAGE, SprioArgs, SprioShow, SprioUsageError};
 pub use squeue::Printed;
 pub use squeue_args::{

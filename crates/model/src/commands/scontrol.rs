@@ -31,7 +31,9 @@ pub enum ScontrolCommand {
     ShowTopology(Option<String>),
     /// `show licenses [NAME]`
     ShowLicences(Option<String>),
-    /// `show reservation` and others of which the engine has none: what is said.
+    /// `show reservation [NAME]`
+    ShowReservation(Option<String>),
+    /// `show frontend` and others of which the engine has none: what is said.
     None {
         /// On standard output.
         stdout: String,
@@ -88,6 +90,20 @@ pub enum ScontrolCommand {
         /// Keys and values.
         changes: Vec<(String, String)>,
     },
+    /// `create reservation KEY=VALUE …`, `update ReservationName=NAME KEY=VALUE …`
+    Reserve {
+        /// Keys and values.
+        words: Vec<String>,
+        /// There is none of the name.
+        is_new: bool,
+    },
+    /// `delete reservation=NAME`
+    Unreserve {
+        /// Which.
+        name: String,
+        /// As it was written.
+        written: String,
+    },
     /// `top ID …`
     Top(Vec<String>),
     /// `reconfigure`
@@ -133,6 +149,18 @@ pub enum ScontrolUsageError {
     /// `update` alone.
     #[error("too few arguments for update keyword")]
     TooFewForUpdate,
+    /// `create` alone.
+    #[error("too few arguments for create keyword")]
+    TooFewForCreate,
+    /// `create` of nothing of Slurm's.
+    #[error("scontrol: error: Invalid creation entity: {0}")]
+    CreationEntity(String),
+    /// `delete` alone.
+    #[error("too few arguments for delete keyword")]
+    TooFewForDelete,
+    /// `delete` of nothing of Slurm's.
+    #[error("Invalid deletion entity: {0}")]
+    DeletionEntity(String),
     /// `show hostlist` without a list.
     #[error("invalid encode argument")]
     NoNames,
@@ -184,8 +212,6 @@ const NOT_BUILT_IN: &[&str] = &[
     "abort",
     "cancel_reboot",
     "completing",
-    "create",
-    "delete",
     "listpids",
     "notify",
     "pidinfo",
@@ -244,10 +270,21 @@ fn update(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
     if words.is_empty() {
         return Err(ScontrolUsageError::TooFewForUpdate);
     }
-    if let Some(update) = update_nodes(words).or_else(|| update_jobs(words)) {
+    let is_reservation = names(words, "ReservationName", 3);
+    if let Some(update) = update_jobs(words).filter(|_| !is_reservation) {
         return Ok(update);
     }
-    let others = ["node", "part", "res", "step", "slurmctlddebug"];
+    if is_reservation {
+        let words = words.to_vec();
+        return Ok(ScontrolCommand::Reserve {
+            words,
+            is_new: false,
+        });
+    }
+    if let Some(update) = update_nodes(words) {
+        return Ok(update);
+    }
+    let others = ["node", "part", "step", "slurmctlddebug"];
     let named = words.iter().map(|word| word.to_ascii_lowercase());
     if named
         .clone()
@@ -259,6 +296,63 @@ fn update(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
         });
     }
     Err(ScontrolUsageError::NoEntity)
+}
+
+/// Whether any word sets a key that may be shortened to so many letters.
+fn names(words: &[String], key: &str, least: usize) -> bool {
+    let keys = words.iter().filter_map(|word| word.split('=').next());
+    keys.into_iter().any(|word| abbreviates(word, key, least))
+}
+
+/// `create`, by the first word that says of what.
+fn create(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+    let Some(first) = words.first() else {
+        return Err(ScontrolUsageError::TooFewForCreate);
+    };
+    let is = |word: &String, key| names(std::slice::from_ref(word), key, 3);
+    let what = words.iter().find_map(|word| {
+        let kinds = ["NodeName", "PartitionName", "ReservationName"];
+        kinds.into_iter().find(|kind| is(word, kind))
+    });
+    match what {
+        Some("ReservationName") => {
+            let words = words.iter();
+            let words = words.filter(|word| word.contains('=') || !is(word, "ReservationName"));
+            Ok(ScontrolCommand::Reserve {
+                words: words.cloned().collect(),
+                is_new: true,
+            })
+        }
+        Some(what) => Err(ScontrolUsageError::Missing {
+            what: format!("create {what}"),
+            todo: "write it into the cluster's file; scontrol reconfigure reads it again",
+        }),
+        None => Err(ScontrolUsageError::CreationEntity(first.clone())),
+    }
+}
+
+/// `delete ENTITY=NAME`, `delete ENTITY NAME`
+fn delete(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+    let Some(first) = words.first() else {
+        return Err(ScontrolUsageError::TooFewForDelete);
+    };
+    let (key, name) = match (first.split_once('='), words.get(1)) {
+        (Some((key, name)), _) => (key, Some(name)),
+        (None, name) => (first.as_str(), name.map(String::as_str)),
+    };
+    match name {
+        Some(name) if abbreviates(key, "ReservationName", 3) => Ok(ScontrolCommand::Unreserve {
+            name: name.to_owned(),
+            written: words.join(" "),
+        }),
+        Some(_) if abbreviates(key, "PartitionName", 3) || abbreviates(key, "NodeName", 3) => {
+            Err(ScontrolUsageError::Missing {
+                what: format!("delete {key}"),
+                todo: "take it out of the cluster's file; scontrol reconfigure reads it again",
+            })
+        }
+        _ => Err(ScontrolUsageError::DeletionEntity(first.clone())),
+    }
 }
 
 /// `update` of jobs: `JobId=12 …`, `job 12 …`, `JobName=x …`; none where it is of something else.
@@ -356,6 +450,12 @@ fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
     if is("update", 1) {
         return update(rest);
     }
+    if is("create", 2) {
+        return create(rest);
+    }
+    if is("delete", 1) {
+        return delete(rest);
+    }
     if is("top", 3) {
         return Ok(ScontrolCommand::Top(some(keyword, rest)?));
     }
@@ -411,7 +511,10 @@ fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
     if is("steps", 2) {
         return Ok(ScontrolCommand::ShowStep(value));
     }
-    if let Some(said) = none_of(&is, value.as_deref()) {
+    if is("reservations", 3) || is("reservationname", 3) {
+        return Ok(ScontrolCommand::ShowReservation(value));
+    }
+    if let Some(said) = none_of(&is) {
         return Ok(said);
     }
     if is("topology", 1) {
@@ -433,7 +536,7 @@ fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
 }
 
 /// What is said of things of which an engine has none.
-fn none_of(is: &dyn Fn(&str, usize) -> bool, value: Option<&str>) -> Option<ScontrolCommand> {
+fn none_of(is: &dyn Fn(&str, usize) -> bool) -> Option<ScontrolCommand> {
     let said = |stdout: String, stderr: String, status| ScontrolCommand::None {
         stdout,
         stderr,
@@ -444,12 +547,6 @@ fn none_of(is: &dyn Fn(&str, usize) -> bool, value: Option<&str>) -> Option<Scon
         return Some(said(String::new(), String::new(), 0));
     }
     let shown = |text: &str| said(format!("{text}\n"), String::new(), 0);
-    if is("reservations", 3) {
-        return Some(match value {
-            None => shown("No reservations in the system"),
-            Some(name) => said(format!("Reservation {name} not found\n"), String::new(), 1),
-        });
-    }
     if is("frontend", 1) {
         return Some(shown("No nodes in the system"));
     }

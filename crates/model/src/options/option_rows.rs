@@ -153,7 +153,7 @@ pub const OPTIONS: &[Opt] = &[
     row("requeue", ' ', No, SBATCH, Sets(Key::Requeue), "SBATCH_REQUEUE", "Let the job be put back into the queue").until(V25_11).not_here(),
     row("requeue", ' ', Optional, SBATCH, Sets(Key::Requeue), "SBATCH_REQUEUE", "Let the job be put back into the queue").since(V25_11),
     row("resources", ' ', Required, ALL, Nothing("there is one machine"), "", "Licences and hierarchical resources that the job needs").since(V25_11),
-    row("reservation", ' ', Required, ALL, Sets(Key::Reservation), "SBATCH_RESERVATION SALLOC_RESERVATION SLURM_RESERVATION", "Reservation to run in").but("refused: there are none"),
+    row("reservation", ' ', Required, ALL, Sets(Key::Reservation), "SBATCH_RESERVATION SALLOC_RESERVATION SLURM_RESERVATION", "Reservation to run in"),
     row("resv-ports", ' ', Optional, SRUN, Nothing("no ports are set aside"), "SLURM_RESV_PORTS", "Ports to set aside").key(Key::Number).until(V24_05).not_here(),
     row("resv-ports", ' ', Optional, ALL, Nothing("no ports are set aside"), "SLURM_RESV_PORTS", "Ports to set aside").key(Key::Number).since(V24_05),
     row("segment", ' ', Required, ALL, Nothing("there is one machine"), "SBATCH_SEGMENT_SIZE SALLOC_SEGMENT_SIZE SRUN_SEGMENT_SIZE", "Nodes of each block").since(V24_05),

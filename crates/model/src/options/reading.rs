@@ -14,7 +14,7 @@ const REFUSED: &str = "refused";
 
 /// What controllers refuse, in the order in which they look: they tell the first
 /// (`validate_job_create_req` and `_job_create` of 22.05's `job_mgr.c`).
-const ORDER: [&str; 10] = [
+const ORDER: [&str; 9] = [
     TOO_LONG,
     "Invalid job array specification",
     "Requested time limit is invalid (missing or exceeds some limit)",
@@ -24,7 +24,6 @@ const ORDER: [&str; 10] = [
     "Invalid node name specified",
     "Job dependency problem",
     "Invalid feature specification",
-    "Requested reservation is invalid",
 ];
 
 /// Reads options into [`GivenOptions`], collecting what there is to say.

@@ -41,6 +41,10 @@ fn pending_text(reason: &PendingReason) -> Cow<'_, str> {
             "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
         }
         PendingReason::Licenses => "Licenses",
+        PendingReason::Reservation => "Reservation",
+        PendingReason::ReservationDeleted => "ReservationDeleted",
+        PendingReason::ReservedForMaintenance => "ReqNodeNotAvail, Reserved for maintenance",
+        PendingReason::ReservedForOthers => "ReqNodeNotAvail, May be reserved for other job",
         PendingReason::OverLimit(name) => name,
     };
     text.into()

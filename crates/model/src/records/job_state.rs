@@ -139,6 +139,14 @@ pub enum PendingReason {
     NodesDownOrReserved,
     /// Others have the licences that it asks for.
     Licenses,
+    /// Its reservation has not begun, or has no place for it.
+    Reservation,
+    /// Its reservation ended before it could start: it is held.
+    ReservationDeleted,
+    /// Nodes that it needs are reserved for maintenance before it would end.
+    ReservedForMaintenance,
+    /// Nodes that it names are reserved for others before it would end.
+    ReservedForOthers,
     /// It would be over a limit of its QOS, account or user, by Slurm's name of that limit.
     OverLimit(String),
 }

@@ -14,6 +14,8 @@ pub(crate) mod node_info;
 pub(crate) mod node_state;
 pub(crate) mod priority_report;
 pub(crate) mod recorded;
+pub(crate) mod reservation;
+pub(crate) mod reservation_request;
 pub(crate) mod scheduler_statistics;
 pub(crate) mod step;
 pub(crate) mod step_use;
@@ -34,6 +36,10 @@ pub use node_info::{SinfoNode, SinfoPartition, SinfoReason};
 pub use node_state::{NodeMark, NodeState, NodeUse};
 pub use priority_report::{JobPriorityInfo, PriorityParts, PriorityReport, ShareRow};
 pub use recorded::Recorded;
+pub use reservation::{Reservation, ReservationFlag, ReservedFor};
+pub use reservation_request::{
+    LengthChange, NamesChange, ReservationDenial, ReservationRequest, ReservedNodes,
+};
 pub use scheduler_statistics::{CallCount, Passes, SchedulerStatistics};
 pub use step::{StepRecord, StepState};
 pub use step_use::{StepHolders, StepUse, TaskUse};

@@ -49,6 +49,10 @@ pub enum Denial {
     PartitionClosed,
     /// No such licence, or not so many.
     Licence,
+    /// No such reservation.
+    Reservation,
+    /// The reservation is for others.
+    ReservationAccess,
 }
 
 impl Denial {
@@ -76,6 +80,8 @@ impl Denial {
             Denial::Feature => "Invalid feature specification",
             Denial::Array => "Invalid job array specification",
             Denial::Licence => "Invalid license specification",
+            Denial::Reservation => "Requested reservation is invalid",
+            Denial::ReservationAccess => "Access denied to requested reservation",
             Denial::PartitionClosed => "Required partition not available (inactive or drain)",
         }
     }
@@ -126,6 +132,7 @@ impl Subject {
             Denial::Feature => Subject::Option(Key::Constraint),
             Denial::Array => Subject::Option(Key::Array),
             Denial::Licence => Subject::Option(Key::Licenses),
+            Denial::Reservation | Denial::ReservationAccess => Subject::Option(Key::Reservation),
             Denial::NoPartition
             | Denial::TooManyCpus
             | Denial::NodeConfig

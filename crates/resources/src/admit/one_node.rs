@@ -71,13 +71,6 @@ impl Machine<'_> {
                 "leave --constraint out here",
             );
         }
-        if let Some(reservation) = &request.rare.reservation {
-            return never(
-                format!("--reservation={reservation}"),
-                "this machine has no reservations",
-                "leave --reservation out here",
-            );
-        }
         Ok(())
     }
 

@@ -92,6 +92,11 @@ impl<R: Clone> Timeline<R> {
         None
     }
 
+    /// A moment from which on something may be otherwise, whatever is free; one before now is none.
+    pub fn begin_step(&mut self, at: i64) {
+        self.reserve(at, at, |_| {});
+    }
+
     /// Takes something out of all steps of a time.
     pub fn reserve(&mut self, at: i64, end: i64, mut take: impl FnMut(&mut R)) {
         let steps = &mut self.steps;

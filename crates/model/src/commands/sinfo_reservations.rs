@@ -1,0 +1,52 @@
+//! `sinfo -T`: reservations, a line each (`print_resv` of 22.05's `sinfo`).
+
+use crate::records::Reservation;
+use crate::values::{Timestamp, moment_text, node_list, padded_elapsed_text};
+use jiff::tz::TimeZone;
+
+/// What `sinfo --reservation` prints.
+#[must_use]
+pub fn reservations_text(
+    reservations: &[Reservation],
+    has_no_header: bool,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> String {
+    if reservations.is_empty() {
+        return "No reservations in the system\n".to_owned();
+    }
+    let head = "RESV_NAME";
+    let widths = reservations.iter().map(|one| one.name.chars().count());
+    let width = widths.max().unwrap_or(0).max(head.len());
+    let line = |columns: [&str; 6]| {
+        let [name, state, start, end, length, nodes] = columns;
+        format!("{name:<width$}  {state:>8}  {start:>19}  {end:>19}  {length:>11}  {nodes}\n")
+    };
+    let mut text = String::new();
+    if !has_no_header {
+        text += &line([
+            head,
+            "STATE",
+            "START_TIME",
+            "END_TIME",
+            "DURATION",
+            "NODELIST",
+        ]);
+    }
+    for one in reservations {
+        let state = if one.is_active(now) {
+            "ACTIVE"
+        } else {
+            "INACTIVE"
+        };
+        text += &line([
+            &one.name,
+            state,
+            &moment_text(one.start, zone),
+            &moment_text(one.end, zone),
+            &padded_elapsed_text(one.end.since(one.start) / 1000),
+            &node_list::fold(&one.nodes),
+        ]);
+    }
+    text
+}

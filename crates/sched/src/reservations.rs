@@ -1,0 +1,386 @@
+//! Reservations as the scheduler keeps them: which nodes they close to which jobs, and when.
+//!
+//! A job without one is given no node that is reserved before it would end. A job of one is given its
+//! nodes alone, from its beginning on; it is ended with it, and what still waits for it then is held
+//! (`job_test_resv`, `_advance_resv_time` and `job_time_limit` of 22.05).
+
+use crate::{Action, ClusterRef, State};
+use model::{
+    JobId, JobRecord, JobState, NodeName, PendingReason, Request, Reservation, ReservationFlag,
+    Timestamp,
+};
+use resources::{Denial, Finding, NodeSet, PartId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A reservation with its nodes as the cluster numbers them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Kept {
+    pub(crate) reservation: Reservation,
+    pub(crate) nodes: NodeSet,
+    /// Tells reservations apart while none is added or removed; 0 is none.
+    pub(crate) number: usize,
+}
+
+/// All reservations, by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Reservations(BTreeMap<String, Kept>);
+
+/// What reservations leave of the cluster to a job.
+#[derive(Clone, Debug)]
+pub(crate) struct Reserved<'a> {
+    all: &'a Reservations,
+    own: Option<&'a Kept>,
+    /// It names one that there isn't.
+    is_lost: bool,
+}
+
+/// Nodes that reservations close to a job.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Closed {
+    Nothing,
+    Nodes(NodeSet),
+    All,
+}
+
+impl Reservations {
+    pub(crate) fn new(cluster: &ClusterRef, all: impl IntoIterator<Item = Reservation>) -> Self {
+        let mut own = Reservations::default();
+        for reservation in all {
+            own.set(cluster, reservation);
+        }
+        own
+    }
+
+    pub(crate) fn set(&mut self, cluster: &ClusterRef, reservation: Reservation) {
+        let nodes = reservation.nodes.iter();
+        let nodes = nodes.filter_map(|name| cluster.node(name)).collect();
+        let name = reservation.name.clone();
+        let kept = Kept {
+            reservation,
+            nodes,
+            number: 0,
+        };
+        self.0.insert(name, kept);
+        self.count();
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.0.remove(name);
+        self.count();
+    }
+
+    fn count(&mut self) {
+        for (index, kept) in self.0.values_mut().enumerate() {
+            kept.number = index + 1;
+        }
+    }
+
+    /// The nodes of all as another cluster numbers them.
+    pub(crate) fn on_cluster(&mut self, cluster: &ClusterRef) {
+        let all = std::mem::take(&mut self.0);
+        let all = all.into_values().map(|kept| kept.reservation);
+        *self = Reservations::new(cluster, all);
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Kept> {
+        self.0.get(name)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Kept> {
+        self.0.values()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Beginnings and ends.
+    pub(crate) fn moments(&self) -> impl Iterator<Item = Timestamp> + '_ {
+        self.iter()
+            .flat_map(|kept| [kept.reservation.start, kept.reservation.end])
+    }
+
+    /// What they leave to a job.
+    pub(crate) fn left_to(&self, request: &Request) -> Reserved<'_> {
+        let name = request.rare.reservation.as_deref();
+        let own = name.and_then(|name| self.get(name));
+        Reserved {
+            all: self,
+            own,
+            is_lost: name.is_some() && own.is_none(),
+        }
+    }
+}
+
+impl Reserved<'_> {
+    /// Tells jobs apart to which something else is left.
+    pub(crate) fn number(&self) -> usize {
+        self.own.map_or(0, |own| own.number)
+    }
+
+    /// The nodes that a job is not given if it begins at a moment and may last for so long; both in
+    /// milliseconds.
+    pub(crate) fn closed(&self, cluster: &ClusterRef, at: i64, limit: i64) -> Closed {
+        if self.is_lost {
+            return Closed::All;
+        }
+        let (from, until) = (Timestamp(at), Timestamp(at.saturating_add(limit)));
+        let mut closed = NodeSet::default();
+        if let Some(Kept {
+            reservation, nodes, ..
+        }) = self.own
+        {
+            if !reservation.is(ReservationFlag::Flex) {
+                if !reservation.is_active(from) {
+                    return Closed::All;
+                }
+                if !reservation.is(ReservationFlag::AnyNodes) {
+                    closed = NodeSet::first(cluster.node_count());
+                    closed.drop_all(nodes);
+                }
+            }
+            if reservation.may_overlap() {
+                return Closed::of(closed);
+            }
+        }
+        for other in self.all.iter() {
+            let is_own = self.own.is_some_and(|own| own.number == other.number);
+            if !is_own && other.reservation.overlaps(from, until) {
+                closed.add(&other.nodes);
+            }
+        }
+        Closed::of(closed)
+    }
+}
+
+impl Closed {
+    fn of(nodes: NodeSet) -> Closed {
+        if nodes.is_empty() {
+            Closed::Nothing
+        } else {
+            Closed::Nodes(nodes)
+        }
+    }
+}
+
+impl State {
+    /// All reservations, by name.
+    pub fn reservations(&self) -> impl Iterator<Item = &Reservation> {
+        self.reservations.iter().map(|kept| &kept.reservation)
+    }
+
+    /// A reservation.
+    #[must_use]
+    pub fn reservation(&self, name: &str) -> Option<&Reservation> {
+        self.reservations.get(name).map(|kept| &kept.reservation)
+    }
+
+    /// The reservations that have a node at a moment, in the order of their names.
+    pub fn reservations_of<'a>(
+        &'a self,
+        node: &'a NodeName,
+        at: Timestamp,
+    ) -> impl Iterator<Item = &'a Reservation> {
+        self.reservations()
+            .filter(move |one| one.is_active(at) && one.nodes.contains(node))
+    }
+
+    /// Whether a user's job may be in the reservation that it names.
+    ///
+    /// # Errors
+    /// There is no such reservation, it is for others, or it never has enough nodes.
+    pub fn may_be_reserved(&self, request: &Request, user: &str) -> Result<(), Box<Finding>> {
+        let Some(name) = request.rare.reservation.as_deref() else {
+            return Ok(());
+        };
+        let asked = format!("--reservation={name}");
+        let Some(own) = self.reservation(name) else {
+            let names: Vec<&str> = self.reservations().map(|one| one.name.as_str()).collect();
+            let there = if names.is_empty() {
+                "there are no reservations".to_owned()
+            } else {
+                format!("reservations {}", names.join(", "))
+            };
+            let todo = "name one of those, or leave --reservation out: scontrol show reservation";
+            let denial = Denial::Reservation;
+            return Err(Finding::by_engine(denial, asked, there, todo).into());
+        };
+        let account = request.account.clone();
+        let account = account.or_else(|| {
+            let of_user = self.cluster.association(user, None);
+            of_user.map(|own| own.account.clone())
+        });
+        if !own.admits(user, account.as_deref()) {
+            let who = [own.users.text(), own.accounts.text()];
+            let who: Vec<String> = who.into_iter().flatten().collect();
+            let there = format!("{name} is for {}", who.join(", "));
+            let todo = "leave --reservation out, or ask for access to it";
+            let denial = Denial::ReservationAccess;
+            return Err(Finding::by_engine(denial, asked, there, todo).into());
+        }
+        let is_bound = ![ReservationFlag::Flex, ReservationFlag::AnyNodes]
+            .iter()
+            .any(|flag| own.is(*flag));
+        let least = request.min_nodes.unwrap_or(1) as usize;
+        let named = request.rare.nodelist.iter();
+        let is_elsewhere = named.clone().any(|node| !own.nodes.contains(node));
+        if is_bound && (own.nodes.len() < least || is_elsewhere) {
+            let nodes = model::node_list::fold(own.nodes.iter());
+            let there = format!("its nodes are {nodes}");
+            let asked = format!("{asked} on {least} nodes");
+            let todo = "ask for those or fewer";
+            return Err(Finding::by_engine(Denial::NodeConfig, asked, there, todo).into());
+        }
+        Ok(())
+    }
+
+    /// Live jobs that name a reservation.
+    pub fn jobs_of_reservation<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> impl Iterator<Item = &'a JobRecord> + 'a {
+        self.live()
+            .filter(move |record| record.request.rare.reservation.as_deref() == Some(name))
+    }
+
+    /// What reservations leave to a live job.
+    pub(crate) fn reserved_for(&self, job: JobId) -> Reserved<'_> {
+        match self.jobs.get(&job) {
+            Some(job) => self.reservations.left_to(&job.record.request),
+            None => self.reservations.left_to(&Request::default()),
+        }
+    }
+
+    pub(crate) fn reservation_changed(&mut self, name: String, now: Option<Reservation>) {
+        match now {
+            Some(reservation) => self.reservations.set(&self.cluster, reservation),
+            None => self.reservations.remove(&name),
+        }
+        self.reserved.insert(name);
+    }
+
+    /// When a running job's reservation ends it.
+    pub(crate) fn reserved_until(&self, request: &Request) -> Option<Timestamp> {
+        let own = self
+            .reservations
+            .get(request.rare.reservation.as_deref()?)?;
+        let own = &own.reservation;
+        (!own.is(ReservationFlag::Flex)).then_some(own.end)
+    }
+
+    /// When the next reservation begins or ends after the last pass.
+    pub(crate) fn next_reservation(&self) -> Option<Timestamp> {
+        let moments = self.reservations.moments();
+        moments.filter(|at| *at > self.last_pass.0).min()
+    }
+
+    /// Ends reservations whose time is over: running jobs of theirs are ended, a repeated one comes
+    /// again, any other goes once no job runs in it, and what waits for it is held.
+    pub(crate) fn end_reservations(&mut self, now: Timestamp) -> Vec<Action> {
+        let over = self.reservations().filter(|one| one.end <= now).cloned();
+        let over: Vec<Reservation> = over.collect();
+        for mut reservation in over {
+            let name = reservation.name.clone();
+            if reservation.advance(now) {
+                self.reservation_changed(name, Some(reservation));
+                continue;
+            }
+            let of_it = self.jobs_of_reservation(&name);
+            let of_it: Vec<(JobId, bool)> = of_it
+                .map(|record| (record.id, matches!(record.state, JobState::Running { .. })))
+                .collect();
+            let is_used = of_it.iter().any(|(_, runs)| *runs);
+            if !is_used || reservation.is(ReservationFlag::Flex) {
+                let holds = !reservation.is(ReservationFlag::NoHoldJobsAfterEnd);
+                for (job, _) in of_it {
+                    self.leave_reservation(job, holds, now);
+                }
+                self.reservation_changed(name, None);
+            }
+        }
+        let of_ended = self.running().filter(|record| {
+            let JobState::Running {
+                since,
+                ending: None,
+                ..
+            } = &record.state
+            else {
+                return false;
+            };
+            let name = record.request.rare.reservation.as_deref();
+            let own = name.and_then(|name| self.reservation(name));
+            own.is_some_and(|own| {
+                // One that comes again has begun anew since.
+                let is_over = own.end <= now || own.next_start().is_some() && *since < own.start;
+                is_over && !own.is(ReservationFlag::Flex)
+            })
+        });
+        of_ended.map(|record| Action::Expire(record.id)).collect()
+    }
+
+    /// A job is in no reservation any more.
+    fn leave_reservation(&mut self, id: JobId, holds: bool, at: Timestamp) {
+        let is_pending = self.jobs.get(&id).is_some_and(crate::job::Job::is_pending);
+        if is_pending {
+            self.unfile(id);
+        }
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let mut request = Request::clone(&job.record.request);
+        request.rare.reservation = None;
+        job.record.request = Arc::new(request);
+        let is_held = job.record.priority == 0;
+        if is_pending && holds && !is_held {
+            job.record.priority = 0;
+            job.record.eligible = None;
+            job.record.state = JobState::Pending {
+                reason: PendingReason::ReservationDeleted,
+            };
+        }
+        self.touch(id);
+        self.updated.insert(id);
+        if is_pending {
+            self.refile(id, at);
+        }
+    }
+
+    /// Why a job that is given no place waits, where that is for a reservation; it keeps no other job
+    /// waiting then.
+    pub(crate) fn waits_for_reservation(
+        &self,
+        request: &Request,
+        named: &NodeSet,
+        partition: PartId,
+        (now, limit): (Timestamp, i64),
+    ) -> Option<PendingReason> {
+        if request.rare.reservation.is_some() {
+            let reserved = self.reservations.left_to(request);
+            let is_closed = reserved.closed(&self.cluster, now.0, limit) == Closed::All;
+            return is_closed.then_some(PendingReason::Reservation);
+        }
+        let until = Timestamp(now.0.saturating_add(limit));
+        let there = self.reservations.iter();
+        let before_its_end = there.filter(|kept| kept.reservation.overlaps(now, until));
+        let before_its_end: Vec<&Kept> = before_its_end.collect();
+        let is_maintained = |kept: &Kept| kept.reservation.is(ReservationFlag::Maint);
+        let is_named = |kept: &&&Kept| kept.nodes.iter().any(|node| named.contains(node));
+        if let Some(kept) = before_its_end.iter().find(is_named) {
+            return Some(if is_maintained(kept) {
+                PendingReason::ReservedForMaintenance
+            } else {
+                PendingReason::ReservedForOthers
+            });
+        }
+        // Nothing of the partition is left.
+        let mut left = self.cluster.partition(partition).nodes.clone();
+        let mut has_maintained = false;
+        for kept in before_its_end {
+            let overlaps = kept.nodes.iter().any(|node| left.contains(node));
+            has_maintained |= overlaps && is_maintained(kept);
+            left.drop_all(&kept.nodes);
+        }
+        (left.is_empty() && has_maintained).then_some(PendingReason::ReservedForMaintenance)
+    }
+}
