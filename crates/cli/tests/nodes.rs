@@ -88,6 +88,24 @@ fn isolated_nodes_have_names_and_folders_of_their_own() {
         assert!(printed.contains(&format!("of {node}")), "{printed}");
     }
     assert!(!std::path::Path::new("/tmp/mine").exists());
+    // What jobs leave there goes with the last job of the node.
+    let left = files_named("mine", &env.trainyard_home().join("state"));
+    let left: Vec<_> = left.iter().filter(|path| path.contains("/tmp/")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// Paths of the files of that name below a folder.
+fn files_named(name: &str, folder: &std::path::Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(files_named(name, &path));
+        } else if entry.file_name() == name {
+            found.push(path.display().to_string());
+        }
+    }
+    found
 }
 
 #[test]

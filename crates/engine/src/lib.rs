@@ -19,6 +19,7 @@ mod log;
 mod message;
 mod messenger;
 mod named_ids;
+mod node_disks;
 mod open_connections;
 mod orphans;
 mod outcome;

@@ -8,6 +8,7 @@ use crate::log::Process;
 use crate::message::Message;
 use crate::messenger::Messenger;
 use crate::named_ids;
+use crate::node_disks;
 use crate::own_processes::OwnProcesses;
 use crate::owner::{GpuLocks, Leaving, Owner, recover};
 use crate::pinned;
@@ -247,8 +248,13 @@ fn open(
     if let Isolation::Missing(why) = &isolation {
         tracing::warn!("nodes are not isolated: {why}");
     }
+    if let Some(place) = isolation.nodes() {
+        node_disks::remove_leftovers(place);
+    }
     let owner = Owner {
         isolation,
+        // Above all numbers of engines before this one.
+        emptied: u64::try_from(now.0).unwrap_or(0),
         folder: folder.clone(),
         binary: binary.to_owned(),
         since: now,

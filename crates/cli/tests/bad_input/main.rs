@@ -9,6 +9,7 @@ mod files;
 mod folders;
 mod house;
 mod killed;
+mod ranks;
 mod scripts;
 mod store;
 mod traces;

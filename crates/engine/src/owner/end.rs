@@ -6,6 +6,7 @@ use super::turn::Turn;
 use crate::SupervisorKey;
 use crate::message::Message;
 use crate::messenger::lives;
+use crate::node_disks;
 use crate::orphans::Orphans;
 use crate::outcome::{self, NodeEnd};
 use crate::record;
@@ -13,10 +14,12 @@ use crate::spec::{Because, ExitFile, SupervisorCall};
 use crate::store::EndedStart;
 use api::EngineFolder;
 use model::{
-    Ending, JobId, JobRecord, JobState, JobStateName, Outcome, StepId, StepState, Timestamp, Usage,
-    WaitStatus,
+    Ending, JobId, JobRecord, JobState, JobStateName, NodeName, Outcome, StepId, StepState,
+    Timestamp, Usage, WaitStatus,
 };
 use sched::Event;
+use std::collections::HashSet;
+use std::path::Path;
 use std::thread;
 use sys::process::PidFd;
 
@@ -252,7 +255,41 @@ impl Owner {
         self.running.remove(&job);
         self.allocations.remove(&job);
         let at = turn.now;
+        let nodes = self.nodes_of(job);
         self.state.apply(Event::Gone { job, outcome, at });
+        self.empty_disks(&nodes);
+    }
+
+    fn nodes_of(&self, job: JobId) -> Vec<NodeName> {
+        let record = self.state.job(job);
+        let allocation = record.and_then(|record| match &record.state {
+            JobState::Running { allocation, .. } => Some(allocation),
+            JobState::Pending { .. } | JobState::Ended { .. } => None,
+        });
+        let shares = allocation.map(|allocation| allocation.nodes.as_slice());
+        let shares = shares.unwrap_or_default().iter();
+        shares.map(|share| share.node.clone()).collect()
+    }
+
+    /// Empties `/tmp` of those of the nodes that have no job now.
+    fn empty_disks(&mut self, nodes: &[NodeName]) {
+        let Some(place) = self.isolation.nodes().map(Path::to_owned) else {
+            return;
+        };
+        let is_used = |node: &&NodeName| node_disks::is_used(&place, node.as_str());
+        let used: Vec<&NodeName> = nodes.iter().filter(is_used).collect();
+        if used.is_empty() {
+            return;
+        }
+        let running: Vec<JobId> = self.running.keys().copied().collect();
+        let busy: HashSet<NodeName> = running
+            .into_iter()
+            .flat_map(|job| self.nodes_of(job))
+            .collect();
+        for node in used.into_iter().filter(|node| !busy.contains(*node)) {
+            self.emptied += 1;
+            node_disks::empty(&place, node.as_str(), self.emptied);
+        }
     }
 
     /// Ends what lost supervisors left behind: none of it may live when the job starts again.

@@ -86,6 +86,8 @@ pub(crate) struct Owner {
     pub(crate) cluster: EngineCluster,
     /// Whether its nodes are machines of their own.
     pub(crate) isolation: Isolation,
+    /// How often a disk of theirs was emptied.
+    pub(crate) emptied: u64,
     pub(crate) state: State,
     /// What running jobs have.
     pub(crate) running: BTreeMap<JobId, ActiveJob>,
