@@ -31,7 +31,9 @@ enum Step {
 fn cluster(first: u32, second: u32, gpus: u32, is_weighted: bool) -> Arc<Cluster> {
     let weights = "[priority]\nage = 1000\nfair_share = 2000\njob_size = 500\npartition = 100\n\
          tres = \"cpu=10,gres/gpu=70,billing=3\"\nhalf_life = \"00:05:00\"\n\
-         max_age = \"00:10:00\"\ncalc_period = \"00:00:01\"\n";
+         max_age = \"00:10:00\"\ncalc_period = \"00:00:01\"\n\
+         [qos.normal]\nmax_tres_per_user = \"cpu=6\"\ngroup_tres_run_minutes = \"cpu=40\"\n\
+         [license.x]\ncount = 2\n";
     let weights = if is_weighted { weights } else { "" };
     let text = format!(
         "[nodes.a]\nnames = \"a[1-{first}]\"\ncpus = 4\nmemory = \"4000M\"\nfeatures = [\"fast\"]\n\
@@ -76,6 +78,7 @@ fn any_request() -> impl Strategy<Value = Request> {
                 exclusive: exclusive && which == 0,
                 rare: RareOptions {
                     constraint: (which == 1).then(|| "fast".into()),
+                    licenses: (which == 2).then(|| "x".into()),
                     reservation: reservation.map(str::to_owned),
                     ..RareOptions::default()
                 }
@@ -289,6 +292,7 @@ proptest! {
             let started = world.started.len();
             world.pass_on_any();
             check_reservations(&world.state, &world.started[started..], world.now);
+            world.state.ledger.check(&world.state, 6, "cpu");
             if !world.state.held.is_overdrawn {
                 check_free(&world.state);
             }

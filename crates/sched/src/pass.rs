@@ -200,7 +200,8 @@ impl State {
     ) -> Option<bool> {
         let parameters = self.backfill.as_ref()?;
         let promised = pass.promised.entry(choice.partition).or_default();
-        if *promised >= parameters.promises {
+        // One whose QOS says NoReserve starts when it can, and nothing is kept for it.
+        if *promised >= parameters.promises || self.keeps_no_place(job) {
             return None;
         }
         *promised += 1;
@@ -209,6 +210,12 @@ impl State {
         let is_planned = promises.promise(self, job, choice, user, length, now);
         pass.promises = Some(promises);
         Some(is_planned)
+    }
+
+    /// Whether a job's QOS has the flag `NoReserve`.
+    fn keeps_no_place(&self, job: JobId) -> bool {
+        let qos = crate::member::qos_of(&self.cluster, &self.jobs[&job].record);
+        qos.is_some_and(|qos| self.cluster.qos()[usize::from(qos.0)].has_flag("NoReserve"))
     }
 
     /// Whether one more job behind a blocked one is tried; counts it.
@@ -330,7 +337,7 @@ impl State {
         for other in &mut job.derived.choices {
             other.priority = choice.priority;
         }
-        job.derived.holding = Some(holding);
+        let holding = job.derived.holding.insert(holding);
         job.record.state = JobState::Running {
             since: now,
             allocation,
@@ -338,7 +345,8 @@ impl State {
             ending: None,
             suspension: None,
         };
-        self.ledger.started(&self.cluster, &job.record, shares);
+        self.ledger
+            .started(&self.cluster, &job.record, &holding.shares);
         self.touch(id);
         self.refile(id, now);
         let target = self.jobs[&id].target();

@@ -47,6 +47,10 @@ impl State {
         if let (false, Some(end)) = (job.record.batch, job.record.state.limit_ends()) {
             self.expiries.insert((end, id));
         }
+        if let Some(holding) = &job.derived.holding {
+            self.ledger
+                .started(&self.cluster, &job.record, &holding.shares);
+        }
         self.touch(id);
         // Others may have its CPUs by now.
         if self.held.is_overdrawn {

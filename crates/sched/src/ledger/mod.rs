@@ -82,10 +82,11 @@ impl Ledger {
         let counters = Chain::of(cluster, record, partition).counters();
         let partition = partition.map(|partition| cluster.partition(partition));
         let used = Used::of(cluster, partition, &record.request, shares);
+        let unmoved = *since + limit.unwrap_or(crate::promise::UNLIMITED);
         let counted = Counted {
             counters,
             used,
-            end: seconds(*since + limit.unwrap_or(crate::promise::UNLIMITED)),
+            end: seconds(record.state.limit_ends().unwrap_or(unmoved)),
         };
         for counter in &counted.counters {
             let held = self.held.entry(counter.clone()).or_default();
@@ -152,6 +153,25 @@ impl Ledger {
         let ends = held.ends.get(at).copied().unwrap_or(0);
         let passed = i128::from(held.used.get(at)) * i128::from(seconds(now));
         u128::try_from(ends - passed).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+impl Ledger {
+    /// It is what a recount makes, no licence is given twice, and no user has more of a TRES than so
+    /// much.
+    pub(crate) fn check(&self, state: &crate::State, most_of_user: u64, tres: &str) {
+        let cluster = &state.cluster;
+        assert_eq!(*self, Ledger::count(cluster, state.running_shares()));
+        for licence in cluster.licences() {
+            assert!(self.licences(&licence.name) <= licence.count, "{licence:?}");
+        }
+        let place = cluster.limited_tres().iter().position(|own| own == tres);
+        for (counter, held) in &self.held {
+            if let (Counter::QosUser(..), Some(at)) = (counter, place) {
+                assert!(held.used.get(at) <= most_of_user, "{counter:?}: {held:?}");
+            }
+        }
     }
 }
 

@@ -213,3 +213,135 @@ fn a_users_own() {
     lab.check("eve", job(0, 1), "R");
     lab.check("eve", job(0, 1), "AssocMaxJobsLimit");
 }
+
+fn minutes(cpus: u32, minutes: u64) -> Request {
+    Request {
+        cpus_per_task: Some(cpus),
+        time: Some(TimeLimitRequest::Limit(Seconds(minutes * 60))),
+        memory: Some(model::MemoryRequest::PerNode(1000)),
+        ..Request::default()
+    }
+}
+
+const MINUTES: &str = "[nodes.g]\nnames = \"g[1-4]\"\ncpus = 8\nmemory = \"16000M\"\n\
+    gpu = { type = \"v100\", count = 4 }\n\
+    [partition.all]\ndefault = true\nnodes = \"ALL\"\nbilling_weights = \"CPU=2\"\n\
+    [license.x]\ncount = 3\n\
+    [qos.job]\nmax_tres_minutes_per_job = \"cpu=60\"\n\
+    [qos.runs]\ngroup_tres_run_minutes = \"cpu=100\"\n\
+    [qos.node]\nmax_tres_per_node = \"cpu=4\"\n\
+    [qos.bill]\ngroup_tres = \"billing=8\"\n\
+    [qos.kind]\nmax_tres_per_user = \"gres/gpu:v100=2\"\n\
+    [qos.licence]\nmax_tres_per_user = \"license/x=1\"\n";
+
+#[test]
+fn resources_times_minutes() {
+    let mut lab = World::text(MINUTES);
+    lab.check("ann", in_qos("job", minutes(2, 30)), "R");
+    lab.check(
+        "ann",
+        in_qos("job", minutes(2, 31)),
+        "QOSMaxCpuMinutesPerJobLimit",
+    );
+    let first = lab
+        .check("ann", in_qos("runs", minutes(4, 20)), "R")
+        .unwrap();
+    lab.check("bob", in_qos("runs", minutes(2, 10)), "R");
+    let waits = lab.check(
+        "bob",
+        in_qos("runs", minutes(1, 1)),
+        "QOSGrpCPURunMinutesLimit",
+    );
+    let waits = waits.unwrap();
+    // What is left of those that run becomes less.
+    lab.now = lab.now + Seconds(60);
+    lab.state.schedule(lab.now);
+    assert_eq!(lab.stands(waits), "R");
+    lab.state.apply(Event::Gone {
+        job: first,
+        outcome: model::Outcome::Completed,
+        at: lab.now,
+    });
+    lab.check("eve", in_qos("runs", minutes(4, 20)), "R");
+}
+
+#[test]
+fn other_resources() {
+    let mut lab = World::text(MINUTES);
+    lab.check("ann", in_qos("node", minutes(4, 1)), "R");
+    lab.check("ann", in_qos("node", minutes(5, 1)), "QOSMaxCpuPerNode");
+    lab.check("ann", in_qos("bill", minutes(3, 1)), "R");
+    lab.check("bob", in_qos("bill", minutes(2, 1)), "QOSGrpBilling");
+    lab.check("ann", in_qos("kind", job(2, 1)), "R");
+    lab.check("ann", in_qos("kind", job(1, 1)), "QOSMaxGRESPerUser");
+    let licence = |qos: &str| {
+        in_qos(qos, minutes(1, 1)).with_rare(|rare| {
+            rare.licenses = Some("x".to_owned());
+        })
+    };
+    lab.check("ann", licence("licence"), "R");
+    lab.check("ann", licence("licence"), "QOSMaxLicensePerUser");
+    lab.check("bob", licence("licence"), "R");
+    lab.check("eve", licence("none"), "R");
+    lab.check("eve", licence("none"), "Licenses");
+}
+
+/// A partition without nodes starts nothing, and refuses what it could never start.
+#[test]
+fn a_partition_without_nodes() {
+    let text = "[nodes.g]\nnames = \"g1\"\ncpus = 8\n[partition.all]\ndefault = true\n\
+        nodes = \"ALL\"\n[partition.none]\n";
+    let mut lab = World::text(text);
+    let request = Request {
+        partition: Some("none".to_owned()),
+        ..minutes(1, 1)
+    };
+    assert!(lab.state.admit(&request).is_err());
+    lab.check("ann", minutes(1, 1), "R");
+}
+
+/// Each of 100,000 jobs waits for the one before it: all end one after the other, without recursion.
+#[test]
+fn a_hundred_thousand_dependencies_in_a_chain() {
+    let mut lab = World::text(MINUTES);
+    let mut former: Option<JobId> = None;
+    for _ in 0..100_000 {
+        let request = minutes(1, 1).with_rare(|rare| {
+            rare.dependency = former.map(|former| format!("afterok:{former}"));
+        });
+        let id = lab.state.new_id();
+        let mut record = JobRecord::submitted(id, request, lab.now);
+        record
+            .dependency
+            .clone_from(&record.request.rare.dependency);
+        record.priority = priority_of(&record.request);
+        record.partition = Some("all".to_owned());
+        lab.state.apply(Event::Submitted {
+            record: Box::new(record),
+            array: None,
+            history: Vec::new(),
+            at: lab.now,
+        });
+        former = Some(id);
+    }
+    for job in 1..=20 {
+        lab.state.schedule(lab.now);
+        assert_eq!(lab.stands(JobId(job)), "R");
+        assert_eq!(lab.stands(JobId(job + 1)), "Dependency");
+        lab.state.apply(Event::Gone {
+            job: JobId(job),
+            outcome: model::Outcome::Completed,
+            at: lab.now,
+        });
+    }
+    // One that fails ends none of the others: they wait, and say so.
+    lab.state.schedule(lab.now);
+    lab.state.apply(Event::Gone {
+        job: JobId(21),
+        outcome: model::Outcome::NodeFail,
+        at: lab.now,
+    });
+    lab.state.schedule(lab.now);
+    assert_eq!(lab.stands(JobId(22)), "DependencyNeverSatisfied");
+    assert_eq!(lab.stands(JobId(100_000)), "Dependency");
+}
