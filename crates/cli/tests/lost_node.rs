@@ -1,6 +1,9 @@
 //! A node is lost during a run on two nodes of a pretended cluster: the run comes back, and says why.
 
-use testkit::{TestEnv, wait_until};
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use std::fs;
+use testkit::{RealSlurm, SlurmShape, TestEnv, skip, wait_until};
 
 /// The first start never ends by itself.
 const RUN_FILE: &str = "name = \"two\"\n\
@@ -42,4 +45,51 @@ fn a_run_comes_back_from_the_loss_of_a_node() {
 #[test]
 fn a_run_comes_back_from_the_loss_of_its_first_node() {
     check("node1");
+}
+
+/// The agents of the runs in a folder that are the second of their job.
+fn second_agents(env: &TestEnv) -> Vec<u32> {
+    let root = env.root().display().to_string();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_it = |pid: &u32| {
+        let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        let words = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
+        let variables = String::from_utf8_lossy(&read("environ")).into_owned();
+        let is_second = variables.split('\0').any(|one| one == "SLURM_PROCID=1");
+        words.contains(&format!(" job agent {root}")) && is_second
+    };
+    numbers.filter(is_it).collect()
+}
+
+/// What a real srun says of one task that is killed is understood; the other agent makes room.
+#[test]
+#[ignore = "brings up a real Slurm: cargo test -p yard-cli --test lost_node -- --ignored"]
+fn a_run_on_a_real_slurm_comes_back_from_the_loss_of_one_agent() {
+    if let Some(reason) = RealSlurm::missing() {
+        let test = "a_run_on_a_real_slurm_comes_back_from_the_loss_of_one_agent";
+        return skip(test, &reason);
+    }
+    let slurm = RealSlurm::start(SlurmShape { nodes: 2, cpus: 4 }).unwrap();
+    let mut env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    env.set_var("SLURM_CONF", slurm.conf());
+    env.write("yard.toml", RUN_FILE);
+    env.yard(&["run", "--on", "rig", "--detach"]).success();
+    wait_until("both ranks have begun", || {
+        env.yard(&["logs"]).stdout.matches("began").count() == 2
+    });
+    let agents = second_agents(&env);
+    assert_eq!(agents.len(), 1, "{agents:?}");
+    sys::process::signal(agents[0], 9).unwrap();
+    env.yard(&["wait"]).success();
+    let shown = env.yard(&["show"]).success();
+    assert!(
+        shown.contains(", lost, ") && shown.contains("start 2"),
+        "{shown}"
+    );
+    let printed = env.yard(&["show", "--json"]).success();
+    assert!(
+        printed.contains("the agent on node2 was lost: Killed"),
+        "{printed}"
+    );
 }
