@@ -283,6 +283,17 @@ impl Client {
         }
     }
 
+    /// The batch script of a job.
+    ///
+    /// # Errors
+    /// Refused, or no engine.
+    pub fn script(&mut self, job: JobId) -> Result<String, CallError> {
+        match self.call_again(&Call::Script { job })? {
+            Answer::Script { text } => Ok(text),
+            other => Err(confused(&other)),
+        }
+    }
+
     /// Jobs with all of their starts and steps, in ascending id.
     ///
     /// # Errors

@@ -73,6 +73,11 @@ pub enum Call {
         /// Longest wait.
         wait_ms: u64,
     },
+    /// The batch script of a job that the caller may change. Answer: `script`.
+    Script {
+        /// Whose.
+        job: JobId,
+    },
     /// Steps of a job's current start. Answer: `steps`.
     Steps {
         /// Whose.
@@ -236,6 +241,11 @@ pub enum Answer {
     Steps {
         /// In ascending step id.
         steps: Vec<StepRecord>,
+    },
+    /// To `script`.
+    Script {
+        /// Its text; bytes that are no UTF-8 are replaced.
+        text: String,
     },
     /// To `histories`.
     Histories {
@@ -565,6 +575,9 @@ pub enum Refusal {
         /// What Slurm answers to such a request.
         #[serde(default)]
         words: String,
+        /// What Slurm prints in the line before.
+        #[serde(default)]
+        detail: Option<Box<str>>,
     },
     /// Other steps hold what this one needs: ask again.
     #[error("requested nodes are busy")]

@@ -87,6 +87,7 @@ pub(crate) fn kind_of(call: &Call) -> Kind {
         Call::Why { .. } => ("REQUEST_JOB_INFO_SINGLE", 2021),
         Call::Shares => ("REQUEST_SHARE_INFO", 2022),
         Call::Priorities => ("REQUEST_PRIORITY_FACTORS", 2026),
+        Call::Script { .. } => ("REQUEST_BATCH_SCRIPT", 2051),
         Call::Statistics | Call::ResetStatistics => ("REQUEST_STATS_INFO", 2035),
         Call::Accounting => ("REQUEST_ASSOC_MGR_INFO", 2043),
         Call::Update { .. } | Call::Hold { .. } => ("REQUEST_UPDATE_JOB", 3001),

@@ -17,6 +17,7 @@ pub mod sbatch_wait;
 mod sbcast;
 mod scancel;
 mod scontrol;
+mod scontrol_job;
 mod scontrol_reservation;
 mod scontrol_show;
 mod script_source;
@@ -235,10 +236,14 @@ fn say_refusal(command: &str, prefix: &str, refusal: &Refusal, printer: &Printer
         there,
         todo,
         words,
+        detail,
     } = refusal
     else {
         return printer.say(&format!("{prefix}{refusal}"));
     };
+    if let Some(detail) = detail {
+        printer.say(&format!("{command}: error: {detail}"));
+    }
     printer.say(&format!("{prefix}{words}"));
     for (title, text) in [("asked", asked), ("there", there), ("do", todo)] {
         printer.say(&format!("{command}:   {title:<7} {text}"));

@@ -2,6 +2,7 @@
 
 use super::cluster_view::cluster;
 use super::connection::{CommandError, connect, connect_to_look, engine_dir, view_facts};
+use super::scontrol_job::{list_pids, write_script};
 use super::scontrol_reservation::{reserve, show_reservations, unreserve};
 use super::scontrol_show::{licence_text, node_text, partition_text, step_text, switch_text};
 use crate::printer::Printer;
@@ -88,6 +89,20 @@ fn carry_out(asked: &ScontrolArgs, printer: &Printer) -> Result<u8, CommandError
         }
         ScontrolCommand::Reserve { words, is_new } => reserve(words, *is_new, printer),
         ScontrolCommand::Unreserve { name, written } => unreserve(name, written, printer),
+        ScontrolCommand::WriteScript { job, file } => {
+            let id = match single_job(job) {
+                None => None,
+                // Elements that wait have the script of their array.
+                Some(job) => {
+                    let own = its_own_id(job, &mut connect()?)?;
+                    Some(own.unwrap_or(JobId(job.job)))
+                }
+            };
+            write_script(job, id, file.as_deref(), printer)
+        }
+        ScontrolCommand::ListPids { job, node } => {
+            list_pids(job.as_deref(), node.as_deref(), printer)
+        }
         ScontrolCommand::Top(jobs) => top(jobs, asked.quiet, printer),
         ScontrolCommand::Reconfigure => {
             let done = connect()?.reconfigure();
@@ -493,7 +508,7 @@ fn its_own_id(
 }
 
 /// A refusal in Slurm's words.
-fn words_of(refusal: &Refusal) -> String {
+pub(super) fn words_of(refusal: &Refusal) -> String {
     match refusal {
         Refusal::NoSuchJob { .. } => "Invalid job id specified".to_owned(),
         Refusal::AlreadyEnded { .. } => "Job/step already completing or completed".to_owned(),
@@ -600,6 +615,7 @@ fn show_licences(
     let wanted = all.filter(|licence| name.is_none_or(|name| name == licence.name));
     let text: String = wanted.map(|licence| licence_text(licence, style)).collect();
     if text.is_empty() {
+        let name = name.filter(|_| !cluster.licences.is_empty());
         match name {
             Some(name) => printer.line(&format!("License {name} not found")),
             None => printer.line("No licenses configured in Slurm."),
@@ -705,6 +721,10 @@ Shows and changes jobs of Trainyard's embedded engine as Slurm's scontrol does t
                              ReqNodeList, ExcNodeList, Dependency, StartTime, JobName, Comment, Priority,
                              Nice, Requeue; of one that runs TimeLimit, JobName, Comment and Requeue
   top ID ...                 lets jobs go before the other waiting ones of their user
+  write batch_script ID [FILE|-]
+                             a job's script, into slurm-ID.sh or a file, or printed
+  listpids [ID[.STEP] [NODE]]
+                             the processes of running steps
   update NodeName=LIST State=STATE Reason=TEXT
                              DRAIN, DOWN (what runs there is killed) or RESUME
   create reservation StartTime=TIME Duration=TIME Users=LIST|Accounts=LIST Nodes=LIST|NodeCnt=N ...

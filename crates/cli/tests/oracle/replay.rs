@@ -191,7 +191,9 @@ fn play(part: &Part) {
                 };
                 let masked = |rows: &[String]| {
                     let rows = rows.iter();
-                    let kept = rows.filter(|row| !transcript::is_incidental(&text, row));
+                    let kept = rows.filter(|row| {
+                        !transcript::is_incidental(&text, row) && !transcript::explains(row)
+                    });
                     kept.map(|row| masked(&text, row)).collect()
                 };
                 let want: Vec<String> = masked(&answer);

@@ -184,6 +184,12 @@ fn without_figures(line: &str, units: &str) -> String {
     text
 }
 
+/// Whether a line is one of the three parts of our own that follow Slurm's refusal.
+pub fn explains(line: &str) -> bool {
+    let parts = [":   asked   ", ":   there   ", ":   do      "];
+    line.starts_with('!') && parts.iter().any(|part| line.contains(part))
+}
+
 /// Whether a line of the statistics is there only for some counts: of calls, and means of what was
 /// counted.
 pub fn is_incidental(command: &str, line: &str) -> bool {

@@ -1,8 +1,11 @@
 //! The files that the supervisor of a batch step needs: script and environment, which a submission
 //! left in the store. They are written at the first start, so that a submission costs none.
 
-use super::Owner;
+use super::{Owner, rights};
+use crate::message::Peer;
 use crate::spec::StepSpec;
+use crate::store::StoreError;
+use api::{Answer, Refusal};
 use model::JobId;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
@@ -10,6 +13,36 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 impl Owner {
+    /// A job's batch script, for those who may change the job.
+    pub(super) fn script(&self, job: JobId, peer: Peer) -> Result<Answer, Refusal> {
+        let refused = |error: StoreError| super::submit::store_refusal(&error);
+        let live = self.state.job(job).cloned();
+        let record = match live.or_else(|| self.state.rows_of_array(job).next().cloned()) {
+            Some(record) => record,
+            None => {
+                let ended = self.store.ended_by_id(job).map_err(refused)?;
+                let first = ended.into_iter().next();
+                first.ok_or(Refusal::NoSuchJob { job })?
+            }
+        };
+        if !rights::may_change(peer.uid, record.uid) {
+            return Err(Refusal::NotYours {
+                job,
+                owner: record.user,
+            });
+        }
+        let array = record.array.as_ref().map(|place| place.array_job);
+        let files = self
+            .store
+            .files(array.unwrap_or(record.id))
+            .map_err(refused)?;
+        // That of an allocation is none.
+        let bytes = files.script.ok_or(Refusal::NoSuchJob { job })?;
+        Ok(Answer::Script {
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        })
+    }
+
     /// Writes what the batch step of a spec needs, unless this engine has done so. What a former
     /// one left is replaced: it may have been killed, or the machine may have lost power.
     ///

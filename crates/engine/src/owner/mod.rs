@@ -225,6 +225,7 @@ impl Owner {
                 return None;
             }
             Call::Submit(submission) => self.submit(*submission, peer, turn),
+            Call::Script { job } => self.script(job, peer),
             Call::ResetStatistics => {
                 self.reset_statistics(turn.now);
                 Ok(Answer::Done)

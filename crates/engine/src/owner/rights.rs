@@ -4,7 +4,7 @@
 //! |---|---|---|---|---|
 //! | see jobs, steps and what the engine is | yes | yes | yes | yes |
 //! | submit | yes | no | | where the engine is root, who can become them |
-//! | change a job, run steps in it | its own | yes | yes | no |
+//! | change a job, see its script, run steps in it | its own | yes | yes | no |
 //! | tell that a step ended | yes | yes | no | no |
 //! | change accounts, users, QOS, nodes and reservations | yes | yes | | no |
 //! | stop the engine | yes | yes | | no |
@@ -70,6 +70,7 @@ impl Act {
             | Call::Hold { .. }
             | Call::Suspend { .. }
             | Call::Update { .. }
+            | Call::Script { .. }
             | Call::CreateStep { .. }
             | Call::SignalStep { .. }
             | Call::Release { .. } => Act::ChangeJob,

@@ -205,6 +205,7 @@ impl Owner {
 fn never_fits(refusal: resources::Finding) -> Refusal {
     Refusal::NeverFits {
         words: refusal.denial.words().to_owned(),
+        detail: refusal.detail_line().map(String::into_boxed_str),
         asked: refusal.asked(),
         there: refusal.there(),
         todo: refusal.todo(),

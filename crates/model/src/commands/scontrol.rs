@@ -106,6 +106,20 @@ pub enum ScontrolCommand {
     },
     /// `top ID …`
     Top(Vec<String>),
+    /// `write batch_script ID [FILE|-]`
+    WriteScript {
+        /// As written.
+        job: String,
+        /// Where to; `-` prints it.
+        file: Option<String>,
+    },
+    /// `listpids [ID[.STEP] [NODE]]`
+    ListPids {
+        /// As written.
+        job: Option<String>,
+        /// The node.
+        node: Option<String>,
+    },
     /// `reconfigure`
     Reconfigure,
     /// `ping`
@@ -141,6 +155,9 @@ pub enum ScontrolUsageError {
     /// Too many words.
     #[error("too many arguments for keyword:{0}")]
     TooMany(String),
+    /// `write` of something else.
+    #[error("invalid write argument:{0}")]
+    WriteEntity(String),
     /// `update` of nothing that there is.
     #[error(
         "No valid entity in update command\nInput line must include \"NodeName\", \"PartitionName\", \"Reservation\", \"JobId\", or \"SlurmctldDebug\""
@@ -212,7 +229,6 @@ const NOT_BUILT_IN: &[&str] = &[
     "abort",
     "cancel_reboot",
     "completing",
-    "listpids",
     "notify",
     "pidinfo",
     "power",
@@ -224,7 +240,6 @@ const NOT_BUILT_IN: &[&str] = &[
     "takeover",
     "token",
     "wait_job",
-    "write",
 ];
 
 /// Reads a command line. `program` is `argv[0]`.
@@ -456,6 +471,18 @@ fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
     if is("delete", 1) {
         return delete(rest);
     }
+    if is("write", 2) {
+        return write(rest);
+    }
+    if is("listpids", 1) {
+        return match rest {
+            [_, _, _, ..] => Err(ScontrolUsageError::TooMany(keyword.clone())),
+            _ => Ok(ScontrolCommand::ListPids {
+                job: rest.first().cloned(),
+                node: rest.get(1).cloned(),
+            }),
+        };
+    }
     if is("top", 3) {
         return Ok(ScontrolCommand::Top(some(keyword, rest)?));
     }
@@ -483,6 +510,32 @@ fn command(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
         });
     }
     Err(ScontrolUsageError::Keyword(keyword.clone()))
+}
+
+/// `write batch_script`
+fn write(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {
+    match words {
+        [] => Err(ScontrolUsageError::TooFew("write".to_owned())),
+        [entity, ..] if !abbreviates(entity, "batch_script", 5) => {
+            Err(ScontrolUsageError::WriteEntity(entity.clone()))
+        }
+        // Without a job the real one does nothing.
+        [_] => Ok(ScontrolCommand::None {
+            stdout: String::new(),
+            stderr: String::new(),
+            status: 0,
+        }),
+        [_, job] => Ok(ScontrolCommand::WriteScript {
+            job: job.clone(),
+            file: None,
+        }),
+        [_, job, file] => Ok(ScontrolCommand::WriteScript {
+            job: job.clone(),
+            // The real one takes options for no names.
+            file: Some(file.clone()).filter(|name| name == "-" || !name.starts_with('-')),
+        }),
+        [_, _, _, _, ..] => Err(ScontrolUsageError::TooMany("write".to_owned())),
+    }
 }
 
 fn show(words: &[String]) -> Result<ScontrolCommand, ScontrolUsageError> {

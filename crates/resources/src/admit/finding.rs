@@ -278,6 +278,27 @@ impl Finding {
         self
     }
 
+    /// What Slurm prints in the line before its refusal.
+    #[must_use]
+    pub fn detail_line(&self) -> Option<String> {
+        if let Some(detail) = &self.detail {
+            return Some(detail.to_string());
+        }
+        // No node has so much, whatever else is free.
+        let of_change = |change: &Change| match change {
+            Change::Set(Key::Mem | Key::MemPerCpu | Key::MemPerGpu, _) => {
+                Some("Memory specification can not be satisfied")
+            }
+            Change::Set(Key::CpusPerTask | Key::CpusPerGpu, _) => {
+                Some("CPU count per node can not be satisfied")
+            }
+            _ => None,
+        };
+        let change = self.instead.first().and_then(of_change);
+        let is_config = self.denial == Denial::NodeConfig;
+        change.filter(|_| is_config).map(str::to_owned)
+    }
+
     /// The lines that `sbatch` prints; none where it takes the job.
     #[must_use]
     pub fn printed(&self) -> String {

@@ -98,11 +98,9 @@ fn say_revoked(job: JobId, outcome: &Outcome, printer: &Printer) {
 }
 
 fn refuse(error: &CallError, printer: &Printer) {
-    let why = match error.refusal() {
-        Some(Refusal::NeverFits {
-            asked, there, todo, ..
-        }) => format!("{asked}: {there}: {todo}"),
-        _ => error.to_string(),
-    };
-    printer.say(&format!("srun: error: Unable to allocate resources: {why}"));
+    let prefix = "srun: error: Unable to allocate resources: ";
+    match error.refusal() {
+        Some(refusal) => super::super::say_refusal("srun", prefix, refusal, printer),
+        None => printer.say(&format!("{prefix}{error}")),
+    }
 }

@@ -281,6 +281,8 @@ impl Row<'_> {
         match (self.step.map(|step| &step.state), self.start) {
             (Some(StepState::Ended { status, .. }), _) => *status,
             (Some(StepState::Running), _) => WaitStatus::default(),
+            // That scancel ended the script is no exit of the job's.
+            (None, Some(start)) if start.state == JobStateName::Cancelled => WaitStatus::default(),
             (None, Some(start)) => start.status,
             (None, None) => self.job.exit_code,
         }

@@ -1,0 +1,120 @@
+//! `scontrol write batch_script` and `scontrol listpids`.
+
+use super::connection::{CommandError, connect, connect_to_look};
+use super::step_processes::measure;
+use crate::printer::Printer;
+use model::{JobId, StepHolders, StepId, TaskUse};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// Writes a job's batch script to a file, or prints it. What could not be read is no failure, as with
+/// the real one.
+pub fn write_script(
+    name: &str,
+    job: Option<JobId>,
+    file: Option<&str>,
+    printer: &Printer,
+) -> Result<u8, CommandError> {
+    let script = match job {
+        None => Err("Invalid job id specified".to_owned()),
+        Some(job) => match connect()?.script(job) {
+            Ok(text) => Ok(text),
+            Err(error) => match error.refusal() {
+                Some(refusal) => Err(super::scontrol::words_of(refusal)),
+                None => return Err(error.into()),
+            },
+        },
+    };
+    let text = match script {
+        Ok(text) => text,
+        Err(words) => {
+            printer.say(&format!("job script retrieval failed: {words}"));
+            return Ok(0);
+        }
+    };
+    let own_name = format!("slurm-{name}.sh");
+    let file = file.unwrap_or(&own_name);
+    if file == "-" {
+        printer.data(&text);
+        if !text.ends_with('\n') {
+            printer.data("\n");
+        }
+        return Ok(0);
+    }
+    match put(file, text.as_bytes()) {
+        Ok(()) => printer.line(&format!("batch script for job {name} written to {file}")),
+        Err(error) => printer.say(&format!(
+            "failed to open file `{file}`: {}",
+            super::system_words(&error)
+        )),
+    }
+    Ok(0)
+}
+
+/// A file that may be run, as the real one makes it.
+fn put(file: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o700);
+    options.open(file)?.write_all(bytes)
+}
+
+/// The processes of a job's steps, or of all steps, on a node or on all.
+pub fn list_pids(
+    name: Option<&str>,
+    node: Option<&str>,
+    printer: &Printer,
+) -> Result<u8, CommandError> {
+    let (job, step) = match name.map(|name| name.split_once('.').unwrap_or((name, ""))) {
+        None => (None, None),
+        Some((job, step)) => match job.parse() {
+            Ok(id) => (Some(JobId(id)), Some(step).filter(|step| !step.is_empty())),
+            Err(_) => {
+                printer.say(&format!("\"{job}\" does not look like a jobid"));
+                return Ok(1);
+            }
+        },
+    };
+    let all = match connect_to_look()? {
+        Some(mut client) => client.holders(None)?,
+        None => Vec::new(),
+    };
+    printer.line("PID      JOBID    STEPID   LOCALID GLOBALID");
+    let has_any = !all.is_empty();
+    let is_wanted = |one: &StepHolders| {
+        job.is_none_or(|job| one.job == job) && step.is_none_or(|step| one.step.to_string() == step)
+    };
+    let mut wanted: Vec<StepHolders> = all.into_iter().filter(is_wanted).collect();
+    if let (Some(job), true) = (job, wanted.is_empty()) {
+        let node = node.unwrap_or("(null)");
+        printer.say(&if has_any {
+            format!("There are no steps for job {job} on node {node}.")
+        } else {
+            format!("JobId={job} does not exist on node {node}.")
+        });
+        return Ok(1);
+    }
+    wanted.sort_by_key(|one| (one.job, one.step == StepId::Batch));
+    for one in wanted {
+        let used = measure(one);
+        let is_there = |task: &&TaskUse| {
+            let own = used.nodes.get(task.node);
+            node.is_none_or(|node| own.is_some_and(|own| own.to_string() == node))
+        };
+        for task in used.measured.iter().filter(is_there) {
+            for pid in &task.processes {
+                let (local, rank) = if *pid == task.pid {
+                    (task.local.to_string(), task.rank.to_string())
+                } else {
+                    ("-".to_owned(), "-".to_owned())
+                };
+                let step = used.step.to_string();
+                printer.line(&format!(
+                    "{pid:<8} {:<8} {step:<8} {local:<7} {rank:<8}",
+                    used.job
+                ));
+            }
+        }
+    }
+    Ok(0)
+}
