@@ -30,8 +30,8 @@ pub use frame::{LONGEST_ANSWER, LONGEST_CALL, read_frame, write_frame};
 pub use job_mail::JobMail;
 pub use message::{
     Answer, Call, CancelRequest, CpusAndGpus, EngineFacts, Handover, Hello, HelloAnswer, JobFilter,
-    JobHolds, LicenceNeed, NodeChange, NodeFacts, Refusal, Selector, StepLaunch, StepRequestName,
-    StepTask, Submission, Watched, WhyWaiting, WouldStart,
+    JobHolds, LicenceNeed, NodeChange, NodeFacts, Refusal, Selector, StepLaunch, StepPart,
+    StepRequestName, StepTask, Submission, Watched, WhyWaiting, WouldStart,
 };
 pub use startup::Startup;
 pub use version::{PROTOCOL, VERSION};

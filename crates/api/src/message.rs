@@ -373,6 +373,9 @@ pub struct JobFilter {
     pub ended_since: Option<Timestamp>,
     /// Only those with this comment (a run's token).
     pub comment: Option<String>,
+    /// The id of a heterogeneous job stands for all its components.
+    #[serde(default)]
+    pub components: bool,
 }
 
 impl JobFilter {
@@ -383,6 +386,7 @@ impl JobFilter {
             ids: Some(ids.to_vec()),
             ended_since: Some(Timestamp(0)),
             comment: None,
+            components: false,
         }
     }
 }
@@ -403,6 +407,10 @@ pub struct Submission {
     pub token: String,
     /// What it asks for.
     pub request: Request,
+    /// What its other components ask for, where it is heterogeneous: jobs of their own, with the ids
+    /// that follow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub later: Vec<Request>,
     /// The batch script, or `None` for an allocation that ends by `release` or, unless it was asked
     /// to stay, when this connection closes.
     pub script: Option<String>,
@@ -426,6 +434,15 @@ impl Submission {
     }
 }
 
+/// What a step is in one component of a heterogeneous job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StepPart {
+    /// Which component, counted from 0.
+    pub component: u32,
+    /// Tasks, nodes, CPUs.
+    pub request: StepRequest,
+}
+
 /// What runs in a step.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -434,6 +451,9 @@ pub struct StepLaunch {
     pub command: Vec<String>,
     /// `--multi-prog`: a command for each rank, in place of `command`.
     pub programs: Vec<Vec<String>>,
+    /// In a heterogeneous job: its part in each of the components in which it runs, in the order of
+    /// its ranks; the step's own request is not looked at then.
+    pub parts: Vec<StepPart>,
     /// The environment that `srun` was called with; the supervisor adds the step's variables.
     pub environment: Vec<(String, String)>,
     /// Working directory.

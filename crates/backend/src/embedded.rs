@@ -82,6 +82,7 @@ impl Transport for EmbeddedTransport {
         let submission = Submission {
             token: job.token.to_owned(),
             request: job.request.clone(),
+            later: Vec::new(),
             script: Some(job.script.to_owned()),
             args: job.args.to_vec(),
             command: Some(job.script_path.display().to_string()),

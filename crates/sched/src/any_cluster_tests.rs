@@ -5,9 +5,9 @@ use super::World;
 use crate::{BackfillParameters, Event, State};
 use cluster_file::ClusterFile;
 use model::{
-    Ending, GpuCount, JobId, JobState, LengthChange, MemoryRequest, NamesChange, NodeMark, Outcome,
-    RareOptions, Request, Reservation, ReservationFlag, ReservationRequest, ReservedFor,
-    ReservedNodes, Seconds, TimeLimitRequest, Timestamp,
+    Ending, GpuCount, JobId, JobRecord, JobState, LengthChange, MemoryRequest, NamesChange,
+    NodeMark, Outcome, RareOptions, Request, Reservation, ReservationFlag, ReservationRequest,
+    ReservedFor, ReservedNodes, Seconds, TimeLimitRequest, Timestamp,
 };
 use proptest::prelude::*;
 use resources::{Amounts, Cluster, Free, NodeId, Trust};
@@ -17,6 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 enum Step {
     Submit(Box<Request>),
+    Together(Vec<Request>),
     End(usize),
     Requeue(usize),
     Suspend(usize, bool),
@@ -92,6 +93,7 @@ fn any_request() -> impl Strategy<Value = Request> {
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => any_request().prop_map(|request| Step::Submit(Box::new(request))),
+        1 => prop::collection::vec(any_request(), 2..4).prop_map(Step::Together),
         4 => any::<usize>().prop_map(Step::End),
         1 => any::<usize>().prop_map(Step::Requeue),
         2 => (any::<usize>(), any::<bool>()).prop_map(|(which, now)| Step::Suspend(which, now)),
@@ -208,6 +210,35 @@ fn check_free(state: &State) {
     }
 }
 
+/// A component that just started did so with all others, and on nodes of its own.
+fn check_together(state: &State, started: &JobRecord) {
+    let own = started.request.rare.component;
+    let others = state.components(started.id).into_iter();
+    for other in others.filter(|id| own.is_some() && *id != started.id) {
+        let other = state.job(other).unwrap();
+        let JobState::Running {
+            since, allocation, ..
+        } = &other.state
+        else {
+            panic!("{:?} started without {:?}", started.id, other.id);
+        };
+        let JobState::Running {
+            since: at,
+            allocation: own,
+            ..
+        } = &started.state
+        else {
+            continue;
+        };
+        assert_eq!(since, at);
+        let has = |share: &model::NodeShare| own.nodes.iter().any(|own| own.node == share.node);
+        assert!(
+            !allocation.nodes.iter().any(has),
+            "two components on one node"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, max_shrink_iters: 2000, ..ProptestConfig::default() })]
     #[test]
@@ -230,6 +261,11 @@ proptest! {
                     let reserved = world.state.may_be_reserved(&request, "u");
                     if world.state.admit(&request).is_ok() && reserved.is_ok() {
                         world.submit(*request);
+                    }
+                }
+                Step::Together(requests) => {
+                    if requests.iter().all(|request| world.state.admit(request).is_ok()) {
+                        world.submit_together(requests);
                     }
                 }
                 Step::End(which) => {
@@ -293,6 +329,9 @@ proptest! {
             world.pass_on_any();
             check_reservations(&world.state, &world.started[started..], world.now);
             world.state.ledger.check(&world.state, 6, "cpu");
+            for started in &world.started[started..] {
+                check_together(&world.state, world.state.job(*started).unwrap());
+            }
             if !world.state.held.is_overdrawn {
                 check_free(&world.state);
             }

@@ -5,7 +5,8 @@ use crate::job::Job;
 use crate::ledger::Ledger;
 use crate::{Event, Finished, State, priority_of};
 use model::{
-    Ending, JobId, JobRecord, JobState, Outcome, PendingReason, Ran, Seconds, Timestamp, WaitStatus,
+    ComponentPlace, Ending, JobId, JobRecord, JobState, Outcome, PendingReason, Ran, Seconds,
+    Timestamp, WaitStatus,
 };
 
 /// A job that is queued again so soon after its start would be started again and again at full
@@ -239,6 +240,11 @@ impl State {
         self.versions.remove(&(job.record.version, id));
         self.shown.remove(&id);
         let (target, array_job) = (job.target(), job.array_job());
+        // Those that are left wait for it no more.
+        let mut others = job.component().into_iter().flat_map(ComponentPlace::ids);
+        if let Some(other) = others.find(|id| self.jobs.contains_key(id)) {
+            self.enqueue_together(other);
+        }
         let mut record = job.record;
         let suspended_ms = record.state.suspended_ms(at);
         let ran = match record.state {

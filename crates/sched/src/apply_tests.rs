@@ -1,8 +1,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 use crate::{Action, Event, Finished, Saved, State, priority_of};
 use model::{
-    ArraySpec, ArrayTask, Ending, JobId, JobRecord, JobState, NodeName, Outcome, PendingReason,
-    RareOptions, Request, Seconds, TimeLimitRequest, Timestamp, WaitStatus,
+    ArraySpec, ArrayTask, ComponentPlace, Ending, JobId, JobRecord, JobState, NodeName, Outcome,
+    PendingReason, RareOptions, Request, Seconds, TimeLimitRequest, Timestamp, WaitStatus,
 };
 use resources::{Cluster, NodeId, SingleNode};
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,6 +89,22 @@ impl World {
             at: self.now,
         });
         id
+    }
+
+    /// Components of a heterogeneous job.
+    fn submit_together(&mut self, requests: Vec<Request>) -> Vec<JobId> {
+        let leader = JobId(self.state.next_id());
+        let size = requests.len() as u32;
+        let submit = |(offset, mut request): (u32, Request)| {
+            let place = ComponentPlace {
+                leader,
+                offset,
+                size,
+            };
+            request.rare.component = Some(place);
+            self.submit(request)
+        };
+        (0..).zip(requests).map(submit).collect()
     }
 
     /// A pass, as the engine makes one after each batch of events: rows written, then checked.

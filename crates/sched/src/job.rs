@@ -5,8 +5,8 @@ use crate::admit::choices;
 use crate::held::HeldShares;
 use crate::kinds::{Choice, Kinds};
 use model::{
-    ArrayFacts, ArraySpec, ArrayTask, Dependency, JobId, JobRecord, JobState, PendingReason,
-    Timestamp,
+    ArrayFacts, ArraySpec, ArrayTask, ComponentPlace, Dependency, JobId, JobRecord, JobState,
+    PendingReason, Timestamp,
 };
 use resources::{Demand, PartId};
 
@@ -109,6 +109,11 @@ impl Job {
     /// Whether it could start as far as it is concerned.
     pub(crate) fn is_ready(&self) -> bool {
         self.derived.place == Place::Ready
+    }
+
+    /// Its place in a heterogeneous job.
+    pub(crate) fn component(&self) -> Option<ComponentPlace> {
+        self.record.request.rare.component
     }
 
     /// Its array's id.

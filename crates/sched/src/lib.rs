@@ -48,6 +48,7 @@ mod reservations;
 mod reserve;
 mod state;
 mod suspend;
+mod together;
 mod update;
 mod why;
 

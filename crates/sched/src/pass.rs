@@ -21,35 +21,35 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 /// Jobs of a partition that wait for each other: those without a reservation, or with the same one.
-type Line = (PartId, usize);
+pub(crate) type Line = (PartId, usize);
 
 /// What a pass came to know.
 #[derive(Debug, Default)]
-struct Pass {
+pub(crate) struct Pass {
     /// The job that keeps those behind it waiting, by queue.
-    blocked: BTreeMap<Line, JobId>,
+    pub(crate) blocked: BTreeMap<Line, JobId>,
     /// Where each partition's queue goes on.
-    passed: BTreeMap<PartId, Key>,
+    pub(crate) passed: BTreeMap<PartId, Key>,
     /// Queues that were walked as far as they are.
-    closed: BTreeSet<PartId>,
+    pub(crate) closed: BTreeSet<PartId>,
     /// Jobs that were tried behind a blocked one: in all, of each partition, of each user.
-    tried: usize,
-    tried_of_partition: BTreeMap<PartId, usize>,
-    tried_of_user: HashMap<u32, usize>,
+    pub(crate) tried: usize,
+    pub(crate) tried_of_partition: BTreeMap<PartId, usize>,
+    pub(crate) tried_of_user: HashMap<u32, usize>,
     /// Jobs of a partition that have a promise.
-    promised: BTreeMap<PartId, usize>,
+    pub(crate) promised: BTreeMap<PartId, usize>,
     /// Nodes of blocked partitions: without backfill those are not given to others.
-    withdrawn: NodeSet,
+    pub(crate) withdrawn: NodeSet,
     /// Why the first of a partition waits, where that isn't for others to end.
-    unavailable: BTreeMap<JobId, PendingReason>,
+    pub(crate) unavailable: BTreeMap<JobId, PendingReason>,
     /// From the first blocked job on, with backfill.
-    promises: Option<Promises>,
+    pub(crate) promises: Option<Promises>,
     /// What did not fit, by the shortest limit: while nothing is given back none like it does.
-    failed: HashMap<(usize, u32, usize, bool), i64>,
+    pub(crate) failed: HashMap<(usize, u32, usize, bool), i64>,
     /// Why jobs do not start that others do not keep waiting.
-    limited: BTreeMap<JobId, PendingReason>,
+    pub(crate) limited: BTreeMap<JobId, PendingReason>,
     /// One started that another is ahead of, or that was ahead of others in another partition.
-    has_overtaken: bool,
+    pub(crate) has_overtaken: bool,
 }
 
 impl State {
@@ -95,6 +95,22 @@ impl State {
 
     /// Starts a job, or an element of it, if it may start and something is free for it.
     fn try_first(
+        &mut self,
+        pass: &mut Pass,
+        partition: PartId,
+        key: Key,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        let job = &self.jobs[&key.job];
+        if job.component().is_some() {
+            return self.try_together(pass, partition, key, now);
+        }
+        self.try_one(pass, partition, key, now)
+            .into_iter()
+            .collect()
+    }
+
+    fn try_one(
         &mut self,
         pass: &mut Pass,
         partition: PartId,
@@ -213,13 +229,13 @@ impl State {
     }
 
     /// Whether a job's QOS has the flag `NoReserve`.
-    fn keeps_no_place(&self, job: JobId) -> bool {
+    pub(crate) fn keeps_no_place(&self, job: JobId) -> bool {
         let qos = crate::member::qos_of(&self.cluster, &self.jobs[&job].record);
         qos.is_some_and(|qos| self.cluster.qos()[usize::from(qos.0)].has_flag("NoReserve"))
     }
 
     /// Whether one more job behind a blocked one is tried; counts it.
-    fn may_try(&self, pass: &mut Pass, partition: PartId, user: u32) -> bool {
+    pub(crate) fn may_try(&self, pass: &mut Pass, partition: PartId, user: u32) -> bool {
         let Some(parameters) = &self.backfill else {
             return false;
         };
@@ -309,7 +325,7 @@ impl State {
     }
 
     /// Starts a job, or the first of the elements that wait in its row.
-    fn start(
+    pub(crate) fn start(
         &mut self,
         row: JobId,
         choice: &Choice,
@@ -366,26 +382,25 @@ impl State {
         let promises = pass.promises.take();
         self.plan = promises.map(|promises| promises.plan).unwrap_or_default();
         // One that waited in one of its partitions may have started in another.
-        let waits = |job: &JobId| self.jobs.get(job).is_some_and(crate::job::Job::is_ready);
+        let waits = |job: &JobId| self.is_queued(*job);
         let first: BTreeSet<JobId> = pass.blocked.values().copied().filter(waits).collect();
         let limited: BTreeSet<JobId> = pass.limited.keys().copied().filter(waits).collect();
         let former = std::mem::replace(&mut self.first, first.clone());
         let formerly_limited = std::mem::replace(&mut self.limited, limited);
         for job in &first {
             let reason = pass.unavailable.get(job).cloned();
-            self.set_reason(*job, reason.unwrap_or(PendingReason::Resources));
+            self.set_reason_of_all(*job, &reason.unwrap_or(PendingReason::Resources));
         }
         // Another job comes first now.
         let unseen = std::mem::take(&mut self.unseen);
         for job in former.iter().chain(&formerly_limited).chain(&unseen) {
-            let is_ready = self.jobs.get(job).is_some_and(crate::job::Job::is_ready);
-            if is_ready && !first.contains(job) && !pass.limited.contains_key(job) {
-                self.set_reason(*job, PendingReason::Priority);
+            if self.is_queued(*job) && !first.contains(job) && !pass.limited.contains_key(job) {
+                self.set_reason_of_all(*job, &PendingReason::Priority);
             }
         }
         for (job, reason) in pass.limited {
             if !first.contains(&job) {
-                self.set_reason(job, reason);
+                self.set_reason_of_all(job, &reason);
             }
         }
     }

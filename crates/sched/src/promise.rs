@@ -5,7 +5,7 @@ use crate::planner::{BackfillParameters, Planning, Timeline};
 use crate::reservations::Reserved;
 use crate::{Amount, State};
 use model::{JobId, JobState, KILL_WAIT, Seconds, Timestamp};
-use resources::{Free, Pick, Share};
+use resources::{Free, NodeSet, Pick, Share};
 use std::collections::{BTreeMap, HashMap};
 
 /// A job without a limit is taken to last a year, as Slurm has it.
@@ -38,7 +38,7 @@ impl PartialEq for Plan {
 }
 
 /// The promises of a pass.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Promises {
     planning: Planning,
     timeline: Timeline<Free>,
@@ -138,29 +138,83 @@ impl Promises {
         if choice.few_until.is_none() {
             self.bounds.insert(kind, (limit, at));
         }
+        if let Some(times) = self.note(job, &shares, (at, limit), now) {
+            if self.planning.whole_nodes {
+                self.keep_nodes(&shares, times);
+            } else {
+                self.take(state, choice, user, &shares, times);
+            }
+        }
+        true
+    }
+
+    /// Promises a job what was found for it, on whole nodes: `(at, length)`.
+    pub(crate) fn promised(
+        &mut self,
+        job: JobId,
+        shares: &[Share],
+        span: (i64, i64),
+        now: Timestamp,
+    ) {
+        if let Some(times) = self.note(job, shares, span, now) {
+            self.keep_nodes(shares, times);
+        }
+    }
+
+    /// Notes when a job is expected to start; the time for which that is kept free, unless it lies
+    /// too far ahead.
+    fn note(
+        &mut self,
+        job: JobId,
+        shares: &[Share],
+        (at, length): (i64, i64),
+        now: Timestamp,
+    ) -> Option<(i64, i64)> {
         let planned = PlannedStart {
             at: Timestamp(at),
-            needs: Amount::of_shares(&shares),
+            needs: Amount::of_shares(shares),
         };
         let known = self.plan.0.get(&job);
         if known.is_none_or(|known| planned.at < known.at) {
             self.plan.0.insert(job, planned);
         }
         if at.saturating_sub(now.0) > self.planning.window {
-            return true;
+            return None;
         }
-        let end = self.planning.end(at, limit);
-        let at = self.planning.begin(at, now.0);
-        if self.planning.whole_nodes {
-            self.timeline.reserve(at, end, |free| {
-                for share in &shares {
-                    free.set_up(share.node, false);
-                }
-            });
+        let end = self.planning.end(at, length);
+        Some((self.planning.begin(at, now.0), end))
+    }
+
+    fn keep_nodes(&mut self, shares: &[Share], times: (i64, i64)) {
+        self.timeline.reserve(times.0, times.1, |free| {
+            for share in shares {
+                free.set_up(share.node, false);
+            }
+        });
+    }
+
+    /// Takes the nodes of one component from the others; of a node that is this whole machine, its
+    /// shares.
+    pub(crate) fn occupy(
+        &mut self,
+        state: &State,
+        choice: &Choice,
+        shares: &[Share],
+        times: (i64, i64),
+    ) {
+        let splits = |share: &Share| state.cluster.class(share.node).splits;
+        if shares.iter().any(splits) {
+            self.take(state, choice, 0, shares, times);
         } else {
-            self.take(state, choice, user, &shares, (at, end));
+            self.keep_nodes(shares, times);
         }
-        true
+    }
+
+    /// Leaves these nodes to others for good.
+    pub(crate) fn leave(&mut self, nodes: &NodeSet) {
+        self.timeline.reserve(i64::MIN, i64::MAX, |free| {
+            nodes.iter().for_each(|node| free.set_up(node, false));
+        });
     }
 }
 

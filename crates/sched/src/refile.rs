@@ -29,12 +29,6 @@ impl State {
             Place::Timed(at) | Place::Dependent(Some(at)) => {
                 self.timed.insert((at, id));
             }
-            Place::Ready => {
-                self.enqueue(id);
-                if self.jobs[&id].reason() == Some(&PendingReason::None) {
-                    self.unseen.insert(id);
-                }
-            }
             Place::Parked => {
                 let array = self.jobs[&id].array_job();
                 if let Some(array) = array.and_then(|array| self.arrays.get_mut(&array)) {
@@ -48,10 +42,23 @@ impl State {
                     array.running += 1;
                 }
             }
-            Place::Nowhere | Place::Held | Place::Dependent(None) | Place::Impossible => {}
+            Place::Ready
+            | Place::Nowhere
+            | Place::Held
+            | Place::Dependent(None)
+            | Place::Impossible => {}
         }
-        if let Some(job) = self.jobs.get_mut(&id) {
-            job.derived.place = place;
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        job.derived.place = place;
+        if job.component().is_some() {
+            self.enqueue_together(id);
+        } else if place == Place::Ready {
+            if job.reason() == Some(&PendingReason::None) {
+                self.unseen.insert(id);
+            }
+            self.enqueue(id);
         }
     }
 

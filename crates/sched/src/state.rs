@@ -454,8 +454,16 @@ impl State {
         }
     }
 
-    /// Puts a job into the queues of its partitions.
+    /// Puts a job that could start into the queues of its partitions; of one that starts together with
+    /// others, the first.
     pub(crate) fn enqueue(&mut self, id: JobId) {
+        match self.jobs[&id].component() {
+            Some(_) => self.enqueue_together(id),
+            None => self.queue(id),
+        }
+    }
+
+    pub(crate) fn queue(&mut self, id: JobId) {
         let job = &self.jobs[&id];
         for choice in &job.derived.choices {
             let key = Key::of(&job.record, choice.priority);

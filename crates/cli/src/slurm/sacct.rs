@@ -69,6 +69,7 @@ fn answer(
     let since = since(asked, now);
     let histories = match &mut client {
         Some(client) => client.histories(JobFilter {
+            components: true,
             ids: asked
                 .jobs
                 .as_ref()

@@ -168,6 +168,7 @@ fn submit(args: &[String], cluster: Option<&str>, printer: &Printer) -> Result<Q
     let submission = Submission {
         token: token("sbatch"),
         request: asked.request,
+        later: asked.later,
         script: Some(asked.script),
         args: asked.args,
         command: found

@@ -4,7 +4,7 @@ use super::connection::{CommandError, connect, view_facts};
 use crate::printer::Printer;
 use api::{CancelRequest, Client, JobFilter, Refusal, Selector};
 use model::scancel::{self, ScancelAction, ScancelArgs, ScancelFilter, ScancelTarget};
-use model::{ArrayTaskInfo, JobId, JobInfo};
+use model::{ArrayTaskInfo, ComponentPlace, JobId, JobInfo};
 use std::io::{BufRead, IsTerminal};
 
 /// The signal of `scancel` where none is named.
@@ -56,10 +56,12 @@ fn cancel(asked: &ScancelArgs, printer: &Printer) -> Result<u8, CommandError> {
         return one(asked, selector, "matching jobs", &mut client, printer);
     }
     let by_id_alone = asked.filter == ScancelFilter::default() && !asked.interactive;
-    let steps = asked
-        .targets
-        .iter()
-        .all(|target| !matches!(target, ScancelTarget::ElementStep(..)));
+    let steps = asked.targets.iter().all(|target| {
+        !matches!(
+            target,
+            ScancelTarget::ElementStep(..) | ScancelTarget::Component(..)
+        )
+    });
     if by_id_alone && steps {
         return each(asked, asked.targets.iter().map(named), &mut client, printer);
     }
@@ -87,7 +89,9 @@ fn chosen(asked: &ScancelArgs, client: &mut Client, printer: &Printer) -> Result
                 let (_, name) = named(target);
                 let what = match target {
                     ScancelTarget::Step(..) | ScancelTarget::ElementStep(..) => "job step",
-                    ScancelTarget::Job(_) | ScancelTarget::Elements(..) => "job",
+                    ScancelTarget::Job(_)
+                    | ScancelTarget::Elements(..)
+                    | ScancelTarget::Component(..) => "job",
                 };
                 printer.say(&format!(
                     "scancel: error: Kill job error on {what} id {name}: Invalid job id specified"
@@ -259,6 +263,10 @@ fn named(target: &ScancelTarget) -> (Selector, String) {
             };
             (Selector::Elements(*job, tasks.clone()), name)
         }
+        ScancelTarget::Component(leader, offset) => {
+            let job = JobId(leader.0.saturating_add(*offset));
+            (Selector::Job(job), format!("{leader}+{offset}"))
+        }
         ScancelTarget::Step(job, step) => (Selector::Step(*job, *step), format!("{job}.{step}")),
         ScancelTarget::ElementStep(job, task, step) => {
             (Selector::Step(*job, *step), format!("{job}_{task}.{step}"))
@@ -282,6 +290,10 @@ fn fitting(target: &ScancelTarget, job: &JobInfo) -> Option<Selector> {
             let mine: Vec<u32> = tasks.iter().copied().filter(|task| has(*task)).collect();
             (array.is_some_and(|array| array.job == id.0) && !mine.is_empty())
                 .then_some(Selector::Elements(*id, mine))
+        }
+        ScancelTarget::Component(leader, offset) => {
+            let is = |place: ComponentPlace| place.leader == *leader && place.offset == *offset;
+            job.component.is_some_and(is).then(|| whole(job))
         }
         ScancelTarget::Step(id, step) => (job.id == id.0).then_some(Selector::Step(*id, *step)),
         ScancelTarget::ElementStep(id, task, step) => {

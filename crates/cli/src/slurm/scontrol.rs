@@ -344,6 +344,11 @@ fn show_jobs(
     }
     let shown: Vec<JobInfo> = jobs
         .into_iter()
+        .filter(|info| {
+            let offset = job.and_then(|job| job.component);
+            let own = info.component.map(|place| place.offset);
+            offset.is_none() || own == offset
+        })
         .filter_map(|info| element(info, job.and_then(|job| job.task)))
         .collect();
     if let (Some(job), true) = (job, shown.is_empty()) {
@@ -364,16 +369,23 @@ fn show_jobs(
     Ok(0)
 }
 
-/// `12`, `12_3`
+/// `12`, `12_3`, `12+1`
 fn single_job(text: &str) -> Option<ScontrolJob> {
+    let (text, component) = match text.split_once('+') {
+        None => (text, None),
+        Some((leader, offset)) => (leader, Some(offset.parse().ok()?)),
+    };
     match text.split_once('_') {
         None => Some(ScontrolJob {
             job: text.parse().ok()?,
             task: None,
+            component,
         }),
+        Some(_) if component.is_some() => None,
         Some((job, task)) => Some(ScontrolJob {
             job: job.parse().ok()?,
             task: Some(task.parse().ok()?),
+            component: None,
         }),
     }
 }
@@ -388,6 +400,7 @@ fn jobs(job: Option<ScontrolJob>, client: &mut Client) -> Result<Vec<JobInfo>, C
     let records = client.jobs(JobFilter {
         ids: job.map(|job| vec![JobId(job.job)]),
         ended_since: Some(since),
+        components: true,
         ..JobFilter::default()
     })?;
     let facts = view_facts(Some(client))?;

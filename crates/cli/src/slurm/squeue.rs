@@ -136,6 +136,7 @@ fn records(asked: &SqueueArgs, client: &mut Client) -> Result<Vec<JobRecord>, Co
         (false, false) => None,
     };
     let records = client.jobs(JobFilter {
+        components: true,
         ids,
         ended_since,
         ..JobFilter::default()

@@ -8,7 +8,7 @@ use super::turn::Turn;
 use crate::message::Peer;
 use crate::outcome;
 use api::{Answer, Refusal};
-use model::{Ending, JobId, JobState, Outcome, Timestamp, WaitStatus};
+use model::{Ending, JobId, JobRecord, JobState, Outcome, Timestamp, WaitStatus};
 use sched::Event;
 
 /// How long an allocation lives without a connection: time enough for its client to come back
@@ -32,7 +32,13 @@ impl Owner {
     /// After a start of the engine: clients of allocations must come again.
     pub(super) fn abandon_allocations(&mut self, now: Timestamp) {
         let live = self.state.live();
+        // A component lasts as long as the first one.
+        let own_client = |record: &JobRecord| {
+            let place = record.request.rare.component;
+            place.is_none_or(|place| place.leader == record.id)
+        };
         let live = live.filter(|record| !record.batch && !record.request.rare.no_shell);
+        let live = live.filter(|record| own_client(record));
         let until = Timestamp(now.0 + ABANDONED_MS);
         for record in live {
             let owned = self.allocations.entry(record.id);

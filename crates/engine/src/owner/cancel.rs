@@ -34,6 +34,7 @@ impl Owner {
             }
             Selector::Job(job) => {
                 self.owned(job, peer)?;
+                self.refuse_component(job)?;
                 for id in self.jobs_of_id(job) {
                     self.cancel_job(id, signal, batch, full, peer, turn);
                 }
@@ -52,10 +53,29 @@ impl Owner {
         Ok(Answer::Done)
     }
 
-    /// The live rows that an id stands for: the job, or all of the array.
+    /// The live rows that an id stands for: the job, all of the array, or all components.
     pub(super) fn jobs_of_id(&self, id: JobId) -> Vec<JobId> {
         let array: Vec<JobId> = self.state.rows_of_array(id).map(|row| row.id).collect();
-        if array.is_empty() { vec![id] } else { array }
+        if !array.is_empty() {
+            return array;
+        }
+        let mut all = vec![id];
+        all.extend(self.led_by(id));
+        all
+    }
+
+    /// A component that waits can't be ended alone: what is left would be another job.
+    fn refuse_component(&self, job: JobId) -> Result<(), Refusal> {
+        let record = self.state.job(job);
+        let place = record.and_then(|record| record.request.rare.component);
+        let waits = record.is_some_and(|it| matches!(it.state, JobState::Pending { .. }));
+        if waits && place.is_some_and(|place| place.leader != job) {
+            return Err(Refusal::Invalid {
+                message: "Operation not permitted on individual component of heterogeneous job"
+                    .to_owned(),
+            });
+        }
+        Ok(())
     }
 
     fn cancel_job(

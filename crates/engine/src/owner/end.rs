@@ -193,6 +193,7 @@ impl Owner {
         for step in active.steps.keys() {
             self.stop_step(active, *step, turn);
         }
+        self.stop_steps_over(job, turn);
     }
 
     /// Has one step ended: SIGCONT, SIGTERM, and SIGKILL after a while.
@@ -236,7 +237,7 @@ impl Owner {
         }) else {
             return;
         };
-        let outcome = outcome::of_job(ending, over.outcome, over.status);
+        let outcome = outcome::of_job(ending, over.outcome.clone(), over.status);
         turn.ended_starts.push(EndedStart {
             job,
             restart: active.restart,
@@ -252,12 +253,15 @@ impl Owner {
         if !active.lost.is_empty() {
             self.kill_orphans(active);
         }
+        let (others, ending) = (self.led_by(job), ending.cloned());
         self.running.remove(&job);
         self.allocations.remove(&job);
         let at = turn.now;
         let nodes = self.nodes_of(job);
+        let (gone, status) = (outcome.clone(), over.status);
         self.state.apply(Event::Gone { job, outcome, at });
         self.empty_disks(&nodes);
+        self.end_with_leader(&others, ending.as_ref(), &gone, status, turn);
     }
 
     fn nodes_of(&self, job: JobId) -> Vec<NodeName> {

@@ -72,6 +72,7 @@ impl Owner {
             ArrayTask::Waiting(_) => None,
         });
         let mut variables = job_environment::batch_variables(&started);
+        variables.extend(self.component_variables(record));
         variables.extend(self.own_variables());
         let request = &record.request;
         let default = if array.is_some() {

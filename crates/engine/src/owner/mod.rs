@@ -14,6 +14,7 @@ mod batch_step;
 mod cancel;
 mod clock;
 mod cluster_report;
+mod components;
 mod end;
 mod facts;
 mod gpu_locks;

@@ -4,7 +4,9 @@ use super::watch::Waiter;
 use super::{Owner, batch_step};
 use crate::store::StoreError;
 use api::{Answer, Call, JobFilter, Refusal, Watched};
-use model::{JobHistory, JobId, JobRecord, JobState, StepId, StepRecord, Timestamp};
+use model::{
+    ComponentPlace, JobHistory, JobId, JobRecord, JobState, StepId, StepRecord, Timestamp,
+};
 use std::sync::mpsc;
 
 /// Longest that a watcher waits.
@@ -74,7 +76,7 @@ impl Owner {
         let mut found = Vec::new();
         match &filter.ids {
             Some(ids) => {
-                for id in ids {
+                for id in &self.with_components(ids, filter)? {
                     let rows = self.state.rows_of_array(*id).chain(self.state.job(*id));
                     found.extend(rows.cloned());
                     if filter.ended_since.is_some() {
@@ -106,6 +108,25 @@ impl Owner {
             record.planned = self.state.planned(record.id);
         }
         Ok(found)
+    }
+
+    /// The ids that a filter names, where it asks for that with those of all components.
+    fn with_components(&self, ids: &[JobId], filter: &JobFilter) -> Result<Vec<JobId>, StoreError> {
+        let mut all = ids.to_vec();
+        for id in ids.iter().filter(|_| filter.components) {
+            let place = match self.state.job(*id) {
+                Some(record) => record.request.rare.component,
+                None => {
+                    let ended = self.store.ended_by_id(*id)?;
+                    ended.first().and_then(|it| it.request.rare.component)
+                }
+            };
+            let place = place.filter(|place| place.leader == *id);
+            all.extend(place.into_iter().flat_map(ComponentPlace::ids));
+        }
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
     }
 
     /// Rows of a watcher's filter that are newer than `after`. From 0 a watcher of named jobs sees

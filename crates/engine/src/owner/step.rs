@@ -2,6 +2,7 @@
 
 use super::Owner;
 use super::active_job::LiveStep;
+use super::components::PlacedPart;
 use super::launch::started;
 use super::turn::Turn;
 use crate::SupervisorKey;
@@ -30,12 +31,14 @@ impl Owner {
         if let Some(made) = self.made_before(job, &name, turn)? {
             return Ok(Answer::Step(made));
         }
-        let placed = match self.place(job, request) {
+        let placed = match self.place_whole(job, request, &launch) {
             // The last step's word to srun overtakes its end's way to the owner.
-            Err(Refusal::Busy) if self.look_for_ends(job, turn) => self.place(job, request),
+            Err(Refusal::Busy) if self.look_for_ends(job, turn) => {
+                self.place_whole(job, request, &launch)
+            }
             placed => placed,
         };
-        let placement = placed?;
+        let (placement, parts) = placed?;
         let record = self.state.job(job).ok_or(Refusal::NoSuchJob { job })?;
         let active = self.running.get_mut(&job);
         let active = active.ok_or(Refusal::NotRunning { job })?;
@@ -58,8 +61,27 @@ impl Owner {
         active.next_step += 1;
         active.steps.insert(step, LiveStep::new(row));
         turn.steps.insert((job, step));
-        self.launch_step(job, step, request, &launch, turn);
+        self.launch_step(job, step, &parts, &launch, turn);
         Ok(answer)
+    }
+
+    /// Where a step runs: in its job, or in the components that it names.
+    fn place_whole<'a>(
+        &self,
+        job: JobId,
+        request: &'a StepRequest,
+        launch: &'a StepLaunch,
+    ) -> Result<(sched::Placement, Vec<PlacedPart<'a>>), Refusal> {
+        if !launch.parts.is_empty() {
+            return self.place_parts(job, &launch.parts);
+        }
+        let placement = self.place(job, request)?;
+        let part = PlacedPart {
+            job,
+            request,
+            nodes: placement.nodes.len(),
+        };
+        Ok((placement, vec![part]))
     }
 
     /// The step that this request made when it was sent before.
@@ -92,7 +114,11 @@ impl Owner {
         Ok(made.map(|row| row.record))
     }
 
-    fn place(&self, job: JobId, request: &StepRequest) -> Result<sched::Placement, Refusal> {
+    pub(super) fn place(
+        &self,
+        job: JobId,
+        request: &StepRequest,
+    ) -> Result<sched::Placement, Refusal> {
         let record = self.state.job(job).ok_or(Refusal::NoSuchJob { job })?;
         let JobState::Running {
             allocation,
@@ -105,10 +131,10 @@ impl Owner {
         if record.state.is_suspended() {
             return Err(Refusal::Busy);
         }
-        let active = self.running.get(&job);
-        let active = active.ok_or(Refusal::NotRunning { job })?;
-        let steps = active.steps.values();
-        let held: Vec<&[NodeShare]> = steps.map(|step| step.row.holds.as_slice()).collect();
+        if !self.running.contains_key(&job) {
+            return Err(Refusal::NotRunning { job });
+        }
+        let held = self.held_of(job);
         place_step(request, allocation, record.request.cpus_per_task, &held).map_err(|refusal| {
             match refusal {
                 StepRefusal::Busy => Refusal::Busy,
@@ -137,7 +163,7 @@ impl Owner {
         &self,
         job: JobId,
         step: StepId,
-        request: &StepRequest,
+        parts: &[PlacedPart<'_>],
         launch: &StepLaunch,
         turn: &mut Turn,
     ) {
@@ -148,10 +174,16 @@ impl Owner {
         let Some(live) = live.and_then(|active| active.steps.get(&step)) else {
             return;
         };
-        for (node, _) in (0..).zip(&live.row.record.nodes) {
-            let spec = self.step_spec(record, &live.row.record, node, request, launch);
-            if let Some(spec) = spec {
-                turn.launches.push(spec);
+        let step = &live.row.record;
+        let (mut nodes, mut tasks) = (0..step.nodes.len(), 0);
+        for part in parts {
+            let own: Vec<usize> = nodes.by_ref().take(part.nodes).collect();
+            let counts: Vec<u32> = own.iter().map(|node| step.nodes[*node].tasks).collect();
+            let ranks = ranks(&counts, tasks, part.request);
+            tasks += counts.iter().sum::<u32>();
+            for (node, ranks) in own.into_iter().zip(&ranks) {
+                let spec = self.step_spec(record, step, node, ranks, part, launch);
+                turn.launches.extend(spec);
             }
         }
     }
@@ -160,23 +192,29 @@ impl Owner {
         &self,
         record: &JobRecord,
         step: &StepRecord,
-        node: u32,
-        request: &StepRequest,
+        node: usize,
+        ranks: &[u32],
+        part: &PlacedPart<'_>,
         launch: &StepLaunch,
     ) -> Option<StepSpec> {
+        let request = part.request;
         let started = started(record, self)?;
-        let share = step.nodes.get(node as usize)?;
+        let share = step.nodes.get(node)?;
         let mut variables = job_environment::step_variables(&started, step);
-        let ranks = ranks(step, request);
-        let ranks = ranks.get(node as usize)?;
+        variables.extend(self.component_variables(record));
+        if !launch.parts.is_empty() {
+            variables.extend(job_environment::union_variables(&step.nodes));
+        }
         variables.extend(job_environment::step_node_variables(
             step,
-            node as usize,
+            node,
             ranks,
             started.has_gpus,
         ));
         variables.extend(job_environment::distribution_variables(request));
-        let mut tasks = tasks(record, share, ranks, request);
+        // What it may hold is said by the component that it is in.
+        let holder = self.state.job(part.job).unwrap_or(record);
+        let mut tasks = tasks(holder, share, ranks, request);
         if let Some(bind) = &request.cpu_bind {
             variables.extend(bind.variables(&masks(share, &tasks)));
         }
@@ -185,7 +223,8 @@ impl Owner {
             tasks.iter_mut().for_each(|task| task.cpus.clear());
         }
         variables.extend(self.own_variables());
-        let base = self.spec_of(&started, step.step, node, share);
+        let number = u32::try_from(node).ok()?;
+        let base = self.spec_of(&started, step.step, number, share);
         // The step's own limit, where it comes first.
         let own = launch.time.map(|time| step.since + model::Seconds(time));
         let own = own.map(|end| self.clock.boot_time(end));
@@ -209,6 +248,7 @@ impl Owner {
             deadline,
             warning: signal.filter(|signal| signal.target == SignalTarget::Steps),
             kill_on_bad_exit: request.kill_on_bad_exit,
+            memory: holder.request.memory.map(|_| share.memory),
             ..base
         })
     }
@@ -240,11 +280,12 @@ impl Owner {
     }
 }
 
-/// The ranks of each node's tasks.
-fn ranks(step: &StepRecord, request: &StepRequest) -> Vec<Vec<u32>> {
-    let counts: Vec<u32> = step.nodes.iter().map(|share| share.tasks).collect();
+/// The ranks of each node's tasks, those of other parts before them.
+fn ranks(counts: &[u32], before: u32, request: &StepRequest) -> Vec<Vec<u32>> {
     let distribution = request.distribution.as_ref();
-    Distribution::ranks(distribution.and_then(Distribution::at_once), &counts)
+    let mut ranks = Distribution::ranks(distribution.and_then(Distribution::at_once), counts);
+    ranks.iter_mut().flatten().for_each(|rank| *rank += before);
+    ranks
 }
 
 /// The tasks of one node, bound to its CPUs as was asked.

@@ -5,9 +5,9 @@ use super::turn::Turn;
 use crate::message::Peer;
 use crate::store::NewSubmission;
 use api::{Answer, Refusal, Submission, WouldStart};
-use model::{Dependency, JobId, JobRecord, Request, Timestamp};
+use model::{ComponentPlace, Dependency, JobId, JobRecord, Request, Timestamp};
 use resources::Denial;
-use sched::{Event, priority_of};
+use sched::{Event, Finished, priority_of};
 
 impl Owner {
     /// When a job of the caller would start, if it could at all.
@@ -52,21 +52,80 @@ impl Owner {
         peer: Peer,
         turn: &mut Turn,
     ) -> Result<Answer, Refusal> {
+        let ends_with_client = submission.ends_with_client();
         if let Some(job) = self.answered_before(&submission, peer, turn)? {
-            if submission.ends_with_client() {
+            if ends_with_client {
                 self.own_allocation(job, peer.connection);
             }
             return Ok(Answer::Submitted { job });
         }
         self.charge(&mut submission.request, peer);
-        let asked = serde_json::to_string(&submission.request);
-        let asked = asked.map_err(|error| Refusal::Invalid {
-            message: format!("request: {error}"),
-        })?;
-        let ends_with_client = submission.ends_with_client();
+        for request in &mut submission.later {
+            self.charge(request, peer);
+        }
+        let requests = || std::iter::once(&submission.request).chain(&submission.later);
+        let invalid = |message: &str| Refusal::Invalid {
+            message: message.to_owned(),
+        };
+        if requests().any(|request| request.rare.array.is_some()) && !submission.later.is_empty() {
+            return Err(invalid("Invalid job array specification"));
+        }
+        for request in requests() {
+            self.admit(request, peer)?;
+            self.check_dependency(request.rare.dependency.as_deref())?;
+        }
+        let histories = requests().map(|request| {
+            let history = self.store.history(request.rare.dependency.as_deref());
+            history.map_err(|error| store_refusal(&error))
+        });
+        let histories: Vec<Vec<Finished>> = histories.collect::<Result<_, _>>()?;
+        let elements = submission.request.rare.array.as_ref();
+        if elements.is_some_and(|spec| spec.indices.is_empty()) {
+            return Err(invalid("Invalid job array specification"));
+        }
+        if elements.is_some() && submission.script.is_none() {
+            return Err(invalid("a job array needs a batch script"));
+        }
+        let rows = self.rows(submission, peer, turn.now)?;
+        for (record, _) in &rows {
+            if let Some(limit) = self.state.over_submit_limit(record) {
+                return Err(never_fits(resources::Finding::by_engine(
+                    Denial::Policy,
+                    "one more job",
+                    format!("{} has as many as allowed ({limit})", record.user),
+                    "submit it when others have ended",
+                )));
+            }
+        }
+        let id = JobId(self.state.next_id());
+        for ((record, new), history) in rows.into_iter().zip(histories) {
+            if ends_with_client && new.job == id {
+                self.own_allocation(id, peer.connection);
+            }
+            self.state.apply(Event::Submitted {
+                record: Box::new(record),
+                array: None,
+                history,
+                at: turn.now,
+            });
+            turn.submissions.push(new);
+        }
+        turn.durable = true;
+        Ok(Answer::Submitted { job: id })
+    }
+
+    /// A submission's rows: one, or one for each component of a heterogeneous job. Their ids are the
+    /// next ones, which submitting them takes.
+    fn rows(
+        &self,
+        submission: Submission,
+        peer: Peer,
+        now: Timestamp,
+    ) -> Result<Vec<(JobRecord, NewSubmission)>, Refusal> {
         let Submission {
             token,
-            mut request,
+            request,
+            later,
             script,
             args,
             command,
@@ -74,81 +133,67 @@ impl Owner {
             umask,
             submit_host,
         } = submission;
-        self.admit(&request, peer)?;
-        self.check_dependency(request.rare.dependency.as_deref())?;
-        let history = self.store.history(request.rare.dependency.as_deref());
-        let history = history.map_err(|error| store_refusal(&error))?;
-        let invalid = |message: &str| Refusal::Invalid {
-            message: message.to_owned(),
+        let environment = text_of("environment", &environment)?;
+        let (user, group) = (self.users.user(peer.uid), self.users.group(peer.gid));
+        let leader = JobId(self.state.next_id());
+        let size = u32::try_from(later.len() + 1).unwrap_or(u32::MAX);
+        let requests = std::iter::once(request).chain(later);
+        let row = |(offset, mut request): (u32, Request)| {
+            let id = JobId(leader.0.saturating_add(offset));
+            if size > 1 {
+                let place = ComponentPlace {
+                    leader,
+                    offset,
+                    size,
+                };
+                request.rare.component = Some(place);
+            }
+            let asked = text_of("request", &request)?;
+            if request.partition.is_none() {
+                let nodes = self.state.cluster();
+                let partition = nodes.default_partition();
+                let partition = partition.map(|partition| nodes.partition(partition));
+                request.partition = partition.map(|partition| partition.name.clone());
+            }
+            let priority = if request.hold || request.rare.priority == Some(0) {
+                0
+            } else {
+                priority_of(&request)
+            };
+            // The script is the first one's, and the others last as long as it does.
+            let script = script.clone().filter(|_| offset == 0);
+            let record = JobRecord {
+                uid: peer.uid,
+                gid: peer.gid,
+                user: user.clone(),
+                group: group.clone(),
+                priority,
+                batch: script.is_some(),
+                command: command.clone(),
+                submit_host: submit_host.clone(),
+                ..JobRecord::submitted(id, request, now)
+            };
+            let new = NewSubmission {
+                job: id,
+                token: match offset {
+                    0 => token.clone(),
+                    offset => format!("{token}+{offset}"),
+                },
+                uid: peer.uid,
+                gid: peer.gid,
+                user: user.clone(),
+                group: group.clone(),
+                umask,
+                arguments: args.clone(),
+                command: command.clone(),
+                submit_host: submit_host.clone(),
+                request: asked,
+                script,
+                environment: environment.clone(),
+            };
+            Ok((record, new))
         };
-        let elements = request.rare.array.as_ref();
-        if elements.is_some_and(|spec| spec.indices.is_empty()) {
-            return Err(invalid("Invalid job array specification"));
-        }
-        if elements.is_some() && script.is_none() {
-            return Err(invalid("a job array needs a batch script"));
-        }
-        if request.partition.is_none() {
-            let nodes = self.state.cluster();
-            let partition = nodes.default_partition();
-            request.partition = partition.map(|partition| nodes.partition(partition).name.clone());
-        }
-        let id = self.state.new_id();
-        let environment =
-            serde_json::to_string(&environment).map_err(|error| Refusal::Invalid {
-                message: format!("environment: {error}"),
-            })?;
-        let submission = NewSubmission {
-            job: id,
-            token,
-            uid: peer.uid,
-            gid: peer.gid,
-            user: self.users.user(peer.uid),
-            group: self.users.group(peer.gid),
-            umask,
-            arguments: args,
-            command,
-            submit_host,
-            request: asked,
-            script,
-            environment,
-        };
-        let priority = if request.hold || request.rare.priority == Some(0) {
-            0
-        } else {
-            priority_of(&request)
-        };
-        let record = JobRecord {
-            uid: peer.uid,
-            gid: peer.gid,
-            user: submission.user.clone(),
-            group: submission.group.clone(),
-            priority,
-            batch: submission.script.is_some(),
-            command: submission.command.clone(),
-            submit_host: submission.submit_host.clone(),
-            ..JobRecord::submitted(id, request, turn.now)
-        };
-        if let Some(limit) = self.state.over_submit_limit(&record) {
-            return Err(never_fits(resources::Finding::by_engine(
-                Denial::Policy,
-                "one more job",
-                format!("{} has as many as allowed ({limit})", record.user),
-                "submit it when others have ended",
-            )));
-        }
-        if ends_with_client {
-            self.own_allocation(id, peer.connection);
-        }
-        self.state.apply(Event::Submitted {
-            record: Box::new(record),
-            array: None,
-            history,
-            at: turn.now,
-        });
-        turn.submissions.push(submission);
-        turn.durable = true;
-        Ok(Answer::Submitted { job: id })
+        (0..).zip(requests).map(row).collect()
     }
 
     /// The account and the QOS of a job that names none: its user's own, where there are any.
@@ -210,6 +255,12 @@ fn never_fits(refusal: resources::Finding) -> Refusal {
         there: refusal.there(),
         todo: refusal.todo(),
     }
+}
+
+fn text_of(what: &str, value: &impl serde::Serialize) -> Result<String, Refusal> {
+    serde_json::to_string(value).map_err(|error| Refusal::Invalid {
+        message: format!("{what}: {error}"),
+    })
 }
 
 pub(super) fn store_refusal(error: &crate::store::StoreError) -> Refusal {

@@ -51,6 +51,7 @@ impl House {
                 chdir: self.work(),
                 ..Request::default()
             },
+            later: Vec::new(),
             script: Some(format!("#!/bin/sh\n{body}\n")),
             args: Vec::new(),
             command: None,

@@ -71,7 +71,7 @@ fn check(script: &Script<'_>, _: &LintInput<'_>, findings: &mut Found) {
             continue;
         }
         let array = given.is_some_and(|given| given.option.effect == Effect::Sets(Key::Array));
-        if array || diagnostic.code == "heterogeneous" {
+        if array {
             continue;
         }
         let since = given.and_then(later);

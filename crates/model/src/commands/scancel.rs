@@ -49,6 +49,8 @@ pub enum ScancelTarget {
     Job(JobId),
     /// `12_3`, `12_[1-4,7]`
     Elements(JobId, Vec<u32>),
+    /// `12+1`: one component of a heterogeneous job.
+    Component(JobId, u32),
     /// `12.0`
     Step(JobId, StepId),
     /// `12_3.0`
@@ -303,6 +305,10 @@ fn target(word: &str) -> Option<ScancelTarget> {
         Some((job, "batch")) => (job, Some(StepId::Batch)),
         Some((job, step)) => (job, Some(StepId::Number(step.parse().ok()?))),
     };
+    if let (Some((leader, offset)), None) = (job.split_once('+'), step) {
+        let leader = JobId(leader.parse().ok()?);
+        return Some(ScancelTarget::Component(leader, offset.parse().ok()?));
+    }
     let (job, task) = match job.split_once('_') {
         None => (job, None),
         Some((job, task)) => (job, Some(task)),

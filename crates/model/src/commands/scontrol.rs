@@ -632,13 +632,15 @@ fn some(keyword: &str, words: &[String]) -> Result<Vec<String>, ScontrolUsageErr
     Ok(words.to_vec())
 }
 
-/// A job as `scontrol` takes it: `12`, or an element `12_3`.
+/// A job as `scontrol` takes it: `12`, an element `12_3`, a component `12+1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScontrolJob {
     /// The job's or the array's id.
     pub job: u32,
     /// The element.
     pub task: Option<u32>,
+    /// One component, where it is heterogeneous.
+    pub component: Option<u32>,
 }
 
 /// Jobs in `12`, `12_3`, `12_[1-4]`, `12,13`, `[12-14]`. `None`: these are no ids.
@@ -664,10 +666,12 @@ pub fn job_ids(text: &str) -> Option<Vec<ScontrolJob>> {
                 None => jobs.push(ScontrolJob {
                     job: id,
                     task: None,
+                    component: None,
                 }),
                 Some(tasks) => jobs.extend(numbers(tasks)?.into_iter().map(|task| ScontrolJob {
                     job: id,
                     task: Some(task),
+                    component: None,
                 })),
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::records::job_info::node_list_text;
 use crate::records::{ArrayTaskInfo, JobInfo};
+use crate::requests::ComponentPlace;
 use crate::values::{
     MemoryRequest, NodeName, NodeShare, Timestamp, array_elements_text, mebibytes_text,
     moment_text, one_line, padded_elapsed_text,
@@ -52,10 +53,18 @@ fn head(job: &JobInfo, style: ShowStyle) -> Vec<String> {
             first.push_str(&format!("ArrayTaskThrottle={throttle} "));
         }
     }
+    if let Some(place) = job.component {
+        let ComponentPlace { leader, offset, .. } = place;
+        first.push_str(&format!("HetJobId={leader} HetJobOffset={offset} "));
+    }
     first.push_str(&format!("JobName={}", job.name));
     let exit = format!("{}:{}", job.exit_code.code(), job.exit_code.signal_number());
-    let mut lines = vec![
-        first,
+    let mut lines = vec![first];
+    lines.extend(
+        job.component
+            .map(|place| format!("HetJobIdSet={}", place.ids_text())),
+    );
+    lines.extend([
         format!(
             "UserId={}({}) GroupId={}({}) MCS_label=N/A",
             job.user, job.uid, job.group, job.gid
@@ -79,7 +88,7 @@ fn head(job: &JobInfo, style: ShowStyle) -> Vec<String> {
             job.restarts,
             u8::from(job.batch),
         ),
-    ];
+    ]);
     if style.details {
         lines.push("DerivedExitCode=0:0".to_owned());
     }

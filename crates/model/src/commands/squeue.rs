@@ -213,7 +213,11 @@ impl SqueueArgs {
 fn is_named(job: &JobInfo, name: JobName) -> bool {
     let array = job.array.as_ref();
     match name.task {
-        None => name.job == job.id || array.is_some_and(|array| array.job == name.job),
+        None => {
+            let leader = job.component.map(|place| place.leader.0);
+            let of_array = array.is_some_and(|array| array.job == name.job);
+            name.job == job.id || of_array || leader == Some(name.job)
+        }
         Some(task) => array.is_some_and(|array| {
             array.job == name.job
                 && match &array.task {

@@ -5,6 +5,7 @@
 //! what a column holds. Facts: Slurm 22.05.
 
 use crate::records::{ArrayTaskInfo, JobInfo, JobStateName};
+use crate::requests::ComponentPlace;
 use crate::values::{MemoryRequest, NodeName, Timestamp};
 use crate::values::{array_elements_text, elapsed_text, mebibytes_text, moment_text};
 
@@ -143,9 +144,9 @@ pub const JOB_FIELDS: &[JobField] = &[
     field(None, &["derivedec"], "DERIVED_EC", Number, |job| text(&job.exit_code.0.to_string())),
     field(None, &["eligibletime"], "ELIGIBLE_TIME", Moment, |job| moment(job, job.eligible)),
     field(None, &["exit_code"], "EXIT_CODE", Number, |job| text(&job.exit_code.0.to_string())),
-    field(None, &["hetjobid", "packjobid"], "HET_JOB_ID", Text, |_| text("N/A")),
-    field(None, &["hetjobidset", "packjobidset"], "HET_JOB_ID_SET", Text, |_| text("N/A")),
-    field(None, &["hetjoboffset", "packjoboffset"], "HET_JOB_OFFSET", Text, |_| text("N/A")),
+    field(None, &["hetjobid", "packjobid"], "HET_JOB_ID", Text, |job| of_component(job, |place| place.leader.to_string())),
+    field(None, &["hetjobidset", "packjobidset"], "HET_JOB_ID_SET", Text, |job| of_component(job, ComponentPlace::ids_text)),
+    field(None, &["hetjoboffset", "packjoboffset"], "HET_JOB_OFFSET", Text, |job| of_component(job, |place| place.offset.to_string())),
     field(None, &["lastschedeval"], "LAST_SCHED_EVAL", Moment, |_| text("N/A")),
     field(None, &["maxcpus"], "MAX_CPUS", Number, |job| number(job.cpus)),
     field(None, &["maxnodes"], "MAX_NODES", Number, |job| number(if job.max_nodes > 0 { job.max_nodes } else { job.node_count })),
@@ -238,6 +239,11 @@ fn number(number: u32) -> Cell {
 
 fn optional(text: &Option<String>) -> Cell {
     text.clone().map_or(Cell::Null, Cell::Text)
+}
+
+fn of_component(job: &JobInfo, tell: impl FnOnce(ComponentPlace) -> String) -> Cell {
+    job.component
+        .map_or_else(|| text("N/A"), |place| text(&tell(place)))
 }
 
 fn or_na(text: &Option<String>) -> Cell {

@@ -61,6 +61,8 @@ pub(crate) struct GivenOptions {
     pub(crate) gpus_per_task: Option<GresList>,
     /// `--gres`; the inner value is none for `--gres=none`.
     pub(crate) gres: Option<Option<GresList>>,
+    /// `--het-group`
+    pub(crate) het_groups: Vec<u32>,
     pub(crate) hint: Option<String>,
     pub(crate) hold: bool,
     pub(crate) ignore_pbs: bool,

@@ -74,7 +74,7 @@ pub enum Key {
     ContainerWorkdir, ContainerWritable, Contiguous, CoreSpec, CoresPerSocket, CpuBind, CpuFreq, CpusPerGpu,
     CpusPerTask, Deadline, DelayBoot, Dependency, DisableStatus, Distribution, Error, Exact,
     Exclude, Exclusive, Export, ExportFile, ExtraNodeInfo, GetUserEnv, Gid, GpuBind, GpuFreq, Gpus,
-    GpusPerNode, GpusPerSocket, GpusPerTask, Gres, GresFlags, Help, Hint, Hold, IgnorePbs,
+    GpusPerNode, GpusPerSocket, GpusPerTask, Gres, GresFlags, Help, HetGroup, Hint, Hold, IgnorePbs,
     Immediate, Input, Interactive, JobId, JobName, KillCommand, KillOnBadExit, KillOnInvalidDep,
     Label, Licenses, MailType, MailUser, Mem, MemBind, MemPerCpu, MemPerGpu, MinCpus, Mpi,
     MultiProg, Network, Nice, NoKill, NoRequeue, NoShell, NodeFile, NodeList, Nodes, Number,

@@ -148,6 +148,10 @@ impl Reading<'_> {
             Key::Help => o.show = Some(Show::Help),
             Key::Usage => o.show = Some(Show::Usage),
             Key::Version => o.show = Some(Show::Version),
+            Key::HetGroup => {
+                let groups = ArraySpec::parse(text).ok_or_else(invalid)?;
+                o.het_groups = groups.indices;
+            }
             Key::Hint => o.hint = owned(),
             Key::Hold => o.hold = true,
             Key::IgnorePbs => o.ignore_pbs = true,

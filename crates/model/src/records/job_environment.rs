@@ -5,7 +5,7 @@
 //! start and end times came with 23.02.
 
 use crate::records::{ArrayFacts, ArrayTask, JobRecord, StepRecord};
-use crate::requests::{Request, StepRequest};
+use crate::requests::{ComponentPlace, Request, StepRequest};
 use crate::values::{
     Allocation, Distribution, GpuCount, GpuIndex, Levels, MemoryRequest, NodeShare, Seconds,
     Setter, StepId, Timestamp, Variables, node_list,
@@ -120,6 +120,70 @@ pub fn distribution_variables(request: &StepRequest) -> Variables {
     if set.0.is_empty() {
         set.to("SLURM_DISTRIBUTION", "block");
     }
+    set.0
+}
+
+/// What all components of a heterogeneous job were given, each under its own number; the older names
+/// (`PACK`) too, as 22.05 sets them.
+#[must_use]
+pub fn component_variables(place: ComponentPlace, all: &[StartedJob<'_>]) -> Variables {
+    const SHOWN: &[&str] = &[
+        "SLURM_CPUS_PER_GPU",
+        "SLURM_CPUS_PER_TASK",
+        "SLURM_GPUS",
+        "SLURM_GPUS_PER_NODE",
+        "SLURM_GPUS_PER_TASK",
+        "SLURM_JOB_ACCOUNT",
+        "SLURM_JOB_CPUS_PER_NODE",
+        "SLURM_JOB_ID",
+        "SLURM_JOB_NAME",
+        "SLURM_JOB_NODELIST",
+        "SLURM_JOB_NUM_NODES",
+        "SLURM_JOB_PARTITION",
+        "SLURM_JOB_QOS",
+        "SLURM_MEM_PER_CPU",
+        "SLURM_MEM_PER_GPU",
+        "SLURM_MEM_PER_NODE",
+        "SLURM_NPROCS",
+        "SLURM_NTASKS",
+        "SLURM_NTASKS_PER_NODE",
+        "SLURM_TASKS_PER_NODE",
+    ];
+    let mut set = Setter::default();
+    for name in ["SLURM_HET_SIZE", "SLURM_PACK_SIZE"] {
+        set.to(name, place.size);
+    }
+    for job in all {
+        let number = job
+            .record
+            .request
+            .rare
+            .component
+            .map_or(0, |own| own.offset);
+        let mut own = Setter::default();
+        own.allocation(job);
+        for (name, value) in own.0 {
+            if SHOWN.contains(&name.as_str()) {
+                for group in ["HET", "PACK"] {
+                    set.to(&format!("{name}_{group}_GROUP_{number}"), &value);
+                }
+            }
+        }
+    }
+    set.0
+}
+
+/// The variables of a job by the nodes of a step that runs in several components.
+#[must_use]
+pub fn union_variables(nodes: &[NodeShare]) -> Variables {
+    let mut set = Setter::default();
+    let names = node_list::fold(nodes.iter().map(|share| &share.node));
+    for name in ["SLURM_JOB_NODELIST", "SLURM_NODELIST"] {
+        set.to(name, &names);
+    }
+    set.to("SLURM_JOB_NUM_NODES", nodes.len());
+    let cpus: Vec<u32> = nodes.iter().map(cpus_of).collect();
+    set.to("SLURM_JOB_CPUS_PER_NODE", counts_text(&cpus));
     set.0
 }
 

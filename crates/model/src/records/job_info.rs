@@ -7,7 +7,7 @@ use crate::records::{
     ArrayTask, Ending, JobRecord, JobState, JobStateName, OUT_OF_MEMORY, Outcome, PendingReason,
     Recorded, WaitStatus, reason_text,
 };
-use crate::requests::Request;
+use crate::requests::{ComponentPlace, Request};
 use crate::values::{
     Allocation, GpuCount, GresList, MemoryRequest, NodeName, Seconds, TimeLimitRequest, Timestamp,
     mail_types_text, mebibytes_text, node_list,
@@ -44,6 +44,8 @@ pub struct JobInfo {
     pub id: u32,
     /// Its array.
     pub array: Option<ArrayInfo>,
+    /// Its place in a heterogeneous job.
+    pub component: Option<ComponentPlace>,
     /// `--job-name`
     pub name: String,
     /// Owner's name.
@@ -213,6 +215,7 @@ impl JobInfo {
         JobInfo {
             id: record.id.0,
             array: array_info(record),
+            component: request.rare.component,
             name: request.name.clone(),
             user: record.user.clone(),
             uid: record.uid,
@@ -307,9 +310,12 @@ impl JobInfo {
         self.state == JobStateName::Pending
     }
 
-    /// `12`, `12_3`, `12_[0-3]`; `whole` leaves nothing out of a long array.
+    /// `12`, `12_3`, `12_[0-3]`, `12+1`; `whole` leaves nothing out of a long array.
     #[must_use]
     pub fn id_text(&self, whole: bool) -> String {
+        if let Some(place) = self.component {
+            return format!("{}+{}", place.leader, place.offset);
+        }
         match &self.array {
             None => self.id.to_string(),
             Some(array) => match &array.task {

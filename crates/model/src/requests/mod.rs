@@ -2,6 +2,7 @@
 
 pub(crate) mod asked_job;
 pub(crate) mod cluster_facts;
+pub(crate) mod component;
 pub(crate) mod container_runtime;
 pub(crate) mod described_job;
 pub mod gres_check;
@@ -20,6 +21,7 @@ pub(crate) mod step_request;
 pub mod submission_environment;
 
 pub use cluster_facts::{ClusterFacts, Comeback, GpuGroup, Internet, KILL_WAIT, NodeGroup};
+pub use component::ComponentPlace;
 pub use container_runtime::{ContainerFacts, ContainerRuntime};
 pub use job_change::{JobChange, JobChangeError, LimitChange, job_changes};
 pub use rare_options::{RareOptions, RareOptionsBox};

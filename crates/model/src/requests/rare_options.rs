@@ -1,6 +1,6 @@
 //! What few jobs ask for, in a box of its own, so that a queue of plain jobs is small.
 
-use super::{AskedTres, NodeOptions};
+use super::{AskedTres, ComponentPlace, NodeOptions};
 use crate::values::{
     ArraySpec, Distribution, GpuCount, MailEvent, NodeName, OpenMode, SignalSpec, Timestamp,
 };
@@ -82,6 +82,9 @@ pub struct RareOptions {
     /// What starts its script inside a container, in JSON that `sbatch` writes and its job reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
+    /// Its place in a heterogeneous job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub component: Option<ComponentPlace>,
     /// What else it asks of its nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_options: Option<Box<NodeOptions>>,

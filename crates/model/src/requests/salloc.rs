@@ -1,12 +1,11 @@
 //! `salloc`'s command line and environment, put together.
 
 use crate::options::diagnostic::Diagnostic;
-use crate::options::getopt::Word;
-use crate::options::given::Origin;
+use crate::options::getopt::{Taken, Word};
 use crate::options::option_table::Command;
 use crate::options::reading::Reading;
-use crate::options::{Show, Surroundings, getopt};
-use crate::requests::{Request, asked_job, described_job};
+use crate::options::{Show, Surroundings};
+use crate::requests::{Request, asked_job, component, described_job};
 use crate::values::StepContainer;
 use std::path::PathBuf;
 
@@ -15,6 +14,8 @@ use std::path::PathBuf;
 pub struct Salloc {
     /// The allocation.
     pub request: Request,
+    /// Its other components, where it is heterogeneous.
+    pub later: Vec<Request>,
     /// The command beside it; empty for the user's shell.
     pub command: Vec<String>,
     /// `--chdir`, absolute: `salloc` itself goes there.
@@ -47,23 +48,36 @@ pub fn resolve(
 ) -> (Salloc, Vec<Diagnostic>) {
     let words = Word::of(args);
     let dialect = surroundings.dialect();
-    let taken = getopt::take(Command::Salloc, dialect, Origin::Arguments, &words);
-    let mut reading = Reading::new(Command::Salloc, surroundings);
-    reading.environment(variables);
-    reading.read(taken.read);
-    let command = args[taken.used..].to_vec();
-    let description = asked_job::settle(&mut reading);
-    // 22.05 names them so, whatever the command is called.
-    let name = if reading.options.no_shell {
-        "no-shell"
-    } else {
-        "interactive"
+    let mut components = component::take(Command::Salloc, dialect, &words).into_iter();
+    let mut used = 0;
+    let mut read = |taken: Taken| {
+        used = taken.used;
+        let mut reading = Reading::new(Command::Salloc, surroundings);
+        reading.environment(variables);
+        reading.read(taken.read);
+        let description = asked_job::settle(&mut reading);
+        // 22.05 names them so, whatever the command is called.
+        let name = if reading.options.no_shell {
+            "no-shell"
+        } else {
+            "interactive"
+        };
+        let mut request = described_job::request(&reading, &description, name);
+        request.rare.no_shell = reading.options.no_shell;
+        (reading, request)
     };
+    let (mut reading, request) = read(components.next().unwrap_or_default());
+    let mut later = Vec::new();
+    for taken in components {
+        let (other, request) = read(taken);
+        reading.diagnostics.extend(other.diagnostics);
+        later.push(request);
+    }
+    let command = args[used..].to_vec();
     let o = &reading.options;
-    let mut request = described_job::request(&reading, &description, name);
-    request.rare.no_shell = o.no_shell;
     let salloc = Salloc {
         request,
+        later,
         command,
         chdir: o.chdir.clone(),
         container: o.container.clone(),

@@ -9,7 +9,7 @@ use crate::options::text_lengths::{LONGEST_NAME, TOO_LONG};
 use crate::options::{Show, Surroundings, getopt};
 use crate::requests::job_description::JobDescription;
 use crate::requests::submission_environment::{OF_ONE_JOB, submission_variables};
-use crate::requests::{Request, asked_job, described_job};
+use crate::requests::{Request, asked_job, component, described_job};
 use crate::scripts::{foreign_directives, script};
 use crate::values::{Export, PassedLimits, StepContainer};
 use std::path::Path;
@@ -30,6 +30,8 @@ pub enum ScriptSource {
 pub struct Sbatch {
     /// The job.
     pub request: Request,
+    /// Its other components, where it is heterogeneous.
+    pub later: Vec<Request>,
     /// What `sbatch` would send: all that was asked, as it was asked.
     pub description: JobDescription,
     /// Where its script comes from.
@@ -120,9 +122,11 @@ pub fn script_source(args: &[String]) -> ScriptSource {
 }
 
 fn source_in(dialect: Dialect, args: &[String]) -> ScriptSource {
-    let taken = getopt::take(Command::Sbatch, dialect, Origin::Arguments, &Word::of(args));
-    let wrap = taken.given().rev().find(|given| is(given, Key::Wrap));
-    match (wrap, args.get(taken.used)) {
+    let taken = component::take(Command::Sbatch, dialect, &Word::of(args));
+    let given = taken.iter().rev().flat_map(|taken| taken.given().rev());
+    let wrap = given.into_iter().find(|given| is(given, Key::Wrap));
+    let used = taken.last().map_or(0, |taken| taken.used);
+    match (wrap, args.get(used)) {
         (Some(wrap), _) => ScriptSource::Wrap(wrap.value.clone().unwrap_or_default()),
         (None, Some(name)) => ScriptSource::File(name.clone()),
         (None, None) => ScriptSource::Stdin,
@@ -144,9 +148,10 @@ pub fn resolve(
 ) -> (Sbatch, Vec<Diagnostic>) {
     let words = Word::of(args);
     let dialect = surroundings.dialect();
-    let taken = getopt::take(Command::Sbatch, dialect, Origin::Arguments, &words);
+    let all = component::take(Command::Sbatch, dialect, &words);
+    let (taken, last) = (&all[0], &all[all.len() - 1]);
     let source = source_in(dialect, args);
-    let rest = &args[taken.used..];
+    let rest = &args[last.used..];
     let text = match &source {
         ScriptSource::Wrap(command) => {
             format!("#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{command}\n")
@@ -158,7 +163,7 @@ pub fn resolve(
         ScriptSource::Stdin | ScriptSource::Wrap(_) => "stdin",
     };
     let first = Component {
-        taken: &taken,
+        taken,
         variables,
         script: base,
         text: &text,
@@ -168,26 +173,36 @@ pub fn resolve(
     let mut reading = Reading::new(Command::Sbatch, surroundings);
     let mut more = first.read(&mut reading);
     let description = asked_job::settle(&mut reading);
-    let mut index = 1;
-    // What is wrong with one component is wrong with all of a heterogeneous job.
-    while more {
-        let mut other = Reading::new(Command::Sbatch, surroundings);
-        more = Component { index, ..first }.read(&mut other);
-        asked_job::settle(&mut other);
-        reading.diagnostics.extend(other.diagnostics);
-        index += 1;
-    }
     let name = match &source {
         ScriptSource::Wrap(_) => "wrap",
         ScriptSource::Stdin => "sbatch",
         ScriptSource::File(_) => base,
     };
+    let mut later = Vec::new();
+    let mut index = 1;
+    // What is wrong with one component is wrong with all of a heterogeneous job. The last of the
+    // command line goes for all that follow in the script.
+    while more || index < all.len() {
+        let mut other = Reading::new(Command::Sbatch, surroundings);
+        let taken = all.get(index).unwrap_or(last);
+        more = Component {
+            taken,
+            index,
+            ..first
+        }
+        .read(&mut other);
+        let description = asked_job::settle(&mut other);
+        later.push(described_job::request(&other, &description, name));
+        reading.diagnostics.extend(other.diagnostics);
+        index += 1;
+    }
     if reading.options.job_name.is_none() && name.len() > LONGEST_NAME {
         reading.refuse_whole_as_controller(TOO_LONG);
     }
     let o = &reading.options;
     let mut sbatch = Sbatch {
         request: described_job::request(&reading, &description, name),
+        later,
         description,
         script: text,
         args: rest.get(1..).unwrap_or_default().to_vec(),
@@ -270,11 +285,6 @@ impl Component<'_> {
 
     fn directives(&self, reading: &mut Reading<'_>) -> bool {
         let (words, remarks, more) = script::directives(self.script, self.text, self.index);
-        if more && reading.surroundings.embedded {
-            let message = "heterogeneous jobs are not run on one machine: submit each component as a job of its own";
-            let error = Diagnostic::error("heterogeneous", Span::Whole, message, 1);
-            reading.refusals.push(error);
-        }
         reading.diagnostics.extend(remarks);
         let dialect = reading.surroundings.dialect();
         let mut taken = getopt::take(Command::Sbatch, dialect, Origin::Script, &words);

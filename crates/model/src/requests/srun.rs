@@ -1,13 +1,12 @@
 //! `srun`'s command line and environment, put together.
 
 use crate::options::diagnostic::{Diagnostic, Span};
-use crate::options::getopt::Word;
-use crate::options::given::Origin;
+use crate::options::getopt::{Taken, Word};
 use crate::options::given_options::{Exclusive, GivenOptions};
 use crate::options::option_table::{Command, Key};
 use crate::options::reading::Reading;
-use crate::options::{Show, Surroundings, getopt};
-use crate::requests::{Request, StepRequest, asked_job, described_job};
+use crate::options::{Show, Surroundings};
+use crate::requests::{Request, StepRequest, asked_job, component, described_job};
 use crate::values::{
     CpuBind, Export, GpuCount, GresList, JobId, OpenMode, PassedLimits, Seconds, StepContainer,
     TimeLimitRequest,
@@ -24,6 +23,9 @@ pub struct Srun {
     pub request: Request,
     /// The step.
     pub step: StepRequest,
+    /// Where it runs in components of a heterogeneous job: its part in each, in order, with `request`
+    /// and `step` those of the first. Empty for any other.
+    pub parts: Vec<StepPart>,
     /// How its tasks are run.
     pub launch: LaunchOptions,
     /// What the tasks run; never empty unless an error was found or something is to be shown.
@@ -42,6 +44,19 @@ pub struct Srun {
     pub verbose: u32,
     /// Something to print instead.
     pub show: Option<Show>,
+}
+
+/// What a step is in one component of a heterogeneous job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepPart {
+    /// Which component, counted from 0.
+    pub component: u32,
+    /// The component to ask for outside of a job.
+    pub request: Request,
+    /// Tasks, nodes, CPUs.
+    pub step: StepRequest,
+    /// What these tasks run.
+    pub command: Vec<String>,
 }
 
 /// How the tasks of a step are run.
@@ -124,18 +139,66 @@ pub fn resolve(
     variables: &dyn Fn(&str) -> Option<String>,
     surroundings: &Surroundings<'_>,
 ) -> (Srun, Vec<Diagnostic>) {
-    let words = Word::of(args);
-    let taken = getopt::take(
-        Command::Srun,
-        surroundings.dialect(),
-        Origin::Arguments,
-        &words,
-    );
+    let lines = component::take_with_commands(surroundings.dialect(), &Word::of(args));
+    let (mut srun, mut said, groups) = resolve_one(&lines[0], variables, surroundings);
+    if lines.len() == 1 && groups.is_empty() {
+        return (srun, said);
+    }
+    // Each component's own variables stand for those of the job.
+    said.clear();
+    for (line, index) in lines.iter().zip(0..) {
+        let (_, _, named) = resolve_one(line, variables, surroundings);
+        let named = if named.is_empty() { vec![index] } else { named };
+        for group in named {
+            let variables = |name: &str| of_component(name, group, variables);
+            let (read, remarks, _) = resolve_one(line, &variables, surroundings);
+            said.extend(remarks);
+            srun.parts.push(StepPart {
+                component: group,
+                request: read.request,
+                step: read.step,
+                command: read.command,
+            });
+        }
+    }
+    if let Some(first) = srun.parts.first() {
+        (srun.request, srun.step) = (first.request.clone(), first.step.clone());
+    }
+    (srun, said)
+}
+
+/// A variable as an `srun` in one component of a heterogeneous job reads it. Of the ways to ask for
+/// memory, which exclude each other, a component has its own or none.
+fn of_component(
+    name: &str,
+    component: u32,
+    variables: &dyn Fn(&str) -> Option<String>,
+) -> Option<String> {
+    const OF_JOBS: [&str; 3] = [
+        "SLURM_MEM_PER_CPU",
+        "SLURM_MEM_PER_GPU",
+        "SLURM_MEM_PER_NODE",
+    ];
+    let own = |name: &str| variables(&format!("{name}_HET_GROUP_{component}"));
+    let is_known = own("SLURM_JOB_ID").is_some();
+    match own(name) {
+        None if is_known && OF_JOBS.contains(&name) => None,
+        None => variables(name),
+        own if name == "SLURM_JOB_ID" => variables(name).or(own),
+        own => own,
+    }
+}
+
+/// One component's part of the line, and the components that `--het-group` names.
+fn resolve_one(
+    (taken, command): &(Taken, Vec<String>),
+    variables: &dyn Fn(&str) -> Option<String>,
+    surroundings: &Surroundings<'_>,
+) -> (Srun, Vec<Diagnostic>, Vec<u32>) {
     let mut reading = Reading::new(Command::Srun, surroundings);
     reading.environment(variables);
-    reading.read(taken.read);
-    let command = args[taken.used..].to_vec();
-    conflicts(&mut reading, &command);
+    reading.read(taken.read.clone());
+    conflicts(&mut reading, command);
     let description = asked_job::settle(&mut reading);
     tasks_per_node(&mut reading);
     let base = command
@@ -148,11 +211,13 @@ pub fn resolve(
         ..described_job::request(&reading, &description, base)
     };
     let o = &reading.options;
+    let groups = o.het_groups.clone();
     let srun = Srun {
         job: o.job,
         step: step(&reading, base),
+        parts: Vec::new(),
         launch: launch(o, surroundings),
-        command,
+        command: command.clone(),
         export: o.export.clone().unwrap_or_default(),
         immediate: o.immediate,
         clusters: o.clusters.clone(),
@@ -162,7 +227,7 @@ pub fn resolve(
         show: o.show,
         request,
     };
-    (srun, reading.into_remarks().0)
+    (srun, reading.into_remarks().0, groups)
 }
 
 fn conflicts(reading: &mut Reading<'_>, command: &[String]) {

@@ -7,9 +7,9 @@ use super::connection::{CommandError, connect};
 use super::login_environment::{bare_login, login_environment};
 use super::token::token;
 use crate::printer::Printer;
-use api::{CallError, Client, Refusal, Submission};
+use api::{CallError, Client, JobFilter, Refusal, Submission};
 use command::Held;
-use model::job_environment::{StartedJob, salloc_variables};
+use model::job_environment::{StartedJob, component_variables, salloc_variables};
 use model::option_table::Command;
 use model::salloc::{Salloc, resolve};
 use model::submission_environment::submission_variables;
@@ -166,6 +166,7 @@ fn submission(asked: &Salloc, cwd: &Path) -> Submission {
     Submission {
         token: token("salloc"),
         request: asked.request.clone(),
+        later: asked.later.clone(),
         script: None,
         args: Vec::new(),
         command: asked.command.first().cloned(),
@@ -192,23 +193,16 @@ fn environment(
         environment.extend(below);
     }
     let cluster = client.facts()?.cluster;
-    if let JobState::Running {
-        since,
-        allocation,
-        limit,
-        ..
-    } = &record.state
-    {
-        let variables = salloc_variables(&StartedJob {
-            record,
-            array: None,
-            allocation,
-            since: *since,
-            limit: *limit,
-            cluster: &cluster,
-            has_gpus: false,
-        });
-        set_all(&mut environment, variables);
+    if let Some(job) = started(record, &cluster) {
+        set_all(&mut environment, salloc_variables(&job));
+    }
+    if let Some(place) = record.request.rare.component {
+        let records = client.jobs(JobFilter::of(&place.ids().collect::<Vec<_>>()))?;
+        let jobs = records
+            .iter()
+            .filter_map(|record| started(record, &cluster));
+        let jobs: Vec<StartedJob<'_>> = jobs.collect();
+        set_all(&mut environment, component_variables(place, &jobs));
     }
     let folder = client.folder().root().to_string_lossy().into_owned();
     // Its steps are in the container; the command itself is on this machine.
@@ -225,6 +219,27 @@ fn environment(
     let terminal = sys::terminal::is_terminal(&std::io::stdin());
     engine::add_slurm_commands(&mut environment, client.folder(), terminal);
     Ok(environment)
+}
+
+fn started<'a>(record: &'a JobRecord, cluster: &'a str) -> Option<StartedJob<'a>> {
+    let JobState::Running {
+        since,
+        allocation,
+        limit,
+        ..
+    } = &record.state
+    else {
+        return None;
+    };
+    Some(StartedJob {
+        record,
+        array: None,
+        allocation,
+        since: *since,
+        limit: *limit,
+        cluster,
+        has_gpus: false,
+    })
 }
 
 fn set_all(environment: &mut Variables, variables: Variables) {

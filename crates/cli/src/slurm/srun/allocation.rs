@@ -41,6 +41,7 @@ fn submission(call: &StepCall) -> Submission {
     Submission {
         token: token("srun"),
         request: call.allocation.clone(),
+        later: call.later.clone(),
         script: None,
         args: Vec::new(),
         command: call.launch.command.first().cloned(),

@@ -35,9 +35,20 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
         set_all(&mut environment, own);
     }
     environment.extend(options.limits.variables(&sys::soft_limits()));
+    let parts = asked.parts.iter().map(|part| api::StepPart {
+        component: part.component,
+        request: part.step.clone(),
+    });
+    let launch = StepLaunch {
+        parts: parts.collect(),
+        programs: programs_of_parts(&asked),
+        ..launch(options, asked.command, environment, caller)
+    };
+    let later = asked.parts.into_iter().skip(1).map(|part| part.request);
     let call = StepCall {
         job: asked.job,
-        launch: launch(options, asked.command, environment, caller),
+        launch,
+        later: later.collect(),
         label: options.label,
         unbuffered: options.unbuffered,
         pty: options.pty,
@@ -52,6 +63,20 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
     (call, notes)
 }
 
+/// The command of each task, where components run different ones.
+fn programs_of_parts(asked: &Srun) -> Vec<Vec<String>> {
+    let differ = asked
+        .parts
+        .windows(2)
+        .any(|two| two[0].command != two[1].command);
+    let parts = asked.parts.iter().filter(|_| differ);
+    let programs = parts.flat_map(|part| {
+        let tasks = part.step.tasks.or(part.request.tasks).unwrap_or(1) as usize;
+        std::iter::repeat_n(part.command.clone(), tasks)
+    });
+    programs.collect()
+}
+
 fn launch(
     options: &LaunchOptions,
     command: Vec<String>,
@@ -61,6 +86,7 @@ fn launch(
     StepLaunch {
         command,
         programs: Vec::new(),
+        parts: Vec::new(),
         environment,
         chdir: options.chdir.clone(),
         umask: caller.umask,

@@ -11,6 +11,8 @@ pub struct StepCall {
     pub job: Option<JobId>,
     /// What the job of its own asks for.
     pub allocation: Request,
+    /// What its other components ask for, where it is heterogeneous.
+    pub later: Vec<Request>,
     /// What the step asks for.
     pub request: StepRequest,
     /// What runs in it; where to listen is filled in later.

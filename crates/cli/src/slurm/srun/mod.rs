@@ -76,7 +76,9 @@ pub fn run(args: &[String], printer: &Printer) -> u8 {
     };
     let container = asked.launch.container.clone();
     let (mut call, notes) = arguments::step_call(asked, &caller);
-    call.launch.programs = programs;
+    if !programs.is_empty() {
+        call.launch.programs = programs;
+    }
     if let Err(lines) = put_inside(&mut call, &container, &cwd, printer) {
         for line in lines {
             printer.say(&format!("srun: error: {line}"));

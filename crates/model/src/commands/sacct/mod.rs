@@ -482,7 +482,8 @@ impl JobName {
     /// Whether it names this job: by its own number, its array's, or as an element of it.
     fn is_of(&self, job: &JobInfo) -> bool {
         let Some(array) = &job.array else {
-            return self.job == job.id;
+            let leader = job.component.map(|place| place.leader.0);
+            return self.job == job.id || leader == Some(self.job);
         };
         let is_element = |task: u32| match &array.task {
             ArrayTaskInfo::One(one) => *one == task,

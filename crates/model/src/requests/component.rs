@@ -1,0 +1,118 @@
+//! The components of a heterogeneous job: jobs that start together or not at all.
+
+use crate::options::getopt::{self, Taken, Word};
+use crate::options::given::Origin;
+use crate::options::option_table::{Command, Dialect};
+use crate::values::JobId;
+use serde::{Deserialize, Serialize};
+
+/// A job's place among those that start together. The engine gives it, with ids that follow each
+/// other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComponentPlace {
+    /// The first of them, whose id stands for all.
+    pub leader: JobId,
+    /// Which one, counted from 0.
+    pub offset: u32,
+    /// How many there are.
+    pub size: u32,
+}
+
+impl ComponentPlace {
+    /// The ids of all, in order.
+    pub fn ids(self) -> impl DoubleEndedIterator<Item = JobId> {
+        (0..self.size).map(move |offset| JobId(self.leader.0.saturating_add(offset)))
+    }
+
+    /// `26-27`
+    #[must_use]
+    pub fn ids_text(self) -> String {
+        let last = self.leader.0.saturating_add(self.size.saturating_sub(1));
+        format!("{}-{last}", self.leader)
+    }
+}
+
+/// What parts the components on a command line.
+const BETWEEN: &str = ":";
+
+/// Takes a command line apart, component by component. `used` of each counts from the line's first
+/// word, and only the last one has words beyond it.
+pub(crate) fn take(command: Command, dialect: Dialect, words: &[Word]) -> Vec<Taken> {
+    let mut all = Vec::new();
+    let mut from = 0;
+    loop {
+        let mut taken = getopt::take(command, dialect, Origin::Arguments, &words[from..]);
+        taken.used += from;
+        taken.words += from;
+        let is_last = !is_between(words, taken.used);
+        if !is_last {
+            taken.words = taken.used;
+        }
+        from = taken.used + 1;
+        all.push(taken);
+        if is_last {
+            return all;
+        }
+    }
+}
+
+/// Parts the components of `srun`, each of which has a command of its own: options, and the words
+/// of the command.
+pub(crate) fn take_with_commands(dialect: Dialect, words: &[Word]) -> Vec<(Taken, Vec<String>)> {
+    let mut all = Vec::new();
+    let mut from = 0;
+    loop {
+        let taken = getopt::take(Command::Srun, dialect, Origin::Arguments, &words[from..]);
+        let start = from + taken.used;
+        let length = words[start..]
+            .iter()
+            .take_while(|word| word.text != BETWEEN);
+        let end = start + length.count();
+        let command = words[start..end].iter().map(|word| word.text.clone());
+        all.push((taken, command.collect()));
+        if end == words.len() {
+            return all;
+        }
+        from = end + 1;
+    }
+}
+
+fn is_between(words: &[Word], at: usize) -> bool {
+    words.get(at).is_some_and(|word| word.text == BETWEEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<Word> {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        Word::of(&words)
+    }
+
+    #[track_caller]
+    fn check(line: &str, want: &[(usize, usize)]) {
+        let taken = take(Command::Sbatch, Dialect::Embedded, &words(line));
+        let got: Vec<_> = taken.iter().map(|it| (it.read.len(), it.used)).collect();
+        assert_eq!(got, want, "{line}");
+    }
+
+    #[test]
+    fn components_of_a_batch_job() {
+        check("-n1 -J a job.sh x : y", &[(2, 3)]);
+        check("-n1 : -n2 -t 5 : job.sh", &[(1, 1), (2, 5), (0, 6)]);
+        // A value is no separator.
+        check("-J : job.sh", &[(1, 2)]);
+    }
+
+    #[test]
+    fn components_of_a_step() {
+        let line = words("-n1 echo a : -n2 -l echo b");
+        let taken = take_with_commands(Dialect::Embedded, &line);
+        let got: Vec<_> = taken
+            .iter()
+            .map(|(it, command)| (it.read.len(), command.join(" ")))
+            .collect();
+        assert_eq!(got, [(1, "echo a".to_owned()), (2, "echo b".to_owned())]);
+    }
+}

@@ -1,0 +1,278 @@
+//! Jobs that start together or not at all: the components of a heterogeneous job.
+//!
+//! Each waits for itself: for its hold, its dependency, its moment. Once nothing but room is missing
+//! to any of them, the first stands in the queues for all. No two are placed on one node, as Slurm's
+//! backfill, which alone starts such jobs there, has it (whole nodes are kept for each in turn).
+
+use crate::kinds::Choice;
+use crate::ledger::{Chain, Ledger, Used, Wanted};
+use crate::pass::Pass;
+use crate::promise::{Promises, UNLIMITED};
+use crate::queue::Key;
+use crate::{Action, State};
+use model::{Allocation, JobId, JobRecord, JobState, PendingReason, Seconds, Timestamp};
+use resources::{PartId, Share};
+
+/// A moment at which all fit is looked for so often: each look moves to where one more of them fits.
+const LOOKS: usize = 64;
+
+/// A component, and where it is to start.
+#[derive(Debug)]
+struct Placed {
+    job: JobId,
+    choice: Choice,
+    limit: Option<Seconds>,
+    shares: Vec<Share>,
+}
+
+impl State {
+    /// The live components of a heterogeneous job, in order; a job alone where it is none.
+    #[must_use]
+    pub fn components(&self, id: JobId) -> Vec<JobId> {
+        let place = self.jobs.get(&id).and_then(|job| job.component());
+        let Some(place) = place else {
+            return vec![id];
+        };
+        let ids = place.ids();
+        ids.filter(|id| self.jobs.contains_key(id)).collect()
+    }
+
+    /// Whether a job stands in the queues: of components, the first where all could start.
+    pub(crate) fn is_queued(&self, id: JobId) -> bool {
+        let all = self.components(id);
+        let is_ready = |id: &JobId| self.jobs.get(id).is_some_and(crate::job::Job::is_ready);
+        all.first() == Some(&id) && all.iter().all(is_ready)
+    }
+
+    /// Puts the first of a job's components into the queues if all could start, else none.
+    pub(crate) fn enqueue_together(&mut self, id: JobId) {
+        let all = self.components(id);
+        let Some(first) = all.first().copied() else {
+            return;
+        };
+        self.unqueue(first);
+        for id in &all {
+            self.unseen.remove(id);
+        }
+        if all.iter().all(|id| self.jobs[id].is_ready()) {
+            self.queue(first);
+            if self.jobs[&first].reason() == Some(&PendingReason::None) {
+                self.unseen.insert(first);
+            }
+            return;
+        }
+        // What a pass said of them is over; those that wait for another say why.
+        for id in all {
+            if self.jobs[&id].is_ready() {
+                self.set_reason(id, PendingReason::None);
+            }
+        }
+    }
+
+    /// Starts all components of a job if there is room for all.
+    pub(crate) fn try_together(
+        &mut self,
+        pass: &mut Pass,
+        partition: PartId,
+        key: Key,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        let user = self.jobs[&key.job].record.uid;
+        let line = (partition, self.reserved_for(key.job).number());
+        let is_behind = pass.blocked.contains_key(&line);
+        pass.passed.insert(partition, key);
+        let ids = self.components(key.job);
+        let choices = match self.choices_together(&ids, partition, now) {
+            Ok(choices) => choices,
+            Err(reason) => {
+                pass.limited.insert(key.job, reason);
+                return Vec::new();
+            }
+        };
+        if is_behind && !self.may_try(pass, partition, user) {
+            return Vec::new();
+        }
+        let parameters = self.backfill.unwrap_or_default();
+        let taken = pass.promises.clone();
+        let mut promises = taken.unwrap_or_else(|| Promises::new(self, &parameters, now));
+        if self.backfill.is_none() && line.1 == 0 {
+            promises.leave(&pass.withdrawn);
+        }
+        let found = self.earliest_together(&promises, &choices, now, now);
+        let found = found.map(|(_, placed)| placed);
+        if let Some(all) = found {
+            let mut ledger = self.ledger.clone();
+            for placed in &all {
+                if let Err(reason) = self.count_component(&mut ledger, placed, now) {
+                    pass.limited.insert(key.job, reason);
+                    return Vec::new();
+                }
+            }
+            let lets_others = pass.blocked.values().any(|job| *job == key.job);
+            pass.has_overtaken |= is_behind || lets_others;
+            let mut actions = Vec::new();
+            for placed in all {
+                let end = now + placed.limit.unwrap_or(UNLIMITED);
+                if let Some(promises) = &mut pass.promises {
+                    let times = (now.0, end.0);
+                    promises.take(self, &placed.choice, user, &placed.shares, times);
+                }
+                let (job, limit) = (placed.job, placed.limit);
+                actions.extend(self.start(job, &placed.choice, limit, &placed.shares, now));
+            }
+            return actions;
+        }
+        if !is_behind {
+            pass.blocked.insert(line, key.job);
+            if line.1 == 0 {
+                let nodes = &self.cluster.partition(partition).nodes;
+                pass.withdrawn.add(nodes);
+            }
+        }
+        if self.backfill.is_none() {
+            if self.reservations.is_empty() {
+                pass.closed.insert(partition);
+            }
+            return Vec::new();
+        }
+        let promised = pass.promised.entry(partition).or_default();
+        if *promised < parameters.promises && !self.keeps_no_place(key.job) {
+            *promised += 1;
+            let far = Timestamp(i64::MAX);
+            if let Some((at, all)) = self.earliest_together(&promises, &choices, now, far) {
+                for placed in &all {
+                    let length = (now + placed.limit.unwrap_or(UNLIMITED)).since(now);
+                    promises.promised(placed.job, &placed.shares, (at, length), now);
+                }
+            }
+            pass.promises = Some(promises);
+        }
+        Vec::new()
+    }
+
+    /// The partitions in which each may start: the first of them in this one, each of the others in
+    /// its own; the error is why one may start in none.
+    fn choices_together(
+        &self,
+        ids: &[JobId],
+        partition: PartId,
+        now: Timestamp,
+    ) -> Result<Vec<(JobId, Vec<Choice>)>, PendingReason> {
+        let of_job = |(index, id): (usize, &JobId)| {
+            let job = &self.jobs[id];
+            let all = job.derived.choices.iter();
+            let all = all.filter(|choice| index > 0 || choice.partition == partition);
+            let (mut open, mut reason) = (Vec::new(), PendingReason::Resources);
+            for choice in all {
+                match self.may_start(job, choice) {
+                    Ok(()) => {
+                        let until = self.few_until(job, choice);
+                        open.push(Choice {
+                            few_until: until.filter(|until| *until > now),
+                            ..choice.clone()
+                        });
+                    }
+                    Err(closed) => reason = closed,
+                }
+            }
+            if open.is_empty() {
+                return Err(reason);
+            }
+            Ok((*id, open))
+        };
+        ids.iter().enumerate().map(of_job).collect()
+    }
+
+    /// Counts a component under its limits, those before it counted already.
+    fn count_component(
+        &self,
+        ledger: &mut Ledger,
+        placed: &Placed,
+        now: Timestamp,
+    ) -> Result<(), PendingReason> {
+        if !Ledger::counts(&self.cluster) {
+            return Ok(());
+        }
+        let partition = self.cluster.partition(placed.choice.partition);
+        let record = JobRecord {
+            partition: Some(partition.name.clone()),
+            state: JobState::Running {
+                since: now,
+                allocation: Allocation { nodes: Vec::new() },
+                limit: placed.limit,
+                ending: None,
+                suspension: None,
+            },
+            ..self.jobs[&placed.job].record.clone()
+        };
+        let chain = Chain::of(&self.cluster, &record, Some(placed.choice.partition));
+        ledger.before(&chain, placed.limit)?;
+        let used = Used::of(
+            &self.cluster,
+            Some(partition),
+            &record.request,
+            &placed.shares,
+        );
+        let wanted = Wanted {
+            used: &used,
+            nodes: placed.shares.len() as u64,
+            limit: placed.limit,
+            now,
+        };
+        ledger.after(&chain, wanted)?;
+        ledger.started(&self.cluster, &record, &placed.shares);
+        Ok(())
+    }
+
+    /// The first moment at which there is room for all, each for as long as it may run and in
+    /// whichever of its partitions is free first.
+    fn earliest_together(
+        &self,
+        promises: &Promises,
+        choices: &[(JobId, Vec<Choice>)],
+        from: Timestamp,
+        until: Timestamp,
+    ) -> Option<(i64, Vec<Placed>)> {
+        let mut at = from.0;
+        'look: for _ in 0..LOOKS {
+            let mut left = promises.clone();
+            let mut all = Vec::new();
+            for (id, choices) in choices {
+                let job = &self.jobs[id];
+                let reserved = self.reserved_for(*id);
+                let found = choices.iter().filter_map(|choice| {
+                    let limit = self.limit_of(job, choice);
+                    let length = (from + limit.unwrap_or(UNLIMITED)).since(from);
+                    let moments = at..=until.0;
+                    let user = job.record.uid;
+                    let (begin, shares) =
+                        left.earliest(self, choice, user, length, moments, &reserved)?;
+                    let placed = Placed {
+                        job: *id,
+                        choice: choice.clone(),
+                        limit,
+                        shares,
+                    };
+                    Some((begin, length, placed))
+                });
+                let (begin, length, placed) = found.min_by_key(|(begin, ..)| *begin)?;
+                if begin > at {
+                    at = begin;
+                    continue 'look;
+                }
+                let end = at.saturating_add(length);
+                left.occupy(self, &placed.choice, &placed.shares, (at, end));
+                all.push(placed);
+            }
+            return Some((at, all));
+        }
+        None
+    }
+
+    /// Says of all components of a job why none started.
+    pub(crate) fn set_reason_of_all(&mut self, id: JobId, reason: &PendingReason) {
+        for id in self.components(id) {
+            self.set_reason(id, reason.clone());
+        }
+    }
+}
