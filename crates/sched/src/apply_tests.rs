@@ -277,6 +277,9 @@ impl World {
             ("first", rebuilt.first == state.first),
             ("limited", rebuilt.limited == state.limited),
             ("priorities", rebuilt.priorities == state.priorities),
+            ("ledger", rebuilt.ledger == state.ledger),
+            ("expiries", rebuilt.expiries == state.expiries),
+            ("timed", rebuilt.timed == state.timed),
         ];
         let other: Vec<&str> = same
             .iter()

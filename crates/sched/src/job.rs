@@ -8,7 +8,8 @@ use model::{
     ArrayFacts, ArraySpec, ArrayTask, ComponentPlace, Dependency, JobId, JobRecord, JobState,
     PendingReason, Timestamp,
 };
-use resources::{Demand, PartId};
+use resources::{Demand, PartId, Share};
+use std::borrow::Cow;
 
 /// A live job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,9 +77,7 @@ impl Job {
         let JobState::Running { allocation, .. } = &record.state else {
             return None;
         };
-        let partition = record.partitions();
-        let partition = partition.and_then(|name| cluster.find_partition(name));
-        let demand = Demand::of(&record.request, cluster.defaults(partition));
+        let demand = Job::demand(record, cluster);
         let is_suspended = record.state.is_suspended();
         Some(HeldShares::of(
             cluster,
@@ -87,6 +86,30 @@ impl Job {
             allocation,
             is_suspended,
         ))
+    }
+
+    /// What it counts with under limits while it runs: suspended, with its CPUs too, as in Slurm, which
+    /// gives back no usage then.
+    pub(crate) fn counted_shares(&self, cluster: &ClusterRef) -> Option<Cow<'_, [Share]>> {
+        let holding = self.derived.holding.as_ref()?;
+        if !holding.is_suspended {
+            return Some(Cow::Borrowed(&holding.shares));
+        }
+        let JobState::Running { allocation, .. } = &self.record.state else {
+            return None;
+        };
+        let demand = Job::demand(&self.record, cluster);
+        Some(Cow::Owned(Share::of_rows(
+            cluster,
+            &demand,
+            &allocation.nodes,
+        )))
+    }
+
+    fn demand(record: &JobRecord, cluster: &ClusterRef) -> Demand {
+        let partition = record.partitions();
+        let partition = partition.and_then(|name| cluster.find_partition(name));
+        Demand::of(&record.request, cluster.defaults(partition))
     }
 
     /// Works out again what follows from the cluster.

@@ -7,6 +7,7 @@ use crate::ledger::Ledger;
 use crate::{ClusterRef, State};
 use model::{JobId, JobRecord, JobState, NodeMark, NodeName, PendingReason, Timestamp};
 use resources::{Cluster, Share};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 impl State {
@@ -64,12 +65,9 @@ impl State {
     }
 
     /// Running jobs with what they hold.
-    pub(crate) fn running_shares(&self) -> impl Iterator<Item = (&JobRecord, &[Share])> {
+    pub(crate) fn running_shares(&self) -> impl Iterator<Item = (&JobRecord, Cow<'_, [Share]>)> {
         let running = self.jobs.values().filter(|job| !job.is_pending());
-        running.filter_map(|job| {
-            let holding = job.derived.holding.as_ref()?;
-            Some((&job.record, &holding.shares[..]))
-        })
+        running.filter_map(|job| Some((&job.record, job.counted_shares(&self.cluster)?)))
     }
 
     /// GPUs of this machine that others use are not given.

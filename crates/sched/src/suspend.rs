@@ -47,9 +47,10 @@ impl State {
         if let (false, Some(end)) = (job.record.batch, job.record.state.limit_ends()) {
             self.expiries.insert((end, id));
         }
-        if let Some(holding) = &job.derived.holding {
-            self.ledger
-                .started(&self.cluster, &job.record, &holding.shares);
+        // Under limits it counts with all that it had, to another end.
+        let job = &self.jobs[&id];
+        if let Some(shares) = job.counted_shares(&self.cluster) {
+            self.ledger.started(&self.cluster, &job.record, &shares);
         }
         self.touch(id);
         // Others may have its CPUs by now.

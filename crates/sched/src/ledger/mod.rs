@@ -19,6 +19,7 @@ pub(crate) use chain::Chain;
 use chain::Counter;
 use model::{JobId, JobRecord, JobState, PendingReason, Timestamp};
 use resources::{Cluster, Share};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 pub(crate) use used::Used;
 use used::licences_of;
@@ -59,11 +60,11 @@ impl Ledger {
     /// Counts what runs.
     pub(crate) fn count<'a>(
         cluster: &Cluster,
-        running: impl Iterator<Item = (&'a JobRecord, &'a [Share])>,
+        running: impl Iterator<Item = (&'a JobRecord, Cow<'a, [Share]>)>,
     ) -> Ledger {
         let mut ledger = Ledger::default();
         for (record, shares) in running {
-            ledger.started(cluster, record, shares);
+            ledger.started(cluster, record, &shares);
         }
         ledger
     }
