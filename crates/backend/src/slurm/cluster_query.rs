@@ -1,5 +1,5 @@
 //! The two questions for a whole cluster, and how their answers are read: `sinfo` for its nodes,
-//! `squeue` for the jobs of all users. Both were recorded from Slurm 22.05.
+//! `squeue` for the jobs of all users.
 
 use super::query::local_time;
 use crate::cluster_view::{Amount, NodeView, QueueState, QueuedJob, Used};
