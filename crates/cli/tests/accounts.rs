@@ -37,7 +37,12 @@ impl Twin {
         let outcome = self.0.slurm("sbatch", &args);
         match outcome.status {
             0 => outcome.success().trim().to_owned(),
-            _ => outcome.stderr.lines().next().unwrap_or_default().to_owned(),
+            _ => {
+                // Slurm says which limit it is on a line of its own, before.
+                let mut lines = outcome.stderr.lines();
+                let said = lines.find(|line| line.contains("submission failed"));
+                said.unwrap_or_default().to_owned()
+            }
         }
     }
 
