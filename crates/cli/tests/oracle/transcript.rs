@@ -190,9 +190,15 @@ pub fn explains(line: &str) -> bool {
     line.starts_with('!') && parts.iter().any(|part| line.contains(part))
 }
 
-/// Whether a line of the statistics is there only for some counts: of calls, and means of what was
-/// counted.
+/// A look at a job that was just requeued: it may still end, or run again by now.
+const AFTER_REQUEUE: &str = r#"squeue -j 10 -o "%i %t %r""#;
+
+/// Whether a line depends on the moment: one of the statistics that is there only for some counts, of
+/// calls and means of what was counted, or the state of a job that changes by itself.
 pub fn is_incidental(command: &str, line: &str) -> bool {
+    if command == AFTER_REQUEUE {
+        return line.contains(" CG ") || line.contains(" R ");
+    }
     let parts = [
         " count:",
         "Mean cycle",
