@@ -33,8 +33,19 @@ pub fn last_lines(path: &Path, count: usize) -> io::Result<Vec<String>> {
         let superfluous = last.len().saturating_sub(count);
         last.drain(..superfluous);
         if !tail.has_more() {
-            return Ok(last);
+            return Ok(last.into_iter().map(end_of).collect());
         }
+    }
+}
+
+/// The end of a line that is longer than what is looked at: the file grew meanwhile.
+fn end_of(line: String) -> String {
+    let most = usize::try_from(LOOKED_AT).unwrap_or(usize::MAX);
+    let from = line.ceil_char_boundary(line.len().saturating_sub(most));
+    if from == 0 {
+        line
+    } else {
+        line[from..].to_owned()
     }
 }
 
@@ -56,6 +67,16 @@ mod tests {
         check("one", 2, &["one"]);
         check("one\ntwo\nthree\n", 2, &["two", "three"]);
         assert!(last_lines(Path::new("/no/such"), 2).unwrap().is_empty());
+    }
+
+    #[test]
+    fn of_a_line_that_grew_the_end_is_left() {
+        let most = LOOKED_AT as usize;
+        assert_eq!(end_of("one".to_owned()), "one");
+        let grown = format!("{}\u{e9}end", "x".repeat(2 * most));
+        assert_eq!(end_of(grown.clone()), grown[grown.len() - most..]);
+        let cut = end_of(format!("\u{e9}{}", "x".repeat(most - 1)));
+        assert_eq!(cut.len(), most - 1, "within the first letter");
     }
 
     #[test]
