@@ -5,8 +5,8 @@ use crate::start_engine::start_engine;
 use crate::{
     Answer, Call, CallError, CancelRequest, ClusterReport, ConnectError, EngineFacts, EngineFolder,
     Handover, Hello, HelloAnswer, JobFilter, LONGEST_ANSWER, NodeChange, PROTOCOL, Refusal,
-    Startup, StepLaunch, StepRequestName, Submission, VERSION, Watched, WhyWaiting, WouldStart,
-    read_frame, write_frame,
+    Startup, StepLaunch, StepRequestName, Submission, VERSION, WhyWaiting, WouldStart, read_frame,
+    write_frame,
 };
 use model::{
     Accounting, JobChange, JobHistory, JobId, JobRecord, NodeName, PriorityReport, Request,
@@ -29,6 +29,15 @@ const LONGEST_CALL_TIME: Duration = Duration::from_secs(120);
 const MOST_DIED: u32 = 3;
 /// How often a call that may be repeated is sent again.
 const ATTEMPTS: u32 = 5;
+
+/// Changed jobs.
+#[derive(Clone, Debug)]
+pub struct ChangedJobs {
+    /// As they are now.
+    pub jobs: Vec<JobRecord>,
+    /// The newest version of a row: `after` of the next call.
+    pub version: u64,
+}
 
 /// A connection to the engine of one folder.
 ///
@@ -244,7 +253,7 @@ impl Client {
     /// No engine.
     pub fn jobs(&mut self, filter: JobFilter) -> Result<Vec<JobRecord>, CallError> {
         match self.call_again(&Call::Jobs(filter))? {
-            Answer::Jobs { jobs } => Ok(jobs),
+            Answer::Jobs { jobs } => Ok(jobs.into_iter().map(JobRecord::from).collect()),
             other => Err(confused(&other)),
         }
     }
@@ -259,7 +268,7 @@ impl Client {
         filter: JobFilter,
         after: u64,
         wait: Duration,
-    ) -> Result<Watched, CallError> {
+    ) -> Result<ChangedJobs, CallError> {
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let call = Call::Watch {
             filter,
@@ -267,7 +276,10 @@ impl Client {
             wait_ms,
         };
         match self.call_again(&call)? {
-            Answer::Watched(watched) => Ok(watched),
+            Answer::Watched(watched) => Ok(ChangedJobs {
+                jobs: watched.jobs.into_iter().map(JobRecord::from).collect(),
+                version: watched.version,
+            }),
             other => Err(confused(&other)),
         }
     }
@@ -300,7 +312,7 @@ impl Client {
     /// No engine.
     pub fn histories(&mut self, filter: JobFilter) -> Result<Vec<JobHistory>, CallError> {
         match self.call_again(&Call::Histories(filter))? {
-            Answer::Histories { jobs } => Ok(jobs),
+            Answer::Histories { jobs } => Ok(jobs.into_iter().map(JobHistory::from).collect()),
             other => Err(confused(&other)),
         }
     }

@@ -1,6 +1,7 @@
 //! A mail about a job, as the engine hands it to `yard job mail`.
 
-use model::{JobRecord, MailEvent};
+use crate::JobReport;
+use model::MailEvent;
 use serde::{Deserialize, Serialize};
 
 /// What a mail is about.
@@ -9,7 +10,7 @@ pub struct JobMail {
     /// What happened.
     pub about: MailEvent,
     /// The job after it.
-    pub record: JobRecord,
+    pub job: JobReport,
     /// The engine's name.
     pub cluster: String,
 }

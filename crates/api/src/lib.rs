@@ -11,6 +11,7 @@ mod connect_error;
 mod engine_folder;
 mod frame;
 mod job_mail;
+mod job_report;
 mod message;
 mod read_answer;
 mod start_engine;
@@ -19,7 +20,7 @@ pub mod step_io;
 mod version;
 
 pub use call_error::CallError;
-pub use client::Client;
+pub use client::{ChangedJobs, Client};
 pub use cluster_report::{
     ClusterReport, GpuReport, GresReport, LicenceReport, NodeReason, NodeReport, PartitionReport,
     SwitchReport,
@@ -28,6 +29,7 @@ pub use connect_error::ConnectError;
 pub use engine_folder::EngineFolder;
 pub use frame::{LONGEST_ANSWER, LONGEST_CALL, read_frame, write_frame};
 pub use job_mail::JobMail;
+pub use job_report::{HistoryReport, JobReport};
 pub use message::{
     Answer, Call, CancelRequest, CpusAndGpus, EngineFacts, Handover, Hello, HelloAnswer, JobFilter,
     JobHolds, LicenceNeed, NodeChange, NodeFacts, Refusal, Selector, StepLaunch, StepPart,

@@ -1,11 +1,11 @@
 //! What client and engine say to each other: one JSON value a frame, a frame being a length
 //! (`u32`, big endian) and so many bytes. A connection carries any number of calls, one at a time.
 
-use crate::ClusterReport;
+use crate::{ClusterReport, HistoryReport, JobReport};
 use model::{
-    Accounting, GpuIndex, JobChange, JobHistory, JobId, JobRecord, NodeName, OpenMode,
-    PriorityReport, Request, ReservationRequest, RestartCount, SchedulerStatistics, ShareRow,
-    StepHolders, StepId, StepRecord, StepRequest, Timestamp, WaitStatus,
+    Accounting, GpuIndex, JobChange, JobId, NodeName, OpenMode, PriorityReport, Request,
+    ReservationRequest, RestartCount, SchedulerStatistics, ShareRow, StepHolders, StepId,
+    StepRecord, StepRequest, Timestamp, WaitStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -233,7 +233,7 @@ pub enum Answer {
     /// To `jobs`.
     Jobs {
         /// In ascending id.
-        jobs: Vec<JobRecord>,
+        jobs: Vec<JobReport>,
     },
     /// To `watch`.
     Watched(Watched),
@@ -250,7 +250,7 @@ pub enum Answer {
     /// To `histories`.
     Histories {
         /// In ascending id.
-        jobs: Vec<JobHistory>,
+        jobs: Vec<HistoryReport>,
     },
     /// To `create_step`: its supervisors are being started.
     Step(StepRecord),
@@ -395,7 +395,7 @@ impl JobFilter {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Watched {
     /// Rows as they are now.
-    pub jobs: Vec<JobRecord>,
+    pub jobs: Vec<JobReport>,
     /// The newest version: `after` of the next call.
     pub version: u64,
 }

@@ -1,8 +1,7 @@
 //! Reading answers.
 
 use crate::frame::read_bytes;
-use crate::{Answer, LONGEST_ANSWER};
-use model::JobRecord;
+use crate::{Answer, JobReport, LONGEST_ANSWER};
 use serde::Deserialize;
 use std::io::{self, Read};
 
@@ -13,7 +12,7 @@ const WATCHED: &[u8] = br#"{"answer":"watched","#;
 
 #[derive(Deserialize)]
 struct Jobs {
-    jobs: Vec<JobRecord>,
+    jobs: Vec<JobReport>,
 }
 
 /// Reads one answer; `None` when the engine closed the connection before it.

@@ -71,7 +71,7 @@ impl Owner {
             let cluster = self.folder.name();
             let mail = JobMail {
                 about,
-                record,
+                job: record.into(),
                 cluster,
             };
             self.mail.send(&self.binary, mail);
@@ -110,12 +110,12 @@ fn deliver(binary: &PathBuf, mail: &JobMail) {
         .args(["job", "mail"])
         .current_dir("/")
         .stdout(Stdio::null());
-    let (uid, gid) = (mail.record.uid, mail.record.gid);
+    let (uid, gid) = (mail.job.uid, mail.job.gid);
     if uid != sys::process::user() {
         let Ok(Some(owner)) = sys::users::user_by_id(uid) else {
             tracing::warn!(
                 "mail about job {}: its owner {uid} is not known",
-                mail.record.id
+                mail.job.id
             );
             return;
         };
@@ -130,8 +130,8 @@ fn deliver(binary: &PathBuf, mail: &JobMail) {
     }
     match run_bounded(&mut command, text, LIMIT) {
         Ok(ended) if ended.code == 0 => {}
-        Ok(ended) => tracing::warn!("mail about job {}: {}", mail.record.id, ended.output.trim()),
-        Err(error) => tracing::warn!("mail about job {}: {error}", mail.record.id),
+        Ok(ended) => tracing::warn!("mail about job {}: {}", mail.job.id, ended.output.trim()),
+        Err(error) => tracing::warn!("mail about job {}: {error}", mail.job.id),
     }
 }
 

@@ -3,10 +3,8 @@
 use super::watch::Waiter;
 use super::{Owner, batch_step};
 use crate::store::StoreError;
-use api::{Answer, Call, JobFilter, Refusal, Watched};
-use model::{
-    ComponentPlace, JobHistory, JobId, JobRecord, JobState, StepId, StepRecord, Timestamp,
-};
+use api::{Answer, Call, HistoryReport, JobFilter, JobReport, Refusal, Watched};
+use model::{ComponentPlace, JobId, JobRecord, JobState, StepId, StepRecord, Timestamp};
 use std::sync::mpsc;
 
 /// Longest that a watcher waits.
@@ -16,7 +14,9 @@ impl Owner {
     /// Answers a call that changes nothing, or keeps a watcher until something changes.
     pub(super) fn read(&mut self, call: Call, reply: mpsc::Sender<Answer>, now: Timestamp) {
         let answer = match call {
-            Call::Jobs(filter) => self.jobs(&filter).map(|jobs| Answer::Jobs { jobs }),
+            Call::Jobs(filter) => self.jobs(&filter).map(|jobs| Answer::Jobs {
+                jobs: reports(jobs),
+            }),
             Call::Steps { job } => self.steps(job),
             Call::Histories(filter) => self
                 .histories(&filter)
@@ -52,7 +52,7 @@ impl Owner {
                     return;
                 }
                 Ok(jobs) => Ok(Answer::Watched(Watched {
-                    jobs,
+                    jobs: reports(jobs),
                     version: self.state.version(),
                 })),
                 Err(error) => Err(error),
@@ -153,7 +153,7 @@ impl Owner {
         Ok(newer)
     }
 
-    fn histories(&self, filter: &JobFilter) -> Result<Vec<JobHistory>, StoreError> {
+    fn histories(&self, filter: &JobFilter) -> Result<Vec<HistoryReport>, StoreError> {
         let jobs = self.jobs(filter)?.into_iter();
         jobs.map(|job| {
             let starts = self.store.starts(job.id)?;
@@ -165,7 +165,11 @@ impl Owner {
                 .collect();
             steps.extend(batch);
             steps.sort_by_key(|step| (step.restart, step.step));
-            Ok(JobHistory { job, starts, steps })
+            Ok(HistoryReport {
+                job: job.into(),
+                starts,
+                steps,
+            })
         })
         .collect()
     }
@@ -194,4 +198,8 @@ impl Owner {
             steps: steps.collect(),
         })
     }
+}
+
+fn reports(jobs: Vec<JobRecord>) -> Vec<JobReport> {
+    jobs.into_iter().map(JobReport::from).collect()
 }

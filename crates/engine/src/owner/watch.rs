@@ -1,7 +1,7 @@
 //! Watchers: calls that are answered once something changes.
 
 use super::Owner;
-use api::{Answer, JobFilter, Watched};
+use api::{Answer, JobFilter, JobReport, Watched};
 use model::{JobRecord, Timestamp};
 use std::sync::mpsc;
 
@@ -17,7 +17,7 @@ pub(crate) struct Waiter {
 pub(super) fn wake(waiters: &mut Vec<Waiter>, changed: &[&JobRecord], version: u64) {
     waiters.retain(|waiter| {
         let jobs = changed.iter().filter(|row| is_wanted(&waiter.filter, row));
-        let jobs: Vec<JobRecord> = jobs.map(|row| (*row).clone()).collect();
+        let jobs: Vec<JobReport> = jobs.map(|row| (*row).clone().into()).collect();
         if jobs.is_empty() {
             return true;
         }

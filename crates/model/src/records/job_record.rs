@@ -7,12 +7,11 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// One job: what it asked for and where it stands.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct JobRecord {
     /// Its number.
     pub id: JobId,
     /// Its place in an array.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<ArrayPlace>,
     /// Owner.
     pub uid: u32,
@@ -26,24 +25,19 @@ pub struct JobRecord {
     /// changed by what becomes of the job.
     pub request: Arc<Request>,
     /// The partition that it runs or ran in; `None` before its first start and while it waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<String>,
     /// When it may start at the earliest: as asked for, or a moment after a start that it was
     /// queued again right after.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
     /// The dependency that it still waits for; dropped once it is met.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependency: Option<String>,
     /// Where it stands.
     pub state: JobState,
     /// Submission, or the last requeue.
     pub submitted: Timestamp,
     /// Since when it may start; `None` while held or dependent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eligible: Option<Timestamp>,
     /// When it is expected to start, by the scheduler's plan; of a live job in an answer alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<Timestamp>,
     /// 0 is held.
     pub priority: u32,
@@ -52,7 +46,6 @@ pub struct JobRecord {
     /// Whether it has a batch script; an allocation (`salloc`, `srun`) has none.
     pub batch: bool,
     /// The script's path as given, for `Command=` of `scontrol show job`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// Host name of the submission.
     pub submit_host: String,

@@ -37,7 +37,7 @@ pub struct JobStart {
 }
 
 /// A job with all of its starts and steps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct JobHistory {
     /// As it stands.
     pub job: JobRecord,
