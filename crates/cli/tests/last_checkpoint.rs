@@ -124,3 +124,55 @@ fn what_is_lost_with_a_killed_conductor_is_shown() {
         assert!(lost.is_some_and(|lost| lost > 2000), "{shown}");
     }
 }
+
+/// Where all of a job is killed at once, the node has what no agent had looked at: nobody else's run and
+/// no `yard clean` removes it, and the run goes on from it.
+#[test]
+fn a_checkpoint_that_no_agent_had_seen_is_removed_by_nobody_else() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let save =
+        r#"if [ -e go ]; then echo 7 > "$2/.new"; mv "$2/.new" "$2/step-7.pkl"; touch saved; fi"#;
+    let more = "resources = { time = \"10m\" }\ncheckpoints = { complete = \"rename\" }";
+    let work = format!("cd {}; ", env.work().display());
+    write_run(&env, &(work + save), more);
+    env.yard(&["run", "--on", "local", "--detach"]).success();
+    wait_until("it trains", || last_of(&env, 0, "step") >= 1);
+    let signal = |number, is: &dyn Fn(&str) -> bool| {
+        for (process, command) in that_mention(env.root()) {
+            if is(&command) {
+                // One that ended with another is as good.
+                let _ = sys::process::signal(process, number);
+            }
+        }
+    };
+    // The agent, which would look, stands still.
+    signal(19, &|command| command.contains(" job agent "));
+    env.write("go", "");
+    wait_until("it has saved", || env.work().join("saved").exists());
+    signal(9, &|command| {
+        command.contains(" job ") || command.contains("train.sh")
+    });
+    let lost = env.yard(&["wait", "loop"]);
+    assert_ne!(lost.status, 0, "{}", lost.snapshot());
+    let is_there = || {
+        let roots = fs::read_dir(env.root().join("tmp")).expect("a folder");
+        let runs = roots
+            .flatten()
+            .flat_map(|root| fs::read_dir(root.path()))
+            .flatten();
+        let mut runs = runs.flatten();
+        runs.any(|run| run.path().join("checkpoints/step-7.pkl").exists())
+    };
+    let cleaned = env.yard(&["clean"]).success();
+    assert!(
+        cleaned.contains("may be the only copy of step-7.pkl"),
+        "{cleaned}"
+    );
+    env.yard(&["run", "--on", "local", "--name", "other", "--", "true"])
+        .success();
+    assert!(is_there(), "another run of the user removed it");
+    env.yard(&["requeue", "loop"]).success();
+    let waited = env.yard(&["wait", "loop"]);
+    assert_eq!(waited.status, 0, "{}", waited.snapshot());
+    assert_eq!(last_of(&env, 1, "resumed from"), 7, "{}", show(&env));
+}

@@ -1,10 +1,11 @@
 //! What ended runs left on this machine's own disks: node-local folders and half-made environments.
 
-use crate::agent::{all_saved, has_newer, kept};
+use crate::agent::{all_saved, has_newer, kept, unseen};
 use crate::local_folder::LocalFolder;
 use crate::made_once::half_made;
 use crate::{environment, image};
 use folder::{Leftover, RunFolder, Standing, Verdict};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use train::Complete;
@@ -75,14 +76,24 @@ fn judge(local: &LocalFolder, standing: &dyn Fn(&str) -> Standing) -> Verdict {
         ));
     }
     let kept = kept::in_folder(local);
-    let names: Vec<&str> = kept.iter().map(|kept| kept.record.name.as_str()).collect();
-    if names.is_empty() {
-        return Verdict::Remove(format!("{what}; {run} {state}"));
+    let names: BTreeSet<String> = kept.into_iter().map(|kept| kept.record.name).collect();
+    let mut unseen = unseen::may_be_complete(local);
+    unseen.retain(|name| !names.contains(name));
+    if !names.is_empty() {
+        let names: Vec<String> = names.into_iter().chain(unseen).collect();
+        return Verdict::Force(format!(
+            "the only copy of {} of {run}: yard requeue {run} goes on from it, yard clean --force removes it",
+            names.join(", ")
+        ));
     }
-    Verdict::Force(format!(
-        "the only copy of {} of {run}: yard requeue {run} goes on from it, yard clean --force removes it",
-        names.join(", ")
-    ))
+    if !unseen.is_empty() {
+        return Verdict::Force(format!(
+            "what may be the only copy of {} of {run}, which was killed before it was looked at: yard requeue \
+             {run} goes on from what is complete, yard clean --force removes it",
+            unseen.join(", ")
+        ));
+    }
+    Verdict::Remove(format!("{what}; {run} {state}"))
 }
 
 /// Removes the node-local folder of a run that is done where its agent was killed before or while it did so.
@@ -159,6 +170,27 @@ mod tests {
         check(Standing::Over, true, false, true);
         check(Standing::Over, true, true, false);
         check(Standing::Live, true, true, true);
+    }
+
+    #[test]
+    fn what_no_agent_had_looked_at_goes_by_force_alone() {
+        let disk = tempfile::tempdir().unwrap();
+        let attempt = Attempt { job: 7, restart: 0 };
+        let local = LocalFolder::new(disk.path(), "digits-k3f9", attempt);
+        let owned = local.make().unwrap();
+        let settle = model::Seconds(10);
+        unseen::note(&local, &Complete::Recognise { settle }).unwrap();
+        fs::write(local.checkpoints().join("step-5.pkl"), b"weights").unwrap();
+        drop(owned);
+        let clean = |force| node_folders(disk.path(), &|_| Standing::Over, false, force);
+        let left = clean(false);
+        assert!(
+            matches!(&left[0].verdict, Verdict::Force(why) if why.contains("step-5.pkl")),
+            "{left:?}"
+        );
+        assert!(local.path().exists());
+        clean(true);
+        assert!(!local.path().exists());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The node-local folder of one start: `<node_local>/trainyard-<uid>/<run>.<job>.<restart>/`, the
 //! same path on every node. Where another user took `trainyard-<uid>`, it is `trainyard-<uid>.1`.
 
-use crate::agent::{any_lives, kept};
+use crate::agent::{any_lives, kept, unseen};
 use folder::Attempt;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
@@ -116,6 +116,12 @@ impl LocalFolder {
     #[must_use]
     pub fn out_list(&self) -> PathBuf {
         self.path().join("out.json")
+    }
+
+    /// By which rule what stands in `{checkpoints}` is complete, for as long as no agent has looked at it.
+    #[must_use]
+    pub fn unseen_note(&self) -> PathBuf {
+        self.path().join("unseen.json")
     }
 
     /// Notes that the ranks may write files which are to be collected.
@@ -358,7 +364,9 @@ impl LocalFolder {
             if let Some(_held) = other.take() {
                 if other.has_uncollected() {
                     let _ = fs::remove_dir_all(other.resume());
-                } else if kept::in_folder(&other).is_empty() {
+                } else if kept::in_folder(&other).is_empty()
+                    && unseen::may_be_complete(&other).is_empty()
+                {
                     let _left = other.remove();
                 } else {
                     other.remove_bulk();
@@ -485,6 +493,12 @@ mod tests {
         drop(owned);
         let _other = other.make().unwrap();
         assert!(held.exists() && !full.data().exists());
+        fs::remove_dir_all(full.held()).unwrap();
+        unseen::note(&full, &train::Complete::Rename).unwrap();
+        let unseen = full.checkpoints().join("step-6");
+        fs::write(&unseen, b"weights").unwrap();
+        let _other = other.make().unwrap();
+        assert!(unseen.exists(), "no agent had looked at it");
         let next = of(disk.path(), 1);
         assert_eq!(next.earlier(), std::slice::from_ref(&full));
         assert_eq!(full.earlier(), []);

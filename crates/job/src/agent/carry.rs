@@ -7,12 +7,11 @@ use super::scan::{FolderInside, scan};
 use super::tree::{Tree, tree};
 use super::watcher::Found;
 use super::work::{Work, Worked};
-use super::{Agent, AgentError, Draining, hold, restore, say};
+use super::{Agent, AgentError, Draining, hold, restore, say, unseen};
 use crate::local_folder::LocalFolder;
 use crate::protocol::Report;
 use folder::IncomingPart;
 use model::Timestamp;
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,6 +33,10 @@ impl Held {
 
     pub(super) fn proven(&self) -> bool {
         self.proven
+    }
+
+    pub(super) fn is_linked(&self) -> bool {
+        self.linked
     }
 
     fn release(&self) {
@@ -67,13 +70,21 @@ impl Agent {
     }
 
     /// What an earlier start left here that is complete. Its agent may have been killed before it
-    /// looked: where all ranks ended well, whatever stands there is what they wanted.
+    /// looked: what is complete by the run's rule counts, and where all ranks ended well, whatever
+    /// stands there is what they wanted.
     pub(super) fn kept_in(&self, earlier: &LocalFolder) -> Vec<Kept> {
-        let mut kept = kept::in_folder(earlier);
         let rule = &self.at.plan.checkpoints.complete.value;
-        let known: BTreeSet<String> = kept.iter().map(|one| one.record.name.clone()).collect();
-        let finished = kept::of_done(&self.at.run, earlier, rule).into_iter();
-        kept.extend(finished.filter(|one| !known.contains(&one.record.name)));
+        let mut kept = kept::in_folder(earlier);
+        let known = |kept: &[Kept], one: &Kept| {
+            let name = &one.record.name;
+            kept.iter().any(|known| known.record.name == *name)
+        };
+        let done = kept::of_done(&self.at.run, earlier, rule);
+        for one in done.into_iter().chain(unseen::complete(earlier)) {
+            if !known(&kept, &one) {
+                kept.push(one);
+            }
+        }
         kept
     }
 
@@ -324,6 +335,7 @@ impl Agent {
             })?;
         }
         if ranks_gone {
+            self.all_seen = true;
             for (name, why) in self.watcher.left() {
                 say(Report::Unfinished { name, why })?;
             }

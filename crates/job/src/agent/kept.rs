@@ -131,22 +131,44 @@ pub fn of_done(run: &RunFolder, local: &LocalFolder, rule: &Complete) -> Vec<Kep
 /// What stands in `{checkpoints}` of a start whose ranks have ended well, and is not known to be
 /// out: nothing has to stand still before it counts.
 fn finished(local: &LocalFolder, rule: Complete) -> Vec<Kept> {
+    look_at_dead(local, rule, true).whole
+}
+
+/// What stands in a `{checkpoints}` that no process writes to any more, and is not known to be out.
+#[derive(Debug)]
+pub struct Dead {
+    /// What is complete.
+    pub whole: Vec<Kept>,
+    /// The names of all others but of those that say themselves that they are unfinished.
+    pub doubtful: Vec<String>,
+}
+
+/// Looks at a folder without an agent and ranks. `finished`: its ranks had ended well.
+pub fn look_at_dead(local: &LocalFolder, rule: Complete, finished: bool) -> Dead {
     let folder = local.checkpoints();
     let there = scan(&folder).unwrap_or_default().entries;
     let now = Timestamp(sys::now());
     let mut watcher = Watcher::new(rule);
-    watcher.drain(now, true, true);
+    watcher.drain(now, true, finished);
     let mut inside = FolderInside::new(&folder);
     // At the second look an entry stands still.
     let mut found = watcher.look(&there, now, &mut inside);
     found.extend(watcher.look(&there, now, &mut inside));
     let out = read_out(local);
-    let kept = found.into_iter().filter_map(|Found { name, proven }| {
+    let whole = found.into_iter().filter_map(|Found { name, proven }| {
         let path = folder.join(&name);
         let record = Record::of(&name, proven, &path).ok()?;
         (out.get(&name) != Some(&record.digest)).then_some(Kept { path, record })
     });
-    kept.collect()
+    let is_out = |name: &String| {
+        let print = there.iter().find(|(there, _)| there == name);
+        print.is_some_and(|(_, print)| out.get(name) == Some(&print.digest))
+    };
+    let left = watcher.left().into_iter().map(|(name, _)| name);
+    Dead {
+        whole: whole.collect(),
+        doubtful: left.filter(|name| !is_out(name)).collect(),
+    }
 }
 
 /// Notes that what was held at `held` is out.

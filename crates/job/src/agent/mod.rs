@@ -21,6 +21,7 @@ mod scan;
 mod stacks;
 mod store;
 mod tree;
+pub mod unseen;
 mod watcher;
 mod work;
 
@@ -119,6 +120,8 @@ struct Agent {
     owed: BTreeSet<String>,
     /// In the worker's hands.
     copying: BTreeMap<String, Held>,
+    /// Whether all was looked at that the ranks of this node left.
+    all_seen: bool,
     /// Names that were said to be unspeakable.
     said: BTreeSet<String>,
     draining: Option<Draining>,
@@ -193,6 +196,7 @@ pub fn run(at: Surroundings) -> Result<(), AgentError> {
         owed: BTreeSet::new(),
         given: BTreeMap::new(),
         copying: BTreeMap::new(),
+        all_seen: false,
         said: BTreeSet::new(),
         draining: None,
         collecting: Collecting::Idle,
@@ -333,6 +337,10 @@ impl Agent {
 
     fn finish(&self, clean: bool) {
         self.last_logs();
+        // What is held without a link has no record by which it would be found.
+        if self.all_seen && self.held.values().all(Held::is_linked) {
+            unseen::all_seen(&self.local);
+        }
         // One that does not copy shares the folder of one that does.
         if self.local.has_uncollected() {
             let _ = std::fs::remove_dir_all(self.local.resume());
@@ -395,6 +403,16 @@ impl Agent {
                     noted.map_err(|source| AgentError::System {
                         what: "noting that files are to be collected",
                         source,
+                    })?;
+                }
+                if self.copier {
+                    let rule = &self.at.plan.checkpoints.complete.value;
+                    let note = || unseen::note(&self.local, rule);
+                    patiently(LONGEST_REMOVAL, || false, note).map_err(|source| {
+                        AgentError::System {
+                            what: "noting that checkpoints may be written",
+                            source,
+                        }
                     })?;
                 }
                 if resume.is_none() && self.copier {

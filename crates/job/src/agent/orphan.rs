@@ -2,8 +2,9 @@
 //! so that the cluster ends the job. Its other steps have the time between SIGTERM and SIGKILL; in
 //! that time an agent brings the run back and copies what is complete.
 
+use super::carry::Held;
 use super::rescue::is_out;
-use super::{Agent, AgentError, LOOK, copy_out, tree};
+use super::{Agent, AgentError, LOOK, copy_out, tree, unseen};
 use crate::conductor;
 use crate::deputy::{Deputy, Stopping};
 use crate::trained;
@@ -122,6 +123,9 @@ impl Agent {
                 break;
             }
             std::thread::sleep(LOOK);
+        }
+        if !self.watcher.waits() && self.held.values().all(Held::is_linked) {
+            unseen::all_seen(&self.local);
         }
         let kept = self.held.iter().chain(&self.copying).chain(&self.given);
         let mut kept: Vec<(String, PathBuf, bool)> = kept

@@ -2,7 +2,7 @@
 //! the lost one had not brought out.
 
 use super::tree::Tree;
-use super::{Agent, AgentError, hold, kept, ranks, scan, tree};
+use super::{Agent, AgentError, hold, kept, ranks, scan, tree, unseen};
 use crate::hashed_copy;
 use crate::local_folder::LocalFolder;
 use folder::RunFolder;
@@ -70,12 +70,13 @@ pub(crate) fn all_saved(run: &RunFolder, local: &LocalFolder) -> bool {
     })
 }
 
-/// Whether the ranks of a folder's start, which have all ended well, left a checkpoint there that is
-/// newer than all of the run folder.
+/// Whether the ranks of a folder's start left a complete checkpoint there that no agent had seen and that
+/// is newer than all of the run folder.
 pub(crate) fn has_newer(run: &RunFolder, local: &LocalFolder, rule: &Complete) -> bool {
     let out = run.look_at_checkpoints().ok();
     let newest = out.and_then(|there| there.whole.first()?.step);
-    kept::of_done(run, local, rule).iter().any(|kept| {
+    let done = kept::of_done(run, local, rule);
+    done.iter().chain(&unseen::complete(local)).any(|kept| {
         let (name, path) = (&kept.record.name, &kept.path);
         let is_older = folder::step_of(name).is_some_and(|step| Some(step) <= newest);
         !is_older && !tree::tree(path).is_ok_and(|tree| is_out(run, name, path, &tree))
