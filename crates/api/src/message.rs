@@ -474,6 +474,12 @@ pub struct StepLaunch {
     pub pty: bool,
     /// Time limit of the step in seconds.
     pub time: Option<u64>,
+    /// `--task-prolog`
+    pub task_prolog: Option<String>,
+    /// `--task-epilog`
+    pub task_epilog: Option<String>,
+    /// The tasks wait for [`ToSupervisor::Start`](crate::step_io::ToSupervisor::Start).
+    pub waits: bool,
 }
 
 /// What a request for a step is recognised by.

@@ -86,6 +86,8 @@ pub enum ToSupervisor {
     Signal(i32),
     /// End the step: SIGCONT, SIGTERM, the wait of the spec, SIGKILL.
     End,
+    /// Start the tasks, where they wait for it.
+    Start,
 }
 
 /// The bytes are not frames of this protocol.
@@ -176,6 +178,7 @@ impl StepFrame for ToSupervisor {
             }
             ToSupervisor::Signal(signal) => frame(buffer, 4, 0, &signal.to_be_bytes()),
             ToSupervisor::End => frame(buffer, 5, 0, &[]),
+            ToSupervisor::Start => frame(buffer, 6, 0, &[]),
         }
     }
 
@@ -192,6 +195,7 @@ impl StepFrame for ToSupervisor {
             }
             4 => ToSupervisor::Signal(i32::from_be_bytes(payload.try_into().ok()?)),
             5 => ToSupervisor::End,
+            6 => ToSupervisor::Start,
             _ => return None,
         })
     }
@@ -306,6 +310,7 @@ mod tests {
             },
             ToSupervisor::Signal(10),
             ToSupervisor::End,
+            ToSupervisor::Start,
         ]);
     }
 

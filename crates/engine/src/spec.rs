@@ -96,6 +96,19 @@ pub struct StepSpec {
     /// The first task that ends badly ends the step on this node (`srun` ends the others).
     #[serde(default)]
     pub kill_on_bad_exit: bool,
+    /// What runs before and after each task: the cluster's, then the step's own.
+    #[serde(default)]
+    pub around_tasks: [AroundTask; 2],
+}
+
+/// Programs of one party that run before and after a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AroundTask {
+    /// In the task's process.
+    pub prolog: Option<String>,
+    /// After its end.
+    pub epilog: Option<String>,
 }
 
 impl StepSpec {
@@ -181,6 +194,9 @@ pub enum Streams {
         input: Option<String>,
         /// Whether files keep what they hold.
         open_mode: OpenMode,
+        /// No task starts before `srun` says so.
+        #[serde(default)]
+        waits: bool,
     },
 }
 

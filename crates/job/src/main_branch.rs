@@ -21,6 +21,8 @@ use std::process::ExitCode;
 /// - `rank JOB.RESTART RUN_FOLDER LOCAL_FOLDER`: one task a rank.
 /// - `service JOB.RESTART RUN_FOLDER COMMAND…`: a program beside the ranks.
 /// - `container JSON COMMAND…`: becomes a command inside a container; `container-script`, a batch script.
+/// - `after-prologs CLUSTER_S OWN PROGRAM WORD…`: a task, after the prologs of that path, of which each
+///   can be empty; the first word is the name by which the program is called.
 /// - `shell FILE`: becomes the shell of a file.
 /// - `head`, with the same: the only task of a step, whose program starts an `mpi-rank` for each rank.
 ///
@@ -75,6 +77,15 @@ pub fn main(args: &[OsString]) -> ExitCode {
                 let code = error.code();
                 (boxed(error), code)
             }));
+        }
+        [what, cluster_s, own, rest @ ..] if *what == Path::new("after-prologs") => {
+            let command = &args[args.len() - rest.len()..];
+            let Some((program, words)) =
+                command.split_first().filter(|(_, words)| !words.is_empty())
+            else {
+                return ended(Err(wrong_usage()));
+            };
+            return ExitCode::from(rank::after_prologs([cluster_s, own], program, words));
         }
         [what, file] if *what == Path::new("shell") => {
             return ended(rank::shell(file).map_err(|error| {

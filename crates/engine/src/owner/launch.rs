@@ -191,6 +191,7 @@ impl Owner {
             warning: None,
             kill_wait_ms: self.kill_wait_ms,
             kill_on_bad_exit: false,
+            around_tasks: Default::default(),
         }
     }
 

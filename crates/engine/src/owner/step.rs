@@ -7,7 +7,7 @@ use super::launch::started;
 use super::turn::Turn;
 use crate::SupervisorKey;
 use crate::message::Peer;
-use crate::spec::{Environment, Program, Reach, StepSpec, Streams, SupervisorCall};
+use crate::spec::{AroundTask, Environment, Program, Reach, StepSpec, Streams, SupervisorCall};
 use crate::store::StepRow;
 use api::{Answer, Refusal, StepLaunch, StepRequestName, StepTask};
 use model::job_environment;
@@ -248,6 +248,11 @@ impl Owner {
             deadline,
             warning: signal.filter(|signal| signal.target == SignalTarget::Steps),
             kill_on_bad_exit: request.kill_on_bad_exit,
+            around_tasks: {
+                let [cluster_s, _] = base.around_tasks.clone();
+                let (prolog, epilog) = (launch.task_prolog.clone(), launch.task_epilog.clone());
+                [cluster_s, AroundTask { prolog, epilog }]
+            },
             memory: holder.request.memory.map(|_| share.memory),
             ..base
         })
@@ -337,6 +342,7 @@ fn streams(launch: &StepLaunch) -> Streams {
             error: launch.error.clone(),
             input: launch.input.clone(),
             open_mode,
+            waits: launch.waits,
         },
         None => Streams::Files {
             output: launch

@@ -1,6 +1,7 @@
 //! Starts the tasks of a step.
 
 use super::relay::Relay;
+use super::task_epilogs::{PendingEpilogs, TaskEpilogs};
 use super::task_files::words;
 use super::{slurm_links, task_environment, task_streams};
 use crate::spec::{Environment, Program, StepSpec, Streams};
@@ -20,20 +21,43 @@ const OOM_SCORE_ABOVE_OURS: i32 = 300;
 pub(super) struct Task {
     pub(super) rank: u32,
     pub(super) pid: u32,
-    /// What `wait` said, once it ended.
+    /// What `wait` said, once it ended and its epilogs did.
     pub(super) status: Option<WaitStatus>,
+    /// What runs after it.
+    pub(super) epilogs: Option<PendingEpilogs>,
+}
+
+impl Task {
+    /// Whether its own process lives.
+    pub(super) fn lives(&self) -> bool {
+        let epilogs = self.epilogs.as_ref();
+        self.status.is_none() && !epilogs.is_some_and(PendingEpilogs::begun)
+    }
+
+    /// Whether this process's end is about it.
+    pub(super) fn awaits(&self, pid: u32) -> bool {
+        let epilogs = self.epilogs.as_ref();
+        self.lives() && self.pid == pid || epilogs.is_some_and(|epilogs| epilogs.is(pid))
+    }
+}
+
+/// What the tasks of a step have in common once they are started.
+pub(super) struct Started {
+    /// Where the supervisor writes for the user when that is not `srun`: the first task's stderr.
+    pub(super) messages: Option<File>,
+    /// How their epilogs are started.
+    pub(super) epilogs: TaskEpilogs,
 }
 
 /// Opens the streams and starts every task. When it fails, tasks may have been started; the
-/// message is for the user. Returns where the supervisor writes for the user when that is not
-/// `srun`: the first task's stderr. `stop` ends the wait for a disk.
+/// message is for the user. `stop` ends the wait for a disk.
 pub(super) fn launch(
     spec: &StepSpec,
     cgroup: Option<PathBuf>,
     mut relay: Option<&mut Relay>,
     tasks: &mut Vec<Task>,
     stop: &dyn Fn() -> bool,
-) -> Result<Option<File>, String> {
+) -> Result<Option<Started>, String> {
     let environment = environment(&spec.environment)?;
     let mut environment = task_environment::of_step(environment, spec);
     let (limits, refused) = limits(PassedLimit::take(&mut environment));
@@ -60,7 +84,7 @@ pub(super) fn launch(
     let machine = sys::cpu::available();
     let oom_score_adj = (sys::process::oom_score_adj() + OOM_SCORE_ABOVE_OURS).min(1000);
     for (place, (task, streams)) in spec.tasks.iter().zip(streams).enumerate() {
-        let program = program(&spec.program, place, &environment);
+        let program = program(&spec.program, place, &environment).after_prologs(spec);
         let environment = task_environment::of_task(&environment, task);
         let spawn = Spawn {
             program: &program.file,
@@ -98,9 +122,19 @@ pub(super) fn launch(
             rank: task.rank,
             pid,
             status: None,
+            epilogs: PendingEpilogs::of(spec, environment, pid, streams.error),
         });
     }
-    Ok(messages)
+    Ok(Some(Started {
+        messages,
+        epilogs: TaskEpilogs {
+            user,
+            view,
+            cgroup,
+            umask: spec.umask,
+            oom_score_adj,
+        },
+    }))
 }
 
 /// Limits for tasks, and what there is to say of those that were requested and can't be set.
@@ -180,6 +214,30 @@ fn bytes(text: &str) -> OsString {
 struct Executable {
     file: OsString,
     args: Vec<OsString>,
+}
+
+impl Executable {
+    /// The same behind the prologs that run in its process, where there are any.
+    fn after_prologs(self, spec: &StepSpec) -> Executable {
+        let prologs = spec
+            .around_tasks
+            .each_ref()
+            .map(|one| one.prolog.as_deref());
+        if prologs.iter().all(Option::is_none) {
+            return self;
+        }
+        let words = ["yard", "job", "after-prologs"].map(OsString::from);
+        let prologs = prologs.map(|prolog| bytes(prolog.unwrap_or_default()));
+        Executable {
+            file: spec.binary.clone().into(),
+            args: words
+                .into_iter()
+                .chain(prologs)
+                .chain([self.file])
+                .chain(self.args)
+                .collect(),
+        }
+    }
 }
 
 /// What the task at a place among the node's runs.

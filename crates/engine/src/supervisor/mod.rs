@@ -19,6 +19,7 @@ mod relay;
 mod run;
 pub(crate) mod slurm_links;
 mod task_environment;
+mod task_epilogs;
 mod task_files;
 mod task_streams;
 #[cfg(test)]
@@ -147,16 +148,21 @@ impl Supervisor {
             Ok(relay) => (relay, Ok(None)),
             Err(message) => (None, Err(message)),
         };
+        if let (Streams::Srun { waits: true, .. }, Some(relay)) = (&spec.streams, relay.as_mut())
+            && !relay.wait_for_start(&|| is_called(&self.signals))
+        {
+            result = Err("the step was ended before its tasks were started".to_owned());
+        }
         if result.is_ok() {
             result = launch::launch(spec, memory.entrance(), relay.as_mut(), &mut tasks, &|| {
                 is_called(&self.signals)
             });
         }
-        let (messages, launch_error) = match result {
-            Ok(messages) => (messages, None),
+        let (started, launch_error) = match result {
+            Ok(started) => (started, None),
             Err(message) => (None, Some(message)),
         };
-        let mut run = Run::new(spec, tasks, memory, relay, messages, &self.own);
+        let mut run = Run::new(spec, tasks, memory, relay, started, &self.own);
         if launch_error.is_some() {
             run.give_up();
         }

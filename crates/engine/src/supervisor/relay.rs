@@ -52,6 +52,8 @@ struct Source {
 
 /// What a terminal's user types to end the input: Ctrl-D.
 const END_OF_INPUT: u8 = 4;
+/// How often a step that waits for its start looks whether it is ended.
+const START_LOOK: Duration = Duration::from_millis(200);
 /// How often a terminal is looked at whose input has ended.
 const TERMINAL_LOOK: Duration = Duration::from_millis(100);
 
@@ -81,6 +83,8 @@ pub(super) enum Wish {
     Signal(i32),
     /// The end.
     End,
+    /// The tasks' start.
+    Start,
     /// `srun` is gone.
     Gone,
 }
@@ -110,6 +114,28 @@ impl Relay {
             ranks: spec.tasks.iter().map(|task| task.rank).collect(),
         }));
         Ok(relay)
+    }
+
+    /// Waits until `srun` lets the tasks start; false where it ended the step, is gone, or `stop` says
+    /// that someone else did.
+    pub(super) fn wait_for_start(&mut self, stop: &dyn Fn() -> bool) -> bool {
+        loop {
+            let mut poll = Poll::new();
+            self.watch(&mut poll, |_stream| {});
+            let _looked_at_anyway = poll.wait(Some(START_LOOK));
+            drop(poll);
+            for wish in self.go_on(&[(Token::Stream, true, true)]) {
+                match wish {
+                    Wish::Start => return true,
+                    Wish::End | Wish::Gone => return false,
+                    // There is no process yet that could get it.
+                    Wish::Signal(_) => {}
+                }
+            }
+            if stop() {
+                return false;
+            }
+        }
     }
 
     /// A pipe for a stream that task `rank` writes; returns the task's end.
@@ -315,6 +341,7 @@ impl Relay {
             }
             ToSupervisor::Signal(signal) => wishes.push(Wish::Signal(signal)),
             ToSupervisor::End => wishes.push(Wish::End),
+            ToSupervisor::Start => wishes.push(Wish::Start),
         }
     }
 

@@ -2,10 +2,11 @@
 
 use super::control::{Control, Obey, Token as ControlToken};
 use super::ending::{Due, Ending};
-use super::launch::{self, Task};
+use super::launch::{self, Started, Task};
 use super::memory_limit::MemoryLimit;
 use super::processes;
 use super::relay::{Relay, Token as RelayToken, Wish};
+use super::task_epilogs::{Next, TaskEpilogs};
 use crate::BootTime;
 use crate::own_processes::OwnProcesses;
 use crate::spec::{
@@ -41,6 +42,7 @@ pub(super) struct Run<'a> {
     seen_kills: u64,
     relay: Option<Relay>,
     messages: Option<File>,
+    epilogs: Option<TaskEpilogs>,
     ending: Ending,
     ended_by: Option<EndedBy>,
     /// What ended processes used.
@@ -61,9 +63,13 @@ impl<'a> Run<'a> {
         tasks: Vec<Task>,
         memory: MemoryLimit,
         relay: Option<Relay>,
-        messages: Option<File>,
+        started: Option<Started>,
         own: &'a OwnProcesses,
     ) -> Run<'a> {
+        let (messages, epilogs) = match started {
+            Some(started) => (started.messages, Some(started.epilogs)),
+            None => (None, None),
+        };
         Run {
             spec,
             own,
@@ -72,6 +78,7 @@ impl<'a> Run<'a> {
             seen_kills: 0,
             relay,
             messages,
+            epilogs,
             ending: Ending::of(spec),
             ended_by: None,
             usage: Usage::default(),
@@ -142,13 +149,18 @@ impl<'a> Run<'a> {
                 Reaped::NoChildren => return false,
             };
             // Others are orphans of the step, taken over as its subreaper.
-            let Some(task) = self
-                .tasks
-                .iter_mut()
-                .find(|task| task.pid == pid && task.status.is_none())
-            else {
+            let Some(index) = self.tasks.iter().position(|task| task.awaits(pid)) else {
                 continue;
             };
+            let task = &mut self.tasks[index];
+            if let (Some(epilogs), Some(common)) = (&mut task.epilogs, &self.epilogs)
+                && epilogs.is(pid)
+            {
+                if let Next::Ended(status) = epilogs.ended(status, common) {
+                    self.task_ended(index, status);
+                }
+                continue;
+            }
             // The kernel chose it, or this process did: the status says why.
             let kills = self.memory.kills();
             let by_memory = kills > self.seen_kills || self.ended_by == Some(EndedBy::Memory);
@@ -158,14 +170,28 @@ impl<'a> Run<'a> {
             } else {
                 status
             };
-            task.status = Some(status);
-            let rank = task.rank;
-            if let Some(relay) = &mut self.relay {
-                relay.send(&FromSupervisor::Exit { rank, status });
+            let next = match (&mut task.epilogs, &self.epilogs) {
+                (Some(epilogs), Some(common)) => epilogs.task_ended(status, common),
+                _ => Next::Ended(status),
+            };
+            if let Next::Ended(status) = next {
+                self.task_ended(index, status);
             }
-            if self.spec.kill_on_bad_exit && !status.success() {
-                self.ending.set(Some(BootTime::now()), Because::Stop);
-            }
+        }
+    }
+
+    /// A task ended, and nothing runs after it any more.
+    fn task_ended(&mut self, index: usize, status: WaitStatus) {
+        let task = &mut self.tasks[index];
+        task.status = Some(status);
+        // Its stderr too.
+        task.epilogs = None;
+        let rank = task.rank;
+        if let Some(relay) = &mut self.relay {
+            relay.send(&FromSupervisor::Exit { rank, status });
+        }
+        if self.spec.kill_on_bad_exit && !status.success() {
+            self.ending.set(Some(BootTime::now()), Because::Stop);
         }
     }
 
@@ -309,6 +335,8 @@ impl<'a> Run<'a> {
         for wish in wishes {
             match wish {
                 Wish::Signal(signal) => processes::signal_all(signal, self.own),
+                // They have been.
+                Wish::Start => {}
                 Wish::End | Wish::Gone => self.ending.set(Some(BootTime::now()), Because::Stop),
             }
         }
@@ -329,7 +357,7 @@ impl Obey for Run<'_> {
     fn signal(&mut self, signal: i32, reach: Reach) {
         match reach {
             Reach::Tasks => {
-                for task in self.tasks.iter().filter(|task| task.status.is_none()) {
+                for task in self.tasks.iter().filter(|task| task.lives()) {
                     processes::send(task.pid, signal);
                 }
             }

@@ -47,5 +47,6 @@ pub(super) fn spec() -> StepSpec {
         warning: None,
         kill_wait_ms: 30_000,
         kill_on_bad_exit: false,
+        around_tasks: Default::default(),
     }
 }

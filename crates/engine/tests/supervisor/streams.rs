@@ -58,6 +58,7 @@ fn listen(step: &mut Step, change: impl FnOnce(&mut Streams)) -> UnixListener {
         error: None,
         input: None,
         open_mode: OpenMode::Truncate,
+        waits: false,
     };
     change(&mut step.spec.streams);
     UnixListener::bind(listen).unwrap()

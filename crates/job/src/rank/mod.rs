@@ -11,10 +11,12 @@ mod private_copy;
 mod program;
 mod service;
 mod step;
+mod task_prolog;
 
 pub use head::head;
 pub use service::service;
 pub use step::{in_container, script_in_container};
+pub use task_prolog::after_prologs;
 
 use crate::agent::RankProcess;
 use crate::conductor;

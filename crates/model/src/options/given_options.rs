@@ -5,7 +5,7 @@ use crate::options::given::Origin;
 use crate::options::option_table::Key;
 use crate::values::{
     ArraySpec, Dependency, Distribution, Export, GresList, JobId, MailEvent, NodeCount, NodeName,
-    OpenMode, PassedLimits, SignalSpec, StepContainer, TimeLimitRequest, Timestamp,
+    OpenMode, PassedLimits, SignalSpec, StepContainer, StepPrograms, TimeLimitRequest, Timestamp,
 };
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -99,6 +99,7 @@ pub(crate) struct GivenOptions {
     pub(crate) partition: Option<String>,
     pub(crate) prefer: Option<String>,
     pub(crate) preserve_env: bool,
+    pub(crate) programs: StepPrograms,
     pub(crate) priority: Option<u32>,
     pub(crate) propagate: Option<Result<PassedLimits, String>>,
     pub(crate) pty: bool,

@@ -261,6 +261,10 @@ impl Reading<'_> {
                 self.features(text, given);
             }
             Key::PreserveEnv => o.preserve_env = true,
+            Key::SrunProlog => o.programs.prolog = owned(),
+            Key::SrunEpilog => o.programs.epilog = owned(),
+            Key::TaskProlog => o.programs.task_prolog = owned(),
+            Key::TaskEpilog => o.programs.task_epilog = owned(),
             Key::Priority => o.priority = Some(priority(text)?),
             Key::Profile => value_check::profile(text)?,
             Key::Propagate => {

@@ -9,7 +9,7 @@ use crate::options::{Show, Surroundings};
 use crate::requests::{Request, StepRequest, asked_job, component, described_job};
 use crate::values::{
     CpuBind, Export, GpuCount, GresList, JobId, OpenMode, PassedLimits, Seconds, StepContainer,
-    TimeLimitRequest,
+    StepPrograms, TimeLimitRequest,
 };
 use std::path::PathBuf;
 
@@ -93,6 +93,8 @@ pub struct LaunchOptions {
     pub preserve_env: bool,
     /// `--container-image` and its like.
     pub container: StepContainer,
+    /// `--prolog` and its like.
+    pub programs: StepPrograms,
 }
 
 /// Where one of the tasks' streams goes, or comes from.
@@ -395,6 +397,7 @@ fn launch(o: &GivenOptions, surroundings: &Surroundings<'_>) -> LaunchOptions {
         quit_on_interrupt: o.quit_on_interrupt || o.disable_status,
         limits: o.passed_limits(),
         preserve_env: o.preserve_env,
+        programs: o.programs.clone(),
         container: o.container.clone(),
     }
 }

@@ -1,6 +1,7 @@
 //! From what `srun` was asked for to what it does.
 
 use super::StepCall;
+use super::around_step::AroundStep;
 use api::StepLaunch;
 use model::Variables;
 use model::file_pattern::differs_between_tasks;
@@ -57,6 +58,7 @@ pub fn step_call(asked: Srun, caller: &Caller<'_>) -> (StepCall, Vec<&'static st
         quit_on_interrupt: options.quit_on_interrupt,
         quiet: asked.quiet,
         immediate: asked.immediate.map(seconds),
+        programs: AroundStep::asked(&options.programs),
         allocation: asked.request,
         request: asked.step,
     };
@@ -97,6 +99,9 @@ fn launch(
         listen: None,
         pty: options.pty,
         time: options.time.map(|time| time.0),
+        task_prolog: options.programs.task_prolog.clone(),
+        task_epilog: options.programs.task_epilog.clone(),
+        waits: false,
     }
 }
 

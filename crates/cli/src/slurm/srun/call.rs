@@ -1,5 +1,6 @@
 //! What one `srun` was called for.
 
+use super::around_step::AroundStep;
 use api::StepLaunch;
 use model::{JobId, Request, StepRequest};
 use std::time::Duration;
@@ -33,6 +34,8 @@ pub struct StepCall {
     pub quiet: bool,
     /// `--immediate`: gives up where the resources are not free within so long.
     pub immediate: Option<Duration>,
+    /// `--prolog` and `--epilog`, or the cluster's.
+    pub programs: AroundStep,
 }
 
 impl StepCall {

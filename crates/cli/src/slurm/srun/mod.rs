@@ -5,6 +5,7 @@
 
 mod allocation;
 mod arguments;
+mod around_step;
 mod call;
 mod input;
 mod interrupts;

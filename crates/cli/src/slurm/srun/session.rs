@@ -117,6 +117,17 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The same step, ended before any of its tasks starts.
+    pub fn aborted(mut self) -> Session<'a> {
+        let step = self.ends.step();
+        self.say(&format!(
+            "srun: launch/slurm: launch_p_step_launch: {step} aborted before step completely launched."
+        ));
+        self.failed = true;
+        self.abort();
+        self
+    }
+
     /// Lives until every node has said its last word.
     pub fn live(
         mut self,
@@ -249,6 +260,8 @@ impl<'a> Session<'a> {
         }
         if self.aborted {
             send(&mut node.stream, &ToSupervisor::End);
+        } else if self.call.programs.prolog.is_some() {
+            send(&mut node.stream, &ToSupervisor::Start);
         }
         self.nodes.insert(header.node_index, node);
         // Input that came before the last node called would not reach it.
@@ -292,6 +305,9 @@ impl<'a> Session<'a> {
             }
             FromSupervisor::Failed(text) => {
                 self.failed = true;
+                if self.aborted {
+                    return;
+                }
                 self.say(&format!("slurmstepd: error: {text}"));
                 let index = usize::try_from(node).unwrap_or(usize::MAX);
                 self.ends.lost(index);

@@ -1,5 +1,6 @@
 //! Makes the step and runs it.
 
+use super::around_step::Around;
 use super::call::StepCall;
 use super::input::Input;
 use super::interrupts::SIGNALS;
@@ -63,7 +64,16 @@ pub fn run(
         .then(|| Raw::enter(io::stdin()))
         .and_then(Result::ok);
     let input = call.reads_stdin().then(|| Input::new(sender));
-    Session::new(call, record, printer, input, raw).live(&events, client, &request)
+    let around = Around::new(call, &record, printer);
+    let may_start = around.before();
+    let session = Session::new(call, record, printer, input, raw);
+    let ended = if may_start {
+        session.live(&events, client, &request)
+    } else {
+        session.aborted().live(&events, client, &request)
+    };
+    around.after();
+    ended
 }
 
 /// What the engine is asked for, however often it is.
@@ -87,6 +97,7 @@ impl NamedRequest {
             request: call.request.clone(),
             launch: StepLaunch {
                 listen,
+                waits: call.programs.prolog.is_some(),
                 ..call.launch.clone()
             },
         }
