@@ -58,8 +58,6 @@ pub struct JobReport {
     pub command: Option<String>,
     /// Host name of the submission.
     pub submit_host: String,
-    /// Version of its row.
-    pub version: u64,
 }
 
 impl From<JobReport> for JobRecord {
@@ -84,7 +82,6 @@ impl From<JobReport> for JobRecord {
             batch: report.batch,
             command: report.command,
             submit_host: report.submit_host,
-            version: report.version,
         }
     }
 }
@@ -111,7 +108,6 @@ impl From<JobRecord> for JobReport {
             batch: record.batch,
             command: record.command,
             submit_host: record.submit_host,
-            version: record.version,
         }
     }
 }

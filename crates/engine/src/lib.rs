@@ -15,6 +15,7 @@ mod connection;
 mod engine_cluster;
 pub mod fork_server;
 mod isolation;
+mod job_record;
 mod log;
 mod message;
 mod messenger;
@@ -34,6 +35,7 @@ pub mod spec;
 mod store;
 pub mod supervisor;
 mod supervisor_key;
+
 mod users;
 
 pub use boot_time::BootTime;

@@ -2,12 +2,12 @@
 //! are all there is, and the rows alone make the same state.
 
 use super::World;
-use crate::{BackfillParameters, Event, State};
+use crate::{BackfillParameters, Event, Job, State};
 use cluster_file::ClusterFile;
 use model::{
-    Ending, GpuCount, JobId, JobRecord, JobState, LengthChange, MemoryRequest, NamesChange,
-    NodeMark, Outcome, RareOptions, Request, Reservation, ReservationFlag, ReservationRequest,
-    ReservedFor, ReservedNodes, Seconds, TimeLimitRequest, Timestamp,
+    Ending, GpuCount, JobId, JobState, LengthChange, MemoryRequest, NamesChange, NodeMark, Outcome,
+    RareOptions, Request, Reservation, ReservationFlag, ReservationRequest, ReservedFor,
+    ReservedNodes, Seconds, TimeLimitRequest, Timestamp,
 };
 use proptest::prelude::*;
 use resources::{Amounts, Cluster, Free, NodeId, Trust};
@@ -211,7 +211,7 @@ fn check_free(state: &State) {
 }
 
 /// A component that just started did so with all others, and on nodes of its own.
-fn check_together(state: &State, started: &JobRecord) {
+fn check_together(state: &State, started: &Job) {
     let own = started.request.rare.component;
     let others = state.components(started.id).into_iter();
     for other in others.filter(|id| own.is_some() && *id != started.id) {

@@ -1,6 +1,7 @@
 //! Random histories: whatever happens, in whatever order, nothing is given twice and every job ends.
 
 use super::*;
+use crate::Job;
 use proptest::prelude::*;
 
 /// One thing that happens in a random history.
@@ -157,7 +158,7 @@ proptest! {
         world.now = Timestamp(world.now.0 + 1_000_000);
         for _ in 0..1000 {
             world.pass();
-            let live: Vec<JobRecord> = world.state.live().cloned().collect();
+            let live: Vec<Job> = world.state.live().cloned().collect();
             if live.is_empty() {
                 break;
             }

@@ -1,12 +1,12 @@
 //! What events do to the state.
 
 use crate::array::Array;
-use crate::job::Job;
 use crate::ledger::Ledger;
-use crate::{Event, Finished, State, priority_of};
+use crate::live_job::LiveJob;
+use crate::{Event, Finished, Job, State, priority_of};
 use model::{
-    ComponentPlace, Ending, JobId, JobRecord, JobState, Outcome, PendingReason, Ran, Seconds,
-    Timestamp, WaitStatus,
+    ComponentPlace, Ending, JobId, JobState, Outcome, PendingReason, Ran, Seconds, Timestamp,
+    WaitStatus,
 };
 
 /// A job that is queued again so soon after its start would be started again and again at full
@@ -38,7 +38,7 @@ impl State {
                 self.queue_again(job, 0, PendingReason::LaunchFailedRequeuedHeld, at);
             }
             Event::CancelledWaiting { job, by, at } => {
-                if self.jobs.get(&job).is_some_and(Job::is_pending) {
+                if self.jobs.get(&job).is_some_and(LiveJob::is_pending) {
                     self.remove(job, cancelled(by), at);
                 }
             }
@@ -94,7 +94,7 @@ impl State {
         self.ledger = Ledger::count(&self.cluster, self.running_shares());
     }
 
-    fn submitted(&mut self, record: JobRecord, history: Vec<Finished>, at: Timestamp) {
+    fn submitted(&mut self, record: Job, history: Vec<Finished>, at: Timestamp) {
         let id = record.id;
         self.next_id = self.next_id.max(id.0.saturating_add(1));
         self.insert(record);
@@ -270,7 +270,7 @@ impl State {
                 all.insert(finished);
             }
         }
-        let name = (record.uid, record.request.name.clone());
+        let name = (record.submitter.uid, record.request.name.clone());
         self.ended.push(record);
         if let Some(ids) = self.names.get_mut(&name) {
             ids.remove(&id);

@@ -1,8 +1,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
-use crate::{Action, Event, Finished, Saved, State, priority_of};
+use crate::{Action, Event, Finished, Job, Saved, State};
 use model::{
-    ArraySpec, ArrayTask, ComponentPlace, Ending, JobId, JobRecord, JobState, NodeName, Outcome,
-    PendingReason, RareOptions, Request, Seconds, TimeLimitRequest, Timestamp, WaitStatus,
+    ArraySpec, ArrayTask, ComponentPlace, Ending, JobId, JobState, NodeName, Outcome,
+    PendingReason, RareOptions, Request, Seconds, Submitter, TimeLimitRequest, Timestamp,
+    WaitStatus,
 };
 use resources::{Cluster, NodeId, SingleNode};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +28,7 @@ fn machine(cpus: u32) -> Arc<Cluster> {
 /// A scheduler with the rows that a store would hold.
 struct World {
     state: State,
-    rows: BTreeMap<JobId, JobRecord>,
+    rows: BTreeMap<JobId, Job>,
     arrays: BTreeMap<JobId, ArraySpec>,
     usage: BTreeMap<crate::Member, crate::priority::Usage>,
     now: Timestamp,
@@ -67,19 +68,14 @@ impl World {
         if let Some(spec) = &request.rare.array {
             self.arrays.insert(id, spec.clone());
         }
-        let record = JobRecord {
+        let submitter = Submitter {
             uid: 1000,
-            gid: 1000,
             user: "u".to_owned(),
-            group: "g".to_owned(),
-            priority: if request.hold {
-                0
-            } else {
-                priority_of(&request)
-            },
+            ..Submitter::default()
+        };
+        let record = Job {
             batch: request.rare.comment.is_none(),
-            submit_host: "box".to_owned(),
-            ..JobRecord::submitted(id, request, self.now)
+            ..Job::submitted(id, request, Arc::new(submitter), self.now)
         };
         let history = self.history(&record.request);
         self.state.apply(Event::Submitted {
@@ -148,7 +144,7 @@ impl World {
     }
 
     /// A row without what is derived.
-    fn stored(&self, record: &JobRecord) -> JobRecord {
+    fn stored(&self, record: &Job) -> Job {
         let mut record = record.clone();
         if let JobState::Pending { reason } = &mut record.state
             && *reason != PendingReason::LaunchFailedRequeuedHeld
@@ -175,8 +171,8 @@ impl World {
 
     fn rebuilt(&self) -> State {
         let live = self.rows.values().filter(|record| record.state.is_live());
-        let live: Vec<JobRecord> = live.map(|record| self.stored(record)).collect();
-        let array = |record: &JobRecord| Some(record.array.as_ref()?.array_job);
+        let live: Vec<Job> = live.map(|record| self.stored(record)).collect();
+        let array = |record: &Job| Some(record.array.as_ref()?.array_job);
         let ids: BTreeSet<JobId> = live.iter().filter_map(array).collect();
         Saved {
             next_id: self.state.next_id(),
@@ -222,8 +218,8 @@ impl World {
                 }
             }
         }
-        let runs = |record: &&JobRecord| matches!(record.state, JobState::Running { .. });
-        let running: Vec<&JobRecord> = self.state.live().filter(runs).collect();
+        let runs = |record: &&Job| matches!(record.state, JobState::Running { .. });
+        let running: Vec<&Job> = self.state.live().filter(runs).collect();
         assert_eq!(self.state.running().collect::<Vec<_>>(), running);
         let all = self.state.live().count();
         assert_eq!(self.state.waiting_count(), all - running.len());

@@ -1,8 +1,8 @@
 //! What the scheduler receives, and what it answers.
 
+use crate::Job;
 use model::{
-    ArrayFacts, Ending, JobId, JobRecord, NodeMark, NodeName, Outcome, PendingReason, Reservation,
-    Timestamp,
+    ArrayFacts, Ending, JobId, NodeMark, NodeName, Outcome, PendingReason, Reservation, Timestamp,
 };
 use resources::Cluster;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub enum Event {
     /// ended job that is queued again.
     Submitted {
         /// Its row; the version is set here.
-        record: Box<JobRecord>,
+        record: Box<Job>,
         /// Of an array's element that is queued again, the array as it was submitted: where no
         /// element lives any more nothing else remembers it.
         array: Option<ArrayFacts>,
@@ -157,7 +157,7 @@ pub struct Changes {
     /// after it lead to the same.
     pub shown: Vec<JobId>,
     /// Jobs that ended.
-    pub ended: Vec<JobRecord>,
+    pub ended: Vec<Job>,
     /// Live jobs that ask for something else than they were submitted with.
     pub updated: Vec<JobId>,
     /// Nodes of which something else is said than before; [`crate::State::mark`] has it.
@@ -201,7 +201,7 @@ impl Finished {
     /// Reads it off a row, once for each id that names the job: an element of an array is named by
     /// the array's id and by its own. Empty while the job lives.
     #[must_use]
-    pub fn of(record: &JobRecord) -> Vec<Finished> {
+    pub fn of(record: &Job) -> Vec<Finished> {
         let model::JobState::Ended { outcome, ran, .. } = &record.state else {
             return Vec::new();
         };

@@ -1,8 +1,8 @@
 //! How long a job waits for nodes behind few switches (`--switches=COUNT@TIME`).
 
 use crate::State;
-use crate::job::Job;
 use crate::kinds::Choice;
+use crate::live_job::LiveJob;
 use model::{JobId, Seconds, Timestamp};
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ impl SwitchWaits {
 impl State {
     /// Until when a job takes no nodes behind more switches than it asks for; none where it takes
     /// any.
-    pub(crate) fn few_until(&self, job: &Job, choice: &Choice) -> Option<Timestamp> {
+    pub(crate) fn few_until(&self, job: &LiveJob, choice: &Choice) -> Option<Timestamp> {
         if self.cluster.switches().is_empty() {
             return None;
         }

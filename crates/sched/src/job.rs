@@ -1,200 +1,94 @@
-//! A live job as the scheduler keeps it: its row, and what follows from the row.
+//! A job as the scheduler knows it.
 
-use crate::ClusterRef;
-use crate::admit::choices;
-use crate::held::HeldShares;
-use crate::kinds::{Choice, Kinds};
+use crate::priority_of;
 use model::{
-    ArrayFacts, ArraySpec, ArrayTask, ComponentPlace, Dependency, JobId, JobRecord, JobState,
-    PendingReason, Timestamp,
+    ArrayPlace, ArrayTask, Dependency, JobId, JobState, PendingReason, Request, RestartCount,
+    Submitter, Timestamp,
 };
-use resources::{Demand, PartId, Share};
-use std::borrow::Cow;
+use std::sync::Arc;
 
-/// A live job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Derived {
-    /// Partitions in which it may start; none: the cluster can't run it, any more.
-    pub(crate) choices: Vec<Choice>,
-    /// What it holds, while it runs.
-    pub(crate) holding: Option<HeldShares>,
-    /// What it waited for, or waits for.
-    pub(crate) dependency: Option<Dependency>,
-    /// Where it is filed.
-    pub(crate) place: Place,
-}
-
-/// Where a live job is filed: exactly one index holds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// In none yet.
-    Nowhere,
-    /// Holds an allocation.
-    Running,
-    /// Priority 0.
-    Held,
-    /// Waits for a moment.
-    Timed(Timestamp),
-    /// Waits for other jobs, and perhaps a moment of theirs (`after:ID+MINUTES`).
-    Dependent(Option<Timestamp>),
-    /// Could start as far as it is concerned: in the queues of all its partitions.
-    Ready,
-    /// Waits for its array's throttle alone.
-    Parked,
-    /// Can't ever start here.
-    Impossible,
-}
-
-/// A live job.
+/// What there is to know of a job; all else follows from it and the cluster. The store has rows of
+/// its own for it, clients a record.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Job {
-    pub(crate) record: JobRecord,
-    pub(crate) derived: Derived,
+pub struct Job {
+    /// Its number.
+    pub id: JobId,
+    /// Its place in an array.
+    pub array: Option<ArrayPlace>,
+    /// Whose it is; shared by all elements.
+    pub submitter: Arc<Submitter>,
+    /// What it asked for, but for the elements of its array; shared by all elements, and never
+    /// changed by what becomes of the job.
+    pub request: Arc<Request>,
+    /// The partition that it runs or ran in; `None` before its first start and while it waits.
+    pub partition: Option<String>,
+    /// When it may start at the earliest: as asked for, or a moment after a start that it was
+    /// queued again right after.
+    pub not_before: Option<Timestamp>,
+    /// What it still waits for; dropped once it is met.
+    pub dependency: Option<Arc<Dependency>>,
+    /// Where it stands.
+    pub state: JobState,
+    /// Submission, or the last requeue.
+    pub submitted: Timestamp,
+    /// Since when it may start; `None` while held or dependent.
+    pub eligible: Option<Timestamp>,
+    /// 0 is held.
+    pub priority: u32,
+    /// How often it was requeued.
+    pub restarts: RestartCount,
+    /// Whether it has a batch script; an allocation (`salloc`, `srun`) has none.
+    pub batch: bool,
+    /// Grows with every change of any job.
+    pub version: u64,
 }
 
 impl Job {
-    pub(crate) fn new(record: JobRecord, cluster: &ClusterRef, kinds: &mut Kinds) -> Job {
-        let dependency = record.dependency.as_deref();
-        let derived = Derived {
-            choices: Job::choices(&record, cluster, kinds),
-            holding: Job::holding(&record, cluster),
-            // Validated at submission.
-            dependency: dependency.and_then(Dependency::parse),
-            place: Place::Nowhere,
-        };
-        Job { record, derived }
-    }
-
-    fn choices(record: &JobRecord, cluster: &ClusterRef, kinds: &mut Kinds) -> Vec<Choice> {
-        let mut all = choices(cluster, kinds, &record.request);
-        // Until it is worked out for each of them.
-        all.iter_mut()
-            .for_each(|choice| choice.priority = record.priority);
-        all
-    }
-
-    fn holding(record: &JobRecord, cluster: &ClusterRef) -> Option<HeldShares> {
-        let JobState::Running { allocation, .. } = &record.state else {
-            return None;
-        };
-        let demand = Job::demand(record, cluster);
-        let is_suspended = record.state.is_suspended();
-        Some(HeldShares::of(
-            cluster,
-            &demand,
-            record.uid,
-            allocation,
-            is_suspended,
-        ))
-    }
-
-    /// What it counts with under limits while it runs: suspended, with its CPUs too, as in Slurm, which
-    /// gives back no usage then.
-    pub(crate) fn counted_shares(&self, cluster: &ClusterRef) -> Option<Cow<'_, [Share]>> {
-        let holding = self.derived.holding.as_ref()?;
-        if !holding.is_suspended {
-            return Some(Cow::Borrowed(&holding.shares));
-        }
-        let JobState::Running { allocation, .. } = &self.record.state else {
-            return None;
-        };
-        let demand = Job::demand(&self.record, cluster);
-        Some(Cow::Owned(Share::of_rows(
-            cluster,
-            &demand,
-            &allocation.nodes,
-        )))
-    }
-
-    fn demand(record: &JobRecord, cluster: &ClusterRef) -> Demand {
-        let partition = record.partitions();
-        let partition = partition.and_then(|name| cluster.find_partition(name));
-        Demand::of(&record.request, cluster.defaults(partition))
-    }
-
-    /// Works out again what follows from the cluster.
-    pub(crate) fn on_cluster(&mut self, cluster: &ClusterRef, kinds: &mut Kinds) {
-        self.derived.choices = Job::choices(&self.record, cluster, kinds);
-        self.derived.holding = Job::holding(&self.record, cluster);
-    }
-
-    /// Works out again what it holds.
-    pub(crate) fn hold_anew(&mut self, cluster: &ClusterRef) {
-        self.derived.holding = Job::holding(&self.record, cluster);
-    }
-
-    /// What it needs in a partition in which it may start.
-    pub(crate) fn choice(&self, partition: PartId) -> Option<&Choice> {
-        let mut choices = self.derived.choices.iter();
-        choices.find(|choice| choice.partition == partition)
-    }
-
-    /// Whether it could start as far as it is concerned.
-    pub(crate) fn is_ready(&self) -> bool {
-        self.derived.place == Place::Ready
-    }
-
-    /// Its place in a heterogeneous job.
-    pub(crate) fn component(&self) -> Option<ComponentPlace> {
-        self.record.request.rare.component
-    }
-
-    /// Its array's id.
-    pub(crate) fn array_job(&self) -> Option<JobId> {
-        self.record.array.as_ref().map(|place| place.array_job)
-    }
-
-    /// Its array, as far as its row tells of it.
-    pub(crate) fn own_array(&self) -> ArrayFacts {
-        match self.record.array.as_ref().map(|place| &place.task) {
-            Some(ArrayTask::Waiting(spec)) => ArrayFacts::of(spec),
-            Some(ArrayTask::One(_)) | None => ArrayFacts::of(&ArraySpec {
-                indices: self.task().into_iter().collect(),
-                step: 1,
-                throttle: None,
+    /// A job with a batch script, as it is submitted. What its dependency says was checked before.
+    #[must_use]
+    pub fn submitted(
+        id: JobId,
+        mut request: Request,
+        submitter: Arc<Submitter>,
+        at: Timestamp,
+    ) -> Job {
+        let elements = request.rare.array.take();
+        let is_held = request.hold || request.rare.priority == Some(0);
+        let dependency = request.rare.dependency.as_deref();
+        Job {
+            id,
+            array: elements.map(|spec| ArrayPlace {
+                array_job: id,
+                throttle: spec.throttle,
+                task: ArrayTask::Waiting(spec),
             }),
+            submitter,
+            partition: None,
+            not_before: request.rare.begin,
+            dependency: dependency.and_then(Dependency::parse).map(Arc::new),
+            state: JobState::Pending {
+                reason: PendingReason::None,
+            },
+            submitted: at,
+            eligible: None,
+            priority: if is_held { 0 } else { priority_of(&request) },
+            request: Arc::new(request),
+            restarts: 0,
+            batch: true,
+            version: 0,
         }
     }
 
-    /// The id by which dependencies name it.
-    pub(crate) fn target(&self) -> JobId {
-        self.array_job().unwrap_or(self.record.id)
+    /// The partition that it runs or ran in, else those that it asked for.
+    #[must_use]
+    pub fn partitions(&self) -> Option<&str> {
+        let asked = self.request.partition.as_deref();
+        self.partition.as_deref().or(asked)
     }
 
-    /// Its element, if it stands for one.
-    pub(crate) fn task(&self) -> Option<u32> {
-        match self.record.array.as_ref()?.task {
-            ArrayTask::One(task) => Some(task),
-            ArrayTask::Waiting(_) => None,
-        }
-    }
-
-    /// Elements that wait in this row.
-    pub(crate) fn waiting(&self) -> &[u32] {
-        match self.record.array.as_ref().map(|place| &place.task) {
-            Some(ArrayTask::Waiting(spec)) => &spec.indices,
-            _ => &[],
-        }
-    }
-
-    /// Whether its dependency still decides: once met, it is dropped from the row, as Slurm does.
-    pub(crate) fn depends(&self) -> bool {
-        self.derived.dependency.is_some() && self.is_pending()
-    }
-
-    pub(crate) fn asks_for_gpus(&self) -> bool {
-        let mut choices = self.derived.choices.iter();
-        choices.any(|choice| choice.need.compiled.demand.gpus_on(1) > 0)
-    }
-
-    pub(crate) fn is_pending(&self) -> bool {
-        matches!(self.record.state, JobState::Pending { .. })
-    }
-
-    pub(crate) fn reason(&self) -> Option<&PendingReason> {
-        match &self.record.state {
-            JobState::Pending { reason } => Some(reason),
-            _ => None,
-        }
+    /// The id that it was submitted under: its own, or its array's.
+    #[must_use]
+    pub fn submitted_as(&self) -> JobId {
+        self.array.as_ref().map_or(self.id, |place| place.array_job)
     }
 }

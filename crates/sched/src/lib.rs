@@ -7,7 +7,7 @@
 //! State::next_due()        when to ask again though nothing happened
 //! State::take_changes()    which rows to write before anything of it is done
 //! ```
-//! The rows (`JobRecord`) are the truth: [`State::rebuild`] makes the same state from them.
+//! What is known of each job ([`Job`]) is the truth: [`State::rebuild`] makes the same state from it.
 //!
 //! ```text
 //! queue.rs   the order of those that wait
@@ -32,6 +32,7 @@ mod job;
 mod kinds;
 mod ledger;
 mod limits;
+mod live_job;
 mod member;
 mod outlook;
 mod pass;
@@ -55,6 +56,7 @@ mod why;
 use cluster_ref::ClusterRef;
 pub use estimate::Estimate;
 pub use event::{Action, Changes, Event, Finished, PassCounts};
+pub use job::Job;
 pub use member::Member;
 pub use place_step::{Placement, StepRefusal, place_step};
 pub use planner::{BackfillParameters, ParameterError};

@@ -1,8 +1,8 @@
 //! Whether a job may start now, whatever is free: here limits are asked.
 
 use crate::State;
-use crate::job::Job;
 use crate::kinds::Choice;
+use crate::live_job::LiveJob;
 use cluster_file::PartitionState;
 use model::{PendingReason, Request, Seconds, TimeLimitRequest};
 use resources::PartId;
@@ -10,7 +10,7 @@ use resources::PartId;
 impl State {
     /// Whether a job may start now in one of its partitions; the reason that it waits for if not.
     /// It keeps no other up then.
-    pub(crate) fn may_start(&self, job: &Job, choice: &Choice) -> Result<(), PendingReason> {
+    pub(crate) fn may_start(&self, job: &LiveJob, choice: &Choice) -> Result<(), PendingReason> {
         let partition = self.cluster.partition(choice.partition);
         let over = |limit: Seconds| match job.record.request.time {
             Some(TimeLimitRequest::Limit(asked)) => asked > limit,
@@ -32,7 +32,7 @@ impl State {
     }
 
     /// The time limit that a job has when it starts in a partition.
-    pub(crate) fn limit_of(&self, job: &Job, choice: &Choice) -> Option<Seconds> {
+    pub(crate) fn limit_of(&self, job: &LiveJob, choice: &Choice) -> Option<Seconds> {
         self.limit_in(&job.record.request, choice.partition)
     }
 

@@ -1,6 +1,6 @@
 //! Whose a job is, as limits and priorities count it.
 
-use model::JobRecord;
+use crate::Job;
 use resources::{Association, Cluster, QosId};
 
 /// A user in an account.
@@ -14,7 +14,7 @@ pub struct Member {
 
 impl Member {
     /// Whose usage a job counts as. A user without an account is in the root account.
-    pub(crate) fn of(cluster: &Cluster, record: &JobRecord) -> Member {
+    pub(crate) fn of(cluster: &Cluster, record: &Job) -> Member {
         let account = account_of(cluster, record).unwrap_or_default();
         Member {
             account: if account.is_empty() {
@@ -22,27 +22,24 @@ impl Member {
             } else {
                 account
             },
-            user: record.user.clone(),
+            user: record.submitter.user.clone(),
         }
     }
 }
 
 /// The association of a job's user.
-pub(crate) fn association_of<'a>(
-    cluster: &'a Cluster,
-    record: &JobRecord,
-) -> Option<&'a Association> {
-    cluster.association(&record.user, record.request.account.as_deref())
+pub(crate) fn association_of<'a>(cluster: &'a Cluster, record: &Job) -> Option<&'a Association> {
+    cluster.association(&record.submitter.user, record.request.account.as_deref())
 }
 
 /// The account that a job names, else its user's default one.
-pub(crate) fn account_of(cluster: &Cluster, record: &JobRecord) -> Option<String> {
+pub(crate) fn account_of(cluster: &Cluster, record: &Job) -> Option<String> {
     let named = record.request.account.clone();
     named.or_else(|| association_of(cluster, record).map(|own| own.account.clone()))
 }
 
 /// The QOS that a job names, else its association's, else the one that is called `normal`.
-pub(crate) fn qos_of(cluster: &Cluster, record: &JobRecord) -> Option<QosId> {
+pub(crate) fn qos_of(cluster: &Cluster, record: &Job) -> Option<QosId> {
     let of_association = || association_of(cluster, record)?.default_qos.as_deref();
     let named = record.request.qos.as_deref().or_else(of_association);
     cluster.find_qos(named.unwrap_or("normal"))

@@ -1,6 +1,6 @@
 //! Whether what a job waits for has come, will, or never can.
 
-use crate::job::Job;
+use crate::live_job::LiveJob;
 use crate::{Finished, State};
 use model::{
     Condition, DependedJob, Dependency, DependencyKind, Element, JobId, JobState, Seconds,
@@ -20,7 +20,7 @@ impl State {
     /// How a dependency of `job` stands; `task` is the element for which `aftercorr` is asked.
     pub(crate) fn outlook(
         &self,
-        job: &Job,
+        job: &LiveJob,
         dependency: &Dependency,
         task: Option<u32>,
         now: Timestamp,
@@ -90,8 +90,8 @@ impl State {
         }
     }
 
-    fn singleton(&self, job: &Job) -> Outlook {
-        let key = (job.record.uid, job.record.request.name.clone());
+    fn singleton(&self, job: &LiveJob) -> Outlook {
+        let key = (job.record.submitter.uid, job.record.request.name.clone());
         let first = self.names.get(&key).and_then(|ids| ids.first());
         let first = first.and_then(|id| self.jobs.get(id));
         match first {
@@ -102,7 +102,7 @@ impl State {
         }
     }
 
-    fn live_of(&self, target: JobId, task: Option<u32>) -> Vec<&Job> {
+    fn live_of(&self, target: JobId, task: Option<u32>) -> Vec<&LiveJob> {
         let Some(array) = self.arrays.get(&target) else {
             return self.jobs.get(&target).into_iter().collect();
         };
@@ -121,7 +121,7 @@ impl State {
     }
 }
 
-fn after(live: &[&Job], finished: &[&Finished], delay: Seconds, now: Timestamp) -> Outlook {
+fn after(live: &[&LiveJob], finished: &[&Finished], delay: Seconds, now: Timestamp) -> Outlook {
     let mut due = Timestamp::default();
     for job in live {
         match &job.record.state {

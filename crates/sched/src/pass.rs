@@ -132,7 +132,7 @@ impl State {
             pass.passed.insert(partition, key);
             return None;
         }
-        let user = job.record.uid;
+        let user = job.record.submitter.uid;
         let request = Arc::clone(&job.record.request);
         let reserved = self.reservations.left_to(&request);
         let line = (partition, reserved.number());
@@ -336,7 +336,7 @@ impl State {
         let job = &self.jobs[&row];
         let reason = job.reason().cloned().unwrap_or(PendingReason::None);
         let demand = &choice.need.compiled.demand;
-        let user = job.record.uid;
+        let user = job.record.submitter.uid;
         let id = match job.waiting() {
             [] => row,
             [first, ..] => {

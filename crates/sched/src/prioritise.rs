@@ -1,11 +1,12 @@
 //! Priorities of waiting jobs: they are a function of rows, usage and the moment of the last
 //! period, and are in no row themselves.
 
+use crate::Job;
 use crate::State;
 use crate::member::Member;
 use crate::priority::{Factors, ShareTree, Standing};
 use crate::queue::priority_of;
-use model::{JobId, JobRecord, Timestamp};
+use model::{JobId, Timestamp};
 
 /// What a waiting job's priority is made of in one of its partitions.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,7 +107,7 @@ impl State {
     }
 
     /// What a job's priority is made of; none where it was set by hand or nothing has a weight.
-    fn factors_of(&self, record: &JobRecord, choice: &crate::kinds::Choice) -> Option<Factors> {
+    fn factors_of(&self, record: &Job, choice: &crate::kinds::Choice) -> Option<Factors> {
         let by_hand = record
             .request
             .rare
@@ -142,7 +143,7 @@ impl State {
 
     /// Whose usage a job counts as.
     #[must_use]
-    pub fn member(&self, record: &JobRecord) -> Member {
+    pub fn member(&self, record: &Job) -> Member {
         Member::of(&self.cluster, record)
     }
 

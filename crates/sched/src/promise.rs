@@ -257,7 +257,7 @@ impl State {
 
     /// Running jobs by the moment at which they end at the latest, which lies ahead: what is overdue
     /// is killed soon.
-    pub(crate) fn ends(&self, now: Timestamp) -> Vec<(Timestamp, &crate::job::Job)> {
+    pub(crate) fn ends(&self, now: Timestamp) -> Vec<(Timestamp, &crate::live_job::LiveJob)> {
         let running = self.running.iter().filter_map(|id| self.jobs.get(id));
         let ends = running.filter_map(|job| match &job.record.state {
             JobState::Running { .. } => {
@@ -268,7 +268,7 @@ impl State {
             }
             JobState::Pending { .. } | JobState::Ended { .. } => None,
         });
-        let mut ends: Vec<(Timestamp, &crate::job::Job)> = ends.collect();
+        let mut ends: Vec<(Timestamp, &crate::live_job::LiveJob)> = ends.collect();
         ends.sort_by_key(|(end, job)| (*end, job.record.id));
         ends
     }

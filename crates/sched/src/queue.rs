@@ -1,6 +1,7 @@
 //! The order in which waiting jobs are considered.
 
-use model::{JobId, JobRecord, Request, Timestamp};
+use crate::Job;
+use model::{JobId, Request, Timestamp};
 use std::cmp::Reverse;
 
 /// Priority of a job with `--nice=0`. Slurm without weights gives all jobs the same, and the
@@ -29,7 +30,7 @@ pub(crate) struct Key {
 
 impl Key {
     /// Where a job with that priority stands.
-    pub(crate) fn of(record: &JobRecord, priority: u32) -> Key {
+    pub(crate) fn of(record: &Job, priority: u32) -> Key {
         Key {
             priority: Reverse(priority),
             submitted: record.submitted,

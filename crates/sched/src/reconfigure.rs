@@ -1,11 +1,11 @@
 //! The cluster changes under its jobs.
 
 use crate::held::Held;
-use crate::job::{Job, Place};
 use crate::kinds::Kinds;
 use crate::ledger::Ledger;
-use crate::{ClusterRef, State};
-use model::{JobId, JobRecord, JobState, NodeMark, NodeName, PendingReason, Timestamp};
+use crate::live_job::{LiveJob, Place};
+use crate::{ClusterRef, Job, State};
+use model::{JobId, JobState, NodeMark, NodeName, PendingReason, Timestamp};
 use resources::{Cluster, Share};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -52,7 +52,10 @@ impl State {
             }
         }
         self.bar_gpus();
-        let running = self.jobs.values().filter(|job: &&Job| !job.is_pending());
+        let running = self
+            .jobs
+            .values()
+            .filter(|job: &&LiveJob| !job.is_pending());
         for job in running {
             if let (JobState::Running { allocation, .. }, Some(holding)) =
                 (&job.record.state, &job.derived.holding)
@@ -65,7 +68,7 @@ impl State {
     }
 
     /// Running jobs with what they hold.
-    pub(crate) fn running_shares(&self) -> impl Iterator<Item = (&JobRecord, Cow<'_, [Share]>)> {
+    pub(crate) fn running_shares(&self) -> impl Iterator<Item = (&Job, Cow<'_, [Share]>)> {
         let running = self.jobs.values().filter(|job| !job.is_pending());
         running.filter_map(|job| Some((&job.record, job.counted_shares(&self.cluster)?)))
     }

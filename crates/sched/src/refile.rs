@@ -1,7 +1,7 @@
 //! Filing a live job where its row says it belongs.
 
 use crate::State;
-use crate::job::{Job, Place};
+use crate::live_job::{LiveJob, Place};
 use crate::outlook::Outlook;
 use model::{JobId, JobState, PendingReason, Timestamp};
 
@@ -13,7 +13,7 @@ impl State {
         };
         if job.depends()
             && job
-                .derived
+                .record
                 .dependency
                 .as_ref()
                 .is_some_and(|it| it.by_element())
@@ -65,7 +65,6 @@ impl State {
     fn drop_dependency(&mut self, id: JobId) {
         self.forget_targets(id);
         if let Some(job) = self.jobs.get_mut(&id) {
-            job.derived.dependency = None;
             job.record.dependency = None;
         }
         self.touch(id);
@@ -128,7 +127,7 @@ impl State {
     fn place_before_eligible(&mut self, id: JobId, now: Timestamp) -> Option<Place> {
         let job = &self.jobs[&id];
         if job.depends()
-            && let Some(dependency) = &job.derived.dependency
+            && let Some(dependency) = &job.record.dependency
         {
             // Elements whose own conditions are decided have rows of their own by now.
             let outlook = if dependency.by_element() && !job.waiting().is_empty() {
@@ -159,7 +158,7 @@ impl State {
     /// Gives each waiting element whose `aftercorr` is decided a row of its own.
     fn split_decided(&mut self, id: JobId, now: Timestamp) {
         let job = &self.jobs[&id];
-        let Some(dependency) = &job.derived.dependency else {
+        let Some(dependency) = &job.record.dependency else {
             return;
         };
         if job.record.priority == 0 {
@@ -199,7 +198,7 @@ impl State {
 
     /// Ends a job's interest in what it waited for.
     pub(crate) fn forget_targets(&mut self, id: JobId) {
-        let dependency = self.jobs.get(&id).map(|job| &job.derived.dependency);
+        let dependency = self.jobs.get(&id).map(|job| &job.record.dependency);
         let Some(Some(dependency)) = dependency else {
             return;
         };
@@ -220,7 +219,7 @@ impl State {
         let Some(first) = self.names.get(key).and_then(|ids| ids.first()).copied() else {
             return;
         };
-        let target = self.jobs.get(&first).map(Job::target);
+        let target = self.jobs.get(&first).map(LiveJob::target);
         let Some(target) = target else { return };
         let mut ids = vec![first];
         ids.extend(self.rows_of_array(target).map(|record| record.id));

@@ -4,10 +4,9 @@
 //! nodes alone, from its beginning on; it is ended with it, and what still waits for it then is held
 //! (`job_test_resv`, `_advance_resv_time` and `job_time_limit` of 22.05).
 
-use crate::{Action, ClusterRef, State};
+use crate::{Action, ClusterRef, Job, State};
 use model::{
-    JobId, JobRecord, JobState, NodeName, PendingReason, Request, Reservation, ReservationFlag,
-    Timestamp,
+    JobId, JobState, NodeName, PendingReason, Request, Reservation, ReservationFlag, Timestamp,
 };
 use resources::{Denial, Finding, NodeSet, PartId};
 use std::collections::BTreeMap;
@@ -236,10 +235,7 @@ impl State {
     }
 
     /// Live jobs that name a reservation.
-    pub fn jobs_of_reservation<'a>(
-        &'a self,
-        name: &'a str,
-    ) -> impl Iterator<Item = &'a JobRecord> + 'a {
+    pub fn jobs_of_reservation<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Job> + 'a {
         self.live()
             .filter(move |record| record.request.rare.reservation.as_deref() == Some(name))
     }
@@ -321,7 +317,10 @@ impl State {
 
     /// A job is in no reservation any more.
     fn leave_reservation(&mut self, id: JobId, holds: bool, at: Timestamp) {
-        let is_pending = self.jobs.get(&id).is_some_and(crate::job::Job::is_pending);
+        let is_pending = self
+            .jobs
+            .get(&id)
+            .is_some_and(crate::live_job::LiveJob::is_pending);
         if is_pending {
             self.unfile(id);
         }

@@ -1,9 +1,10 @@
 //! Making, changing and removing reservations: what of it is refused, and which nodes they get.
 
+use crate::Job;
 use crate::State;
 use model::{
-    JobRecord, JobState, NodeName, Reservation, ReservationDenial, ReservationFlag,
-    ReservationRequest, ReservedNodes, Timestamp,
+    JobState, NodeName, Reservation, ReservationDenial, ReservationFlag, ReservationRequest,
+    ReservedNodes, Timestamp,
 };
 use resources::{NodeId, NodeSet};
 
@@ -172,9 +173,8 @@ impl State {
 
     /// Nodes on which jobs of others run at its beginning.
     fn busy_at(&self, next: &Reservation) -> NodeSet {
-        let of_it = |record: &JobRecord| {
-            record.request.rare.reservation.as_deref() == Some(next.name.as_str())
-        };
+        let of_it =
+            |record: &Job| record.request.rare.reservation.as_deref() == Some(next.name.as_str());
         let ends = self.ends(self.last_pass.0).into_iter();
         let there = ends.filter(|(end, job)| *end > next.start && !of_it(&job.record));
         let held = there.filter_map(|(_, job)| match &job.record.state {

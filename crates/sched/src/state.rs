@@ -3,19 +3,19 @@
 use crate::array::Array;
 use crate::few_switches::SwitchWaits;
 use crate::held::Held;
-use crate::job::{Job, Place};
 use crate::kinds::Kinds;
 use crate::ledger::Ledger;
+use crate::live_job::{LiveJob, Place};
 use crate::member::Member;
 use crate::planner::BackfillParameters;
 use crate::priority::{Priorities, Usage};
 use crate::promise::Plan;
 use crate::queue::Key;
 use crate::reservations::Reservations;
-use crate::{Action, Changes, ClusterRef, Finished, PassCounts};
+use crate::{Action, Changes, ClusterRef, Finished, Job, PassCounts};
 use model::{
-    ArrayFacts, ArrayPlace, ArraySpec, ArrayTask, GpuIndex, JobId, JobRecord, JobState, NodeMark,
-    NodeName, PendingReason, Reservation, Timestamp,
+    ArrayFacts, ArrayPlace, ArraySpec, ArrayTask, GpuIndex, JobId, JobState, NodeMark, NodeName,
+    PendingReason, Reservation, Timestamp,
 };
 use resources::{Cluster, Free, PartId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,7 @@ pub struct State {
     /// Those behind a blocked job may start where they delay none that has a promise.
     pub(crate) backfill: Option<BackfillParameters>,
     pub(crate) plan: Plan,
-    pub(crate) jobs: BTreeMap<JobId, Job>,
+    pub(crate) jobs: BTreeMap<JobId, LiveJob>,
     /// Of these, the ones that hold an allocation.
     pub(crate) running: BTreeSet<JobId>,
     /// Of these, the waiting ones that ask for GPUs.
@@ -72,7 +72,7 @@ pub struct State {
     pub(crate) first: BTreeSet<JobId>,
     /// Jobs that limits alone kept from starting at the last pass.
     pub(crate) limited: BTreeSet<JobId>,
-    pub(crate) ended: Vec<JobRecord>,
+    pub(crate) ended: Vec<Job>,
     /// Nodes of which something else is said.
     pub(crate) marked: BTreeSet<NodeName>,
     /// What passes did.
@@ -101,7 +101,7 @@ pub struct Saved {
     /// The newest row's version.
     pub version: u64,
     /// Rows of live jobs.
-    pub live: Vec<JobRecord>,
+    pub live: Vec<Job>,
     /// As submitted: the elements of each array that has a live row.
     pub arrays: Vec<(JobId, ArraySpec)>,
     /// What became of ended jobs that dependencies of live ones name.
@@ -179,7 +179,7 @@ impl State {
         }
         // All rows are in before any is filed: a dependency may name a later one.
         // Running ones are filed first: whether an array is full shows in them.
-        let runs = |record: &JobRecord| matches!(record.state, JobState::Running { .. });
+        let runs = |record: &Job| matches!(record.state, JobState::Running { .. });
         let (running, waiting): (Vec<_>, Vec<_>) = saved.live.iter().partition(|row| runs(row));
         let ids: Vec<JobId> = running.iter().chain(&waiting).map(|row| row.id).collect();
         for record in saved.live {
@@ -251,17 +251,17 @@ impl State {
 
     /// A live job's row.
     #[must_use]
-    pub fn job(&self, id: JobId) -> Option<&JobRecord> {
+    pub fn job(&self, id: JobId) -> Option<&Job> {
         self.jobs.get(&id).map(|job| &job.record)
     }
 
     /// Rows of all live jobs, in ascending id.
-    pub fn live(&self) -> impl Iterator<Item = &JobRecord> {
+    pub fn live(&self) -> impl Iterator<Item = &Job> {
         self.jobs.values().map(|job| &job.record)
     }
 
     /// Rows of jobs that hold an allocation, in ascending id.
-    pub fn running(&self) -> impl Iterator<Item = &JobRecord> {
+    pub fn running(&self) -> impl Iterator<Item = &Job> {
         self.running.iter().filter_map(|id| self.job(*id))
     }
 
@@ -284,14 +284,14 @@ impl State {
     }
 
     /// Live rows that are newer than a version, the oldest of them first.
-    pub fn newer(&self, version: u64) -> impl Iterator<Item = &JobRecord> {
+    pub fn newer(&self, version: u64) -> impl Iterator<Item = &Job> {
         let after = (version.saturating_add(1), JobId(0));
         let newer = self.versions.range(after..);
         newer.filter_map(|(_version, id)| self.job(*id))
     }
 
     /// Live rows of an array, in ascending id; empty for a job outside arrays.
-    pub fn rows_of_array(&self, array_job: JobId) -> impl Iterator<Item = &JobRecord> {
+    pub fn rows_of_array(&self, array_job: JobId) -> impl Iterator<Item = &Job> {
         let rows = self.arrays.get(&array_job).map(|array| &array.rows);
         rows.into_iter().flatten().filter_map(|id| self.job(*id))
     }
@@ -378,7 +378,7 @@ impl State {
         }
         // What else waits is not even copied.
         let place = job.record.array.take();
-        let record = JobRecord {
+        let record = Job {
             id,
             array: place.as_ref().map(|place| ArrayPlace {
                 array_job: place.array_job,
@@ -400,18 +400,18 @@ impl State {
     }
 
     /// Takes a row in; it is filed nowhere yet.
-    pub(crate) fn insert(&mut self, record: JobRecord) {
+    pub(crate) fn insert(&mut self, record: Job) {
         let id = record.id;
-        let key = (record.uid, record.request.name.clone());
+        let key = (record.submitter.uid, record.request.name.clone());
         self.names.entry(key).or_default().insert(id);
-        let job = Job::new(record, &self.cluster, &mut self.kinds);
+        let job = LiveJob::new(record, &self.cluster, &mut self.kinds);
         if let Some(array_job) = job.array_job() {
             let array = self.arrays.entry(array_job);
             let array = array.or_insert_with(|| Array::new(job.own_array()));
             array.rows.insert(id);
         }
         if job.depends() {
-            for target in job.derived.dependency.iter().flat_map(|it| it.targets()) {
+            for target in job.record.dependency.iter().flat_map(|it| it.targets()) {
                 self.dependents.entry(target).or_default().insert(id);
             }
         }

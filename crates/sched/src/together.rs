@@ -9,8 +9,8 @@ use crate::ledger::{Chain, Ledger, Used, Wanted};
 use crate::pass::Pass;
 use crate::promise::{Promises, UNLIMITED};
 use crate::queue::Key;
-use crate::{Action, State};
-use model::{Allocation, JobId, JobRecord, JobState, PendingReason, Seconds, Timestamp};
+use crate::{Action, Job, State};
+use model::{Allocation, JobId, JobState, PendingReason, Seconds, Timestamp};
 use resources::{PartId, Share};
 
 /// A moment at which all fit is looked for so often: each look moves to where one more of them fits.
@@ -40,7 +40,11 @@ impl State {
     /// Whether a job stands in the queues: of components, the first where all could start.
     pub(crate) fn is_queued(&self, id: JobId) -> bool {
         let all = self.components(id);
-        let is_ready = |id: &JobId| self.jobs.get(id).is_some_and(crate::job::Job::is_ready);
+        let is_ready = |id: &JobId| {
+            self.jobs
+                .get(id)
+                .is_some_and(crate::live_job::LiveJob::is_ready)
+        };
         all.first() == Some(&id) && all.iter().all(is_ready)
     }
 
@@ -77,7 +81,7 @@ impl State {
         key: Key,
         now: Timestamp,
     ) -> Vec<Action> {
-        let user = self.jobs[&key.job].record.uid;
+        let user = self.jobs[&key.job].record.submitter.uid;
         let line = (partition, self.reserved_for(key.job).number());
         let is_behind = pass.blocked.contains_key(&line);
         pass.passed.insert(partition, key);
@@ -194,7 +198,7 @@ impl State {
             return Ok(());
         }
         let partition = self.cluster.partition(placed.choice.partition);
-        let record = JobRecord {
+        let record = Job {
             partition: Some(partition.name.clone()),
             state: JobState::Running {
                 since: now,
@@ -244,7 +248,7 @@ impl State {
                     let limit = self.limit_of(job, choice);
                     let length = (from + limit.unwrap_or(UNLIMITED)).since(from);
                     let moments = at..=until.0;
-                    let user = job.record.uid;
+                    let user = job.record.submitter.uid;
                     let (begin, shares) =
                         left.earliest(self, choice, user, length, moments, &reserved)?;
                     let placed = Placed {

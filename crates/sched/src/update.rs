@@ -1,7 +1,7 @@
 //! A job that waits or runs asks for something else from now on.
 
-use crate::{Finished, State};
-use model::{Dependency, JobId, JobRecord, JobState, PendingReason, Request, Seconds, Timestamp};
+use crate::{Finished, Job, State};
+use model::{Dependency, JobId, JobState, PendingReason, Request, Seconds, Timestamp};
 use std::sync::Arc;
 
 /// What becomes of a job.
@@ -10,7 +10,7 @@ pub struct JobUpdate {
     /// All that it asks for.
     pub request: Request,
     /// Another dependency, or none; `None` leaves it as it stands.
-    pub dependency: Option<Option<String>>,
+    pub dependency: Option<Option<Dependency>>,
     /// Another earliest start.
     pub begin: Option<Timestamp>,
     /// Another limit of a running job.
@@ -22,7 +22,7 @@ pub struct JobUpdate {
 impl JobUpdate {
     /// One that changes nothing yet.
     #[must_use]
-    pub fn of(record: &JobRecord) -> JobUpdate {
+    pub fn of(record: &Job) -> JobUpdate {
         JobUpdate {
             request: (*record.request).clone(),
             dependency: None,
@@ -44,7 +44,7 @@ impl State {
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
-        let former = (job.record.uid, job.record.request.name.clone());
+        let former = (job.record.submitter.uid, job.record.request.name.clone());
         let name = (former.0, update.request.name.clone());
         if former != name {
             if let Some(ids) = self.names.get_mut(&former) {
@@ -93,8 +93,7 @@ impl State {
                 job.record.not_before = Some(begin);
             }
             if let Some(dependency) = update.dependency {
-                job.derived.dependency = dependency.as_deref().and_then(Dependency::parse);
-                job.record.dependency = dependency;
+                job.record.dependency = dependency.map(Arc::new);
             }
             // Whether it may start is found out anew.
             job.record.eligible = None;
@@ -105,7 +104,7 @@ impl State {
             }
             job.on_cluster(&self.cluster, &mut self.kinds);
             let targets: Vec<JobId> = job
-                .derived
+                .record
                 .dependency
                 .iter()
                 .flat_map(|dependency| dependency.targets())

@@ -3,15 +3,15 @@
 
 use cluster_file::{ClusterFile, ConfText, ImportInput, PartitionState, Source, Sourced, import};
 use model::{
-    ArrayTask, Dependency, Ending, JobId, JobRecord, JobState, NodeMark, NodeName, Outcome,
-    Request, ReservationDenial, Surroundings, Timestamp, WaitStatus,
+    ArrayTask, Dependency, Ending, JobId, JobState, NodeMark, NodeName, Outcome, Request,
+    ReservationDenial, Submitter, Surroundings, Timestamp, WaitStatus,
 };
 use resources::{Cluster, Denial, Fate, Trust};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use yard_sched::{BackfillParameters, Event, Finished, State, priority_of};
+use yard_sched::{BackfillParameters, Event, Finished, Job, State};
 
 const SCENARIOS: &str = include_str!("data/scenarios/scenarios.txt");
 
@@ -108,7 +108,7 @@ fn file(cluster: &Described<'_>) -> ClusterFile {
 struct World {
     file: ClusterFile,
     state: State,
-    rows: BTreeMap<JobId, JobRecord>,
+    rows: BTreeMap<JobId, Job>,
     ids: Vec<(String, JobId)>,
     now: Timestamp,
 }
@@ -192,19 +192,12 @@ impl World {
             request.partition = Some(cluster.partition(partition).name.clone());
         }
         let id = self.state.new_id();
-        let priority = if request.hold {
-            0
-        } else {
-            priority_of(&request)
-        };
-        let record = JobRecord {
+        let submitter = Submitter {
             uid,
-            gid: uid,
             user: user.to_owned(),
-            group: user.to_owned(),
-            priority,
-            ..JobRecord::submitted(id, request, self.now)
+            ..Submitter::default()
         };
+        let record = Job::submitted(id, request, Arc::new(submitter), self.now);
         if self.state.over_submit_limit(&record).is_some() {
             return Err(failed(Denial::Policy));
         }
@@ -219,7 +212,7 @@ impl World {
     }
 
     /// Live rows of a job, or of an element of one.
-    fn rows_of(&self, name: &str) -> Vec<JobRecord> {
+    fn rows_of(&self, name: &str) -> Vec<Job> {
         let (base, task) = match name.split_once('_') {
             Some((base, task)) => (base, Some(task.parse::<u32>().expect("an element"))),
             None => (name, None),

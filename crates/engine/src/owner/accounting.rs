@@ -4,8 +4,8 @@
 use super::Owner;
 use crate::store::StoreError;
 use api::{Answer, Refusal};
-use model::{Accounting, JobRecord, Timestamp};
-use sched::Event;
+use model::{Accounting, Timestamp};
+use sched::{Event, Job};
 use std::sync::Arc;
 
 impl Owner {
@@ -39,7 +39,7 @@ impl Owner {
             let mut accounts = accounting.accounts.iter();
             accounts.any(|account| account.name == name)
         };
-        let loses = |record: &&JobRecord| {
+        let loses = |record: &&Job| {
             let account = record.request.account.as_deref();
             account.is_some_and(|account| has(&now, account) && !has(next, account))
         };

@@ -3,7 +3,8 @@
 use crate::outcome::NodeEnd;
 use crate::store::StepRow;
 use crate::{RecordTag, SupervisorKey};
-use model::{JobId, JobRecord, Outcome, RestartCount, StepId, StepState, Usage, WaitStatus};
+use model::{JobId, Outcome, RestartCount, StepId, StepState, Usage, WaitStatus};
+use sched::Job;
 use std::collections::BTreeMap;
 
 /// What a running job has.
@@ -46,7 +47,7 @@ pub(crate) struct LiveStep {
 }
 
 impl ActiveJob {
-    pub(crate) fn new(record: &JobRecord, tag: Option<RecordTag>) -> ActiveJob {
+    pub(crate) fn new(record: &Job, tag: Option<RecordTag>) -> ActiveJob {
         ActiveJob {
             job: record.id,
             restart: record.restarts,

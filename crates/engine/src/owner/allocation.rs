@@ -8,8 +8,8 @@ use super::turn::Turn;
 use crate::message::Peer;
 use crate::outcome;
 use api::{Answer, Refusal};
-use model::{Ending, JobId, JobRecord, JobState, Outcome, Timestamp, WaitStatus};
-use sched::Event;
+use model::{Ending, JobId, JobState, Outcome, Timestamp, WaitStatus};
+use sched::{Event, Job};
 
 /// How long an allocation lives without a connection: time enough for its client to come back
 /// after the engine was replaced.
@@ -33,7 +33,7 @@ impl Owner {
     pub(super) fn abandon_allocations(&mut self, now: Timestamp) {
         let live = self.state.live();
         // A component lasts as long as the first one.
-        let own_client = |record: &JobRecord| {
+        let own_client = |record: &Job| {
             let place = record.request.rare.component;
             place.is_none_or(|place| place.leader == record.id)
         };
@@ -88,7 +88,7 @@ impl Owner {
         let Some(record) = self.state.job(job) else {
             return;
         };
-        let by = record.uid;
+        let by = record.submitter.uid;
         if matches!(record.state, JobState::Pending { .. }) {
             let at = turn.now;
             self.state.apply(Event::CancelledWaiting { job, by, at });

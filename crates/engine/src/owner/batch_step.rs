@@ -3,12 +3,11 @@
 
 use crate::outcome;
 use crate::store::StepRow;
-use model::{
-    JobId, JobRecord, JobStart, JobState, JobStateName, NodeShare, StepId, StepRecord, StepState,
-};
+use model::{JobId, JobStart, JobState, JobStateName, NodeShare, StepId, StepRecord, StepState};
+use sched::Job;
 
 /// The batch step of a job that has one and was started.
-pub(super) fn of(record: &JobRecord) -> Option<StepRow> {
+pub(super) fn of(record: &Job) -> Option<StepRow> {
     let (since, allocation, state) = match &record.state {
         JobState::Running {
             since, allocation, ..

@@ -5,8 +5,8 @@ use super::{Owner, rights};
 use crate::message::Peer;
 use crate::spec::{Reach, SupervisorCall};
 use api::{Answer, CancelRequest, Refusal, Selector};
-use model::{ArrayTask, Ending, JobId, JobRecord, JobState, Outcome, StepId, WaitStatus};
-use sched::Event;
+use model::{ArrayTask, Ending, JobId, JobState, Outcome, StepId, WaitStatus};
+use sched::{Event, Job};
 
 const SIGKILL: i32 = 9;
 
@@ -42,7 +42,7 @@ impl Owner {
             Selector::Matching { .. } => {
                 let all = self.state.live();
                 let chosen = all.filter(|record| {
-                    rights::may_change(peer.uid, record.uid) && matches(&selector, record)
+                    rights::may_change(peer.uid, record.submitter.uid) && matches(&selector, record)
                 });
                 let ids: Vec<JobId> = chosen.map(|record| record.id).collect();
                 for id in ids {
@@ -217,17 +217,17 @@ impl Owner {
                 Refusal::AlreadyEnded { job }
             });
         };
-        if !rights::may_change(peer.uid, record.uid) {
+        if !rights::may_change(peer.uid, record.submitter.uid) {
             return Err(Refusal::NotYours {
                 job,
-                owner: record.user.clone(),
+                owner: record.submitter.user.clone(),
             });
         }
         Ok(())
     }
 }
 
-fn matches(selector: &Selector, record: &JobRecord) -> bool {
+fn matches(selector: &Selector, record: &Job) -> bool {
     let Selector::Matching {
         uid,
         name,
@@ -252,7 +252,7 @@ fn matches(selector: &Selector, record: &JobRecord) -> bool {
     let same = |asked: &Option<String>, has: Option<&str>| {
         asked.as_deref().is_none_or(|asked| Some(asked) == has)
     };
-    uid.is_none_or(|uid| uid == record.uid)
+    uid.is_none_or(|uid| uid == record.submitter.uid)
         && same(name, Some(&request.name))
         && state.as_deref().is_none_or(|asked| {
             state_name

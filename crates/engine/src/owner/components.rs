@@ -4,13 +4,14 @@ use super::Owner;
 use super::active_job::Over;
 use super::launch::started;
 use super::turn::Turn;
+use crate::job_record::record_of;
 use api::{Refusal, StepPart};
 use model::job_environment::{self, StartedJob};
 use model::{
     ComponentPlace, Ending, JobId, JobRecord, JobState, NodeShare, Outcome, StepId, StepRequest,
     Variables, WaitStatus,
 };
-use sched::Placement;
+use sched::{Job, Placement};
 
 /// A step's part in one job: all of it, but for a step over components.
 #[derive(Clone, Copy, Debug)]
@@ -139,11 +140,13 @@ impl Owner {
     }
 
     /// What a script of the first component knows of all of them.
-    pub(super) fn component_variables(&self, record: &JobRecord) -> Variables {
+    pub(super) fn component_variables(&self, record: &Job) -> Variables {
         let Some(place) = record.request.rare.component else {
             return Variables::new();
         };
-        let records = place.ids().filter_map(|id| self.state.job(id));
+        let jobs = place.ids().filter_map(|id| self.state.job(id));
+        let records: Vec<JobRecord> = jobs.map(|job| record_of(job, None)).collect();
+        let records = records.iter();
         let all: Vec<StartedJob<'_>> = records.filter_map(|it| started(it, self)).collect();
         job_environment::component_variables(place, &all)
     }

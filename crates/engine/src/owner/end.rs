@@ -14,10 +14,10 @@ use crate::spec::{Because, ExitFile, SupervisorCall};
 use crate::store::EndedStart;
 use api::EngineFolder;
 use model::{
-    Ending, JobId, JobRecord, JobState, JobStateName, NodeName, Outcome, StepId, StepState,
-    Timestamp, Usage, WaitStatus,
+    Ending, JobId, JobState, JobStateName, NodeName, Outcome, StepId, StepState, Timestamp, Usage,
+    WaitStatus,
 };
-use sched::Event;
+use sched::{Event, Job};
 use std::collections::HashSet;
 use std::path::Path;
 use std::thread;
@@ -330,7 +330,7 @@ impl Owner {
 }
 
 /// Whether a job may be queued again by itself.
-pub(super) fn may_requeue(record: &JobRecord) -> bool {
+pub(super) fn may_requeue(record: &Job) -> bool {
     record.batch && record.request.rare.requeue != Some(false)
 }
 

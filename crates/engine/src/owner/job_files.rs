@@ -25,10 +25,10 @@ impl Owner {
                 first.ok_or(Refusal::NoSuchJob { job })?
             }
         };
-        if !rights::may_change(peer.uid, record.uid) {
+        if !rights::may_change(peer.uid, record.submitter.uid) {
             return Err(Refusal::NotYours {
                 job,
-                owner: record.user,
+                owner: record.submitter.user.clone(),
             });
         }
         let array = record.array.as_ref().map(|place| place.array_job);

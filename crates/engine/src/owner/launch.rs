@@ -7,12 +7,14 @@ use super::{Owner, batch_step};
 use crate::RecordTag;
 use crate::fork_server::ForkServerEvent;
 use crate::isolation;
+use crate::job_record::record_of;
 use crate::message::Message;
 use crate::spec::{Environment, Program, StepSpec, Streams};
 use crate::store::{NewSubmission, StoreError};
 use api::StepTask;
 use model::job_environment::{self, StartedJob};
 use model::{ArrayTask, JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId};
+use sched::Job;
 
 impl Owner {
     /// A job was given its allocation: makes its batch step.
@@ -49,8 +51,9 @@ impl Owner {
         }
     }
 
-    fn batch_spec(&self, record: &JobRecord, new: &[NewSubmission]) -> Option<StepSpec> {
-        let started = started(record, self)?;
+    fn batch_spec(&self, record: &Job, new: &[NewSubmission]) -> Option<StepSpec> {
+        let job_record = record_of(record, None);
+        let started = started(&job_record, self)?;
         let share = started.allocation.nodes.first()?;
         let place = record.array.as_ref();
         let submitted = submitted_as(record);
@@ -126,7 +129,7 @@ impl Owner {
     /// What the records of a job's steps are recognised by.
     fn record_tag(
         &self,
-        record: &JobRecord,
+        record: &Job,
         new: &[NewSubmission],
     ) -> Result<Option<RecordTag>, StoreError> {
         let submitted = submitted_as(record);
@@ -235,23 +238,10 @@ impl Owner {
 
 /// A running job as the functions of its environment want it.
 pub(super) fn started<'a>(record: &'a JobRecord, owner: &'a Owner) -> Option<StartedJob<'a>> {
-    let JobState::Running {
-        since,
-        allocation,
-        limit,
-        ..
-    } = &record.state
-    else {
-        return None;
-    };
     let array = record.array.as_ref().map(|place| place.array_job);
     Some(StartedJob {
-        record,
         array: array.and_then(|array| owner.state.array_facts(array)),
-        allocation,
-        since: *since,
-        limit: *limit,
-        cluster: &owner.cluster.name,
         has_gpus: owner.cluster.has_gpus(),
+        ..StartedJob::of(record, &owner.cluster.name)?
     })
 }

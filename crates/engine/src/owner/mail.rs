@@ -5,8 +5,10 @@
 
 use super::Owner;
 use super::turn::Turn;
+use crate::job_record::record_of;
 use api::JobMail;
-use model::{JobRecord, JobState, JobStateName, MailEvent, Outcome, StepId};
+use model::{JobState, JobStateName, MailEvent, Outcome, StepId};
+use sched::Job;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -44,8 +46,8 @@ impl MailQueue {
 
 impl Owner {
     /// Sends what a turn that was written is worth.
-    pub(super) fn send_mail(&mut self, turn: &Turn, ended: &[JobRecord]) {
-        let mut mails: Vec<(MailEvent, JobRecord)> = Vec::new();
+    pub(super) fn send_mail(&mut self, turn: &Turn, ended: &[Job]) {
+        let mut mails: Vec<(MailEvent, Job)> = Vec::new();
         for spec in turn
             .launches
             .iter()
@@ -67,11 +69,11 @@ impl Owner {
         for job in ended {
             mails.extend(about_end(job).map(|about| (about, job.clone())));
         }
-        for (about, record) in mails {
+        for (about, job) in mails {
             let cluster = self.folder.name();
             let mail = JobMail {
                 about,
-                job: record.into(),
+                job: record_of(&job, None).into(),
                 cluster,
             };
             self.mail.send(&self.binary, mail);
@@ -80,7 +82,7 @@ impl Owner {
 }
 
 /// What the mail about an end is about, where one is wanted: one mail, whichever words ask for it.
-fn about_end(job: &JobRecord) -> Option<MailEvent> {
+fn about_end(job: &Job) -> Option<MailEvent> {
     let JobState::Ended { outcome, .. } = &job.state else {
         return None;
     };
@@ -96,7 +98,7 @@ fn about_end(job: &JobRecord) -> Option<MailEvent> {
 }
 
 /// Of an array mail is sent about single elements, where that is asked for.
-fn wants(job: &JobRecord, about: MailEvent) -> bool {
+fn wants(job: &Job, about: MailEvent) -> bool {
     let types = &job.request.rare.mail_types;
     types.contains(&about) && (job.array.is_none() || types.contains(&MailEvent::ArrayTasks))
 }
@@ -140,11 +142,12 @@ mod tests {
     use super::*;
     use MailEvent::{ArrayTasks, Begin, End, Fail, TimeLimit};
     use model::{ArrayPlace, ArrayTask, JobId, Request, Timestamp, WaitStatus};
+    use std::sync::Arc;
 
-    fn job(types: &[MailEvent], outcome: Outcome) -> JobRecord {
+    fn job(types: &[MailEvent], outcome: Outcome) -> Job {
         let mut request = Request::default();
         request.rare.mail_types = types.to_vec();
-        let mut job = JobRecord::submitted(JobId(1), request, Timestamp(0));
+        let mut job = Job::submitted(JobId(1), request, Arc::default(), Timestamp(0));
         let at = Timestamp(1);
         job.state = JobState::Ended {
             outcome,

@@ -14,8 +14,8 @@ impl Owner {
             let record = self.state.job(one.job)?;
             Some(JobPriorityInfo {
                 job: one.job,
-                user: record.user.clone(),
-                uid: record.uid,
+                user: record.submitter.user.clone(),
+                uid: record.submitter.uid,
                 account: one.account,
                 partition: one.partition,
                 priority: one.priority,

@@ -2,9 +2,11 @@
 
 use super::watch::Waiter;
 use super::{Owner, batch_step};
+use crate::job_record::record_of;
 use crate::store::StoreError;
 use api::{Answer, Call, HistoryReport, JobFilter, JobReport, Refusal, Watched};
-use model::{ComponentPlace, JobId, JobRecord, JobState, StepId, StepRecord, Timestamp};
+use model::{ComponentPlace, JobId, JobState, StepId, StepRecord, Timestamp};
+use sched::Job;
 use std::sync::mpsc;
 
 /// Longest that a watcher waits.
@@ -15,7 +17,7 @@ impl Owner {
     pub(super) fn read(&mut self, call: Call, reply: mpsc::Sender<Answer>, now: Timestamp) {
         let answer = match call {
             Call::Jobs(filter) => self.jobs(&filter).map(|jobs| Answer::Jobs {
-                jobs: reports(jobs),
+                jobs: self.reports(jobs),
             }),
             Call::Steps { job } => self.steps(job),
             Call::Histories(filter) => self
@@ -52,7 +54,7 @@ impl Owner {
                     return;
                 }
                 Ok(jobs) => Ok(Answer::Watched(Watched {
-                    jobs: reports(jobs),
+                    jobs: self.reports(jobs),
                     version: self.state.version(),
                 })),
                 Err(error) => Err(error),
@@ -68,8 +70,16 @@ impl Owner {
         let _gone = reply.send(answer);
     }
 
-    fn jobs(&self, filter: &JobFilter) -> Result<Vec<JobRecord>, StoreError> {
-        let has_comment = |record: &JobRecord| {
+    fn report(&self, job: &Job) -> JobReport {
+        record_of(job, self.state.planned(job.id)).into()
+    }
+
+    fn reports(&self, jobs: Vec<Job>) -> Vec<JobReport> {
+        jobs.iter().map(|job| self.report(job)).collect()
+    }
+
+    fn jobs(&self, filter: &JobFilter) -> Result<Vec<Job>, StoreError> {
+        let has_comment = |record: &Job| {
             let comment = filter.comment.as_deref();
             comment.is_none_or(|comment| record.request.rare.comment.as_deref() == Some(comment))
         };
@@ -85,7 +95,7 @@ impl Owner {
                 }
             }
             None => {
-                let live = self.state.live().filter(|record| has_comment(record));
+                let live = self.state.live().filter(|job| has_comment(job));
                 found.extend(live.cloned());
                 match (filter.ended_since, &filter.comment) {
                     (Some(_), Some(comment)) => {
@@ -96,7 +106,7 @@ impl Owner {
                 }
             }
         }
-        let wanted = |record: &JobRecord| match &record.state {
+        let wanted = |record: &Job| match &record.state {
             JobState::Ended { at, .. } => filter.ended_since.is_some_and(|since| *at >= since),
             JobState::Pending { .. } | JobState::Running { .. } => true,
         };
@@ -104,9 +114,6 @@ impl Owner {
         found.sort_by_key(|record| record.id);
         // An array's own row goes by two names, and a job may be asked for twice.
         found.dedup_by_key(|record| record.id);
-        for record in &mut found {
-            record.planned = self.state.planned(record.id);
-        }
         Ok(found)
     }
 
@@ -131,7 +138,7 @@ impl Owner {
 
     /// Rows of a watcher's filter that are newer than `after`. From 0 a watcher of named jobs sees
     /// how they ended too.
-    fn changed(&self, filter: &JobFilter, after: u64) -> Result<Vec<JobRecord>, StoreError> {
+    fn changed(&self, filter: &JobFilter, after: u64) -> Result<Vec<Job>, StoreError> {
         if after == 0 || after > self.state.version() {
             let named = filter.ids.is_some() || filter.comment.is_some();
             let ended_since = match filter.ended_since {
@@ -147,7 +154,7 @@ impl Owner {
             return Ok(Vec::new());
         }
         let live = self.state.newer(after).cloned();
-        let mut newer: Vec<JobRecord> = live.chain(self.store.ended_newer(after)?).collect();
+        let mut newer: Vec<Job> = live.chain(self.store.ended_newer(after)?).collect();
         newer.retain(|record| super::watch::is_wanted(filter, record));
         newer.sort_unstable_by_key(|record| record.id);
         Ok(newer)
@@ -166,7 +173,7 @@ impl Owner {
             steps.extend(batch);
             steps.sort_by_key(|step| (step.restart, step.step));
             Ok(HistoryReport {
-                job: job.into(),
+                job: self.report(&job),
                 starts,
                 steps,
             })
@@ -198,8 +205,4 @@ impl Owner {
             steps: steps.collect(),
         })
     }
-}
-
-fn reports(jobs: Vec<JobRecord>) -> Vec<JobReport> {
-    jobs.into_iter().map(JobReport::from).collect()
 }

@@ -8,8 +8,8 @@ use crate::engine_cluster::EngineCluster;
 use crate::outcome;
 use crate::record;
 use crate::store::{Store, StoreError};
-use model::{Ending, JobId, JobRecord, JobState, StepId, StepState, Timestamp};
-use sched::State;
+use model::{Ending, JobId, JobState, StepId, StepState, Timestamp};
+use sched::{Job, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub(crate) fn read(
 }
 
 /// The id that a job was submitted under: its own, or its array's.
-pub(super) fn submitted_as(record: &JobRecord) -> JobId {
+pub(super) fn submitted_as(record: &Job) -> JobId {
     let array = record.array.as_ref();
     array.map_or(record.id, |place| place.array_job)
 }

@@ -55,10 +55,10 @@ impl Owner {
         let ended = ended.map_err(|error| super::submit::store_refusal(&error))?;
         let record = ended.into_iter().find(|record| record.id == job);
         let mut record = record.ok_or(Refusal::AlreadyEnded { job })?;
-        if !rights::may_change(peer.uid, record.uid) {
+        if !rights::may_change(peer.uid, record.submitter.uid) {
             return Err(Refusal::NotYours {
                 job,
-                owner: record.user,
+                owner: record.submitter.user.clone(),
             });
         }
         if restart.is_some_and(|restart| restart < record.restarts) {
@@ -124,7 +124,7 @@ impl Owner {
     }
 }
 
-fn refuse_unless_allowed(record: &model::JobRecord) -> Result<(), Refusal> {
+fn refuse_unless_allowed(record: &sched::Job) -> Result<(), Refusal> {
     if may_requeue(record) {
         return Ok(());
     }

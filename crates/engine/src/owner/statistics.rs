@@ -1,8 +1,8 @@
 //! What the scheduler did, for `sdiag`. Counted in memory, from the engine's start or the last reset.
 
 use super::Owner;
-use model::{JobRecord, JobState, Outcome, Passes, SchedulerStatistics, Timestamp};
-use sched::PassCounts;
+use model::{JobState, Outcome, Passes, SchedulerStatistics, Timestamp};
+use sched::{Job, PassCounts};
 use std::time::Duration;
 
 /// The counts.
@@ -59,7 +59,7 @@ impl Statistics {
         self.backfilled_in_all += pass.looked.backfilled;
     }
 
-    pub(super) fn note_jobs(&mut self, submitted: u64, started: u64, ended: &[JobRecord]) {
+    pub(super) fn note_jobs(&mut self, submitted: u64, started: u64, ended: &[Job]) {
         self.submitted += submitted;
         self.started += started;
         for record in ended {

@@ -6,16 +6,17 @@ use super::components::PlacedPart;
 use super::launch::started;
 use super::turn::Turn;
 use crate::SupervisorKey;
+use crate::job_record::record_of;
 use crate::message::Peer;
 use crate::spec::{AroundTask, Environment, Program, Reach, StepSpec, Streams, SupervisorCall};
 use crate::store::StepRow;
 use api::{Answer, Refusal, StepLaunch, StepRequestName, StepTask};
 use model::job_environment;
 use model::{
-    Distribution, JobId, JobRecord, JobState, NodeShare, OpenMode, SignalTarget, StepId,
-    StepRecord, StepRequest, StepState,
+    Distribution, JobId, JobState, NodeShare, OpenMode, SignalTarget, StepId, StepRecord,
+    StepRequest, StepState,
 };
-use sched::{StepRefusal, place_step};
+use sched::{Job, StepRefusal, place_step};
 
 impl Owner {
     pub(super) fn create_step(
@@ -190,7 +191,7 @@ impl Owner {
 
     fn step_spec(
         &self,
-        record: &JobRecord,
+        record: &Job,
         step: &StepRecord,
         node: usize,
         ranks: &[u32],
@@ -198,7 +199,8 @@ impl Owner {
         launch: &StepLaunch,
     ) -> Option<StepSpec> {
         let request = part.request;
-        let started = started(record, self)?;
+        let job_record = record_of(record, None);
+        let started = started(&job_record, self)?;
         let share = step.nodes.get(node)?;
         let mut variables = job_environment::step_variables(&started, step);
         variables.extend(self.component_variables(record));
@@ -294,12 +296,7 @@ fn ranks(counts: &[u32], before: u32, request: &StepRequest) -> Vec<Vec<u32>> {
 }
 
 /// The tasks of one node, bound to its CPUs as was asked.
-fn tasks(
-    record: &JobRecord,
-    share: &NodeShare,
-    ranks: &[u32],
-    request: &StepRequest,
-) -> Vec<StepTask> {
+fn tasks(record: &Job, share: &NodeShare, ranks: &[u32], request: &StepRequest) -> Vec<StepTask> {
     let each = request.cpus_per_task.or(record.request.cpus_per_task);
     let each = each.unwrap_or(1).max(1) as usize;
     let bind = request.cpu_bind.clone().unwrap_or_default();

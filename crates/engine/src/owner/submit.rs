@@ -5,9 +5,10 @@ use super::turn::Turn;
 use crate::message::Peer;
 use crate::store::NewSubmission;
 use api::{Answer, Refusal, Submission, WouldStart};
-use model::{ComponentPlace, Dependency, JobId, JobRecord, Request, Timestamp};
+use model::{ComponentPlace, Dependency, JobId, Request, Submitter, Timestamp};
 use resources::Denial;
-use sched::{Event, Finished, priority_of};
+use sched::{Event, Finished, Job};
+use std::sync::Arc;
 
 impl Owner {
     /// When a job of the caller would start, if it could at all.
@@ -70,15 +71,13 @@ impl Owner {
         if requests().any(|request| request.rare.array.is_some()) && !submission.later.is_empty() {
             return Err(invalid("Invalid job array specification"));
         }
+        let mut histories: Vec<Vec<Finished>> = Vec::new();
         for request in requests() {
             self.admit(request, peer)?;
-            self.check_dependency(request.rare.dependency.as_deref())?;
+            let dependency = self.checked_dependency(request.rare.dependency.as_deref())?;
+            let history = self.store.history(dependency.as_ref());
+            histories.push(history.map_err(|error| store_refusal(&error))?);
         }
-        let histories = requests().map(|request| {
-            let history = self.store.history(request.rare.dependency.as_deref());
-            history.map_err(|error| store_refusal(&error))
-        });
-        let histories: Vec<Vec<Finished>> = histories.collect::<Result<_, _>>()?;
         let elements = submission.request.rare.array.as_ref();
         if elements.is_some_and(|spec| spec.indices.is_empty()) {
             return Err(invalid("Invalid job array specification"));
@@ -92,7 +91,7 @@ impl Owner {
                 return Err(never_fits(resources::Finding::by_engine(
                     Denial::Policy,
                     "one more job",
-                    format!("{} has as many as allowed ({limit})", record.user),
+                    format!("{} has as many as allowed ({limit})", record.submitter.user),
                     "submit it when others have ended",
                 )));
             }
@@ -121,7 +120,7 @@ impl Owner {
         submission: Submission,
         peer: Peer,
         now: Timestamp,
-    ) -> Result<Vec<(JobRecord, NewSubmission)>, Refusal> {
+    ) -> Result<Vec<(Job, NewSubmission)>, Refusal> {
         let Submission {
             token,
             request,
@@ -134,7 +133,14 @@ impl Owner {
             submit_host,
         } = submission;
         let environment = text_of("environment", &environment)?;
-        let (user, group) = (self.users.user(peer.uid), self.users.group(peer.gid));
+        let submitter = Arc::new(Submitter {
+            uid: peer.uid,
+            gid: peer.gid,
+            user: self.users.user(peer.uid),
+            group: self.users.group(peer.gid),
+            host: submit_host,
+            command,
+        });
         let leader = JobId(self.state.next_id());
         let size = u32::try_from(later.len() + 1).unwrap_or(u32::MAX);
         let requests = std::iter::once(request).chain(later);
@@ -155,23 +161,11 @@ impl Owner {
                 let partition = partition.map(|partition| nodes.partition(partition));
                 request.partition = partition.map(|partition| partition.name.clone());
             }
-            let priority = if request.hold || request.rare.priority == Some(0) {
-                0
-            } else {
-                priority_of(&request)
-            };
             // The script is the first one's, and the others last as long as it does.
             let script = script.clone().filter(|_| offset == 0);
-            let record = JobRecord {
-                uid: peer.uid,
-                gid: peer.gid,
-                user: user.clone(),
-                group: group.clone(),
-                priority,
+            let record = Job {
                 batch: script.is_some(),
-                command: command.clone(),
-                submit_host: submit_host.clone(),
-                ..JobRecord::submitted(id, request, now)
+                ..Job::submitted(id, request, Arc::clone(&submitter), now)
             };
             let new = NewSubmission {
                 job: id,
@@ -179,14 +173,9 @@ impl Owner {
                     0 => token.clone(),
                     offset => format!("{token}+{offset}"),
                 },
-                uid: peer.uid,
-                gid: peer.gid,
-                user: user.clone(),
-                group: group.clone(),
+                submitter: Arc::clone(&submitter),
                 umask,
                 arguments: args.clone(),
-                command: command.clone(),
-                submit_host: submit_host.clone(),
                 request: asked,
                 script,
                 environment: environment.clone(),
@@ -214,7 +203,7 @@ impl Owner {
     ) -> Result<Option<JobId>, Refusal> {
         let mut new = turn.submissions.iter();
         let known = match new.find(|new| new.token == submission.token) {
-            Some(new) => Some((new.job, new.uid)),
+            Some(new) => Some((new.job, new.submitter.uid)),
             None => self
                 .store
                 .by_token(&submission.token)
@@ -229,9 +218,13 @@ impl Owner {
         }
     }
 
-    pub(super) fn check_dependency(&self, dependency: Option<&str>) -> Result<(), Refusal> {
+    /// What a job is to wait for, where it names jobs that were submitted.
+    pub(super) fn checked_dependency(
+        &self,
+        dependency: Option<&str>,
+    ) -> Result<Option<Dependency>, Refusal> {
         let Some(text) = dependency else {
-            return Ok(());
+            return Ok(None);
         };
         let dependency = Dependency::parse(text).ok_or_else(|| Refusal::Invalid {
             message: format!("Job dependency problem: {text} names no jobs in Slurm's way"),
@@ -243,7 +236,7 @@ impl Owner {
                 });
             }
         }
-        Ok(())
+        Ok(Some(dependency))
     }
 }
 

@@ -7,8 +7,8 @@ use crate::SupervisorKey;
 use crate::spec::{StepSpec, SupervisorCall};
 use crate::store::{Batch, EndedStart, NewSubmission, StepRow};
 use api::{Answer, Call, Refusal};
-use model::{JobId, JobRecord, PendingReason, StepId, Timestamp};
-use sched::Action;
+use model::{JobId, PendingReason, StepId, Timestamp};
+use sched::{Action, Job};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc;
 use std::time::Instant;
@@ -102,7 +102,7 @@ impl Owner {
             self.note_ended(changes.ended.len(), turn.now);
         }
         let live = changes.live.iter().filter_map(|id| self.state.job(*id));
-        let jobs: Vec<&JobRecord> = live.chain(&changes.ended).collect();
+        let jobs: Vec<&Job> = live.chain(&changes.ended).collect();
         let steps = turn.steps.iter().filter_map(|(job, step)| {
             let active: &ActiveJob = self.running.get(job)?;
             Some(&active.steps.get(step)?.row)
@@ -145,7 +145,7 @@ impl Owner {
             return;
         }
         let shown = changes.shown.iter().filter_map(|id| self.state.job(*id));
-        let changed: Vec<&JobRecord> = batch.jobs.iter().copied().chain(shown).collect();
+        let changed: Vec<&Job> = batch.jobs.iter().copied().chain(shown).collect();
         super::watch::wake(&mut self.waiters, &changed, self.state.version());
         for (reply, answer) in turn.answers.drain(..) {
             // A client that is gone asks again, or never will.

@@ -6,10 +6,10 @@ use crate::message::Peer;
 use crate::spec::{Because, SupervisorCall};
 use api::{Answer, Refusal};
 use model::{
-    Dependency, JobChange, JobId, JobRecord, JobState, LimitChange, Request, Seconds,
-    TimeLimitRequest, Timestamp,
+    Dependency, JobChange, JobId, JobState, LimitChange, Request, Seconds, TimeLimitRequest,
+    Timestamp,
 };
-use sched::{Event, JobUpdate};
+use sched::{Event, Job, JobUpdate};
 use std::sync::Arc;
 
 impl Owner {
@@ -33,7 +33,7 @@ impl Owner {
             let record = self.state.job(id).ok_or(Refusal::NoSuchJob { job })?;
             let update = self.updated(record, changes, is_operator)?;
             let dependency = update.dependency.as_ref().and_then(Option::as_ref);
-            let history = self.store.history(dependency.map(String::as_str));
+            let history = self.store.history(dependency);
             let history = history.map_err(|error| super::submit::store_refusal(&error))?;
             updates.push((id, update, history));
         }
@@ -85,7 +85,7 @@ impl Owner {
     /// What becomes of a job by the changes.
     fn updated(
         &self,
-        record: &JobRecord,
+        record: &Job,
         changes: &[JobChange],
         is_operator: bool,
     ) -> Result<JobUpdate, Refusal> {
@@ -106,7 +106,7 @@ impl Owner {
 
     fn change_waiting(
         &self,
-        record: &JobRecord,
+        record: &Job,
         update: &mut JobUpdate,
         change: &JobChange,
         is_operator: bool,
@@ -195,12 +195,11 @@ impl Owner {
                 }
             }
             JobChange::Dependency(dependency) => {
-                let is_read = |text: &String| Dependency::parse(text).is_some();
-                if !dependency.iter().all(is_read) {
+                let text = dependency.as_deref();
+                if text.is_some_and(|text| Dependency::parse(text).is_none()) {
                     return Err(invalid("Job dependency problem"));
                 }
-                self.check_dependency(dependency.as_deref())?;
-                update.dependency = Some(dependency.clone());
+                update.dependency = Some(self.checked_dependency(text)?);
             }
             JobChange::Begin(at) => update.begin = Some(*at),
             JobChange::Priority(0) => update.hold = true,
@@ -227,12 +226,12 @@ impl Owner {
     }
 
     /// Whether the cluster's rules keep a job's user from its account or QOS.
-    fn may_not(&self, request: &Request, record: &JobRecord) -> bool {
+    fn may_not(&self, request: &Request, record: &Job) -> bool {
         use resources::Denial;
         let Some(rules) = self.cluster.rules() else {
             return false;
         };
-        let all = resources::findings(rules, request, Some(&record.user));
+        let all = resources::findings(rules, request, Some(&record.submitter.user));
         all.iter()
             .any(|refusal| matches!(refusal.denial, Denial::Account | Denial::Qos))
     }

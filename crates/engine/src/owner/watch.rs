@@ -1,8 +1,10 @@
 //! Watchers: calls that are answered once something changes.
 
 use super::Owner;
+use crate::job_record::record_of;
 use api::{Answer, JobFilter, JobReport, Watched};
-use model::{JobRecord, Timestamp};
+use model::Timestamp;
+use sched::Job;
 use std::sync::mpsc;
 
 /// A watcher for whom nothing has changed yet.
@@ -14,10 +16,10 @@ pub(crate) struct Waiter {
 }
 
 /// Answers the watchers of rows that were just written.
-pub(super) fn wake(waiters: &mut Vec<Waiter>, changed: &[&JobRecord], version: u64) {
+pub(super) fn wake(waiters: &mut Vec<Waiter>, changed: &[&Job], version: u64) {
     waiters.retain(|waiter| {
         let jobs = changed.iter().filter(|row| is_wanted(&waiter.filter, row));
-        let jobs: Vec<JobReport> = jobs.map(|row| (*row).clone().into()).collect();
+        let jobs: Vec<JobReport> = jobs.map(|job| record_of(job, None).into()).collect();
         if jobs.is_empty() {
             return true;
         }
@@ -50,7 +52,7 @@ impl Owner {
 }
 
 /// Whether a changed row is one that the filter is about; that it ended is news in any case.
-pub(super) fn is_wanted(filter: &JobFilter, record: &JobRecord) -> bool {
+pub(super) fn is_wanted(filter: &JobFilter, record: &Job) -> bool {
     let array = record.array.as_ref().map(|place| place.array_job);
     let by_id = filter
         .ids

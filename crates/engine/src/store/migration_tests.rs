@@ -2,7 +2,7 @@
 
 use super::{StepRow, Store, StoreError, open};
 use expect_test::{Expect, expect};
-use model::{ArrayTask, JobId, JobRecord, JobState, Timestamp};
+use model::{ArrayTask, JobId, JobState, Timestamp};
 use rusqlite::Connection;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use std::fmt::Write as _;
@@ -45,7 +45,7 @@ fn all(store: &Store) -> String {
     text
 }
 
-fn line(job: &JobRecord) -> String {
+fn line(job: &sched::Job) -> String {
     let request = &job.request;
     let task = job.array.as_ref().map(|place| match &place.task {
         ArrayTask::One(task) => format!("{}_{task}", place.array_job),
@@ -81,7 +81,7 @@ fn line(job: &JobRecord) -> String {
         request.account,
         request.qos,
         request.rare.comment,
-        job.dependency,
+        job.dependency.as_ref().map(|it| it.to_string()),
         job.not_before.is_some(),
         job.eligible.is_some(),
         job.restarts,

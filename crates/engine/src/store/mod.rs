@@ -5,6 +5,7 @@
 //! exit files, which carry the boot id, tell what became of them.
 
 mod committed;
+mod job_row;
 #[cfg(test)]
 mod migration_tests;
 mod migrations;

@@ -1,14 +1,15 @@
 //! Reading: what a start needs, and what clients ask for of ended jobs.
 
+use super::job_row::{self, LastSubmission};
 use super::{Store, StoreError, rows};
 use crate::RecordTag;
 use crate::owner::Clock;
 use model::{
-    ArraySpec, Dependency, JobId, JobRecord, JobStart, NodeMark, NodeName, NodeShare, Reservation,
+    ArraySpec, Dependency, JobId, JobStart, NodeMark, NodeName, NodeShare, Reservation,
     RestartCount, StepRecord, Timestamp,
 };
 use rusqlite::{OptionalExtension, Params};
-use sched::{Finished, Saved};
+use sched::{Finished, Job, Saved};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 
@@ -181,8 +182,10 @@ impl Store {
     }
 
     /// What became of ended jobs that a dependency names.
-    pub(crate) fn history(&self, dependency: Option<&str>) -> Result<Vec<Finished>, StoreError> {
-        let dependency = dependency.and_then(Dependency::parse);
+    pub(crate) fn history(
+        &self,
+        dependency: Option<&Dependency>,
+    ) -> Result<Vec<Finished>, StoreError> {
         let named = dependency.iter();
         // A list may name one job thousands of times.
         let targets: BTreeSet<JobId> = named.flat_map(|named| named.targets()).collect();
@@ -197,7 +200,7 @@ impl Store {
     }
 
     /// Ended jobs of this id: the job, or the elements of the array.
-    pub(crate) fn ended_by_id(&self, id: JobId) -> Result<Vec<JobRecord>, StoreError> {
+    pub(crate) fn ended_by_id(&self, id: JobId) -> Result<Vec<Job>, StoreError> {
         self.jobs(
             "jobs.live = 0 AND (jobs.id = ?1 OR jobs.submission = ?1 AND jobs.task IS NOT NULL)",
             [id.0],
@@ -205,17 +208,17 @@ impl Store {
     }
 
     /// Jobs that ended at or after a moment.
-    pub(crate) fn ended_since(&self, since: Timestamp) -> Result<Vec<JobRecord>, StoreError> {
+    pub(crate) fn ended_since(&self, since: Timestamp) -> Result<Vec<Job>, StoreError> {
         self.jobs("jobs.live = 0 AND jobs.ended_at >= ?1", [since.0])
     }
 
     /// Ended jobs with this comment.
-    pub(crate) fn ended_by_comment(&self, comment: &str) -> Result<Vec<JobRecord>, StoreError> {
+    pub(crate) fn ended_by_comment(&self, comment: &str) -> Result<Vec<Job>, StoreError> {
         self.jobs("jobs.live = 0 AND jobs.comment = ?1", [comment])
     }
 
     /// Ended jobs whose rows are newer than a version.
-    pub(crate) fn ended_newer(&self, version: u64) -> Result<Vec<JobRecord>, StoreError> {
+    pub(crate) fn ended_newer(&self, version: u64) -> Result<Vec<Job>, StoreError> {
         let version = i64::try_from(version).unwrap_or(i64::MAX);
         self.jobs("jobs.live = 0 AND jobs.version > ?1", [version])
     }
@@ -343,17 +346,17 @@ impl Store {
     }
 
     /// Jobs for which a condition holds, in ascending id.
-    fn jobs(&self, condition: &str, params: impl Params) -> Result<Vec<JobRecord>, StoreError> {
+    fn jobs(&self, condition: &str, params: impl Params) -> Result<Vec<Job>, StoreError> {
         let sql = format!(
             "SELECT {} FROM {} WHERE {condition} ORDER BY jobs.id",
-            rows::JOB_COLUMNS,
-            rows::JOBS
+            job_row::JOB_COLUMNS,
+            job_row::JOBS
         );
-        let read = || -> rusqlite::Result<Vec<JobRecord>> {
+        let read = || -> rusqlite::Result<Vec<Job>> {
             let mut statement = self.db.prepare_cached(&sql)?;
-            let mut last = None;
+            let mut last = LastSubmission::default();
             let jobs = statement.query_map(params, |row| {
-                rows::read_job(row, &mut last, |array| self.own_rows(array))
+                job_row::read_job(row, &mut last, |array| self.own_rows(array))
             })?;
             jobs.collect()
         };

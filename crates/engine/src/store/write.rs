@@ -1,16 +1,18 @@
 //! Writing: one transaction for all that happened since the last.
 
+use super::job_row::{Hold, JobRow, StartRow};
 use super::rows::{self, to_json as json};
 use super::{StepRow, Store, StoreError};
 use crate::owner::Clock;
 use model::{
-    ArrayTask, JobId, JobRecord, JobState, JobStateName, NodeMark, NodeName, Outcome,
-    PendingReason, Reservation, RestartCount, Timestamp,
+    JobId, JobState, JobStateName, NodeMark, NodeName, Outcome, PendingReason, Reservation,
+    RestartCount, Submitter, Timestamp,
 };
 use rusqlite::{Transaction, TransactionBehavior, params};
-use sched::Member;
 use sched::priority::Usage;
+use sched::{Job, Member};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// All that one transaction writes.
 #[derive(Debug)]
@@ -19,7 +21,7 @@ pub(crate) struct Batch<'a> {
     pub(crate) durable: bool,
     pub(crate) next_id: u32,
     pub(crate) clock: &'a Clock,
-    pub(crate) jobs: Vec<&'a JobRecord>,
+    pub(crate) jobs: Vec<&'a Job>,
     pub(crate) steps: Vec<&'a StepRow>,
     pub(crate) submissions: Vec<&'a NewSubmission>,
     /// Why jobs that were started waited last.
@@ -40,14 +42,9 @@ pub(crate) struct Batch<'a> {
 pub(crate) struct NewSubmission {
     pub(crate) job: JobId,
     pub(crate) token: String,
-    pub(crate) uid: u32,
-    pub(crate) gid: u32,
-    pub(crate) user: String,
-    pub(crate) group: String,
+    pub(crate) submitter: Arc<Submitter>,
     pub(crate) umask: u32,
     pub(crate) arguments: Vec<String>,
-    pub(crate) command: Option<String>,
-    pub(crate) submit_host: String,
     /// As the client asked, in JSON.
     pub(crate) request: String,
     pub(crate) script: Option<String>,
@@ -173,29 +170,10 @@ impl Store {
     }
 }
 
-fn write_job(transaction: &Transaction<'_>, record: &JobRecord) -> rusqlite::Result<()> {
-    let request = &record.request;
-    let ran = rows::ran(&record.state);
-    let (ended_at, outcome) = match &record.state {
-        JobState::Ended { at, outcome, .. } => (Some(at.0), Some(json(outcome)?)),
-        JobState::Pending { .. } | JobState::Running { .. } => (None, None),
-    };
-    let ending = match &record.state {
-        JobState::Running { ending, .. } => ending.as_ref().map(json).transpose()?,
-        JobState::Pending { .. } | JobState::Ended { .. } => None,
-    };
-    let (submission, task, waiting) = match &record.array {
-        None => (record.id, None, None),
-        Some(place) => match &place.task {
-            ArrayTask::One(task) => (place.array_job, Some(*task), None),
-            ArrayTask::Waiting(spec) => {
-                // From then on rows of other elements may be forgotten.
-                let ended = ended_at.is_some() || record.restarts > 0;
-                let text = ended.then(|| model::array_elements_text(&spec.indices, None, true));
-                (place.array_job, None, text)
-            }
-        },
-    };
+fn write_job(transaction: &Transaction<'_>, job: &Job) -> rusqlite::Result<()> {
+    let row = JobRow::of(job);
+    let start = StartRow::of(job);
+    let request = &job.request;
     transaction
         .prepare_cached(
             // Whose a job is and what it is called never changes: those indexes are left alone.
@@ -215,46 +193,46 @@ fn write_job(transaction: &Transaction<'_>, record: &JobRecord) -> rusqlite::Res
                  outcome = excluded.outcome, version = excluded.version",
         )?
         .execute(params![
-            record.id.0,
-            submission.0,
-            task,
-            waiting,
-            record.uid,
+            row.id.0,
+            row.submission.0,
+            row.task,
+            row.waiting,
+            job.submitter.uid,
             request.name,
             request.account,
             request.partition,
             request.qos,
             request.rare.comment,
-            ended_at.is_none(),
-            rows::state_name(&record.state),
-            record.submitted.0,
-            record.eligible.map(|at| at.0),
-            record.not_before.map(|at| at.0),
-            record.dependency,
-            rows::hold(record),
-            ran.map(|(since, ..)| since.0),
-            ended_at,
-            ran.map(|(_, allocation, _)| rows::node_list(&allocation.nodes)),
-            record.restarts,
-            ending,
-            outcome,
-            i64::try_from(record.version).unwrap_or(i64::MAX),
+            row.ended_at.is_none(),
+            row.state.long(),
+            row.submitted_at.0,
+            row.eligible_at.map(|at| at.0),
+            row.not_before.map(|at| at.0),
+            row.dependency,
+            row.hold.map(Hold::text),
+            start.as_ref().map(|start| start.started_at.0),
+            row.ended_at.map(|at| at.0),
+            start.as_ref().map(StartRow::node_list),
+            row.restarts,
+            row.ending.as_ref().map(json).transpose()?,
+            row.outcome.as_ref().map(json).transpose()?,
+            i64::try_from(row.version).unwrap_or(i64::MAX),
         ])?;
-    match ended_at {
+    match row.ended_at {
         Some(at) => transaction
             .prepare_cached("INSERT OR REPLACE INTO folders VALUES (?1, ?2)")?
-            .execute(params![record.id.0, at])?,
+            .execute(params![row.id.0, at.0])?,
         // Queued again, its folder is needed again; only then can there be one to forget.
-        None if record.restarts > 0 => transaction
+        None if row.restarts > 0 => transaction
             .prepare_cached("DELETE FROM folders WHERE job = ?1")?
-            .execute([record.id.0])?,
+            .execute([row.id.0])?,
         None => 0,
     };
     Ok(())
 }
 
 /// A job asks for something else than before.
-fn write_request(transaction: &Transaction<'_>, record: &JobRecord) -> rusqlite::Result<()> {
+fn write_request(transaction: &Transaction<'_>, record: &Job) -> rusqlite::Result<()> {
     let request = &record.request;
     transaction
         .prepare_cached(
@@ -275,12 +253,13 @@ fn write_request(transaction: &Transaction<'_>, record: &JobRecord) -> rusqlite:
 /// A job was started, or something changed while it runs: its start moves where the clock was set.
 fn write_start(
     transaction: &Transaction<'_>,
-    record: &JobRecord,
+    job: &Job,
     reason: Option<&PendingReason>,
 ) -> rusqlite::Result<()> {
-    let Some((since, allocation, limit)) = rows::ran(&record.state) else {
+    let Some(start) = StartRow::of(job) else {
         return Ok(());
     };
+    let limit = start.limit.map(|limit| number(limit.0));
     let Some(reason) = reason else {
         transaction
             .prepare_cached(
@@ -288,15 +267,11 @@ fn write_start(
                  WHERE job = ?1 AND restart = ?2",
             )?
             .execute(params![
-                record.id.0,
-                record.restarts,
-                since.0,
-                limit.map(|limit| number(limit.0)),
-                match &record.state {
-                    JobState::Running { suspension, .. } =>
-                        suspension.as_ref().map(json).transpose()?,
-                    JobState::Pending { .. } | JobState::Ended { .. } => None,
-                },
+                job.id.0,
+                job.restarts,
+                start.started_at.0,
+                limit,
+                start.suspension.as_ref().map(json).transpose()?,
             ])?;
         return Ok(());
     };
@@ -307,18 +282,18 @@ fn write_start(
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         )?
         .execute(params![
-            record.id.0,
-            record.restarts,
-            record.partition,
-            record.request.qos,
+            job.id.0,
+            job.restarts,
+            start.partition,
+            job.request.qos,
             JobStateName::Running.long(),
-            record.submitted.0,
-            record.eligible.map(|at| at.0),
-            since.0,
-            limit.map(|limit| number(limit.0)),
-            rows::node_list(&allocation.nodes),
-            json(&allocation.nodes)?,
-            record.priority,
+            job.submitted.0,
+            job.eligible.map(|at| at.0),
+            start.started_at.0,
+            limit,
+            start.node_list(),
+            start.shares_text()?,
+            start.priority,
             model::reason_text(&JobState::Pending {
                 reason: reason.clone()
             }),
@@ -434,6 +409,7 @@ fn write_submission(
     transaction: &Transaction<'_>,
     submission: &NewSubmission,
 ) -> rusqlite::Result<()> {
+    let submitter = &submission.submitter;
     transaction
         .prepare_cached(
             "INSERT INTO submissions (job, token, uid, gid, user_name, group_name, umask,
@@ -443,14 +419,14 @@ fn write_submission(
         .execute(params![
             submission.job.0,
             submission.token,
-            submission.uid,
-            submission.gid,
-            submission.user,
-            submission.group,
+            submitter.uid,
+            submitter.gid,
+            submitter.user,
+            submitter.group,
             submission.umask,
             json(&submission.arguments)?,
-            submission.command,
-            submission.submit_host,
+            submitter.command,
+            submitter.host,
             submission.script.is_some(),
             submission.request,
             submission.script.as_deref().map(str::as_bytes),

@@ -4,7 +4,7 @@
 //! that `srun` was called with. Names and values as a step on 22.05.8 was seen to have them; the
 //! start and end times came with 23.02.
 
-use crate::records::{ArrayFacts, ArrayTask, JobRecord, StepRecord};
+use crate::records::{ArrayFacts, ArrayTask, JobRecord, JobState, StepRecord};
 use crate::requests::{ComponentPlace, Request, StepRequest};
 use crate::values::{
     Allocation, Distribution, GpuCount, GpuIndex, Levels, MemoryRequest, NodeShare, Seconds,
@@ -28,6 +28,32 @@ pub struct StartedJob<'a> {
     pub cluster: &'a str,
     /// The machine has GPUs: a job without any gets an empty `CUDA_VISIBLE_DEVICES`.
     pub has_gpus: bool,
+}
+
+impl<'a> StartedJob<'a> {
+    /// What the record of a job tells; `None` where it does not run. Whatever is known of its array and of
+    /// the machine is added by those who know it.
+    #[must_use]
+    pub fn of(record: &'a JobRecord, cluster: &'a str) -> Option<StartedJob<'a>> {
+        let JobState::Running {
+            since,
+            allocation,
+            limit,
+            ..
+        } = &record.state
+        else {
+            return None;
+        };
+        Some(StartedJob {
+            record,
+            array: None,
+            allocation,
+            since: *since,
+            limit: *limit,
+            cluster,
+            has_gpus: false,
+        })
+    }
 }
 
 /// The variables that `salloc` sets for its command; a later `srun` reads its job's from them. The
@@ -386,11 +412,12 @@ fn gpus_text(gpus: &GpuCount) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::{ArrayPlace, StepState};
+    use crate::records::{ArrayPlace, PendingReason, StepState};
     use crate::values::JobId;
     use crate::values::NodeName;
     use expect_test::{Expect, expect};
     use proptest::prelude::*;
+    use std::sync::Arc;
 
     fn share(node: &str, cpus: std::ops::Range<u32>, gpus: &[u32], tasks: u32) -> NodeShare {
         NodeShare {
@@ -426,7 +453,20 @@ mod tests {
             group: "users".to_owned(),
             restarts: 2,
             submit_host: "login".to_owned(),
-            ..JobRecord::submitted(JobId(45), request, Timestamp(0))
+            id: JobId(45),
+            request: Arc::new(request),
+            partition: None,
+            not_before: None,
+            dependency: None,
+            state: JobState::Pending {
+                reason: PendingReason::None,
+            },
+            submitted: Timestamp(0),
+            eligible: None,
+            planned: None,
+            priority: 0,
+            batch: true,
+            command: None,
         }
     }
 

@@ -1,6 +1,6 @@
-//! A job as the engine tells of it.
+//! A job as the engine tells of it, which Slurm's commands print from.
 
-use crate::records::{JobState, PendingReason};
+use crate::records::JobState;
 use crate::requests::Request;
 use crate::values::{ArraySpec, JobId, RestartCount, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -49,45 +49,9 @@ pub struct JobRecord {
     pub command: Option<String>,
     /// Host name of the submission.
     pub submit_host: String,
-    /// Version of this row: grows with every change in the store.
-    pub version: u64,
 }
 
 impl JobRecord {
-    /// A job as it is submitted, of which whose it is and where it comes from is yet to be said.
-    #[must_use]
-    pub fn submitted(id: JobId, mut request: Request, at: Timestamp) -> JobRecord {
-        let elements = request.rare.array.take();
-        JobRecord {
-            id,
-            array: elements.map(|spec| ArrayPlace {
-                array_job: id,
-                throttle: spec.throttle,
-                task: ArrayTask::Waiting(spec),
-            }),
-            uid: 0,
-            gid: 0,
-            user: String::new(),
-            group: String::new(),
-            partition: None,
-            not_before: request.rare.begin,
-            dependency: request.rare.dependency.clone(),
-            request: Arc::new(request),
-            state: JobState::Pending {
-                reason: PendingReason::None,
-            },
-            submitted: at,
-            eligible: None,
-            planned: None,
-            priority: 0,
-            restarts: 0,
-            batch: true,
-            command: None,
-            submit_host: String::new(),
-            version: 0,
-        }
-    }
-
     /// The partition that it runs or ran in, else those that it asked for.
     #[must_use]
     pub fn partitions(&self) -> Option<&str> {

@@ -19,6 +19,7 @@ pub(crate) mod reservation_request;
 pub(crate) mod scheduler_statistics;
 pub(crate) mod step;
 pub(crate) mod step_use;
+pub(crate) mod submitter;
 
 pub use accounting::{
     Account, AccountAssociation, AccountUser, Accounting, AccountingUse, Qos, Settings,
@@ -43,3 +44,4 @@ pub use reservation_request::{
 pub use scheduler_statistics::{CallCount, Passes, SchedulerStatistics};
 pub use step::{StepRecord, StepState};
 pub use step_use::{StepHolders, StepUse, TaskUse};
+pub use submitter::Submitter;

@@ -4,6 +4,7 @@ use model::{
     Allocation, GpuCount, JobId, JobRecord, JobState, NodeName, NodeShare, PendingReason,
     RareOptions, Request, Seconds, TimeLimitRequest, Timestamp, ViewFacts,
 };
+use std::sync::Arc;
 
 /// The moment of looking.
 pub const NOW: Timestamp = Timestamp(1_700_000_000_000);
@@ -58,8 +59,19 @@ pub fn held_job(id: u32) -> JobRecord {
             reason: PendingReason::JobHeldUser,
         },
         submit_host: "host".to_owned(),
-        version: 1,
-        ..JobRecord::submitted(JobId(id), request, NOW)
+        id: JobId(id),
+        array: None,
+        partition: None,
+        not_before: None,
+        dependency: None,
+        request: Arc::new(request),
+        submitted: NOW,
+        eligible: None,
+        planned: None,
+        priority: 0,
+        restarts: 0,
+        batch: true,
+        command: None,
     }
 }
 

@@ -1,7 +1,8 @@
 //! Whose limits a job meets, and where it counts.
 
+use crate::Job;
 use crate::member;
-use model::{JobRecord, Request};
+use model::Request;
 use resources::{AccountId, Association, Cluster, Limits, PartId, QosId};
 
 /// What is held under one limit.
@@ -33,7 +34,7 @@ pub(crate) struct Chain<'a> {
 impl<'a> Chain<'a> {
     pub(crate) fn of(
         cluster: &'a Cluster,
-        record: &'a JobRecord,
+        record: &'a Job,
         partition: Option<PartId>,
     ) -> Chain<'a> {
         let association = member::association_of(cluster, record);
@@ -60,7 +61,7 @@ impl<'a> Chain<'a> {
             association,
             accounts,
             account,
-            uid: record.uid,
+            uid: record.submitter.uid,
             request: &record.request,
         }
     }

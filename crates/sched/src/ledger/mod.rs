@@ -14,10 +14,11 @@ mod reasons;
 mod submitted;
 mod used;
 
+use crate::Job;
 pub(crate) use after::Wanted;
 pub(crate) use chain::Chain;
 use chain::Counter;
-use model::{JobId, JobRecord, JobState, PendingReason, Timestamp};
+use model::{JobId, JobState, PendingReason, Timestamp};
 use resources::{Cluster, Share};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -60,7 +61,7 @@ impl Ledger {
     /// Counts what runs.
     pub(crate) fn count<'a>(
         cluster: &Cluster,
-        running: impl Iterator<Item = (&'a JobRecord, Cow<'a, [Share]>)>,
+        running: impl Iterator<Item = (&'a Job, Cow<'a, [Share]>)>,
     ) -> Ledger {
         let mut ledger = Ledger::default();
         for (record, shares) in running {
@@ -70,7 +71,7 @@ impl Ledger {
     }
 
     /// A job runs with these shares; one that was counted before is counted anew.
-    pub(crate) fn started(&mut self, cluster: &Cluster, record: &JobRecord, shares: &[Share]) {
+    pub(crate) fn started(&mut self, cluster: &Cluster, record: &Job, shares: &[Share]) {
         let JobState::Running { since, limit, .. } = &record.state else {
             return;
         };
@@ -106,7 +107,7 @@ impl Ledger {
     }
 
     /// A job runs no more.
-    pub(crate) fn ended(&mut self, record: &JobRecord) {
+    pub(crate) fn ended(&mut self, record: &Job) {
         let Some(counted) = self.jobs.remove(&record.id) else {
             return;
         };

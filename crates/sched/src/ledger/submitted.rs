@@ -2,24 +2,25 @@
 
 use super::Chain;
 use super::chain::Counter;
+use crate::Job;
 use crate::State;
-use model::{ArrayTask, JobRecord};
+use model::ArrayTask;
 use std::collections::HashMap;
 
 impl State {
     /// The limit on submitted jobs that a new one would pass, by Slurm's name; those that run and
     /// wait count, and each element of an array.
     #[must_use]
-    pub fn over_submit_limit(&self, record: &JobRecord) -> Option<&'static str> {
+    pub fn over_submit_limit(&self, record: &Job) -> Option<&'static str> {
         let cluster = &self.cluster;
         if !cluster.has_limits() {
             return None;
         }
-        let elements = |record: &JobRecord| match record.array.as_ref().map(|it| &it.task) {
+        let elements = |record: &Job| match record.array.as_ref().map(|it| &it.task) {
             Some(ArrayTask::Waiting(spec)) => spec.indices.len(),
             Some(ArrayTask::One(_)) | None => 1,
         };
-        let chain_of = |record: &JobRecord| {
+        let chain_of = |record: &Job| {
             let names = record.partitions();
             let partition = names.and_then(|names| names.split(',').next());
             let partition = partition.and_then(|name| cluster.find_partition(name));

@@ -1,8 +1,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
-use crate::{Event, State, priority_of};
+use crate::{Event, Job, State};
 use cluster_file::ClusterFile;
 use model::{
-    GpuCount, JobId, JobRecord, JobState, Request, Seconds, TimeLimitRequest, Timestamp,
+    GpuCount, JobId, JobState, Request, Seconds, Submitter, TimeLimitRequest, Timestamp,
     reason_text,
 };
 use resources::{Cluster, Trust};
@@ -39,15 +39,12 @@ impl World {
             partition: request.partition.clone().or(partition),
             ..request
         };
-        let record = JobRecord {
+        let submitter = Submitter {
             uid: user.bytes().map(u32::from).sum(),
-            gid: 1,
             user: user.to_owned(),
-            group: user.to_owned(),
-            priority: priority_of(&request),
-            submit_host: "login".to_owned(),
-            ..JobRecord::submitted(id, request, self.now)
+            ..Submitter::default()
         };
+        let record = Job::submitted(id, request, Arc::new(submitter), self.now);
         if let Some(limit) = self.state.over_submit_limit(&record) {
             return Err(limit);
         }
@@ -310,11 +307,7 @@ fn a_hundred_thousand_dependencies_in_a_chain() {
             rare.dependency = former.map(|former| format!("afterok:{former}"));
         });
         let id = lab.state.new_id();
-        let mut record = JobRecord::submitted(id, request, lab.now);
-        record
-            .dependency
-            .clone_from(&record.request.rare.dependency);
-        record.priority = priority_of(&record.request);
+        let mut record = Job::submitted(id, request, Arc::default(), lab.now);
         record.partition = Some("all".to_owned());
         lab.state.apply(Event::Submitted {
             record: Box::new(record),

@@ -1,8 +1,9 @@
 //! What the priorities of a cluster's jobs come from: its policy, usage and shares.
 
 use super::{Decay, Factors, JobFacts, Scale, ShareTree, Standing, Usage};
+use crate::Job;
 use crate::member::{self, Member};
-use model::{JobRecord, JobState, Seconds, TimeLimitRequest, Timestamp};
+use model::{JobState, Seconds, TimeLimitRequest, Timestamp};
 use resources::{Cluster, Demand, LargestNode, PartId, Partition, recorded};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,7 +61,7 @@ impl Priorities {
     }
 
     /// Whether it was worked out, and knows the owner of that job.
-    pub(crate) fn knows(&self, cluster: &Cluster, record: &JobRecord) -> bool {
+    pub(crate) fn knows(&self, cluster: &Cluster, record: &Job) -> bool {
         self.at.is_some() && self.places.contains_key(&Member::of(cluster, record))
     }
 
@@ -68,7 +69,7 @@ impl Priorities {
     pub(crate) fn work_out<'a>(
         &mut self,
         cluster: &Cluster,
-        live: impl Iterator<Item = &'a JobRecord>,
+        live: impl Iterator<Item = &'a Job>,
         now: Timestamp,
     ) {
         let decay = decay(cluster);
@@ -100,7 +101,7 @@ impl Priorities {
     }
 
     /// A run of a job ends: what it used is kept.
-    pub(crate) fn settle(&mut self, cluster: &Cluster, record: &JobRecord, now: Timestamp) {
+    pub(crate) fn settle(&mut self, cluster: &Cluster, record: &Job, now: Timestamp) {
         let used = used_since_start(cluster, record, now);
         if used > 0.0 {
             let member = Member::of(cluster, record);
@@ -129,7 +130,7 @@ impl Priorities {
     pub(crate) fn factors(
         &self,
         cluster: &Cluster,
-        record: &JobRecord,
+        record: &Job,
         partition: PartId,
         demand: &Demand,
     ) -> Option<Factors> {
@@ -259,7 +260,7 @@ fn scale(cluster: &Cluster) -> Scale {
 }
 
 /// The user's own, else the account's.
-fn association_priority(cluster: &Cluster, record: &JobRecord) -> u32 {
+fn association_priority(cluster: &Cluster, record: &Job) -> u32 {
     let own = member::association_of(cluster, record).map_or(0, |own| own.priority);
     if own > 0 {
         return own;
@@ -271,7 +272,7 @@ fn association_priority(cluster: &Cluster, record: &JobRecord) -> u32 {
 }
 
 /// What a running job used since its start, less what was forgotten since; nothing of another.
-fn used_since_start(cluster: &Cluster, record: &JobRecord, now: Timestamp) -> f64 {
+fn used_since_start(cluster: &Cluster, record: &Job, now: Timestamp) -> f64 {
     let JobState::Running {
         since, allocation, ..
     } = &record.state

@@ -8,8 +8,9 @@
 mod played;
 mod smaller;
 
+use crate::Job;
 use crate::State;
-use model::{Allocation, JobId, JobRecord, JobState, PendingReason, Timestamp, parse_licences};
+use model::{Allocation, JobId, JobState, PendingReason, Timestamp, parse_licences};
 use resources::Share;
 
 /// With more jobs that wait, no smaller requests are tried: each costs a copy of all of them.
@@ -148,8 +149,8 @@ impl State {
         })
     }
 
-    fn licences_that_lack(&self, record: &JobRecord) -> Vec<LicenceNeed> {
-        let asked = |record: &JobRecord| {
+    fn licences_that_lack(&self, record: &Job) -> Vec<LicenceNeed> {
+        let asked = |record: &Job| {
             let text = record.request.rare.licenses.as_deref();
             text.and_then(parse_licences).unwrap_or_default()
         };
@@ -158,7 +159,7 @@ impl State {
             let there = self.cluster.licence(&licence.name).unwrap_or(0);
             let held = self.ledger.licences(&licence.name);
             if held.saturating_add(licence.count) > there {
-                let holds = |job: &JobRecord| {
+                let holds = |job: &Job| {
                     let own = asked(job).into_iter();
                     let own = own.filter(|own| own.name == licence.name);
                     own.map(|own| (job.id, own.count)).next()
@@ -181,14 +182,14 @@ impl State {
         };
         Some(Holder {
             job,
-            user: record.user.clone(),
+            user: record.submitter.user.clone(),
             holds: Amount::of(allocation),
             until: record.state.limit_ends(),
         })
     }
 
     /// Those that wait for a place in a partition of the job's and come before it there.
-    fn ahead_of(&self, record: &JobRecord) -> Vec<JobId> {
+    fn ahead_of(&self, record: &Job) -> Vec<JobId> {
         let mut ahead: Vec<JobId> = Vec::new();
         let choices = self.jobs.get(&record.id).into_iter();
         for choice in choices.flat_map(|job| &job.derived.choices) {
@@ -204,7 +205,7 @@ impl State {
     }
 
     /// When a job starts by the plan of the last pass.
-    fn by_plan(&self, record: &JobRecord, now: Timestamp) -> Option<Planned> {
+    fn by_plan(&self, record: &Job, now: Timestamp) -> Option<Planned> {
         let planned = self.planned_start(record.id)?;
         let ends = self.ends(now).into_iter();
         let before = ends.take_while(|(end, _)| *end <= planned.at);

@@ -2,8 +2,8 @@
 
 use super::{Amount, Planned};
 use crate::promise::expected_end;
-use crate::{Action, Event, State};
-use model::{JobId, JobRecord, JobState, Outcome, Request, Timestamp};
+use crate::{Action, Event, Job, State};
+use model::{JobId, JobState, Outcome, Request, Timestamp};
 use std::sync::Arc;
 
 /// A plan looks no further than so many moments at which something ends.
@@ -12,7 +12,7 @@ const MOMENTS: usize = 2000;
 impl State {
     /// When a job, or the first element of its row, starts if running jobs last until their limits
     /// and no other job comes.
-    pub(super) fn played_start(&self, record: &JobRecord, now: Timestamp) -> Option<Planned> {
+    pub(super) fn played_start(&self, record: &Job, now: Timestamp) -> Option<Planned> {
         let mut later = self.clone();
         later.priorities.fix();
         let (mut at, mut ended) = (now, Vec::new());
@@ -21,7 +21,7 @@ impl State {
             // Elements that start leave their row under ids of their own.
             let own = started.into_iter().find_map(|id| {
                 let job = later.job(id)?;
-                let of_row = |job: &JobRecord| job.array.as_ref().map(|place| place.array_job);
+                let of_row = |job: &Job| job.array.as_ref().map(|place| place.array_job);
                 let is_it =
                     id == record.id || (record.array.is_some() && of_row(job) == of_row(record));
                 match &job.state {
@@ -58,7 +58,7 @@ impl State {
     }
 
     /// Whether the job would start now if it asked for that.
-    pub(super) fn would_start(&self, record: &JobRecord, request: Request, now: Timestamp) -> bool {
+    pub(super) fn would_start(&self, record: &Job, request: Request, now: Timestamp) -> bool {
         let mut other = self.clone();
         if other.admit(&request).is_err() {
             return false;
@@ -66,11 +66,11 @@ impl State {
         let id = other.new_id();
         other.apply(Event::CancelledWaiting {
             job: record.id,
-            by: record.uid,
+            by: record.submitter.uid,
             at: now,
         });
         other.apply(Event::Submitted {
-            record: Box::new(JobRecord {
+            record: Box::new(Job {
                 id,
                 array: None,
                 request: Arc::new(request),

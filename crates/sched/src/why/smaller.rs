@@ -1,13 +1,12 @@
 //! Smaller requests that would start now.
 
+use crate::Job;
 use crate::State;
-use model::{
-    JobRecord, MemoryRequest, Request, Seconds, TimeLimitRequest, Timestamp, mebibytes_option,
-};
+use model::{MemoryRequest, Request, Seconds, TimeLimitRequest, Timestamp, mebibytes_option};
 
 impl State {
     /// Of each amount that a job asks for the most with which it would start now.
-    pub(super) fn smaller(&self, record: &JobRecord, now: Timestamp) -> Vec<String> {
+    pub(super) fn smaller(&self, record: &Job, now: Timestamp) -> Vec<String> {
         let request = &record.request;
         let starts = |change: &dyn Fn(&mut Request)| {
             let mut smaller = Request::clone(request);
@@ -43,7 +42,7 @@ impl State {
         found
     }
 
-    fn less_memory(&self, record: &JobRecord, now: Timestamp) -> Option<String> {
+    fn less_memory(&self, record: &Job, now: Timestamp) -> Option<String> {
         let (option, mib, of): (_, _, fn(u64) -> MemoryRequest) = match record.request.memory? {
             MemoryRequest::PerNode(mib) => ("--mem", mib, MemoryRequest::PerNode),
             MemoryRequest::PerCpu(mib) => ("--mem-per-cpu", mib, MemoryRequest::PerCpu),
@@ -64,7 +63,7 @@ impl State {
     }
 
     /// A shorter job may start before others that it would not delay.
-    fn less_time(&self, record: &JobRecord, now: Timestamp) -> Option<String> {
+    fn less_time(&self, record: &Job, now: Timestamp) -> Option<String> {
         let minutes = match record.request.time? {
             TimeLimitRequest::Limit(Seconds(seconds)) => u32::try_from(seconds / 60).ok()?,
             TimeLimitRequest::Unlimited => 365 * 24 * 60,

@@ -1,8 +1,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
-use crate::{Event, State};
+use crate::{Event, Job, State};
 use cluster_file::ClusterFile;
 use model::{
-    GpuCount, JobId, JobRecord, PendingReason, Request, Seconds, TimeLimitRequest, Timestamp,
+    GpuCount, JobId, PendingReason, Request, Seconds, Submitter, TimeLimitRequest, Timestamp,
 };
 use resources::{Cluster, Trust};
 use std::sync::Arc;
@@ -29,19 +29,13 @@ fn gpus(count: u32, minutes: u64) -> Request {
 
 fn submit(state: &mut State, request: Request) -> JobId {
     let id = state.new_id();
-    let record = JobRecord {
+    let submitter = Submitter {
         uid: 1000,
-        gid: 1000,
         user: "ann".to_owned(),
-        group: "ann".to_owned(),
-        priority: if request.hold {
-            0
-        } else {
-            crate::priority_of(&request)
-        },
-        submit_host: "login".to_owned(),
-        ..JobRecord::submitted(id, request, Timestamp(i64::from(id.0)))
+        ..Submitter::default()
     };
+    let at = Timestamp(i64::from(id.0));
+    let record = Job::submitted(id, request, Arc::new(submitter), at);
     state.apply(Event::Submitted {
         record: Box::new(record),
         array: None,

@@ -13,7 +13,7 @@ use model::job_environment::{StartedJob, component_variables, salloc_variables};
 use model::option_table::Command;
 use model::salloc::{Salloc, resolve};
 use model::submission_environment::submission_variables;
-use model::{JobId, JobRecord, JobState, Outcome, Surroundings, Timestamp, Variables, first_error};
+use model::{JobId, JobRecord, Outcome, Surroundings, Timestamp, Variables, first_error};
 use std::path::Path;
 use std::time::Duration;
 use sys::signals::SignalFd;
@@ -193,14 +193,14 @@ fn environment(
         environment.extend(below);
     }
     let cluster = client.facts()?.cluster;
-    if let Some(job) = started(record, &cluster) {
+    if let Some(job) = StartedJob::of(record, &cluster) {
         set_all(&mut environment, salloc_variables(&job));
     }
     if let Some(place) = record.request.rare.component {
         let records = client.jobs(JobFilter::of(&place.ids().collect::<Vec<_>>()))?;
         let jobs = records
             .iter()
-            .filter_map(|record| started(record, &cluster));
+            .filter_map(|record| StartedJob::of(record, &cluster));
         let jobs: Vec<StartedJob<'_>> = jobs.collect();
         set_all(&mut environment, component_variables(place, &jobs));
     }
@@ -219,27 +219,6 @@ fn environment(
     let terminal = sys::terminal::is_terminal(&std::io::stdin());
     engine::add_slurm_commands(&mut environment, client.folder(), terminal);
     Ok(environment)
-}
-
-fn started<'a>(record: &'a JobRecord, cluster: &'a str) -> Option<StartedJob<'a>> {
-    let JobState::Running {
-        since,
-        allocation,
-        limit,
-        ..
-    } = &record.state
-    else {
-        return None;
-    };
-    Some(StartedJob {
-        record,
-        array: None,
-        allocation,
-        since: *since,
-        limit: *limit,
-        cluster,
-        has_gpus: false,
-    })
 }
 
 fn set_all(environment: &mut Variables, variables: Variables) {

@@ -1,0 +1,31 @@
+//! The record of a job, from which clients print and environments are made.
+
+use model::{JobRecord, Timestamp};
+use sched::Job;
+use std::sync::Arc;
+
+/// The record of a job, which is planned to start at a moment.
+pub(crate) fn record_of(job: &Job, planned: Option<Timestamp>) -> JobRecord {
+    let submitter = &job.submitter;
+    JobRecord {
+        id: job.id,
+        array: job.array.clone(),
+        uid: submitter.uid,
+        gid: submitter.gid,
+        user: submitter.user.clone(),
+        group: submitter.group.clone(),
+        request: Arc::clone(&job.request),
+        partition: job.partition.clone(),
+        not_before: job.not_before,
+        dependency: job.dependency.as_ref().map(|it| it.to_string()),
+        state: job.state.clone(),
+        submitted: job.submitted,
+        eligible: job.eligible,
+        planned,
+        priority: job.priority,
+        restarts: job.restarts,
+        batch: job.batch,
+        command: submitter.command.clone(),
+        submit_host: submitter.host.clone(),
+    }
+}
