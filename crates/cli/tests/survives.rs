@@ -130,6 +130,53 @@ fn a_training_that_was_done_is_not_run_again_after_a_lost_conductor() {
     }
 }
 
+/// Who brings a run back may be killed over it, like everybody else: then the next one does.
+#[test]
+fn a_comeback_that_a_killed_process_had_claimed_is_taken_up() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    train(&env, 80);
+    wait_for_checkpoint(&env);
+    let shown = show(&env);
+    let start = &shown["starts"][0];
+    let claim = format!("links/{}.{}.comeback", start["job"], start["restart"]);
+    // What one leaves that was killed right after its claim.
+    let left = r#"{"settled":false,"boot_id":"another","process":1,"started":1}"#;
+    fs::write(run_folder(&env).join(claim), left).unwrap();
+    signal(&env, 9, |command| command.contains(" job conductor "));
+    let waited = env.yard(&["wait", "count"]);
+    assert_eq!(waited.status, 0, "{}\n{}", waited.snapshot(), show(&env));
+    assert_eq!(last_of(&env, 1, "done at"), 80);
+}
+
+/// The agent, which acts first, is killed in the middle of it: its claim goes with it.
+#[test]
+fn a_deputy_that_is_killed_over_the_requeue_has_a_deputy() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    train(&env, 100);
+    wait_for_checkpoint(&env);
+    let shown = show(&env);
+    let start = &shown["starts"][0];
+    let claim = format!("links/{}.{}.comeback", start["job"], start["restart"]);
+    let claim = run_folder(&env).join(claim);
+    signal(&env, 9, |command| command.contains(" job conductor "));
+    let all = that_mention(env.root()).into_iter();
+    let agents: Vec<u32> = all
+        .filter_map(|(process, command)| is_agent(&command).then_some(process))
+        .collect();
+    wait_until("the agent has claimed the comeback, and is killed", || {
+        let claimed = claim.exists();
+        if claimed {
+            // One that was done with it already is as good.
+            for agent in &agents {
+                let _ = sys::process::signal(*agent, 9);
+            }
+        }
+        claimed
+    });
+    let waited = env.yard(&["wait", "count"]);
+    assert_eq!(waited.status, 0, "{}\n{}", waited.snapshot(), show(&env));
+}
+
 /// Its fork server and supervisors would start it again: where they are killed with it, what runs
 /// in the job does.
 #[test]

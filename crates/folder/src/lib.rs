@@ -7,6 +7,7 @@
 mod attempt;
 mod checkpoints;
 mod code_snapshot;
+mod comeback;
 mod event;
 mod event_log;
 mod exit_file;
@@ -31,6 +32,7 @@ mod submission;
 pub use attempt::Attempt;
 pub use checkpoints::{CheckpointsThere, Damage, Unusable};
 pub use code_snapshot::{CODE_LIMIT, CodeError, CodeSource, copy_code, find_source};
+pub use comeback::{ComebackClaim, ComebackState};
 pub use event::{ComingBack, Event, EventLine, StopReason};
 pub use event_log::{EventLog, EventTail, FOLDER_REFUSED, has_writer};
 pub use exit_file::RankExit;

@@ -2,7 +2,7 @@
 //! agent, and where they are gone too, a rank's wrapper.
 
 use crate::conductor::{BatchStep, ClusterWord};
-use folder::{Attempt, ComingBack, Event, EventTail, RunFolder};
+use folder::{Attempt, ComebackClaim, ComebackState, ComingBack, Event, EventTail, RunFolder};
 use std::time::{Duration, Instant};
 
 /// How long one answer of the cluster is waited for.
@@ -50,26 +50,34 @@ pub enum Stopping {
 }
 
 impl Deputy<'_> {
-    /// Waits until it is clear whether the caller has to act; it alone has to then.
+    /// Waits until it is clear whether the caller has to act; it alone has to then, as long as it holds
+    /// the claim. Where another has to, until that one has done it, or is gone too.
     #[must_use]
-    pub fn must_act(&self) -> bool {
+    pub fn must_act(&self) -> Option<ComebackClaim> {
         if self.place >= DEPUTIES {
-            return false;
+            return None;
         }
         let ask_after = self.after + NEXT_DEPUTY * self.place;
         let (begun, mut pause) = (Instant::now(), PAUSES.0);
         loop {
             let recorded = self.recorded();
             if recorded == Recorded::Settled {
-                return false;
+                return None;
             }
-            if begun.elapsed() >= ask_after {
+            if recorded == Recorded::Taken {
+                if begun.elapsed() >= LONGEST_SILENCE {
+                    return None;
+                }
+            } else if begun.elapsed() >= ask_after {
                 let word = ClusterWord::ask(self.attempt.job, ANSWER);
                 let patience = match word.map(|word| word.batch_step()) {
-                    Some(BatchStep::Killed) => {
-                        return self.run.claim_comeback(self.attempt).unwrap_or(false);
-                    }
-                    Some(BatchStep::Ended) => return false,
+                    Some(BatchStep::Killed) => match self.run.claim_comeback(self.attempt) {
+                        Ok(Some(claim)) => return Some(claim),
+                        // Another was faster, or is just looking.
+                        Ok(None) => LONGEST_SILENCE,
+                        Err(_) => return None,
+                    },
+                    Some(BatchStep::Ended) => return None,
                     Some(BatchStep::Lives) if recorded == Recorded::Lost => {
                         DOUBT_OF_LOST.min(self.doubt)
                     }
@@ -77,7 +85,7 @@ impl Deputy<'_> {
                     None => LONGEST_SILENCE,
                 };
                 if begun.elapsed() >= ask_after + patience {
-                    return false;
+                    return None;
                 }
             }
             std::thread::sleep(pause);
@@ -87,18 +95,22 @@ impl Deputy<'_> {
 
     /// What a conductor, its parent, or another deputy, has recorded of the start.
     fn recorded(&self) -> Recorded {
-        if self.run.is_comeback_claimed(self.attempt) {
-            return Recorded::Settled;
-        }
+        let claim = self.run.comeback_state(self.attempt);
+        // Once a deputy has claimed it, no batch step is there that would settle what it had begun.
+        let stopping = match claim {
+            ComebackState::Held | ComebackState::Abandoned => Stopping::IsDoubt,
+            ComebackState::Unclaimed | ComebackState::Settled => self.stopping,
+        };
         let path = self.run.events(self.attempt);
         let events = EventTail::new(path.clone()).read().unwrap_or_default();
         let events = events.iter().skip(self.events_before);
-        let recorded = events.map(|line| what_is_recorded(&line.event, self.stopping));
-        match recorded.max().unwrap_or(Recorded::Nothing) {
-            Recorded::Lost if self.stopping == Stopping::IsSettled || folder::has_writer(&path) => {
-                Recorded::Settled
-            }
-            recorded => recorded,
+        let recorded = events.map(|line| what_is_recorded(&line.event, stopping));
+        match (recorded.max().unwrap_or(Recorded::Nothing), claim) {
+            (Recorded::Settled, _) | (_, ComebackState::Settled) => Recorded::Settled,
+            (_, ComebackState::Held) => Recorded::Taken,
+            (Recorded::Lost, _) if folder::has_writer(&path) => Recorded::Settled,
+            (_, ComebackState::Abandoned) => Recorded::Lost,
+            (recorded, ComebackState::Unclaimed) => recorded,
         }
     }
 }
@@ -109,7 +121,9 @@ enum Recorded {
     Nothing,
     /// A process had begun to, which may have been killed since.
     Lost,
-    /// It is clear, or another does.
+    /// Another deputy does at this moment.
+    Taken,
+    /// It is clear, or the batch step does.
     Settled,
 }
 

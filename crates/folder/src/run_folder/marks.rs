@@ -61,25 +61,6 @@ impl RunFolder {
         self.links().join("cancelled")
     }
 
-    /// Takes it upon the caller to bring the run back after a start whose conductor was lost;
-    /// false where another process has.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn claim_comeback(&self, attempt: Attempt) -> io::Result<bool> {
-        claim(&self.comeback(attempt))
-    }
-
-    /// Whether [`RunFolder::claim_comeback`] was called for the start.
-    #[must_use]
-    pub fn is_comeback_claimed(&self, attempt: Attempt) -> bool {
-        self.comeback(attempt).exists()
-    }
-
-    fn comeback(&self, attempt: Attempt) -> PathBuf {
-        self.links().join(format!("{attempt}.comeback"))
-    }
-
     /// Takes it upon the caller to send a message about a start; false where another process has.
     ///
     /// # Errors

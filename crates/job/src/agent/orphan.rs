@@ -8,7 +8,7 @@ use super::{Agent, AgentError, LOOK, copy_out, tree, unseen};
 use crate::conductor;
 use crate::deputy::{Deputy, Stopping};
 use crate::trained;
-use folder::{Event, EventLog, EventTail, IncomingPart, StopReason};
+use folder::{ComebackClaim, Event, EventLog, EventTail, IncomingPart, StopReason};
 use model::Timestamp;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ impl Agent {
     /// batch step was killed right before.
     pub(super) fn left_alone(&mut self, events_before: usize) {
         let trained = trained::is_done(&self.at.run, self.at.attempt);
-        if self.must_act(events_before) {
+        if let Some(_held) = self.must_act(events_before) {
             self.bring_back(trained);
         }
     }
@@ -44,7 +44,7 @@ impl Agent {
     pub(super) fn orphaned(&mut self, events_before: usize) -> Result<(), AgentError> {
         // Before the ranks are ended by others: then their ends tell nothing.
         let trained = trained::is_done(&self.at.run, self.at.attempt);
-        if !self.must_act(events_before) {
+        let Some(held) = self.must_act(events_before) else {
             // The last orders went to an srun that was killed.
             if self.is_done() {
                 self.save_alone(true);
@@ -52,7 +52,7 @@ impl Agent {
                 self.save_alone(trained);
             }
             return Ok(());
-        }
+        };
         // A run that comes back is first of all brought back: little time may be left. One that is
         // done is so when its last checkpoint is out.
         if trained {
@@ -60,6 +60,7 @@ impl Agent {
             self.bring_back(trained);
         } else {
             self.bring_back(trained);
+            drop(held);
             self.save_alone(trained);
         }
         Ok(())
@@ -71,9 +72,12 @@ impl Agent {
         let nodes = std::env::var("SLURM_JOB_NODELIST").unwrap_or_default();
         let lost = conductor::lost_nodes(&nodes, LONGEST_ANSWER);
         let attempt = self.at.attempt;
-        if lost.is_empty() || !self.at.run.claim_comeback(attempt).unwrap_or(false) {
+        if lost.is_empty() {
             return false;
         }
+        let Ok(Some(_held)) = self.at.run.claim_comeback(attempt) else {
+            return false;
+        };
         let Ok(mut log) = EventLog::open(&self.at.run.events(attempt)) else {
             return false;
         };
@@ -93,7 +97,7 @@ impl Agent {
         events.any(|line| matches!(line.event, Event::Finished { .. }))
     }
 
-    fn must_act(&self, events_before: usize) -> bool {
+    fn must_act(&self, events_before: usize) -> Option<ComebackClaim> {
         let deputy = Deputy {
             run: &self.at.run,
             attempt: self.at.attempt,

@@ -365,7 +365,7 @@ impl Steps {
             }
             if result.is_ok() {
                 // Without it the agents ask the cluster whether the batch step was killed.
-                let _claimed = run.claim_comeback(attempt);
+                let _settled = run.settle_comeback(attempt);
             }
             tell(&sender, StateEvent::Requeued(result));
         });

@@ -255,7 +255,7 @@ fn bring_back(folder: &RunFolder, attempt: Attempt, task: u32, stopping: Stoppin
         stopping,
     };
     // A rank that failed takes the others along: then nothing was lost.
-    if !failed && deputy.must_act() {
+    if !failed && let Some(_held) = deputy.must_act() {
         let cause = "the batch step and the agents were killed".to_owned();
         let back = conductor::without_batch_step(folder.path(), attempt, cause, false);
         if let Err(error) = back {
