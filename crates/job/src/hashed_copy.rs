@@ -17,6 +17,18 @@ const HOLE: usize = 4096;
 /// # Errors
 /// What the system says; `to` may then be there in part.
 pub fn copy(from: &Path, to: &Path) -> io::Result<(u64, String)> {
+    copy_metered(from, to, &mut |_| {})
+}
+
+/// As [`copy`]; `meter` hears how many bytes were copied so far.
+///
+/// # Errors
+/// As [`copy`].
+pub fn copy_metered(
+    from: &Path,
+    to: &Path,
+    meter: &mut dyn FnMut(u64),
+) -> io::Result<(u64, String)> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -26,11 +38,19 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<(u64, String)> {
     // `st_blocks` counts in units of 512 bytes, whatever the disk's own blocks are.
     let has_holes = facts.blocks().saturating_mul(512) < facts.len();
     let found = if has_holes {
-        let found = read_all(&mut source, |bytes| write_with_holes(&mut target, bytes))?;
+        let found = read_all(&mut source, |bytes, so_far| {
+            write_with_holes(&mut target, bytes)?;
+            meter(so_far);
+            Ok(())
+        })?;
         target.set_len(found.0)?;
         found
     } else {
-        read_all(&mut source, |bytes| target.write_all(bytes))?
+        read_all(&mut source, |bytes, so_far| {
+            target.write_all(bytes)?;
+            meter(so_far);
+            Ok(())
+        })?
     };
     target.sync_all()?;
     Ok(found)
@@ -53,12 +73,12 @@ fn write_with_holes(target: &mut File, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// What the system says.
 pub fn hash(path: &Path) -> io::Result<(u64, String)> {
-    read_all(&mut File::open(path)?, |_| Ok(()))
+    read_all(&mut File::open(path)?, |_, _| Ok(()))
 }
 
 fn read_all(
     source: &mut File,
-    mut each: impl FnMut(&[u8]) -> io::Result<()>,
+    mut each: impl FnMut(&[u8], u64) -> io::Result<()>,
 ) -> io::Result<(u64, String)> {
     let mut chunk = vec![0; CHUNK];
     let mut hasher = blake3::Hasher::new();
@@ -68,8 +88,8 @@ fn read_all(
             Ok(0) => return Ok((length, hasher.finalize().to_hex().to_string())),
             Ok(read) => {
                 hasher.update(&chunk[..read]);
-                each(&chunk[..read])?;
                 length += u64::try_from(read).unwrap_or(0);
+                each(&chunk[..read], length)?;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

@@ -103,6 +103,29 @@ pub enum Order {
     },
 }
 
+/// How far a copy is that an agent makes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Which way.
+    pub kind: Copying,
+    /// The checkpoint.
+    pub name: String,
+    /// Bytes that were copied.
+    pub bytes: u64,
+    /// Bytes in all.
+    pub of: u64,
+}
+
+/// Which way a checkpoint is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Copying {
+    /// Out of the node.
+    Save,
+    /// To the node.
+    Restore,
+}
+
 /// What agents report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "kebab-case")]
@@ -198,7 +221,11 @@ pub enum Report {
     /// The order to finish is carried out.
     Finished,
     /// The agent lives: said now and then.
-    Alive,
+    Alive {
+        /// How far the copy is that it makes, where that takes long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        progress: Option<Progress>,
+    },
     /// Something that a person should read.
     Note {
         /// In words.
@@ -263,6 +290,7 @@ impl Report {
             | Report::Broken { why, .. }
             | Report::Note { text: why }
             | Report::Stack(RankStack { place: why, .. }) => Some(why),
+            Report::Alive { progress } => progress.as_mut().map(|progress| &mut progress.name),
             Report::Hello { .. }
             | Report::Kept { .. }
             | Report::Restored { .. }
@@ -270,7 +298,6 @@ impl Report {
             | Report::Part { .. }
             | Report::NoPart { .. }
             | Report::Finished
-            | Report::Alive
             | Report::Looked
             | Report::Drained { .. } => None,
         }
@@ -366,5 +393,12 @@ mod tests {
             proven: true,
         };
         assert!(part.line().len() <= LONGEST);
+        let progress = Some(Progress {
+            kind: Copying::Save,
+            name: "\u{1}".repeat(255),
+            bytes: u64::MAX,
+            of: u64::MAX,
+        });
+        assert!(Report::Alive { progress }.line().len() <= LONGEST);
     }
 }

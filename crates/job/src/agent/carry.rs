@@ -1,13 +1,14 @@
 //! What the agent does with entries: finds, holds, copies and keeps them until they are saved.
 
 use super::copy_out::CopyOutError;
+use super::keeper::{Draining, Keeper};
 use super::kept::{self, Kept, Record};
 use super::rescue::is_out;
 use super::scan::{FolderInside, scan};
 use super::tree::{Tree, tree};
 use super::watcher::Found;
 use super::work::{Work, Worked};
-use super::{Agent, AgentError, Draining, hold, restore, say, unseen};
+use super::{AgentError, hold, restore, unseen};
 use crate::local_folder::LocalFolder;
 use crate::protocol::Report;
 use folder::IncomingPart;
@@ -48,7 +49,7 @@ impl Held {
     }
 }
 
-impl Agent {
+impl Keeper {
     /// Takes over what earlier starts of this run left on this disk, the newest version of each
     /// name, and removes their folders once nothing is left in them.
     pub(super) fn adopt(&mut self) {
@@ -110,7 +111,8 @@ impl Agent {
     /// Looks at `{checkpoints}` once.
     pub(super) fn look(&mut self) -> Result<(), AgentError> {
         if !self.watching {
-            return self.drained();
+            self.drained();
+            return Ok(());
         }
         let folder = self.local.checkpoints();
         let there = scan(&folder).map_err(|source| AgentError::System {
@@ -120,7 +122,7 @@ impl Agent {
         for name in there.unspeakable {
             if self.said.insert(name.clone()) {
                 let why = "its name is not plain UTF-8 text".to_owned();
-                say(Report::Left { name, why })?;
+                self.outbox.say(Report::Left { name, why });
             }
         }
         if self.terminated.load(Ordering::Relaxed) {
@@ -131,9 +133,10 @@ impl Agent {
         let mut inside = FolderInside::new(&folder);
         let found = self.watcher.look(&there.entries, now, &mut inside);
         for one in found {
-            self.found(one)?;
+            self.found(one);
         }
-        self.drained()
+        self.drained();
+        Ok(())
     }
 
     /// The ranks are about to be signalled to end: what they had closed until now they closed themselves.
@@ -144,7 +147,7 @@ impl Agent {
         Ok(())
     }
 
-    fn found(&mut self, Found { name, proven }: Found) -> Result<(), AgentError> {
+    fn found(&mut self, Found { name, proven }: Found) {
         self.count += 1;
         let entry = self.local.checkpoints().join(&name);
         let path = self.local.held().join(self.count.to_string());
@@ -157,16 +160,16 @@ impl Agent {
         let Ok(tree) = tree else {
             // Gone or replaced between the look and now.
             self.watcher.look_again(&name);
-            return Ok(());
+            return;
         };
         if self.rescuing && is_out(&self.at.run, &name, &path, &tree) {
             kept::note_out(&self.local, &name, &path);
             if linked {
                 hold::release(&path);
             }
-            return Ok(());
+            return;
         }
-        say_what_is_odd(&name, &tree)?;
+        self.say_what_is_odd(&name, &tree);
         let held = Held {
             path,
             linked,
@@ -183,11 +186,11 @@ impl Agent {
         if self.owed.remove(&name) {
             return self.copy(name);
         }
-        say(Report::Complete { name })
+        self.outbox.say(Report::Complete { name });
     }
 
     /// Copies an entry, or promises to, or reports that it is missing.
-    pub(super) fn copy(&mut self, name: String) -> Result<(), AgentError> {
+    pub(super) fn copy(&mut self, name: String) {
         let newest = self.held.remove(&name);
         if let Some(held) = newest.or_else(|| self.given.remove(&name)) {
             self.count += 1;
@@ -199,12 +202,10 @@ impl Agent {
                 from,
                 incoming,
             });
-            Ok(())
         } else if self.watcher.is_unfinished(&name) {
             self.owed.insert(name);
-            Ok(())
         } else {
-            say(Report::NoPart { name })
+            self.outbox.say(Report::NoPart { name });
         }
     }
 
@@ -230,7 +231,7 @@ impl Agent {
         }
     }
 
-    pub(super) fn worked(&mut self, worked: Worked) -> Result<(), AgentError> {
+    pub(super) fn worked(&mut self, worked: Worked) {
         match worked {
             Worked::CopiedOut {
                 name,
@@ -238,28 +239,25 @@ impl Agent {
                 result,
             } => self.copied(name, incoming, result),
             Worked::Collected { local, result } => {
-                self.collected(&local, result)?;
-                self.drained()
+                self.collected(&local, result);
+                self.drained();
             }
             Worked::Restored { name, result } => match result {
-                Ok(()) => say(Report::Restored { name }),
+                Ok(()) => self.outbox.say(Report::Restored { name }),
                 Err(restore::RestoreError::Damaged { what }) => {
-                    say(Report::NotRestored { name, why: what })
+                    self.outbox.say(Report::NotRestored { name, why: what })
                 }
-                Err(error @ restore::RestoreError::Disk { .. }) => say(Report::Broken {
-                    why: error.to_string(),
-                    disk: sys::disk_errors::may_pass(&error),
-                }),
+                Err(error @ restore::RestoreError::Disk { .. }) => {
+                    self.outbox.say(Report::Broken {
+                        why: error.to_string(),
+                        disk: sys::disk_errors::may_pass(&error),
+                    })
+                }
             },
         }
     }
 
-    fn copied(
-        &mut self,
-        name: String,
-        incoming: String,
-        result: Result<(u64, u64), CopyOutError>,
-    ) -> Result<(), AgentError> {
+    fn copied(&mut self, name: String, incoming: String, result: Result<(u64, u64), CopyOutError>) {
         let held = self.copying.remove(&name);
         let proven = held.as_ref().is_some_and(|held| held.proven);
         match result {
@@ -269,7 +267,7 @@ impl Agent {
                 if let Some(older) = older {
                     older.release();
                 }
-                say(Report::Part {
+                self.outbox.say(Report::Part {
                     name,
                     incoming,
                     bytes,
@@ -282,7 +280,7 @@ impl Agent {
                 let again = held.is_some_and(|held| self.keep_for_later(&name, held, &error));
                 let why = error.to_string();
                 let disk = again && error.may_pass();
-                say(Report::NotCopied {
+                self.outbox.say(Report::NotCopied {
                     name,
                     why,
                     again,
@@ -308,54 +306,52 @@ impl Agent {
     }
 
     /// Answers a drain once nothing is left to wait for.
-    fn drained(&mut self) -> Result<(), AgentError> {
+    fn drained(&mut self) {
         let Some(Draining {
             round,
             until,
             ranks_gone,
         }) = self.draining
         else {
-            return Ok(());
+            return;
         };
         if self.watcher.waits() && Timestamp(sys::now()) < until {
-            return Ok(());
+            return;
         }
         // After the checkpoints, which count more.
         if ranks_gone && self.must_collect() {
-            return Ok(());
+            return;
         }
         self.draining = None;
         for name in std::mem::take(&mut self.owed) {
             let why = "this node had not finished writing its part".to_owned();
-            say(Report::NotCopied {
+            self.outbox.say(Report::NotCopied {
                 name,
                 why,
                 again: false,
                 disk: false,
-            })?;
+            });
         }
         if ranks_gone {
             self.all_seen = true;
             for (name, why) in self.watcher.left() {
-                say(Report::Unfinished { name, why })?;
+                self.outbox.say(Report::Unfinished { name, why });
             }
         }
-        say(Report::Drained { round })
+        self.outbox.say(Report::Drained { round });
     }
-}
 
-/// What can't be kept of an entry, and what is kept otherwise than it stands.
-fn say_what_is_odd(name: &str, tree: &Tree) -> Result<(), AgentError> {
-    if !tree.left_out.is_empty() {
-        let text = format!(
-            "checkpoint {name} is saved without what can't be kept: {}",
-            tree.left_out.join(", ")
-        );
-        say(Report::Note { text })?;
+    /// What can't be kept of an entry, and what is kept otherwise than it stands.
+    fn say_what_is_odd(&self, name: &str, tree: &Tree) {
+        if !tree.left_out.is_empty() {
+            self.outbox.note(format!(
+                "checkpoint {name} is saved without what can't be kept: {}",
+                tree.left_out.join(", ")
+            ));
+        }
+        if !tree.said.is_empty() {
+            let said = tree.said.join(", ");
+            self.outbox.note(format!("of checkpoint {name} {said}"));
+        }
     }
-    if !tree.said.is_empty() {
-        let text = format!("of checkpoint {name} {}", tree.said.join(", "));
-        say(Report::Note { text })?;
-    }
-    Ok(())
 }

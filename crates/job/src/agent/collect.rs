@@ -1,10 +1,10 @@
 //! `[data] collect`: copies files of the node-local data folder into the run folder, each compared
 //! with its original, before the node is cleaned up.
 
-use super::{Agent, AgentError, say};
+use super::keeper::Keeper;
+use super::work::Work;
 use crate::hashed_copy;
 use crate::local_folder::LocalFolder;
-use crate::protocol::Report;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -142,7 +142,7 @@ pub(super) enum Collecting {
     GivenUp,
 }
 
-impl Agent {
+impl Keeper {
     /// Below the run folder, where this node's files go.
     pub(super) fn collected_folder(&self) -> PathBuf {
         let folder = self.at.run.collected();
@@ -163,7 +163,7 @@ impl Agent {
             Collecting::Again(due) if Instant::now() < due => {}
             Collecting::Idle | Collecting::Again(_) => {
                 self.collecting = Collecting::Busy;
-                self.give(super::Work::Collect {
+                self.give(Work::Collect {
                     local: self.local.clone(),
                     patterns: self.at.plan.data.collect.value.clone(),
                     to: self.collected_folder(),
@@ -178,7 +178,7 @@ impl Agent {
         &mut self,
         local: &LocalFolder,
         result: Result<Collected, CollectError>,
-    ) -> Result<(), AgentError> {
+    ) {
         let node = &self.at.node;
         match result {
             Ok(Collected {
@@ -196,16 +196,15 @@ impl Agent {
                 if older > 0 {
                     text.push_str(&format!(", {older} left that have a newer copy"));
                 }
-                say(Report::Note { text })
+                self.outbox.note(text);
             }
             Err(error) if sys::disk_errors::may_pass(&error) => {
                 let first = matches!(self.collecting, Collecting::Busy);
                 self.collecting = Collecting::Again(Instant::now() + RETRY);
                 if first && !std::mem::replace(&mut self.said_refused, true) {
                     let text = format!("the run folder takes no files of {node}: {error}; waiting");
-                    return say(Report::Note { text });
+                    self.outbox.note(text);
                 }
-                Ok(())
             }
             Err(error) => {
                 self.collecting = Collecting::GivenUp;
@@ -213,7 +212,7 @@ impl Agent {
                 let text = format!(
                     "not all files of {node} could be collected: {error}; they stay in {folder:?} there"
                 );
-                say(Report::Note { text })
+                self.outbox.note(text);
             }
         }
     }

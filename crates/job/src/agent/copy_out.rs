@@ -49,19 +49,29 @@ impl CopyOutError {
     }
 }
 
-/// Copies `from` with hashes, durably; the list of files is written last. Returns the bytes.
-pub fn copy_out(from: &Path, part: &IncomingPart) -> Result<u64, CopyOutError> {
-    let result = copy(from, part);
+/// Copies `from` with hashes, durably; the list of files is written last. Returns the bytes. `meter` hears
+/// how many were copied, and of how many.
+pub fn copy_out(
+    from: &Path,
+    part: &IncomingPart,
+    meter: &mut dyn FnMut(u64, u64),
+) -> Result<u64, CopyOutError> {
+    let result = copy(from, part, meter);
     if result.is_err() {
         part.remove();
     }
     result
 }
 
-fn copy(from: &Path, part: &IncomingPart) -> Result<u64, CopyOutError> {
+fn copy(
+    from: &Path,
+    part: &IncomingPart,
+    meter: &mut dyn FnMut(u64, u64),
+) -> Result<u64, CopyOutError> {
     let system = |source| CopyOutError::System { source };
     let before = fingerprint(from).map_err(system)?;
-    let all = copy_files(from, part).map_err(|source| {
+    let each = &mut |bytes| meter(bytes, before.bytes);
+    let all = copy_files(from, part, each).map_err(|source| {
         if matches!(
             source.kind(),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
@@ -85,7 +95,7 @@ fn copy(from: &Path, part: &IncomingPart) -> Result<u64, CopyOutError> {
     Ok(all)
 }
 
-fn copy_files(from: &Path, part: &IncomingPart) -> io::Result<u64> {
+fn copy_files(from: &Path, part: &IncomingPart, meter: &mut dyn FnMut(u64)) -> io::Result<u64> {
     std::fs::create_dir_all(part.folder())?;
     let tree = tree(from)?;
     let mut contents = Contents {
@@ -100,7 +110,8 @@ fn copy_files(from: &Path, part: &IncomingPart) -> io::Result<u64> {
         } else {
             (from.join(&path), part.data().join(&path))
         };
-        let (bytes, blake3) = hashed_copy::copy(&source, &target)?;
+        let (bytes, blake3) =
+            hashed_copy::copy_metered(&source, &target, &mut |bytes| meter(all + bytes))?;
         all += bytes;
         contents.files.push(FileHash {
             path,
@@ -129,7 +140,7 @@ mod tests {
         fs::create_dir(entry.join("empty")).unwrap();
         std::os::unix::fs::symlink("deep/b", entry.join("last")).unwrap();
         let part = IncomingPart::new(&RunFolder::at(root.path()), "7.0.0.1");
-        assert_eq!(copy_out(&entry, &part).unwrap(), 3);
+        assert_eq!(copy_out(&entry, &part, &mut |_, _| {}).unwrap(), 3);
         let list = part.read_list().unwrap();
         let named: Vec<_> = list
             .files
@@ -165,7 +176,7 @@ mod tests {
         let entry = root.path().join("big.pt");
         fs::write(&entry, vec![1; 200_000]).unwrap();
         let part = IncomingPart::new(&RunFolder::at(&small), "7.0.0.1");
-        let error = copy_out(&entry, &part).unwrap_err();
+        let error = copy_out(&entry, &part, &mut |_, _| {}).unwrap_err();
         let left = part.folder().exists();
         let unmounted = std::process::Command::new("umount")
             .arg(&small)

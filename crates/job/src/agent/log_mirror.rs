@@ -4,6 +4,8 @@
 //! the copy. So an agent that takes the place of another one writes the same bytes there, and none
 //! twice.
 
+use super::actor::{self, ActorName};
+use super::outbox::Outbox;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -22,18 +24,19 @@ const CHUNK: usize = 1 << 20;
 /// Folders below the first that are looked at.
 const DEEPEST: u32 = 8;
 
-/// The thread that copies; it ends with its agent.
+/// The actor that copies; it ends with its agent.
 #[derive(Debug)]
 pub struct LogMirror {
     ask: Sender<Sender<io::Result<()>>>,
 }
 
 impl LogMirror {
-    /// Copies the event files below `from` to the same places below `to` from now on. `note` takes
-    /// what a person should read.
-    pub fn start(from: PathBuf, to: PathBuf, note: impl Fn(String) + Send + 'static) -> LogMirror {
+    /// Copies the event files below `from` to the same places below `to` from now on.
+    pub(super) fn start(from: PathBuf, to: PathBuf, outbox: Outbox) -> LogMirror {
         let (ask, asked) = channel();
-        std::thread::spawn(move || follow(&from, &to, &asked, note));
+        actor::start(ActorName::Logs, outbox, asked, move |asked, outbox| {
+            follow(&from, &to, asked, outbox);
+        });
         LogMirror { ask }
     }
 
@@ -49,7 +52,7 @@ impl LogMirror {
     }
 }
 
-fn follow(from: &Path, to: &Path, asked: &Receiver<Sender<io::Result<()>>>, note: impl Fn(String)) {
+fn follow(from: &Path, to: &Path, asked: &Receiver<Sender<io::Result<()>>>, outbox: &Outbox) {
     let mut copied = Copied::default();
     let mut fails = false;
     loop {
@@ -62,7 +65,7 @@ fn follow(from: &Path, to: &Path, asked: &Receiver<Sender<io::Result<()>>>, note
         if let Err(error) = &result
             && !fails
         {
-            note(format!(
+            outbox.note(format!(
                 "event files can't be copied to {}: {error}",
                 to.display()
             ));
@@ -171,8 +174,8 @@ mod tests {
         fs::write(from.join("a.tfevents.1"), "x").unwrap();
         // A file where the folder is to be.
         fs::write(&to, "").unwrap();
-        let (tell, told) = channel();
-        let mirror = LogMirror::start(from, to.clone(), move |text| tell.send(text).unwrap());
+        let (outbox, told) = Outbox::new();
+        let mirror = LogMirror::start(from, to.clone(), outbox);
         mirror.copy_now().unwrap_err();
         mirror.copy_now().unwrap_err();
         fs::remove_file(&to).unwrap();

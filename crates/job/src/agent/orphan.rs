@@ -3,8 +3,9 @@
 //! that time an agent brings the run back and copies what is complete.
 
 use super::carry::Held;
+use super::keeper::{Keeper, LOOK};
 use super::rescue::is_out;
-use super::{Agent, AgentError, LOOK, copy_out, tree, unseen};
+use super::{AgentError, copy_out, tree, unseen};
 use crate::conductor;
 use crate::deputy::{Deputy, Stopping};
 use crate::trained;
@@ -21,7 +22,7 @@ const LONGEST_ANSWER: Duration = Duration::from_secs(5);
 /// How long what was just being written is waited for.
 const LAST_LOOKS: Duration = Duration::from_secs(5);
 
-impl Agent {
+impl Keeper {
     /// The orders have ended after the last one: what becomes of the run is written down, unless the
     /// batch step was killed right before.
     pub(super) fn left_alone(&mut self, events_before: usize) {
@@ -168,7 +169,8 @@ impl Agent {
         let incoming = self.incoming();
         let begun = Instant::now();
         let part = IncomingPart::new(run, &incoming);
-        let bytes = copy_out::copy_out(path, &part).map_err(|error| error.to_string())?;
+        let bytes =
+            copy_out::copy_out(path, &part, &mut |_, _| {}).map_err(|error| error.to_string())?;
         let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let part = conductor::Part {
             incoming,

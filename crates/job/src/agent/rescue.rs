@@ -1,8 +1,9 @@
 //! An agent that takes the place of a lost one: it ends what is left of the ranks, and copies what
 //! the lost one had not brought out.
 
+use super::keeper::Keeper;
 use super::tree::Tree;
-use super::{Agent, AgentError, hold, kept, ranks, scan, tree, unseen};
+use super::{AgentError, hold, kept, ranks, scan, tree, unseen};
 use crate::hashed_copy;
 use crate::local_folder::LocalFolder;
 use folder::RunFolder;
@@ -14,7 +15,7 @@ use train::Complete;
 /// How long killed ranks may take to be gone.
 const LONGEST_DEATH: Duration = Duration::from_secs(2);
 
-impl Agent {
+impl Keeper {
     /// `resume`: what `{resume}` holds.
     pub(super) fn rescue(&mut self, resume: Option<&str>) -> Result<(), AgentError> {
         self.end_ranks();

@@ -51,8 +51,14 @@ pub fn clear(resume: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies checkpoint `name` into `resume`, which holds nothing else afterwards.
-pub fn restore(run: &RunFolder, name: &str, resume: &Path) -> Result<(), RestoreError> {
+/// Copies checkpoint `name` into `resume`, which holds nothing else afterwards. `meter` hears how many bytes
+/// were copied, and of how many.
+pub fn restore(
+    run: &RunFolder,
+    name: &str,
+    resume: &Path,
+    meter: &mut dyn FnMut(u64, u64),
+) -> Result<(), RestoreError> {
     let manifest = read(run, name)?;
     let disk = |source| RestoreError::Disk {
         name: name.to_owned(),
@@ -62,6 +68,7 @@ pub fn restore(run: &RunFolder, name: &str, resume: &Path) -> Result<(), Restore
         source,
     };
     clear(resume).map_err(disk)?;
+    let (mut done, all) = (0, manifest.bytes());
     for file in &manifest.contents.files {
         let (from, to) = (
             file.below(&run.checkpoint(name)),
@@ -84,7 +91,9 @@ pub fn restore(run: &RunFolder, name: &str, resume: &Path) -> Result<(), Restore
                 file.bytes
             )));
         }
-        let (_, blake3) = hashed_copy::copy(&from, &to).map_err(disk)?;
+        let each = &mut |bytes| meter(done + bytes, all);
+        let (bytes, blake3) = hashed_copy::copy_metered(&from, &to, each).map_err(disk)?;
+        done += bytes;
         if blake3 != file.blake3 {
             return Err(damaged("has other bytes than its manifest says".to_owned()));
         }
@@ -180,7 +189,7 @@ mod tests {
         run.write_manifest(&Manifest::new("global_step5", Timestamp(0), true, contents))
             .unwrap();
         damage(&file);
-        match (restore(&run, "global_step5", &resume), want) {
+        match (restore(&run, "global_step5", &resume, &mut |_, _| {}), want) {
             (Ok(()), Ok(())) => {
                 let there = resume.join("global_step5/mp_rank_00_model_states.pt");
                 assert_eq!(fs::read(there).unwrap(), b"weights");

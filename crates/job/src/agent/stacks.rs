@@ -1,6 +1,10 @@
 //! What each rank of a node does right now: for ranks that hang.
 
-use super::ranks::RankProcess;
+use super::Surroundings;
+use super::outbox::Outbox;
+use super::ranks::{self, RankProcess};
+use crate::local_folder::LocalFolder;
+use crate::protocol::Report;
 use crate::python_stack;
 use crate::rank_stack::RankStack;
 use folder::{Attempt, RunFolder};
@@ -10,6 +14,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 use sys::process::{Doing, descendants, doing, find_program};
 use sys::run_bounded;
@@ -19,9 +24,30 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// Processes of a rank that are looked at: a loader has many.
 const MOST: usize = 8;
 
+/// The conductor wants to know where the ranks stand.
+#[derive(Debug)]
+pub(super) struct LookAtRanks;
+
+/// Looks as often as it is asked to.
+pub(super) fn run(
+    at: &Surroundings,
+    local: &LocalFolder,
+    inbox: &Receiver<LookAtRanks>,
+    outbox: &Outbox,
+) {
+    for LookAtRanks in inbox {
+        let local = local.path();
+        let started = ranks::numbered(&local, at.node_index);
+        for stack in look(&at.run, &local, at.attempt, &started) {
+            outbox.say(Report::Stack(stack));
+        }
+        outbox.say(Report::Looked);
+    }
+}
+
 /// Looks at the ranks of a node, which started these processes; writes what is seen of each into the
 /// run folder.
-pub fn look(
+fn look(
     run: &RunFolder,
     local: &Path,
     attempt: Attempt,

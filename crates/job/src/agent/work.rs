@@ -1,16 +1,23 @@
-//! What takes long and must not keep the agent from hearing orders: a thread of its own does it,
-//! one thing after the other.
+//! The actor that copies: what takes long and must not keep the keeper from hearing orders, one thing
+//! after the other.
 
 use super::collect::{CollectError, Collected, collect};
 use super::copy_out::{CopyOutError, copy_out};
+use super::keeper::KeeperMessage;
+use super::outbox::{Message, Outbox};
 use super::restore::{RestoreError, restore, restore_kept};
 use crate::local_folder::LocalFolder;
+use crate::protocol::{Copying, Progress};
 use folder::{IncomingPart, RunFolder};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 use sys::disk_errors::{may_pass, patiently};
+
+/// How often it is said how far a copy is.
+const METERED: Duration = Duration::from_secs(1);
 
 /// Something to do.
 #[derive(Debug)]
@@ -105,8 +112,23 @@ impl Workplace {
     }
 }
 
-/// Does it. `note` takes a sentence for the run's events.
-pub fn perform(work: Work, at: &Workplace, note: impl Fn(String)) -> Worked {
+/// Works until no work can come any more.
+pub(super) fn run(
+    at: &Workplace,
+    inbox: &Receiver<Work>,
+    keeper: &Sender<KeeperMessage>,
+    outbox: &Outbox,
+) {
+    for work in inbox {
+        let worked = perform(work, at, outbox);
+        outbox.send(Message::Copying(None));
+        if keeper.send(KeeperMessage::Worked(worked)).is_err() {
+            return;
+        }
+    }
+}
+
+fn perform(work: Work, at: &Workplace, outbox: &Outbox) -> Worked {
     let (run, resume) = (&at.run, at.resume.as_path());
     match work {
         Work::CopyOut {
@@ -115,16 +137,25 @@ pub fn perform(work: Work, at: &Workplace, note: impl Fn(String)) -> Worked {
             incoming,
         } => {
             let begun = Instant::now();
-            let result = copy_out(&from, &IncomingPart::new(run, &incoming));
+            let mut meter = meter(Copying::Save, &name, outbox);
+            let part = IncomingPart::new(run, &incoming);
+            let result = copy_out(&from, &part, &mut meter);
             let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             Worked::CopiedOut {
-                name,
                 incoming,
                 result: result.map(|bytes| (bytes, took)),
+                name,
             }
         }
         Work::Restore { name, kept } => {
-            let result = at.wait_for_disk(note, || bring(run, &name, kept.as_deref(), resume));
+            let mut meter = meter(Copying::Restore, &name, outbox);
+            let result = at.wait_for_disk(
+                |text| outbox.note(text),
+                || match kept.as_deref() {
+                    Some(kept) => restore_kept(kept, &name, resume),
+                    None => restore(run, &name, resume, &mut meter),
+                },
+            );
             Worked::Restored { name, result }
         }
         Work::Collect {
@@ -138,15 +169,20 @@ pub fn perform(work: Work, at: &Workplace, note: impl Fn(String)) -> Worked {
     }
 }
 
-fn bring(
-    run: &RunFolder,
-    name: &str,
-    kept: Option<&Path>,
-    resume: &Path,
-) -> Result<(), RestoreError> {
-    match kept {
-        Some(kept) => restore_kept(kept, name, resume),
-        None => restore(run, name, resume),
+/// Says how far a copy is, once in a while.
+fn meter<'a>(kind: Copying, name: &str, outbox: &'a Outbox) -> impl FnMut(u64, u64) + use<'a> {
+    let name = name.to_owned();
+    let mut last = Instant::now();
+    move |bytes, of| {
+        if last.elapsed() >= METERED {
+            last = Instant::now();
+            outbox.send(Message::Copying(Some(Progress {
+                kind,
+                name: name.clone(),
+                bytes,
+                of,
+            })));
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The monitor: samples this node, its ranks and its GPUs as long as the agent lives, and says what
 //! the samples mean.
 //!
-//! It has a thread of its own and shares nothing with the rest of the agent: a disk or a driver that
-//! hangs holds up the samples and nothing else. It ends with the process.
+//! It is an actor of its own: a disk or a driver that hangs holds up the samples and nothing else. It
+//! ends with the process.
 
 mod file;
 mod gpus;
@@ -47,9 +47,8 @@ const FIRST_EVERY: Duration = Duration::from_secs(1);
 /// How many are taken so.
 const FIRST: u32 = 5;
 
-/// Samples until the process ends. `note` takes what a person should read; where it fails the
-/// conductor is gone, and samples go on.
-pub(super) fn run<E>(at: &Monitored, note: impl Fn(String) -> Result<(), E>) {
+/// Samples until the process ends. `note` takes what a person should read.
+pub(super) fn run(at: &Monitored, note: impl Fn(String)) {
     let mut sampler = Sampler::new(at);
     let mut file = MonitorFile::new(at.file.clone());
     let mut recent = Recent::new(at.node.clone(), at.cpus_per_rank);
@@ -73,7 +72,7 @@ pub(super) fn run<E>(at: &Monitored, note: impl Fn(String) -> Result<(), E>) {
         }
         notes.extend(sampler.gpus.complaint());
         for text in notes {
-            let _ = note(text);
+            note(text);
         }
     }
 }

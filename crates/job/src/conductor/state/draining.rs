@@ -296,7 +296,10 @@ impl ConductorState {
                     Why::Done if self.facts.comeback.after_limit => Why::Limit,
                     why => why,
                 };
-                let text = "time was over before everything was copied out".to_owned();
+                let mut text = "time was over before everything was copied out".to_owned();
+                if let Some(copies) = self.copy_progress.now(|agent| self.node_of(agent)) {
+                    text.push_str(&format!(": {copies}"));
+                }
                 effects.push(Effect::Record(Event::Note { text }));
                 self.part(why, false, now, effects);
             }

@@ -117,6 +117,9 @@ impl ConductorState {
         self.heard.retain(|agent, _| !agents.contains(agent));
         self.hellos.retain(|agent, _| !agents.contains(agent));
         self.copies.lose(agents);
+        for agent in agents {
+            self.copy_progress.forget(*agent);
+        }
         self.gone.extend(agents);
         if let Phase::Draining(Draining { waiting, .. }) | Phase::Closing { waiting, .. } =
             &mut self.phase

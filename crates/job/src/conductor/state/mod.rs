@@ -10,6 +10,7 @@
 //! Every phase can fail, which leads to Closing too. Each phase has a file of its own.
 
 mod closing;
+mod copy_progress;
 mod copying;
 mod draining;
 mod gathering;
@@ -26,6 +27,7 @@ pub use rescuing::Loss;
 use super::copies::{Copies, Part};
 use crate::grace::Deadlines;
 use crate::protocol::{AgentId, Report};
+use copy_progress::CopyProgress;
 use folder::{Event, StopReason};
 use hanging::Hang;
 use model::Timestamp;
@@ -45,6 +47,7 @@ pub struct ConductorState {
     /// Agents that were lost and have no successor.
     gone: BTreeSet<AgentId>,
     copies: Copies,
+    copy_progress: CopyProgress,
     /// What `{resume}` holds.
     resumed: Option<Known>,
     /// Whether a checkpoint was saved that is newer than the one resumed from.
@@ -169,6 +172,7 @@ impl ConductorState {
             heard: BTreeMap::new(),
             gone: BTreeSet::new(),
             copies: Copies::default(),
+            copy_progress: CopyProgress::default(),
             resumed: None,
             progress: false,
             hung: false,
@@ -280,7 +284,11 @@ impl ConductorState {
     fn said(&mut self, agent: AgentId, report: Report, now: Timestamp, effects: &mut Vec<Effect>) {
         self.heard.insert(agent, now);
         match report {
-            Report::Alive => {}
+            Report::Alive { progress } => {
+                let node = self.node_of(agent);
+                let text = self.copy_progress.alive(agent, &node, progress, now);
+                effects.extend(text.map(|text| Effect::Record(Event::Note { text })));
+            }
             Report::Hello {
                 node,
                 node_index,
@@ -350,10 +358,7 @@ impl ConductorState {
             Report::Looked => self.looked(agent),
             Report::Kept { name } => drop(self.kept.entry(name).or_default().insert(agent)),
             Report::Broken { why, disk } => {
-                let node = self
-                    .hellos
-                    .get(&agent)
-                    .map_or_else(|| format!("task {agent}"), |hello| hello.node.clone());
+                let node = self.node_of(agent);
                 let cause = format!("the agent on {node} can't work: {why}");
                 if disk {
                     self.abort(Why::Lost { cause }, now, effects);
@@ -362,6 +367,11 @@ impl ConductorState {
                 }
             }
         }
+    }
+
+    fn node_of(&self, agent: AgentId) -> String {
+        let hello = self.hellos.get(&agent);
+        hello.map_or_else(|| format!("task {agent}"), |hello| hello.node.clone())
     }
 }
 

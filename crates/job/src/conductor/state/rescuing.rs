@@ -1,6 +1,7 @@
 //! After the loss of agents, or of the conductor with them: fresh agents bring out what is complete
 //! on the nodes, once no process writes there any more.
 
+use super::copy_progress::CopyProgress;
 use super::{ConductorState, Effect, Facts, Known, Phase, Stage, Why, later};
 use crate::protocol::Order;
 use folder::Event;
@@ -111,6 +112,7 @@ impl ConductorState {
         self.rescued = true;
         self.hellos.clear();
         self.heard.clear();
+        self.copy_progress = CopyProgress::default();
         self.gone.clear();
         if let Why::Lost { cause } = &why {
             self.record_loss(cause, effects);

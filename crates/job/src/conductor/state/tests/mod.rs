@@ -186,7 +186,7 @@ fn event(words: &[&str]) -> StateEvent {
             nodes: format!("n{}", words[1]),
             how: "Killed".to_owned(),
         }),
-        "alive" => StateEvent::Report(words[1].parse().unwrap(), Report::Alive),
+        "alive" => StateEvent::Report(words[1].parse().unwrap(), Report::Alive { progress: None }),
         "drained-by" => StateEvent::Report(
             words[1].parse().unwrap(),
             Report::Drained {

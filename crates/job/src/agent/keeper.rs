@@ -1,0 +1,375 @@
+//! The actor that keeps checkpoints: it takes the conductor's orders, looks at `{checkpoints}`, keeps what
+//! is complete from vanishing, and has it copied.
+
+use super::carry::Held;
+use super::clean_up::{Left, Removal};
+use super::collect::Collecting;
+use super::log_mirror::LogMirror;
+use super::outbox::Outbox;
+use super::rescue::all_saved;
+use super::tree::tree;
+use super::watcher::Watcher;
+use super::work::{Work, Worked};
+use super::{AgentError, Surroundings, address, ranks, restore, scan, store, unseen};
+use crate::local_folder::LocalFolder;
+use crate::protocol::{DiskId, Order, Report};
+use crate::python_stack;
+use folder::EventTail;
+use model::Timestamp;
+use signal_hook::consts::{SIGTERM, SIGUSR1};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::TcpListener;
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+use sys::disk_errors::patiently;
+use train::{Meeting, Notify, Shape};
+
+/// How long a disk that takes nothing may keep the node-local folder from being used or removed.
+pub(super) const LONGEST_REMOVAL: Duration = Duration::from_secs(5);
+/// How often `{checkpoints}` is looked at; a look that takes long is made less often.
+pub(super) const LOOK: Duration = Duration::from_millis(100);
+const RAREST_LOOK: Duration = Duration::from_secs(2);
+
+/// What the keeper waits for.
+pub(super) enum KeeperMessage {
+    /// The conductor's.
+    Order(Order),
+    /// The conductor is gone.
+    NoMoreOrders,
+    /// What came of a piece of work.
+    Worked(Worked),
+    /// The node is cleaned up.
+    CleanedUp,
+}
+
+pub(super) struct Draining {
+    pub round: u32,
+    pub until: Timestamp,
+    /// Whether no process writes any more.
+    pub ranks_gone: bool,
+}
+
+pub(super) struct Keeper {
+    pub outbox: Outbox,
+    pub at: Surroundings,
+    pub local: LocalFolder,
+    pub work: Sender<Work>,
+    pub clean_up: Sender<Removal>,
+    pub watcher: Watcher,
+    pub copier: bool,
+    /// Whether all nodes of the job write to this disk.
+    pub only_copier: bool,
+    pub watching: bool,
+    /// In the place of a lost agent: what is out already is not copied again.
+    pub rescuing: bool,
+    /// Complete entries that are not copied yet.
+    pub held: BTreeMap<String, Held>,
+    /// What was copied and is not known to be out.
+    pub given: BTreeMap<String, Held>,
+    /// Asked for while it was not complete yet.
+    pub owed: BTreeSet<String>,
+    /// In the worker's hands.
+    pub copying: BTreeMap<String, Held>,
+    /// Whether all was looked at that the ranks of this node left.
+    pub all_seen: bool,
+    /// Names that were said to be unspeakable.
+    pub said: BTreeSet<String>,
+    pub draining: Option<Draining>,
+    pub collecting: Collecting,
+    /// Copies event files that the ranks write here.
+    pub mirror: Option<LogMirror>,
+    /// Whether it was said that the run folder takes no collected files.
+    pub said_refused: bool,
+    /// Whether SIGTERM came: to all of the job's tasks, as Slurm sends it.
+    pub terminated: Arc<AtomicBool>,
+    /// Keeps the port free until the ranks start.
+    pub port: Option<TcpListener>,
+    pub count: u64,
+    /// Whether nothing is left to do but the clean-up.
+    pub finishing: bool,
+    /// Whether the orders ended during the clean-up.
+    pub orders_ended: bool,
+}
+
+impl Keeper {
+    /// One that has not looked yet.
+    pub fn new(
+        at: Surroundings,
+        local: LocalFolder,
+        terminated: Arc<AtomicBool>,
+        (outbox, work, clean_up): (Outbox, Sender<Work>, Sender<Removal>),
+    ) -> Keeper {
+        let watcher = Watcher::new(at.plan.checkpoints.complete.value.clone());
+        Keeper {
+            outbox,
+            at,
+            local,
+            work,
+            clean_up,
+            watcher,
+            copier: false,
+            only_copier: false,
+            watching: false,
+            rescuing: false,
+            held: BTreeMap::new(),
+            owed: BTreeSet::new(),
+            given: BTreeMap::new(),
+            copying: BTreeMap::new(),
+            all_seen: false,
+            said: BTreeSet::new(),
+            draining: None,
+            collecting: Collecting::Idle,
+            mirror: None,
+            said_refused: false,
+            terminated,
+            port: None,
+            count: 0,
+            finishing: false,
+            orders_ended: false,
+        }
+    }
+
+    /// Says that the agent is there, and what it finds.
+    pub fn hello(&mut self) -> Result<(), AgentError> {
+        let earlier = self.local.earlier();
+        let kept = earlier.iter().flat_map(|earlier| self.kept_in(earlier));
+        let names: BTreeSet<String> = kept.map(|kept| kept.record.name).collect();
+        for name in names {
+            self.outbox.say(Report::Kept { name });
+        }
+        let system = |what| move |source| AgentError::System { what, source };
+        let facts =
+            std::fs::metadata(self.local.path()).map_err(system("looking at the node's folder"))?;
+        let listener = TcpListener::bind("0.0.0.0:0").map_err(system("finding a free port"))?;
+        let port = listener
+            .local_addr()
+            .map_err(system("finding a free port"))?
+            .port();
+        self.port = Some(listener);
+        self.outbox.say(Report::Hello {
+            node: self.at.node.clone(),
+            node_index: self.at.node_index,
+            disk: DiskId {
+                boot_id: sys::boot_id(),
+                device: facts.dev(),
+                inode: facts.ino(),
+            },
+            address: address::address(&self.at.node, self.at.plan.embedded),
+            port,
+        });
+        Ok(())
+    }
+
+    /// Works until the conductor says that it is over.
+    pub fn work_on(&mut self, inbox: &Receiver<KeeperMessage>) -> Result<(), AgentError> {
+        let mut wait = LOOK;
+        let events_before = self.events();
+        loop {
+            match inbox.recv_timeout(wait) {
+                Ok(KeeperMessage::Order(Order::MakeRoom)) => return Ok(()),
+                Ok(KeeperMessage::Order(order)) => self.obey(order)?,
+                Ok(KeeperMessage::Worked(worked)) => self.worked(worked),
+                Ok(KeeperMessage::CleanedUp) => {
+                    self.outbox.say(Report::Finished);
+                    let is_last = |message| matches!(message, KeeperMessage::NoMoreOrders);
+                    while !self.orders_ended && !inbox.recv().map_or(true, is_last) {}
+                    self.left_alone(events_before);
+                    return Ok(());
+                }
+                Ok(KeeperMessage::NoMoreOrders) if self.finishing => self.orders_ended = true,
+                Ok(KeeperMessage::NoMoreOrders) => return self.orphaned(events_before),
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => {
+                    let begun = Instant::now();
+                    self.look()?;
+                    wait = (begun.elapsed() * 10).clamp(LOOK, RAREST_LOOK);
+                }
+            }
+        }
+    }
+
+    /// One agent for each disk copies.
+    pub(super) fn mirror_logs(&mut self) {
+        if self.copier && self.at.plan.data.has_local_logs() {
+            let (from, to) = (self.local.logs(), self.at.run.tensorboard());
+            self.mirror = Some(LogMirror::start(from, to, self.outbox.clone()));
+        }
+    }
+
+    /// What the ranks wrote last.
+    pub(super) fn last_logs(&self) {
+        if let Some(mirror) = &self.mirror {
+            // The mirror itself says why not all was copied.
+            let _ = mirror.copy_now();
+        }
+    }
+
+    fn finish(&mut self, clean: bool) {
+        self.last_logs();
+        // What is held without a link has no record by which it would be found.
+        if self.all_seen && self.held.values().all(Held::is_linked) {
+            unseen::all_seen(&self.local);
+        }
+        let removal = Removal::of(Left {
+            copier: self.copier,
+            uncollected: self.local.has_uncollected(),
+            saved: self.copier && clean && all_saved(&self.at.run, &self.local),
+        });
+        // Nothing is looked at any more that may be removed.
+        self.watching = false;
+        self.finishing = true;
+        // It lives as long as the agent.
+        let _ = self.clean_up.send(removal);
+    }
+
+    /// How many events of this start are written down.
+    pub(super) fn events(&self) -> usize {
+        let events = EventTail::new(self.at.run.events(self.at.attempt)).read();
+        events.map_or(0, |events| events.len())
+    }
+
+    fn obey(&mut self, order: Order) -> Result<(), AgentError> {
+        match order {
+            Order::Roles { copiers } => {
+                self.copier = copiers.contains(&self.at.id);
+                self.only_copier = copiers == [self.at.id];
+                if self.copier {
+                    self.adopt();
+                }
+            }
+            Order::Restore { name, kept } => {
+                if self.copier {
+                    let from = self.held.get(&name).filter(|_| kept);
+                    let kept = from.map(|held| held.path().to_owned());
+                    self.give(Work::Restore { name, kept });
+                }
+            }
+            Order::Watch { resume } => {
+                self.open_port();
+                self.watching = self.copier;
+                self.mirror_logs();
+                if self.at.plan.hang.is_some() {
+                    // Without it the kernel says where ranks stand.
+                    let _ = python_stack::install(&self.local.path());
+                }
+                if self.copier && !self.at.plan.data.collect.value.is_empty() {
+                    let noted = self.local.note_uncollected();
+                    noted.map_err(|source| AgentError::System {
+                        what: "noting that files are to be collected",
+                        source,
+                    })?;
+                }
+                if self.copier {
+                    let rule = &self.at.plan.checkpoints.complete.value;
+                    let note = || unseen::note(&self.local, rule);
+                    patiently(LONGEST_REMOVAL, || false, note).map_err(|source| {
+                        AgentError::System {
+                            what: "noting that checkpoints may be written",
+                            source,
+                        }
+                    })?;
+                }
+                if resume.is_none() && self.copier {
+                    let resume = self.local.resume();
+                    patiently(LONGEST_REMOVAL, || false, || restore::clear(&resume)).map_err(
+                        |source| AgentError::System {
+                            what: "emptying {resume}",
+                            source,
+                        },
+                    )?;
+                }
+                if let Some(name) = resume
+                    && self.copier
+                    && let Ok(tree) = tree(&self.local.resume().join(&name))
+                {
+                    self.watcher.was_finished(&name, scan::shape(&tree));
+                }
+            }
+            Order::Rescue { resume } => self.rescue(resume.as_deref())?,
+            Order::Copy { name, from } => {
+                if from.contains(&self.at.id) {
+                    self.copy(name);
+                }
+            }
+            Order::Out { name } => self.is_out(&name),
+            Order::Forget { name } => self.forget(&name),
+            Order::Notify => self.notify()?,
+            Order::Signal { kill } => {
+                self.ending()?;
+                let ranks = ranks::on_node(&self.local.path(), self.at.node_index);
+                if kill {
+                    ranks::kill(&ranks)
+                } else {
+                    ranks::terminate(&ranks)
+                }
+            }
+            Order::Drain {
+                round,
+                until,
+                ranks_gone,
+                finished,
+            } => {
+                if ranks_gone {
+                    self.last_logs();
+                }
+                if self.copier {
+                    // First what has come since the last look, so that it counts as in work.
+                    self.look()?;
+                    let now = Timestamp(sys::now());
+                    self.watcher.drain(now, ranks_gone, finished);
+                    self.draining = Some(Draining {
+                        round,
+                        until,
+                        ranks_gone,
+                    });
+                    self.look()?;
+                }
+            }
+            Order::Finish { clean } => self.finish(clean),
+            // The loop has taken them.
+            Order::MakeRoom | Order::Stacks => {}
+        }
+        Ok(())
+    }
+
+    /// The port is for the ranks now, or for what they ask here.
+    fn open_port(&mut self) {
+        let meeting = self.at.plan.launcher.value.meeting();
+        if let Some(port) = self.port.take()
+            && meeting == Meeting::Store
+            && self.at.node_index == 0
+        {
+            store::serve(port);
+        }
+    }
+
+    pub(super) fn give(&self, work: Work) {
+        // The worker lives as long as the agent: it ends when this sender does.
+        let _ = self.work.send(work);
+    }
+
+    fn notify(&self) -> Result<(), AgentError> {
+        let workers = self.at.plan.launcher.value.shape() == Shape::Agents;
+        let ranks = || ranks::on_node(&self.local.path(), self.at.node_index);
+        match self.at.plan.resume.notify.value {
+            Notify::None => Ok(()),
+            Notify::File => {
+                std::fs::write(self.local.stop_file(), b"").map_err(|source| AgentError::System {
+                    what: "writing the stop file",
+                    source,
+                })
+            }
+            Notify::Sigterm => {
+                ranks::notify(&ranks(), SIGTERM, workers);
+                Ok(())
+            }
+            Notify::Sigusr1 => {
+                ranks::notify(&ranks(), SIGUSR1, workers);
+                Ok(())
+            }
+        }
+    }
+}
