@@ -6,6 +6,9 @@ use folder::{Event, EventLine, FOLDER_REFUSED, LinkState, StopReason};
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 
+/// The exit code of a job whose batch script was ended by `SIGKILL`, as Slurm shows it.
+const KILLED: &str = "0:9";
+
 /// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
@@ -140,6 +143,11 @@ pub fn run_state(
         Some((ViewState::Ended { exit, .. }, _)) if *exit == format!("{FOLDER_REFUSED}:0") => {
             RunState::Failed {
                 cause: "its run folder took nothing, not even the reason: it was full, read-only or out of reach over all that was tried; make room, then yard requeue continues from the newest checkpoint, also from one that is on the node only".to_owned(),
+            }
+        }
+        Some((ViewState::Ended { how, exit, .. }, _)) if how == "FAILED" && *exit == KILLED => {
+            RunState::Failed {
+                cause: "its batch script was killed while no other process of the run lived that could have brought it back; yard requeue continues from the newest checkpoint".to_owned(),
             }
         }
         Some((ViewState::Ended { how, exit, .. }, _)) => RunState::Failed {
@@ -305,6 +313,17 @@ mod tests {
         };
         let state = run_state(Some(&SUBMITTED), &[], Some(&view(2, ended)));
         assert!(state.why().contains("run folder took nothing"), "{state:?}");
+    }
+
+    #[test]
+    fn a_batch_script_that_was_killed_last_is_the_cause() {
+        let ended = ViewState::Ended {
+            how: "FAILED".to_owned(),
+            exit: KILLED.to_owned(),
+            at: None,
+        };
+        let state = run_state(Some(&SUBMITTED), &[started()], Some(&view(0, ended)));
+        assert!(state.why().contains("yard requeue continues"), "{state:?}");
     }
 
     #[test]
