@@ -1,7 +1,7 @@
 //! What of a cluster no job holds.
 
 use crate::demand::Sharing;
-use crate::{Amounts, Cluster, NodeId, NodeSet, Share};
+use crate::{Amounts, Cluster, NodeId, NodeSet, Share, SocketCpus};
 
 /// What is free, node by node. Scratch work clones it.
 ///
@@ -10,6 +10,8 @@ use crate::{Amounts, Cluster, NodeId, NodeSet, Share};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Free {
     amounts: Vec<Amounts>,
+    /// Free CPUs by socket. Those of jobs that share their CPUs count as free.
+    sockets: Vec<SocketCpus>,
     /// Free GPUs by index; barred ones among them.
     gpus: Vec<u64>,
     /// GPUs that are in use by others than jobs.
@@ -62,6 +64,10 @@ impl Free {
                 .nodes()
                 .map(|node| cluster.class(node).total)
                 .collect(),
+            sockets: cluster
+                .nodes()
+                .map(|node| SocketCpus::idle(cluster.class(node)))
+                .collect(),
             gpus: cluster
                 .nodes()
                 .map(|node| cluster.class(node).gpu_indices())
@@ -88,6 +94,15 @@ impl Free {
         &self.amounts[node.0 as usize]
     }
 
+    /// Free CPUs of a node by socket; none where sockets are not distinguished.
+    ///
+    /// # Panics
+    /// The node is another cluster's.
+    #[must_use]
+    pub fn sockets(&self, node: NodeId) -> &SocketCpus {
+        &self.sockets[node.0 as usize]
+    }
+
     /// Free GPUs of a node by index, without barred ones.
     ///
     /// # Panics
@@ -104,7 +119,11 @@ impl Free {
     #[must_use]
     pub fn has(&self, share: &Share, sharing: Sharing) -> bool {
         let at = share.node.0 as usize;
-        self.fits(share.node, &share.amounts, sharing) && share.gpus & !self.gpus[at] == 0
+        let has_sockets =
+            matches!(sharing, Sharing::Over(_)) || self.sockets[at].has(&share.sockets);
+        self.fits(share.node, &share.amounts, sharing)
+            && has_sockets
+            && share.gpus & !self.gpus[at] == 0
     }
 
     /// Nodes that can be given.
@@ -186,6 +205,7 @@ impl Free {
         for node in cluster.nodes() {
             let at = node.0 as usize;
             self.amounts[at] = self.amounts[at].least(&other.amounts[at]);
+            self.sockets[at] = self.sockets[at].least(&other.sockets[at]);
             self.gpus[at] &= other.gpus[at];
             self.barred[at] |= other.barred[at];
             for one in &other.users[at] {
@@ -273,6 +293,12 @@ impl Free {
                     *over = Layered::default();
                 }
                 amounts.cpus = self.over[at].held().abs_diff(before);
+            }
+            let is_shared = matches!(sharing, Sharing::Over(_));
+            match (is_shared, takes) {
+                (true, _) => {}
+                (false, true) => self.sockets[at].take(&share.sockets),
+                (false, false) => self.sockets[at].give(&share.sockets),
             }
             if takes {
                 self.amounts[at].take(&amounts);

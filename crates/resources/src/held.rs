@@ -2,7 +2,7 @@
 
 use crate::compiled::lane_of;
 use crate::demand::{Demand, Sharing};
-use crate::{Amounts, Cluster, NodeClass, Share, UNBOUNDED};
+use crate::{Amounts, Cluster, NodeClass, Share, SocketCpus, UNBOUNDED};
 use model::NodeShare;
 
 impl Share {
@@ -22,6 +22,7 @@ impl Share {
                 node,
                 tasks: row.tasks,
                 amounts: amounts(class, demand, row, gpus),
+                sockets: SocketCpus::of_numbers(class, &row.cpus),
                 gpus,
             }
         });

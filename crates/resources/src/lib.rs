@@ -53,6 +53,7 @@ mod node_set;
 mod place;
 mod recorded;
 mod share;
+mod socket_cpus;
 
 pub use admit::{
     Change, Denial, Detail, Fate, Finding, Given, GpuTypeChange, GpuTypes, LimitPath,
@@ -75,3 +76,4 @@ pub use node_set::NodeSet;
 pub use place::{Order, Pick, place};
 pub use recorded::{LargestNode, recorded, recorded_of};
 pub use share::Share;
+pub use socket_cpus::SocketCpus;

@@ -11,7 +11,7 @@ mod spread;
 use crate::cluster::{Cluster, NodeId};
 use crate::compiled::{Choice, Compiled, Form, amounts};
 use crate::demand::Sharing;
-use crate::{Amounts, Free, NodeSet, Share};
+use crate::{Amounts, Free, NodeSet, Share, SocketCpus};
 use std::cmp::Reverse;
 
 /// Which of the nodes that could serve are taken, and for whom.
@@ -128,6 +128,31 @@ impl Attempt<'_> {
         self.free.is_open(node, sharing, self.pick.user)
             && self.free.fits(node, need, sharing)
             && self.has_gpus(node, need)
+            && self.sockets(node, need.cpus).is_some()
+    }
+
+    /// From which sockets of a node so many CPUs come; none where the job asks for more of its sockets
+    /// than is free.
+    fn sockets(&self, node: NodeId, cpus: u32) -> Option<SocketCpus> {
+        let class = self.cluster.class(node);
+        let is_shared = matches!(self.sharing(), Sharing::Over(_));
+        let threads = class.sockets.map(|there| there.threads);
+        let (Some(threads), false) = (
+            threads.filter(|_| class.cpus_of_socket().is_some()),
+            is_shared,
+        ) else {
+            return Some(SocketCpus::default());
+        };
+        let free = self.free.sockets(node);
+        let demand = &self.compiled.demand;
+        match demand.sockets.as_deref() {
+            Some(need) if demand.sharing != Sharing::Whole => {
+                let each = demand.task.cpus.max(1);
+                free.usable(need, threads, each)?.deal(cpus)
+            }
+            // Jobs that share their CPUs with others may leave fewer of a socket than of the node.
+            _ => Some(free.deal(cpus).unwrap_or_default()),
+        }
     }
 
     /// Takes of nodes that all could serve as many as are needed.
@@ -229,7 +254,9 @@ impl Attempt<'_> {
         if !self.gives(node, &need) {
             return None;
         }
-        self.with_gpus(node, tasks, need, self.free.gpus(node))
+        let share = self.with_gpus(node, tasks, need, self.free.gpus(node))?;
+        let sockets = self.sockets(node, share.amounts.cpus)?;
+        Some(Share { sockets, ..share })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What one job holds on one node.
 
-use crate::{Amounts, NodeId};
+use crate::{Amounts, NodeId, SocketCpus};
 
 /// What a job holds on a node.
 ///
@@ -11,9 +11,11 @@ pub struct Share {
     pub node: NodeId,
     /// How many of the job's tasks belong here.
     pub tasks: u32,
-    /// CPUs, memory and counted resources. CPUs are a count: which ones is decided where the job
-    /// is started.
+    /// CPUs, memory and counted resources. CPUs are a count: which ones of a socket is decided where
+    /// the job is started.
     pub amounts: Amounts,
+    /// The CPUs by socket, where sockets are distinguished.
+    pub sockets: SocketCpus,
     /// GPUs, a bit an index; empty where the node has more of them than bits.
     pub gpus: u64,
 }

@@ -19,8 +19,6 @@ pub struct Waiting {
     pub cluster: String,
     run: Option<Run>,
     job: Option<JobId>,
-    /// A job of no run of the embedded engine, which may be an array.
-    pub array: Option<JobId>,
     /// It was over already, and what its cluster said of it then.
     over: Option<Option<JobView>>,
     /// An element of an array, asked for by itself: its id changes when it starts.
@@ -40,16 +38,12 @@ impl Waiting {
             cluster: selected.transport.cluster().to_owned(),
             run: selected.run.clone(),
             job: selected.job,
-            array: None,
             over: None,
             element: None,
         };
         if selected.element.is_some() {
             one.element = Some(selected);
             return one;
-        }
-        if one.run.is_none() && selected.transport.is_embedded() {
-            one.array = one.job;
         }
         one.over = is_over(&mut selected);
         let transport = selected.transport;
@@ -88,6 +82,8 @@ pub enum WaitEnd {
     Run(RunState),
     /// A job of no run, and how; none where its cluster knows it no longer.
     Job(Option<ViewState>),
+    /// A job array that is over, of which not all elements completed.
+    SomeFailed,
 }
 
 impl WaitEnd {
@@ -97,7 +93,7 @@ impl WaitEnd {
         match self {
             WaitEnd::Run(state) => matches!(state, RunState::Done { .. }),
             WaitEnd::Job(Some(ViewState::Ended { how, .. })) => how == "COMPLETED",
-            WaitEnd::Job(_) => false,
+            WaitEnd::Job(_) | WaitEnd::SomeFailed => false,
         }
     }
 }
@@ -198,7 +194,14 @@ impl Waiting {
                     None => of_job(&look.jobs, self.job),
                 };
                 if jobs.iter().all(|job| look.asked.contains(job)) && !self.lives(view.as_ref()) {
-                    return self.ended(view);
+                    let end = self.ended(view)?;
+                    if self.run.is_none()
+                        && end.is_success()
+                        && !have_completed(&look.jobs, self.job)
+                    {
+                        return Ok(WaitEnd::SomeFailed);
+                    }
+                    return Ok(end);
                 }
             }
             std::thread::sleep(FILE_PAUSE);
@@ -243,9 +246,22 @@ impl Waiting {
     }
 }
 
-/// Of a job's rows, or those of an array, a live one where one is.
+/// A job's rows, or those of the elements of an array.
+fn rows_of(views: &[JobView], job: Option<JobId>) -> impl Iterator<Item = &JobView> {
+    let own =
+        move |view: &&JobView| job.is_some_and(|job| view.id == job || view.array == Some(job));
+    views.iter().filter(own)
+}
+
+/// Of a job's rows a live one where one is.
 fn of_job(views: &[JobView], job: Option<JobId>) -> Option<JobView> {
-    let own = |view: &&JobView| job.is_some_and(|job| view.id == job || view.array == Some(job));
-    let live = views.iter().filter(own).find(|view| view.state.is_live());
-    live.or(views.iter().find(own)).cloned()
+    let live = rows_of(views, job).find(|view| view.state.is_live());
+    live.or(rows_of(views, job).next()).cloned()
+}
+
+/// Whether all elements completed.
+fn have_completed(views: &[JobView], job: Option<JobId>) -> bool {
+    let completed =
+        |view: &JobView| matches!(&view.state, ViewState::Ended { how, .. } if how == "COMPLETED");
+    rows_of(views, job).all(completed)
 }

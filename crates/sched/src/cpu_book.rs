@@ -1,6 +1,6 @@
 //! Which CPUs of each node running jobs have.
 
-use resources::NodeId;
+use resources::{NodeId, SocketCpus};
 use std::sync::Arc;
 
 /// Jobs on each CPU of each node. How many a job gets is decided before ([`resources::Free`]); here
@@ -26,14 +26,34 @@ impl CpuBook {
         &self.numbers
     }
 
-    /// Takes so many CPUs of a node that has `there`: free ones, and where there are too few those
-    /// with the fewest jobs.
-    pub(crate) fn pick(&mut self, node: NodeId, count: u32, there: u32) -> Vec<u32> {
+    /// Takes so many CPUs of a node that has `there`: free ones, first so many of each socket as are
+    /// said with a socket's CPUs, and where there are too few those with the fewest jobs.
+    pub(crate) fn pick(
+        &mut self,
+        node: NodeId,
+        count: u32,
+        there: u32,
+        sockets: Option<(SocketCpus, u32)>,
+    ) -> Vec<u32> {
         let jobs = &mut self.jobs[node.0 as usize];
         let count = count.min(there) as usize;
+        let is_free = |place: &usize| jobs.get(*place).is_none_or(|jobs| *jobs == 0);
         let mut places: Vec<usize> = Vec::with_capacity(count);
-        let free = (0..jobs.len()).filter(|place| jobs[*place] == 0);
-        places.extend(free.chain(jobs.len()..there as usize).take(count));
+        if let Some((sockets, each)) = sockets {
+            let begins = (0..there as usize).step_by(each.max(1) as usize);
+            for (begin, cpus) in begins.zip(sockets.each()) {
+                let socket = begin..(begin + each as usize).min(there as usize);
+                places.extend(socket.filter(is_free).take(cpus.into()));
+            }
+            places.truncate(count);
+        }
+        let left = count - places.len();
+        if left > 0 {
+            let others = (0..there as usize).filter(|place| !places.contains(place));
+            let others: Vec<usize> = others.filter(is_free).take(left).collect();
+            places.extend(others);
+            places.sort_unstable();
+        }
         if places.len() < count {
             let mut shared: Vec<usize> = (0..jobs.len()).filter(|at| jobs[*at] > 0).collect();
             shared.sort_by_key(|place| (jobs[*place], *place));
@@ -102,11 +122,11 @@ mod tests {
     fn free_ones_first_then_those_with_the_fewest_jobs() {
         let mut book = CpuBook::new(Arc::from([4, 6, 8]), 1);
         let node = NodeId(0);
-        assert_eq!(book.pick(node, 2, 3), [4, 6]);
+        assert_eq!(book.pick(node, 2, 3, None), [4, 6]);
         book.give(node, &[4]);
-        assert_eq!(book.pick(node, 2, 3), [4, 8]);
-        assert_eq!(book.pick(node, 1, 3), [4], "all are taken");
-        assert_eq!(book.pick(node, 2, 3), [6, 8]);
+        assert_eq!(book.pick(node, 2, 3, None), [4, 8]);
+        assert_eq!(book.pick(node, 1, 3, None), [4], "all are taken");
+        assert_eq!(book.pick(node, 2, 3, None), [6, 8]);
         for numbers in [[6, 8], [4, 4], [6, 8]] {
             book.give(node, &numbers);
         }

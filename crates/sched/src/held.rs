@@ -2,7 +2,7 @@
 
 use crate::cpu_book::CpuBook;
 use model::{Allocation, NodeShare};
-use resources::{Cluster, Demand, Free, Share, Sharing};
+use resources::{Cluster, Demand, Free, Share, Sharing, SocketCpus};
 use std::sync::Arc;
 
 /// What running jobs hold.
@@ -36,7 +36,10 @@ impl HeldShares {
     ) -> HeldShares {
         let mut shares = Share::of_rows(cluster, demand, &allocation.nodes);
         if is_suspended {
-            shares.iter_mut().for_each(|share| share.amounts.cpus = 0);
+            for share in &mut shares {
+                share.amounts.cpus = 0;
+                share.sockets = SocketCpus::default();
+            }
         }
         HeldShares {
             shares,
@@ -85,11 +88,13 @@ impl Held {
     ) -> (Allocation, HeldShares) {
         let names = names(cluster, demand, shares);
         let rows = shares.iter().zip(names).map(|(share, node)| {
-            let there = cluster.class(share.node).total.cpus;
+            let class = cluster.class(share.node);
+            let there = class.total.cpus;
+            let sockets = class.cpus_of_socket().map(|each| (share.sockets, each));
             let gpus = (0..64).filter(|gpu| share.gpus & (1 << gpu) != 0);
             NodeShare {
                 node,
-                cpus: self.cpus.pick(share.node, share.cpus(), there),
+                cpus: self.cpus.pick(share.node, share.cpus(), there, sockets),
                 memory: share.mem_mib().into(),
                 gpus: gpus.collect(),
                 tasks: share.tasks,
@@ -99,6 +104,8 @@ impl Held {
             nodes: rows.collect(),
         };
         let holding = HeldShares::of(cluster, demand, user, &allocation, false);
+        let has = |share: &Share| self.free.has(share, holding.sharing);
+        self.is_overdrawn |= !holding.shares.iter().all(has);
         holding.take_from(cluster, &mut self.free);
         (allocation, holding)
     }

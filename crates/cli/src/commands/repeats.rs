@@ -8,14 +8,9 @@ use crate::printer::Printer;
 use crate::words;
 use folder::LogTail;
 use model::Timestamp;
-use runs::{Repeats, Run, RunState, counts_in_words, together};
+use runs::{Repeats, RepeatsEnd, RepeatsEvent, Run, RunState, counts_in_words, together};
 use serde_json::json;
-use std::time::{Duration, Instant};
-
-/// How often the clusters of repeats are asked that are waited for, at first.
-const PAUSE: Duration = Duration::from_millis(200);
-/// And at most so seldom.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+use std::time::Instant;
 
 /// `yard show`: one line each.
 pub fn show(repeats: &Repeats, as_json: bool, printer: &Printer) -> Outcome {
@@ -132,57 +127,24 @@ pub fn logs(repeats: &Repeats, rank: Option<u32>, last: bool, printer: &Printer)
     Ok(exit_code::DONE)
 }
 
-/// How waiting for all of them ended.
-pub enum Waited {
-    /// All are over; whether each was done.
-    Over(bool),
-    /// The person left.
-    Detached,
-}
-
 /// Waits until all are over, and prints the end of each as it comes.
 pub fn wait(
-    mut repeats: Repeats,
+    repeats: Repeats,
     interrupt: Option<&Interrupt>,
     printer: &Printer,
-) -> Result<Waited, Failure> {
+) -> Result<RepeatsEnd, Failure> {
     let begun = Instant::now();
-    let mut shown = vec![false; repeats.runs.len()];
-    let mut asked: Option<Instant> = None;
-    let mut outage = None;
-    loop {
-        if interrupt.is_some_and(Interrupt::asked) {
-            return Ok(Waited::Detached);
+    let leaves = || interrupt.is_some_and(Interrupt::asked);
+    repeats.wait(&leaves, &mut |seen| match seen {
+        RepeatsEvent::Outage { why } => printer.say(&row("note", &format!("{why}; waiting"))),
+        RepeatsEvent::Ended { number, state } => {
+            printer.show_line(&row(&format!(".{number}"), &end(&state)));
         }
-        let pause = (begun.elapsed() / 10).clamp(PAUSE, LONGEST_PAUSE);
-        if asked.is_none_or(|asked| asked.elapsed() >= pause) {
-            asked = Some(Instant::now());
-            repeats = Repeats::read(repeats.entry)?;
-            let (views, note) = repeats.views()?;
-            if let Some(note) = note.as_ref().filter(|_| outage.is_none()) {
-                printer.say(&row("note", &format!("{note}; waiting")));
-            }
-            outage = note;
-            let states = repeats.states(&views);
-            for ((run, state), shown) in repeats.runs.iter().zip(&states).zip(&mut shown) {
-                if outage.is_none() && !state.is_live() && !*shown {
-                    *shown = true;
-                    printer.show_line(&row(&format!(".{}", number(run)), &end(state)));
-                }
-            }
-            if shown.iter().all(|shown| *shown) {
-                let done = |state: &RunState| matches!(state, RunState::Done { .. });
-                return Ok(Waited::Over(states.iter().all(done)));
-            }
+        RepeatsEvent::Stand { states } => {
             let length = words::length(i64::try_from(begun.elapsed().as_millis()).unwrap_or(0));
             printer.moving("runs", &format!("{} · {length}", counts_in_words(&states)));
         }
-        std::thread::sleep(runs::FILE_PAUSE);
-    }
-}
-
-fn number(run: &Run) -> u32 {
-    run.entry.of.as_ref().map_or(0, |of| of.number)
+    })
 }
 
 /// How one ended.

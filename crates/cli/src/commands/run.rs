@@ -17,7 +17,7 @@ use clap::Args as ClapArgs;
 use folder::{IndexEntry, StartingPoint};
 use job::StartingPointError;
 use runs::places;
-use runs::{Planned, Repeats, RunRequest, Submitted};
+use runs::{Planned, Repeats, RepeatsEnd, RunRequest, Submitted};
 use std::path::Path;
 use std::time::Instant;
 use sys::Places;
@@ -212,14 +212,14 @@ fn follow_repeats(
     let ended = repeats::wait(Repeats::read(entry)?, Some(interrupt), printer)?;
     let took = words::length(i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX));
     let (how, code) = match ended {
-        repeats::Waited::Detached => {
+        RepeatsEnd::Left => {
             printer.show_line(&format!("{id} continues without this terminal"));
             printer.show_line(&row("look", &format!("yard show {id}")));
             printer.show_line(&row("end", &format!("yard cancel {id}")));
             return Ok(exit_code::DONE);
         }
-        repeats::Waited::Over(true) => ("all done in", exit_code::DONE),
-        repeats::Waited::Over(false) => ("not all done after", exit_code::FAILED),
+        RepeatsEnd::Over { all_done: true } => ("all done in", exit_code::DONE),
+        RepeatsEnd::Over { all_done: false } => ("not all done after", exit_code::FAILED),
     };
     printer.show_line(&format!("{id} {how} {took} · yard show {id}"));
     printer.show_line(&row("kept in", &folder));

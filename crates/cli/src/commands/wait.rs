@@ -3,13 +3,11 @@
 use super::follow::say_outage;
 use super::repeats;
 use crate::exit_code;
-use crate::failure::{Failure, FailureKind, Outcome};
+use crate::failure::{Failure, Outcome};
 use crate::printer::Printer;
-use crate::slurm::{connection, sbatch_wait};
 use backend::ViewState;
 use clap::Args as ClapArgs;
-use model::JobId;
-use runs::{RunState, WaitEnd, Waiting, select_live, select_repeats};
+use runs::{RepeatsEnd, RunState, WaitEnd, Waiting, select_live, select_repeats};
 use std::collections::BTreeMap;
 
 /// Wait until runs or jobs are over; exit 0 if all of them were done
@@ -48,7 +46,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         let id = repeats.entry.id.clone();
         let all_done = matches!(
             repeats::wait(repeats, None, printer)?,
-            repeats::Waited::Over(true)
+            RepeatsEnd::Over { all_done: true }
         );
         printer.show_line(&if all_done {
             format!("all of {id} are done")
@@ -60,42 +58,23 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
         }
     }
     for mut one in waited? {
-        let mut elements_failed = false;
-        if let Some(job) = one.array {
-            elements_failed =
-                wait_for_elements(&one.cluster, job)?.is_some_and(|status| status != 0);
-        }
         let cluster = one.cluster.clone();
         let end = one.wait(&pollers, &mut |outage| {
             say_outage(&cluster, outage, printer)
         })?;
-        let (mut word, mut done) = (words(&end), end.is_success());
-        if done && elements_failed {
-            (word, done) = (
-                "ended, and not all of its elements completed".to_owned(),
-                false,
-            );
-        }
-        printer.show_line(&format!("{} {word}", one.name));
-        if !done {
+        printer.show_line(&format!("{} {}", one.name, words(&end)));
+        if !end.is_success() {
             code = exit_code::FAILED;
         }
     }
     Ok(code)
 }
 
-/// Waits for a plain job of the embedded engine, or for all elements of an array.
-/// Returns the highest of their exit statuses.
-fn wait_for_elements(cluster: &str, job: JobId) -> Result<Option<u8>, Failure> {
-    let ended =
-        connection::connect_to(cluster).and_then(|mut client| sbatch_wait::wait(&mut client, job));
-    ended.map_err(|failure| Failure::new(FailureKind::Unreachable, failure.to_string()))
-}
-
 /// How something ended, as the end of a sentence that begins with its name.
 fn words(end: &WaitEnd) -> String {
     match end {
         WaitEnd::Run(state) => outcome(state),
+        WaitEnd::SomeFailed => "ended, and not all of its elements completed".to_owned(),
         WaitEnd::Job(Some(ViewState::Ended { how, exit, .. })) => {
             format!("ended: {how} (exit {exit})")
         }

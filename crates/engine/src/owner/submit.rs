@@ -74,7 +74,7 @@ impl Owner {
         let mut histories: Vec<Vec<Finished>> = Vec::new();
         for request in requests() {
             self.admit(request, peer)?;
-            let dependency = self.checked_dependency(request.rare.dependency.as_deref())?;
+            let dependency = dependency_of(request.rare.dependency.as_deref())?;
             let history = self.store.history(dependency.as_ref());
             histories.push(history.map_err(|error| store_refusal(&error))?);
         }
@@ -217,26 +217,19 @@ impl Owner {
             None => Ok(None),
         }
     }
+}
 
-    /// What a job is to wait for, where it names jobs that were submitted.
-    pub(super) fn checked_dependency(
-        &self,
-        dependency: Option<&str>,
-    ) -> Result<Option<Dependency>, Refusal> {
-        let Some(text) = dependency else {
-            return Ok(None);
-        };
-        let dependency = Dependency::parse(text).ok_or_else(|| Refusal::Invalid {
-            message: format!("Job dependency problem: {text} names no jobs in Slurm's way"),
-        })?;
-        for target in dependency.targets() {
-            if target.0 >= self.state.next_id() {
-                return Err(Refusal::Invalid {
-                    message: format!("Job dependency problem: there is no job {target}"),
-                });
-            }
-        }
-        Ok(Some(dependency))
+/// What a job is to wait for. As in Slurm a job that there isn't, any more or yet, keeps it up no more
+/// than one that was forgotten.
+pub(super) fn dependency_of(text: Option<&str>) -> Result<Option<Dependency>, Refusal> {
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    match Dependency::parse(text) {
+        Some(dependency) => Ok(Some(dependency)),
+        None => Err(Refusal::Invalid {
+            message: "Job dependency problem".to_owned(),
+        }),
     }
 }
 

@@ -6,8 +6,7 @@ use crate::message::Peer;
 use crate::spec::{Because, SupervisorCall};
 use api::{Answer, Refusal};
 use model::{
-    Dependency, JobChange, JobId, JobState, LimitChange, Request, Seconds, TimeLimitRequest,
-    Timestamp,
+    JobChange, JobId, JobState, LimitChange, Request, Seconds, TimeLimitRequest, Timestamp,
 };
 use sched::{Event, Job, JobUpdate};
 use std::sync::Arc;
@@ -195,11 +194,7 @@ impl Owner {
                 }
             }
             JobChange::Dependency(dependency) => {
-                let text = dependency.as_deref();
-                if text.is_some_and(|text| Dependency::parse(text).is_none()) {
-                    return Err(invalid("Job dependency problem"));
-                }
-                update.dependency = Some(self.checked_dependency(text)?);
+                update.dependency = Some(super::submit::dependency_of(dependency.as_deref())?);
             }
             JobChange::Begin(at) => update.begin = Some(*at),
             JobChange::Priority(0) => update.hold = true,

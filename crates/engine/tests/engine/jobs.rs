@@ -283,9 +283,14 @@ fn dependency() {
     let reason = PendingReason::DependencyNeverSatisfied;
     assert_eq!(row(&mut client, never).state, JobState::Pending { reason });
     let mut submission = house.script("true");
-    submission.request.rare.dependency = Some("afterok:4711".to_owned());
+    submission.request.rare.dependency = Some("afterok:x".to_owned());
     let refused = client.submit(submission).unwrap_err();
     assert!(refused.to_string().contains("Job dependency problem"));
+    // As a real one does it: a job that never was is as one that was forgotten.
+    let mut submission = house.script("true");
+    submission.request.rare.dependency = Some("afterok:4711".to_owned());
+    let at_once = client.submit(submission).unwrap();
+    assert_eq!(ended(&mut client, at_once).0, Outcome::Completed);
 }
 
 fn two_clients_one_engine() {

@@ -3,7 +3,7 @@
 use super::Attempt;
 use crate::cluster::{GpuGroup, NodeId};
 use crate::demand::{GresNeed, Sharing};
-use crate::{Amounts, Share};
+use crate::{Amounts, Share, SocketCpus};
 
 impl Attempt<'_> {
     /// Whether a node has the GPUs with their types, beside those that are barred.
@@ -35,6 +35,7 @@ impl Attempt<'_> {
             node,
             tasks,
             amounts,
+            sockets: SocketCpus::default(),
             gpus,
         };
         let class = self.cluster.class(node);

@@ -31,9 +31,19 @@ cpus = 32
 memory = "64000M"
 features = ["rack2"]
 
+[nodes.sockets]
+names = "s1"
+cpus = 8
+sockets = 2
+cores_per_socket = 4
+memory = "16000M"
+
 [partition.all]
 default = true
-nodes = "ALL"
+nodes = ["v100", "mixed", "plain"]
+
+[partition.sockets]
+nodes = ["sockets"]
 
 [partition.whole]
 nodes = ["plain"]
@@ -83,8 +93,15 @@ fn shown(cluster: &Cluster, shares: Option<&[Share]>) -> String {
     let each = shares.iter().map(|share| {
         let gpus = (0..64).filter(|index| share.gpus & 1 << index != 0);
         let gpus: Vec<String> = gpus.map(|index| index.to_string()).collect();
+        let class = cluster.class(share.node);
+        let sockets = class.sockets.map_or(0, |there| there.sockets as usize);
+        let of_sockets: Vec<String> = share.sockets.each().map(|cpus| cpus.to_string()).collect();
+        let of_sockets = match sockets {
+            0 => String::new(),
+            sockets => format!(" of {}", of_sockets[..sockets].join(",")),
+        };
         format!(
-            "{} {}t {}c {}M{}{}",
+            "{} {}t {}c {}M{}{}{of_sockets}",
             cluster.node_name(share.node),
             share.tasks,
             share.cpus(),
@@ -142,6 +159,49 @@ fn tasks_and_cpus() {
     check("-N 8", expect!["no place"]);
     check("--mincpus=20", expect!["c1 1t 20c 0M"]);
     check("-n 4 --overcommit -N 1", expect!["a1 4t 1c 0M"]);
+}
+
+#[test]
+fn sockets() {
+    let of = |lines: &str| {
+        let lines: Vec<String> = lines.lines().map(|it| format!("-p sockets {it}")).collect();
+        lines.join("\n")
+    };
+    let check = |lines: &str, want: Expect| check(&of(lines), want);
+    check("-n 3", expect!["s1 3t 3c 0M of 3,0"]);
+    // A socket with fewer free cores than asked gives none of them.
+    check("-n 3\n-n 1", expect!["s1 1t 1c 0M of 1,0"]);
+    check(
+        "-n 3\n-n 1 --cores-per-socket=4",
+        expect!["s1 1t 1c 0M of 0,1"],
+    );
+    check(
+        "-n 3\n-n 2 --cores-per-socket=4",
+        expect!["s1 2t 2c 0M of 0,2"],
+    );
+    check("-n 3\n-n 5 --cores-per-socket=2", expect!["no place"]);
+    check(
+        "-n 3\n-n 4 --cores-per-socket=2",
+        expect!["s1 4t 4c 0M of 0,4"],
+    );
+    check("-n 5\n-n 1 --cores-per-socket=4", expect!["no place"]);
+    // So many sockets must have some.
+    check(
+        "-n 3\n-n 1 --sockets-per-node=2",
+        expect!["s1 1t 1c 0M of 1,0"],
+    );
+    check("-n 4\n-n 1 --sockets-per-node=2", expect!["no place"]);
+    check("-n 3\n-n 1 -B 2:2", expect!["no place"]);
+    check("-n 2 -B 2:2", expect!["s1 2t 2c 0M of 2,0"]);
+    // So many tasks of each.
+    check("-n 4 --ntasks-per-socket=2", expect!["s1 4t 4c 0M of 2,2"]);
+    check("-n 3\n-n 4 --ntasks-per-socket=2", expect!["no place"]);
+    check(
+        "-n 3\n-n 3 --ntasks-per-socket=2",
+        expect!["s1 3t 3c 0M of 1,2"],
+    );
+    check("-n 1 --exclusive", expect!["s1 1t 8c 0M of 4,4"]);
+    check("-n 1 --sockets-per-node=3", expect!["no place"]);
 }
 
 #[test]

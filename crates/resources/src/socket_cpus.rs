@@ -1,0 +1,110 @@
+//! CPUs of a node by socket.
+
+use crate::{NodeClass, SocketNeed};
+
+/// So many sockets of a node are distinguished; of a node with more, none is.
+const SOCKETS: usize = 8;
+
+/// CPUs of each socket: those of a node that are free, or those of a share. All are 0 where sockets
+/// are not told apart. A node's CPUs are numbered socket by socket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SocketCpus([u16; SOCKETS]);
+
+impl NodeClass {
+    /// CPUs of one socket, where sockets are distinguished.
+    #[must_use]
+    pub fn cpus_of_socket(&self) -> Option<u32> {
+        let there = self.sockets.filter(|_| !self.splits)?;
+        let each = there.cores.checked_mul(there.threads)?;
+        let is_all = each.checked_mul(there.sockets) == Some(self.total.cpus);
+        let is_few = (1..=SOCKETS).contains(&(there.sockets as usize));
+        (is_all && is_few && (1..=u32::from(u16::MAX)).contains(&each)).then_some(each)
+    }
+}
+
+impl SocketCpus {
+    /// Those of an idle node.
+    pub(crate) fn idle(class: &NodeClass) -> SocketCpus {
+        let mut all = SocketCpus::default();
+        if let (Some(each), Some(there)) = (class.cpus_of_socket(), class.sockets) {
+            let sockets = all.0.iter_mut().take(there.sockets as usize);
+            sockets.for_each(|socket| *socket = u16::try_from(each).unwrap_or(u16::MAX));
+        }
+        all
+    }
+
+    /// Where CPUs of a node lie, by their numbers.
+    pub(crate) fn of_numbers(class: &NodeClass, numbers: &[u32]) -> SocketCpus {
+        let mut all = SocketCpus::default();
+        if let Some(each) = class.cpus_of_socket() {
+            for number in numbers {
+                if let Some(socket) = all.0.get_mut((number / each) as usize) {
+                    *socket = socket.saturating_add(1);
+                }
+            }
+        }
+        all
+    }
+
+    /// Each socket's, in order.
+    pub fn each(self) -> impl Iterator<Item = u16> {
+        self.0.into_iter()
+    }
+
+    /// Whether each socket has at least as many.
+    pub(crate) fn has(&self, other: &SocketCpus) -> bool {
+        self.0.iter().zip(other.0).all(|(own, other)| *own >= other)
+    }
+
+    pub(crate) fn take(&mut self, other: &SocketCpus) {
+        let pairs = self.0.iter_mut().zip(other.0);
+        pairs.for_each(|(own, other)| *own = own.saturating_sub(other));
+    }
+
+    pub(crate) fn give(&mut self, other: &SocketCpus) {
+        let pairs = self.0.iter_mut().zip(other.0);
+        pairs.for_each(|(own, other)| *own = own.saturating_add(other));
+    }
+
+    /// The lesser of each.
+    pub(crate) fn least(&self, other: &SocketCpus) -> SocketCpus {
+        let mut least = *self;
+        let pairs = least.0.iter_mut().zip(other.0);
+        pairs.for_each(|(own, other)| *own = (*own).min(other));
+        least
+    }
+
+    /// What a job that asks for sockets may have of free CPUs: as in Slurm, a socket with fewer free
+    /// cores than it asks for gives none, and a node with too few others gives nothing. `each` are
+    /// the CPUs of a task.
+    pub(crate) fn usable(&self, need: &SocketNeed, threads: u32, each: u32) -> Option<SocketCpus> {
+        let least = need.cores.saturating_mul(threads).max(1);
+        let most = need
+            .tasks_per_socket
+            .map(|tasks| tasks.saturating_mul(each));
+        let most = most.and_then(|most| u16::try_from(most).ok());
+        let mut usable = *self;
+        let mut sockets = 0;
+        for socket in &mut usable.0 {
+            if u32::from(*socket) < least {
+                *socket = 0;
+            } else {
+                sockets += 1;
+                *socket = (*socket).min(most.unwrap_or(u16::MAX));
+            }
+        }
+        (sockets >= need.sockets).then_some(usable)
+    }
+
+    /// So many of them, one socket after the other; none where there are fewer.
+    pub(crate) fn deal(&self, cpus: u32) -> Option<SocketCpus> {
+        let mut left = cpus;
+        let mut dealt = *self;
+        for socket in &mut dealt.0 {
+            let taken = u32::from(*socket).min(left);
+            left -= taken;
+            *socket = u16::try_from(taken).unwrap_or(u16::MAX);
+        }
+        (left == 0).then_some(dealt)
+    }
+}

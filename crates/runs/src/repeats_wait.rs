@@ -1,0 +1,107 @@
+//! Waiting until all repeats of a run are over.
+
+use crate::{FILE_PAUSE, Failure, Repeats, Run, RunState};
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// How often their cluster is asked, at first.
+const PAUSE: Duration = Duration::from_millis(200);
+/// And at most so seldom.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// What is seen while several repeats are waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RepeatsEvent {
+    /// Their cluster does not answer any more.
+    Outage {
+        /// What was seen.
+        why: String,
+    },
+    /// One of them is over.
+    Ended {
+        /// Which, counted from 1.
+        number: u32,
+        /// How.
+        state: RunState,
+    },
+    /// Where all stand now.
+    Stand {
+        /// Each, in order.
+        states: Vec<RunState>,
+    },
+}
+
+/// How waiting for them ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RepeatsEnd {
+    /// All are over.
+    Over {
+        /// Whether each of them was done.
+        all_done: bool,
+    },
+    /// The client leaves them to themselves.
+    Left,
+}
+
+impl Repeats {
+    /// Waits until all are over, or the client leaves, as `leaves` says.
+    ///
+    /// # Errors
+    /// Their files can't be read, or the embedded engine does not answer.
+    pub fn wait(
+        self,
+        leaves: &dyn Fn() -> bool,
+        seen: &mut dyn FnMut(RepeatsEvent),
+    ) -> Result<RepeatsEnd, Failure> {
+        let begun = Instant::now();
+        let mut repeats = self;
+        let mut is_over = vec![false; repeats.runs.len()];
+        let mut asked: Option<Instant> = None;
+        let mut outage = None;
+        loop {
+            if leaves() {
+                return Ok(RepeatsEnd::Left);
+            }
+            let pause = (begun.elapsed() / 10).clamp(PAUSE, LONGEST_PAUSE);
+            if asked.is_none_or(|asked| asked.elapsed() >= pause) {
+                asked = Some(Instant::now());
+                repeats = Repeats::read(repeats.entry)?;
+                let (views, why) = repeats.views()?;
+                if let (Some(why), None) = (&why, &outage) {
+                    seen(RepeatsEvent::Outage { why: why.clone() });
+                }
+                outage = why;
+                let states = repeats.states(&views);
+                if outage.is_none() {
+                    for event in newly_ended(&repeats.runs, &states, &mut is_over) {
+                        seen(event);
+                    }
+                }
+                if is_over.iter().all(|is_over| *is_over) {
+                    let is_done = |state: &RunState| matches!(state, RunState::Done { .. });
+                    let all_done = states.iter().all(is_done);
+                    return Ok(RepeatsEnd::Over { all_done });
+                }
+                seen(RepeatsEvent::Stand { states });
+            }
+            std::thread::sleep(FILE_PAUSE);
+        }
+    }
+}
+
+/// The ends that were not seen before.
+fn newly_ended(runs: &[Run], states: &[RunState], is_over: &mut [bool]) -> Vec<RepeatsEvent> {
+    let mut ended = Vec::new();
+    for ((run, state), is_over) in runs.iter().zip(states).zip(is_over) {
+        if !state.is_live() && !*is_over {
+            *is_over = true;
+            ended.push(RepeatsEvent::Ended {
+                number: run.entry.of.as_ref().map_or(0, |of| of.number),
+                state: state.clone(),
+            });
+        }
+    }
+    ended
+}
