@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::fs;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::process::Command;
 use testkit::{TestEnv, skip};
@@ -66,6 +67,125 @@ fn a_run_is_reported_counted_and_removed() {
     assert!(
         listed.contains("(small)") && listed.contains("was removed"),
         "{listed}"
+    );
+}
+
+/// CRC-32C as TensorBoard masks it, bit by bit: the program's own is by a table.
+fn masked(bytes: &[u8]) -> [u8; 4] {
+    let sum = bytes.iter().fold(u32::MAX, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
+            sum >> 1 ^ (0x82f6_3b78 & 0u32.wrapping_sub(sum & 1))
+        })
+    });
+    (!sum)
+        .rotate_right(15)
+        .wrapping_add(0xa282_ead8)
+        .to_le_bytes()
+}
+
+/// The length of a record and its checksum.
+fn head(length: u64) -> Vec<u8> {
+    let length = length.to_le_bytes();
+    [&length[..], &masked(&length)].concat()
+}
+
+/// A record with one scalar, `loss`, as torch writes it.
+fn loss(seconds: f64, step: u8, value: f32) -> Vec<u8> {
+    let field = |number: u8, bytes: &[u8]| {
+        let length = u8::try_from(bytes.len()).unwrap();
+        [&[number << 3 | 2, length], bytes].concat()
+    };
+    let scalar = [&field(1, b"loss")[..], &[2 << 3 | 5], &value.to_le_bytes()].concat();
+    let data = [
+        &[1 << 3 | 1][..],
+        &seconds.to_le_bytes(),
+        &[2 << 3, step],
+        &field(5, &field(1, &scalar)),
+    ]
+    .concat();
+    [head(data.len() as u64), data.clone(), masked(&data).into()].concat()
+}
+
+/// A report of a run that has this one event file, made within a minute.
+#[track_caller]
+fn check_event_file(
+    (env, folder): &(TestEnv, PathBuf),
+    write: impl FnOnce(&mut fs::File, f64),
+    wanted: &[&str],
+) {
+    let name = "a.tfevents.1";
+    let path = folder.join("tensorboard").join(name);
+    let now = fs::metadata(folder).unwrap().modified().unwrap();
+    let now = now.duration_since(std::time::UNIX_EPOCH).unwrap();
+    write(&mut fs::File::create(&path).unwrap(), now.as_secs_f64());
+    let begun = std::time::Instant::now();
+    env.yard(&["report"]).success();
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    for words in wanted {
+        assert!(page.contains(words), "{words}\n{page}");
+    }
+    assert!(!page.contains("NaN") && !page.contains("inf "), "{page}");
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn event_files_that_are_large_cut_damaged_or_odd_are_read_as_far_as_they_go() {
+    let run = trained();
+    let write = |file: &mut fs::File, bytes: &[u8]| file.write_all(bytes).unwrap();
+    // A picture of 2 GB between two values, of which the disk holds nothing.
+    check_event_file(
+        &run,
+        |file, now| {
+            write(file, &loss(now, 1, 0.75));
+            write(file, &head(2 << 30));
+            file.seek(SeekFrom::Current((2 << 30) + 4)).unwrap();
+            write(file, &loss(now + 1.0, 2, 0.125));
+        },
+        &["loss", "0.125"],
+    );
+    // 2 GB of nothing.
+    check_event_file(
+        &run,
+        |file, _| file.set_len(2 << 30).unwrap(),
+        &["no event file"],
+    );
+    // A writer that was killed.
+    check_event_file(
+        &run,
+        |file, now| {
+            write(file, &loss(now, 1, 0.5));
+            write(file, &loss(now, 2, 0.25)[..20]);
+        },
+        &["loss", "0.5"],
+    );
+    // Bytes that a disk has changed.
+    check_event_file(
+        &run,
+        |file, now| {
+            let mut damaged = loss(now, 2, 0.625);
+            damaged[20] ^= 1;
+            write(file, &[loss(now, 1, 0.5), damaged].concat());
+        },
+        &["loss", "0.5", "damaged"],
+    );
+    // A training that diverges, and clocks that jump back, far on, and to what is no time.
+    check_event_file(
+        &run,
+        |file, now| {
+            let values = [
+                loss(now, 1, 0.375),
+                loss(now + 1.0, 2, f32::NAN),
+                loss(now + 2.0, 3, f32::INFINITY),
+                loss(now - 1e6, 4, 0.25),
+                loss(now + 1e9, 5, -0.25),
+                loss(f64::NAN, 6, 0.25),
+                loss(-1e300, 7, 0.25),
+                loss(now + 3.0, 8, 0.1875),
+            ];
+            write(file, &values.concat());
+        },
+        &["loss", "0.188"],
     );
 }
 

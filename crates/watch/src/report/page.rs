@@ -62,8 +62,9 @@ fn one(html: &mut String, run: &RunFacts) {
     for (what, value) in cards(run) {
         write!(
             html,
-            "<div><b>{}</b><span>{what}</span></div>",
-            escaped(&value)
+            "<div><b>{}</b><span>{}</span></div>",
+            escaped(&value),
+            of_number(what, &value)
         )
         .expect(STRING);
     }
@@ -200,8 +201,23 @@ fn asked_row(row: &Row) -> String {
         row.what,
         escaped(&row.asked),
         escaped(&row.used),
-        escaped(&row.next)
+        if row.next.is_empty() {
+            "–".to_owned()
+        } else {
+            escaped(&row.next)
+        }
     )
+}
+
+/// `starts`, and `start` of one.
+fn of_number(what: &'static str, value: &str) -> &'static str {
+    match (what, value) {
+        ("starts", "1") => "start",
+        ("checkpoints saved", "1") => "checkpoint saved",
+        ("GPU hours", "1") => "GPU hour",
+        ("CPU hours", "1") => "CPU hour",
+        _ => what,
+    }
 }
 
 fn start_row(start: &StartFacts) -> String {
