@@ -15,8 +15,8 @@ const AMD: &str = "0x1002";
 /// Reads the files again and again.
 #[derive(Debug)]
 pub struct AmdSampler {
-    /// Number and folder of each GPU.
-    devices: Vec<(u32, PathBuf)>,
+    /// Number, folder and address of each GPU.
+    devices: Vec<(u32, PathBuf, Option<String>)>,
 }
 
 impl AmdSampler {
@@ -39,7 +39,11 @@ impl AmdSampler {
         let folders: Vec<PathBuf> = cards.into_iter().map(|(_, device)| device).collect();
         let names = vec![String::new(); folders.len()];
         let devices = chosen(visible, &names).into_iter();
-        let device = |index: u32| Some((index, folders.get(index as usize)?.clone()));
+        let device = |index: u32| {
+            let folder = folders.get(index as usize)?.clone();
+            let bus = bus(&folder);
+            Some((index, folder, bus))
+        };
         AmdSampler {
             devices: devices.filter_map(device).collect(),
         }
@@ -49,7 +53,11 @@ impl AmdSampler {
     #[must_use]
     pub fn sample(&self) -> Vec<GpuSample> {
         let all = self.devices.iter();
-        all.map(|(index, device)| sample(*index, device)).collect()
+        all.map(|(index, device, bus)| GpuSample {
+            bus: bus.clone(),
+            ..sample(*index, device)
+        })
+        .collect()
     }
 }
 
@@ -82,6 +90,13 @@ fn sample(index: u32, device: &Path) -> GpuSample {
         ecc_errors: text(device, "ras/umc_err_count").and_then(|text| uncorrected(&text)),
         ..GpuSample::default()
     }
+}
+
+/// The device's folder is named for its address.
+fn bus(device: &Path) -> Option<String> {
+    let folder = fs::canonicalize(device).ok()?;
+    let name = folder.file_name()?.to_str()?;
+    name.contains(':').then(|| name.to_owned())
 }
 
 fn text(folder: &Path, name: &str) -> Option<String> {

@@ -12,6 +12,8 @@ use nvml_wrapper::event::EventSet;
 pub struct GpuSample {
     /// NVML's index.
     pub index: u32,
+    /// Its address on the PCI bus, as its driver writes it.
+    pub bus: Option<String>,
     /// Power in W.
     pub power: Option<f32>,
     /// Temperature in °C.
@@ -45,8 +47,8 @@ pub struct GpuSample {
 pub struct GpuSampler {
     /// As long as the process: it is opened once, and what waits for errors borrows it.
     nvml: &'static Nvml,
-    /// Of the GPUs that are asked.
-    indices: Vec<u32>,
+    /// The GPUs that are asked, with their addresses: one that is lost gives none any more.
+    gpus: Vec<(u32, Option<String>)>,
     /// What takes the errors of each, where the driver reports them.
     errors: Vec<(u32, EventSet<'static>)>,
 }
@@ -71,18 +73,24 @@ impl GpuSampler {
         Ok(Some(GpuSampler {
             nvml,
             errors: errors.collect(),
-            indices,
+            gpus: indices
+                .iter()
+                .map(|index| (*index, bus(nvml, *index)))
+                .collect(),
         }))
     }
 
     /// What they do now. One that was lost has no values.
     pub fn sample(&self) -> Vec<GpuSample> {
-        self.indices.iter().map(|index| self.one(*index)).collect()
+        let gpus = self.gpus.iter();
+        gpus.map(|(index, bus)| self.one(*index, bus.clone()))
+            .collect()
     }
 
-    fn one(&self, index: u32) -> GpuSample {
+    fn one(&self, index: u32, bus: Option<String>) -> GpuSample {
         let mut sample = GpuSample {
             index,
+            bus,
             ..GpuSample::default()
         };
         let events = self.errors.iter().find(|(own, _)| *own == index);
@@ -116,6 +124,11 @@ impl GpuSampler {
         sample.processes = processes.into_iter().map(|process| process.pid).collect();
         sample
     }
+}
+
+fn bus(nvml: &Nvml, index: u32) -> Option<String> {
+    let facts = nvml.device_by_index(index).ok()?.pci_info().ok()?;
+    Some(facts.bus_id)
 }
 
 /// Takes what the driver reports of one GPU from now on.

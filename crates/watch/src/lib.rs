@@ -7,6 +7,7 @@
 
 mod csv;
 mod finding;
+mod kernel_log;
 mod measure;
 mod recent;
 mod report;
@@ -17,6 +18,7 @@ mod xid;
 
 pub use csv::{CsvReader, HEADER, csv_row};
 pub use finding::{Finding, findings};
+pub use kernel_log::{DriverError, GpuError, PciAddress};
 pub use measure::Measure;
 pub use recent::{Latest, Recent};
 pub use report::{Mark, MarkKind, Requested, RunFacts, StartFacts, page};

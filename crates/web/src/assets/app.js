@@ -15,6 +15,8 @@ const length = (ms) => {
   return `${Math.floor(s / 86400)} d`;
 };
 const gib = (mib) => (mib / 1024).toFixed(mib >= 102400 ? 0 : 1);
+// Of a small program the GiB are none.
+const memory = (mib) => (mib < 1024 ? `${mib.toFixed(0)} MiB` : `${gib(mib)} GiB`);
 let shown = "", rank = 0, timer = 0, drawn = "", reportAt = 0;
 
 const problem = (text) => { $("problem").hidden = !text; $("problem").textContent = text || ""; };
@@ -58,13 +60,13 @@ function card(m, now, printed) {
     if (v.pwr !== undefined) facts.push(`${v.pwr.toFixed(0)} W`);
   } else {
     if (v.cpu !== undefined) facts.push(`${v.cpu.toFixed(1)} CPUs`);
-    if (v.memory_mib !== undefined) facts.push(v.memory_total_mib ? `${gib(v.memory_mib)} of ${gib(v.memory_total_mib)} GiB` : `${gib(v.memory_mib)} GiB`);
-    if (v.disk_free_mib !== undefined) facts.push(`${gib(v.disk_free_mib)} GiB free`);
+    if (v.memory_mib !== undefined) facts.push(v.memory_total_mib ? `${gib(v.memory_mib)} of ${gib(v.memory_total_mib)} GiB` : memory(v.memory_mib));
+    if (v.disk_free_mib !== undefined) facts.push(`${gib(v.disk_free_mib)} GiB of disk free`);
   }
   const full = m.what.startsWith("gpu") ? 100 : Math.max(1, ...m.busy);
   const own = m.what.startsWith("rank") ? Number(m.what.slice(5)) : null;
   const quiet = own !== null && printed.has(own) && now - printed.get(own) > 60000 ? ` · quiet for ${length(now - printed.get(own))}` : "";
-  return make("div", { class: "card" }, make("b", {}, `${m.what} · ${m.node}`), make("span", {}, facts.join(" · ") + quiet), bars(m.busy, full));
+  return make("div", { class: "card" }, make("b", {}, m.what === "node" ? m.node : `${m.what} · ${m.node}`), make("span", {}, facts.join(" · ") + quiet), bars(m.busy, full));
 }
 
 function one(d) {
@@ -114,7 +116,7 @@ function draw(parts, frame) {
 async function look() {
   clearTimeout(timer);
   const key = chosen();
-  if (key !== shown) { shown = key; rank = 0; drawn = ""; reportAt = 0; $("main").replaceChildren(); }
+  if (key !== shown) { shown = key; rank = 0; drawn = ""; reportAt = 0; $("main").replaceChildren(make("p", { class: "quiet" }, "loading…")); document.title = key === CLUSTERS ? "clusters · yard" : key ? `${key} · yard` : "yard"; }
   for (const link of document.querySelectorAll("nav a")) link.classList.toggle("here", link.getAttribute("href") === `#${key}`);
   document.querySelector("header label").hidden = key !== "";
   try {

@@ -15,7 +15,7 @@ function used([held, all], unit, each = 1) {
 }
 
 function nodes(c) {
-  const head = make("tr", {}, ...["Node", "State", "CPUs", "GPUs", "GiB", "Jobs"].map((t) => make("th", t === "GiB" ? { class: "less" } : {}, t)));
+  const head = make("tr", {}, ...["Node", "State", "CPUs", "GPUs", "Memory (GiB)", "Jobs"].map((t) => make("th", t.startsWith("Memory") ? { class: "less" } : {}, t)));
   const rows = c.nodes.map((n) => {
     const memory = used(n.memory, "GiB", 1024);
     memory.classList.add("less");
@@ -54,7 +54,7 @@ function clusters(d) {
     sum.push(`${c.running} running, ${c.waiting} waiting`);
     parts.push(make("h1", {}, c.name));
     if (c.problem !== null) parts.push(make("p", { class: "why" }, c.at === null ? c.problem : `${c.problem}; what follows is ${length(d.now - c.at)} old`));
-    if (c.at === null) { if (c.problem === null) parts.push(make("p", { class: "quiet" }, "asking…")); continue; }
+    if (c.at === null) { if (c.problem === null) parts.push(make("p", { class: "quiet" }, "loading…")); continue; }
     parts.push(make("p", { class: "sub" }, sum.join(" · ")), make("h2", {}, "Nodes"), ...nodes(c), make("h2", {}, "Queue"), ...queue(c, d.now));
   }
   return parts;

@@ -169,7 +169,7 @@ fn node_line(node: &str, latest: &Latest) -> String {
     if let (Some(receive), Some(send)) = (of(Measure::Receive), of(Measure::Send)) {
         parts.push(format!("network {receive:.0} + {send:.0} MiB/s"));
     }
-    parts.extend(of(Measure::DiskFree).map(|free| format!("{} GiB free", gib(free))));
+    parts.extend(of(Measure::DiskFree).map(|free| format!("{} GiB of disk free", gib(free))));
     parts.join("  ")
 }
 

@@ -4,19 +4,21 @@
 //! It is an actor of its own: a disk or a driver that hangs holds up the samples and nothing else. It
 //! ends with the process.
 
+mod driver_log;
 mod file;
 mod gpus;
 mod rates;
 mod recent;
 
 use super::ranks;
+use driver_log::DriverLog;
 use file::MonitorFile;
 use folder::Attempt;
 use gpus::Gpus;
 use model::Timestamp;
 use rates::Rates;
 use recent::Recent;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sys::process::{TreeUsage, tree_usage};
 use watch::{Measure, Sample, Subject, csv_row};
@@ -71,6 +73,7 @@ pub(super) fn run(at: &Monitored, note: impl Fn(String)) {
             Err(_) => {}
         }
         notes.extend(sampler.gpus.complaint());
+        notes.extend(std::mem::take(&mut sampler.notes));
         for text in notes {
             note(text);
         }
@@ -82,6 +85,9 @@ struct Sampler<'a> {
     at: &'a Monitored,
     rates: Rates,
     gpus: Gpus,
+    driver_log: Option<DriverLog>,
+    /// What a person should read.
+    notes: Vec<String>,
     before: Instant,
 }
 
@@ -99,10 +105,15 @@ impl Sampler<'_> {
         } else {
             Gpus::none()
         };
+        let driver_log = at
+            .has_gpus
+            .then(|| DriverLog::open(Path::new(sys::KERNEL_LOG)));
         Sampler {
             at,
             rates,
             gpus,
+            driver_log: driver_log.flatten(),
+            notes: Vec::new(),
             before: Instant::now(),
         }
     }
@@ -125,7 +136,11 @@ impl Sampler<'_> {
             samples.push(filled(new(Subject::Rank(*rank)), values));
         }
         let numbers: Vec<u32> = ranks.iter().map(|(rank, _)| *rank).collect();
-        for gpu in self.gpus.sample() {
+        let mut gpus = self.gpus.sample();
+        if let Some(log) = &mut self.driver_log {
+            self.notes.extend(log.read(&self.at.node, &mut gpus));
+        }
+        for gpu in gpus {
             let rank = rank_of(&gpu.processes, &numbers, &usages);
             let values = rates::gpu(&gpu, rank);
             samples.push(filled(new(Subject::Gpu(gpu.index)), values));
