@@ -130,6 +130,7 @@ impl Conductor {
         if let Some(hang) = &plan.hang {
             let quiet = QuietWatch {
                 run: self.run.clone(),
+                trial: self.steps.trial,
                 attempt: allocation.attempt,
                 after: Duration::from_secs(hang.after.value.0),
                 sender: self.sender.clone(),

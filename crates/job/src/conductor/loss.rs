@@ -2,7 +2,7 @@
 //! where the parent is gone as well, an agent says what becomes of the run.
 
 use super::opening::Opened;
-use super::state::{ConductorState, Known, Loss};
+use super::state::{ConductorState, Known, Loss, Trainings};
 use super::{Conductor, ConductorError, history, listen_to_signals};
 use crate::trained;
 use folder::{Attempt, Event, LinkState, RunFolder};
@@ -39,9 +39,10 @@ pub(super) fn after_conductor(
     let loss = conductor.lost(cause, trained, now)?;
     end_children();
     let facts = conductor.facts(now)?;
-    let mut state = ConductorState::after(loss, facts, Timestamp(sys::now()));
+    let state = ConductorState::after(loss, facts, Timestamp(sys::now()));
+    let mut trainings = Trainings::new([(conductor.steps.trial, state)]);
     conductor.agents = conductor.steps.agents_again();
-    conductor.listen(&mut state, &receiver)
+    conductor.listen(&mut trainings, &receiver)
 }
 
 /// What an agent does once the batch step was killed and the cluster ends the job.
@@ -62,10 +63,13 @@ pub fn without_batch_step(
     };
     let loss = conductor.lost(cause, trained, now)?;
     let facts = conductor.facts(now)?;
-    let (mut state, effects) = ConductorState::without_batch_step(loss, facts);
-    match conductor.perform_all(effects, now)? {
+    let (state, effects) = ConductorState::without_batch_step(loss, facts);
+    let trial = conductor.steps.trial;
+    let effects = effects.into_iter().map(|effect| (trial, effect));
+    let mut trainings = Trainings::new([(trial, state)]);
+    match conductor.perform_all(effects.collect(), now)? {
         Some(code) => Ok(code),
-        None => conductor.listen(&mut state, &receiver),
+        None => conductor.listen(&mut trainings, &receiver),
     }
 }
 

@@ -44,7 +44,7 @@ use opening::Opened;
 use services::Services;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
-use state::{ConductorState, Effect, StateEvent};
+use state::{Concerns, ConductorState, Effect, StateEvent, Trainings, TrialId};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -58,7 +58,7 @@ use sys::disk_errors;
 #[derive(Debug)]
 pub enum Message {
     /// Something to decide about.
-    State(StateEvent),
+    State(Concerns, StateEvent),
     /// Something to write down only.
     Record(Event),
 }
@@ -110,7 +110,7 @@ fn listen_to_signals(conductor: &Conductor) -> Result<(), ConductorError> {
             if signal != SIGTERM {
                 continue;
             }
-            let tell = |event| sender.send(Message::State(event));
+            let tell = |event| sender.send(Message::State(Concerns::Job, event));
             let sent = tell(StateEvent::Terminated);
             told_to_end.store(true, Ordering::Relaxed);
             if sent.is_err() {
@@ -158,29 +158,35 @@ impl Conductor {
         receiver: &Receiver<Message>,
         now: Timestamp,
     ) -> Result<u8, ConductorError> {
-        let mut state = ConductorState::new(self.facts(now)?);
+        let state = ConductorState::new(self.facts(now)?);
+        let mut trainings = Trainings::new([(self.steps.trial, state)]);
         let agents = self.steps.agents();
         self.agents = Some(agents.map_err(|source| ConductorError::Start {
             what: "srun",
             source,
         })?);
-        let first = state.begin();
+        let first = trainings.begin();
         if let Some(code) = self.perform_all(first, now)? {
             return Ok(code);
         }
-        self.listen(&mut state, receiver)
+        self.listen(&mut trainings, receiver)
     }
 
-    /// Takes what comes until the state says that it is over.
+    /// Takes what comes until all trainings are over.
     fn listen(
         &mut self,
-        state: &mut ConductorState,
+        trainings: &mut Trainings,
         receiver: &Receiver<Message>,
     ) -> Result<u8, ConductorError> {
         loop {
             // Events that the disk did not take are tried again.
             let retry = self.log.is_behind().then_some(RETRY);
-            let due = state.next_due().map(until).into_iter().chain(retry).min();
+            let due = trainings
+                .next_due()
+                .map(until)
+                .into_iter()
+                .chain(retry)
+                .min();
             let received = match due {
                 Some(wait) => receiver.recv_timeout(wait),
                 None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -189,20 +195,23 @@ impl Conductor {
             if self.log.is_behind() {
                 self.catch_up(now)?;
             }
-            let event = match received {
-                Ok(Message::State(event)) => event,
+            let (concerns, event) = match received {
+                Ok(Message::State(concerns, event)) => (concerns, event),
                 Ok(Message::Record(event)) => {
                     self.record(event, now)?;
                     continue;
                 }
                 // The conductor holds a sender itself: only time can have come.
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => StateEvent::Tick,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    (Concerns::Job, StateEvent::Tick)
+                }
             };
-            let effects = state.handle(event, now);
+            let effects = trainings.handle(concerns, &event, now);
             let result = match self.perform_all(effects, now) {
                 Err(error) if disk_errors::may_pass(&error) => {
                     let cause = in_words(&error);
-                    let effects = state.handle(StateEvent::DiskRefuses { cause }, now);
+                    let event = StateEvent::DiskRefuses { cause };
+                    let effects = trainings.handle(Concerns::Job, &event, now);
                     self.perform_all(effects, now)
                 }
                 result => result,
@@ -223,11 +232,11 @@ impl Conductor {
 
     fn perform_all(
         &mut self,
-        effects: Vec<Effect>,
+        effects: Vec<(TrialId, Effect)>,
         now: Timestamp,
     ) -> Result<Option<u8>, ConductorError> {
-        for effect in effects {
-            if let Some(code) = self.perform(effect, now)? {
+        for (trial, effect) in effects {
+            if let Some(code) = self.perform(trial, effect, now)? {
                 return Ok(Some(code));
             }
         }
@@ -235,7 +244,12 @@ impl Conductor {
     }
 
     /// `Some`: the end, with this exit code.
-    fn perform(&mut self, effect: Effect, now: Timestamp) -> Result<Option<u8>, ConductorError> {
+    fn perform(
+        &mut self,
+        trial: TrialId,
+        effect: Effect,
+        now: Timestamp,
+    ) -> Result<Option<u8>, ConductorError> {
         match effect {
             Effect::Exit(code) => {
                 self.services.end();
@@ -276,7 +290,7 @@ impl Conductor {
                 self.start_ranks(&hellos, resume.as_ref(), now)?
             }
             Effect::AbortRanks => abort(self.ranks),
-            Effect::Publish { name, parts, merge } => self.publish(name, parts, merge),
+            Effect::Publish { name, parts, merge } => self.publish(trial, name, parts, merge),
             Effect::Discard(parts) => {
                 for part in parts {
                     folder::IncomingPart::new(&self.run, &part.incoming).remove();
@@ -296,7 +310,7 @@ impl Conductor {
     }
 
     /// Beside the loop: a parallel file system may take its time for a rename.
-    fn publish(&self, name: String, parts: Vec<Part>, merge: bool) {
+    fn publish(&self, trial: TrialId, name: String, parts: Vec<Part>, merge: bool) {
         let (run, sender, keep) = (
             self.run.clone(),
             self.sender.clone(),
@@ -310,7 +324,8 @@ impl Conductor {
                 let text = format!("older checkpoints could not be removed: {error}");
                 let _ = sender.send(Message::Record(Event::Note { text }));
             }
-            let _ = sender.send(Message::State(StateEvent::Published { name, result }));
+            let published = StateEvent::Published { name, result };
+            let _ = sender.send(Message::State(Concerns::Trial(trial), published));
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use super::awaited::{Awaited, awaited};
 use super::services::Services;
-use super::state::{Comeback, Facts};
+use super::state::{Comeback, Facts, TrialId};
 use super::steps::Steps;
 use super::succession::{self, Place, Standing};
 use super::{Allocation, Conductor, ConductorError, Message, checkpoints, event_log, history};
@@ -135,6 +135,7 @@ impl Conductor {
         let (sender, receiver) = channel();
         let steps = Steps {
             yard,
+            trial: TrialId::FIRST,
             run: run.clone(),
             allocation,
             sender: sender.clone(),

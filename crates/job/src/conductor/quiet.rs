@@ -2,7 +2,7 @@
 //! work of a GPU, no byte of a disk.
 
 use super::Message;
-use super::state::StateEvent;
+use super::state::{Concerns, StateEvent, TrialId};
 use folder::{Attempt, FileTail, RunFolder};
 use model::Timestamp;
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ const DEEPEST: u32 = 4;
 pub struct QuietWatch {
     /// The run.
     pub run: RunFolder,
+    /// Which training.
+    pub trial: TrialId,
     /// Which start.
     pub attempt: Attempt,
     /// How long without a sign of life.
@@ -65,7 +67,10 @@ impl QuietWatch {
             let quiet = since.elapsed();
             if self
                 .sender
-                .send(Message::State(StateEvent::Quiet { quiet }))
+                .send(Message::State(
+                    Concerns::Trial(self.trial),
+                    StateEvent::Quiet { quiet },
+                ))
                 .is_err()
             {
                 return;

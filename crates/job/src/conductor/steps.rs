@@ -3,7 +3,7 @@
 use super::Message;
 use super::allocation::Allocation;
 use super::failure;
-use super::state::StateEvent;
+use super::state::{Concerns, StateEvent, TrialId};
 use super::succession::Place;
 use crate::exit_code;
 use crate::protocol::{Order, Report};
@@ -32,6 +32,8 @@ const LEAVE: Duration = Duration::from_secs(1);
 pub struct Steps {
     /// The binary on the nodes: the one that runs here.
     pub yard: PathBuf,
+    /// Whose steps they are.
+    pub trial: TrialId,
     /// The run folder.
     pub run: RunFolder,
     /// The allocation.
@@ -118,6 +120,7 @@ impl Steps {
     /// # Errors
     /// There is no srun.
     pub fn agents(&self) -> io::Result<AgentsStep> {
+        let trial = self.trial;
         let mut command = self.yard("agent");
         command.push(self.run.path().into());
         let args = srun::agents(self.nodes(), self.allocation.gpus > 0, &command);
@@ -138,7 +141,7 @@ impl Steps {
         std::thread::spawn(move || {
             let tell = |event| {
                 if !replaced.load(Ordering::Relaxed) {
-                    tell(&sender, event);
+                    tell(&sender, trial, event);
                 }
             };
             for line in BufReader::new(reports).lines().map_while(Result::ok) {
@@ -159,6 +162,7 @@ impl Steps {
 
     /// Hands srun's own words on to the conductor's log, and what they say of lost agents to the loop.
     fn listen_to_words(&self, words: ChildStderr, replaced: &Arc<AtomicBool>) {
+        let trial = self.trial;
         let (sender, replaced) = (self.sender.clone(), Arc::clone(replaced));
         let told_to_end = Arc::clone(&self.told_to_end);
         std::thread::spawn(move || {
@@ -174,7 +178,7 @@ impl Steps {
                 };
                 await_own_signal(&told_to_end);
                 if !replaced.load(Ordering::Relaxed) {
-                    tell(&sender, StateEvent::AgentsLost(loss));
+                    tell(&sender, trial, StateEvent::AgentsLost(loss));
                 }
             }
         });
@@ -185,7 +189,7 @@ impl Steps {
         match self.agents() {
             Ok(agents) => Some(agents),
             Err(_) => {
-                tell(&self.sender, StateEvent::AgentsEnded(127));
+                tell(&self.sender, self.trial, StateEvent::AgentsEnded(127));
                 None
             }
         }
@@ -194,6 +198,7 @@ impl Steps {
     /// Starts staging; what it prints are the lines of [`crate::stage`], of which the first failure
     /// is why staging failed. Returns srun's process, by which it can be aborted.
     pub fn stage(&self) -> Option<u32> {
+        let trial = self.trial;
         let mut command = self.yard("stage");
         command.push(self.run.path().into());
         let args = srun::stage(self.nodes(), self.allocation.cpus_on_node, &command);
@@ -222,13 +227,13 @@ impl Steps {
                         format!("its srun ended with {status}; see what srun printed in {log:?}")
                     });
                     let result = if status == 0 { Ok(()) } else { Err(why) };
-                    tell(&sender, StateEvent::Staged(result));
+                    tell(&sender, trial, StateEvent::Staged(result));
                 });
                 Some(pid)
             }
             Err(error) => {
                 let why = format!("srun can't be started: {error}");
-                tell(&sender, StateEvent::Staged(Err(why)));
+                tell(&sender, trial, StateEvent::Staged(Err(why)));
                 None
             }
         }
@@ -236,6 +241,7 @@ impl Steps {
 
     /// Starts the ranks; returns srun's process, by which they can be aborted.
     pub fn ranks(&self, plan: &Plan, place: &RanksPlace<'_>) -> Option<u32> {
+        let trial = self.trial;
         let local = place.local;
         let attempt = self.allocation.attempt;
         let has_head = plan.launcher.value.shape() == Shape::Head;
@@ -300,6 +306,7 @@ impl Steps {
             let first_failed = first.map(|exit| (exit.rank, exit.status));
             tell(
                 &sender,
+                trial,
                 StateEvent::RanksEnded {
                     status,
                     first_failed,
@@ -348,6 +355,7 @@ impl Steps {
 
     /// Asks for the job's requeue. A controller that is busy is asked again.
     pub fn requeue(&self) {
+        let trial = self.trial;
         const TRIES: u32 = 5;
         const PAUSE: Duration = Duration::from_secs(2);
         let (name, sender) = (self.allocation.requeue_name.clone(), self.sender.clone());
@@ -367,14 +375,21 @@ impl Steps {
                 // Without it the agents ask the cluster whether the batch step was killed.
                 let _settled = run.settle_comeback(attempt);
             }
-            tell(&sender, StateEvent::Requeued(result));
+            tell(&sender, trial, StateEvent::Requeued(result));
         });
     }
 
     /// Submits the job that takes over.
     pub fn succeed(&self, place: Place) {
+        let trial = self.trial;
         let sender = self.sender.clone();
-        std::thread::spawn(move || tell(&sender, StateEvent::SuccessorSubmitted(place.succeed())));
+        std::thread::spawn(move || {
+            tell(
+                &sender,
+                trial,
+                StateEvent::SuccessorSubmitted(place.succeed()),
+            )
+        });
     }
 }
 
@@ -403,9 +418,9 @@ fn await_own_signal(told_to_end: &AtomicBool) {
     }
 }
 
-fn tell(sender: &Sender<Message>, event: StateEvent) {
+fn tell(sender: &Sender<Message>, trial: TrialId, event: StateEvent) {
     // The loop may be over already; nobody is left to tell.
-    let _ = sender.send(Message::State(event));
+    let _ = sender.send(Message::State(Concerns::Trial(trial), event));
 }
 
 fn labelled_event(line: &str) -> Option<Event> {

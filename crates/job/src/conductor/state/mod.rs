@@ -18,11 +18,13 @@ mod hanging;
 mod interface;
 mod losing;
 mod rescuing;
+mod trainings;
 
 pub(super) use closing::{LOST_IN_A_ROW, lost_too_often};
 pub use interface::{CancelCause, Comeback, Effect, Facts, Hello, Known, NotOut, Out, StateEvent};
 pub(crate) use losing::say_lost;
 pub use rescuing::Loss;
+pub use trainings::{Concerns, Trainings, TrialId};
 
 use super::copies::{Copies, Part};
 use crate::grace::Deadlines;

@@ -9,6 +9,7 @@ mod hanging;
 mod life;
 mod losing;
 mod rescuing;
+mod trainings;
 
 use super::*;
 use crate::protocol::DiskId;
