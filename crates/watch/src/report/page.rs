@@ -132,7 +132,7 @@ fn several(html: &mut String, runs: &[RunFacts]) {
             let found = own.iter().find(|(what, _)| *what == title);
             found.map_or_else(|| "–".to_owned(), |(_, value)| value.clone())
         };
-        row(html, title, all.iter().map(cell).collect());
+        row(html, &capitalised(title), all.iter().map(cell).collect());
     }
     let advice: Vec<Vec<Row>> = runs.iter().map(advice::rows).collect();
     let whats: Vec<&str> = advice.iter().flatten().map(|row| row.what).collect();
@@ -142,7 +142,7 @@ fn several(html: &mut String, runs: &[RunFacts]) {
             let own = rows.iter().find(|row| row.what == what);
             own.map_or_else(
                 || "–".to_owned(),
-                |row| format!("{} of {}", row.used, row.asked),
+                |row| format!("{} (requested: {})", row.used, row.asked),
             )
         };
         row(html, what, advice.iter().map(cell).collect());
@@ -164,7 +164,7 @@ fn cards(run: &RunFacts) -> Vec<(&'static str, String)> {
         ("checkpoints saved", count(MarkKind::Checkpoint).to_string()),
     ];
     if run.gpus() > 0 {
-        cards.push(("GPU hours", number(run.gpu_hours())));
+        cards.push(("GPU hours", hours(run.gpu_hours())));
         let busy: Vec<f64> = run
             .usage
             .of(Measure::Busy)
@@ -177,7 +177,7 @@ fn cards(run: &RunFacts) -> Vec<(&'static str, String)> {
     } else {
         let ranks = run.asked.nodes.saturating_mul(run.asked.ranks_per_node);
         let cpus = ranks.saturating_mul(run.asked.cpus_per_rank);
-        cards.push(("CPU hours", number(f64::from(cpus) * run.hours())));
+        cards.push(("CPU hours", hours(f64::from(cpus) * run.hours())));
     }
     let steps = run
         .scalars
@@ -187,6 +187,15 @@ fn cards(run: &RunFacts) -> Vec<(&'static str, String)> {
         cards.push(("last step", step.to_string()));
     }
     cards
+}
+
+/// Hours that were held; those of a moment have no digits that matter.
+fn hours(hours: f64) -> String {
+    if hours > 0.0 && hours < 0.01 {
+        "< 0.01".to_owned()
+    } else {
+        number(hours)
+    }
 }
 
 fn asked_row(row: &Row) -> String {
@@ -207,6 +216,13 @@ fn asked_row(row: &Row) -> String {
             escaped(&row.next)
         }
     )
+}
+
+/// With a capital letter, as the first words of a table's rows have it.
+fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// `starts`, and `start` of one.
