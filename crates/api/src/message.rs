@@ -671,6 +671,12 @@ pub struct EngineFacts {
     /// What its store lost, a sentence each, the oldest first.
     #[serde(default)]
     pub losses: Vec<String>,
+    /// What `srun` runs before a step.
+    #[serde(default)]
+    pub srun_prolog: Option<String>,
+    /// What `srun` runs after a step.
+    #[serde(default)]
+    pub srun_epilog: Option<String>,
 }
 
 /// A node.

@@ -15,6 +15,9 @@ pub const WINDOW: usize = 256 * 1024;
 pub const LONGEST_FRAME: usize = 1 << 20;
 const HEADER: usize = 9;
 
+/// What [`FromSupervisor::Failed`] says where the cluster's prolog failed on the node.
+pub const PROLOG_FAILED: &str = "Job prolog failed";
+
 /// A supervisor's first word.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepHeader {

@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use testkit::TestEnv;
+use testkit::{Outcome, TestEnv, wait_until};
 
 fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_yard"))
@@ -162,4 +162,203 @@ fn what_fails_is_said_and_ends_what_it_is_there_for() {
         "{}",
         outcome.stderr
     );
+}
+
+/// An engine with nodes `n1` and `n2` whose cluster has these programs.
+struct Cluster {
+    env: TestEnv,
+}
+
+impl Cluster {
+    fn start(programs: &[(&str, &str)]) -> Cluster {
+        let mut env = env();
+        let mut text = "[nodes.n]\ncount = 2\ncpus = 2\n[partition.p]\nnodes = \"ALL\"\n\
+                        default = true\n[programs]\n"
+            .to_owned();
+        for (key, body) in programs {
+            let value = match *key {
+                "prolog_at_start" | "timeout" => (*body).to_owned(),
+                _ => format!("{:?}", program(&env, key, body)),
+            };
+            text.push_str(&format!("{key} = {value}\n"));
+        }
+        let file = env.write("../lab.toml", &text).display().to_string();
+        env.yard(&["engine", "start", "lab", "--cluster", &file])
+            .success();
+        env.set_var("TRAINYARD_ENGINE", "lab");
+        Cluster { env }
+    }
+
+    fn slurm(&self, name: &str, args: &[&str]) -> Outcome {
+        self.env.slurm(name, args)
+    }
+
+    /// Until all jobs that wait for nothing have ended.
+    fn idle(&self) {
+        wait_until("no job runs", || {
+            self.slurm("squeue", &["-h", "-t", "R,CG,CF"])
+                .success()
+                .is_empty()
+        });
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut lines: Vec<String> = notes(&self.env).lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    }
+}
+
+const NOTE: &str =
+    "note $SLURM_SCRIPT_CONTEXT $SLURM_JOB_ID $SLURMD_NODENAME $SLURM_JOB_EXIT_CODE2";
+
+#[test]
+fn a_cluster_s_programs_run_around_its_jobs() {
+    let all = [
+        "prolog",
+        "epilog",
+        "controller_prolog",
+        "controller_epilog",
+        "srun_prolog",
+        "srun_epilog",
+        "task_prolog",
+        "task_epilog",
+    ];
+    let cluster = Cluster::start(&all.map(|key| (key, NOTE)));
+    let script = "srun -N1 -n1 -w n1 true; srun -N2 -n2 true; exit 3";
+    let line = ["-N2", "-n2", "-W", "--wrap", script];
+    let _ended = cluster.slurm("sbatch", &line).code(3);
+    assert_eq!(
+        cluster.notes(),
+        [
+            "epilog_slurmctld 1 3:0",
+            "epilog_slurmd 1 n1 3:0",
+            "epilog_slurmd 1 n2 3:0",
+            "epilog_srun 1 n1",
+            "epilog_srun 1 n1",
+            "epilog_task 1 n1",
+            "epilog_task 1 n1",
+            "epilog_task 1 n1",
+            "epilog_task 1 n2",
+            "prolog_slurmctld 1",
+            "prolog_slurmd 1 n1",
+            "prolog_slurmd 1 n2",
+            "prolog_srun 1 n1",
+            "prolog_srun 1 n1",
+            "prolog_task 1 n1",
+            "prolog_task 1 n1",
+            "prolog_task 1 n1",
+            "prolog_task 1 n2",
+        ]
+    );
+    // An allocation without a step has no prolog on its nodes, and epilogs all the same.
+    std::fs::remove_file(cluster.env.work().join("notes")).expect("there are notes");
+    cluster.slurm("salloc", &["-N2", "true"]).success();
+    cluster.idle();
+    assert_eq!(
+        cluster.notes(),
+        [
+            "epilog_slurmctld 2 0:0",
+            "epilog_slurmd 2 n1 0:0",
+            "epilog_slurmd 2 n2 0:0",
+            "prolog_slurmctld 2",
+        ]
+    );
+}
+
+#[test]
+fn a_prolog_that_fails_drains_its_node_and_holds_the_job() {
+    let cluster = Cluster::start(&[("prolog", "exit 3"), ("epilog", NOTE)]);
+    cluster.slurm("sbatch", &["--wrap", "echo ran"]).success();
+    let state = || cluster.slurm("squeue", &["-h", "-o", "%t %r"]).success();
+    wait_until("it is held", || {
+        state() == "PD launch failed requeued held\n"
+    });
+    let shown = cluster
+        .slurm("sinfo", &["-R", "-h", "-o", "%E %N"])
+        .success();
+    assert_eq!(shown, "Prolog error n1\n");
+    let nodes = cluster
+        .slurm("sinfo", &["-h", "-N", "-o", "%N %t"])
+        .success();
+    assert_eq!(nodes, "n1 drain\nn2 idle\n");
+    assert_eq!(cluster.notes(), ["epilog_slurmd 1 n1 0:0"]);
+    let again = cluster.slurm(
+        "sacct",
+        &["-n", "-D", "-X", "-P", "-j1", "-o", "jobid,state"],
+    );
+    assert_eq!(again.success(), "1|REQUEUED\n1|PENDING\n");
+    // The node that is left: `srun` is told.
+    let told = cluster.slurm("srun", &["true"]).code(1).stderr;
+    assert!(
+        told.contains(
+            "srun: error: Task launch for StepId=2.0 failed on node n2: Job prolog failed\n"
+        ),
+        "{told}"
+    );
+    cluster.idle();
+    let shown = cluster
+        .slurm("sinfo", &["-R", "-h", "-o", "%E %N"])
+        .success();
+    assert_eq!(shown, "Prolog error n[1-2]\n");
+}
+
+#[test]
+fn an_epilog_that_fails_drains_its_node_and_the_job_is_as_it_was() {
+    let cluster = Cluster::start(&[("epilog", "sleep 0.2; exit 3")]);
+    cluster.slurm("sbatch", &["-W", "--wrap", "true"]).success();
+    let shown = cluster
+        .slurm("sinfo", &["-R", "-h", "-o", "%E %N"])
+        .success();
+    assert_eq!(shown, "Epilog error n1\n");
+    let state = cluster.slurm("sacct", &["-n", "-X", "-P", "-o", "jobid,state"]);
+    assert_eq!(state.success(), "1|COMPLETED\n");
+}
+
+#[test]
+fn a_controller_s_prolog_that_fails_queues_a_script_again_and_ends_what_has_none() {
+    let cluster = Cluster::start(&[("controller_prolog", "test -e $SLURM_JOB_WORK_DIR/fine")]);
+    let _lost = cluster.slurm("srun", &["true"]).code(1);
+    let state = cluster
+        .slurm("sacct", &["-n", "-X", "-P", "-o", "jobid,state"])
+        .success();
+    assert!(state.starts_with("1|CANCELLED by "), "{state}");
+    cluster.slurm("sbatch", &["--wrap", "true"]).success();
+    wait_until("it was started again", || {
+        let shown = cluster.slurm("scontrol", &["show", "job", "2"]).success();
+        shown.contains("JobState=PENDING") && shown.contains("Restarts=1")
+    });
+    cluster.env.write("fine", "");
+    let _may_start_by_itself = cluster.slurm("scontrol", &["update", "jobid=2", "starttime=now"]);
+    wait_until("it ends", || {
+        let state = cluster.slurm("squeue", &["-h", "-t", "all", "-j", "2", "-o", "%t"]);
+        state.success() == "CD\n"
+    });
+}
+
+#[test]
+fn a_prolog_that_takes_too_long_is_killed_and_a_cancelled_job_never_starts() {
+    let cluster = Cluster::start(&[
+        (
+            "prolog",
+            "test -e $SLURM_JOB_WORK_DIR/waits || exit 0; note waits; sleep 600",
+        ),
+        ("timeout", "\"00:00:02\""),
+        ("prolog_at_start", "true"),
+    ]);
+    cluster.env.write("waits", "");
+    cluster
+        .slurm("sbatch", &["-N2", "--wrap", "note ran"])
+        .success();
+    wait_until("it runs", || notes(&cluster.env).lines().count() == 2);
+    cluster.slurm("scancel", &["1"]).success();
+    cluster.idle();
+    let shown = cluster
+        .slurm("sinfo", &["-R", "-h", "-o", "%E %N"])
+        .success();
+    assert_eq!(shown, "Prolog error n[1-2]\n");
+    let state = cluster
+        .slurm("sacct", &["-n", "-X", "-P", "-o", "jobid,state"])
+        .success();
+    assert!(state.starts_with("1|CANCELLED by "), "{state}");
 }

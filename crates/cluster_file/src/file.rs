@@ -4,7 +4,7 @@ use super::read::Reader;
 use super::section::{Section, section};
 use super::tables::{
     Account, Containers, Licence, Limits, Lists, Modules, NodeLocal, Nodes, Partition, Paths,
-    Policy, Preemption, Priority, Qos, Scheduling, Switch, User,
+    Policy, Preemption, Priority, Programs, Qos, Scheduling, Switch, User,
 };
 use super::{ClusterProblem, Named};
 use model::{Internet, SlurmVersion};
@@ -61,6 +61,8 @@ section! {
         priority: Priority,
         /// Who may take another's place.
         preemption: Preemption,
+        /// What runs around jobs, steps and tasks.
+        programs: Programs,
         /// Shared folders.
         paths: Paths,
         /// The disk of a node.

@@ -40,7 +40,8 @@ pub use sourced::{Named, Other, Source, Sourced};
 pub use surroundings::surroundings;
 pub use tables::{
     Account, Association, Containers, Gpu, Licence, Limits, Lists, Modules, NodeLocal, Nodes,
-    Partition, Paths, Policy, PolicyOfGpu, Preemption, Priority, Qos, Scheduling, Switch, User,
+    Partition, Paths, Policy, PolicyOfGpu, Preemption, Priority, Programs, Qos, Scheduling, Switch,
+    User,
 };
 pub use words::{EnforcePartLimits, Extent, GpuOption, PartitionState, PreemptMode, PreemptType};
 

@@ -406,6 +406,35 @@ section! {
 }
 
 section! {
+    /// Programs around jobs, steps and tasks: `[programs]`. Each is an absolute path; those of jobs can be
+    /// a pattern such as `/etc/prolog.d/*`, whose files run in the order of their names.
+    Programs {
+        /// On a node before the job's first step there. `Prolog`
+        prolog: String,
+        /// On each node of a job after its end. `Epilog`
+        epilog: String,
+        /// Beside the engine before a job's first step. `PrologSlurmctld`
+        controller_prolog: String,
+        /// Beside the engine after a job's end. `EpilogSlurmctld`
+        controller_epilog: String,
+        /// In the process of each task, before its program. `TaskProlog`
+        task_prolog: String,
+        /// After each task. `TaskEpilog`
+        task_epilog: String,
+        /// `srun` runs it before a step. `SrunProlog`
+        srun_prolog: String,
+        /// `srun` runs it after a step. `SrunEpilog`
+        srun_epilog: String,
+        /// Prologs run on all nodes when a job starts, not before its first step on each.
+        /// `PrologFlags=Alloc`
+        prolog_at_start: bool,
+        /// A prolog or epilog of jobs that runs longer is killed, which is a failure.
+        /// `PrologEpilogTimeout`
+        timeout: Seconds,
+    }
+}
+
+section! {
     /// What a job's priority is made of: `[priority]`.
     Priority {
         /// `multifactor` or `basic`. `PriorityType`

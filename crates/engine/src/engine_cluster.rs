@@ -85,6 +85,12 @@ impl EngineCluster {
         let cluster = Cluster::build(&file, Trust::All);
         can_be_had(&cluster)?;
         backfill_of(&file).map_err(|error| format!("[scheduling] parameters: {error}"))?;
+        if let Some((key, path)) = file.programs.relative().next() {
+            let path = &path.value;
+            return Err(format!(
+                "[programs] {key} = \"{path}\": an absolute path is needed"
+            ));
+        }
         let file = Arc::new(file);
         Ok(EngineCluster {
             name: name.to_owned(),
@@ -232,6 +238,10 @@ mod tests {
             "how many CPUs n1 has",
         );
         check("[nodes.n]\ncpus = \"many\"\n", "cluster.toml");
+        check(
+            &format!("{nodes}[partition.p]\nnodes = \"ALL\"\n[programs]\nprolog = \"run.sh\"\n"),
+            "prolog = \"run.sh\": an absolute path",
+        );
         check(
             &format!(
                 "{nodes}[partition.p]\nnodes = \"ALL\"\n[scheduling]\nparameters = \"bf_window=0\"\n"

@@ -179,6 +179,13 @@ pub(crate) fn of_step(
     Ok(Some(view))
 }
 
+/// What a program of the cluster sees on a node, with these folders below `/tmp`, if they are there.
+pub(crate) fn of_program(place: &Path, node: &str, kept: &[PathBuf]) -> io::Result<NodeView> {
+    let mut view = view(place, node, kept)?;
+    view.start_in(Path::new("/"))?;
+    Ok(view)
+}
+
 /// The variable by which commands in a job know the machine on which the engine is.
 pub(crate) fn variable() -> (String, String) {
     (TRAINYARD_HOST.to_owned(), sys::host_name())

@@ -15,6 +15,7 @@ mod connection;
 mod engine_cluster;
 pub mod fork_server;
 mod isolation;
+mod job_program;
 mod job_record;
 mod log;
 mod message;

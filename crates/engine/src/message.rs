@@ -1,6 +1,7 @@
 //! What reaches the owner, from whichever thread.
 
 use crate::fork_server::ForkServerEvent;
+use crate::job_program::ProgramRun;
 use crate::supervisor_key::SupervisorKey;
 use api::{Answer, Call};
 use std::sync::mpsc;
@@ -18,6 +19,8 @@ pub(crate) enum Message {
     ForkServerLost,
     /// A supervisor that a former engine started is gone.
     Gone(SupervisorKey),
+    /// A program before or after a job ended.
+    ProgramEnded(ProgramRun, Result<(), String>),
     /// A client has shown its user what the store lost.
     NoticeShown,
     /// The engine's socket, or its whole folder, was removed or put elsewhere: no client finds it.

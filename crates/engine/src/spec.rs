@@ -96,6 +96,9 @@ pub struct StepSpec {
     /// The first task that ends badly ends the step on this node (`srun` ends the others).
     #[serde(default)]
     pub kill_on_bad_exit: bool,
+    /// No task is started, and `srun` hears this.
+    #[serde(default)]
+    pub refused: Option<String>,
     /// What runs before and after each task: the cluster's, then the step's own.
     #[serde(default)]
     pub around_tasks: [AroundTask; 2],

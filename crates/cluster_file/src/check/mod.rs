@@ -5,6 +5,7 @@ mod names;
 mod nodes;
 mod partitions;
 mod policy;
+mod programs;
 
 use super::{ClusterFile, List, NodeIndex, Sourced};
 use model::{Problem, Severity};
@@ -41,6 +42,7 @@ impl ClusterFile {
         checker.partitions();
         checker.accounts();
         checker.policy();
+        checker.programs();
         checker.found.sort_by_key(|found| found.problem.span.start);
         checker.found
     }

@@ -44,9 +44,7 @@ const DAEMONS: &[&str] = &[
     "debugflags",
     "dependencyparameters",
     "eiotimeout",
-    "epilog",
     "epilogmsgtime",
-    "epilogslurmctld",
     "extsensorsfreq",
     "extsensorstype",
     "federationparameters",
@@ -85,10 +83,6 @@ const DAEMONS: &[&str] = &[
     "prepplugins",
     "privatedata",
     "proctracktype",
-    "prolog",
-    "prologepilogtimeout",
-    "prologflags",
-    "prologslurmctld",
     "rebootprogram",
     "reconfigflags",
     "resumefailprogram",
@@ -126,9 +120,7 @@ const DAEMONS: &[&str] = &[
     "slurmschedlogfile",
     "slurmschedloglevel",
     "slurmuser",
-    "srunepilog",
     "srunportrange",
-    "srunprolog",
     "statesavelocation",
     "suspendexcnodes",
     "suspendexcparts",
@@ -138,8 +130,6 @@ const DAEMONS: &[&str] = &[
     "suspendtimeout",
     "switchparameters",
     "switchtype",
-    "taskepilog",
-    "taskprolog",
     "tcptimeout",
     "topologyparam",
     "topologyplugin",
@@ -198,6 +188,29 @@ impl Importer {
             "clustername" => set!(file.cluster_name, text()),
             "maildomain" => set!(file.mail_domain, text()),
             "tmpfs" => set!(file.node_local.path, text()),
+            "prolog" => set!(file.programs.prolog, text()),
+            "epilog" => set!(file.programs.epilog, text()),
+            "prologslurmctld" => set!(file.programs.controller_prolog, text()),
+            "epilogslurmctld" => set!(file.programs.controller_epilog, text()),
+            "taskprolog" => set!(file.programs.task_prolog, text()),
+            "taskepilog" => set!(file.programs.task_epilog, text()),
+            "srunprolog" => set!(file.programs.srun_prolog, text()),
+            "srunepilog" => set!(file.programs.srun_epilog, text()),
+            "prologepilogtimeout" => value == "65534" || set!(file.programs.timeout, seconds(1)),
+            "prologflags" => {
+                let word = |word: &String| {
+                    let at_start = ["alloc", "contain", "x11", "serial"];
+                    at_start.iter().any(|own| word.eq_ignore_ascii_case(own))
+                };
+                let words = self::list(value);
+                if words.iter().any(word) {
+                    file.programs.prolog_at_start = said(line, true);
+                }
+                if !words.iter().all(|word| word.eq_ignore_ascii_case("alloc")) {
+                    self.daemon(line, "PrologFlags");
+                }
+                true
+            }
             "maxarraysize" => set!(file.limits.max_array_size, number()),
             "maxjobcount" => set!(file.limits.max_jobs, number()),
             "maxtaskspernode" => set!(file.limits.max_tasks_per_node, number()),

@@ -1,5 +1,6 @@
 //! What a running job has: its steps and their supervisors.
 
+use super::job_programs::JobPrograms;
 use crate::outcome::NodeEnd;
 use crate::store::StepRow;
 use crate::{RecordTag, SupervisorKey};
@@ -27,6 +28,8 @@ pub(crate) struct ActiveJob {
     pub(crate) usage: Option<Usage>,
     /// Supervisors that were lost: processes may be left that none holds.
     pub(crate) lost: Vec<SupervisorKey>,
+    /// Programs of the cluster before and after it.
+    pub(crate) programs: JobPrograms,
 }
 
 /// The end of a batch script or allocation.
@@ -58,6 +61,7 @@ impl ActiveJob {
             timed_out: None,
             usage: None,
             lost: Vec::new(),
+            programs: JobPrograms::default(),
         }
     }
 }

@@ -53,26 +53,7 @@ impl Owner {
         }
         tracing::error!(step = %key, "it was not started: {message}");
         if key.step == StepId::Batch {
-            // Nothing ran: the job waits until someone has looked.
-            let (job, at) = (key.job, turn.now);
-            if let Some(active) = self.running.remove(&job) {
-                let held = self.state.job(job).map(|record| &record.state);
-                if let Some(JobState::Running { allocation, .. }) = held {
-                    let nodes = allocation.nodes.iter().map(|share| share.node.clone());
-                    self.last_busy.extend(nodes.map(|node| (node, turn.now)));
-                }
-                turn.ended_starts.push(EndedStart {
-                    job,
-                    restart: active.restart,
-                    at,
-                    state: JobStateName::Requeued,
-                    outcome: Outcome::LaunchFailed {
-                        message: message.to_owned(),
-                    },
-                    usage: None,
-                });
-            }
-            self.state.apply(Event::StartFailed { job, at });
+            self.start_failed(key.job, message, turn);
             return;
         }
         let exit = ExitFile {
@@ -84,6 +65,26 @@ impl Owner {
             usage: None,
         };
         self.node_ended(key, NodeEnd::Exit(exit), turn);
+    }
+
+    /// Nothing of the job ran: it waits until someone has looked.
+    fn start_failed(&mut self, job: JobId, message: &str, turn: &mut Turn) {
+        let at = turn.now;
+        if let Some(active) = self.running.remove(&job) {
+            let nodes = self.nodes_of(job).into_iter();
+            self.last_busy.extend(nodes.map(|node| (node, at)));
+            turn.ended_starts.push(EndedStart {
+                job,
+                restart: active.restart,
+                at,
+                state: JobStateName::Requeued,
+                outcome: Outcome::LaunchFailed {
+                    message: message.to_owned(),
+                },
+                usage: None,
+            });
+        }
+        self.state.apply(Event::StartFailed { job, at });
     }
 
     /// Whether the end of this supervisor is still to come as far as the owner knows.
@@ -221,6 +222,12 @@ impl Owner {
             }
             return;
         }
+        if let Some(message) = active.programs.failed.clone() {
+            if !self.ends_after_programs(job, WaitStatus::default(), turn) {
+                self.start_failed(job, &message, turn);
+            }
+            return;
+        }
         let Some(over) = active.over.clone().or_else(|| {
             // An allocation that was cancelled or expired: nothing else will be heard of it.
             let status = WaitStatus::default();
@@ -238,6 +245,18 @@ impl Owner {
             return;
         };
         let outcome = outcome::of_job(ending, over.outcome.clone(), over.status);
+        let decided = ending.is_some();
+        if self.ends_after_programs(job, over.status, turn) {
+            if !decided {
+                let ending = Ending::End(outcome);
+                self.state.apply(Event::Ending { job, ending });
+            }
+            return;
+        }
+        let ending = self.ending(job);
+        let Some(active) = self.running.get(&job) else {
+            return;
+        };
         turn.ended_starts.push(EndedStart {
             job,
             restart: active.restart,
@@ -264,7 +283,7 @@ impl Owner {
         self.end_with_leader(&others, ending.as_ref(), &gone, status, turn);
     }
 
-    fn nodes_of(&self, job: JobId) -> Vec<NodeName> {
+    pub(super) fn nodes_of(&self, job: JobId) -> Vec<NodeName> {
         let record = self.state.job(job);
         let allocation = record.and_then(|record| match &record.state {
             JobState::Running { allocation, .. } => Some(allocation),
@@ -321,7 +340,7 @@ impl Owner {
         self.state.job(job)?.state.limit_ends()
     }
 
-    fn ending(&self, job: JobId) -> Option<&Ending> {
+    pub(super) fn ending(&self, job: JobId) -> Option<&Ending> {
         match &self.state.job(job)?.state {
             JobState::Running { ending, .. } => ending.as_ref(),
             JobState::Pending { .. } | JobState::Ended { .. } => None,

@@ -32,6 +32,8 @@ impl Owner {
             running: count(self.state.running_count()),
             pending: count(self.state.waiting_count()),
             limits: self.limits(),
+            srun_prolog: self.own_path(|it| &it.srun_prolog),
+            srun_epilog: self.own_path(|it| &it.srun_epilog),
             losses: self
                 .losses()
                 .into_iter()

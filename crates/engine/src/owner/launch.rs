@@ -9,7 +9,7 @@ use crate::fork_server::ForkServerEvent;
 use crate::isolation;
 use crate::job_record::record_of;
 use crate::message::Message;
-use crate::spec::{Environment, Program, StepSpec, Streams};
+use crate::spec::{AroundTask, Environment, Program, StepSpec, Streams};
 use crate::store::{NewSubmission, StoreError};
 use api::StepTask;
 use model::job_environment::{self, StartedJob};
@@ -194,7 +194,8 @@ impl Owner {
             warning: None,
             kill_wait_ms: self.kill_wait_ms,
             kill_on_bad_exit: false,
-            around_tasks: Default::default(),
+            refused: None,
+            around_tasks: [self.around_tasks(), AroundTask::default()],
         }
     }
 
@@ -204,6 +205,14 @@ impl Owner {
             return Vec::new();
         }
         share.cpus.clone()
+    }
+
+    /// What the cluster runs before and after each task.
+    fn around_tasks(&self) -> AroundTask {
+        AroundTask {
+            prolog: self.own_path(|it| &it.task_prolog),
+            epilog: self.own_path(|it| &it.task_epilog),
+        }
     }
 
     /// How a job's commands find this engine.

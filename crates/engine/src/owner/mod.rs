@@ -20,6 +20,7 @@ mod facts;
 mod gpu_locks;
 mod holders;
 mod job_files;
+pub(crate) mod job_programs;
 mod keep;
 mod launch;
 mod mail;
@@ -188,6 +189,7 @@ impl Owner {
                     tracing::warn!("what was lost will be reported again: {error}");
                 }
             }
+            Message::ProgramEnded(run, result) => self.program_ended(run, result, turn),
             Message::Gone(key) => self.supervisor_gone(key, turn),
             Message::ForkServerLost => return Some(Leaving::ForkServerLost),
             Message::SocketGone => return Some(Leaving::SocketGone),

@@ -37,6 +37,9 @@ pub(crate) fn read(
                 active.next_step = active.next_step.max(number + 1);
             }
             active.note_usage(row.record.usage);
+            for share in &row.record.nodes {
+                active.programs.has_run(&share.node);
+            }
             match row.record.state {
                 StepState::Running => {
                     active.steps.insert(step, LiveStep::new(row));

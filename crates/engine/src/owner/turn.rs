@@ -4,6 +4,7 @@ use super::active_job::ActiveJob;
 use super::statistics::Pass;
 use super::{Owner, RETRY_MS};
 use crate::SupervisorKey;
+use crate::job_program::JobProgram;
 use crate::spec::{StepSpec, SupervisorCall};
 use crate::store::{Batch, EndedStart, NewSubmission, StepRow};
 use api::{Answer, Call, Refusal};
@@ -30,6 +31,10 @@ pub(crate) struct Turn {
     pub(crate) ended_starts: Vec<EndedStart>,
     /// Supervisors to start.
     pub(crate) launches: Vec<StepSpec>,
+    /// Jobs whose programs before them are to be looked at.
+    pub(crate) begun: Vec<JobId>,
+    /// Programs after jobs to start.
+    pub(crate) programs: Vec<JobProgram>,
     /// Words to supervisors.
     pub(crate) words: Vec<(SupervisorKey, SupervisorCall)>,
     /// Calls that only read.
@@ -50,6 +55,8 @@ impl Turn {
             reasons: BTreeMap::new(),
             ended_starts: Vec::new(),
             launches: Vec::new(),
+            begun: Vec::new(),
+            programs: Vec::new(),
             words: Vec::new(),
             reads: Vec::new(),
             unreadable: None,
@@ -76,6 +83,7 @@ impl Owner {
                 Action::Start { job, reason } => {
                     started += 1;
                     turn.reasons.insert(job, reason);
+                    turn.begun.push(job);
                     self.start_job(job, &mut turn);
                 }
                 Action::Expire(job) => self.expire(job, &mut turn),
@@ -155,9 +163,15 @@ impl Owner {
         for (call, reply) in turn.reads.drain(..) {
             self.read(call, reply, turn.now);
         }
-        for spec in &turn.launches {
+        for spec in turn.launches {
             tracing::debug!(step = %spec.key(), "a supervisor is asked for");
-            self.launch(spec);
+            self.launch_after_programs(spec);
+        }
+        for job in turn.begun {
+            self.begin_programs(job);
+        }
+        for program in turn.programs {
+            program.start(self.sender.clone());
         }
         for (key, call) in turn.words {
             self.messenger.send(key, call);

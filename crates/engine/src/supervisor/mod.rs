@@ -148,7 +148,10 @@ impl Supervisor {
             Ok(relay) => (relay, Ok(None)),
             Err(message) => (None, Err(message)),
         };
-        if let (Streams::Srun { waits: true, .. }, Some(relay)) = (&spec.streams, relay.as_mut())
+        if let (Ok(_), Some(why)) = (&result, &spec.refused) {
+            result = Err(why.clone());
+        } else if let (Streams::Srun { waits: true, .. }, Some(relay)) =
+            (&spec.streams, relay.as_mut())
             && !relay.wait_for_start(&|| is_called(&self.signals))
         {
             result = Err("the step was ended before its tasks were started".to_owned());

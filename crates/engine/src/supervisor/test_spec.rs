@@ -48,5 +48,6 @@ pub(super) fn spec() -> StepSpec {
         kill_wait_ms: 30_000,
         kill_on_bad_exit: false,
         around_tasks: Default::default(),
+        refused: None,
     }
 }

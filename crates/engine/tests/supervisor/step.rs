@@ -86,6 +86,7 @@ impl Step {
             gpu_locks: Vec::new(),
             kill_on_bad_exit: false,
             around_tasks: Default::default(),
+            refused: None,
         };
         Step {
             root,

@@ -270,7 +270,7 @@ const BATCH_STEP: u32 = 0xffff_fffb;
 /// More nodes than any list has; keeps `1(x4000000000)` from filling the memory.
 const MOST_NODES: usize = 1 << 20;
 
-fn list_text(numbers: &[u32]) -> String {
+pub(super) fn list_text(numbers: &[u32]) -> String {
     let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
     numbers.join(",")
 }
@@ -310,8 +310,8 @@ impl Setter {
             self.to(name, allocation.nodes.len());
         }
         self.to("SLURM_NODE_ALIASES", "(null)");
+        self.to("SLURM_JOB_CPUS_PER_NODE", cpus_per_node(allocation));
         let cpus: Vec<u32> = allocation.nodes.iter().map(cpus_of).collect();
-        self.to("SLURM_JOB_CPUS_PER_NODE", counts_text(&cpus));
         // Without a number of tasks Slurm fills the nodes.
         let tasks: Vec<u32> = match request.tasks {
             Some(_) => allocation.nodes.iter().map(|share| share.tasks).collect(),
@@ -396,6 +396,12 @@ impl Setter {
         self.to("SLURM_PROCID", rank);
         self.to("SLURM_LOCALID", local);
     }
+}
+
+/// CPUs of the nodes, as `SLURM_JOB_CPUS_PER_NODE` has them.
+pub(super) fn cpus_per_node(allocation: &Allocation) -> String {
+    let cpus: Vec<u32> = allocation.nodes.iter().map(cpus_of).collect();
+    counts_text(&cpus)
 }
 
 fn cpus_of(share: &NodeShare) -> u32 {

@@ -13,6 +13,7 @@ pub(crate) mod job_state_name;
 pub(crate) mod node_info;
 pub(crate) mod node_state;
 pub(crate) mod priority_report;
+pub mod program_environment;
 pub(crate) mod recorded;
 pub(crate) mod reservation;
 pub(crate) mod reservation_request;

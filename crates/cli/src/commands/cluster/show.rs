@@ -361,6 +361,7 @@ fn rest(file: &ClusterFile, width: usize) -> String {
         "containers",
         "modules",
         "preemption",
+        "programs",
         "scheduling",
         "limits",
     ];

@@ -13,19 +13,33 @@ pub struct AroundStep {
     pub prolog: Option<String>,
     /// After their ends.
     pub epilog: Option<String>,
+    /// The line says that there is none: prolog, epilog.
+    none: [bool; 2],
 }
 
 impl AroundStep {
     /// What the line asked for; `none` stands for no program.
     pub fn asked(programs: &StepPrograms) -> AroundStep {
+        let is_none = |path: &&String| path.eq_ignore_ascii_case("none");
         let named = |path: &Option<String>| {
-            let path = path.clone();
-            path.filter(|path| !path.eq_ignore_ascii_case("none"))
+            let path = path.as_ref();
+            path.filter(|path| !is_none(path)).cloned()
         };
         AroundStep {
             prolog: named(&programs.prolog),
             epilog: named(&programs.epilog),
+            none: [&programs.prolog, &programs.epilog]
+                .map(|path| path.as_ref().is_some_and(|path| is_none(&path))),
         }
+    }
+
+    /// The cluster's, where the line says nothing.
+    pub fn or(&mut self, prolog: Option<String>, epilog: Option<String>) {
+        let [no_prolog, no_epilog] = self.none;
+        let prolog = prolog.filter(|_| !no_prolog);
+        let epilog = epilog.filter(|_| !no_epilog);
+        self.prolog = self.prolog.take().or(prolog);
+        self.epilog = self.epilog.take().or(epilog);
     }
 }
 

@@ -121,9 +121,15 @@ fn run_step(call: &StepCall, printer: &Printer) -> u8 {
             return 1;
         }
     };
+    let mut call = call.clone();
+    if connection::has_nodes(None)
+        && let Ok(facts) = client.facts()
+    {
+        call.programs.or(facts.srun_prolog, facts.srun_epilog);
+    }
     match call.job {
-        Some(job) => step::run(call, job, &mut client, printer, signals).code,
-        None => allocation::run(call, &mut client, printer, signals),
+        Some(job) => step::run(&call, job, &mut client, printer, signals).code,
+        None => allocation::run(&call, &mut client, printer, signals),
     }
 }
 

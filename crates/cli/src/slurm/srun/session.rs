@@ -10,7 +10,7 @@ use super::watchers::Watchers;
 use crate::printer::Printer;
 use crate::terminal_text::JobOutput;
 use api::Client;
-use api::step_io::{FromSupervisor, StepFrame, StepHeader, ToSupervisor, WINDOW};
+use api::step_io::{FromSupervisor, PROLOG_FAILED, StepFrame, StepHeader, ToSupervisor, WINDOW};
 use model::{StepRecord, StepState, WaitStatus};
 use std::collections::{HashMap, HashSet};
 use std::io::{IsTerminal, Stderr, Stdin, Stdout, Write};
@@ -308,6 +308,9 @@ impl<'a> Session<'a> {
                 if self.aborted {
                     return;
                 }
+                if text == PROLOG_FAILED {
+                    return self.say_prolog_failed(node);
+                }
                 self.say(&format!("slurmstepd: error: {text}"));
                 let index = usize::try_from(node).unwrap_or(usize::MAX);
                 self.ends.lost(index);
@@ -321,6 +324,27 @@ impl<'a> Session<'a> {
             }
             FromSupervisor::Header(_) => {}
         }
+    }
+
+    /// The programs that the cluster runs before a job failed on this node.
+    fn say_prolog_failed(&mut self, node: u32) {
+        let index = usize::try_from(node).unwrap_or(usize::MAX);
+        self.ends.lost(index);
+        let name = self
+            .record
+            .nodes
+            .get(index)
+            .map(|share| share.node.to_string());
+        let (step, name) = (self.ends.step(), name.unwrap_or_default());
+        self.say(&format!(
+            "srun: error: Task launch for {step} failed on node {name}: {PROLOG_FAILED}"
+        ));
+        self.say(&format!(
+            "srun: error: Application launch failed: {PROLOG_FAILED}"
+        ));
+        self.say("srun: Job step aborted");
+        self.aborted = true;
+        self.send_all(&ToSupervisor::End);
     }
 
     fn lose(&mut self, node: u32, why: &str) {

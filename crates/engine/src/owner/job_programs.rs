@@ -1,0 +1,352 @@
+//! Programs of the cluster before and after jobs: which a step waits for, and what a failure does.
+//!
+//! ```text
+//! job started ─► PrologSlurmctld ─► Prolog on a step's nodes ─► the step's supervisors
+//! last step over ─► Epilog on all nodes, EpilogSlurmctld ─► the job's end
+//! ```
+//! An engine that was killed meanwhile runs them again: they may run twice, as a controller's do.
+
+use super::Owner;
+use super::launch::started;
+use super::turn::Turn;
+use crate::job_program::{JobProgram, Place, ProgramRun};
+use crate::job_record::record_of;
+use crate::outcome::NodeEnd;
+use crate::spec::{EndedBy, ExitFile, StepSpec};
+use api::step_io::PROLOG_FAILED;
+use cluster_file::{Programs, Sourced};
+use model::program_environment::{ProgramPlace, program_variables};
+use model::{Ending, JobId, NodeMark, NodeName, Outcome, StepId, WaitStatus};
+use sched::Event;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The programs of one job's start.
+#[derive(Debug, Default)]
+pub(crate) struct JobPrograms {
+    before: BTreeMap<Place, Stage>,
+    after: BTreeMap<Place, Stage>,
+    /// Supervisors that are started once what is before them ran.
+    waiting: Vec<StepSpec>,
+    /// The batch script can't be started, and why.
+    pub(crate) failed: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Runs,
+    Done,
+    Failed,
+}
+
+impl JobPrograms {
+    /// Steps of a former engine ran on the node: so did its prolog.
+    pub(crate) fn has_run(&mut self, node: &NodeName) {
+        self.before.insert(Place::Engine, Stage::Done);
+        self.before.insert(Place::Node(node.clone()), Stage::Done);
+    }
+}
+
+/// What a program in front of a step is about.
+enum Before {
+    Ready,
+    Waits,
+    Failed,
+    /// It is to be started.
+    Starts(Place),
+}
+
+impl Owner {
+    fn programs(&self) -> Option<&Programs> {
+        Some(&self.cluster.file.as_ref()?.programs)
+    }
+
+    /// The path of one of the cluster's programs, where it has it.
+    pub(super) fn own_path(
+        &self,
+        which: impl Fn(&Programs) -> &Option<Sourced<String>>,
+    ) -> Option<String> {
+        Some(which(self.programs()?).as_ref()?.value.clone())
+    }
+
+    fn program_path(&self, place: &Place, is_epilog: bool) -> Option<String> {
+        self.own_path(|programs| match (place, is_epilog) {
+            (Place::Engine, false) => &programs.controller_prolog,
+            (Place::Engine, true) => &programs.controller_epilog,
+            (Place::Node(_), false) => &programs.prolog,
+            (Place::Node(_), true) => &programs.epilog,
+        })
+    }
+
+    /// A job was started and written: what runs at its start.
+    pub(super) fn begin_programs(&mut self, job: JobId) {
+        let at_start = self.programs().and_then(|it| it.prolog_at_start.as_ref());
+        let at_start = at_start.is_some_and(|it| it.value);
+        let nodes = if at_start {
+            self.nodes_of(job)
+        } else {
+            Vec::new()
+        };
+        match self.before(job, &Place::Engine) {
+            Before::Starts(place) => self.start_before(job, place),
+            Before::Ready => {
+                for node in nodes {
+                    if let Before::Starts(place) = self.before(job, &Place::Node(node)) {
+                        self.start_before(job, place);
+                    }
+                }
+            }
+            Before::Waits | Before::Failed => {}
+        }
+    }
+
+    /// Has a step's supervisor started once the programs before it ran.
+    pub(super) fn launch_after_programs(&mut self, spec: StepSpec) {
+        let job = spec.job;
+        match self.before(job, &Place::Node(spec.node.clone())) {
+            Before::Ready => return self.launch(&spec),
+            Before::Failed => {
+                let refused = Some(PROLOG_FAILED.to_owned());
+                return self.launch(&StepSpec { refused, ..spec });
+            }
+            Before::Waits => {}
+            Before::Starts(place) => self.start_before(job, place),
+        }
+        if let Some(active) = self.running.get_mut(&job) {
+            active.programs.waiting.push(spec);
+        }
+    }
+
+    /// How it stands with the programs before what runs at a place.
+    fn before(&self, job: JobId, place: &Place) -> Before {
+        let Some(active) = self.running.get(&job) else {
+            return Before::Ready;
+        };
+        let first = (*place != Place::Engine).then_some(Place::Engine);
+        for place in first.into_iter().chain([place.clone()]) {
+            if self.program_path(&place, false).is_none() {
+                continue;
+            }
+            match active.programs.before.get(&place) {
+                Some(Stage::Done) => {}
+                Some(Stage::Runs) => return Before::Waits,
+                Some(Stage::Failed) => return Before::Failed,
+                None => return Before::Starts(place),
+            }
+        }
+        Before::Ready
+    }
+
+    fn start_before(&mut self, job: JobId, place: Place) {
+        let Some(program) = self.job_program(job, place.clone(), None) else {
+            return;
+        };
+        if let Some(active) = self.running.get_mut(&job) {
+            active.programs.before.insert(place, Stage::Runs);
+            program.start(self.sender.clone());
+        }
+    }
+
+    /// Whether programs before a job still run, or those after it, which are asked for in this turn.
+    pub(super) fn ends_after_programs(
+        &mut self,
+        job: JobId,
+        status: WaitStatus,
+        turn: &mut Turn,
+    ) -> bool {
+        let active = self.running.get(&job);
+        let mut before = active
+            .into_iter()
+            .flat_map(|active| active.programs.before.values());
+        if before.any(|stage| *stage == Stage::Runs) {
+            return true;
+        }
+        let nodes = self.nodes_of(job).into_iter().map(Place::Node);
+        for place in nodes.chain([Place::Engine]) {
+            let known = |owner: &Owner| {
+                let active = owner.running.get(&job)?;
+                active.programs.after.get(&place).copied()
+            };
+            if known(self).is_some() || self.program_path(&place, true).is_none() {
+                continue;
+            }
+            let Some(program) = self.job_program(job, place.clone(), Some(status)) else {
+                continue;
+            };
+            if let Some(active) = self.running.get_mut(&job) {
+                active.programs.after.insert(place, Stage::Runs);
+                turn.programs.push(program);
+            }
+        }
+        let active = self.running.get(&job);
+        active.is_some_and(|active| {
+            let mut stages = active.programs.after.values();
+            stages.any(|stage| *stage == Stage::Runs)
+        })
+    }
+
+    fn job_program(
+        &self,
+        job: JobId,
+        place: Place,
+        ended: Option<WaitStatus>,
+    ) -> Option<JobProgram> {
+        let path = self.program_path(&place, ended.is_some())?;
+        let record = record_of(self.state.job(job)?, None);
+        let started = started(&record, self)?;
+        let share = match &place {
+            Place::Engine => None,
+            Place::Node(node) => {
+                let mut shares = started.allocation.nodes.iter();
+                Some(shares.find(|share| share.node == *node)?)
+            }
+        };
+        let of = share.map_or(ProgramPlace::Engine, ProgramPlace::Node);
+        let mut environment = program_variables(&started, of, ended);
+        environment.extend(self.own_variables());
+        let longest = self.programs().and_then(|it| it.timeout.as_ref());
+        Some(JobProgram {
+            run: ProgramRun {
+                job,
+                restart: started.record.restarts,
+                place,
+                is_epilog: ended.is_some(),
+            },
+            path,
+            environment,
+            nodes: self.isolation.nodes().map(std::path::Path::to_owned),
+            engine: self.folder.root().to_owned(),
+            longest: longest.map(|it| Duration::from_secs(it.value.0)),
+        })
+    }
+
+    /// A program ended.
+    pub(super) fn program_ended(
+        &mut self,
+        run: ProgramRun,
+        result: Result<(), String>,
+        turn: &mut Turn,
+    ) {
+        let job = run.job;
+        let active = self.running.get_mut(&job);
+        let Some(active) = active.filter(|active| active.restart == run.restart) else {
+            return;
+        };
+        let stages = if run.is_epilog {
+            &mut active.programs.after
+        } else {
+            &mut active.programs.before
+        };
+        let stage = if result.is_ok() {
+            Stage::Done
+        } else {
+            Stage::Failed
+        };
+        stages.insert(run.place.clone(), stage);
+        if let Err(why) = &result {
+            let which = if run.is_epilog { "epilog" } else { "prolog" };
+            tracing::error!(job = job.0, place = ?run.place, "the {which} failed: {why}");
+            if let Place::Node(node) = &run.place {
+                let reason = if run.is_epilog {
+                    "Epilog error"
+                } else {
+                    "Prolog error"
+                };
+                self.drain(node, reason, turn);
+            }
+        }
+        if run.is_epilog {
+            return self.consider_end(job, turn);
+        }
+        match result {
+            Ok(()) => self.go_on_after(&run, turn),
+            Err(why) => self.give_up_after(&run, why, turn),
+        }
+        self.consider_end(job, turn);
+    }
+
+    /// What waited for a program is looked at again; where the job is ending, it never starts.
+    fn go_on_after(&mut self, run: &ProgramRun, turn: &mut Turn) {
+        let Some(active) = self.running.get_mut(&run.job) else {
+            return;
+        };
+        let waiting = std::mem::take(&mut active.programs.waiting);
+        if self.ending(run.job).is_some() {
+            for spec in waiting {
+                self.never_started(&spec, turn);
+            }
+            return;
+        }
+        if run.place == Place::Engine {
+            turn.begun.push(run.job);
+        }
+        turn.launches.extend(waiting);
+    }
+
+    /// A program before the job failed.
+    fn give_up_after(&mut self, run: &ProgramRun, why: String, turn: &mut Turn) {
+        let job = run.job;
+        let Some(active) = self.running.get_mut(&job) else {
+            return;
+        };
+        let waiting = std::mem::take(&mut active.programs.waiting);
+        let is_batch = active.steps.contains_key(&StepId::Batch);
+        let by = sys::process::user();
+        if self.ending(job).is_some() {
+            for spec in waiting {
+                self.never_started(&spec, turn);
+            }
+        } else if run.place == Place::Engine {
+            // As Slurm: a job with a script comes back, any other is lost.
+            let ending = if is_batch {
+                Ending::Requeue { hold: false }
+            } else {
+                let status = WaitStatus::default();
+                Ending::End(Outcome::Cancelled { by, status })
+            };
+            self.decide(job, ending, turn);
+            for spec in waiting {
+                self.never_started(&spec, turn);
+            }
+        } else if waiting.iter().any(|spec| spec.step == StepId::Batch) {
+            if let Some(active) = self.running.get_mut(&job) {
+                active.programs.failed = Some(why);
+                active.steps.remove(&StepId::Batch);
+            }
+        } else {
+            // Steps of this node hear of it; others that wait go on waiting.
+            turn.launches.extend(waiting);
+        }
+    }
+
+    /// A step that is ended before its supervisor was started.
+    fn never_started(&mut self, spec: &StepSpec, turn: &mut Turn) {
+        let exit = ExitFile {
+            boot_id: sys::boot_id(),
+            at: turn.now,
+            tasks: Vec::new(),
+            launch_error: None,
+            ended_by: Some(EndedBy::Stop),
+            usage: None,
+        };
+        self.node_ended(spec.key(), NodeEnd::Exit(exit), turn);
+    }
+
+    /// No job starts on the node any more.
+    fn drain(&mut self, node: &NodeName, reason: &str, turn: &mut Turn) {
+        let former = self.state.mark(node).cloned().unwrap_or_default();
+        if former.is_drained {
+            return;
+        }
+        let mark = NodeMark {
+            is_drained: true,
+            reason: reason.to_owned(),
+            user: self.users.user(sys::process::user()),
+            at: turn.now,
+            ..former
+        };
+        let node = node.clone();
+        self.state.apply(Event::NodeMarked { node, mark });
+        turn.durable = true;
+    }
+}
