@@ -197,6 +197,10 @@ const EXAMPLES: &[Examples] = &[
                 "yard simulate log.swf --policy fifo,easy,slurm --pictures pictures",
                 "use over time, waits by size and who held what, as SVG and PNG",
             ),
+            (
+                "yard simulate log.swf --cluster lab.toml --policy slurm --order multifactor",
+                "partitions, tiers and fair shares of a cluster file",
+            ),
         ],
     ),
     (

@@ -46,6 +46,35 @@ fn each_policy_starts_its_jobs() {
     }
 }
 
+/// Partitions that share a node, one of a higher tier: its job starts first. Of the two that wait for
+/// the other it is the one of the user who used nothing yet.
+#[test]
+fn queues_are_partitions_and_shares_order_them() {
+    let env = env();
+    env.write(
+        "two.toml",
+        "[nodes.n]\ncount = 1\ncpus = 2\n\
+         [partition.batch]\nnodes = \"all\"\ndefault = true\n\
+         [partition.urgent]\nnodes = \"all\"\npriority_tier = 10\n\
+         [priority]\nfair_share = 1000\n",
+    );
+    env.write(
+        "log.csv",
+        "job,submit,run,cpus,user,queue\n\
+         1,0,100,2,ann,batch\n\
+         2,10,100,2,ann,batch\n\
+         3,20,100,2,bob,batch\n\
+         4,30,100,2,ann,urgent\n",
+    );
+    let args = "simulate log.csv --cluster ./two.toml --policy slurm --order multifactor \
+        --starts starts.csv";
+    let args: Vec<&str> = args.split_whitespace().collect();
+    env.yard(&args).success();
+    let written = fs::read_to_string(env.work().join("starts.csv")).unwrap();
+    let want = "1,0,0,100\n4,30,100,200\n3,20,200,300\n2,10,300,400\n";
+    assert_eq!(written, format!("job,submit,start,end\n{want}"));
+}
+
 #[track_caller]
 fn check(args: &[&str], want: &str) {
     let env = env();
@@ -92,6 +121,22 @@ fn what_can_not_be_played_says_why() {
     check(
         &["log.swf", "--arrivals", "while-blocked"],
         "while-blocked knows no backfill",
+    );
+    check(
+        &["log.swf", "--order", "multifactor"],
+        "--order multifactor needs the weights of a cluster",
+    );
+    check(
+        &[
+            "log.swf",
+            "--order",
+            "multifactor",
+            "--policy",
+            "fifo",
+            "--arrivals",
+            "while-blocked",
+        ],
+        "--arrivals while-blocked knows none",
     );
     check(
         &["log.swf", "--pictures", "p", "--window", "tomorrow"],

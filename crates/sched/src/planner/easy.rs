@@ -1,4 +1,4 @@
-//! First in, first out, and EASY backfill: the first job that can't start has a promise, and who
+//! EASY backfill: the first job that can't start has a promise, and who
 //! starts before it must not delay it (Lifka, 1995).
 
 use super::kinds::Kinds;
@@ -8,8 +8,6 @@ use std::borrow::Cow;
 /// In which order those behind the first are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backfill {
-    /// They are not.
-    None,
     /// In the order of the queue.
     InOrder,
     /// Those with the shortest limit first.
@@ -64,10 +62,7 @@ where
     }
     let (first, behind) = rest.split_first()?;
     let mut blocked = promise(now, free, job(*first).need, releases, started);
-    let mut tried = match backfill {
-        Backfill::None => Cow::Borrowed(&[][..]),
-        Backfill::InOrder | Backfill::ShortestFirst => Cow::Borrowed(behind),
-    };
+    let mut tried = Cow::Borrowed(behind);
     if backfill == Backfill::ShortestFirst {
         tried.to_mut().sort_by_key(|slot| job(*slot).limit);
     }

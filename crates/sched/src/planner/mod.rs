@@ -7,6 +7,7 @@
 mod backfill;
 mod conservative;
 mod easy;
+mod in_order;
 mod kinds;
 mod room;
 mod timeline;
@@ -14,6 +15,7 @@ mod timeline;
 pub use backfill::{BackfillParameters, ParameterError};
 pub use conservative::{Planning, conservative_pass};
 pub use easy::{Backfill, Blocked, easy_pass, try_one};
+pub use in_order::{Lines, in_order_pass};
 pub use room::{NeedOfNodes, Nodes, OneNode, Room};
 pub(crate) use timeline::Timeline;
 

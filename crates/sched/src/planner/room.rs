@@ -1,6 +1,6 @@
 //! What is free at some moment, as the policies reckon with it.
 
-use resources::{Amounts, Cluster, Compiled, Free, Pick, Share, Sharing, place};
+use resources::{Amounts, Cluster, Compiled, Free, NodeId, NodeSet, Pick, Share, Sharing, place};
 
 /// What is free at some moment. A policy keeps several: now, when the first job in the queue is
 /// expected to start, at each end that comes.
@@ -34,6 +34,9 @@ pub trait Room: Clone {
     /// more. Amounts without nodes are taken as they are.
     fn block(&mut self, held: &Self::Held);
 
+    /// Gives nothing of these nodes any more. Amounts without nodes are all on one.
+    fn withdraw(&mut self, nodes: &NodeSet);
+
     /// Keeps what is free in both.
     fn keep(&mut self, other: &Self);
 }
@@ -66,6 +69,12 @@ impl Room for OneNode {
 
     fn block(&mut self, held: &Amounts) {
         self.take(held);
+    }
+
+    fn withdraw(&mut self, nodes: &NodeSet) {
+        if !nodes.is_empty() {
+            self.0 = Amounts::default();
+        }
     }
 
     fn keep(&mut self, other: &OneNode) {
@@ -139,6 +148,16 @@ impl<'a> Nodes<'a> {
             },
         }
     }
+
+    /// Gives nothing of a node any more.
+    fn close(&mut self, node: NodeId) {
+        if self.free.up().contains(node) {
+            let left = self.free.amounts(node);
+            self.total.cpus = self.total.cpus.saturating_sub(left.cpus.into());
+            self.total.gpus = self.total.gpus.saturating_sub(left.lane(0).into());
+            self.free.set_up(node, false);
+        }
+    }
 }
 
 /// What a job holds of a cluster of nodes.
@@ -186,12 +205,13 @@ impl Room for Nodes<'_> {
 
     fn block(&mut self, held: &HeldNodes) {
         for share in &held.shares {
-            if self.free.up().contains(share.node) {
-                let left = self.free.amounts(share.node);
-                self.total.cpus = self.total.cpus.saturating_sub(left.cpus.into());
-                self.total.gpus = self.total.gpus.saturating_sub(left.lane(0).into());
-                self.free.set_up(share.node, false);
-            }
+            self.close(share.node);
+        }
+    }
+
+    fn withdraw(&mut self, nodes: &NodeSet) {
+        for node in nodes.iter() {
+            self.close(node);
         }
     }
 

@@ -4,6 +4,7 @@
 //! Usage      what a user's jobs used, less what was forgotten since; exact at any moment
 //! ShareTree  accounts and users, what they are due and what they used: who stands where
 //! Factors    what a job's priority is made of, and what it comes to
+//! Measure    what a cluster's jobs are measured by
 //! Priorities all of it for one cluster
 //! ```
 //! All of it are functions of values: no period has to pass and no row is written for usage to
@@ -11,11 +12,13 @@
 //! here.
 
 mod factors;
+mod measure;
 mod priorities;
 mod share_tree;
 mod usage;
 
 pub use factors::{Factors, JobFacts, Scale};
-pub(crate) use priorities::{Priorities, billed};
+pub(crate) use measure::{Measure, Turn, billed};
+pub(crate) use priorities::{Priorities, association_priority};
 pub use share_tree::{NodeOfTree, ShareTree, Standing};
 pub use usage::{Decay, Usage};

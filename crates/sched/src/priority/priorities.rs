@@ -1,10 +1,11 @@
 //! What the priorities of a cluster's jobs come from: its policy, usage and shares.
 
-use super::{Decay, Factors, JobFacts, Scale, ShareTree, Standing, Usage};
+use super::measure::{Measure, Turn, billed};
+use super::{Decay, Factors, ShareTree, Standing, Usage};
 use crate::Job;
 use crate::member::{self, Member};
 use model::{JobState, Seconds, TimeLimitRequest, Timestamp};
-use resources::{Cluster, Demand, LargestNode, PartId, Partition, recorded};
+use resources::{Association, Cluster, Demand, PartId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What priorities come from, as of the last time that it was worked out.
@@ -17,20 +18,11 @@ pub(crate) struct Priorities {
     used: BTreeMap<Member, Usage>,
     /// Of these, the ones that changed since they were last written.
     changed: BTreeSet<Member>,
-    scale: Option<Scale>,
-    partitions: Vec<PartitionScale>,
+    measure: Option<Measure>,
     /// The moment at which it was worked out.
     at: Option<Timestamp>,
     /// It stays as it is, whatever the time: a plan goes by today's order.
     is_fixed: bool,
-}
-
-/// What jobs of a partition are measured by.
-#[derive(Clone, Debug, PartialEq)]
-struct PartitionScale {
-    largest: LargestNode,
-    /// What it has of each TRES that has a weight.
-    there: Vec<f64>,
 }
 
 impl Priorities {
@@ -87,16 +79,18 @@ impl Priorities {
         for (member, used) in usage {
             let place = tree.user(&member.user, &member.account);
             by_place.insert(place, used);
-            self.places.insert(member, place);
+        }
+        // Users of the cluster file have a place before their first job.
+        for (place, node) in tree.nodes().iter().enumerate() {
+            if let Some(user) = node.user.clone() {
+                let account = node.account.clone();
+                self.places.insert(Member { account, user }, place);
+            }
         }
         tree.set_usage(|place| by_place.get(&place).copied().unwrap_or_default());
         self.standings = tree.standings();
         self.tree = tree;
-        self.scale = Some(scale(cluster));
-        let partitions = cluster.partitions().iter();
-        self.partitions = partitions
-            .map(|partition| PartitionScale::of(cluster, partition))
-            .collect();
+        self.measure = Some(Measure::of(cluster));
         self.at = Some(now);
     }
 
@@ -134,101 +128,32 @@ impl Priorities {
         partition: PartId,
         demand: &Demand,
     ) -> Option<Factors> {
-        let policy = cluster.priority();
-        let own = cluster.partition(partition);
-        let (at, measure) = (self.at?, self.partitions.get(usize::from(partition.0))?);
-        let asked = recorded(demand, measure.largest, false);
-        let all_gpus: u64 = asked.gpus.iter().map(|gpus| u64::from(gpus.count)).sum();
-        let of = |name: &str| match name {
-            "cpu" => f64::from(asked.cpus),
-            "mem" => asked.mem_mib as f64,
-            "node" => f64::from(asked.nodes),
-            "gres/gpu" => all_gpus as f64,
-            other => asked
-                .gpus
-                .iter()
-                .filter(|gpus| other.strip_prefix("gres/gpu:") == gpus.kind.as_deref())
-                .map(|gpus| f64::from(gpus.count))
-                .sum(),
-        };
-        let billed = || billed(policy.has_flag("MAX_TRES"), &own.billing, &of);
-        let weighted = policy.tres.iter().zip(&measure.there);
-        let tres: Vec<(&str, f64, f64)> = weighted
-            .map(|((name, _), there)| match name.as_str() {
-                "billing" => ("billing", billed(), *there),
-                name => (name, of(name), *there),
-            })
-            .collect();
+        let at = self.at?;
         let member = Member::of(cluster, record);
         let place = self.places.get(&member).copied();
         let qos = member::qos_of(cluster, record).map(|qos| &cluster.qos()[usize::from(qos.0)]);
         let limit = match record.request.time {
             Some(TimeLimitRequest::Limit(limit)) => Some(limit),
             Some(TimeLimitRequest::Unlimited) => None,
-            None => own.default_time,
+            None => cluster.partition(partition).default_time,
         };
         let seconds = |since: Timestamp| at.since(since) as f64 / 1000.0;
-        let facts = JobFacts {
+        let turn = Turn {
             waited: record.eligible.map_or(0.0, seconds),
             since_submission: seconds(record.submitted),
             fair_share: place.and_then(|place| self.standings.get(place)?.fair_share),
-            association: association_priority(cluster, record),
-            partition: own.factor,
+            association: association_priority(
+                cluster,
+                member::association_of(cluster, record),
+                member::account_of(cluster, record).as_deref(),
+            ),
             qos: qos.map_or(0, |qos| qos.priority),
-            nodes: asked.least_nodes,
-            cpus: asked.cpus,
             limit,
-            tres: &tres,
             nice: record.request.nice,
         };
-        Some(Factors::of(policy, self.scale.as_ref()?, &facts))
-    }
-}
-
-impl PartitionScale {
-    fn of(cluster: &Cluster, partition: &Partition) -> PartitionScale {
-        let classes = || partition.nodes.iter().map(|node| cluster.class(node));
-        let largest = LargestNode {
-            cpus: classes().map(|class| class.total.cpus).max().unwrap_or(1),
-            mem_mib: classes()
-                .map(|class| u64::from(class.total.mem_mib))
-                .max()
-                .unwrap_or(1),
-        };
-        let of = |name: &str| -> f64 {
-            let kind = match name.strip_prefix("gres/") {
-                Some(gres) => gres
-                    .split_once(':')
-                    .map_or((gres, None), |(name, kind)| (name, Some(kind))),
-                None => ("", None),
-            };
-            let each = classes().map(|class| match name {
-                "cpu" => f64::from(class.total.cpus),
-                "mem" => f64::from(class.total.mem_mib),
-                "node" => 1.0,
-                _ => {
-                    let lanes = class.lanes.iter().enumerate();
-                    let mut lanes = lanes.filter_map(|(at, lane)| Some((at, lane.as_ref()?)));
-                    let own = lanes
-                        .find(|(_, lane)| lane.name == kind.0 && lane.kind.as_deref() == kind.1);
-                    own.map_or(0.0, |(at, lane)| {
-                        (u64::from(class.total.lane(at)) << lane.shift) as f64
-                    })
-                }
-            });
-            each.sum()
-        };
-        let policy = cluster.priority();
-        let weights = policy.tres.iter();
-        PartitionScale {
-            largest,
-            there: weights
-                .map(|(name, _)| match name.as_str() {
-                    "billing" => billed(policy.has_flag("MAX_TRES"), &partition.billing, &of),
-                    name => of(name),
-                })
-                .collect(),
-        }
+        self.measure
+            .as_ref()?
+            .factors(cluster, partition, demand, turn)
     }
 }
 
@@ -236,36 +161,17 @@ fn decay(cluster: &Cluster) -> Decay {
     Decay::of_half_life(cluster.priority().half_life)
 }
 
-fn scale(cluster: &Cluster) -> Scale {
-    let associations = cluster.associations().iter().map(|one| one.priority);
-    let accounts = cluster.accounts().iter().map(|one| one.priority);
-    let cpus = cluster.nodes().map(|node| cluster.class(node).total.cpus);
-    Scale {
-        nodes: cluster.node_count(),
-        cpus: cpus.fold(0, u32::saturating_add),
-        partition: cluster
-            .partitions()
-            .iter()
-            .map(|one| one.factor)
-            .max()
-            .unwrap_or(0),
-        qos: cluster
-            .qos()
-            .iter()
-            .map(|one| one.priority)
-            .max()
-            .unwrap_or(0),
-        association: associations.chain(accounts).max().unwrap_or(0),
-    }
-}
-
 /// The user's own, else the account's.
-fn association_priority(cluster: &Cluster, record: &Job) -> u32 {
-    let own = member::association_of(cluster, record).map_or(0, |own| own.priority);
+pub(crate) fn association_priority(
+    cluster: &Cluster,
+    association: Option<&Association>,
+    account: Option<&str>,
+) -> u32 {
+    let own = association.map_or(0, |own| own.priority);
     if own > 0 {
         return own;
     }
-    let account = member::account_of(cluster, record).and_then(|name| cluster.find_account(&name));
+    let account = account.and_then(|name| cluster.find_account(name));
     account.map_or(0, |account| {
         cluster.accounts()[usize::from(account.0)].priority
     })
@@ -318,18 +224,4 @@ fn used_since_start(cluster: &Cluster, record: &Job, now: Timestamp) -> f64 {
     let ran = now.since(*since) - record.state.suspended_ms(now);
     let seconds = ran.max(0) as f64 / 1000.0;
     (rate * factor * decay(cluster).sum(seconds)).clamp(0.0, f64::MAX)
-}
-
-/// What a job is billed a second (`billing` among its TRES): its CPUs where the partition has no
-/// weights. With `MAX_TRES` the most of what a node has counts, and what has nodes beside it.
-pub(crate) fn billed(is_max: bool, weights: &[(String, f64)], of: &dyn Fn(&str) -> f64) -> f64 {
-    if weights.is_empty() {
-        return of("cpu");
-    }
-    let each = weights.iter().map(|(name, weight)| weight * of(name));
-    if is_max {
-        each.fold(0.0, f64::max)
-    } else {
-        each.sum()
-    }
 }

@@ -141,11 +141,17 @@ impl ShareTree {
         known.unwrap_or_else(|| self.add(name.to_owned(), None, 0, Shares::default()))
     }
 
-    /// A user's place in an account; who has none gets one with a share.
-    pub fn user(&mut self, user: &str, account: &str) -> usize {
+    /// A user's place in an account, where there is one.
+    #[must_use]
+    pub fn find_user(&self, user: &str, account: &str) -> Option<usize> {
         let is_it =
             |node: &NodeOfTree| node.user.as_deref() == Some(user) && node.account == account;
-        if let Some(known) = self.nodes.iter().position(is_it) {
+        self.nodes.iter().position(is_it)
+    }
+
+    /// A user's place in an account; who has none gets one with a share.
+    pub fn user(&mut self, user: &str, account: &str) -> usize {
+        if let Some(known) = self.find_user(user, account) {
             return known;
         }
         let parent = self.account(account);

@@ -5,13 +5,16 @@
 //! is a pass after each event, under `conservative` one a moment. These are the rules behind the
 //! published schedules that the tests compare with. Under `slurm` a pass in order follows each
 //! event, and a backfill cycle the next multiple of `bf_interval`, if anything happened since the
-//! last one.
+//! last one. Where priorities order the queue they are worked out anew each `PriorityCalcPeriod`
+//! while jobs wait.
 
 use super::one_by_one::play_one_by_one;
-use super::{Arrivals, Order, Policy, Rules, Trace};
+use super::ranking::Ranking;
+use super::{Arrivals, Policy, Rules, Trace};
 use crate::planner::Planning;
 use crate::planner::{
-    Backfill, Blocked, Candidate, Release, Room, conservative_pass, easy_pass, try_one,
+    Backfill, Blocked, Candidate, Release, Room, conservative_pass, easy_pass, in_order_pass,
+    try_one,
 };
 use model::{KILL_WAIT, Timestamp};
 use std::cmp::Reverse;
@@ -63,6 +66,7 @@ pub(crate) fn play<'a, R: Room>(
     rules: Rules,
     idle: R,
     needs: &Needs<R::Need>,
+    order: Ranking<'_>,
     progress: &mut dyn FnMut(usize),
 ) -> Played<'a>
 where
@@ -73,6 +77,7 @@ where
     }
     let mut play = Play::<R> {
         rules,
+        order,
         trace,
         needs,
         limits: trace
@@ -87,6 +92,7 @@ where
         expected_end: vec![0; trace.jobs.len()],
         ends: BinaryHeap::new(),
         blocked: None,
+        first: Vec::new(),
         is_stale: false,
         cycle: None,
         owners: match rules.policy {
@@ -101,11 +107,14 @@ where
     loop {
         let next_arrival = arrivals.peek().map(|(_, job)| job.submit.0);
         let next_end = play.ends.peek().map(|Reverse((at, ..))| *at);
-        let next = [next_arrival, next_end, play.cycle];
+        let next = [next_arrival, next_end, play.cycle, play.next_order()];
         let Some(now) = next.into_iter().flatten().min() else {
             break;
         };
         play.end_those_whose_limit_is_over(now);
+        if play.renew_order(now) && !play.is_conservative() {
+            play.pass(now);
+        }
         while let Some((job, _)) = arrivals.next_if(|(_, job)| job.submit.0 <= now) {
             play.submit(now, job);
         }
@@ -137,6 +146,7 @@ where
 /// What waits and runs while a trace is played. A slot is a job's place in the trace.
 struct Play<'a, R: Room> {
     rules: Rules,
+    order: Ranking<'a>,
     trace: &'a Trace,
     needs: &'a Needs<R::Need>,
     /// In milliseconds.
@@ -150,7 +160,10 @@ struct Play<'a, R: Room> {
     expected_end: Vec<i64>,
     /// Running jobs by their ends, those that started first before others.
     ends: BinaryHeap<Reverse<(i64, u32, u32)>>,
+    /// What holds for those behind the first, with backfill.
     blocked: Option<Blocked<R>>,
+    /// The first that waits of each line, in order.
+    first: Vec<Option<u32>>,
     /// Something happened that no pass has seen.
     is_stale: bool,
     /// When the next backfill cycle of Slurm's is.
@@ -178,18 +191,31 @@ where
             .filter(|slot| self.trace.jobs[*slot as usize].run == self.limits[*slot as usize])
             .collect();
         for slot in over {
-            self.release(slot);
+            self.release(now, slot);
         }
     }
 
-    fn release(&mut self, slot: u32) {
+    fn release(&mut self, now: i64, slot: u32) {
         let Some(held) = self.held[slot as usize].take() else {
             return;
         };
+        self.order.ended(slot, now);
         self.free.give(&held);
         self.expected
             .remove(&(self.expected_end[slot as usize], slot));
         self.is_stale = true;
+    }
+
+    /// When the order of the queue changes though nothing happens.
+    fn next_order(&self) -> Option<i64> {
+        self.order.due().filter(|_| !self.queue.is_empty())
+    }
+
+    /// Puts those that wait in the order that they have now: whether another than before.
+    fn renew_order(&mut self, now: i64) -> bool {
+        let is_new = !self.queue.is_empty() && self.order.renew(&mut self.queue, now);
+        self.is_stale |= is_new;
+        is_new
     }
 
     /// Something happened: another cycle is due.
@@ -202,7 +228,7 @@ where
     }
 
     fn end(&mut self, now: i64, slot: u32) {
-        self.release(slot);
+        self.release(now, slot);
         if self.is_stale && !self.is_conservative() {
             self.pass(now);
         }
@@ -214,28 +240,27 @@ where
             self.never.push(job);
             return;
         }
-        let place = match self.rules.order {
-            Order::Fcfs => self.queue.len(),
-            order => {
-                let key = |slot: u32| {
-                    order.key(&self.trace.jobs[slot as usize], self.limits[slot as usize])
-                };
-                let own = key(slot);
-                self.queue.partition_point(|other| key(*other) <= own)
-            }
-        };
+        let place = self.order.place(&self.queue, slot);
         self.queue.insert(place, slot);
+        self.renew_order(now);
         if self.is_conservative() {
             self.is_stale = true;
             return;
         }
-        if place == 0 || self.is_stale || self.blocked.is_none() {
-            self.pass(now);
+        if matches!(self.rules.policy, Policy::Fifo | Policy::Slurm) {
+            let line = self.order.lines.of[job] as usize;
+            let first = self.first.get(line).copied().flatten();
+            let is_first = first.is_none_or(|first| self.order.order(slot, first).is_lt());
+            if is_first || self.is_stale {
+                self.pass(now);
+            } else {
+                // Nothing became free since the last pass: those behind the first still can't start.
+                self.plan_cycle(now);
+            }
             return;
         }
-        // Nothing became free since the last pass: the others still can't start.
-        if matches!(self.rules.policy, Policy::Fifo | Policy::Slurm) {
-            self.plan_cycle(now);
+        if place == 0 || self.is_stale || self.blocked.is_none() {
+            self.pass(now);
             return;
         }
         let candidate = candidate(self.needs, &self.limits, slot);
@@ -249,6 +274,7 @@ where
 
     fn start(&mut self, now: i64, slot: u32, held: R::Held, backfilled: bool) {
         let job = slot as usize;
+        self.order.started(slot, now);
         let order = self.starts.len() as u32;
         self.held[job] = Some(held);
         self.expected_end[job] = now.saturating_add(self.limits[job]);
@@ -266,23 +292,28 @@ where
         self.is_stale = false;
         let (needs, limits) = (self.needs, &self.limits);
         let job = |slot: u32| candidate(needs, limits, slot);
-        let releases = releases(&self.expected, &self.held);
         let mut started = Vec::new();
         let start = |slot, held, backfilled| started.push((slot, held, backfilled));
         let free = &mut self.free;
         let queue = &self.queue;
-        let backfill = match self.rules.policy {
-            Policy::Fifo | Policy::Slurm => Backfill::None,
-            Policy::Easy => Backfill::InOrder,
-            Policy::EasySjbf => Backfill::ShortestFirst,
+        let releases = || releases(&self.expected, &self.held);
+        match self.rules.policy {
+            Policy::Fifo | Policy::Slurm => {
+                self.first = in_order_pass(free, queue, job, &self.order.lines, start);
+            }
+            Policy::Easy => {
+                let behind = Backfill::InOrder;
+                self.blocked = easy_pass(now, free, queue, job, releases(), behind, start);
+            }
+            Policy::EasySjbf => {
+                let behind = Backfill::ShortestFirst;
+                self.blocked = easy_pass(now, free, queue, job, releases(), behind, start);
+            }
             Policy::Conservative => {
                 let planning = Planning::exact(OVERDUE);
-                conservative_pass(now, free, queue, job, releases, &planning, start);
-                self.take_out(now, started);
-                return;
+                conservative_pass(now, free, queue, job, releases(), &planning, start);
             }
-        };
-        self.blocked = easy_pass(now, free, queue, job, releases, backfill, start);
+        }
         self.take_out(now, started);
         self.plan_cycle(now);
     }

@@ -1,10 +1,11 @@
 //! What the jobs of a trace need of the machine on which it is played.
 
 use super::driver::{Needs, play};
+use super::ranking::Ranking;
 use super::{Played, Rules, Trace, TraceJob};
 use crate::planner::{NeedOfNodes, Nodes, OneNode};
 use model::{GpuCount, MemoryRequest, NodeName, Request};
-use resources::{Amounts, Cluster, Compiled, Demand, Free, Pick, SingleNode, place};
+use resources::{Amounts, Cluster, Compiled, Demand, Free, PartId, Pick, Share, SingleNode, place};
 use std::collections::HashMap;
 
 /// A machine that is a number of processors, wherever they are.
@@ -19,8 +20,9 @@ pub fn flat_machine(processors: u32) -> Cluster {
     })
 }
 
-/// Plays a trace on a cluster, all of whose nodes are one partition. `progress` receives how many
-/// jobs have started, from time to time.
+/// Plays a trace on a cluster. A job whose queue is called like a partition gets that partition's
+/// nodes, another any; limits of partitions, QOS and accounts hold nobody back. `progress` receives
+/// how many jobs have started, from time to time.
 #[must_use]
 pub fn replay<'a>(
     trace: &'a Trace,
@@ -28,55 +30,82 @@ pub fn replay<'a>(
     rules: Rules,
     progress: &mut dyn FnMut(usize),
 ) -> Played<'a> {
+    let kinds = Kinds::of(trace, cluster);
+    let order = Ranking::of(trace, cluster, rules, &kinds);
     let is_one =
         cluster.node_count() == 1 && cluster.nodes().all(|node| cluster.class(node).splits);
     if is_one {
-        let needs = each(trace, |job| {
-            let (_, shares) = shares(cluster, job)?;
+        let needs = kinds.needs(|_, shares| {
             let mut all = Amounts::default();
             shares.iter().for_each(|share| all.give(&share.amounts));
-            Some(all)
+            all
         });
         let idle = cluster.nodes().map(|node| cluster.class(node).total).next();
-        return play(
-            trace,
-            rules,
-            OneNode(idle.unwrap_or_default()),
-            &needs,
-            progress,
-        );
+        let idle = OneNode(idle.unwrap_or_default());
+        return play(trace, rules, idle, &needs, order, progress);
     }
-    let needs = each(trace, |job| {
-        let (compiled, shares) = shares(cluster, job)?;
-        Some(NeedOfNodes::new(compiled, &shares))
-    });
-    play(trace, rules, Nodes::idle(cluster), &needs, progress)
+    let needs = kinds.needs(|asked, shares| NeedOfNodes::new(asked.compiled.clone(), shares));
+    play(trace, rules, Nodes::idle(cluster), &needs, order, progress)
 }
 
-/// What a job needs, and what it would get of an idle machine; `None`: it could never run.
-fn shares(cluster: &Cluster, job: &TraceJob) -> Option<(Compiled, Vec<resources::Share>)> {
-    let request = request(cluster, job);
-    let demand = Demand::of(&request, cluster.defaults(None));
-    let compiled = Compiled::new(cluster, None, demand);
-    let free = Free::idle(cluster);
-    let shares = place(cluster, &compiled, &free, Pick::default())?;
-    Some((compiled, shares))
+/// Jobs of a trace that ask the same share what is worked out.
+pub(crate) struct Kinds {
+    /// Of each job, by its place in the trace: which is its own.
+    pub(crate) of: Vec<u32>,
+    /// What they ask; none for jobs that could never run.
+    all: Vec<Option<(Asked, Vec<Share>)>>,
 }
 
-/// Jobs that ask the same share what is worked out.
-fn each<N>(trace: &Trace, need: impl Fn(&TraceJob) -> Option<N>) -> Needs<N> {
-    let mut known: HashMap<(u32, u32, Option<&str>, u64), u32> = HashMap::new();
-    let mut needs = Vec::new();
-    let kinds = trace.jobs.iter().map(|job| {
-        let asked = (job.cpus, job.gpus, job.gpu_type.as_deref(), job.memory);
-        *known.entry(asked).or_insert_with(|| {
-            needs.push(need(job));
-            (needs.len() - 1) as u32
-        })
-    });
-    Needs {
-        kinds: kinds.collect(),
-        needs,
+/// What jobs of a kind ask for.
+pub(crate) struct Asked {
+    /// The partition that their queue is called like.
+    pub(crate) partition: Option<PartId>,
+    pub(crate) compiled: Compiled,
+}
+
+impl Kinds {
+    fn of(trace: &Trace, cluster: &Cluster) -> Kinds {
+        let idle = Free::idle(cluster);
+        let mut known = HashMap::new();
+        let mut all = Vec::new();
+        let of = trace.jobs.iter().map(|job| {
+            let partition = cluster.find_partition(&job.queue);
+            let gpu_type = job.gpu_type.as_deref();
+            let asked = (partition, job.cpus, job.gpus, gpu_type, job.memory);
+            *known.entry(asked).or_insert_with(|| {
+                let demand = Demand::of(&request(cluster, job), cluster.defaults(partition));
+                let compiled = Compiled::new(cluster, partition, demand);
+                // What it would get of an idle machine.
+                let shares = place(cluster, &compiled, &idle, Pick::default());
+                let asked = Asked {
+                    partition,
+                    compiled,
+                };
+                all.push(shares.map(|shares| (asked, shares)));
+                (all.len() - 1) as u32
+            })
+        });
+        Kinds {
+            of: of.collect(),
+            all,
+        }
+    }
+
+    /// What a job asks for; none where it could never run.
+    pub(crate) fn asked(&self, slot: u32) -> Option<&Asked> {
+        let kind = self.all[self.of[slot as usize] as usize].as_ref();
+        kind.map(|(asked, _)| asked)
+    }
+
+    fn needs<N>(&self, need: impl Fn(&Asked, &[Share]) -> N) -> Needs<N> {
+        let needs = self.all.iter().map(|kind| {
+            let (asked, shares) = kind.as_ref()?;
+            Some(need(asked, shares))
+        });
+        Needs {
+            kinds: self.of.clone(),
+            needs: needs.collect(),
+        }
     }
 }
 

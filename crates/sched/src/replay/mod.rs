@@ -3,7 +3,9 @@
 mod driver;
 mod machine;
 mod measures;
+mod multifactor;
 mod one_by_one;
+mod ranking;
 mod rules;
 mod series;
 mod swf;

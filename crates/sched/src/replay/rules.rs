@@ -43,6 +43,8 @@ pub enum Order {
     Sjf,
     /// Fewest processors first.
     Smallest,
+    /// Slurm's multifactor priority, by the weights of the cluster.
+    Multifactor,
     /// `log10(limit) × processors + 870 × log10(submission)`, ascending (Carastan-Santos and
     /// de Camargo, 2017).
     F1,
@@ -100,12 +102,13 @@ impl Estimates {
 }
 
 impl Order {
-    /// What the queue is sorted by, ascending; equal ones stay in the order of submission.
+    /// What the queue is sorted by, ascending; equal ones stay in the order of submission. A
+    /// multifactor priority changes with time and comes before it.
     pub(crate) fn key(self, job: &TraceJob, limit: i64) -> f64 {
         let seconds = |millis: i64| millis as f64 / 1000.0;
         let processors = f64::from(job.cpus.max(job.gpus));
         match self {
-            Order::Fcfs => 0.0,
+            Order::Fcfs | Order::Multifactor => 0.0,
             Order::Sjf => seconds(limit),
             Order::Smallest => processors,
             Order::F1 => {

@@ -33,7 +33,10 @@ const SHOWN: usize = 5;
 /// The log is one in the Standard Workload Format, a table of comma-separated values with the
 /// columns `submit` and `run` (in seconds) and of `job`, `cpus`, `gpus`, `gpu_type`, `memory`,
 /// `estimate`, `user` and `queue` what there is, or one of the public tables of GPU jobs (Philly,
-/// Alibaba 2023); gzip is unpacked. All jobs wait in one queue. Memory counts for jobs of one node.
+/// Alibaba 2023); gzip is unpacked. On a cluster a job whose queue is called like a partition gets
+/// that partition's nodes, another any; under Slurm's policy each partition is a queue of its own,
+/// higher tiers first. No limit of a partition, QOS or account holds a job back. Memory counts for
+/// jobs of one node.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// The log
@@ -104,7 +107,7 @@ enum ArrivalsName {
     WhileBlocked,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum OrderName {
     /// First come, first served
     Fcfs,
@@ -114,6 +117,9 @@ enum OrderName {
     Smallest,
     /// log10(limit) * processors + 870 * log10(submission)
     F1,
+    /// Slurm's priority by the weights in the cluster's file: age, size, partition, and a fair share
+    /// of what users used in the log so far
+    Multifactor,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -148,6 +154,7 @@ pub fn run(args: &Args, printer: &Printer) -> Outcome {
     let window = args.window.as_deref().map(window).transpose()?;
     let trace = read(&args.trace)?;
     let cluster = machine(args, file.as_ref(), &trace)?;
+    check_order(args, &cluster)?;
     let machine = Machine {
         cpus: total(&cluster, Amount::Cpus),
         gpus: total(&cluster, Amount::Gpus),
@@ -244,6 +251,7 @@ impl OrderName {
             OrderName::Sjf => Order::Sjf,
             OrderName::Smallest => Order::Smallest,
             OrderName::F1 => Order::F1,
+            OrderName::Multifactor => Order::Multifactor,
         }
     }
 }
@@ -297,6 +305,33 @@ fn read(path: &Path) -> Result<Trace, Failure> {
             )
             .todo("see `yard simulate --help`")
     })
+}
+
+/// Priorities need weights, and a queue that goes on with time.
+fn check_order(args: &Args, cluster: &Cluster) -> Result<(), Failure> {
+    if args.order != OrderName::Multifactor {
+        return Ok(());
+    }
+    if args.arrivals == ArrivalsName::WhileBlocked {
+        return Err(Failure::new(
+            FailureKind::Usage,
+            "--order multifactor changes with time, and --arrivals while-blocked knows none",
+        )
+        .todo("leave out one of them"));
+    }
+    if cluster.priority().is_multifactor {
+        return Ok(());
+    }
+    let there = match &args.cluster {
+        Some(name) => format!("the cluster {name} has no weights"),
+        None => "a number of processors has no weights".to_owned(),
+    };
+    Err(Failure::new(
+        FailureKind::Usage,
+        "--order multifactor needs the weights of a cluster",
+    )
+    .there(there)
+    .todo("name one with --cluster whose file has a table [priority], such as `fair_share = 1000`"))
 }
 
 /// How Slurm's backfill goes.
