@@ -45,6 +45,21 @@ fn a_full_disk_during_submission_leaves_nothing_half() {
     assert_eq!(left().len(), 1);
 }
 
+/// What an agent notes there for the case that all of the job is killed needs room that a training
+/// which writes nothing there does not.
+#[test]
+fn a_full_node_disk_ends_no_run_that_writes_nothing_there() {
+    let env = TestEnv::new(env!("CARGO_BIN_EXE_yard"));
+    let test = "a_full_node_disk_ends_no_run_that_writes_nothing_there";
+    let disk = match FailingDisk::new(&env.root().join("tmp"), 4) {
+        Ok(disk) => disk,
+        Err(error) => return skip(test, &format!("no small disk can be mounted ({error})")),
+    };
+    disk.fill().expect("it can be filled");
+    let said = env.yard(&["run", "--on", "local", "--", "true"]).success();
+    assert!(said.contains("1 start"), "{said}");
+}
+
 mod slow {
     use super::*;
     use testkit::that_mention;

@@ -114,6 +114,9 @@ impl Keeper {
             self.drained();
             return Ok(());
         }
+        if !self.noted_unseen {
+            self.note_unseen();
+        }
         let folder = self.local.checkpoints();
         let there = scan(&folder).map_err(|source| AgentError::System {
             what: "looking at {checkpoints}",

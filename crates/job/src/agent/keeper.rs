@@ -73,6 +73,8 @@ pub(super) struct Keeper {
     pub owed: BTreeSet<String>,
     /// In the worker's hands.
     pub copying: BTreeMap<String, Held>,
+    /// Whether the folder says that ranks may write what no agent has looked at.
+    pub noted_unseen: bool,
     /// Whether all was looked at that the ranks of this node left.
     pub all_seen: bool,
     /// Names that were said to be unspeakable.
@@ -118,6 +120,7 @@ impl Keeper {
             owed: BTreeSet::new(),
             given: BTreeMap::new(),
             copying: BTreeMap::new(),
+            noted_unseen: false,
             all_seen: false,
             said: BTreeSet::new(),
             draining: None,
@@ -225,6 +228,12 @@ impl Keeper {
         let _ = self.clean_up.send(removal);
     }
 
+    /// A disk that takes nothing must not end the job: it is tried again at the next look.
+    pub(super) fn note_unseen(&mut self) {
+        let rule = &self.at.plan.checkpoints.complete.value;
+        self.noted_unseen = unseen::note(&self.local, rule).is_ok();
+    }
+
     /// How many events of this start are written down.
     pub(super) fn events(&self) -> usize {
         let events = EventTail::new(self.at.run.events(self.at.attempt)).read();
@@ -263,14 +272,7 @@ impl Keeper {
                     })?;
                 }
                 if self.copier {
-                    let rule = &self.at.plan.checkpoints.complete.value;
-                    let note = || unseen::note(&self.local, rule);
-                    patiently(LONGEST_REMOVAL, || false, note).map_err(|source| {
-                        AgentError::System {
-                            what: "noting that checkpoints may be written",
-                            source,
-                        }
-                    })?;
+                    self.note_unseen();
                 }
                 if resume.is_none() && self.copier {
                     let resume = self.local.resume();
