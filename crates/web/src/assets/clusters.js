@@ -23,7 +23,7 @@ function nodes(c) {
     const bad = /down|drain|fail|unk|not_resp|\*/.test(n.state), gpus = used(n.gpus, "GPUs");
     if (n.gpu_types.length) gpus.append(` ${n.gpu_types.join(", ")}`);
     return make("tr", {}, make("td", { class: "name" }, n.name), make("td", { class: `state ${bad ? "failed" : n.state === "idle" ? "" : "running"}` }, n.state),
-      used(n.cpus, "CPUs"), gpus, memory, make("td", { class: "note" }, [jobs, n.reason].filter(Boolean).join(" · ")));
+      used(n.cpus, "CPUs"), gpus, memory, make("td", { class: "note" }, ...(n.jobs.length ? [make("span", { class: "narrow" }, n.jobs.length > 1 ? "jobs " : "job ")] : []), [jobs, n.reason].filter(Boolean).join(" · ")));
   });
   const table = make("div", { class: "scroll" }, make("table", { class: "blocks" }, make("thead", {}, head), make("tbody", {}, ...rows)));
   return c.node_count > c.nodes.length ? [table, make("p", { class: "quiet" }, `the first ${c.nodes.length} of ${c.node_count} nodes`)] : [table];
