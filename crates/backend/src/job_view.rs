@@ -155,7 +155,8 @@ fn status_of(outcome: &Outcome) -> WaitStatus {
     match outcome {
         Outcome::Failed { status }
         | Outcome::Cancelled { status, .. }
-        | Outcome::Timeout { status } => *status,
+        | Outcome::Timeout { status }
+        | Outcome::Preempted { status } => *status,
         Outcome::Completed
         | Outcome::NodeFail
         | Outcome::OutOfMemory

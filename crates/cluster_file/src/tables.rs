@@ -398,6 +398,9 @@ section! {
         min_job_age: Seconds,
         /// What is given out: `"CR_Core_Memory"`, … `SelectTypeParameters`
         select: String,
+        /// A job that is queued again waits at least so long; without it it may start at once. Slurm
+        /// lets it wait as long as a credential lives, and a second. `AuthInfo=cred_expire`
+        requeue_delay: Seconds,
         /// `sched/backfill` or `sched/builtin`. `SchedulerType`
         scheduler: String,
         /// In Slurm's text. `SchedulerParameters`

@@ -76,7 +76,8 @@ pub(crate) fn batch_status(outcome: &Outcome) -> WaitStatus {
         Outcome::Completed => WaitStatus::default(),
         Outcome::Failed { status }
         | Outcome::Cancelled { status, .. }
-        | Outcome::Timeout { status } => *status,
+        | Outcome::Timeout { status }
+        | Outcome::Preempted { status } => *status,
         Outcome::NodeFail | Outcome::OutOfMemory => WaitStatus::signal(9),
         Outcome::LaunchFailed { .. } => WaitStatus::exit(1),
     }
@@ -101,7 +102,10 @@ pub(crate) fn of_job(ending: Option<&Ending>, own: Outcome, status: WaitStatus) 
     match ending {
         Some(Ending::End(Outcome::Cancelled { by, .. })) => Outcome::Cancelled { by: *by, status },
         Some(Ending::End(Outcome::Timeout { .. })) => Outcome::Timeout { status },
+        Some(Ending::End(Outcome::Preempted { .. })) => Outcome::Preempted { status },
         Some(Ending::End(decided)) => decided.clone(),
+        // Where it is queued again, of that start.
+        Some(Ending::Preempted { .. }) => Outcome::Preempted { status },
         // The scheduler knows that it is queued again; this is what it would have been.
         Some(Ending::Requeue { .. }) | None => own,
     }

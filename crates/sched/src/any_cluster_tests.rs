@@ -2,8 +2,9 @@
 //! are all there is, and the rows alone make the same state.
 
 use super::World;
+use crate::preempt::rules;
 use crate::{BackfillParameters, Event, Job, State};
-use cluster_file::ClusterFile;
+use cluster_file::{ClusterFile, PreemptMode};
 use model::{
     Ending, GpuCount, JobId, JobState, LengthChange, MemoryRequest, NamesChange, NodeMark, Outcome,
     RareOptions, Request, Reservation, ReservationFlag, ReservationRequest, ReservedFor,
@@ -29,13 +30,24 @@ enum Step {
 }
 
 /// Two kinds of nodes in three partitions, one over both.
-fn cluster(first: u32, second: u32, gpus: u32, is_weighted: bool) -> Arc<Cluster> {
+fn cluster(
+    first: u32,
+    second: u32,
+    gpus: u32,
+    is_weighted: bool,
+    preemption: &Preemption,
+) -> Arc<Cluster> {
     let weights = "[priority]\nage = 1000\nfair_share = 2000\njob_size = 500\npartition = 100\n\
          tres = \"cpu=10,gres/gpu=70,billing=3\"\nhalf_life = \"00:05:00\"\n\
          max_age = \"00:10:00\"\ncalc_period = \"00:00:01\"\n\
-         [qos.normal]\nmax_tres_per_user = \"cpu=6\"\ngroup_tres_run_minutes = \"cpu=40\"\n\
+         [qos.normal]\npriority = 3\nmax_tres_per_user = \"cpu=6\"\ngroup_tres_run_minutes = \"cpu=40\"\n\
          [license.x]\ncount = 2\n";
-    let weights = if is_weighted { weights } else { "" };
+    let weights = if is_weighted {
+        weights
+    } else {
+        "[qos.normal]\npriority = 3\n"
+    };
+    let preemption = preemption.tables(is_weighted);
     let text = format!(
         "[nodes.a]\nnames = \"a[1-{first}]\"\ncpus = 4\nmemory = \"4000M\"\nfeatures = [\"fast\"]\n\
          gpu = {{ type = \"v100\", count = {gpus} }}\n\
@@ -43,10 +55,111 @@ fn cluster(first: u32, second: u32, gpus: u32, is_weighted: bool) -> Arc<Cluster
          [partition.all]\ndefault = true\nnodes = \"ALL\"\ndefault_memory_per_cpu = \"500M\"\n\
          [partition.gpu]\nnodes = [\"a\"]\npriority_tier = 3\nmax_time = \"10:00\"\n\
          [partition.whole]\nnodes = [\"b\"]\nexclusive = true\n\
-         billing_weights = \"CPU=2,Mem=1G,gres/gpu=5\"\n{weights}"
+         billing_weights = \"CPU=2,Mem=1G,gres/gpu=5\"\n{weights}{preemption}"
     );
     let file = ClusterFile::parse("any", &text).unwrap();
     Arc::new(Cluster::build(&file, Trust::All))
+}
+
+/// Who takes whose place, and how.
+#[derive(Clone, Debug)]
+struct Preemption {
+    by: &'static str,
+    modes: [&'static str; 3],
+    grace: u32,
+    exempt: u32,
+    youngest_first: bool,
+}
+
+const MODES: [&str; 4] = ["off", "cancel", "requeue", "suspend"];
+
+impl Preemption {
+    /// `low` and `high` lie around `normal`.
+    fn tables(&self, is_weighted: bool) -> String {
+        let Preemption {
+            by,
+            modes: [whole, low, normal],
+            grace,
+            exempt,
+            youngest_first,
+        } = self;
+        let limit = if is_weighted {
+            "max_tres_per_user = \"cpu=6\"\n"
+        } else {
+            ""
+        };
+        let parameters = if *youngest_first {
+            "[scheduling]\nparameters = \"preempt_youngest_first\"\n"
+        } else {
+            ""
+        };
+        format!(
+            "{parameters}[preemption]\ntype = \"{by}\"\nmode = \"{whole}\"\n\
+             grace_time = \"00:00:{grace:02}\"\nexempt_time = \"00:00:{exempt:02}\"\n\
+             [qos.low]\npriority = 1\npreempt_mode = \"{low}\"\n{limit}\
+             [qos.high]\npriority = 5\npreempt = [\"low\", \"middle\"]\n{limit}\
+             [qos.middle]\npriority = 2\npreempt = [\"low\"]\npreempt_mode = \"{normal}\"\n{limit}"
+        )
+    }
+}
+
+fn any_preemption() -> impl Strategy<Value = Preemption> {
+    let by = prop_oneof![Just("none"), Just("partition"), Just("qos")];
+    let modes = prop::array::uniform3((0_usize..4).prop_map(|at| MODES[at]));
+    let times = (prop_oneof![Just(0_u32), Just(5)], 0_u32..20);
+    (by, modes, times, any::<bool>()).prop_map(|(by, modes, (grace, exempt), youngest_first)| {
+        Preemption {
+            by,
+            modes,
+            grace,
+            exempt,
+            youngest_first,
+        }
+    })
+}
+
+/// Who lost its place could lose it: it was no exempt one and no job keeps its place there, and what
+/// became of it is its own mode. A job that took places is there, and limits would let it start.
+fn check_preempted(before: &State, after: &State, now: Timestamp) {
+    for record in after.running() {
+        let Some(former) = before.job(record.id) else {
+            continue;
+        };
+        let JobState::Running { since, .. } = &former.state else {
+            continue;
+        };
+        let (state, was) = (&record.state, &former.state);
+        let ending = |state: &JobState| match state {
+            JobState::Running { ending, .. } => ending.clone(),
+            _ => None,
+        };
+        let mode = match (ending(was), ending(state)) {
+            (None, Some(Ending::Preempted { requeue: true, .. })) => PreemptMode::Requeue,
+            (None, Some(Ending::Preempted { requeue: false, .. })) => PreemptMode::Cancel,
+            _ if !was.is_suspended() && state.is_suspended() => PreemptMode::Suspend,
+            _ => continue,
+        };
+        let cluster = after.cluster();
+        assert_eq!(after.preempt_mode(record.id), Some(mode), "{record:?}");
+        assert!(
+            *since + cluster.preemption().exempt_time <= now,
+            "{record:?}"
+        );
+        let holder = rules::holder(cluster, record);
+        let takes = |other: &Job| {
+            let choices = after.jobs[&other.id].derived.choices.iter();
+            let mut claimants =
+                choices.map(|choice| rules::claimant(cluster, other, choice.partition));
+            let waits = before
+                .job(other.id)
+                .is_some_and(|it| matches!(it.state, JobState::Pending { .. }));
+            waits && claimants.any(|one| rules::takes_from(cluster, one, holder))
+        };
+        assert!(
+            after.live().any(takes),
+            "nobody may take the place of {record:?}"
+        );
+    }
 }
 
 fn any_request() -> impl Strategy<Value = Request> {
@@ -58,15 +171,21 @@ fn any_request() -> impl Strategy<Value = Request> {
         Just(Some("nowhere")),
     ];
     let amounts = (1_u32..4, 1_u32..5, 0_u32..3, 0_u64..5000);
-    let rest = (1_u64..20, any::<bool>(), 0_u32..6);
+    let rest = (1_u64..20, any::<bool>(), 0_u32..6, 0_usize..6);
     let reservation = prop_oneof![
         3 => Just(None),
         1 => Just(Some("one")),
         1 => Just(Some("two")),
     ];
     (partition, amounts, rest, reservation).prop_map(
-        |(partition, (nodes, tasks, gpus, memory), (minutes, exclusive, which), reservation)| {
+        |(
+            partition,
+            (nodes, tasks, gpus, memory),
+            (minutes, exclusive, which, qos),
+            reservation,
+        )| {
             Request {
+                qos: ["low", "middle", "high"].get(qos).map(|&qos| qos.into()),
                 partition: partition.map(str::to_owned),
                 min_nodes: Some(nodes).filter(|nodes| *nodes > 1),
                 tasks: Some(tasks.max(nodes)),
@@ -247,9 +366,10 @@ proptest! {
         steps in prop::collection::vec(any_step(), 1..50),
         is_weighted in any::<bool>(),
         backfill in any_backfill(),
+        preemption in any_preemption(),
     ) {
         let clusters =
-            clusters.map(|(first, second, gpus)| cluster(first, second, gpus, is_weighted));
+            clusters.map(|(first, second, gpus)| cluster(first, second, gpus, is_weighted, &preemption));
         let mut world = World::of(Arc::clone(&clusters[0]));
         world.state.set_backfill(backfill);
         for step in steps {
@@ -326,7 +446,9 @@ proptest! {
                 Step::Wait(seconds) => world.now = Timestamp(at.0 + seconds * 1000),
             }
             let started = world.started.len();
+            let before = world.state.clone();
             world.pass_on_any();
+            check_preempted(&before, &world.state, world.now);
             check_reservations(&world.state, &world.started[started..], world.now);
             world.state.ledger.check(&world.state, 6, "cpu");
             for started in &world.started[started..] {

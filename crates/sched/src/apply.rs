@@ -12,8 +12,8 @@ use model::{
 /// A job that is queued again so soon after its start would be started again and again at full
 /// speed, as one whose script requeues itself.
 const SOON_MS: i64 = 1000;
-/// For how long it then waits. (Slurm lets every requeued job wait, for two minutes: the lifetime
-/// of a job's credential; `batch_requeue_fini` and the lines before it in `job_mgr.c`.)
+/// For how long it then waits at least, where the cluster does not say more
+/// ([`resources::Cluster::requeue_delay`]).
 const REQUEUE_DELAY: Seconds = Seconds(1);
 
 impl State {
@@ -58,8 +58,8 @@ impl State {
                 at,
             } => self.update(job, *update, history, at),
             Event::Held { job, hold, at } => self.held(job, hold, at),
-            Event::Suspended { job, at } => self.suspend(job, true, at),
-            Event::Resumed { job, at } => self.suspend(job, false, at),
+            Event::Suspended { job, at } => self.suspend(job, true, false, at),
+            Event::Resumed { job, at } => self.suspend(job, false, false, at),
             Event::ClockSet { by_ms } => self.clock_set(by_ms),
             Event::GpusBarred(gpus) => {
                 self.barred = gpus.into_iter().collect();
@@ -81,10 +81,19 @@ impl State {
         for id in ids {
             let job = self.jobs.get_mut(&id);
             if let Some(JobState::Running {
-                since, suspension, ..
+                since,
+                suspension,
+                ending,
+                ..
             }) = job.map(|job| &mut job.record.state)
             {
                 *since = plus(*since, by_ms);
+                if let Some(Ending::Preempted {
+                    grace: Some(until), ..
+                }) = ending
+                {
+                    *until = plus(*until, by_ms);
+                }
                 if let Some(suspension) = suspension {
                     suspension.at = plus(suspension.at, by_ms);
                 }
@@ -120,20 +129,23 @@ impl State {
         self.refile(id, at);
     }
 
-    fn ending(&mut self, id: JobId, new: Ending) {
+    pub(crate) fn ending(&mut self, id: JobId, new: Ending) {
+        self.forget_expiry(id);
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
-        if let Some(end) = job.record.state.limit_ends() {
-            self.expiries.remove(&(end, id));
-        }
         let JobState::Running { ending, .. } = &mut job.record.state else {
             return;
         };
         // The first decision stands; only a cancel takes back a requeue.
         let overrules = match (&*ending, &new) {
             (None, _) => true,
-            (Some(Ending::Requeue { .. }), Ending::End(Outcome::Cancelled { .. })) => true,
+            (
+                Some(Ending::Requeue { .. } | Ending::Preempted { .. }),
+                Ending::End(Outcome::Cancelled { .. }),
+            ) => true,
+            // In its grace time it ended by itself, or somebody ends it otherwise.
+            (Some(Ending::Preempted { grace: Some(_), .. }), _) => true,
             // A script that failed because its node was just lost is heard of before the loss.
             (Some(Ending::End(Outcome::Failed { .. })), Ending::Requeue { .. }) => true,
             (Some(_), _) => false,
@@ -156,7 +168,13 @@ impl State {
             Some(Ending::Requeue { hold: true }) => {
                 self.queue_again(id, 0, PendingReason::JobHeldUser, at);
             }
-            Some(Ending::Requeue { hold: false }) => {
+            Some(
+                Ending::Requeue { hold: false }
+                | Ending::Preempted {
+                    requeue: true,
+                    grace: None,
+                },
+            ) => {
                 let priority = priority_of(&job.record.request);
                 if soon && let Some(job) = self.jobs.get_mut(&id) {
                     let not_before = &mut job.record.not_before;
@@ -164,7 +182,9 @@ impl State {
                 }
                 self.queue_again(id, priority, PendingReason::None, at);
             }
-            Some(Ending::End(_)) | None => self.remove(id, outcome, at),
+            Some(Ending::End(_) | Ending::Preempted { .. }) | None => {
+                self.remove(id, outcome, at);
+            }
         }
     }
 
@@ -177,6 +197,11 @@ impl State {
             job.record.state = JobState::Pending { reason };
             job.record.restarts += 1;
             job.record.submitted = at;
+            let delay = self.cluster.requeue_delay();
+            if delay > Seconds(0) {
+                let not_before = &mut job.record.not_before;
+                *not_before = (*not_before).max(Some(at + delay));
+            }
             job.record.eligible = None;
             job.record.priority = priority;
             job.record.partition = None;
@@ -204,14 +229,12 @@ impl State {
         let JobState::Running { allocation, .. } = &job.record.state else {
             return false;
         };
-        if let Some(end) = job.record.state.limit_ends() {
-            self.expiries.remove(&(end, id));
-        }
         self.ledger.ended(&job.record);
         let holding = job.derived.holding.take();
         if let (Some(holding), false) = (holding, self.held.is_overdrawn) {
             self.held.give(&self.cluster, &holding, allocation);
         }
+        self.forget_expiry(id);
         self.unfile(id);
         if self.held.is_overdrawn {
             self.recount();

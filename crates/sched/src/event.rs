@@ -145,6 +145,13 @@ pub enum Action {
     },
     /// The time limit of an allocation without a batch script is over: end its steps.
     Expire(JobId),
+    /// Another job takes its place. While its row has a grace time it is asked to end, then it is
+    /// ended.
+    Preempt(JobId),
+    /// Another job takes its CPUs: stop its processes.
+    Suspend(JobId),
+    /// Its CPUs are free again: let its processes go on.
+    Resume(JobId),
 }
 
 /// What changed since it was last asked for.

@@ -34,19 +34,28 @@ impl HeldShares {
         allocation: &Allocation,
         is_suspended: bool,
     ) -> HeldShares {
-        let mut shares = Share::of_rows(cluster, demand, &allocation.nodes);
-        if is_suspended {
-            for share in &mut shares {
-                share.amounts.cpus = 0;
-                share.sockets = SocketCpus::default();
-            }
-        }
-        HeldShares {
-            shares,
+        let running = HeldShares {
+            shares: Share::of_rows(cluster, demand, &allocation.nodes),
             sharing: demand.sharing,
             user,
-            is_suspended,
+            is_suspended: false,
+        };
+        if is_suspended {
+            running.suspended()
+        } else {
+            running
         }
+    }
+
+    /// What is left of it while its job is suspended.
+    pub(crate) fn suspended(&self) -> HeldShares {
+        let mut kept = self.clone();
+        for share in &mut kept.shares {
+            share.amounts.cpus = 0;
+            share.sockets = SocketCpus::default();
+        }
+        kept.is_suspended = true;
+        kept
     }
 
     /// Takes them from what is free.

@@ -14,6 +14,7 @@
 //! prioritise.rs  where a job stands in it
 //! limits.rs  whether one may start now, whatever is free
 //! pass.rs    who of them starts; promise.rs: who would delay which of those ahead
+//! preempt/   whose places they take
 //! held.rs    what running jobs hold, on `resources`
 //! ```
 //!
@@ -38,6 +39,7 @@ mod outlook;
 mod pass;
 mod place_step;
 mod planner;
+mod preempt;
 mod prioritise;
 pub mod priority;
 mod promise;

@@ -2,10 +2,11 @@
 
 use crate::State;
 use crate::kinds::Choice;
+use crate::ledger::{Chain, Ledger, Used, Wanted};
 use crate::live_job::LiveJob;
 use cluster_file::PartitionState;
-use model::{PendingReason, Request, Seconds, TimeLimitRequest};
-use resources::PartId;
+use model::{JobId, PendingReason, Request, Seconds, TimeLimitRequest, Timestamp};
+use resources::{PartId, Share};
 
 impl State {
     /// Whether a job may start now in one of its partitions; the reason that it waits for if not.
@@ -29,6 +30,33 @@ impl State {
             _ if too_long => Err(PendingReason::PartitionTimeLimit),
             PartitionState::Up | PartitionState::Drain => Ok(()),
         }
+    }
+
+    /// Whether limits let a job have shares now, beside what a ledger counts: of one that starts, of
+    /// several that start together, and of one for which others would lose their places.
+    pub(crate) fn may_have(
+        &self,
+        ledger: &Ledger,
+        job: JobId,
+        (choice, limit): (&Choice, Option<Seconds>),
+        shares: &[Share],
+        now: Timestamp,
+    ) -> Result<(), PendingReason> {
+        if !Ledger::counts(&self.cluster) {
+            return Ok(());
+        }
+        let record = &self.jobs[&job].record;
+        let chain = Chain::of(&self.cluster, record, Some(choice.partition));
+        ledger.before(&chain, limit)?;
+        let partition = Some(self.cluster.partition(choice.partition));
+        let used = Used::of(&self.cluster, partition, &record.request, shares);
+        let wanted = Wanted {
+            used: &used,
+            nodes: shares.len() as u64,
+            limit,
+            now,
+        };
+        ledger.after(&chain, wanted)
     }
 
     /// The time limit that a job has when it starts in a partition.

@@ -8,9 +8,10 @@
 //!   delay no promise; who can't has one too, as `bf_job_part_count_reserve` says.
 
 use crate::kinds::{Choice, Need, find_unreserved};
-use crate::ledger::{Chain, Ledger, Used, Wanted};
+use crate::ledger::{Chain, Ledger};
+use crate::preempt::{Claims, Wanting, rules};
 use crate::promise::{Promises, UNLIMITED};
-use crate::queue::Key;
+use crate::queue::{Key, QueueId};
 use crate::reservations::Reserved;
 use crate::{Action, State};
 use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
@@ -29,7 +30,7 @@ pub(crate) struct Pass {
     /// The job that keeps those behind it waiting, by queue.
     pub(crate) blocked: BTreeMap<Line, JobId>,
     /// Where each partition's queue goes on.
-    pub(crate) passed: BTreeMap<PartId, Key>,
+    pub(crate) passed: BTreeMap<QueueId, Key>,
     /// Queues that were walked as far as they are.
     pub(crate) closed: BTreeSet<PartId>,
     /// Jobs that were tried behind a blocked one: in all, of each partition, of each user.
@@ -50,6 +51,11 @@ pub(crate) struct Pass {
     pub(crate) limited: BTreeMap<JobId, PendingReason>,
     /// One started that another is ahead of, or that was ahead of others in another partition.
     pub(crate) has_overtaken: bool,
+    pub(crate) claims: Claims,
+    /// Jobs that were stopped for others when it began.
+    pub(crate) stopped: Vec<JobId>,
+    /// Nodes of such jobs that the next one is not given now.
+    pub(crate) not_now: NodeSet,
 }
 
 impl State {
@@ -57,11 +63,15 @@ impl State {
     pub(crate) fn pass(&mut self, now: Timestamp) -> Vec<Action> {
         let mut actions = Vec::new();
         let pass = loop {
-            let mut pass = Pass::default();
-            while let Some((partition, key)) = self.next_in_order(&pass) {
+            let mut pass = Pass {
+                stopped: self.stopped(),
+                ..Pass::default()
+            };
+            while let Some((queue, key)) = self.next_in_order(&pass) {
                 self.looked.jobs += 1;
-                actions.extend(self.try_first(&mut pass, partition, key, now));
+                actions.extend(self.try_first(&mut pass, queue, key, now));
             }
+            actions.extend(self.let_go_on(&mut pass, None, now));
             // What started may leave the promised ones other nodes: looked at once more, so that a
             // pass leaves nothing to the next.
             if !pass.has_overtaken {
@@ -74,63 +84,115 @@ impl State {
         actions
     }
 
-    /// The job that is next over all partitions.
-    fn next_in_order(&self, pass: &Pass) -> Option<(PartId, Key)> {
+    /// The job that is next over all queues: one that may preempt another goes before it.
+    fn next_in_order(&self, pass: &Pass) -> Option<(QueueId, Key)> {
         let open = self
             .ready
             .iter()
-            .filter(|(partition, _)| !pass.closed.contains(partition));
-        let first = open.filter_map(|(partition, queue)| {
-            let key = match pass.passed.get(partition) {
+            .filter(|(queue, _)| !pass.closed.contains(&queue.partition));
+        let heads = open.filter_map(|(id, queue)| {
+            let key = match pass.passed.get(id) {
                 None => queue.first(),
                 Some(passed) => queue
                     .range((Bound::Excluded(passed), Bound::Unbounded))
                     .next(),
             };
-            let tier = self.cluster.partition(*partition).tier;
-            Some((Reverse(tier), *key?, *partition))
+            let tier = self.cluster.partition(id.partition).tier;
+            Some((Reverse(tier), *key?, *id))
         });
-        first.min().map(|(_, key, partition)| (partition, key))
+        if self.ready.keys().all(|id| id.qos.is_none()) {
+            return heads.min().map(|(_, key, id)| (id, key));
+        }
+        let heads: Vec<_> = heads.collect();
+        let mut next = heads.iter().min()?;
+        // No QOS goes before itself, so that this ends.
+        while let Some(before) = heads
+            .iter()
+            .filter(|(_, _, id)| self.goes_first(*id, next.2))
+            .min()
+        {
+            next = before;
+        }
+        let (_, key, id) = next;
+        Some((*id, *key))
+    }
+
+    /// Lets stopped jobs go on whose CPUs are free, before one that may not take their places, or
+    /// after all.
+    fn let_go_on(
+        &mut self,
+        pass: &mut Pass,
+        before: Option<rules::Claimant>,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for id in std::mem::take(&mut pass.stopped) {
+            if self.goes_before(before, id) {
+                pass.stopped.push(id);
+                continue;
+            }
+            match self.go_on(id, now) {
+                Some(action) => {
+                    pass.has_overtaken = true;
+                    if let Some(promises) = &mut pass.promises {
+                        promises.goes_on(self, id);
+                    }
+                    actions.push(action);
+                }
+                None => pass.stopped.push(id),
+            }
+        }
+        actions
     }
 
     /// Starts a job, or an element of it, if it may start and something is free for it.
     fn try_first(
         &mut self,
         pass: &mut Pass,
-        partition: PartId,
+        queue: QueueId,
         key: Key,
         now: Timestamp,
     ) -> Vec<Action> {
-        let job = &self.jobs[&key.job];
-        if job.component().is_some() {
-            return self.try_together(pass, partition, key, now);
+        let mut actions = Vec::new();
+        pass.not_now = NodeSet::default();
+        if !pass.stopped.is_empty() {
+            let record = &self.jobs[&key.job].record;
+            let claimant = rules::claimant(&self.cluster, record, queue.partition);
+            actions = self.let_go_on(pass, Some(claimant), now);
+            pass.not_now = self.kept_for_stopped(&pass.stopped, claimant);
         }
-        self.try_one(pass, partition, key, now)
-            .into_iter()
-            .collect()
+        if self.jobs[&key.job].component().is_some() {
+            actions.extend(self.try_together(pass, queue, key, now));
+        } else {
+            self.try_one(pass, queue, key, &mut actions, now);
+        }
+        actions
     }
 
     fn try_one(
         &mut self,
         pass: &mut Pass,
-        partition: PartId,
+        queue: QueueId,
         key: Key,
+        actions: &mut Vec<Action>,
         now: Timestamp,
-    ) -> Option<Action> {
+    ) {
+        let partition = queue.partition;
         let job = &self.jobs[&key.job];
-        let mut choice = job.choice(partition)?.clone();
+        let Some(mut choice) = job.choice(partition).cloned() else {
+            return;
+        };
         choice.few_until = self.few_until(job, &choice).filter(|until| *until > now);
         let limit = self.limit_of(job, &choice);
-        let chain = || Chain::of(&self.cluster, &job.record, Some(partition));
-        let chain = Ledger::counts(&self.cluster).then(chain);
         let mut may_start = self.may_start(job, &choice);
-        if let (Ok(()), Some(chain)) = (&may_start, &chain) {
-            may_start = self.ledger.before(chain, limit);
+        if may_start.is_ok() && Ledger::counts(&self.cluster) {
+            let chain = Chain::of(&self.cluster, &job.record, Some(partition));
+            may_start = self.ledger.before(&chain, limit);
         }
         if let Err(reason) = may_start {
             pass.limited.insert(key.job, reason);
-            pass.passed.insert(partition, key);
-            return None;
+            pass.passed.insert(queue, key);
+            return;
         }
         let user = job.record.submitter.uid;
         let request = Arc::clone(&job.record.request);
@@ -140,25 +202,41 @@ impl State {
         let end = now + limit.unwrap_or(UNLIMITED);
         let length = end.since(now);
         if is_behind && !self.may_try(pass, partition, user) {
-            pass.passed.insert(partition, key);
-            return None;
+            pass.passed.insert(queue, key);
+            return;
         }
-        let found = self.find_now(pass, &choice, user, length, now, &reserved);
-        if let Some(shares) = found {
-            if let Some(chain) = &chain {
-                let own = Some(self.cluster.partition(partition));
-                let used = Used::of(&self.cluster, own, &job.record.request, &shares);
-                let wanted = Wanted {
-                    used: &used,
-                    nodes: shares.len() as u64,
-                    limit,
-                    now,
-                };
-                if let Err(reason) = self.ledger.after(chain, wanted) {
-                    pass.limited.insert(key.job, reason);
-                    pass.passed.insert(partition, key);
-                    return None;
+        let mut found = self.find_now(pass, &choice, user, length, now, &reserved);
+        if found.is_none() {
+            let wanting = Wanting {
+                job: key.job,
+                choice: &choice,
+                limit,
+                length,
+                now,
+            };
+            match self.preempt_for(pass, &wanting) {
+                Ok(taken) => {
+                    pass.has_overtaken |= !taken.is_empty();
+                    if taken.iter().any(|it| matches!(it, Action::Suspend(_))) {
+                        pass.failed.clear();
+                        let reserved = self.reservations.left_to(&request);
+                        found = self.find_now(pass, &choice, user, length, now, &reserved);
+                    }
+                    actions.extend(taken);
                 }
+                Err(reason) => {
+                    pass.limited.insert(key.job, reason);
+                    pass.passed.insert(queue, key);
+                    return;
+                }
+            }
+        }
+        if let Some(shares) = found {
+            let may_have = self.may_have(&self.ledger, key.job, (&choice, limit), &shares, now);
+            if let Err(reason) = may_have {
+                pass.limited.insert(key.job, reason);
+                pass.passed.insert(queue, key);
+                return;
             }
             // One that kept others waiting in another of its partitions does so no more.
             let lets_others = pass.blocked.values().any(|job| *job == key.job);
@@ -167,16 +245,17 @@ impl State {
             if let Some(promises) = &mut pass.promises {
                 promises.take(self, &choice, user, &shares, (now.0, end.0));
             }
-            return self.start(key.job, &choice, limit, &shares, now);
+            actions.extend(self.start(key.job, &choice, limit, &shares, now));
+            return;
         }
-        pass.passed.insert(partition, key);
+        pass.passed.insert(queue, key);
         let named = choice.need.compiled.demand.required.iter();
         let named = named.filter_map(|name| self.cluster.node(name)).collect();
         let times = (now, length);
         if let Some(reason) = self.waits_for_reservation(&request, &named, partition, times) {
             pass.limited.insert(key.job, reason);
             self.promise(pass, key.job, &choice, user, length, now);
-            return None;
+            return;
         }
         if !is_behind {
             if self.too_few_nodes(&choice, &pass.withdrawn) {
@@ -190,7 +269,7 @@ impl State {
         }
         if self.backfill.is_none() && self.reservations.is_empty() {
             pass.closed.insert(partition);
-            return None;
+            return;
         }
         let is_planned = self.promise(pass, key.job, &choice, user, length, now);
         if is_behind
@@ -201,7 +280,6 @@ impl State {
             let reason = self.unavailable(&choice, self.nodes_that_are_down(all.iter()));
             pass.limited.insert(key.job, reason);
         }
-        None
     }
 
     /// Promises a job its place, where a pass promises it one: whether there will be one.
@@ -225,7 +303,13 @@ impl State {
         let mut promises = promises.unwrap_or_else(|| Promises::new(self, parameters, now));
         let is_planned = promises.promise(self, job, choice, user, length, now);
         pass.promises = Some(promises);
-        Some(is_planned)
+        match is_planned {
+            Ok(is_planned) => Some(is_planned),
+            Err(reason) => {
+                pass.unavailable.insert(job, reason);
+                None
+            }
+        }
     }
 
     /// Whether a job's QOS has the flag `NoReserve`.
@@ -272,24 +356,28 @@ impl State {
         if failed.is_some_and(|shortest| *shortest <= limit) {
             return None;
         }
-        let found = if let Some(promises) = &pass.promises {
+        let found = if let Some(promises) = &mut pass.promises {
+            promises.not_now.clone_from(&pass.not_now);
             let found = promises.earliest(self, choice, user, limit, now.0..=now.0, reserved);
             found.map(|(_, shares)| shares)
         } else {
             let is_kept =
                 self.backfill.is_none() && !pass.withdrawn.is_empty() && reserved.number() == 0;
-            let without = is_kept.then_some(&pass.withdrawn);
+            let mut without = pass.not_now.clone();
+            if is_kept {
+                without.add(&pass.withdrawn);
+            }
             let (cluster, free) = (&self.cluster, &self.held.free);
             let closed = reserved.closed(cluster, now.0, limit);
             let pick = Pick {
                 user,
-                without,
+                without: (!without.is_empty()).then_some(&without),
                 few_switches: waits,
                 ..Pick::default()
             };
             find_unreserved(cluster, choice, free, pick, closed)
         };
-        if found.is_none() {
+        if found.is_none() && pass.not_now.is_empty() {
             pass.failed.insert(like, limit);
         }
         found

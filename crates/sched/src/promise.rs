@@ -4,7 +4,7 @@ use crate::kinds::{Choice, find_unreserved};
 use crate::planner::{BackfillParameters, Planning, Timeline};
 use crate::reservations::Reserved;
 use crate::{Amount, State};
-use model::{JobId, JobState, KILL_WAIT, Seconds, Timestamp};
+use model::{JobId, JobState, KILL_WAIT, PendingReason, Seconds, Timestamp};
 use resources::{Free, NodeSet, Pick, Share};
 use std::collections::{BTreeMap, HashMap};
 
@@ -45,20 +45,32 @@ pub(crate) struct Promises {
     /// When jobs of a kind start at the earliest, which only becomes later.
     bounds: HashMap<(usize, u32, usize), (i64, i64)>,
     pub(crate) plan: Plan,
+    /// When running jobs end by the timeline, where one may lose its place before.
+    ends: HashMap<JobId, i64>,
+    now: i64,
+    /// Nodes that the next job is not given now.
+    pub(crate) not_now: NodeSet,
 }
 
 impl Promises {
     /// None yet: running jobs alone.
     pub(crate) fn new(state: &State, parameters: &BackfillParameters, now: Timestamp) -> Promises {
-        let mut ends: Vec<(i64, &crate::held::HeldShares)> = Vec::new();
+        let mut ends: Vec<(i64, (JobId, &crate::held::HeldShares))> = Vec::new();
         for (end, job) in state.ends(now) {
-            ends.extend(job.derived.holding.iter().map(|holding| (end.0, holding)));
+            let holding = job.derived.holding.iter();
+            ends.extend(holding.map(|holding| (end.0, (job.record.id, holding))));
         }
         if ends.len() > EXACT_ENDS {
             take_together(&mut ends);
         }
+        let by_job = if crate::preempt::rules::is_on(&state.cluster) {
+            ends.iter().map(|(at, (job, _))| (*job, *at)).collect()
+        } else {
+            HashMap::new()
+        };
+        let ends = ends.into_iter().map(|(at, (_, holding))| (at, holding));
         let free = state.held.free.clone();
-        let mut timeline = Timeline::new(now.0, free, ends.into_iter(), |free, held| {
+        let mut timeline = Timeline::new(now.0, free, ends, |free, held| {
             held.give_to(&state.cluster, free);
         });
         for at in state.reservations.moments() {
@@ -69,6 +81,42 @@ impl Promises {
             timeline,
             bounds: HashMap::new(),
             plan: Plan::default(),
+            ends: by_job,
+            now: now.0,
+            not_now: NodeSet::default(),
+        }
+    }
+
+    /// A running job loses its place: it ends sooner than was expected.
+    pub(crate) fn ends_sooner(&mut self, state: &State, job: JobId, now: Timestamp) {
+        let job_now = &state.jobs[&job];
+        let sooner = expected_end(&job_now.record.state, now);
+        if let (Some(sooner), Some(end), Some(holding)) =
+            (sooner, self.ends.get_mut(&job), &job_now.derived.holding)
+            && sooner.0 < *end
+        {
+            self.timeline.reserve(sooner.0, *end, |free| {
+                holding.give_to(&state.cluster, free);
+            });
+            *end = sooner.0;
+        }
+    }
+
+    /// A job that was stopped goes on.
+    pub(crate) fn goes_on(&mut self, state: &State, job: JobId) {
+        let Some(holding) = &state.jobs[&job].derived.holding else {
+            return;
+        };
+        self.until_end(job, |free| {
+            holding.suspended().give_to(&state.cluster, free);
+            holding.take_from(&state.cluster, free);
+        });
+    }
+
+    /// Changes what is free from now on until a running job ends.
+    pub(crate) fn until_end(&mut self, job: JobId, change: impl FnMut(&mut Free)) {
+        if let Some(end) = self.ends.get(&job) {
+            self.timeline.reserve(self.now, *end, change);
         }
     }
 
@@ -83,8 +131,10 @@ impl Promises {
         reserved: &Reserved<'_>,
     ) -> Option<(i64, Vec<Share>)> {
         let find = |at: i64, free: &Free| {
+            let is_kept = at <= self.now && !self.not_now.is_empty();
             let pick = Pick {
                 user,
+                without: is_kept.then_some(&self.not_now),
                 few_switches: choice.few_until.is_some_and(|until| at < until.0),
                 ..Pick::default()
             };
@@ -115,6 +165,9 @@ impl Promises {
     /// Promises a job that can't start now its place at the first moment at which it can; false where
     /// there is none, even once all that run have ended. What lies too far ahead is planned, and not
     /// kept free.
+    ///
+    /// # Errors
+    /// What it would get then is over a limit by what runs now: it is promised nothing.
     pub(crate) fn promise(
         &mut self,
         state: &State,
@@ -123,7 +176,7 @@ impl Promises {
         user: u32,
         limit: i64,
         now: Timestamp,
-    ) -> bool {
+    ) -> Result<bool, PendingReason> {
         let reserved = state.reserved_for(job);
         let need = std::sync::Arc::as_ptr(&choice.need) as usize;
         let kind = (need, user, reserved.number());
@@ -133,8 +186,10 @@ impl Promises {
         let from = from.map_or(now.0, |(_, at)| *at);
         let found = self.earliest(state, choice, user, limit, from..=i64::MAX, &reserved);
         let Some((at, shares)) = found else {
-            return false;
+            return Ok(false);
         };
+        let wanted = (choice, state.limit_of(&state.jobs[&job], choice));
+        state.may_have(&state.ledger, job, wanted, &shares, now)?;
         if choice.few_until.is_none() {
             self.bounds.insert(kind, (limit, at));
         }
@@ -145,7 +200,7 @@ impl Promises {
                 self.take(state, choice, user, &shares, times);
             }
         }
-        true
+        Ok(true)
     }
 
     /// Promises a job what was found for it, on whole nodes: `(at, length)`.
@@ -241,6 +296,12 @@ pub(crate) fn expected_end(state: &JobState, now: Timestamp) -> Option<Timestamp
     };
     let end = *since + limit.unwrap_or(UNLIMITED);
     let end = Timestamp(end.0.saturating_add(state.suspended_ms(now)));
+    // One that loses its place is gone soon.
+    let end = match (crate::preempt::grace_of(state), state.is_ending()) {
+        (Some(until), _) => end.min(until.max(now) + KILL_WAIT),
+        (None, true) => end.min(now + KILL_WAIT),
+        (None, false) => end,
+    };
     Some(if end > now { end } else { now + KILL_WAIT })
 }
 

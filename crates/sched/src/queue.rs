@@ -1,7 +1,10 @@
 //! The order in which waiting jobs are considered.
 
-use crate::Job;
+use crate::preempt::rules;
+use crate::{Job, State, member};
+use cluster_file::PreemptType;
 use model::{JobId, Request, Timestamp};
+use resources::{PartId, QosId};
 use std::cmp::Reverse;
 
 /// Priority of a job with `--nice=0`. Slurm without weights gives all jobs the same, and the
@@ -36,5 +39,31 @@ impl Key {
             submitted: record.submitted,
             job: record.id,
         }
+    }
+}
+
+/// A queue: of a partition, and of a QOS where one may preempt another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct QueueId {
+    pub(crate) partition: PartId,
+    pub(crate) qos: Option<QosId>,
+}
+
+impl State {
+    /// The queue in which a job stands in a partition.
+    pub(crate) fn queue_of(&self, record: &Job, partition: PartId) -> QueueId {
+        let cluster = &self.cluster;
+        let by_qos = cluster.preemption().by == PreemptType::Qos && rules::is_on(cluster);
+        let qos = by_qos.then(|| member::qos_of(cluster, record)).flatten();
+        QueueId { partition, qos }
+    }
+
+    /// Whether the jobs of one queue go before those of another because they may preempt them.
+    pub(crate) fn goes_first(&self, one: QueueId, other: QueueId) -> bool {
+        let (Some(one), Some(other)) = (one.qos, other.qos) else {
+            return false;
+        };
+        let list = &self.cluster.qos()[usize::from(one.0)].preempt;
+        list.contains(&other)
     }
 }

@@ -79,6 +79,9 @@ impl State {
             {
                 self.expiries.insert((end, id));
             }
+            if let Some(until) = crate::preempt::grace_of(&job.record.state) {
+                self.expiries.insert((until, id));
+            }
             return Place::Running;
         }
         if job.record.priority == 0 {

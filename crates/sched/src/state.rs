@@ -10,14 +10,14 @@ use crate::member::Member;
 use crate::planner::BackfillParameters;
 use crate::priority::{Priorities, Usage};
 use crate::promise::Plan;
-use crate::queue::Key;
+use crate::queue::{Key, QueueId};
 use crate::reservations::Reservations;
 use crate::{Action, Changes, ClusterRef, Finished, Job, PassCounts};
 use model::{
     ArrayFacts, ArrayPlace, ArraySpec, ArrayTask, GpuIndex, JobId, JobState, NodeMark, NodeName,
     PendingReason, Reservation, Timestamp,
 };
-use resources::{Cluster, Free, PartId};
+use resources::{Cluster, Free};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ pub struct State {
     pub(crate) want_gpus: BTreeSet<JobId>,
     /// Live rows by version: what is newer than a watcher's cursor.
     pub(crate) versions: BTreeSet<(u64, JobId)>,
-    /// Jobs that could start, in order, by partition.
-    pub(crate) ready: BTreeMap<PartId, BTreeSet<Key>>,
+    /// Jobs that could start, in order, by partition, and by QOS where one may preempt another.
+    pub(crate) ready: BTreeMap<QueueId, BTreeSet<Key>>,
     /// Of these, the ones that no pass has looked at.
     pub(crate) unseen: BTreeSet<JobId>,
     /// Jobs that wait for a moment.
@@ -314,6 +314,7 @@ impl State {
             self.switch_waits.first(),
             priorities,
             reservation,
+            self.next_not_exempt(),
         ]
         .into_iter()
         .flatten()
@@ -352,7 +353,7 @@ impl State {
             && at <= now
         {
             self.expiries.remove(&(at, job));
-            actions.push(Action::Expire(job));
+            actions.push(self.time_is_over(job));
         }
         actions.extend(self.pass(now));
         actions
@@ -397,6 +398,32 @@ impl State {
         }
         self.touch(id);
         id
+    }
+
+    /// The rows of some elements of an array: those that still wait together get rows of their own.
+    pub fn rows_of_elements(
+        &mut self,
+        array_job: JobId,
+        tasks: &[u32],
+        now: Timestamp,
+    ) -> Vec<JobId> {
+        let rows = self.rows_of_array(array_job);
+        let rows: Vec<JobId> = rows.map(|record| record.id).collect();
+        let mut found = Vec::new();
+        for row in rows {
+            if let Some(task) = self.jobs[&row].task() {
+                found.extend(tasks.contains(&task).then_some(row));
+                continue;
+            }
+            let waiting = self.jobs[&row].waiting().to_vec();
+            for task in waiting.into_iter().filter(|task| tasks.contains(task)) {
+                // The last one keeps the row, filed as it is.
+                let element = self.split_off(row, task);
+                self.refile(element, now);
+                found.push(element);
+            }
+        }
+        found
     }
 
     /// Takes a row in; it is filed nowhere yet.
@@ -467,7 +494,8 @@ impl State {
         let job = &self.jobs[&id];
         for choice in &job.derived.choices {
             let key = Key::of(&job.record, choice.priority);
-            self.ready.entry(choice.partition).or_default().insert(key);
+            let queue = self.queue_of(&job.record, choice.partition);
+            self.ready.entry(queue).or_default().insert(key);
             if let Some(until) = self.few_until(job, choice) {
                 self.switch_waits.insert(until, id);
             }
@@ -481,10 +509,11 @@ impl State {
             if let Some(until) = self.few_until(job, choice) {
                 self.switch_waits.remove(until, id);
             }
-            if let Some(queue) = self.ready.get_mut(&choice.partition) {
+            let id = self.queue_of(&job.record, choice.partition);
+            if let Some(queue) = self.ready.get_mut(&id) {
                 queue.remove(&Key::of(&job.record, choice.priority));
                 if queue.is_empty() {
-                    self.ready.remove(&choice.partition);
+                    self.ready.remove(&id);
                 }
             }
         }

@@ -5,7 +5,8 @@ use model::{JobId, JobState, Suspension, Timestamp};
 
 impl State {
     /// Suspends a running job that isn't being ended, or resumes it.
-    pub(crate) fn suspend(&mut self, id: JobId, is_now: bool, at: Timestamp) {
+    /// `is_preempted`: for another job, until its CPUs are free again.
+    pub(crate) fn suspend(&mut self, id: JobId, is_now: bool, is_preempted: bool, at: Timestamp) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
@@ -28,6 +29,7 @@ impl State {
             is_now,
             at,
             before_ms,
+            is_preempted,
         });
         let former = job.derived.holding.take();
         if let (Some(holding), false) = (former, self.held.is_overdrawn) {

@@ -5,10 +5,10 @@
 //! backfill, which alone starts such jobs there, has it (whole nodes are kept for each in turn).
 
 use crate::kinds::Choice;
-use crate::ledger::{Chain, Ledger, Used, Wanted};
+use crate::ledger::Ledger;
 use crate::pass::Pass;
 use crate::promise::{Promises, UNLIMITED};
-use crate::queue::Key;
+use crate::queue::{Key, QueueId};
 use crate::{Action, Job, State};
 use model::{Allocation, JobId, JobState, PendingReason, Seconds, Timestamp};
 use resources::{PartId, Share};
@@ -77,14 +77,15 @@ impl State {
     pub(crate) fn try_together(
         &mut self,
         pass: &mut Pass,
-        partition: PartId,
+        queue: QueueId,
         key: Key,
         now: Timestamp,
     ) -> Vec<Action> {
+        let partition = queue.partition;
         let user = self.jobs[&key.job].record.submitter.uid;
         let line = (partition, self.reserved_for(key.job).number());
         let is_behind = pass.blocked.contains_key(&line);
-        pass.passed.insert(partition, key);
+        pass.passed.insert(queue, key);
         let ids = self.components(key.job);
         let choices = match self.choices_together(&ids, partition, now) {
             Ok(choices) => choices,
@@ -99,6 +100,7 @@ impl State {
         let parameters = self.backfill.unwrap_or_default();
         let taken = pass.promises.clone();
         let mut promises = taken.unwrap_or_else(|| Promises::new(self, &parameters, now));
+        promises.not_now.clone_from(&pass.not_now);
         if self.backfill.is_none() && line.1 == 0 {
             promises.leave(&pass.withdrawn);
         }
@@ -209,21 +211,8 @@ impl State {
             },
             ..self.jobs[&placed.job].record.clone()
         };
-        let chain = Chain::of(&self.cluster, &record, Some(placed.choice.partition));
-        ledger.before(&chain, placed.limit)?;
-        let used = Used::of(
-            &self.cluster,
-            Some(partition),
-            &record.request,
-            &placed.shares,
-        );
-        let wanted = Wanted {
-            used: &used,
-            nodes: placed.shares.len() as u64,
-            limit: placed.limit,
-            now,
-        };
-        ledger.after(&chain, wanted)?;
+        let wanted = (&placed.choice, placed.limit);
+        self.may_have(ledger, placed.job, wanted, &placed.shares, now)?;
         ledger.started(&self.cluster, &record, &placed.shares);
         Ok(())
     }

@@ -4,14 +4,14 @@
 use cluster_file::{ClusterFile, ConfText, ImportInput, PartitionState, Source, Sourced, import};
 use model::{
     ArrayTask, Dependency, Ending, JobId, JobState, NodeMark, NodeName, Outcome, Request,
-    ReservationDenial, Submitter, Surroundings, Timestamp, WaitStatus,
+    ReservationDenial, Seconds, Submitter, Surroundings, TimeLimitRequest, Timestamp, WaitStatus,
 };
 use resources::{Cluster, Denial, Fate, Trust};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use yard_sched::{BackfillParameters, Event, Finished, Job, State};
+use yard_sched::{Action, BackfillParameters, Event, Finished, Job, JobUpdate, State};
 
 const SCENARIOS: &str = include_str!("data/scenarios/scenarios.txt");
 
@@ -211,22 +211,21 @@ impl World {
         Ok(())
     }
 
-    /// Live rows of a job, or of an element of one.
-    fn rows_of(&self, name: &str) -> Vec<Job> {
+    /// Live rows of a job, or of an element of one, which has a row of its own then.
+    fn rows_of(&mut self, name: &str) -> Vec<Job> {
         let (base, task) = match name.split_once('_') {
             Some((base, task)) => (base, Some(task.parse::<u32>().expect("an element"))),
             None => (name, None),
         };
         let id = self.id(base);
+        if let Some(task) = task {
+            let rows = self.state.rows_of_elements(id, &[task], self.now);
+            let rows = rows.iter().filter_map(|row| self.state.job(*row));
+            return rows.cloned().collect();
+        }
         let of_job = self.state.live().filter(|record| match &record.array {
             None => record.id == id,
-            Some(place) => {
-                let is_it = |task: u32| match &place.task {
-                    ArrayTask::One(one) => *one == task,
-                    ArrayTask::Waiting(spec) => spec.indices.contains(&task),
-                };
-                place.array_job == id && task.is_none_or(is_it)
-            }
+            Some(place) => place.array_job == id,
         });
         of_job.cloned().collect()
     }
@@ -247,7 +246,10 @@ impl World {
                     .get(1)
                     .map_or(0, |status| status.parse().expect("a status"));
                 for record in self.rows_of(rest[0]) {
-                    let outcome = if status == 0 {
+                    let outcome = if is_preempted(&record) {
+                        let status = WaitStatus::exit(status);
+                        Outcome::Preempted { status }
+                    } else if status == 0 {
                         Outcome::Completed
                     } else {
                         let status = WaitStatus::exit(status);
@@ -287,6 +289,32 @@ impl World {
                     self.state.apply(Event::Ending { job, ending });
                     let outcome = Outcome::NodeFail;
                     self.state.apply(Event::Gone { job, outcome, at });
+                }
+            }
+            "suspend" | "resume" => {
+                for record in self.rows_of(rest[0]) {
+                    let job = record.id;
+                    self.state.apply(if *word == "suspend" {
+                        Event::Suspended { job, at }
+                    } else {
+                        Event::Resumed { job, at }
+                    });
+                }
+            }
+            "top" => {
+                let rows = self.rows_of(rest[0]);
+                if rows
+                    .iter()
+                    .any(|it| matches!(it.state, JobState::Running { .. }))
+                {
+                    let what = "refused Job is no longer pending execution for job";
+                    let (base, task) = rest[0].split_once('_').expect("an element");
+                    return Some(format!("{what} {}_{task}", self.id(base)));
+                }
+            }
+            "update" => {
+                for record in self.rows_of(rest[0]) {
+                    self.update(&record, rest[1]);
                 }
             }
             "node" => {
@@ -337,6 +365,26 @@ impl World {
         None
     }
 
+    fn update(&mut self, record: &Job, setting: &str) {
+        let mut update = JobUpdate::of(record);
+        let (key, value) = setting.split_once('=').expect("KEY=VALUE");
+        match key {
+            "TimeLimit" => {
+                let minutes: u64 = value.parse().expect("minutes");
+                update.request.time = Some(TimeLimitRequest::Limit(Seconds(minutes * 60)));
+            }
+            "Nice" => update.request.nice = value.parse().expect("a number"),
+            "Priority" => update.request.rare.priority = Some(value.parse().expect("a number")),
+            _ => panic!("{key} is not updated here"),
+        }
+        self.state.apply(Event::Updated {
+            job: record.id,
+            update: Box::new(update),
+            history: Vec::new(),
+            at: self.now,
+        });
+    }
+
     fn reserve(&mut self, name: &str, settings: &[&str]) -> Result<(), ReservationDenial> {
         let named = format!("ReservationName={name}");
         let words = std::iter::once(named.as_str()).chain(settings.iter().copied());
@@ -354,10 +402,31 @@ impl World {
 
     /// As the engine after each batch of events.
     fn pass(&mut self) {
-        self.state.schedule(self.now);
-        let changes = self.state.take_changes();
-        for record in changes.ended {
-            self.rows.insert(record.id, record);
+        loop {
+            let actions = self.state.schedule(self.now);
+            let gone = actions.iter().filter_map(|action| match action {
+                Action::Preempt(job) => Some(*job),
+                _ => None,
+            });
+            // Those that are asked to end in their grace time do not.
+            let in_grace = |job: &JobId| {
+                let state = self.state.job(*job).map(|record| &record.state);
+                state.is_some_and(|state| !state.is_ending())
+            };
+            let gone: Vec<JobId> = gone.filter(|job| !in_grace(job)).collect();
+            for job in &gone {
+                let (job, at) = (*job, self.now);
+                let status = WaitStatus::signal(15);
+                let outcome = Outcome::Preempted { status };
+                self.state.apply(Event::Gone { job, outcome, at });
+            }
+            let changes = self.state.take_changes();
+            for record in changes.ended {
+                self.rows.insert(record.id, record);
+            }
+            if gone.is_empty() {
+                break;
+            }
         }
     }
 
@@ -374,7 +443,12 @@ impl World {
             let state = match &record.state {
                 JobState::Running { allocation, .. } => {
                     let names = allocation.nodes.iter().map(|share| &share.node);
-                    format!("R {}", model::node_list::fold(names))
+                    let state = if record.state.is_suspended() {
+                        "S"
+                    } else {
+                        "R"
+                    };
+                    format!("{state} {}", model::node_list::fold(names))
                 }
                 state => format!("PD {}", model::reason_text(state)),
             };
@@ -397,6 +471,13 @@ impl World {
             rows.join("; ")
         }
     }
+}
+
+fn is_preempted(record: &Job) -> bool {
+    let JobState::Running { ending, .. } = &record.state else {
+        return false;
+    };
+    matches!(ending, Some(Ending::Preempted { .. }))
 }
 
 fn failed(denial: Denial) -> String {

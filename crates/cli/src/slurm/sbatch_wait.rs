@@ -53,7 +53,8 @@ fn status(state: &JobState) -> Option<u8> {
         Outcome::Completed => 0,
         Outcome::Failed { status }
         | Outcome::Cancelled { status, .. }
-        | Outcome::Timeout { status } => match status.signal_number() {
+        | Outcome::Timeout { status }
+        | Outcome::Preempted { status } => match status.signal_number() {
             0 => status.code(),
             _ => 1,
         },

@@ -28,7 +28,6 @@ const DAEMONS: &[&str] = &[
     "allowspecresourcesusage",
     "authaltparameters",
     "authalttypes",
-    "authinfo",
     "authtype",
     "backupaddr",
     "backupcontroller",
@@ -255,6 +254,26 @@ impl Importer {
                 true
             }
             "jobrequeue" => set!(file.scheduling.requeue, flag()),
+            "authinfo" => {
+                let words = value.split(',').map(str::trim);
+                let expire = words
+                    .filter_map(|word| word.strip_prefix("cred_expire="))
+                    .next_back();
+                match expire {
+                    None => {
+                        self.daemon(line, "AuthInfo");
+                        true
+                    }
+                    Some(expire) => {
+                        let delay = expire.parse::<u64>().ok().filter(|it| *it >= 5);
+                        let delay = delay.map(|it| Seconds(it.saturating_add(1)));
+                        set!(
+                            file.scheduling.requeue_delay,
+                            delay.and_then(|delay| said(line, delay))
+                        )
+                    }
+                }
+            }
             "killwait" => set!(file.scheduling.kill_wait, seconds(1)),
             "overtimelimit" => set!(file.scheduling.over_time_limit, seconds(60)),
             "minjobage" => set!(file.scheduling.min_job_age, seconds(1)),

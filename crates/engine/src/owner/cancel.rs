@@ -117,7 +117,14 @@ impl Owner {
     }
 
     /// Without `batch` or `full` the steps get it and the batch script does not.
-    fn signal_job(&self, job: JobId, signal: i32, batch: bool, full: bool, turn: &mut Turn) {
+    pub(super) fn signal_job(
+        &self,
+        job: JobId,
+        signal: i32,
+        batch: bool,
+        full: bool,
+        turn: &mut Turn,
+    ) {
         let Some(active) = self.running.get(&job) else {
             return;
         };

@@ -108,7 +108,7 @@ impl Owner {
             };
             let outcome = outcome.clone();
             let ending = match ending {
-                Some(requeue @ Ending::Requeue { .. }) => requeue.clone(),
+                Some(again @ (Ending::Requeue { .. } | Ending::Preempted { .. })) => again.clone(),
                 Some(Ending::End(_)) | None => Ending::End(outcome.clone()),
             };
             active.over = Some(Over { outcome, status });

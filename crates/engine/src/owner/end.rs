@@ -216,8 +216,17 @@ impl Owner {
         let ending = self.ending(job);
         if !active.steps.is_empty() {
             // The script ended before steps that it started: they go with it.
-            if let (Some(over), None) = (&active.over, ending) {
-                let ending = Ending::End(over.outcome.clone());
+            let ending = match (&active.over, ending) {
+                (Some(over), None) => Some(Ending::End(over.outcome.clone())),
+                (Some(_), Some(Ending::Preempted { grace: Some(_), .. })) => {
+                    Some(Ending::Preempted {
+                        requeue: false,
+                        grace: None,
+                    })
+                }
+                _ => None,
+            };
+            if let Some(ending) = ending {
                 self.decide(job, ending, turn);
             }
             return;
@@ -234,6 +243,12 @@ impl Owner {
             match ending? {
                 Ending::End(outcome) => Some(Over {
                     outcome: outcome.clone(),
+                    status,
+                }),
+                // An allocation in its grace time that nobody uses.
+                Ending::Preempted { grace: Some(_), .. } => None,
+                Ending::Preempted { grace: None, .. } => Some(Over {
+                    outcome: Outcome::Preempted { status },
                     status,
                 }),
                 Ending::Requeue { .. } => Some(Over {
@@ -264,7 +279,9 @@ impl Owner {
             state: match (ending, &outcome) {
                 (Some(Ending::Requeue { .. }), Outcome::NodeFail) => JobStateName::NodeFail,
                 (Some(Ending::Requeue { .. }), _) => JobStateName::Requeued,
-                (Some(Ending::End(_)) | None, outcome) => JobStateName::of_outcome(outcome),
+                (Some(Ending::End(_) | Ending::Preempted { .. }) | None, outcome) => {
+                    JobStateName::of_outcome(outcome)
+                }
             },
             outcome: outcome.clone(),
             usage: active.usage,

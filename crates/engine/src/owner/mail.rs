@@ -90,6 +90,7 @@ fn about_end(job: &Job) -> Option<MailEvent> {
         Outcome::Completed | Outcome::Cancelled { .. } => &[MailEvent::End],
         Outcome::Timeout { .. } => &[MailEvent::TimeLimit, MailEvent::Fail, MailEvent::End],
         Outcome::Failed { .. }
+        | Outcome::Preempted { .. }
         | Outcome::NodeFail
         | Outcome::OutOfMemory
         | Outcome::LaunchFailed { .. } => &[MailEvent::Fail, MailEvent::End],

@@ -25,6 +25,7 @@ mod keep;
 mod launch;
 mod mail;
 mod nodes;
+mod preempt;
 mod priorities;
 mod read;
 pub(crate) mod recover;

@@ -125,11 +125,15 @@ impl Owner {
                 }) => (ending.clone(), *suspension),
                 _ => (None, None),
             };
-            if suspension.is_some() && ending.is_none() {
+            let in_grace = matches!(ending, Some(Ending::Preempted { grace: Some(_), .. }));
+            if suspension.is_some() && (ending.is_none() || in_grace) {
                 self.tell_suspension(job, turn);
             }
             // Said again: the former engine may not have come so far.
-            if let Some(Ending::End(_) | Ending::Requeue { .. }) = ending {
+            if let Some(
+                Ending::End(_) | Ending::Requeue { .. } | Ending::Preempted { grace: None, .. },
+            ) = ending
+            {
                 self.stop_steps(job, turn);
             }
             self.consider_end(job, turn);

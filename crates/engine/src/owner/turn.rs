@@ -87,6 +87,10 @@ impl Owner {
                     self.start_job(job, &mut turn);
                 }
                 Action::Expire(job) => self.expire(job, &mut turn),
+                Action::Preempt(job) => self.lost_place(job, &mut turn),
+                Action::Suspend(job) | Action::Resume(job) => {
+                    self.tell_suspension(job, &mut turn);
+                }
             }
         }
         if let Some(message) = turn.unreadable.take() {

@@ -450,6 +450,7 @@ mod tests {
                 at: Timestamp(20),
                 is_now: true,
                 before_ms: 3,
+                is_preempted: false,
             };
             job.state = running(None, Some(suspension));
             job.priority = 42;

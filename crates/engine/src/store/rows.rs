@@ -103,7 +103,8 @@ pub(super) fn exit_status(outcome: &Outcome) -> i32 {
     match outcome {
         Outcome::Failed { status }
         | Outcome::Cancelled { status, .. }
-        | Outcome::Timeout { status } => status.0,
+        | Outcome::Timeout { status }
+        | Outcome::Preempted { status } => status.0,
         Outcome::Completed | Outcome::NodeFail => 0,
         // As Slurm shows them.
         Outcome::OutOfMemory => 125,

@@ -487,7 +487,8 @@ fn exit_code_of(outcome: &Outcome) -> WaitStatus {
         Outcome::Completed | Outcome::NodeFail => WaitStatus::default(),
         Outcome::Failed { status }
         | Outcome::Cancelled { status, .. }
-        | Outcome::Timeout { status } => *status,
+        | Outcome::Timeout { status }
+        | Outcome::Preempted { status } => *status,
         Outcome::OutOfMemory => OUT_OF_MEMORY,
         // As Slurm shows a batch script that its node could not start.
         Outcome::LaunchFailed { .. } => WaitStatus::signal(53),

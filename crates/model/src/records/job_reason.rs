@@ -52,7 +52,9 @@ fn pending_text(reason: &PendingReason) -> Cow<'_, str> {
 
 fn outcome_text(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Completed | Outcome::Cancelled { .. } => "None".to_owned(),
+        Outcome::Completed | Outcome::Cancelled { .. } | Outcome::Preempted { .. } => {
+            "None".to_owned()
+        }
         Outcome::Failed { status } => failed_text(*status),
         Outcome::Timeout { .. } => "TimeLimit".to_owned(),
         Outcome::NodeFail => "NodeDown".to_owned(),

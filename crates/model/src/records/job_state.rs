@@ -60,6 +60,13 @@ pub enum Ending {
         /// Stays held after the requeue.
         hold: bool,
     },
+    /// Another job takes its place.
+    Preempted {
+        /// It will be `Pending` again, not `Ended`.
+        requeue: bool,
+        /// Until then it may end by itself, and counts as running; `None`: it is being killed.
+        grace: Option<Timestamp>,
+    },
 }
 
 /// The last stretch of a job that ran.
@@ -89,6 +96,13 @@ pub struct Suspension {
     pub at: Timestamp,
     /// For how many milliseconds it had been suspended before that, in all.
     pub before_ms: i64,
+    /// Another job has its place: it goes on by itself once that is free again.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_preempted: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Suspension {
@@ -174,6 +188,11 @@ pub enum Outcome {
         /// What `wait` said of the batch script.
         status: WaitStatus,
     },
+    /// Another job took its place.
+    Preempted {
+        /// What `wait` said of the batch script.
+        status: WaitStatus,
+    },
     /// The node, or its supervisor, was lost.
     NodeFail,
     /// The kernel killed it for memory.
@@ -233,6 +252,20 @@ impl JobState {
             return false;
         };
         suspension.is_some_and(|suspension| suspension.is_now)
+    }
+
+    /// Whether the end of a running job was decided, and its processes are being ended: not yet in
+    /// its grace time.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        let JobState::Running {
+            ending: Some(ending),
+            ..
+        } = self
+        else {
+            return false;
+        };
+        !matches!(ending, Ending::Preempted { grace: Some(_), .. })
     }
 
     /// When the time limit of a running job is over: never where it has none, and not while it is

@@ -71,11 +71,9 @@ impl JobStateName {
     pub fn of(state: &JobState) -> JobStateName {
         match state {
             JobState::Pending { .. } => Name::Pending,
-            JobState::Running {
-                ending: Some(_), ..
-            } => Name::Completing,
-            JobState::Running { ending: None, .. } if state.is_suspended() => Name::Suspended,
-            JobState::Running { ending: None, .. } => Name::Running,
+            JobState::Running { .. } if state.is_ending() => Name::Completing,
+            JobState::Running { .. } if state.is_suspended() => Name::Suspended,
+            JobState::Running { .. } => Name::Running,
             JobState::Ended { outcome, .. } => Name::of_outcome(outcome),
         }
     }
@@ -92,6 +90,20 @@ impl JobStateName {
                 ending: Some(Ending::Requeue { .. }),
                 ..
             } => Name::Pending,
+            JobState::Running {
+                ending:
+                    Some(Ending::Preempted {
+                        requeue,
+                        grace: None,
+                    }),
+                ..
+            } => {
+                if *requeue {
+                    Name::Pending
+                } else {
+                    Name::Preempted
+                }
+            }
             state => Name::of(state),
         }
     }
@@ -104,6 +116,7 @@ impl JobStateName {
             Outcome::Failed { .. } | Outcome::LaunchFailed { .. } => Name::Failed,
             Outcome::Cancelled { .. } => Name::Cancelled,
             Outcome::Timeout { .. } => Name::Timeout,
+            Outcome::Preempted { .. } => Name::Preempted,
             Outcome::NodeFail => Name::NodeFail,
             Outcome::OutOfMemory => Name::OutOfMemory,
         }

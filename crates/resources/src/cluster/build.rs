@@ -69,6 +69,8 @@ impl Cluster {
         cluster.licences = licences.collect();
         cluster.take_switches(file);
         cluster.priority = super::PriorityPolicy::of(file);
+        cluster.preemption = super::PreemptPolicy::of(file);
+        cluster.requeue_delay = value(&file.scheduling.requeue_delay).unwrap_or(Seconds(0));
         cluster.of_users = Counted {
             jobs: value(&file.limits.max_jobs_per_user),
             submitted: value(&file.limits.max_submit_per_user),
@@ -112,6 +114,7 @@ impl Cluster {
 
     fn take_accounts(&mut self, file: &ClusterFile) {
         self.qos = file.qos.iter().map(|qos| qos_of(file, qos)).collect();
+        super::preemption::without_cycles(&mut self.qos);
         self.accounts = file.accounts.iter().map(|one| account(file, one)).collect();
         self.associations = super::association::associations(file);
     }
@@ -206,7 +209,7 @@ impl Cluster {
             defaults: defaults(file, Some(partition)),
             qos: partition.qos.as_ref().and_then(|qos| self.find_qos(qos)),
             preempt_mode: value(&partition.preempt_mode),
-            grace_time: value(&partition.grace_time).unwrap_or(Seconds(0)),
+            grace_time: grace_time(file, &partition.grace_time),
             billing: partition
                 .billing_weights
                 .as_ref()
@@ -215,6 +218,12 @@ impl Cluster {
                 }),
         }
     }
+}
+
+/// That of a partition or QOS, else the cluster's.
+fn grace_time(file: &ClusterFile, own: &Option<Sourced<Seconds>>) -> Seconds {
+    let of_cluster = || value(&file.preemption.grace_time);
+    value(own).or_else(of_cluster).unwrap_or(Seconds(0))
 }
 
 /// What a file says, whoever says it.
@@ -372,7 +381,8 @@ fn qos_of(file: &ClusterFile, qos: &Named<cluster_file::Qos>) -> Qos {
             .filter_map(id)
             .collect(),
         preempt_mode: value(&qos.preempt_mode),
-        grace_time: value(&qos.grace_time).unwrap_or(Seconds(0)),
+        grace_time: grace_time(file, &qos.grace_time),
+        exempt_time: value(&qos.preempt_exempt_time),
         usage_factor: value(&qos.usage_factor).unwrap_or(1.0),
         flags: qos
             .flags

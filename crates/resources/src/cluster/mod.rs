@@ -5,6 +5,7 @@ mod build;
 mod merge;
 mod node;
 mod partition;
+mod preemption;
 mod priority;
 mod single;
 mod topology;
@@ -14,13 +15,14 @@ pub use build::Trust;
 pub use merge::{Difference, Merged, merge};
 pub use node::{ClassId, GpuGroup, GpuKind, Lane, NodeClass, NodeId, Sockets, UNBOUNDED};
 pub use partition::{Account, AccountId, Counted, Limits, PartId, Partition, Qos, QosId};
+pub use preemption::PreemptPolicy;
 pub use priority::PriorityPolicy;
 pub use single::SingleNode;
 pub use topology::Switch;
 
 use crate::NodeSet;
 use crate::demand::{Defaults, Demand};
-use model::{LicenceCount, NodeName};
+use model::{LicenceCount, NodeName, Seconds};
 use std::collections::{BTreeMap, HashMap};
 
 /// A cluster. It never changes: a change is a new one.
@@ -43,6 +45,9 @@ pub struct Cluster {
     licences: Vec<LicenceCount>,
     switches: Vec<Switch>,
     priority: PriorityPolicy,
+    preemption: PreemptPolicy,
+    /// How long a job that is queued again waits at least.
+    requeue_delay: Seconds,
     /// Limits on each user.
     of_users: Counted,
     has_limits: bool,
@@ -245,6 +250,18 @@ impl Cluster {
     #[must_use]
     pub fn priority(&self) -> &PriorityPolicy {
         &self.priority
+    }
+
+    /// Who may take another job's place.
+    #[must_use]
+    pub fn preemption(&self) -> &PreemptPolicy {
+        &self.preemption
+    }
+
+    /// How long a job that is queued again waits at least.
+    #[must_use]
+    pub fn requeue_delay(&self) -> Seconds {
+        self.requeue_delay
     }
 
     /// What jobs of a partition get that do not ask for it; of the cluster where there is none.

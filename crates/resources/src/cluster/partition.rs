@@ -71,6 +71,8 @@ pub struct Qos {
     pub preempt_mode: Option<PreemptMode>,
     /// Between the signal and the end of such a job.
     pub grace_time: Seconds,
+    /// Its jobs keep their places for so long (`PreemptExemptTime`); none: as the cluster says.
+    pub exempt_time: Option<Seconds>,
     /// How much a job's usage counts.
     pub usage_factor: f64,
     /// `DenyOnLimit`, `OverPartQOS`, …: in Slurm's words.

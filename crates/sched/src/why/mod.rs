@@ -194,9 +194,20 @@ impl State {
         let choices = self.jobs.get(&record.id).into_iter();
         for choice in choices.flat_map(|job| &job.derived.choices) {
             let own = crate::queue::Key::of(record, choice.priority);
-            let queue = self.ready.get(&choice.partition);
-            if let Some(queue) = queue.filter(|queue| queue.contains(&own)) {
-                ahead.extend(queue.range(..own).map(|key| key.job));
+            let id = self.queue_of(record, choice.partition);
+            if !self
+                .ready
+                .get(&id)
+                .is_some_and(|queue| queue.contains(&own))
+            {
+                continue;
+            }
+            let queues = self.ready.iter();
+            for (other, queue) in queues.filter(|(it, _)| it.partition == choice.partition) {
+                let all = self.goes_first(*other, id);
+                let none = self.goes_first(id, *other);
+                let before = queue.iter().filter(|key| all || (!none && **key < own));
+                ahead.extend(before.map(|key| key.job));
             }
         }
         ahead.sort_unstable();

@@ -87,6 +87,6 @@ impl State {
 fn starts(actions: &[Action]) -> impl Iterator<Item = JobId> {
     actions.iter().filter_map(|action| match action {
         Action::Start { job, .. } => Some(*job),
-        Action::Expire(_) => None,
+        Action::Expire(_) | Action::Preempt(_) | Action::Suspend(_) | Action::Resume(_) => None,
     })
 }

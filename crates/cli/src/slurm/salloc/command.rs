@@ -269,6 +269,12 @@ fn watch(job: JobId, mut client: Client, events: Sender<Event>) {
                                 ending: Some(model::Ending::End(outcome)),
                                 ..
                             } => outcome,
+                            ref state @ JobState::Running {
+                                ending: Some(model::Ending::Preempted { .. }),
+                                ..
+                            } if state.is_ending() => model::Outcome::Preempted {
+                                status: model::WaitStatus::default(),
+                            },
                             JobState::Pending { .. } | JobState::Running { .. } => continue,
                         };
                         let _ended = events.send(Event::Revoked(outcome));

@@ -110,7 +110,6 @@ SlurmctldPort={ports[0]}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={LAB}/munge/socket,cred_expire=10
 CredType=cred/munge
 MpiDefault=none
 StateSaveLocation={at}/state
@@ -137,7 +136,7 @@ UnkillableStepTimeout=60
                         text += one + " State=UNKNOWN\n"
                         nodes += 1
             else:
-                text += line + "\n"
+                text += line.replace("AuthInfo=", f"AuthInfo=socket={LAB}/munge/socket,") + "\n"
         if cluster.sacctmgr:
             text += ("AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=localhost\n"
                      f"AccountingStoragePort={dbd}\nAccountingStoragePass={LAB}/munge/socket\n")
@@ -218,7 +217,7 @@ UnkillableStepTimeout=60
             (self.folder / "ctl" / rest[0]).write_text((rest + ["0"])[1])
         elif word == "cancel":
             done = self.run("scancel", self.id(rest[0]))
-        elif word in ("hold", "release", "requeue"):
+        elif word in ("hold", "release", "requeue", "suspend", "resume", "top"):
             done = self.run("scontrol", {"hold": "uhold"}.get(word, word), self.id(rest[0]))
         elif word == "update":
             done = self.run("scontrol", "update", f"JobId={self.id(rest[0])}", *map(self.named, rest[1:]))

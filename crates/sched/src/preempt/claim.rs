@@ -1,0 +1,252 @@
+//! In a pass: room for a job that finds none, once others lose their places.
+
+use super::choose::choose;
+use super::rules::{self, Claimant};
+use crate::kinds::Choice;
+use crate::pass::Pass;
+use crate::promise::Promises;
+use crate::{Action, State};
+use cluster_file::PreemptMode;
+use model::{JobId, JobState, PendingReason, Seconds, Timestamp};
+use resources::Share;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a pass came to know of preemption.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    /// Room that jobs wait for until those that had it are gone.
+    taken: Vec<Claim>,
+    /// What found no room, by the shortest limit.
+    failed: HashMap<(usize, Claimant, u32, usize), i64>,
+}
+
+#[derive(Debug)]
+struct Claim {
+    choice: Choice,
+    user: u32,
+    shares: Vec<Share>,
+    /// When its promise begins, or its end: from now until then.
+    times: (i64, i64),
+}
+
+/// A running job, or the components of one, that may lose its place.
+#[derive(Clone, Debug)]
+struct Victim {
+    jobs: Vec<JobId>,
+    mode: PreemptMode,
+}
+
+/// A job that finds no room.
+#[derive(Debug)]
+pub(crate) struct Wanting<'a> {
+    pub(crate) job: JobId,
+    pub(crate) choice: &'a Choice,
+    pub(crate) limit: Option<Seconds>,
+    /// In milliseconds.
+    pub(crate) length: i64,
+    pub(crate) now: Timestamp,
+}
+
+impl State {
+    /// Takes as many places as a job needs that finds no room, where limits would let it have them.
+    /// Those that are suspended for it give back their CPUs at once.
+    ///
+    /// The error is the limit that would not.
+    pub(crate) fn preempt_for(
+        &mut self,
+        pass: &mut Pass,
+        wanting: &Wanting<'_>,
+    ) -> Result<Vec<Action>, PendingReason> {
+        if !rules::is_on(&self.cluster) {
+            return Ok(Vec::new());
+        }
+        let Wanting {
+            job,
+            choice,
+            limit,
+            length,
+            now,
+        } = *wanting;
+        let record = &self.jobs[&job].record;
+        let claimant = rules::claimant(&self.cluster, record, choice.partition);
+        let user = record.submitter.uid;
+        let candidates = self.candidates(claimant, choice, now);
+        if candidates.is_empty() {
+            return Ok(Vec::new());
+        }
+        let request = Arc::clone(&record.request);
+        let reserved = self.reservations.left_to(&request);
+        let need = Arc::as_ptr(&choice.need) as usize;
+        let like = (need, claimant, user, reserved.number());
+        let failed = pass.claims.failed.get(&like);
+        if failed.is_some_and(|shortest| *shortest <= length) {
+            return Ok(Vec::new());
+        }
+        let soon = self.soon_free(pass, now);
+        let room = |victims: &[Victim]| {
+            let mut view = soon.clone();
+            for victim in victims {
+                for id in &victim.jobs {
+                    view.lose(self, *id, victim.mode);
+                }
+            }
+            let moments = now.0..=now.0;
+            let found = view.earliest(self, choice, user, length, moments, &reserved);
+            found.map(|(_, shares)| shares)
+        };
+        let chosen = if room(&[]).is_some() {
+            // Those that are being ended have room enough for it.
+            Some(Vec::new())
+        } else {
+            choose(&candidates, |victims| room(victims).is_some())
+        };
+        let shares = chosen.as_ref().and_then(|victims| room(victims));
+        let (Some(mut chosen), Some(shares)) = (chosen, shares) else {
+            pass.claims.failed.insert(like, length);
+            return Ok(Vec::new());
+        };
+        self.may_have(&self.ledger, job, (choice, limit), &shares, now)?;
+        // Those that stop for a while do so once the others are gone: the job starts then.
+        let stops = |victim: &Victim| victim.mode == PreemptMode::Suspend;
+        if !chosen.iter().all(stops) || self.is_any_ending() {
+            chosen.retain(|victim| !stops(victim));
+        }
+        let end = now.0.saturating_add(length);
+        pass.claims.taken.push(Claim {
+            choice: choice.clone(),
+            user,
+            shares,
+            times: (now.0, end),
+        });
+        let mut actions = Vec::new();
+        for victim in chosen {
+            if stops(&victim)
+                && let Some(promises) = &mut pass.promises
+            {
+                for id in &victim.jobs {
+                    promises.lose(self, *id, victim.mode);
+                }
+            }
+            for id in victim.jobs {
+                actions.extend(self.lose_place(id, victim.mode, now));
+                if let Some(promises) = &mut pass.promises {
+                    promises.ends_sooner(self, id, now);
+                }
+            }
+        }
+        Ok(actions)
+    }
+
+    /// What is free once all are gone that are being ended, but for what others wait for that way.
+    fn soon_free(&self, pass: &Pass, now: Timestamp) -> Promises {
+        let parameters = self.backfill.unwrap_or_default();
+        let promises = pass.promises.clone();
+        let mut soon = promises.unwrap_or_else(|| Promises::new(self, &parameters, now));
+        soon.not_now.clone_from(&pass.not_now);
+        if self.backfill.is_none() {
+            soon.leave(&pass.withdrawn);
+        }
+        for id in &self.running {
+            if is_ending(&self.jobs[id].record.state) {
+                soon.lose(self, *id, PreemptMode::Cancel);
+            }
+        }
+        for claim in &pass.claims.taken {
+            soon.take(self, &claim.choice, claim.user, &claim.shares, claim.times);
+        }
+        soon
+    }
+
+    /// Those whose place a job may take, the least worth first.
+    fn candidates(&self, claimant: Claimant, choice: &Choice, now: Timestamp) -> Vec<Victim> {
+        let nodes = &self.cluster.partition(choice.partition).nodes;
+        let mut all = Vec::new();
+        for id in &self.running {
+            let job = &self.jobs[id];
+            let Some(holding) = &job.derived.holding else {
+                continue;
+            };
+            // Components lose their places together.
+            let jobs = self.components(*id);
+            let is_there = holding
+                .shares
+                .iter()
+                .any(|share| nodes.contains(share.node));
+            if !is_there || jobs.first() != Some(id) {
+                continue;
+            }
+            let modes = jobs.iter().map(|id| self.loses_place(*id, claimant, now));
+            let modes: Option<Vec<PreemptMode>> = modes.collect();
+            let Some(mode) = modes.and_then(|modes| modes.first().copied()) else {
+                continue;
+            };
+            all.push((rules::worth(&self.cluster, job), *id, Victim { jobs, mode }));
+        }
+        all.sort_by_key(|(worth, id, _)| (*worth, *id));
+        all.into_iter().map(|(_, _, victim)| victim).collect()
+    }
+
+    /// What would become of a job if another took its place; none where it keeps it.
+    fn loses_place(&self, id: JobId, claimant: Claimant, now: Timestamp) -> Option<PreemptMode> {
+        let record = &self.jobs[&id].record;
+        let JobState::Running { ending: None, .. } = &record.state else {
+            return None;
+        };
+        let holder = rules::holder(&self.cluster, record);
+        if !rules::takes_from(&self.cluster, claimant, holder) {
+            return None;
+        }
+        let exempt = rules::exempt_until(&self.cluster, record);
+        if exempt.is_some_and(|until| now < until) {
+            return None;
+        }
+        match rules::mode_of(&self.cluster, record) {
+            PreemptMode::Off => None,
+            PreemptMode::Suspend if record.state.is_suspended() => None,
+            mode => Some(mode),
+        }
+    }
+
+    /// The next moment at which a running job may lose its place that it keeps until then.
+    pub(crate) fn next_not_exempt(&self) -> Option<Timestamp> {
+        if self.ready.is_empty() || !rules::is_on(&self.cluster) {
+            return None;
+        }
+        let running = self.running.iter().map(|id| &self.jobs[id].record);
+        let ends = running.filter_map(|record| rules::exempt_until(&self.cluster, record));
+        ends.filter(|end| *end > self.last_pass.0).min()
+    }
+
+    fn is_any_ending(&self) -> bool {
+        let mut running = self.running.iter();
+        running.any(|id| is_ending(&self.jobs[id].record.state))
+    }
+}
+
+fn is_ending(state: &JobState) -> bool {
+    matches!(
+        state,
+        JobState::Running {
+            ending: Some(_),
+            ..
+        }
+    )
+}
+
+impl Promises {
+    /// From now on until it would have ended a running job has lost its place: all of it, or its
+    /// CPUs alone.
+    fn lose(&mut self, state: &State, id: JobId, mode: PreemptMode) {
+        let Some(holding) = &state.jobs[&id].derived.holding else {
+            return;
+        };
+        let cluster = &state.cluster;
+        self.until_end(id, |free| {
+            holding.give_to(cluster, free);
+            if mode == PreemptMode::Suspend {
+                holding.suspended().take_from(cluster, free);
+            }
+        });
+    }
+}

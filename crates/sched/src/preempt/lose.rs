@@ -1,0 +1,81 @@
+//! What a job does that loses its place: it ends, is queued again, or stops for a while.
+
+use super::rules;
+use crate::{Action, State};
+use cluster_file::PreemptMode;
+use model::{Ending, JobId, JobState, Timestamp};
+
+impl State {
+    /// What becomes of a running job whose place is taken, where nobody says otherwise.
+    #[must_use]
+    pub fn preempt_mode(&self, job: JobId) -> Option<PreemptMode> {
+        let record = &self.jobs.get(&job)?.record;
+        Some(rules::mode_of(&self.cluster, record))
+    }
+
+    /// Takes a running job's place: what is to be done about it.
+    pub fn lose_place(&mut self, id: JobId, mode: PreemptMode, now: Timestamp) -> Option<Action> {
+        let record = &self.jobs.get(&id)?.record;
+        if !matches!(record.state, JobState::Running { ending: None, .. }) {
+            return None;
+        }
+        let requeue = match rules::or_cancel(mode, record) {
+            PreemptMode::Off => return None,
+            PreemptMode::Suspend if record.state.is_suspended() => return None,
+            PreemptMode::Suspend => {
+                self.suspend(id, true, true, now);
+                return Some(Action::Suspend(id));
+            }
+            PreemptMode::Cancel => false,
+            PreemptMode::Requeue => true,
+        };
+        let until = now + rules::grace_of(&self.cluster, record);
+        // No job runs longer for it.
+        let until = record
+            .state
+            .limit_ends()
+            .map_or(until, |end| end.min(until));
+        let grace = (until > now).then_some(until);
+        self.ending(id, Ending::Preempted { requeue, grace });
+        if let Some(until) = grace {
+            self.expiries.insert((until, id));
+        }
+        Some(Action::Preempt(id))
+    }
+
+    /// The time of a job is over: its grace time, or its limit.
+    pub(crate) fn time_is_over(&mut self, id: JobId) -> Action {
+        let job = self.jobs.get_mut(&id);
+        if let Some(JobState::Running {
+            ending: Some(Ending::Preempted { grace, .. }),
+            ..
+        }) = job.map(|job| &mut job.record.state)
+        {
+            *grace = None;
+            self.touch(id);
+            return Action::Preempt(id);
+        }
+        Action::Expire(id)
+    }
+
+    /// Ends the wait for a running job's time to be over.
+    pub(crate) fn forget_expiry(&mut self, id: JobId) {
+        let Some(state) = self.jobs.get(&id).map(|job| &job.record.state) else {
+            return;
+        };
+        for end in [state.limit_ends(), grace_of(state)].into_iter().flatten() {
+            self.expiries.remove(&(end, id));
+        }
+    }
+}
+
+/// The end of a job's grace time.
+pub(crate) fn grace_of(state: &JobState) -> Option<Timestamp> {
+    match state {
+        JobState::Running {
+            ending: Some(Ending::Preempted { grace, .. }),
+            ..
+        } => *grace,
+        _ => None,
+    }
+}
