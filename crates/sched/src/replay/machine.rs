@@ -21,7 +21,7 @@ pub fn flat_machine(processors: u32) -> Cluster {
 }
 
 /// Plays a trace on a cluster. A job whose queue is called like a partition gets that partition's
-/// nodes, another any; limits of partitions, QOS and accounts hold nobody back. `progress` receives
+/// nodes, another any; limits of partitions, QOS and accounts hold no job back. `progress` receives
 /// how many jobs have started, from time to time.
 #[must_use]
 pub fn replay<'a>(
@@ -53,11 +53,11 @@ pub(crate) struct Kinds {
     /// Of each job, by its place in the trace: which is its own.
     pub(crate) of: Vec<u32>,
     /// What they ask; none for jobs that could never run.
-    all: Vec<Option<(Asked, Vec<Share>)>>,
+    all: Vec<Option<(TraceRequest, Vec<Share>)>>,
 }
 
 /// What jobs of a kind ask for.
-pub(crate) struct Asked {
+pub(crate) struct TraceRequest {
     /// The partition that their queue is called like.
     pub(crate) partition: Option<PartId>,
     pub(crate) compiled: Compiled,
@@ -77,7 +77,7 @@ impl Kinds {
                 let compiled = Compiled::new(cluster, partition, demand);
                 // What it would get of an idle machine.
                 let shares = place(cluster, &compiled, &idle, Pick::default());
-                let asked = Asked {
+                let asked = TraceRequest {
                     partition,
                     compiled,
                 };
@@ -92,12 +92,12 @@ impl Kinds {
     }
 
     /// What a job asks for; none where it could never run.
-    pub(crate) fn asked(&self, slot: u32) -> Option<&Asked> {
+    pub(crate) fn asked(&self, slot: u32) -> Option<&TraceRequest> {
         let kind = self.all[self.of[slot as usize] as usize].as_ref();
         kind.map(|(asked, _)| asked)
     }
 
-    fn needs<N>(&self, need: impl Fn(&Asked, &[Share]) -> N) -> Needs<N> {
+    fn needs<N>(&self, need: impl Fn(&TraceRequest, &[Share]) -> N) -> Needs<N> {
         let needs = self.all.iter().map(|kind| {
             let (asked, shares) = kind.as_ref()?;
             Some(need(asked, shares))

@@ -1,9 +1,9 @@
 //! Slurm's multifactor priorities of a trace's jobs: those of the engine, on what a log says.
 //!
 //! A log tells whose a job was, when it was submitted, what it asked for and its queue. A user is in
-//! the account in which the cluster file has them, else in the root account; nobody names a QOS.
+//! the account in which the cluster file has them, else in the root account; no job names a QOS.
 
-use super::machine::{Asked, Kinds};
+use super::machine::{Kinds, TraceRequest};
 use super::{Rules, Trace};
 use crate::priority::{Decay, Measure, ShareTree, Standing, Turn, Usage, association_priority};
 use model::{Seconds, Timestamp};
@@ -168,7 +168,7 @@ impl<'a> Multifactor<'a> {
     }
 
     /// What a job asks for, and the partition that measures it: its own, else the default one.
-    fn asked(&self, slot: u32) -> Option<(&Asked, PartId)> {
+    fn asked(&self, slot: u32) -> Option<(&TraceRequest, PartId)> {
         let asked = self.kinds.asked(slot)?;
         let partition = asked.partition.or(self.cluster.default_partition());
         Some((asked, partition.unwrap_or(PartId(0))))
