@@ -157,7 +157,7 @@ fn check_preempted(before: &State, after: &State, now: Timestamp) {
         };
         assert!(
             after.live().any(takes),
-            "nobody may take the place of {record:?}"
+            "no job may take the place of {record:?}"
         );
     }
 }

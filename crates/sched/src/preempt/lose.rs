@@ -6,7 +6,7 @@ use cluster_file::PreemptMode;
 use model::{Ending, JobId, JobState, Timestamp};
 
 impl State {
-    /// What becomes of a running job whose place is taken, where nobody says otherwise.
+    /// What becomes of a running job whose place is taken, where no partition and no QOS says otherwise.
     #[must_use]
     pub fn preempt_mode(&self, job: JobId) -> Option<PreemptMode> {
         let record = &self.jobs.get(&job)?.record;
